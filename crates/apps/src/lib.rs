@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | [`bulk::Sender`], [`bulk::Receiver`] | a stream as fast as it goes, and checked | |
 //! | [`service::Server`] | echo, sink and source of streams | RFC 862, RFC 863, RFC 864 |
-//! | [`udp::Echo`], `Sender`, `Sink` | datagrams back, at a period, and counted | RFC 862 |
+//! | [`udp::Echo`], `Sender`, `Bulk`, `Sink` | datagrams: back, sent, counted | RFC 862 |
 //! | [`http::Server`], [`http::Client`] | a web server, and a client | RFC 9110, RFC 9112 |
 //! | [`coap::Server`], [`coap::Client`] | the same by CoAP | RFC 7252, 7641, 7959, 6690 |
 //! | [`sense::StreamSensor`], `MessageSensor` | readings in batches, by TCP or CoAP | |

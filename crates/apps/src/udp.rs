@@ -1,4 +1,4 @@
-//! Datagrams: sent back, sent at a fixed period, and counted.
+//! Datagrams: sent back, sent at a period or as fast as they go, and counted.
 
 use crate::app::App;
 use crate::sockets::Peer;
@@ -50,16 +50,38 @@ impl App for Echo {
     }
 }
 
-/// Sends a datagram every period: its number in four octets, and zeros. `B` is room for the
-/// longest.
+/// Numbered datagrams to one address: each is its number in four octets, and zeros. `B` is room for
+/// the longest.
 #[derive(Debug)]
-pub struct Sender<B> {
+struct Numbered<B> {
     to: Peer,
-    next: Instant,
-    period: Duration,
     payload: B,
     len: usize,
     socket: Option<UdpHandle>,
+}
+
+impl<B: Array<u8>> Numbered<B> {
+    fn new(to: Peer, len: usize) -> Self {
+        Numbered { to, payload: B::EMPTY, len: len.max(SEQUENCE).min(B::LEN), socket: None }
+    }
+
+    /// Whether the stack has taken datagram `number`; `None` without a socket.
+    fn send<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, number: u32) -> Option<bool> {
+        if self.socket.is_none() {
+            self.socket = node.datagrams().bind(0).ok();
+        }
+        copy(self.payload.as_mut_slice(), &number.to_be_bytes());
+        let payload = self.payload.as_slice().get(..self.len).unwrap_or_default();
+        Some(node.datagrams().send(now, self.socket?, self.to.0, self.to.1, payload).is_ok())
+    }
+}
+
+/// Sends a numbered datagram every period.
+#[derive(Debug)]
+pub struct Sender<B> {
+    datagrams: Numbered<B>,
+    next: Instant,
+    period: Duration,
     sent: u32,
     refused: u32,
 }
@@ -68,9 +90,7 @@ impl<B: Array<u8>> Sender<B> {
     /// Datagrams of `len` octets (at least 4, and as many as `B` has at most) to `to`, the first at
     /// `start`.
     pub fn new(to: Peer, start: Instant, period: Duration, len: usize) -> Self {
-        let (next, len) = (start, len.max(SEQUENCE).min(B::LEN));
-        let (payload, socket) = (B::EMPTY, None);
-        Sender { to, next, period, payload, len, socket, sent: 0, refused: 0 }
+        Sender { datagrams: Numbered::new(to, len), next: start, period, sent: 0, refused: 0 }
     }
 
     /// Datagrams that the stack has taken.
@@ -82,6 +102,11 @@ impl<B: Array<u8>> Sender<B> {
     pub const fn refused(&self) -> u32 {
         self.refused
     }
+
+    /// From now on the next datagram comes so long after the one before.
+    pub const fn set_period(&mut self, period: Duration) {
+        self.period = period;
+    }
 }
 
 impl<B: Array<u8>> App for Sender<B> {
@@ -90,16 +115,11 @@ impl<B: Array<u8>> App for Sender<B> {
             return false;
         }
         self.next += self.period;
-        if self.socket.is_none() {
-            self.socket = node.datagrams().bind(0).ok();
-        }
-        let Some(socket) = self.socket else { return false };
         let number = self.sent.wrapping_add(self.refused);
-        copy(self.payload.as_mut_slice(), &number.to_be_bytes());
-        let payload = self.payload.as_slice().get(..self.len).unwrap_or_default();
-        let count = match node.datagrams().send(now, socket, self.to.0, self.to.1, payload) {
-            Ok(()) => &mut self.sent,
-            Err(_) => &mut self.refused,
+        let count = match self.datagrams.send(now, node, number) {
+            Some(true) => &mut self.sent,
+            Some(false) => &mut self.refused,
+            None => return false,
         };
         *count = count.wrapping_add(1);
         true
@@ -110,6 +130,53 @@ impl<B: Array<u8>> App for Sender<B> {
     }
 }
 
+/// How long a [`Bulk`] waits for room when it is refused a datagram. Two frames take longer, so a
+/// stack that has room for two datagrams never waits for this one.
+const AGAIN: Duration = Duration::from_millis(10);
+
+/// Sends numbered datagrams one after the other, as fast as the stack takes them.
+#[derive(Debug)]
+pub struct Bulk<B> {
+    datagrams: Numbered<B>,
+    next: Instant,
+    most: u32,
+    sent: u32,
+}
+
+impl<B: Array<u8>> Bulk<B> {
+    /// `most` datagrams of `len` octets (at least 4, and as many as `B` has at most) to `to`, from
+    /// `start` on.
+    pub fn new(to: Peer, start: Instant, most: u32, len: usize) -> Self {
+        Bulk { datagrams: Numbered::new(to, len), next: start, most, sent: 0 }
+    }
+
+    /// Datagrams that the stack has taken.
+    pub const fn sent(&self) -> u32 {
+        self.sent
+    }
+}
+
+impl<B: Array<u8>> App for Bulk<B> {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        if now < self.next {
+            return false;
+        }
+        let before = self.sent;
+        while self.sent < self.most {
+            if self.datagrams.send(now, node, self.sent) != Some(true) {
+                self.next = now + AGAIN;
+                break;
+            }
+            self.sent = self.sent.saturating_add(1);
+        }
+        self.sent != before
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        (self.sent < self.most).then_some(self.next)
+    }
+}
+
 /// Counts what arrives on a port.
 #[derive(Debug)]
 pub struct Sink {
@@ -117,6 +184,11 @@ pub struct Sink {
     socket: Option<UdpHandle>,
     received: u32,
     bytes: u64,
+}
+
+/// The number of a datagram of a [`Sender`] or a [`Bulk`].
+pub fn number_of(datagram: &[u8]) -> Option<u32> {
+    datagram.first_chunk::<SEQUENCE>().map(|octets| u32::from_be_bytes(*octets))
 }
 
 impl Sink {
@@ -134,10 +206,9 @@ impl Sink {
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
-}
 
-impl App for Sink {
-    fn poll<P: Profile>(&mut self, _now: Instant, node: &mut Node<P>) -> bool {
+    /// Takes what has arrived, and shows each datagram to `look`; whether there was any.
+    pub fn take<P: Profile>(&mut self, node: &mut Node<P>, mut look: impl FnMut(&[u8])) -> bool {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(self.port).ok();
         }
@@ -148,9 +219,16 @@ impl App for Sink {
         while let Ok(Some(datagram)) = node.datagrams().recv(socket, &mut buf) {
             self.received = self.received.wrapping_add(1);
             self.bytes = self.bytes.saturating_add(datagram.len as u64);
+            look(buf.get(..datagram.len).unwrap_or_default());
             busy = true;
         }
         busy
+    }
+}
+
+impl App for Sink {
+    fn poll<P: Profile>(&mut self, _now: Instant, node: &mut Node<P>) -> bool {
+        self.take(node, |_| ())
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -9,7 +9,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_apps::http::{Asker, Client, Failure, Request};
 use kinglet_apps::service::{self, Echo, Sink, Source};
 use kinglet_apps::{
-    App, Asked, Content, Format, Peer, Place, Resource, Site, bulk, fill, http, is_intact,
+    App, Asked, Content, Format, Peer, Place, Resource, Site, bulk, fill, http, is_intact, udp,
 };
 
 type Nodes = World<BorderRouter>;
@@ -41,6 +41,23 @@ fn run<A: App, B: App>(
         }
         done(first, second)
     })
+}
+
+#[test]
+fn datagrams_in_bulk_are_as_many_as_the_stack_takes_each_once_and_in_order() {
+    let mut world = nodes();
+    let mut bulk: udp::Bulk<[u8; 200]> =
+        udp::Bulk::new((global(2), 7_000), Instant::from_millis(5), 300, 100);
+    let mut sink = udp::Sink::new(7_000);
+    let mut numbers = Vec::new();
+    world.run(Duration::from_secs(60), |now, nodes| {
+        while bulk.poll(now, &mut nodes[0]) {}
+        sink.take(&mut nodes[1], |octets| numbers.extend(udp::number_of(octets)));
+        assert!(bulk.deadline().is_none_or(|at| at > now));
+        bulk.deadline().is_none() && sink.received() == 300
+    });
+    assert_eq!((bulk.sent(), sink.received(), sink.bytes()), (300, 300, 30_000));
+    assert!(numbers.into_iter().eq(0..300));
 }
 
 #[test]

@@ -131,5 +131,5 @@ pub use security::{ByRadio, CcmStar, LinkSecurity, Runs, Security};
 pub use sleepers::{Schedule, Sleeper, Sleepers};
 pub use stats::{Discard, Stats, StrobeStats, WakeStats};
 pub use strobing::{Strobed, Strobing};
-pub use wake::Wake;
+pub use wake::{Admission, Wake};
 pub use waking::Waking;

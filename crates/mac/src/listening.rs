@@ -15,7 +15,7 @@ use crate::air::end_of_ack;
 use crate::config::Config;
 use crate::queue::{Delivery, Kind, TxState};
 use crate::stats::WakeStats;
-use crate::wake::Wake;
+use crate::wake::{Admission, Wake};
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -173,9 +173,22 @@ pub trait Listening {
     /// See [`Mac::set_wake`](crate::Mac::set_wake).
     fn set_wake(&mut self, _wake: Option<Wake>) {}
 
-    /// See [`Mac::set_refusing`](crate::Mac::set_refusing). Whether nothing is awaited any more
-    /// because of it.
-    fn set_refusing(&mut self, _now: Instant, _refusing: bool) -> bool {
+    /// See [`Mac::admit`](crate::Mac::admit). Whether nothing is awaited any more because of it.
+    fn admit(&mut self, _now: Instant, _whom: Admission) -> bool {
+        false
+    }
+
+    /// Whose frames alone are awaited; `None` is anybody's.
+    fn only(&self) -> Option<u16> {
+        None
+    }
+
+    /// A burst has been sent to the neighbour with this short address, which may answer it: the
+    /// radio listens.
+    fn await_answer(&mut self, _now: Instant, _whom: u16) {}
+
+    /// Whether the last frame ended a burst that may be answered.
+    fn may_answer(&self) -> bool {
         false
     }
 

@@ -214,6 +214,14 @@ pub trait Reach {
         false
     }
 
+    /// `src` has sent a burst, and listens for an answer until then.
+    fn handle_listener(&mut self, _src: Address, _until: Instant) {}
+
+    /// Who may answer the burst that was sent last, by its short address, if that has ended.
+    fn awaits_answer(&self) -> Option<u16> {
+        None
+    }
+
     /// How a frame of `len` octets for `dst`, whose turn it is, goes out.
     fn strobe(&mut self, _now: Instant, _dst: Address, _len: usize) -> Strobe {
         Strobe { start: Start::Asap, senses: 0, lasting: Duration::ZERO, channel: None }

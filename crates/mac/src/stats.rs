@@ -161,11 +161,22 @@ pub struct StrobeStats {
     pub busy: u32,
     /// Those for whose recipient no rhythm was known.
     pub searching: u32,
+    /// Those that began an answer to a burst.
+    pub answers: u32,
+    /// Those that were acknowledged when the frame was on the air for the first time.
+    pub at_once: u32,
 }
 
 impl StrobeStats {
-    pub(crate) const NONE: StrobeStats =
-        StrobeStats { strobes: 0, in_bursts: 0, failed: 0, busy: 0, searching: 0 };
+    pub(crate) const NONE: StrobeStats = StrobeStats {
+        strobes: 0,
+        in_bursts: 0,
+        failed: 0,
+        busy: 0,
+        searching: 0,
+        answers: 0,
+        at_once: 0,
+    };
 }
 
 /// Why a frame or event was discarded.

@@ -9,7 +9,7 @@
 use crate::air::PREAMBLE_SFD;
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, channel_after, repetition};
+use crate::wake::{BURST_WAIT, CHECK, LONGEST, SAMPLES_BEFORE, Wake, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::{Channel, MAX_FRAME, Start};
 use kinglet_random::Random;
@@ -23,8 +23,8 @@ const AHEAD: Duration = Duration::from_millis(8);
 const TOO_LATE: Duration = Duration::from_millis(6);
 /// How exact a rhythm is right after it was learnt.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
-/// After so many strobes in a row without an acknowledgement a rhythm is forgotten (Contiki,
-/// `phase.c`: `MAX_NOACKS`).
+/// After so many strobes in a row without an acknowledgement a rhythm is looked for again, and
+/// forgotten if nothing was heard for long (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
 /// The longest back-off is as many periods as two to this.
 const MAX_EXPONENT: u8 = 2;
@@ -67,27 +67,28 @@ impl Rhythm {
         (from - margin, from + self.width + margin)
     }
 
-    /// What was known, and what a new observation says. That a later repetition was acknowledged
-    /// than expected is explained by the loss of those before it, and says nothing.
-    fn refined(self, wake: &Wake, new: Rhythm) -> Rhythm {
+    /// What was known, and what a new observation says; `None` if both cannot be right: an earlier
+    /// repetition was acknowledged than can be. That it was a later one is explained by the loss of
+    /// those before it, and says nothing.
+    fn refined(self, wake: &Wake, new: Rhythm) -> Option<Rhythm> {
         let margin = self.drift(wake, new.from);
         let period = wake.period.as_micros();
         // The old one in the period of the new one: at most half a period before or after it.
         let half = wake.period / 2;
         let since = (new.from + half - self.from).as_micros();
-        let Some(into) = since.checked_rem(period) else { return new };
+        let into = since.checked_rem(period)?;
         let old_from = new.from + half - Duration::from_micros(into) - margin;
         let old_to = old_from + self.width + margin * 2;
         let new_to = new.from + new.width;
         if new.from > old_to {
-            return Rhythm { from: old_from, width: old_to - old_from };
+            return Some(Rhythm { from: old_from, width: old_to - old_from });
         }
         if new_to < old_from {
-            return new;
+            return None;
         }
         let narrow = old_to - old_from <= NARROW;
         let from = if narrow { old_from } else { old_from.max(new.from) };
-        Rhythm { from, width: old_to.min(new_to) - from }
+        Some(Rhythm { from, width: old_to.min(new_to) - from })
     }
 }
 
@@ -96,6 +97,8 @@ impl Rhythm {
 pub struct Strobed {
     address: Address,
     rhythm: Option<Rhythm>,
+    /// The last observation was at odds with it.
+    doubted: bool,
     /// Where it listens, or is being looked for.
     channel: Option<Channel>,
     /// It has been heard there.
@@ -115,6 +118,7 @@ impl Empty for Strobed {
     const EMPTY: Self = Strobed {
         address: Address::None,
         rhythm: None,
+        doubted: false,
         channel: None,
         found: false,
         failures: 0,
@@ -130,6 +134,15 @@ impl Empty for Strobed {
 struct Burst {
     dst: Address,
     until: Instant,
+    /// It answers one of its recipient's.
+    answers: bool,
+}
+
+/// A neighbour that listens for an answer to its burst, until then.
+#[derive(Clone, Copy, Debug)]
+struct Listener {
+    address: Address,
+    until: Instant,
 }
 
 /// Strobes frames as [`Mac::set_wake`](crate::Mac::set_wake) says; before that is called, and for
@@ -141,6 +154,13 @@ pub struct Strobing<R, A, const SPARE: usize = 0> {
     wake: Option<Wake>,
     table: A,
     burst: Option<Burst>,
+    listener: Option<Listener>,
+    /// The strobe that was submitted last is, or belongs to, an answer.
+    answers: bool,
+    /// It looks for a neighbour whose rhythm was lost.
+    searches: bool,
+    /// Who may answer the burst that was sent last, if that has ended.
+    awaits_answer: Option<u16>,
     stats: StrobeStats,
 }
 
@@ -170,6 +190,12 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
 
     fn bursts_with(&self, dst: Address) -> bool {
         self.burst.is_some_and(|burst| burst.dst == dst)
+    }
+
+    /// Whether `dst` listens for an answer, and it is known where.
+    fn listens(&self, now: Instant, dst: Address) -> bool {
+        let listens = self.listener.is_some_and(|it| it.address == dst && now < it.until);
+        listens && self.find(dst).is_some_and(|entry| entry.found || entry.channel.is_none())
     }
 }
 
@@ -206,14 +232,27 @@ impl Strobed {
     }
 
     /// The repetition that was acknowledged was noticed when the one before it was on the air, or
-    /// just before.
-    fn learn(&mut self, wake: &Wake, end: &StrobeEnd) {
+    /// just before. But the neighbour may have been awake for another reason, so one observation
+    /// that is at odds with what is known is not believed, unless it comes of a search.
+    fn learn(&mut self, wake: &Wake, end: &StrobeEnd, searches: bool) {
         let before = end.sfd - PREAMBLE_SFD - repetition(end.len);
         let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len) };
-        self.rhythm = Some(match self.rhythm {
-            Some(known) => known.refined(wake, new),
-            None => new,
-        });
+        let known = self.rhythm.filter(|_| !searches);
+        let refined = known.map_or(Some(new), |known| known.refined(wake, new));
+        self.rhythm = match refined {
+            None if !self.doubted => known,
+            None => Some(new),
+            refined => refined,
+        };
+        self.doubted = refined.is_none() && !self.doubted;
+    }
+
+    /// Whether it may be awake since it was heard last, as it awaits more of a burst.
+    fn is_awake_yet(&self, wake: &Wake, end: &StrobeEnd) -> bool {
+        let repetitions = repetition(end.len) * u32::from(end.times.saturating_sub(1));
+        let begun = end.sfd - PREAMBLE_SFD - repetitions;
+        let stays = BURST_WAIT + wake.stubborn(MAX_FRAME);
+        self.heard > Instant::ZERO && begun < self.heard + stays
     }
 
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
@@ -238,6 +277,10 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         wake: None,
         table: A::EMPTY,
         burst: None,
+        listener: None,
+        answers: false,
+        searches: false,
+        awaits_answer: None,
         stats: StrobeStats::NONE,
     };
     const ANY: bool = R::ANY;
@@ -301,6 +344,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
     fn set_wake(&mut self, wake: Option<Wake>) {
         self.wake = wake;
         self.burst = None;
+        self.listener = None;
         self.table.as_mut_slice().fill(Strobed::EMPTY);
     }
 
@@ -332,7 +376,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
 
     fn turn(&self, now: Instant, dst: Address) -> Instant {
         match (&self.wake, self.find(dst)) {
-            _ if self.bursts_with(dst) => Instant::ZERO,
+            _ if self.bursts_with(dst) || self.listens(now, dst) => Instant::ZERO,
             (Some(wake), Some(entry)) => entry.turn(wake, now),
             _ => now,
         }
@@ -344,11 +388,23 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         now + repetition(len) * 2 < until
     }
 
+    fn handle_listener(&mut self, src: Address, until: Instant) {
+        self.listener = Some(Listener { address: src, until });
+    }
+
+    fn awaits_answer(&self) -> Option<u16> {
+        self.awaits_answer
+    }
+
     fn strobe(&mut self, now: Instant, dst: Address, len: usize) -> Strobe {
         let wake = self.wake.unwrap_or(Wake::DEFAULT);
         count(&mut self.stats.strobes);
         let stubborn = wake.stubborn(len);
         let bursts = self.bursts_with(dst);
+        let listens = self.listens(now, dst);
+        self.answers = if bursts { self.burst.is_some_and(|burst| burst.answers) } else { listens };
+        // It listens once.
+        self.listener = None;
         let (mut channel, mut rhythm, mut failures) = (None, None, 0);
         if let Some(entry) = self.entry(now, dst) {
             if entry.channel.is_none() {
@@ -361,7 +417,13 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             return Strobe { start: Start::Asap, senses: 0, lasting: stubborn, channel };
         }
         self.burst = None;
-        let Some(rhythm) = rhythm else {
+        if listens {
+            count(&mut self.stats.answers);
+            return Strobe { start: Start::Asap, senses: 1, lasting: stubborn, channel };
+        }
+        // Perhaps it has another rhythm by now.
+        self.searches = failures > 0 && failures % MAX_FAILURES == 0;
+        let Some(rhythm) = rhythm.filter(|_| !self.searches) else {
             count(&mut self.stats.searching);
             // Whoever wakes at the end of the period is still to hear whole frames.
             let extra = if dst.is_unicast() { stubborn } else { Duration::ZERO };
@@ -381,19 +443,34 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         let Some(wake) = self.wake else { return false };
         let goes_on = self.burst.filter(|_| self.bursts_with(end.dst));
         self.burst = None;
+        let (answers, searches) = (self.answers, self.searches);
+        let acknowledged = end.result == StrobeResult::Acknowledged;
+        if acknowledged && end.times == 1 {
+            count(&mut self.stats.at_once);
+        }
+        let has_ended = acknowledged && goes_on.is_some() && !end.more && !answers;
+        self.awaits_answer = match end.dst {
+            Address::Short(whom) if has_ended => Some(whom),
+            _ => None,
+        };
         let Some(entry) = self.entry(now, end.dst) else { return false };
         match end.result {
             StrobeResult::Sent if entry.try_next(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
+                let was_awake = answers || entry.is_awake_yet(&wake, end);
                 entry.acknowledged(now);
                 // Who hears the first frame woke before it: that is no news.
-                if end.times > 1 && goes_on.is_none() && end.result == StrobeResult::Acknowledged {
-                    entry.learn(&wake, end);
+                if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
+                    entry.learn(&wake, end, searches);
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);
-                    self.burst = Some(Burst { dst: end.dst, until });
+                    self.burst = Some(Burst { dst: end.dst, until, answers });
                 }
+            }
+            // That it does not listen for an answer says nothing of its rhythm.
+            StrobeResult::Unanswered | StrobeResult::Busy if answers && goes_on.is_none() => {
+                count(&mut self.stats.failed);
             }
             StrobeResult::Unanswered if entry.try_next(&wake) => {
                 count(&mut self.stats.failed);

@@ -5,8 +5,8 @@
 //! `strobing.rs`, and `mac/strobe.rs` joins the latter to the queue.
 
 use kinglet_radio::{
-    CCA, Channel, FCS_LEN, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP, STROBE_LEAST,
-    air_time,
+    CCA, Channel, FCS_LEN, LINGER, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
+    STROBE_LEAST, air_time,
 };
 use kinglet_time::Duration;
 
@@ -70,6 +70,17 @@ impl Wake {
     }
 }
 
+/// Whose frames a device that wakes has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Anybody's.
+    All,
+    /// Those of the neighbour with this short address.
+    Only(u16),
+    /// Nobody's: it does not listen.
+    Nobody,
+}
+
 /// The channel of a set that comes after `last`, the lowest one after the highest or before any;
 /// `None` if the set is empty.
 pub(crate) fn channel_after(set: u16, last: Option<Channel>) -> Option<Channel> {
@@ -95,6 +106,13 @@ const _: () = assert!(
     (SENSES_APART.as_micros() + CCA.as_micros()) * (SAMPLES_BEFORE as u64 - 1) + CCA.as_micros()
         >= MAX_GAP.as_micros()
 );
+/// For so long who has sent a burst listens for one that answers it: its recipient waits for a
+/// repetition of the last frame first ([`LINGER`]), hands that on, and loads its own (1.2 and
+/// 1.6 ms on the paper's hardware).
+pub(crate) const ANSWER: Duration = Duration::from_micros(LINGER.as_micros() + 7_000);
+/// How long the next frame of a burst is awaited (Contiki, `contikimac.c`:
+/// `INTER_PACKET_DEADLINE`, 1/32 s).
+pub(crate) const BURST_WAIT: Duration = Duration::from_micros(31_250);
 /// How long the two samples of a wake-up take from the start of the first to the end of the second.
 pub(crate) const CHECK: Duration =
     Duration::from_micros(2 * CCA.as_micros() + SENSES_APART.as_micros());

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::csl::next_after;
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
 use crate::stats::{WakeStats, count};
-use crate::wake::{LONGEST, SAMPLES, Wake, repetition};
+use crate::wake::{ANSWER, Admission, BURST_WAIT, LONGEST, SAMPLES, Wake, repetition};
 use kinglet_radio::{
     ACK_NOTICED, CCA, Capabilities, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
 };
@@ -31,9 +31,6 @@ const SILENT_LOOKS: u8 = 3;
 const _: () = assert!(
     (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() + CCA.as_micros() > STROBE_GAP.as_micros()
 );
-/// How long the next frame of a burst is awaited (Contiki, `contikimac.c`:
-/// `INTER_PACKET_DEADLINE`, 1/32 s).
-const BURST_WAIT: Duration = Duration::from_micros(31_250);
 /// By how much earlier than the last time the radio listens for the next frame of a burst: as long
 /// as preamble and SFD are on the air.
 const EARLY: Duration = PREAMBLE_SFD;
@@ -46,8 +43,12 @@ pub struct Waking<L> {
     state: State,
     /// The next wake-up.
     next: Instant,
-    /// There is no room for what neighbours would bring.
-    refusing: bool,
+    /// Whose frames there is room for.
+    admits: Admission,
+    /// The present burst answers one of this device's.
+    is_answer: bool,
+    /// The last frame ended a burst that is no answer.
+    may_answer: bool,
     /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
     gap: Option<Duration>,
 }
@@ -66,6 +67,9 @@ enum State {
     Roused(Roused),
     /// A burst goes on: the next frame is awaited from then on, until then.
     Burst { since: Instant, from: Instant, until: Instant },
+    /// A burst has been sent to the neighbour with this short address, and it may answer, from then
+    /// until then. Others are not heard: they would think that this device wakes then.
+    Answered { whom: u16, since: Instant, until: Instant },
     /// The last frame has come. The radio listens for its repetition by itself, as it was told to
     /// for the frame, until then.
     Ended { told: Mode, until: Instant },
@@ -96,7 +100,13 @@ impl<L> Waking<L> {
     fn sleep(&mut self, now: Instant, wake: Wake) {
         self.state = State::Asleep;
         self.gap = None;
+        self.is_answer = false;
         self.next = next_after(self.next, wake.period, now + Duration::from_micros(1));
+    }
+
+    /// Nothing is awaited.
+    const fn is_asleep(&self) -> bool {
+        matches!(self.state, State::Off | State::Asleep | State::Due(_) | State::Sampling)
     }
 
     /// A frame that says that more follows began at `began`, and its exchange ended at `ended`.
@@ -144,7 +154,7 @@ impl<L> Waking<L> {
                 self.sleep(now, wake);
                 true
             }
-            State::Ended { until, .. } if now >= until => {
+            State::Ended { until, .. } | State::Answered { until, .. } if now >= until => {
                 self.sleep(now, wake);
                 true
             }
@@ -206,7 +216,9 @@ impl<L: Listening> Listening for Waking<L> {
         stats: WakeStats::NONE,
         state: State::Off,
         next: Instant::ZERO,
-        refusing: false,
+        admits: Admission::All,
+        is_answer: false,
+        may_answer: false,
         gap: None,
     };
     const SLEEPS: bool = L::SLEEPS;
@@ -219,7 +231,9 @@ impl<L: Listening> Listening for Waking<L> {
         match self.state {
             _ if situation.acknowledging => Mode::Listen,
             State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
-            State::Burst { from, until, .. } => Mode::Await(from, until),
+            State::Burst { from, until, .. } | State::Answered { since: from, until, .. } => {
+                Mode::Await(from, until)
+            }
             State::Ended { told, .. } => told,
             State::Off | State::Asleep | State::Due(_) | State::Sampling => Mode::Off,
         }
@@ -230,9 +244,7 @@ impl<L: Listening> Listening for Waking<L> {
     }
 
     fn awaits_frame(&self) -> bool {
-        let sleeps =
-            matches!(self.state, State::Off | State::Asleep | State::Due(_) | State::Sampling);
-        !sleeps || self.inner.awaits_frame()
+        !self.is_asleep() || self.inner.awaits_frame()
     }
 
     fn may_ask(&self) -> bool {
@@ -269,13 +281,18 @@ impl<L: Listening> Listening for Waking<L> {
         let Some(wake) = self.wakes() else {
             return self.inner.handle_frame(now, config, frame);
         };
+        self.is_answer |= matches!(self.state, State::Answered { .. });
+        let in_burst = matches!(self.state, State::Burst { .. });
+        self.may_answer = in_burst && !frame.more && !self.is_answer;
         if frame.more {
             self.follow(wake, frame.sfd - PREAMBLE_SFD, frame.ended());
             return false;
         }
         let told = match self.state {
             State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
-            State::Burst { from, until, .. } => Mode::Await(from, until),
+            State::Burst { from, until, .. } | State::Answered { since: from, until, .. } => {
+                Mode::Await(from, until)
+            }
             State::Ended { told, .. } => told,
             _ => Mode::Off,
         };
@@ -321,11 +338,12 @@ impl<L: Listening> Listening for Waking<L> {
         self.gap = None;
     }
 
-    fn set_refusing(&mut self, now: Instant, refusing: bool) -> bool {
-        self.refusing = refusing;
-        let listens =
-            matches!(self.state, State::Roused(_) | State::Burst { .. } | State::Ended { .. });
-        match self.wakes().filter(|_| refusing && listens) {
+    fn admit(&mut self, now: Instant, whom: Admission) -> bool {
+        let before = core::mem::replace(&mut self.admits, whom);
+        let listens = !self.is_asleep();
+        // Whose burst it is that goes on is not known here: it comes again if it is welcome.
+        let refuses = before != whom && whom != Admission::All;
+        match self.wakes().filter(|_| refuses && listens) {
             Some(wake) => {
                 count(&mut self.stats.refused);
                 self.sleep(now, wake);
@@ -333,6 +351,28 @@ impl<L: Listening> Listening for Waking<L> {
             }
             None => false,
         }
+    }
+
+    fn only(&self) -> Option<u16> {
+        match (self.state, self.admits) {
+            (State::Answered { whom, .. }, _) | (_, Admission::Only(whom)) => Some(whom),
+            (_, Admission::All | Admission::Nobody) => None,
+        }
+    }
+
+    fn await_answer(&mut self, now: Instant, whom: u16) {
+        let welcome = match self.admits {
+            Admission::All => true,
+            Admission::Only(other) => other == whom,
+            Admission::Nobody => false,
+        };
+        if self.wakes().is_some() && welcome && self.is_asleep() {
+            self.state = State::Answered { whom, since: now, until: now + ANSWER };
+        }
+    }
+
+    fn may_answer(&self) -> bool {
+        self.may_answer
     }
 
     fn wake_stats(&self) -> Option<&WakeStats> {
@@ -347,7 +387,7 @@ impl<L: Listening> Listening for Waking<L> {
                 self.state = State::Asleep;
                 None
             }
-            State::Due(at) if now > *at + LATE || self.refusing => {
+            State::Due(at) if now > *at + LATE || self.admits == Admission::Nobody => {
                 self.sleep(now, wake);
                 None
             }
@@ -395,7 +435,9 @@ impl<L: Listening> Listening for Waking<L> {
             State::Asleep => Some(self.next),
             State::Off | State::Due(_) | State::Sampling => None,
             State::Roused(Roused { look_at, until, .. }) => earliest(look_at, Some(until)),
-            State::Burst { until, .. } | State::Ended { until, .. } => Some(until),
+            State::Burst { until, .. }
+            | State::Answered { until, .. }
+            | State::Ended { until, .. } => Some(until),
         };
         earliest(own, self.inner.deadline())
     }

@@ -164,6 +164,12 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         u8::try_from(index).ok()
     }
 
+    /// The neighbour for whom most frames wait.
+    pub(crate) fn busiest(&self) -> Option<Address> {
+        let most = self.hops.iter().max_by_key(|hop| hop.waiting)?;
+        (most.waiting > 0).then_some(most.link)
+    }
+
     pub(crate) fn link(&self, to: u8) -> Address {
         self.hops.get(usize::from(to)).map_or(Address::None, |hop| hop.link)
     }

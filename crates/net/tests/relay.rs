@@ -304,6 +304,22 @@ fn what_has_no_room_is_given_up_as_a_whole() {
 }
 
 #[test]
+fn what_is_kept_of_a_store_is_for_those_to_whom_most_of_it_goes() {
+    let sent = segment(4, 1_180);
+    let mut relay = node(2, true);
+    let mut clogged = Vec::new();
+    for frame in &sent[..FRAMES] {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+        clogged.push(relay.relay_clogged());
+    }
+    let kept = 2.max(FRAMES / 8);
+    let by = Some(Address::Short(3));
+    let expected = (1..=FRAMES).map(|n| if FRAMES - n <= kept { by } else { None });
+    assert!(clogged.iter().copied().eq(expected), "{clogged:?}");
+    assert_eq!(node(2, true).relay_clogged(), None);
+}
+
+#[test]
 fn a_datagram_that_is_not_continued_is_forgotten() {
     let sent = segment(4, 300);
     let mut relay = node(2, true);

@@ -287,6 +287,10 @@ pub enum Command {
         until: Instant,
         /// Where to listen.
         channel: Channel,
+        /// Frames with another source than this short address are as if the filter did not take
+        /// them: nobody acknowledges or sees them. A part that acknowledges all that its own
+        /// filter takes has to be told frame by frame (CC2420: the strobes SACK and SFLUSHRX).
+        only: Option<u16>,
     },
     /// Send the frame that is passed along, once.
     Transmit {

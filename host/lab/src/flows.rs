@@ -19,12 +19,13 @@ use crate::build::transport::{connection, listen, payload_of};
 use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
 use crate::run::result::{FlowResult, Readings};
-use crate::scenario::{Carrier, Flow, FlowKind, NodeId, Role, Scenario, Sensor};
+use crate::scenario::{Carrier, Datagrams, Flow, FlowKind, NodeId, Pace, Role, Scenario, Sensor};
 use kinglet::Node;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::StreamApp;
 use kinglet_apps::sense::{Sampling, TAG};
+use kinglet_apps::udp;
 use kinglet_coap::Delivery;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use kinglet_sim::wire::FarEnd;
@@ -70,7 +71,8 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
         | FlowKind::Anemometer(Sensor { from, to, carrier: Carrier::Tcp, .. }) => {
             vec![(from, Need::Connection), (to, Need::Connection), (to, Need::Listener)]
         }
-        FlowKind::UdpPeriodic { from, to, .. } | FlowKind::Anemometer(Sensor { from, to, .. }) => {
+        FlowKind::Udp(Datagrams { from, to, .. })
+        | FlowKind::Anemometer(Sensor { from, to, .. }) => {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
         FlowKind::Services { node } => vec![(node, Need::Listener); services::PORTS.len()],
@@ -251,12 +253,7 @@ impl<'a> Builder<'a> {
                 let sink = BulkSink::new(port, listen(config));
                 self.streams((from, sender), (to, sink), port)
             }
-            FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes } => {
-                let to_port = (address_in(scenario, to), port);
-                let len = usize::from(payload_bytes);
-                let sender = UdpSender::new(to_port, start, millis(period_ms), len);
-                self.pair((from, Box::new(sender)), (to, Box::new(UdpSink::new(port))))
-            }
+            FlowKind::Udp(ref datagrams) => self.add_datagrams(datagrams, start, port),
             FlowKind::Services { node } => {
                 let config = listen(connection(scenario, None, None));
                 self.speak_alone(node, Services::new(config))
@@ -302,6 +299,24 @@ impl<'a> Builder<'a> {
             }
             FlowKind::Anemometer(ref sensor) => self.add_sensor(sensor, start, port),
         }
+    }
+
+    fn add_datagrams(&mut self, datagrams: &Datagrams, start: Instant, port: u16) -> Ends {
+        let Datagrams { from, to, payload_bytes, pace } = *datagrams;
+        let (to_port, len) = ((address_in(self.scenario, to), port), usize::from(payload_bytes));
+        let every = |ms| udp::Sender::new(to_port, start, millis(ms), len);
+        let sender = match pace {
+            Pace::Every(ms) => UdpSender::periodic(every(ms)),
+            Pace::Between(least, most) => {
+                let range = (millis(least), millis(most));
+                UdpSender::random(every(least), range, self.random(from))
+            }
+            Pace::Bulk(most) => {
+                let most = most.unwrap_or(u32::MAX);
+                UdpSender::bulk(udp::Bulk::new(to_port, start, most, len))
+            }
+        };
+        self.pair((from, Box::new(sender)), (to, Box::new(UdpSink::new(port))))
     }
 
     fn add_sensor(&mut self, sensor: &Sensor, start: Instant, port: u16) -> Ends {
@@ -415,9 +430,9 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
                 bulk(base.clone(), sender, sink, bytes, flow.start_s, sim_seconds)
             })
         }
-        FlowKind::UdpPeriodic { .. } => app_at(world, ends.from)
+        FlowKind::Udp(Datagrams { pace, .. }) => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
-            .map(|(sender, sink)| datagrams(base.clone(), sender, sink, seconds)),
+            .map(|apps| datagrams(base.clone(), apps, (pace, flow.start_s, sim_seconds))),
         FlowKind::Services { .. } | FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
             Some(FlowResult { intact: true, ..base.clone() })
         }
@@ -434,9 +449,23 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
     measured.unwrap_or(base)
 }
 
-fn datagrams(base: FlowResult, sender: &UdpSender, sink: &UdpSink, seconds: f64) -> FlowResult {
-    let sent = u64::from(sender.sent()) + u64::from(sender.refused());
-    let received = u64::from(sink.received());
+/// Of a bulk transfer of given size the time is that to its last datagram.
+fn datagrams(
+    base: FlowResult,
+    (sender, sink): (&UdpSender, &UdpSink),
+    (pace, start_s, sim_seconds): (Pace, f64, f64),
+) -> FlowResult {
+    let (sent, received) = (u64::from(sender.numbered()), u64::from(sink.received()));
+    let arrivals = || sink.arrivals().iter();
+    let delay = |&(number, at): &(u32, Instant)| {
+        let delay = at.checked_since(sender.sent_at(number)?)?;
+        Some(delay.as_micros() as f64 / 1e3)
+    };
+    let delays: Vec<f64> = arrivals().filter_map(delay).collect();
+    let last = arrivals().map(|(_, at)| at.as_micros() as f64 / 1e6).fold(start_s, f64::max);
+    let limited = matches!(pace, Pace::Bulk(Some(_)));
+    let seconds = if limited { last } else { sim_seconds };
+    let seconds = (seconds - start_s).max(0.0);
     FlowResult {
         bytes: sink.bytes(),
         seconds,
@@ -444,6 +473,8 @@ fn datagrams(base: FlowResult, sender: &UdpSender, sink: &UdpSink, seconds: f64)
         segments_sent: sent,
         segments_received: received,
         segment_loss: lost_share(sent, received),
+        delay_ms: (!delays.is_empty()).then(|| delays.iter().sum::<f64>() / delays.len() as f64),
+        longest_delay_ms: delays.iter().copied().reduce(f64::max),
         intact: true,
         complete: true,
         ..base

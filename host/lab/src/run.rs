@@ -5,7 +5,7 @@ mod simulation;
 
 pub use result::{
     Activity, ActivityKind, BorderResult, Branch, CwndSample, FlashResult, FlowResult, NodeResult,
-    RadioSeconds, Readings, RplResult, RunResult, Tree,
+    RadioSeconds, Readings, RplResult, RunResult, StrobeResult, Tree,
 };
 
 use crate::build::{Ends, Network};

@@ -1,7 +1,7 @@
 //! What a single simulation came to, in tables: the same on the terminal and on its page.
 
 use crate::output;
-use crate::run::{BorderResult, FlashResult, FlowResult, RunResult};
+use crate::run::{BorderResult, FlashResult, FlowResult, RunResult, StrobeResult};
 use crate::stats::quantile;
 
 /// A table of text.
@@ -22,6 +22,7 @@ pub fn of_run(result: &RunResult) -> Vec<Table> {
     let tables = of_flows.into_iter().chain([
         nodes(result),
         border_queue(result),
+        strobes(result),
         flashes(result),
         radios(result),
     ]);
@@ -136,6 +137,18 @@ fn border_queue(result: &RunResult) -> Table {
     };
     let head = ["node", "taken", "passed on", "dropped", "waiting", "at most", "longest wait, ms"];
     table("packets from the host", head.to_vec(), result.nodes.iter().filter_map(row))
+}
+
+fn strobes(result: &RunResult) -> Table {
+    let row = |node: &crate::run::NodeResult| {
+        let StrobeResult { all, in_bursts, at_once, failed, busy, answers } = node.strobes?;
+        let counts = [all, all - in_bursts, at_once, failed, busy, answers];
+        let counts = counts.into_iter().map(|count| count.to_string());
+        Some([node.id.to_string()].into_iter().chain(counts).collect())
+    };
+    let head =
+        ["node", "all", "begin bursts", "heard at once", "not heard", "channel busy", "answers"];
+    table("strobes", head.to_vec(), result.nodes.iter().filter_map(row))
 }
 
 fn flashes(result: &RunResult) -> Table {

@@ -4,8 +4,10 @@
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::network;
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::{Flash, Flow, FlowKind, Fragments, Interferer, NodeId, Overlap};
-use kinglet_lab::scenario::{RadioProfile, Scenario, Source, Wake};
+use kinglet_lab::scenario::{
+    Datagrams, Flash, Flow, FlowKind, Fragments, Interferer, NodeId, Overlap, Pace, RadioProfile,
+    Scenario, Source, Wake,
+};
 
 /// `hops` hops, all of whose nodes sleep and pass fragments on.
 fn line(hops: u32) -> Scenario {
@@ -31,7 +33,7 @@ fn stream(from: NodeId, to: NodeId, octets: u64) -> Flow {
 }
 
 fn datagrams(from: NodeId, to: NodeId, period_ms: u32) -> Flow {
-    Flow::new(1.0, FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes: 80 })
+    Flow::new(1.0, FlowKind::datagrams(from, to, period_ms, 80))
 }
 
 fn result(scenario: &Scenario, seed: u64) -> RunResult {
@@ -72,6 +74,30 @@ fn streams_cross_relays_that_sleep_both_ways_secured_or_not() {
             scenario.flows = vec![stream(from, to, 20_000)];
             let result = must_arrive(&scenario, seed);
             assert!(result.nodes.iter().all(|node| node.duty_cycle < 0.2), "they sleep");
+        }
+    }
+}
+
+/// Two neighbours whose stores are full of frames for each other take them from each other.
+#[test]
+fn flows_that_meet_head_on_do_not_block_each_other() {
+    for flash in [Flash::None, Flash::M25p80] {
+        for seed in 1..4 {
+            let mut scenario = line(4);
+            scenario.flash = flash;
+            scenario.duration_s = 200.0;
+            wake(&mut scenario).channels = 5;
+            let bulk = |from, to| {
+                let pace = Pace::Bulk(None);
+                Flow::new(1.0, FlowKind::Udp(Datagrams { from, to, payload_bytes: 80, pace }))
+            };
+            scenario.flows = vec![bulk(4, 0), bulk(0, 4)];
+            let result = result(&scenario, seed);
+            for flow in &result.flows {
+                // One way alone gets some 30 kb/s.
+                let (rate, from) = (flow.goodput_kbps, flow.from);
+                assert!(rate > 3.0, "{flash:?}, seed {seed}, from {from}: {rate} kb/s");
+            }
         }
     }
 }

@@ -133,8 +133,8 @@ fn run_until_avoided(network: &mut Network, leaf: usize, dead: usize) -> Duratio
 fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
     let mut scenario = office();
     let host = scenario.host();
-    let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
-    let down = FlowKind::UdpPeriodic { from: host, to: 13, period_ms: 1_000, payload_bytes: 82 };
+    let up = FlowKind::datagrams(13, host, 1_000, 82);
+    let down = FlowKind::datagrams(host, 13, 1_000, 82);
     scenario.flows = [up, down].map(|kind| Flow::new(60.0, kind)).into();
     for seed in 1..=3 {
         // The parent, and the router behind it.
@@ -170,8 +170,8 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
     // Who is to be asked has to look for what comes.
     scenario.polling = Polling::Predictive { base: Duration::from_millis(500) };
     let host = scenario.host();
-    let up = FlowKind::UdpPeriodic { from: 13, to: host, period_ms: 1_000, payload_bytes: 82 };
-    let down = FlowKind::UdpPeriodic { from: host, to: 12, period_ms: 1_000, payload_bytes: 82 };
+    let up = FlowKind::datagrams(13, host, 1_000, 82);
+    let down = FlowKind::datagrams(host, 12, 1_000, 82);
     let bulk = |from, to| FlowKind::TcpBulk {
         from,
         to,

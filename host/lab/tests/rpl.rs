@@ -84,7 +84,7 @@ fn carries_tcp(mut scenario: Scenario) {
 #[test]
 fn the_tree_heals_around_a_dead_router() {
     let mut scenario = grid();
-    let up = |from| FlowKind::UdpPeriodic { from, to: 0, period_ms: 2_000, payload_bytes: 40 };
+    let up = |from| FlowKind::datagrams(from, 0, 2_000, 40);
     // A node has 24 sockets.
     scenario.flows = (8..30).map(|node| Flow::new(40.0, up(node))).collect();
     let (mut network, _) = network(&scenario, 2);
@@ -190,10 +190,7 @@ fn leaves_that_sleep_are_reached_behind_their_parents() {
         };
         let kinds = [(60.0, bulk(29, 0)), (110.0, bulk(28, 0))];
         scenario.flows = kinds.map(|(start_s, kind)| Flow::new(start_s, kind)).into();
-        scenario.flows.push(Flow::new(
-            40.0,
-            FlowKind::UdpPeriodic { from: 0, to: 27, period_ms: 10_000, payload_bytes: 40 },
-        ));
+        scenario.flows.push(Flow::new(40.0, FlowKind::datagrams(0, 27, 10_000, 40)));
         let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
         for flow in &result.flows {
             assert!(

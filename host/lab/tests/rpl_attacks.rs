@@ -36,8 +36,7 @@ fn scenario(mode: Mode, security: bool) -> Scenario {
     );
     let mut scenario = Scenario::from_toml("attacks.toml", &text).expect("a scenario");
     scenario.rpl = scenario::Rpl { mode, ..scenario.rpl };
-    let periodic =
-        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: 1_000, payload_bytes: 20 };
+    let periodic = |from, to| FlowKind::datagrams(from, to, 1_000, 20);
     let ends = (1..NODES).step_by(3).flat_map(|node| [periodic(node, 0), periodic(0, node)]);
     scenario.flows = ends.map(|kind| Flow::new(30.0, kind)).collect();
     scenario

@@ -36,8 +36,7 @@ fn scenario(mode: Mode) -> Scenario {
                 spacing_m = 8 }\n[mac]\nsecurity = false\n[net]\nrouting = \"rpl\"\n";
     let mut scenario = Scenario::from_toml("faults.toml", text).expect("a scenario");
     scenario.rpl = Rpl { mode, ..scenario.rpl };
-    let periodic =
-        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: 2_000, payload_bytes: 20 };
+    let periodic = |from, to| FlowKind::datagrams(from, to, 2_000, 20);
     let up = (1..30).step_by(4).map(|node| periodic(node, 0));
     let down = (2..30).step_by(5).map(|node| periodic(0, node));
     scenario.flows = up.chain(down).map(|kind| Flow::new(20.0, kind)).collect();

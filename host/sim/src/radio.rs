@@ -43,13 +43,19 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Off,
-    /// `once`: until a frame has come.
     Receive {
         from: u64,
         until: u64,
         channel: Channel,
-        once: bool,
+        /// Until a frame has come.
+        awaits: Option<Awaits>,
     },
+}
+
+/// What `Await` is for: a frame from anybody, or from one neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Awaits {
+    pub(crate) only: Option<u16>,
 }
 
 /// What the outstanding command is.

@@ -152,3 +152,26 @@ fn a_listener_that_senses_hears_when_it_is_silent() {
     ];
     assert_eq!(sensed, expected);
 }
+
+#[test]
+fn who_awaits_one_neighbour_does_not_hear_another() {
+    let awaits = |only| {
+        let (start, channel) = (Start::Asap, Channel::default());
+        let until = kinglet_time::Instant::from_micros(400_000);
+        Command::Await { start, until, channel, only }
+    };
+    for (only, heard) in [(None, true), (Some(0), true), (Some(9), false)] {
+        let sender = Script::silent().send(1_000, strobe(0, true, 50_000), data(1, 0, 7, 100));
+        let listener = Script::silent().at(0, awaits(only));
+        let mut world = world(CC2420, vec![sender, listener]);
+        run(&mut world, 300_000);
+        let ack = if heard { ACKED } else { Ack::Missing };
+        let [Event::Strobed { ack: found, times, .. }] = world.device(0).events()[..] else {
+            panic!("{:?}", world.device(0).events())
+        };
+        assert_eq!((found, times == 1), (ack, heard), "{only:?}");
+        assert_eq!(world.device(1).received(), usize::from(heard));
+        // It goes on waiting for the other.
+        assert_eq!(world.counters(1).acks_sent > 0, heard);
+    }
+}

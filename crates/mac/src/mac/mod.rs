@@ -360,7 +360,8 @@ impl<S: Sizes> Mac<S> {
                     Command::Receive { start: Start::At(from), until: Some(until), channel }
                 }
                 Mode::Await(from, until) => {
-                    Command::Await { start: Start::At(from), until, channel }
+                    let only = self.listening.only();
+                    Command::Await { start: Start::At(from), until, channel, only }
                 }
                 Mode::Off => Command::Off,
             };

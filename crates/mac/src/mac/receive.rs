@@ -8,6 +8,7 @@ use crate::queue::TxState;
 use crate::reach::Reach;
 use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
+use crate::wake::ANSWER;
 use core::ops::Range;
 use kinglet_radio::Capabilities;
 use kinglet_time::{Duration, Instant};
@@ -187,7 +188,12 @@ impl<S: Sizes> Mac<S> {
             let may_send = self.tx == TxState::Idle;
             let (src, more) = (*src, heard.more);
             let frame = FromParent { src, sfd, len, more, may_send };
-            if self.listening.handle_frame(now, &self.config, &frame) {
+            let ended = frame.ended();
+            let is_over = self.listening.handle_frame(now, &self.config, &frame);
+            if S::Reach::STROBES && self.listening.may_answer() {
+                self.reach.handle_listener(src, ended + ANSWER);
+            }
+            if is_over {
                 self.start_next(now);
             }
         } else if S::Listening::WAKES && self.listening.handle_broadcast(now) {

@@ -12,7 +12,7 @@ use crate::queue::{Delivery, TxState};
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
-use crate::wake::{MIN_FRAME, Wake};
+use crate::wake::{Admission, MIN_FRAME, Wake};
 use kinglet_radio::{Access, Ack, Capabilities, Command, Start, time_limit};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Repr, Version};
@@ -56,10 +56,10 @@ impl<S: Sizes> Mac<S> {
         !self.strobes() || self.queue.waiting_for(dst) < FRAMES_EACH
     }
 
-    /// Whether neighbours are to keep their bursts: there is no room for what they would bring.
-    /// Only who wakes can refuse; a frame that is being received may still come.
-    pub fn set_refusing(&mut self, now: Instant, refusing: bool) {
-        if S::Listening::WAKES && self.listening.set_refusing(now, refusing) {
+    /// Whose bursts there is room for; the others keep theirs. Only who wakes can refuse; a frame
+    /// that is being received may still come.
+    pub fn admit(&mut self, now: Instant, whom: Admission) {
+        if S::Listening::WAKES && self.listening.admit(now, whom) {
             self.start_next(now);
         }
     }
@@ -171,6 +171,9 @@ impl<S: Sizes> Mac<S> {
             Ack::Received { frame_pending } => {
                 self.space_after(end_of_ack(sfd, len), len);
                 self.end_strobe(now, StrobeResult::Acknowledged, sfd, times);
+                if let Some(whom) = self.reach.awaits_answer() {
+                    self.listening.await_answer(now, whom);
+                }
                 self.finish_head(now, Delivery::Delivered, frame_pending);
             }
             Ack::NotAwaited => {

@@ -250,24 +250,75 @@ fn a_frame_is_given_up_after_so_many_strobes_if_that_is_wanted() {
 }
 
 #[test]
-fn a_rhythm_that_leads_nowhere_is_forgotten() {
+fn a_rhythm_that_leads_nowhere_is_looked_for_now_and_then_and_forgotten_at_last() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     acquaint(&mut mac, &mut now, A);
     put_one(&mut mac, now, A);
     let known = now;
-    let searched = loop {
+    let mut searches = Vec::new();
+    let mut failed = 0;
+    while now < known + Duration::from_secs(70) {
         let next = strobe(&mut mac, &mut now);
-        if next.first.is_none() {
-            break next.at;
+        match next.first {
+            None => searches.push((failed, next.at - known)),
+            Some(at) => now = at,
         }
-        now = next.first.unwrap() + next.lasting;
+        now += next.lasting;
         end(&mut mac, now, now, Ack::Missing, 6);
-    };
+        failed += 1;
+    }
     // Who does not answer may only be busy.
-    let silent = searched - known;
-    assert!(mac.strobe_stats().unwrap().failed >= 16);
-    assert!(silent > Duration::from_secs(60) && silent < Duration::from_secs(63), "{silent:?}");
+    let early = |(_, after): &&(u32, Duration)| *after < Duration::from_secs(60);
+    assert!(searches.iter().filter(early).count() > 4, "{searches:?}");
+    assert!(searches.iter().filter(early).all(|(failed, _)| failed % 16 == 0), "{searches:?}");
+    let last: Vec<_> = searches.iter().filter(|it| !early(it)).collect();
+    assert_eq!(failed - last[0].0, last.len() as u32, "nothing is known any more: {searches:?}");
+}
+
+#[test]
+fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    let sfd = acquaint(&mut mac, &mut now, A);
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    let mut begins = Vec::new();
+    for periods in [10, 20, 30] {
+        now = woke + PERIOD * periods - PERIOD / 2;
+        put_one(&mut mac, now, A);
+        let first = strobe(&mut mac, &mut now).first.unwrap();
+        begins.push((first - woke).as_micros() % PERIOD.as_micros());
+        // 20 ms before it can have woken, as if it had been awake for another reason.
+        let sfd = first - Duration::from_millis(20);
+        end(&mut mac, first, sfd, ACKED, 3);
+    }
+    let before = |at: u64| (PERIOD.as_micros() - at) % PERIOD.as_micros();
+    assert!(before(begins[1]) < 1_000, "{begins:?}");
+    assert!((20_000..30_000).contains(&before(begins[2])), "{begins:?}");
+}
+
+#[test]
+fn who_may_be_awake_yet_teaches_no_rhythm() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    (0..2).for_each(|_| put_one(&mut mac, now, A));
+    let begin = strobe(&mut mac, &mut now).first.unwrap();
+    let first = (begin - T0).as_micros() % PERIOD.as_micros();
+    // The burst begins, its second frame is not heard, and is sent again while its recipient still
+    // awaits it.
+    now = begin + Duration::from_millis(5);
+    end(&mut mac, now, begin, ACKED, 1);
+    strobe(&mut mac, &mut now);
+    end(&mut mac, now + Duration::from_millis(1), now, Ack::Missing, 4);
+    strobe(&mut mac, &mut now);
+    let sfd = begin + Duration::from_millis(25);
+    end(&mut mac, sfd + Duration::from_millis(5), sfd, ACKED, 2);
+    now += Duration::from_secs(1);
+    put_one(&mut mac, now, A);
+    let next = strobe(&mut mac, &mut now).first.unwrap();
+    let next = (next - T0).as_micros() % PERIOD.as_micros();
+    assert!(first.abs_diff(next) < 1_000, "{first} and {next}");
 }
 
 #[test]

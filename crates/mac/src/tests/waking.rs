@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::air::end_of_ack;
+use crate::wake::ANSWER;
 use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, air_time};
 
 struct Plan;
@@ -56,7 +57,7 @@ fn roused(mac: &mut Sleeper) -> Instant {
     sensed(mac, now, true);
     let until = now + (air_time(FULL + 2) + STROBE_GAP) * 4 + air_time(FULL + 2);
     let (start, channel) = (Start::At(now), Channel::default());
-    assert_eq!(poll(mac, now), Some(Command::Await { start, until, channel }));
+    assert_eq!(poll(mac, now), Some(Command::Await { start, until, channel, only: None }));
     now
 }
 
@@ -295,6 +296,139 @@ fn a_radio_that_cannot_strobe_or_sense_is_refused() {
         let first = poll(&mut mac, T0);
         assert!(matches!(first, Some(Command::Receive { .. })), "it is always on");
     }
+}
+
+/// The neighbour that `frame` comes from.
+const THEIRS: u16 = 2;
+
+fn put(mac: &mut Sleeper, now: Instant, frames: usize) {
+    for _ in 0..frames {
+        let request = TxRequest { dst: Address::Short(THEIRS), ..request(1) };
+        mac.enqueue(now, request, |room| {
+            room[..90].fill(9);
+            90
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn who_has_room_for_one_neighbour_awaits_that_one() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    mac.admit(T0, Admission::Only(9));
+    let now = wait(&mut mac);
+    assert_eq!(poll(&mut mac, now), sense(2));
+    sensed(&mut mac, now, true);
+    let awaits = poll(&mut mac, now);
+    assert!(matches!(awaits, Some(Command::Await { only: Some(9), .. })), "{awaits:?}");
+    // Now there is no room at all.
+    mac.admit(now, Admission::Nobody);
+    assert_eq!(poll(&mut mac, now), Some(Command::Off));
+    let due = wait(&mut mac);
+    assert_eq!(poll(&mut mac, due), None, "nobody is listened for");
+    mac.admit(due, Admission::All);
+    let next = wait(&mut mac);
+    assert_eq!(poll(&mut mac, next), sense(2));
+    assert_eq!(mac.wake_stats().unwrap().refused, 1);
+}
+
+/// Receives a burst of so many frames from a neighbour, for which frames wait; when its last
+/// exchange has ended.
+fn heard(mac: &mut Sleeper, frames: u8) -> Instant {
+    let mut sfd = roused(mac) + air_time(FULL + 2);
+    for n in 0..frames {
+        assert!(receive(mac, sfd, &frame(OWN, n, n + 1 < frames)).unwrap().is_some());
+        let ended = end_of_ack(sfd, FULL);
+        while poll(mac, ended).is_some() {}
+        sfd = ended + Duration::from_millis(3);
+    }
+    sfd - Duration::from_millis(3)
+}
+
+/// Waits until a frame is strobed, while nothing is heard at wake-ups.
+fn strobe(mac: &mut Sleeper) -> (Instant, Start, u8) {
+    for _ in 0..100 {
+        let now = wait(mac);
+        while let Some(command) = poll(mac, now) {
+            match command {
+                Command::Strobe { start, senses, .. } => return (now, start, senses),
+                Command::Sense { .. } => sensed(mac, now, false),
+                _ => {}
+            }
+        }
+    }
+    panic!("nothing is sent");
+}
+
+#[test]
+fn a_burst_is_answered_at_once_if_something_waits_and_a_single_frame_is_not() {
+    for (frames, answered) in [(1, false), (2, true), (5, true)] {
+        let mut mac = sleeper(Wake::DEFAULT);
+        // It is known where that neighbour listens.
+        put(&mut mac, T0, 1);
+        assert!(matches!(poll(&mut mac, T0), Some(Command::Strobe { .. })));
+        let ack = Ack::Received { frame_pending: false };
+        let sfd = T0 + Duration::from_millis(30);
+        let now = sfd + Duration::from_millis(5);
+        assert_eq!(mac.handle_radio(now, Event::Strobed { sfd, ack, times: 4 }, &mut []), Ok(None));
+        mac.poll_outcome(now).unwrap();
+        let ended = heard(&mut mac, frames);
+        put(&mut mac, ended, 1);
+        let next = strobe(&mut mac);
+        let (at, start, senses) = next;
+        assert_eq!(start == Start::Asap, answered, "{frames}: {next:?}");
+        assert!(!answered || (senses == 1 && at <= ended + LINGER), "{next:?}");
+        assert_eq!(mac.strobe_stats().unwrap().answers, u32::from(answered));
+    }
+}
+
+#[test]
+fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let ack = Ack::Received { frame_pending: false };
+    let mut now = T0;
+    put(&mut mac, now, 2);
+    for _ in 0..2 {
+        assert!(matches!(poll(&mut mac, now), Some(Command::Strobe { .. })));
+        let sfd = now + Duration::from_millis(1);
+        now += Duration::from_millis(5);
+        assert_eq!(mac.handle_radio(now, Event::Strobed { sfd, ack, times: 1 }, &mut []), Ok(None));
+        mac.poll_outcome(now).unwrap();
+    }
+    let awaits = poll(&mut mac, now);
+    let Some(Command::Await { until, only: Some(THEIRS), .. }) = awaits else {
+        panic!("{awaits:?}")
+    };
+    assert_eq!(until, now + ANSWER);
+    // It answers with a burst, which is not answered.
+    put(&mut mac, now, 1);
+    let mut sfd = now + Duration::from_millis(4);
+    for n in 0..2 {
+        assert!(receive(&mut mac, sfd, &frame(OWN, n, n == 0)).unwrap().is_some());
+        while poll(&mut mac, sfd).is_some() {}
+        sfd = end_of_ack(sfd, FULL) + Duration::from_millis(3);
+    }
+    let (_, _, senses) = strobe(&mut mac);
+    assert!(senses > 1, "at a wake-up of its neighbour");
+    assert_eq!(mac.strobe_stats().unwrap().answers, 0);
+}
+
+#[test]
+fn who_is_not_answered_sleeps_again() {
+    let mut mac = sleeper(Wake::DEFAULT);
+    let ack = Ack::Received { frame_pending: false };
+    let mut now = T0;
+    put(&mut mac, now, 2);
+    for _ in 0..2 {
+        assert!(matches!(poll(&mut mac, now), Some(Command::Strobe { .. })));
+        let sfd = now + Duration::from_millis(1);
+        now += Duration::from_millis(5);
+        assert_eq!(mac.handle_radio(now, Event::Strobed { sfd, ack, times: 1 }, &mut []), Ok(None));
+    }
+    assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));
+    let later = wait(&mut mac);
+    assert_eq!((later - now, poll(&mut mac, later)), (ANSWER, Some(Command::Off)));
+    assert_eq!(mac.wake_stats().unwrap().bursts_broken, 0);
 }
 
 fn receive(mac: &mut Sleeper, sfd: Instant, frame: &[u8]) -> Result<Option<Indication>, Discard> {

@@ -84,7 +84,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             return fate;
         }
-        if let Some(relayed) = self.relay_packet(now, handle, egress) {
+        // What the host sends is cut as it leaves, like this node's own: the store takes a frame at
+        // a time.
+        if !arrival.host
+            && let Some(relayed) = self.relay_packet(now, handle, egress)
+        {
             return relayed.map_or_else(Fate::Drop, |()| Fate::Done);
         }
         self.keep_forwarded(now, handle, egress, from_host.then_some(header.dst))

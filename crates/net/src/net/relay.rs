@@ -79,6 +79,13 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8
     }
 }
 
+/// Two neighbours whose stores are full of frames for each other would wait for ever. So an eighth
+/// of a store is kept for what comes from where most of it goes to: if each does that, each can
+/// take something from the other.
+const SHARE_KEPT: usize = 8;
+/// In a small store so many frames: below that nobody is asked for any.
+const LEAST_KEPT: usize = 2;
+
 /// What a first fragment tells of its datagram.
 struct Begun {
     size: u16,
@@ -101,6 +108,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     pub fn relay_room(&self) -> Option<usize> {
         let relay = self.relay.get().filter(|relay| relay.room > 0)?;
         Some(relay.store.room())
+    }
+
+    /// The neighbour for whom most frames wait, if there is hardly room for more. What it brings
+    /// itself goes elsewhere.
+    pub fn relay_clogged(&self) -> Option<Address> {
+        let relay = self.relay.get().filter(|relay| relay.room > 0)?;
+        let (waiting, room) = (relay.store.len(), relay.store.room_in_all());
+        let few = waiting.saturating_add(room).checked_div(SHARE_KEPT).unwrap_or(0).max(LEAST_KEPT);
+        if room > few { None } else { relay.busiest() }
     }
 
     /// What has happened to fragments that were passed on, if any are.

@@ -287,7 +287,7 @@ impl<P: Profile> Node<P> {
             let _ = self.net.handle_data_request(now, child);
         }
         self.fill_queue(now);
-        self.refuse_bursts(now);
+        self.admit_bursts(now);
         // A child that the MAC has no room for hears that nothing waits, and of its packets only
         // when they come to be its turn.
         while Self::HAS_CHILDREN

@@ -3,6 +3,7 @@
 use super::Node;
 use crate::profile::Profile;
 use kinglet_flash as flash;
+use kinglet_mac::Admission;
 use kinglet_store as store;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -15,10 +16,14 @@ const TOO_FEW: usize = 1;
 impl<P: Profile> Node<P> {
     /// Keeps neighbours from bringing more than there is room for. What is being received, and what
     /// a driver may still hold, finds a place.
-    pub(crate) fn refuse_bursts(&mut self, now: Instant) {
-        if let Some(room) = self.net.relay_room() {
-            self.mac.set_refusing(now, room <= TOO_FEW);
-        }
+    pub(crate) fn admit_bursts(&mut self, now: Instant) {
+        let Some(room) = self.net.relay_room() else { return };
+        let whom = match self.net.relay_clogged() {
+            _ if room <= TOO_FEW => Admission::Nobody,
+            Some(Address::Short(to)) => Admission::Only(to),
+            _ => Admission::All,
+        };
+        self.mac.admit(now, whom);
     }
 
     /// There is a flash for frames that wait to be passed on; whether it can be used, which the

@@ -111,8 +111,8 @@ fn flows(scenario: &mut Scenario, random: &mut Stream) {
         let kinds = match random.below(6) {
             0 => vec![bulk(leaf, host), bulk(host, leaf)],
             1 => vec![
-                FlowKind::UdpPeriodic { from: leaf, to: host, period_ms: 7_000, payload_bytes: 80 },
-                FlowKind::UdpPeriodic { from: host, to: leaf, period_ms: 9_000, payload_bytes: 80 },
+                FlowKind::datagrams(leaf, host, 7_000, 80),
+                FlowKind::datagrams(host, leaf, 9_000, 80),
             ],
             2 => {
                 let fast_open = coin(random);
@@ -192,9 +192,7 @@ fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
     let (from, to) = (ends.from, ends.to);
     let count = match flow.kind {
         FlowKind::TcpBulk { .. } => app_at::<BulkSink>(network, to).map(BulkSink::received),
-        FlowKind::UdpPeriodic { .. } => {
-            app_at::<UdpSink>(network, to).map(|sink| sink.received().into())
-        }
+        FlowKind::Udp(_) => app_at::<UdpSink>(network, to).map(|sink| sink.received().into()),
         FlowKind::HttpClient { .. } => {
             app_at::<HttpClient>(network, from).map(|client| client.answered().len() as u64)
         }

@@ -1,7 +1,121 @@
-//! Datagrams of scenarios.
+//! Datagrams of scenarios: when each was sent and arrived.
 
-pub use kinglet_apps::udp::Sink as UdpSink;
-use kinglet_apps::udp::{MAX_DATAGRAM, Sender};
+use kinglet::time::{Duration, Instant};
+use kinglet::{Node, Profile};
+use kinglet_apps::App;
+use kinglet_apps::udp::{Bulk, MAX_DATAGRAM, Sender, Sink, number_of};
+use kinglet_sim::rng::Stream;
 
-/// Sends a numbered datagram every period.
-pub type UdpSender = Sender<[u8; MAX_DATAGRAM]>;
+/// Room for any datagram.
+type Datagram = [u8; MAX_DATAGRAM];
+
+/// Sends numbered datagrams.
+pub struct UdpSender {
+    source: Source,
+    /// When each of them was sent, or refused for want of room.
+    times: Vec<Instant>,
+}
+
+enum Source {
+    Periodic(Sender<Datagram>),
+    /// The same, each period drawn anew from a range.
+    Random(Sender<Datagram>, (Duration, Duration), Stream),
+    Bulk(Bulk<Datagram>),
+}
+
+impl UdpSender {
+    /// A datagram every period.
+    pub fn periodic(sender: Sender<Datagram>) -> Self {
+        UdpSender { source: Source::Periodic(sender), times: Vec::new() }
+    }
+
+    /// The same, with periods between these.
+    pub fn random(sender: Sender<Datagram>, range: (Duration, Duration), random: Stream) -> Self {
+        UdpSender { source: Source::Random(sender, range, random), times: Vec::new() }
+    }
+
+    /// As many as the stack takes.
+    pub fn bulk(sender: Bulk<Datagram>) -> Self {
+        UdpSender { source: Source::Bulk(sender), times: Vec::new() }
+    }
+
+    /// Datagrams that were sent, or refused for want of room.
+    pub fn numbered(&self) -> u32 {
+        match &self.source {
+            Source::Periodic(sender) | Source::Random(sender, ..) => {
+                sender.sent().wrapping_add(sender.refused())
+            }
+            Source::Bulk(bulk) => bulk.sent(),
+        }
+    }
+
+    /// When datagram `number` was sent.
+    pub fn sent_at(&self, number: u32) -> Option<Instant> {
+        self.times.get(number as usize).copied()
+    }
+}
+
+impl App for UdpSender {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let busy = match &mut self.source {
+            Source::Periodic(sender) => sender.poll(now, node),
+            Source::Random(sender, (least, most), random) => {
+                if sender.deadline().is_some_and(|at| at <= now) {
+                    let range = (*most - *least).as_micros() as f64;
+                    let more = Duration::from_micros((random.unit() * range) as u64);
+                    sender.set_period(*least + more);
+                }
+                sender.poll(now, node)
+            }
+            Source::Bulk(bulk) => bulk.poll(now, node),
+        };
+        self.times.resize(self.numbered() as usize, now);
+        busy
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match &self.source {
+            Source::Periodic(sender) | Source::Random(sender, ..) => sender.deadline(),
+            Source::Bulk(bulk) => bulk.deadline(),
+        }
+    }
+}
+
+/// Counts what arrives, and notes when.
+pub struct UdpSink {
+    sink: Sink,
+    arrivals: Vec<(u32, Instant)>,
+}
+
+impl UdpSink {
+    /// A sink on `port`.
+    pub const fn new(port: u16) -> Self {
+        UdpSink { sink: Sink::new(port), arrivals: Vec::new() }
+    }
+
+    /// Datagrams that arrived.
+    pub const fn received(&self) -> u32 {
+        self.sink.received()
+    }
+
+    /// Their payload octets.
+    pub const fn bytes(&self) -> u64 {
+        self.sink.bytes()
+    }
+
+    /// The numbers of those that arrived, and when, by this node's clock.
+    pub fn arrivals(&self) -> &[(u32, Instant)] {
+        &self.arrivals
+    }
+}
+
+impl App for UdpSink {
+    fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let arrivals = &mut self.arrivals;
+        self.sink.take(node, |octets| arrivals.extend(number_of(octets).map(|n| (n, now))))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.sink.deadline()
+    }
+}

@@ -1,7 +1,6 @@
 //! Transport settings of a node, with its sizes in octets.
 
 use crate::layout::{Format, TIMESTAMPS};
-use crate::profile::BUFFER;
 use crate::scenario::{Buffer, Mss, Routing, Rpl, Scenario};
 use kinglet::rpl::Mode;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
@@ -59,7 +58,7 @@ pub(crate) fn connection(
     let payload = usize::from(payload_of(scenario));
     // The stack's MSS counts options with the payload (RFC 9293 §3.7.1, RFC 6691).
     let options = if tcp.connection.timestamps { TIMESTAMPS } else { 0 };
-    let bytes = |buffer: Buffer| buffer.bytes(payload).clamp(1, BUFFER);
+    let bytes = |buffer: Buffer| buffer.bytes(payload).max(1);
     ConnectionConfig {
         mss: (payload + options) as u16,
         send_buffer: bytes(send.unwrap_or(tcp.send_buffer)),

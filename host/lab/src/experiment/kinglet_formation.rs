@@ -93,8 +93,7 @@ fn scenario(columns: u32, rows: u32) -> Scenario {
     scenario.name = format!("a mesh of {} routers", columns * rows);
     scenario.routing = Routing::Mesh;
     scenario.duration_s = 120.0;
-    let datagrams =
-        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: 1_000, payload_bytes: 80 };
+    let datagrams = |from, to| FlowKind::datagrams(from, to, 1_000, 80);
     let flows = [datagrams(0, middle), datagrams(middle, 0)];
     scenario.flows = flows.map(|kind| Flow::new(60.0, kind)).into();
     scenario

@@ -157,7 +157,7 @@ fn one_way(effort: Effort, hour: u32, payload_bytes: u16) -> Scenario {
     scenario.duration_s = 4.0 * effort.seconds();
     let to = scenario.host();
     let period_ms = PERIOD_MS;
-    let kind = |from| FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+    let kind = |from| FlowKind::datagrams(from, to, period_ms, payload_bytes);
     scenario.flows =
         (1..).zip(LEAVES).map(|(s, leaf)| Flow::new(f64::from(s), kind(leaf))).collect();
     scenario

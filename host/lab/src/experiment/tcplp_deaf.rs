@@ -70,8 +70,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     for (csma, name, d, _) in MODES.into_iter().filter(|mode| mode.2 == 0) {
         for (hops, period_ms) in ONE_WAY {
             let mut scenario = line(effort, hops, d, csma);
-            let kind =
-                FlowKind::UdpPeriodic { from: hops, to: 0, period_ms, payload_bytes: DATAGRAM };
+            let kind = FlowKind::datagrams(hops, 0, period_ms, DATAGRAM);
             scenario.flows = vec![Flow::new(1.0, kind)];
             points.push(Point {
                 label: format!("csma={name} d_ms={d} hops={hops} one-way"),

@@ -111,6 +111,13 @@ pub struct FlowResult {
     /// From the dispatch of each request to its whole answer, in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies_ms: Vec<f64>,
+    /// From the sending of a datagram to its arrival, mean of those that arrived, in milliseconds;
+    /// by the clocks of both ends, which drift.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<f64>,
+    /// The longest of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_delay_ms: Option<f64>,
     /// Requests that were not answered.
     pub failed: u32,
     /// What became of a sensor's readings.
@@ -168,6 +175,9 @@ pub struct NodeResult {
     /// What a border router's queue between host and radio has seen, if packets wait there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub border_queue: Option<BorderResult>,
+    /// What became of its strobes, if everybody sleeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strobes: Option<StrobeResult>,
     /// What its flash did, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashResult>,
@@ -205,6 +215,23 @@ pub struct RplResult {
     pub daos: u32,
     /// Times that the preferred parent became another, the first included.
     pub parent_changes: u32,
+}
+
+/// What became of strobes: of a frame, once or again and again, until somebody acknowledges it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StrobeResult {
+    /// How many there were.
+    pub all: u32,
+    /// Those that followed another one in a burst.
+    pub in_bursts: u32,
+    /// Those that were acknowledged when the frame was on the air for the first time.
+    pub at_once: u32,
+    /// Those that nobody acknowledged.
+    pub failed: u32,
+    /// Those before which the channel was busy.
+    pub busy: u32,
+    /// Those that began an answer to a neighbour's burst.
+    pub answers: u32,
 }
 
 /// What a flash did for frames that wait.

@@ -2,7 +2,7 @@
 
 use super::{
     Activity, ActivityKind, BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult,
-    RunError, RunResult, Tree,
+    RunError, RunResult, StrobeResult, Tree,
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
@@ -91,9 +91,17 @@ pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<En
 pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let payload = usize::from(payload_of(scenario));
     let tcp = &scenario.tcp;
-    let mut buffers = vec![tcp.send_buffer, tcp.receive_buffer];
+    // A peer stack has the memory that it is given.
+    let own = |node: NodeId| scenario.stack_at(node).is_none();
+    let mut buffers = Vec::new();
     for flow in &scenario.flows {
-        if let FlowKind::TcpBulk { send_buffer, receive_buffer, .. } = &flow.kind {
+        let (from, to) = flow.kind.ends();
+        if own(from) || to.is_some_and(own) {
+            buffers.extend([tcp.send_buffer, tcp.receive_buffer]);
+        }
+        if let FlowKind::TcpBulk { send_buffer, receive_buffer, from, to, .. } = &flow.kind
+            && (own(*from) || own(*to))
+        {
             buffers.extend(send_buffer.iter().chain(receive_buffer));
         }
     }
@@ -271,6 +279,19 @@ fn border_result(world: &Network, scenario: &Scenario, node: usize) -> Option<Bo
     borders.then(|| BorderResult::of(world.device(node).node())).flatten()
 }
 
+fn strobe_result(world: &Network, scenario: &Scenario, node: usize) -> Option<StrobeResult> {
+    scenario.wake?;
+    let stats = world.device(node).node().mac().strobe_stats()?;
+    Some(StrobeResult {
+        all: stats.strobes,
+        in_bursts: stats.in_bursts,
+        at_once: stats.at_once,
+        failed: stats.failed,
+        busy: stats.busy,
+        answers: stats.answers,
+    })
+}
+
 fn flash_result(world: &Network, node: usize) -> Option<FlashResult> {
     let station = world.device(node);
     let (part, now) = (station.flash()?, world.now());
@@ -319,6 +340,7 @@ fn node_result(
         queue_drops,
         rpl: rpl_result(world, node, trees),
         border_queue: border_result(world, scenario, node),
+        strobes: strobe_result(world, scenario, node),
         flash: flash_result(world, node),
         duty_cycle: energy.radio.duty_cycle(),
         starting,

@@ -88,17 +88,8 @@ pub enum FlowKind {
         /// Receive buffer of this flow, if not the scenario's.
         receive_buffer: Option<Buffer>,
     },
-    /// A datagram every `period_ms`.
-    UdpPeriodic {
-        /// Sender.
-        from: NodeId,
-        /// Receiver.
-        to: NodeId,
-        /// Period in milliseconds.
-        period_ms: u32,
-        /// UDP payload octets.
-        payload_bytes: u16,
-    },
+    /// Datagrams, each of which is sent once.
+    Udp(Datagrams),
     /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
     Services {
         /// Where they run.
@@ -160,6 +151,30 @@ pub enum FlowKind {
     },
     /// Sense and send: readings of 82 octets (TCPlp §8.2).
     Anemometer(Sensor),
+}
+
+/// Datagrams from one node to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Datagrams {
+    /// Sender.
+    pub from: NodeId,
+    /// Receiver.
+    pub to: NodeId,
+    /// UDP payload octets.
+    pub payload_bytes: u16,
+    /// When the next one is sent.
+    pub pace: Pace,
+}
+
+/// When a datagram is sent after another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// After so many milliseconds.
+    Every(u32),
+    /// After a time between these, in milliseconds, each drawn by itself.
+    Between(u32, u32),
+    /// As soon as the stack takes it; `None` = until the end of the simulation, otherwise so many.
+    Bulk(Option<u32>),
 }
 
 /// A sensor that sends readings.
@@ -225,11 +240,17 @@ impl Carrier {
 }
 
 impl FlowKind {
+    /// A datagram with so many octets of payload every `period_ms`.
+    pub const fn datagrams(from: NodeId, to: NodeId, period_ms: u32, payload_bytes: u16) -> Self {
+        FlowKind::Udp(Datagrams { from, to, payload_bytes, pace: Pace::Every(period_ms) })
+    }
+
     /// The name in scenario files and results.
     pub const fn name(&self) -> &'static str {
         match self {
             FlowKind::TcpBulk { .. } => "tcp-bulk",
-            FlowKind::UdpPeriodic { .. } => "udp-periodic",
+            FlowKind::Udp(Datagrams { pace: Pace::Bulk(_), .. }) => "udp-bulk",
+            FlowKind::Udp(_) => "udp-periodic",
             FlowKind::Services { .. } => "services",
             FlowKind::HttpServer { .. } => "http-server",
             FlowKind::HttpClient { .. } => "http-client",
@@ -243,7 +264,7 @@ impl FlowKind {
     pub const fn ends(&self) -> (NodeId, Option<NodeId>) {
         match self {
             FlowKind::TcpBulk { from, to, .. }
-            | FlowKind::UdpPeriodic { from, to, .. }
+            | FlowKind::Udp(Datagrams { from, to, .. })
             | FlowKind::HttpClient { from, to, .. }
             | FlowKind::CoapClient { from, to, .. }
             | FlowKind::Anemometer(Sensor { from, to, .. }) => (*from, Some(*to)),
@@ -283,7 +304,7 @@ impl Flow {
             | FlowKind::Anemometer(Sensor { to, carrier: Carrier::Tcp, .. }) => {
                 (to, Transport::Tcp, received)
             }
-            FlowKind::UdpPeriodic { to, .. } | FlowKind::Anemometer(Sensor { to, .. }) => {
+            FlowKind::Udp(Datagrams { to, .. }) | FlowKind::Anemometer(Sensor { to, .. }) => {
                 (to, Transport::Udp, received)
             }
             FlowKind::HttpClient { to, port, .. } => (to, Transport::Tcp, port),
@@ -308,7 +329,7 @@ impl Flow {
             }
             // Their servers are flows of their own, or outside.
             FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => Vec::new(),
-            FlowKind::TcpBulk { .. } | FlowKind::UdpPeriodic { .. } | FlowKind::Anemometer(_) => {
+            FlowKind::TcpBulk { .. } | FlowKind::Udp(_) | FlowKind::Anemometer(_) => {
                 self.target(place).into_iter().collect()
             }
         }
@@ -319,6 +340,7 @@ impl Flow {
 enum Kind {
     TcpBulk,
     UdpPeriodic,
+    UdpBulk,
     UdpNeighbours,
     Services,
     HttpServer,
@@ -330,9 +352,10 @@ enum Kind {
 }
 
 /// Names of kinds of flows.
-const KINDS: [(&str, Kind); 10] = [
+const KINDS: [(&str, Kind); 11] = [
     ("tcp-bulk", Kind::TcpBulk),
     ("udp-periodic", Kind::UdpPeriodic),
+    ("udp-bulk", Kind::UdpBulk),
     ("udp-neighbours", Kind::UdpNeighbours),
     ("services", Kind::Services),
     ("http-server", Kind::HttpServer),
@@ -391,8 +414,11 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
         Kind::UdpPeriodic => {
             let (from, to) = ends(t, everyone)?;
-            let (period_ms, payload_bytes) = datagrams(t)?;
-            FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes }
+            periodic(t, from, to)?
+        }
+        Kind::UdpBulk => {
+            let (from, to) = ends(t, everyone)?;
+            in_bulk(t, from, to)?
         }
         Kind::UdpNeighbours => {
             flows.extend(neighbours(t, nodes, start_s)?);
@@ -434,13 +460,27 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
     };
     let port = match kind {
-        FlowKind::TcpBulk { .. } | FlowKind::UdpPeriodic { .. } | FlowKind::Anemometer(_) => {
+        FlowKind::TcpBulk { .. } | FlowKind::Udp(_) | FlowKind::Anemometer(_) => {
             t.integer_opt("port", 1..=65_535)?.map(|port| port as u16)
         }
         _ => None,
     };
     flows.push(Flow { start_s, port, kind });
     Ok(())
+}
+
+fn periodic(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> {
+    let (period_ms, payload_bytes) = datagrams(t)?;
+    let most = t.integer_opt("period_max_ms", u64::from(period_ms)..=86_400_000)?;
+    let pace = most.map_or(Pace::Every(period_ms), |most| Pace::Between(period_ms, most as u32));
+    Ok(FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
+}
+
+fn in_bulk(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> {
+    let payload_bytes = payload(t)?;
+    let bytes = t.integer_opt("bytes", 1..=1_000_000_000)?;
+    let count = bytes.map(|bytes| bytes.div_ceil(payload_bytes.into()) as u32);
+    Ok(FlowKind::Udp(Datagrams { from, to, payload_bytes, pace: Pace::Bulk(count) }))
 }
 
 /// From every node to its nearest.
@@ -452,7 +492,7 @@ fn neighbours(t: &mut Reader<'_>, nodes: &[NodePlace], start_s: f64) -> Result<V
         // Starts are spread evenly over one period, so that nobody is in step.
         let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
         let to = cells.nearest(from);
-        let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes };
+        let kind = FlowKind::datagrams(from, to, period_ms, payload_bytes);
         Flow::new(start_s + phase_s, kind)
     };
     Ok((0..count).map(flow).collect())
@@ -512,7 +552,10 @@ fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
 
 fn datagrams(t: &mut Reader<'_>) -> Result<(u32, u16)> {
     let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
+    Ok((period_ms, payload(t)?))
+}
+
+fn payload(t: &mut Reader<'_>) -> Result<u16> {
     // IPv6's minimum MTU of 1280 minus the IPv6 and UDP headers.
-    let payload_bytes = t.integer("payload_bytes", 4..=1_232, 80)? as u16;
-    Ok((period_ms, payload_bytes))
+    Ok(t.integer("payload_bytes", 4..=1_232, 80)? as u16)
 }

@@ -82,7 +82,7 @@ const fn streams(kind: &FlowKind) -> Option<Ends> {
             Some((Some(from), to))
         }
         FlowKind::HttpServer { node, .. } | FlowKind::Services { node } => Some((None, node)),
-        FlowKind::UdpPeriodic { .. }
+        FlowKind::Udp(_)
         | FlowKind::CoapServer { .. }
         | FlowKind::CoapClient { .. }
         | FlowKind::Anemometer(_) => None,

@@ -381,7 +381,7 @@ fn neighbour_traffic_goes_from_every_node_to_one_that_it_hears() {
         let scenario = Scenario::from_toml("grid", &text).expect("valid");
         assert_eq!(scenario.flows.len(), scenario.nodes.len());
         for flow in &scenario.flows {
-            let FlowKind::UdpPeriodic { from, to, .. } = flow.kind else { panic!("not UDP") };
+            let FlowKind::Udp(Datagrams { from, to, .. }) = flow.kind else { panic!("not UDP") };
             assert!(connected(&scenario, from, to), "{from} does not reach {to}");
         }
     }

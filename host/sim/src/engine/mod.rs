@@ -21,7 +21,7 @@ use crate::ledger::Unacknowledged;
 use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
 use crate::queue::{Class, MAX_NODES, Queue, next_generation};
-use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
+use crate::radio::{Awaits, Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
 use crate::rng::{Purpose, stream};
 use crate::stats::{Counters, Fate};
 use kinglet_radio::{
@@ -107,15 +107,16 @@ impl Core {
                     Start::At(at) => at.as_micros(),
                 };
                 let until = until.map_or(NEVER, Instant::as_micros);
-                self.set_mode(node, Mode::Receive { from, until, channel, once: false });
+                self.set_mode(node, Mode::Receive { from, until, channel, awaits: None });
             }
-            Command::Await { start, until, channel } if self.radios[node].strobes => {
+            Command::Await { start, until, channel, only } if self.radios[node].strobes => {
                 let from = match start {
                     Start::Asap => self.now,
                     Start::At(at) => at.as_micros(),
                 };
                 let until = until.as_micros();
-                self.set_mode(node, Mode::Receive { from, until, channel, once: true });
+                let awaits = Some(Awaits { only });
+                self.set_mode(node, Mode::Receive { from, until, channel, awaits });
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 let legal = (1..=MAX_FRAME).contains(&frame.len());

@@ -5,9 +5,10 @@ use super::{Core, SHR_US};
 use crate::frame::Psdu;
 use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
-use crate::radio::{Lock, Mode, Phase};
+use crate::radio::{Awaits, Lock, Mode, Phase};
 use crate::secure;
 use crate::stats::Fate;
+use kinglet::wire::ieee802154::{Address, Frame};
 use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, TURNAROUND, air_time};
 use kinglet_time::Instant;
 
@@ -31,7 +32,9 @@ impl Core {
             return self.fate(node, lock.from, Fate::AwaitingAck, lock.mine);
         }
         let (accepted, unicast) = header.accepted_by(&radio.filter);
-        if radio.auto_ack && !accepted {
+        let welcome = self.is_awaited_from(node, from);
+        let radio = &mut self.radios[node];
+        if radio.auto_ack && !(accepted && welcome) {
             self.fate(node, lock.from, Fate::Filtered, lock.mine);
             return self.resume(node);
         }
@@ -54,14 +57,27 @@ impl Core {
         }
     }
 
+    /// Whether `node` does not await somebody else than who sends at `from`.
+    fn is_awaited_from(&self, node: usize, from: usize) -> bool {
+        let Mode::Receive { awaits: Some(Awaits { only: Some(only) }), .. } =
+            self.radios[node].mode
+        else {
+            return true;
+        };
+        let frame = Frame::parse(self.radios[from].sending().frame());
+        frame.is_ok_and(|frame| frame.src() == Address::Short(only))
+    }
+
     /// What `Command::Await` was for has come; the radio may listen for its repetition yet.
     fn end_await(&mut self, node: usize, may_repeat: bool) {
         let now = self.now;
         let radio = &mut self.radios[node];
-        let Mode::Receive { from, channel, once: true, .. } = radio.mode else { return };
+        let Mode::Receive { from, channel, awaits: awaits @ Some(_), .. } = radio.mode else {
+            return;
+        };
         let until = now + (TURNAROUND + air_time(ACK_PSDU) + LINGER).as_micros();
         radio.mode = match may_repeat {
-            true => Mode::Receive { from, until, channel, once: true },
+            true => Mode::Receive { from, until, channel, awaits },
             false => Mode::Off,
         };
         self.arm_schedule(node);

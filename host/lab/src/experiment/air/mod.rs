@@ -186,8 +186,7 @@ fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario
     let router = (1..=n).map(|index| place(index, Role::Router));
     scenario.nodes = std::iter::once(place(0, Role::BorderRouter)).chain(router).collect();
     let flow = |from: NodeId| {
-        let kind =
-            FlowKind::UdpPeriodic { from, to: 0, period_ms: 1, payload_bytes: psdu - OVERHEAD };
+        let kind = FlowKind::datagrams(from, 0, 1, psdu - OVERHEAD);
         Flow::new(0.0, kind)
     };
     scenario.flows = (1..=n).map(flow).collect();

@@ -50,8 +50,7 @@ fn plan(_: Effort) -> Vec<Point> {
                 wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));
             }
             let mut sparse = scenario.clone();
-            let kind =
-                FlowKind::UdpPeriodic { from: HOPS, to: 0, period_ms: 60_000, payload_bytes: 80 };
+            let kind = FlowKind::datagrams(HOPS, 0, 60_000, 80);
             sparse.flows = vec![Flow::new(1.0, kind)];
             let mut noisy = scenario.clone();
             noisy.medium.overlap = Overlap::SinrBer;

@@ -129,7 +129,7 @@ fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
 /// From one end to the other.
 fn flow(from: u32, to: u32) -> Flow {
     let payload_bytes = payload(from.max(to));
-    Flow::new(1.0, FlowKind::UdpPeriodic { from, to, period_ms: PERIOD_MS, payload_bytes })
+    Flow::new(1.0, FlowKind::datagrams(from, to, PERIOD_MS, payload_bytes))
 }
 
 fn refine(rows: &mut Rows) {

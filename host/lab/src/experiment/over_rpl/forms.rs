@@ -107,8 +107,7 @@ fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
     scenario.rpl = Rpl { mode, ..scenario.rpl };
     scenario.duration_s = if effort == Effort::Quick { 150.0 } else { 900.0 };
     let root = building.root();
-    let datagrams =
-        |from, to| FlowKind::UdpPeriodic { from, to, period_ms: PERIOD_MS, payload_bytes: 40 };
+    let datagrams = |from, to| FlowKind::datagrams(from, to, PERIOD_MS, 40);
     let nodes = (0..scenario.nodes.len() as NodeId).filter(|node| *node != root);
     let both = nodes.flat_map(|node| [datagrams(node, root), datagrams(root, node)]);
     let mut phases = stream(1, 0, Purpose::Application);

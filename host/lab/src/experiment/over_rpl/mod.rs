@@ -122,7 +122,7 @@ fn flow(case: Case, node: NodeId, host: NodeId, load: u32) -> Flow {
         return Flow::new(FORMATION_S, FlowKind::Anemometer(sensor));
     }
     let phase = stream(1, node.into(), Purpose::Application).unit();
-    let kind = FlowKind::UdpPeriodic { from, to, period_ms, payload_bytes: LEN as u16 };
+    let kind = FlowKind::datagrams(from, to, period_ms, LEN as u16);
     // Whole milliseconds, as scenario files have them.
     let start_s = FORMATION_S + (phase * f64::from(period_ms)).floor() / 1e3;
     Flow::new(start_s, kind)
