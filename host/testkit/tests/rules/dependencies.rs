@@ -55,7 +55,9 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-sim" => below_sim(),
         // What other stacks do must not come from ours.
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
-        "kinglet-lab" => [below_lab(), vec!["kinglet-peers"]].concat(),
+        // A protocol of its own, which has nothing of the stack.
+        "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
+        "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"]].concat(),
         "kinglet-gateway" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-peers", "kinglet-zep"]].concat()
         }
