@@ -11,6 +11,7 @@
 //! | [`bulk::Sender`], [`bulk::Receiver`] | a stream as fast as it goes, and checked | |
 //! | [`service::Server`] | echo, sink and source of streams | RFC 862, RFC 863, RFC 864 |
 //! | [`udp::Echo`], `Sender`, `Bulk`, `Sink` | datagrams: back, sent, counted | RFC 862 |
+//! | [`snack::Source`], [`snack::Sink`] | a file by UDP, with what is missing sent again | |
 //! | [`http::Server`], [`http::Client`] | a web server, and a client | RFC 9110, RFC 9112 |
 //! | [`coap::Server`], [`coap::Client`] | the same by CoAP | RFC 7252, 7641, 7959, 6690 |
 //! | [`sense::StreamSensor`], `MessageSensor` | readings in batches, by TCP or CoAP | |
@@ -75,6 +76,7 @@ pub mod coap;
 pub mod http;
 pub mod sense;
 pub mod service;
+pub mod snack;
 pub mod udp;
 
 pub use app::{App, Told};

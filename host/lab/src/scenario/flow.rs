@@ -412,14 +412,8 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
             let Buffers { send: send_buffer, receive: receive_buffer } = Buffers::read(t)?;
             FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer }
         }
-        Kind::UdpPeriodic => {
-            let (from, to) = ends(t, everyone)?;
-            periodic(t, from, to)?
-        }
-        Kind::UdpBulk => {
-            let (from, to) = ends(t, everyone)?;
-            in_bulk(t, from, to)?
-        }
+        Kind::UdpPeriodic => periodic(t, everyone)?,
+        Kind::UdpBulk => in_bulk(t, everyone)?,
         Kind::UdpNeighbours => {
             flows.extend(neighbours(t, nodes, start_s)?);
             return Ok(());
@@ -469,14 +463,16 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
     Ok(())
 }
 
-fn periodic(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> {
+fn periodic(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
+    let (from, to) = ends(t, nodes)?;
     let (period_ms, payload_bytes) = datagrams(t)?;
     let most = t.integer_opt("period_max_ms", u64::from(period_ms)..=86_400_000)?;
     let pace = most.map_or(Pace::Every(period_ms), |most| Pace::Between(period_ms, most as u32));
     Ok(FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
 }
 
-fn in_bulk(t: &mut Reader<'_>, from: NodeId, to: NodeId) -> Result<FlowKind> {
+fn in_bulk(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
+    let (from, to) = ends(t, nodes)?;
     let payload_bytes = payload(t)?;
     let bytes = t.integer_opt("bytes", 1..=1_000_000_000)?;
     let count = bytes.map(|bytes| bytes.div_ceil(payload_bytes.into()) as u32);
