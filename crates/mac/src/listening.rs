@@ -187,9 +187,10 @@ pub trait Listening {
     /// radio listens.
     fn await_answer(&mut self, _now: Instant, _whom: u16) {}
 
-    /// Whether the last frame ended a burst that may be answered.
-    fn may_answer(&self) -> bool {
-        false
+    /// Whether the last frame ended a burst that is no answer, and if so whether that had more than
+    /// one frame.
+    fn burst_ended(&self) -> Option<bool> {
+        None
     }
 
     /// What has happened at wake-ups, if there can be any.

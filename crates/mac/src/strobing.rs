@@ -9,7 +9,7 @@
 use crate::air::PREAMBLE_SFD;
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{BURST_WAIT, CHECK, LONGEST, SAMPLES_BEFORE, Wake, channel_after, repetition};
+use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::{Channel, MAX_FRAME, Start};
 use kinglet_random::Random;
@@ -40,8 +40,14 @@ const MAX_EARLIER: u8 = 3;
 const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The bit of sequence numbers that frames for all have, and others have not.
 const FOR_ALL: u8 = 1 << 7;
+/// Who has sent something in that time may have more: also a single frame may be answered then.
+const RECENT: Duration = Duration::from_secs(4);
 /// A million, for parts per million.
 const ONE: u64 = 1_000_000;
+
+fn is_recent(now: Instant, at: Instant) -> bool {
+    at > Instant::ZERO && now < at + RECENT
+}
 
 /// When a neighbour wakes.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +113,8 @@ pub struct Strobed {
     failures: u8,
     /// When it last acknowledged something.
     heard: Instant,
+    /// When it last sent something.
+    spoke: Instant,
     /// Before that nothing is sent to it.
     not_before: Instant,
     /// The sequence number of the next frame.
@@ -123,6 +131,7 @@ impl Empty for Strobed {
         found: false,
         failures: 0,
         heard: Instant::ZERO,
+        spoke: Instant::ZERO,
         not_before: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
@@ -251,7 +260,7 @@ impl Strobed {
     fn is_awake_yet(&self, wake: &Wake, end: &StrobeEnd) -> bool {
         let repetitions = repetition(end.len) * u32::from(end.times.saturating_sub(1));
         let begun = end.sfd - PREAMBLE_SFD - repetitions;
-        let stays = BURST_WAIT + wake.stubborn(MAX_FRAME);
+        let stays = wake.burst_wait() + wake.stubborn(MAX_FRAME);
         self.heard > Instant::ZERO && begun < self.heard + stays
     }
 
@@ -388,8 +397,17 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         now + repetition(len) * 2 < until
     }
 
-    fn handle_listener(&mut self, src: Address, until: Instant) {
-        self.listener = Some(Listener { address: src, until });
+    fn handle_sender(&mut self, now: Instant, src: Address) {
+        let known = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
+        if let Some(entry) = known {
+            entry.spoke = now;
+        }
+    }
+
+    fn handle_listener(&mut self, now: Instant, src: Address, until: Instant, long: bool) {
+        if long || self.find(src).is_some_and(|entry| is_recent(now, entry.heard)) {
+            self.listener = Some(Listener { address: src, until });
+        }
     }
 
     fn awaits_answer(&self) -> Option<u16> {
@@ -414,7 +432,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         }
         if bursts {
             count(&mut self.stats.in_bursts);
-            return Strobe { start: Start::Asap, senses: 0, lasting: stubborn, channel };
+            let lasting = wake.stubborn_in_burst(len);
+            return Strobe { start: Start::Asap, senses: 0, lasting, channel };
         }
         self.burst = None;
         if listens {
@@ -448,9 +467,10 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         if acknowledged && end.times == 1 {
             count(&mut self.stats.at_once);
         }
-        let has_ended = acknowledged && goes_on.is_some() && !end.more && !answers;
+        let long = goes_on.is_some();
+        let expects = long || self.find(end.dst).is_some_and(|entry| is_recent(now, entry.spoke));
         self.awaits_answer = match end.dst {
-            Address::Short(whom) if has_ended => Some(whom),
+            Address::Short(whom) if acknowledged && !end.more && !answers && expects => Some(whom),
             _ => None,
         };
         let Some(entry) = self.entry(now, end.dst) else { return false };

@@ -5,7 +5,7 @@
 //! `strobing.rs`, and `mac/strobe.rs` joins the latter to the queue.
 
 use kinglet_radio::{
-    CCA, Channel, FCS_LEN, LINGER, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
+    CCA, Channel, FCS_LEN, LINGER, MAX_FRAME, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
     STROBE_LEAST, air_time,
 };
 use kinglet_time::Duration;
@@ -19,9 +19,13 @@ pub struct Wake {
     /// How far two clocks may drift apart, in parts per million: the sum of what their crystals
     /// are specified for.
     pub drift_ppm: u16,
-    /// How often a frame is sent in a row to a recipient that is awake, 1 to 16, before the burst
-    /// counts as broken. The paper's figure is 4 (6.3).
+    /// How often the first frame of a burst is sent in a row to a recipient that should be awake by
+    /// then, 1 to 16. The paper's figure is 4 (6.3). It may well be busy with another neighbour.
     pub repeats: u8,
+    /// How often the others are, 1 to 16, before the burst counts as broken: their recipient is
+    /// awake, and has room. The paper's figure is 4 for these too; with more a burst outlasts
+    /// longer interference.
+    pub burst_repeats: u8,
     /// How long a burst lasts at the most; zero sends one frame for each wake-up. The paper's
     /// figure is 2 s (6.1.1).
     pub burst: Duration,
@@ -38,11 +42,12 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// The paper's settings, for clocks of 40 ppm; a frame is never given up.
+    /// The paper's settings but for `burst_repeats`, for clocks of 40 ppm; a frame is never given up.
     pub const DEFAULT: Wake = Wake {
         period: Duration::from_millis(125),
         drift_ppm: 80,
         repeats: 4,
+        burst_repeats: 12,
         burst: Duration::from_secs(2),
         rests: true,
         max_attempts: None,
@@ -55,18 +60,37 @@ impl Wake {
         let us = self.period.as_micros();
         let us = if us < 31_250 { 31_250 } else { us };
         let period = Duration::from_micros(if us > 500_000 { 500_000 } else { us });
-        let repeats = if self.repeats == 0 { 1 } else { self.repeats };
-        let repeats = if repeats > 16 { 16 } else { repeats };
+        let repeats = clamped_repeats(self.repeats);
+        let burst_repeats = clamped_repeats(self.burst_repeats);
         let max_attempts = match self.max_attempts {
             Some(0) => Some(1),
             attempts => attempts,
         };
-        Wake { period, repeats, max_attempts, ..self }
+        Wake { period, repeats, burst_repeats, max_attempts, ..self }
     }
 
-    /// How long a frame of `len` octets without FCS is repeated for a recipient that is awake.
+    /// How long the next frame of a burst is awaited: as long as its sender tries.
+    pub(crate) fn burst_wait(&self) -> Duration {
+        BURST_WAIT.max(repetition(MAX_FRAME) * u32::from(self.burst_repeats) + MAX_GAP)
+    }
+
+    /// How long a frame of `len` octets without FCS is repeated for a recipient that should be
+    /// awake.
     pub(crate) fn stubborn(&self, len: usize) -> Duration {
         repetition(len) * u32::from(self.repeats.saturating_sub(1))
+    }
+
+    /// The same within a burst.
+    pub(crate) fn stubborn_in_burst(&self, len: usize) -> Duration {
+        repetition(len) * u32::from(self.burst_repeats.saturating_sub(1))
+    }
+}
+
+const fn clamped_repeats(repeats: u8) -> u8 {
+    match repeats {
+        0 => 1,
+        17.. => 16,
+        repeats => repeats,
     }
 }
 
@@ -110,9 +134,9 @@ const _: () = assert!(
 /// repetition of the last frame first ([`LINGER`]), hands that on, and loads its own (1.2 and
 /// 1.6 ms on the paper's hardware).
 pub(crate) const ANSWER: Duration = Duration::from_micros(LINGER.as_micros() + 7_000);
-/// How long the next frame of a burst is awaited (Contiki, `contikimac.c`:
+/// How long the next frame of a burst is awaited at the least (Contiki, `contikimac.c`:
 /// `INTER_PACKET_DEADLINE`, 1/32 s).
-pub(crate) const BURST_WAIT: Duration = Duration::from_micros(31_250);
+const BURST_WAIT: Duration = Duration::from_micros(31_250);
 /// How long the two samples of a wake-up take from the start of the first to the end of the second.
 pub(crate) const CHECK: Duration =
     Duration::from_micros(2 * CCA.as_micros() + SENSES_APART.as_micros());

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::csl::next_after;
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
 use crate::stats::{WakeStats, count};
-use crate::wake::{ANSWER, Admission, BURST_WAIT, LONGEST, SAMPLES, Wake, repetition};
+use crate::wake::{ANSWER, Admission, LONGEST, SAMPLES, Wake, repetition};
 use kinglet_radio::{
     ACK_NOTICED, CCA, Capabilities, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
 };
@@ -31,6 +31,10 @@ const SILENT_LOOKS: u8 = 3;
 const _: () = assert!(
     (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() + CCA.as_micros() > STROBE_GAP.as_micros()
 );
+/// A channel that is busy for longer than that has noise on it, and no frame that could be received.
+/// An oven is on for half a period of the mains, 10 ms of 50 Hz, and silent for the other half.
+const NOISE: Duration = Duration::from_micros(10_000 + 2 * LONGEST.as_micros() + LOOK.as_micros());
+const _: () = assert!(NOISE.as_micros() > LONGEST.as_micros() + LOOK.as_micros());
 /// By how much earlier than the last time the radio listens for the next frame of a burst: as long
 /// as preamble and SFD are on the air.
 const EARLY: Duration = PREAMBLE_SFD;
@@ -47,8 +51,8 @@ pub struct Waking<L> {
     admits: Admission,
     /// The present burst answers one of this device's.
     is_answer: bool,
-    /// The last frame ended a burst that is no answer.
-    may_answer: bool,
+    /// The last frame ended a burst that is no answer; whether that had more than one frame.
+    burst_ended: Option<bool>,
     /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
     gap: Option<Duration>,
 }
@@ -118,7 +122,7 @@ impl<L> Waking<L> {
             Some(gap) => ended + (gap - EARLY),
             None => ended,
         };
-        let until = from + BURST_WAIT;
+        let until = from + wake.burst_wait();
         self.state = State::Burst { since: ended, from, until };
     }
 
@@ -181,7 +185,7 @@ impl Roused {
     fn looked(mut self, now: Instant, busy: bool, stats: &mut WakeStats) -> Option<Self> {
         if busy {
             self.silent = 0;
-            if now - self.silent_at > LONGEST + LOOK {
+            if now - self.silent_at > NOISE {
                 count(&mut stats.by_noise);
                 return None;
             }
@@ -218,7 +222,7 @@ impl<L: Listening> Listening for Waking<L> {
         next: Instant::ZERO,
         admits: Admission::All,
         is_answer: false,
-        may_answer: false,
+        burst_ended: None,
         gap: None,
     };
     const SLEEPS: bool = L::SLEEPS;
@@ -283,7 +287,7 @@ impl<L: Listening> Listening for Waking<L> {
         };
         self.is_answer |= matches!(self.state, State::Answered { .. });
         let in_burst = matches!(self.state, State::Burst { .. });
-        self.may_answer = in_burst && !frame.more && !self.is_answer;
+        self.burst_ended = (!frame.more && !self.is_answer).then_some(in_burst);
         if frame.more {
             self.follow(wake, frame.sfd - PREAMBLE_SFD, frame.ended());
             return false;
@@ -371,8 +375,8 @@ impl<L: Listening> Listening for Waking<L> {
         }
     }
 
-    fn may_answer(&self) -> bool {
-        self.may_answer
+    fn burst_ended(&self) -> Option<bool> {
+        self.burst_ended
     }
 
     fn wake_stats(&self) -> Option<&WakeStats> {

@@ -75,7 +75,8 @@ pub fn radio_of(scenario: &Scenario) -> SimRadio {
     radio
 }
 
-fn medium_of(scenario: &Scenario) -> MediumConfig {
+/// The medium of a scenario.
+pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
     let medium = &scenario.medium;
     let mut noise_floor_dbm = NOISE_FLOOR_DBM;
     let connectivity = match &medium.propagation {

@@ -7,8 +7,7 @@ use crate::apps::crowd::{Crowd, Member};
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
-    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, Source,
-    TcpUplink,
+    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, TcpUplink,
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
@@ -19,12 +18,15 @@ use crate::build::transport::{connection, listen, payload_of};
 use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
 use crate::run::result::{FlowResult, Readings};
-use crate::scenario::{Carrier, Datagrams, Flow, FlowKind, NodeId, Pace, Role, Scenario, Sensor};
+use crate::scenario::{
+    Carrier, Datagrams, File, Flow, FlowKind, NodeId, Pace, Role, Scenario, Sensor,
+};
 use kinglet::Node;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::StreamApp;
 use kinglet_apps::sense::{Sampling, TAG};
+use kinglet_apps::snack::{self, Sending};
 use kinglet_apps::udp;
 use kinglet_coap::Delivery;
 use kinglet_sim::rng::{Purpose, Stream, stream};
@@ -41,6 +43,12 @@ const PEER: u64 = 1 << 63;
 
 /// Streams at the host that share a stack at most.
 const MANY: usize = 64;
+
+/// Both ends of a file by Snack, with a table as large as a datagram can tell of.
+type Source = snack::Source<{ snack::MAX_TABLE }>;
+type Sink = snack::Sink<{ snack::MAX_TABLE }>;
+/// How long a node is left alone that has no room for a datagram: two frames take longer.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Requests in SYNs that a web server takes at a time.
 const EARLY: u8 = 4;
@@ -75,6 +83,8 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
         | FlowKind::Anemometer(Sensor { from, to, .. }) => {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
+        FlowKind::Snack(File { from, to, .. }) => vec![(from, Need::Socket), (to, Need::Socket)],
+        FlowKind::Pip(_) => Vec::new(),
         FlowKind::Services { node } => vec![(node, Need::Listener); services::PORTS.len()],
         FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
         FlowKind::CoapServer { node, .. } | FlowKind::CoapClient { from: node, .. } => {
@@ -254,6 +264,14 @@ impl<'a> Builder<'a> {
                 self.streams((from, sender), (to, sink), port)
             }
             FlowKind::Udp(ref datagrams) => self.add_datagrams(datagrams, start, port),
+            FlowKind::Snack(File { from, to, bytes, payload_bytes: piece }) => {
+                let to_port = (address_in(scenario, to), port);
+                let sending = Sending { to: to_port, start, octets: bytes, piece, pause: PAUSE };
+                let source = Source::new(sending);
+                self.pair((from, Box::new(source)), (to, Box::new(Sink::new(port))))
+            }
+            // It has nodes of its own: `run/pip.rs`.
+            FlowKind::Pip(File { from, .. }) => Ends::both(Place { node: from, app: 0 }),
             FlowKind::Services { node } => {
                 let config = listen(connection(scenario, None, None));
                 self.speak_alone(node, Services::new(config))
@@ -369,7 +387,7 @@ fn carry(
     to: (core::net::Ipv6Addr, u16),
     on_mote: bool,
     (sampling, coap): (Sampling, kinglet_coap::Config),
-) -> (Anemometer, Source) {
+) -> (Anemometer, sense::Source) {
     let config = connection(scenario, None, None);
     let payload = usize::from(payload_of(scenario));
     match carrier {
@@ -380,7 +398,7 @@ fn carry(
                 true => config,
                 false => ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config },
             };
-            (Anemometer::Tcp(Box::new(uplink)), Source::Tcp(to.1, listen(server)))
+            (Anemometer::Tcp(Box::new(uplink)), sense::Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
             // Its datagrams are as long as segments: what TCP's headers have more is padding.
@@ -389,19 +407,22 @@ fn carry(
             let oracle = Oracle::default();
             let window = (config.send_buffer / payload).max(1);
             let uplink = IdealUplink::new(sampling, to, (payload, padding, window), oracle.clone());
-            (Anemometer::Ideal(Box::new(uplink)), Source::Datagrams { port: to.1, padding, oracle })
+            (
+                Anemometer::Ideal(Box::new(uplink)),
+                sense::Source::Datagrams { port: to.1, padding, oracle },
+            )
         }
         Carrier::Coap(rto) => {
             let payload = message(scenario, payload);
             let config = kinglet_coap::Config { rto, ..coap };
             let uplink = CoapUplink::new(sampling, to, payload, Delivery::Confirmable, config);
-            let source = Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
+            let source = sense::Source::Coap(Box::new(CoapSocket::new(to.1, coap)));
             (Anemometer::Coap(Box::new(uplink)), source)
         }
         Carrier::NonConfirmable => {
             let payload = message(scenario, payload);
             let uplink = CoapUplink::new(sampling, to, payload, Delivery::NonConfirmable, coap);
-            (Anemometer::Coap(Box::new(uplink)), Source::NonConfirmable(to.1))
+            (Anemometer::Coap(Box::new(uplink)), sense::Source::NonConfirmable(to.1))
         }
     }
 }
@@ -433,9 +454,13 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
         FlowKind::Udp(Datagrams { pace, .. }) => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
             .map(|apps| datagrams(base.clone(), apps, (pace, flow.start_s, sim_seconds))),
-        FlowKind::Services { .. } | FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
-            Some(FlowResult { intact: true, ..base.clone() })
-        }
+        FlowKind::Snack(_) => app_at(world, ends.from)
+            .zip(app_at(world, ends.to))
+            .map(|apps| by_snack(base.clone(), apps, flow.start_s, sim_seconds)),
+        FlowKind::Services { .. }
+        | FlowKind::HttpServer { .. }
+        | FlowKind::CoapServer { .. }
+        | FlowKind::Pip(_) => Some(FlowResult { intact: true, ..base.clone() }),
         FlowKind::HttpClient { .. } => {
             app_at(world, ends.from).map(|client| requests(base.clone(), client, seconds))
         }
@@ -479,6 +504,38 @@ fn datagrams(
         complete: true,
         ..base
     }
+}
+
+/// Measured to the last octet, or to the end.
+fn by_snack(
+    base: FlowResult,
+    (source, sink): (&Source, &Sink),
+    start_s: f64,
+    sim_seconds: f64,
+) -> FlowResult {
+    let finished = sink.finished_at();
+    let end_s = finished.map_or(sim_seconds, |at| at.as_micros() as f64 / 1e6);
+    let seconds = (end_s - start_s).max(0.0);
+    FlowResult {
+        bytes: sink.received(),
+        seconds,
+        goodput_kbps: rate_kbps(sink.received(), seconds),
+        segments_sent: source.sent().into(),
+        intact: sink.intact(),
+        complete: finished.is_some(),
+        ..base
+    }
+}
+
+/// Octets that have arrived of a flow, if its receiver counts them.
+pub(crate) fn delivered(world: &Network, flow: &Flow, ends: Ends) -> u64 {
+    let octets = match flow.kind {
+        FlowKind::TcpBulk { .. } => app_at(world, ends.to).map(BulkSink::received),
+        FlowKind::Udp(_) => app_at(world, ends.to).map(UdpSink::bytes),
+        FlowKind::Snack(_) => app_at(world, ends.to).map(Sink::received),
+        _ => None,
+    };
+    octets.unwrap_or(0)
 }
 
 fn requests(base: FlowResult, client: &HttpClient, seconds: f64) -> FlowResult {

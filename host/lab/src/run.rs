@@ -1,11 +1,13 @@
 //! One simulation of a scenario: what goes in beside it, and what comes out.
 
+mod pip;
 pub(crate) mod result;
+mod samples;
 mod simulation;
 
 pub use result::{
     Activity, ActivityKind, BorderResult, Branch, CwndSample, FlashResult, FlowResult, NodeResult,
-    RadioSeconds, Readings, RplResult, RunResult, StrobeResult, Tree,
+    RadioSeconds, Readings, RplResult, RunResult, Sample, StrobeResult, Tree,
 };
 
 use crate::build::{Ends, Network};
@@ -25,6 +27,8 @@ pub struct Options<'a> {
     pub trace: Option<PathBuf>,
     /// Record the radios between these two instants, in seconds.
     pub timeline_s: Option<(f64, f64)>,
+    /// Record every second what changes.
+    pub samples: bool,
     /// Record the congestion window of every bulk flow.
     pub cwnd: bool,
     /// Record who sends by way of whom.

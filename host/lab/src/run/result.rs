@@ -29,6 +29,9 @@ pub struct RunResult {
     /// Congestion window samples, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cwnd: Vec<CwndSample>,
+    /// What changes while it runs, every second, if asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
     /// Radio activity, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Activity>,
@@ -342,6 +345,23 @@ pub struct CwndSample {
     pub cwnd: u32,
     /// Slow start threshold in octets.
     pub ssthresh: u32,
+}
+
+/// What has happened up to an instant, and what is so then.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// Octets that have arrived of each flow.
+    pub bytes: Vec<u64>,
+    /// How long the radio of each node has been on or starting, in seconds.
+    pub on_s: Vec<f64>,
+    /// Frames that wait in each node to be passed on.
+    pub waiting: Vec<usize>,
+    /// The smoothed round-trip time of the first transfer by TCP, in milliseconds.
+    pub rtt_ms: Option<f64>,
+    /// Segments that it has sent again.
+    pub resent: u64,
 }
 
 /// What a radio does.

@@ -1,5 +1,7 @@
 //! Runs a network and reads the results off it.
 
+use super::pip;
+use super::samples::Sampling;
 use super::{
     Activity, ActivityKind, BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult,
     RunError, RunResult, StrobeResult, Tree,
@@ -42,13 +44,20 @@ pub(super) fn simulate(
 ) -> Result<RunResult, RunError> {
     let clock = std::time::Instant::now();
     let scenario = &*scenario.drawn(seed);
+    check(scenario)?;
+    if let Some(file) = pip::file_of(scenario) {
+        return Ok(pip::simulate(scenario, file, seed));
+    }
     let (mut world, ends) = prepare(scenario, seed)?;
     let setup_seconds = clock.elapsed().as_secs_f64();
     let failures = observe(&mut world, options)?;
     let clock = std::time::Instant::now();
     let follows = options.tree || scenario.routing == Routing::Rpl;
     let mut sampler = follows.then(|| Sampler::new(scenario));
-    advance(&mut world, instant(scenario.duration_s), options, sampler.as_mut());
+    let mut sampling = options.samples.then(|| Sampling::new(scenario, &ends));
+    let end = instant(scenario.duration_s);
+    advance(&mut world, end, options, (sampler.as_mut(), sampling.as_mut()));
+    let samples = sampling.map(Sampling::into_samples).unwrap_or_default();
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
     let timeline = world.set_timeline(None);
@@ -67,6 +76,7 @@ pub(super) fn simulate(
         setup_seconds,
         node_bytes: NODE_BYTES,
         events: world.events(),
+        samples,
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
         timeline_full_at_s: timeline
             .as_ref()
@@ -113,7 +123,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
         )));
     }
     check_ports(scenario)?;
-    check_tables(scenario)
+    check_tables(scenario)?;
+    pip::check(scenario)
 }
 
 /// Refuses two receivers on one port: the second could not begin.
@@ -243,13 +254,17 @@ fn advance(
     world: &mut Network,
     end: Instant,
     options: &Options<'_>,
-    mut sampler: Option<&mut Sampler>,
+    (mut sampler, mut sampling): (Option<&mut Sampler>, Option<&mut Sampling<'_>>),
 ) {
     let cancelled = || options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
     while world.now() < end && !cancelled() {
         let slice = world.now() + SLICE;
         let next = sampler.as_ref().map_or(slice, |sampler| sampler.next().min(slice));
+        let next = sampling.as_ref().map_or(next, |sampling| sampling.next().min(next));
         world.run_until(next.min(end));
+        if let Some(sampling) = &mut sampling {
+            sampling.look(world);
+        }
         if let Some(sampler) = &mut sampler {
             sampler.look(world);
         }

@@ -8,6 +8,7 @@ use super::{Buffer, NodeId, NodePlace, Role, Scenario};
 use crate::apps::coap::Method;
 use crate::apps::services;
 use kinglet_apps::coap::PORT;
+use kinglet_apps::snack::{MAX_PIECE, MAX_TABLE};
 use kinglet_coap::Rto;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -90,6 +91,10 @@ pub enum FlowKind {
     },
     /// Datagrams, each of which is sent once.
     Udp(Datagrams),
+    /// A file by Snack: datagrams, and again those of which the receiver says that they are missing.
+    Snack(File),
+    /// A file by PIP, which has the network for itself: no node has Kinglet's stack.
+    Pip(File),
     /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
     Services {
         /// Where they run.
@@ -151,6 +156,19 @@ pub enum FlowKind {
     },
     /// Sense and send: readings of 82 octets (TCPlp §8.2).
     Anemometer(Sensor),
+}
+
+/// A file from one node to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Sender.
+    pub from: NodeId,
+    /// Receiver.
+    pub to: NodeId,
+    /// Its octets.
+    pub bytes: u32,
+    /// Octets of it in a datagram; PIP fills frames.
+    pub payload_bytes: u16,
 }
 
 /// Datagrams from one node to another.
@@ -251,6 +269,8 @@ impl FlowKind {
             FlowKind::TcpBulk { .. } => "tcp-bulk",
             FlowKind::Udp(Datagrams { pace: Pace::Bulk(_), .. }) => "udp-bulk",
             FlowKind::Udp(_) => "udp-periodic",
+            FlowKind::Snack(_) => "snack",
+            FlowKind::Pip(_) => "pip",
             FlowKind::Services { .. } => "services",
             FlowKind::HttpServer { .. } => "http-server",
             FlowKind::HttpClient { .. } => "http-client",
@@ -265,6 +285,8 @@ impl FlowKind {
         match self {
             FlowKind::TcpBulk { from, to, .. }
             | FlowKind::Udp(Datagrams { from, to, .. })
+            | FlowKind::Snack(File { from, to, .. })
+            | FlowKind::Pip(File { from, to, .. })
             | FlowKind::HttpClient { from, to, .. }
             | FlowKind::CoapClient { from, to, .. }
             | FlowKind::Anemometer(Sensor { from, to, .. }) => (*from, Some(*to)),
@@ -304,14 +326,15 @@ impl Flow {
             | FlowKind::Anemometer(Sensor { to, carrier: Carrier::Tcp, .. }) => {
                 (to, Transport::Tcp, received)
             }
-            FlowKind::Udp(Datagrams { to, .. }) | FlowKind::Anemometer(Sensor { to, .. }) => {
-                (to, Transport::Udp, received)
-            }
+            FlowKind::Udp(Datagrams { to, .. })
+            | FlowKind::Snack(File { to, .. })
+            | FlowKind::Anemometer(Sensor { to, .. }) => (to, Transport::Udp, received),
             FlowKind::HttpClient { to, port, .. } => (to, Transport::Tcp, port),
             FlowKind::CoapClient { to, port, .. } => (to, Transport::Udp, port),
             FlowKind::Services { .. }
             | FlowKind::HttpServer { .. }
-            | FlowKind::CoapServer { .. } => return None,
+            | FlowKind::CoapServer { .. }
+            | FlowKind::Pip(_) => return None,
         };
         Some(Listening { node, transport, port })
     }
@@ -329,9 +352,11 @@ impl Flow {
             }
             // Their servers are flows of their own, or outside.
             FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => Vec::new(),
-            FlowKind::TcpBulk { .. } | FlowKind::Udp(_) | FlowKind::Anemometer(_) => {
-                self.target(place).into_iter().collect()
-            }
+            FlowKind::TcpBulk { .. }
+            | FlowKind::Udp(_)
+            | FlowKind::Snack(_)
+            | FlowKind::Pip(_)
+            | FlowKind::Anemometer(_) => self.target(place).into_iter().collect(),
         }
     }
 }
@@ -341,6 +366,8 @@ enum Kind {
     TcpBulk,
     UdpPeriodic,
     UdpBulk,
+    Snack,
+    Pip,
     UdpNeighbours,
     Services,
     HttpServer,
@@ -351,11 +378,18 @@ enum Kind {
     Meters,
 }
 
+/// The longest file, in octets.
+const MAX_FILE: u64 = 5_000_000;
+/// Datagrams of a file by Snack, whose table has a bit for each.
+const MOST_PIECES: u32 = 8 * MAX_TABLE as u32;
+
 /// Names of kinds of flows.
-const KINDS: [(&str, Kind); 11] = [
+const KINDS: [(&str, Kind); 13] = [
     ("tcp-bulk", Kind::TcpBulk),
     ("udp-periodic", Kind::UdpPeriodic),
     ("udp-bulk", Kind::UdpBulk),
+    ("snack", Kind::Snack),
+    ("pip", Kind::Pip),
     ("udp-neighbours", Kind::UdpNeighbours),
     ("services", Kind::Services),
     ("http-server", Kind::HttpServer),
@@ -414,6 +448,8 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
         Kind::UdpPeriodic => periodic(t, everyone)?,
         Kind::UdpBulk => in_bulk(t, everyone)?,
+        Kind::Snack => FlowKind::Snack(file(t, nodes.len())?),
+        Kind::Pip => FlowKind::Pip(file(t, nodes.len())?),
         Kind::UdpNeighbours => {
             flows.extend(neighbours(t, nodes, start_s)?);
             return Ok(());
@@ -454,9 +490,10 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
     };
     let port = match kind {
-        FlowKind::TcpBulk { .. } | FlowKind::Udp(_) | FlowKind::Anemometer(_) => {
-            t.integer_opt("port", 1..=65_535)?.map(|port| port as u16)
-        }
+        FlowKind::TcpBulk { .. }
+        | FlowKind::Udp(_)
+        | FlowKind::Snack(_)
+        | FlowKind::Anemometer(_) => t.integer_opt("port", 1..=65_535)?.map(|port| port as u16),
         _ => None,
     };
     flows.push(Flow { start_s, port, kind });
@@ -477,6 +514,19 @@ fn in_bulk(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
     let bytes = t.integer_opt("bytes", 1..=1_000_000_000)?;
     let count = bytes.map(|bytes| bytes.div_ceil(payload_bytes.into()) as u32);
     Ok(FlowKind::Udp(Datagrams { from, to, payload_bytes, pace: Pace::Bulk(count) }))
+}
+
+fn file(t: &mut Reader<'_>, nodes: usize) -> Result<File> {
+    let (from, to) = ends(t, nodes)?;
+    let bytes = t.integer("bytes", 1..=MAX_FILE, 100_000)? as u32;
+    let most = MAX_PIECE as u64;
+    let payload_bytes = t.integer("payload_bytes", 32..=most, most)? as u16;
+    let pieces = bytes.div_ceil(payload_bytes.into());
+    if pieces > MOST_PIECES {
+        let message = format!("{pieces} datagrams; {MOST_PIECES} are possible");
+        return Err(t.error_at("bytes", message));
+    }
+    Ok(File { from, to, bytes, payload_bytes })
 }
 
 /// From every node to its nearest.

@@ -23,7 +23,7 @@ mod topology;
 
 pub use building::Building;
 pub use error::{ScenarioError, nearest};
-pub use flow::{Carrier, Datagrams, Flow, FlowKind, Listening, Pace, Sensor, Transport};
+pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
 pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};

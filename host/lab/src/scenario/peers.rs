@@ -83,6 +83,8 @@ const fn streams(kind: &FlowKind) -> Option<Ends> {
         }
         FlowKind::HttpServer { node, .. } | FlowKind::Services { node } => Some((None, node)),
         FlowKind::Udp(_)
+        | FlowKind::Snack(_)
+        | FlowKind::Pip(_)
         | FlowKind::CoapServer { .. }
         | FlowKind::CoapClient { .. }
         | FlowKind::Anemometer(_) => None,

@@ -128,7 +128,12 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
     Key::<Wake>::new(
         "repeats",
         whole!(1..=16, settings.repeats: u8),
-        "how often a frame is sent in a row to somebody who is awake",
+        "how often the first frame of a burst is sent in a row to somebody who should be awake",
+    ),
+    Key::<Wake>::new(
+        "burst_repeats",
+        whole!(1..=16, settings.burst_repeats: u8),
+        "how often the others are; the paper has 4",
     ),
     Key::<Wake>::new(
         "burst_ms",

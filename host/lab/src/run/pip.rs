@@ -1,0 +1,81 @@
+//! A file by PIP: nodes that have nothing else, on the medium of the scenario.
+
+use super::{FlowResult, NodeResult, RunError, RunResult};
+use crate::build::{medium_of, radio_of};
+use crate::scenario::{File, FlowKind, NodeId, Scenario};
+use kinglet::time::Duration;
+use kinglet_pip::{Config, MAX_FILE, Outcome, transfer};
+
+/// The file that goes by PIP, if one does.
+pub(super) fn file_of(scenario: &Scenario) -> Option<File> {
+    scenario.flows.iter().find_map(|flow| match flow.kind {
+        FlowKind::Pip(file) => Some(file),
+        _ => None,
+    })
+}
+
+/// Refuses what is no line of nodes from one end to the other, and other flows beside the file.
+pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
+    let Some(file) = file_of(scenario) else { return Ok(()) };
+    let last = scenario.host() - 1;
+    let places = &scenario.nodes;
+    let apart = |pair: &[crate::scenario::NodePlace]| pair[1].x_m - pair[0].x_m;
+    let evenly = places.windows(2).all(|pair| {
+        (apart(pair) - apart(places)).abs() < 1e-9 && (pair[1].y_m - pair[0].y_m).abs() < 1e-9
+    });
+    let whole = (file.from, file.to) == (0, last) && scenario.flows.len() == 1 && evenly;
+    if !whole || file.bytes as usize > MAX_FILE {
+        return Err(RunError::Unsupported(format!(
+            "PIP but on a line, from node 0 to node {last}, without another flow, and with a file \
+             of at most {MAX_FILE} octets"
+        )));
+    }
+    Ok(())
+}
+
+/// Transfers the file of `scenario`; it ends when the file is there, or with the scenario.
+pub(super) fn simulate(scenario: &Scenario, file: File, seed: u64) -> RunResult {
+    let clock = std::time::Instant::now();
+    let hops = scenario.nodes.len() - 1;
+    let spacing_m = scenario.nodes[1].x_m - scenario.nodes[0].x_m;
+    let config = Config {
+        radio: radio_of(scenario),
+        drift_ppm: scenario.radio.drift_ppm,
+        spacing_m,
+        medium: medium_of(scenario),
+        limit: Duration::from_micros((scenario.duration_s * 1e6) as u64),
+        ..Config::new(hops, file.bytes as usize)
+    };
+    let outcome = transfer(&config, seed);
+    RunResult {
+        flows: vec![flow(file, &outcome)],
+        nodes: (0..).zip(&outcome.nodes).map(|(id, node)| result(id, node)).collect(),
+        sim_seconds: outcome.connected_seconds,
+        wall_seconds: clock.elapsed().as_secs_f64(),
+        ..RunResult::default()
+    }
+}
+
+fn flow(file: File, outcome: &Outcome) -> FlowResult {
+    FlowResult {
+        kind: FlowKind::Pip(file).name(),
+        from: file.from,
+        to: file.to,
+        bytes: outcome.octets as u64,
+        seconds: outcome.seconds,
+        goodput_kbps: outcome.goodput_kbps,
+        intact: outcome.intact,
+        complete: outcome.complete,
+        ..FlowResult::default()
+    }
+}
+
+fn result(id: NodeId, node: &kinglet_pip::NodeOutcome) -> NodeResult {
+    NodeResult {
+        id,
+        frames_sent: node.frames_sent,
+        duty_cycle: node.radio_on,
+        energy_mj: node.radio_mj,
+        ..NodeResult::default()
+    }
+}
