@@ -27,7 +27,8 @@ pub struct Wake {
     /// longer interference.
     pub burst_repeats: u8,
     /// How long a burst lasts at the most; zero sends one frame for each wake-up. The paper's
-    /// figure is 2 s (6.1.1).
+    /// figure is 2 s (6.1.1), which a transfer without end fills. A window of TCP is less than that:
+    /// all of it would move from hop to hop in one piece, each relay idle until it has come.
     pub burst: Duration,
     /// Whether the radio is off between two frames of a burst (3.1.2).
     pub rests: bool,
@@ -42,13 +43,14 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// The paper's settings but for `burst_repeats`, for clocks of 40 ppm; a frame is never given up.
+    /// The paper's settings but for `burst` and `burst_repeats`, for clocks of 40 ppm; a frame is
+    /// never given up.
     pub const DEFAULT: Wake = Wake {
         period: Duration::from_millis(125),
         drift_ppm: 80,
         repeats: 4,
         burst_repeats: 12,
-        burst: Duration::from_secs(2),
+        burst: Duration::from_millis(400),
         rests: true,
         max_attempts: None,
         sleeps: true,

@@ -217,6 +217,7 @@ impl<P: Choice> Subject for Device<P> {
             period: Duration::from_millis(30 + seed % 7 * 80),
             drift_ppm: (seed % 3 * 100) as u16,
             repeats: (seed % 6) as u8,
+            burst_repeats: (seed % 20) as u8,
             burst: Duration::from_millis(seed % 4 * 20),
             rests: !seed.is_multiple_of(5),
             max_attempts: [None, Some(1), Some(4)][(seed % 3) as usize],

@@ -276,6 +276,13 @@ pub fn all() -> &'static [Experiment] {
         over_rpl::METERS,
         bursts::IDLE,
         bursts::LENGTH,
+        bursts::MECHANISMS,
+        bursts::FRAGMENTS,
+        bursts::INTERFERENCE,
+        bursts::CROSS,
+        bursts::TWO_BULKS,
+        bursts::TIMELINE,
+        bursts::TRANSPORTS,
     ];
     ALL
 }

@@ -101,10 +101,21 @@ pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Ou
 /// The first point that is simulated just as point `p`, which only looks at something else then.
 fn simulated_as(plan: &[Point], p: usize) -> usize {
     let same = |a: &Point, b: &Point| {
-        a.scenario == b.scenario && a.timeline_s == b.timeline_s && records(a) == records(b)
+        a.scenario == b.scenario && a.timeline_s == b.timeline_s && looks(a) == looks(b)
     };
     let (before, rest) = plan.split_at(p);
     before.iter().position(|point| same(point, &rest[0])).unwrap_or(p)
+}
+
+/// Whether the congestion window is recorded, and what changes every second.
+fn looks(point: &Point) -> (bool, bool) {
+    (records(point), samples(point))
+}
+
+/// Whether what changes is looked at every second.
+fn samples(point: &Point) -> bool {
+    let needs = |metric: &Metric| matches!(metric, Metric::OfBursts(of) if of.needs_samples());
+    point.metrics.iter().any(needs)
 }
 
 /// Whether the congestion window is recorded.
@@ -128,6 +139,7 @@ fn simulate(
         let options = Options {
             timeline_s: point.timeline_s.filter(|_| seed == u64::from(config.first_seed)),
             cwnd: records(point),
+            samples: samples(point),
             cancel: Some(config.cancel),
             ..Options::default()
         };

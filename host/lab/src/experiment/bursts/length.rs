@@ -3,7 +3,7 @@
 use super::{OfBursts, point, tmotes, today};
 use crate::chart::{Figure, Lines, Series, Style};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Flash, Flow, FlowKind, Scenario, Wake};
+use crate::scenario::{Datagrams, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet::time::Duration;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
@@ -47,10 +47,8 @@ pub(crate) const RATES: [u32; 4] = [2, 4, 8, 16];
 /// Octets that fill a frame together with compressed headers: over one hop those have no
 /// addresses.
 const fn payload(hops: u32) -> u16 {
-    if hops == 1 { 108 } else { 103 }
+    if hops == 1 { 108 } else { super::FULL }
 }
-/// Shorter than any frame takes: the source never waits.
-const PERIOD_MS: u32 = 4;
 /// What the paper reached at most, in kB/s (6.2).
 const PAPER: f64 = 5.8;
 
@@ -118,6 +116,7 @@ fn series(rate: u32) -> &'static str {
 fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
     // As long in a quick run: in a minute finding each other would take 3 %.
     scenario.duration_s = 300.0;
+    scenario = super::as_paper(scenario);
     if let Some(wake) = &mut scenario.wake {
         wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));
         wake.settings.burst = Duration::from_millis(burst_ms.into());
@@ -129,7 +128,8 @@ fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
 /// From one end to the other.
 fn flow(from: u32, to: u32) -> Flow {
     let payload_bytes = payload(from.max(to));
-    Flow::new(1.0, FlowKind::datagrams(from, to, PERIOD_MS, payload_bytes))
+    let pace = Pace::Bulk(None);
+    Flow::new(1.0, FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
 }
 
 fn refine(rows: &mut Rows) {

@@ -1,6 +1,8 @@
 //! What is read off a run in which all nodes sleep.
 
-use crate::run::{NodeResult, RunResult};
+use super::FULL;
+use crate::build::payload_of;
+use crate::run::{NodeResult, RunResult, Sample, StrobeResult};
 use crate::scenario::Scenario;
 
 /// A figure of a path whose nodes sleep.
@@ -21,6 +23,46 @@ pub enum OfBursts {
     EnergyPerKb,
     /// Share of the flash in that, %.
     FlashShare,
+    /// The same of one node.
+    EnergyPerKbOf(u8),
+    /// Share of time in which the radio of one node is on or starts, %.
+    RadioOf(u8),
+    /// Share of the strobes of the node before the one that hears interference whose frame was
+    /// acknowledged when it was on the air for the first time, %.
+    HeardAtOnce,
+    /// Those that nobody acknowledged, %.
+    NotHeard,
+    /// Datagrams of the first flow that arrived, of those that were sent long enough before the
+    /// end, %.
+    Arrived,
+    /// From the sending of a datagram to its arrival, mean, s.
+    Delay,
+    /// What frames of the first flow carry behind the MAC's header until its end, kB/s.
+    First,
+    /// The same of the second flow.
+    Second,
+    /// The first before the second begins.
+    FirstAlone,
+    /// The first while the second has not ended.
+    FirstBeside,
+    /// Radio of one node before the second flow begins, %.
+    RadioAlone(u8),
+    /// Radio of one node while the second flow has not ended, %.
+    RadioBeside(u8),
+    /// Datagrams of other flows than the first that did not arrive, %.
+    CollectionLoss,
+    /// From their sending to their arrival, mean, s.
+    CollectionDelay,
+    /// Octets of the first flow before interference begins, B/s; the first 20 s do not count.
+    Before,
+    /// The same while there is interference.
+    During,
+    /// The same after it, but for 20 s.
+    After,
+    /// Segments that were sent again during it, of those that arrived, %.
+    ResentDuring,
+    /// Radio of one node during it, %.
+    RadioDuring(u8),
 }
 
 /// What a frame carries behind a MAC header with short addresses, in octets.
@@ -37,6 +79,30 @@ impl OfBursts {
             OfBursts::Rate => ("rate", "frames/s"),
             OfBursts::EnergyPerKb => ("energy", "mJ/kB"),
             OfBursts::FlashShare => ("flash_share", "%"),
+            OfBursts::EnergyPerKbOf(_) => ("energy_3", "mJ/kB"),
+            OfBursts::RadioOf(2) => ("radio_2", "%"),
+            OfBursts::RadioOf(_) => ("radio_3", "%"),
+            OfBursts::HeardAtOnce => ("heard_at_once", "%"),
+            OfBursts::NotHeard => ("not_heard", "%"),
+            OfBursts::Arrived => ("arrived", "%"),
+            OfBursts::Delay => ("delay", "s"),
+            OfBursts::First => ("first", "kB/s"),
+            OfBursts::Second => ("second", "kB/s"),
+            OfBursts::FirstAlone => ("first_alone", "kB/s"),
+            OfBursts::FirstBeside => ("first_beside", "kB/s"),
+            OfBursts::RadioAlone(_) => ("radio_2_alone", "%"),
+            OfBursts::RadioBeside(_) => ("radio_2_beside", "%"),
+            OfBursts::CollectionLoss => ("collection_loss", "%"),
+            OfBursts::CollectionDelay => ("collection_delay", "s"),
+            OfBursts::Before => ("before", "B/s"),
+            OfBursts::During => ("during", "B/s"),
+            OfBursts::After => ("after", "B/s"),
+            OfBursts::ResentDuring => ("resent", "%"),
+            OfBursts::RadioDuring(3) => ("radio_3_during", "%"),
+            OfBursts::RadioDuring(5) => ("radio_5_during", "%"),
+            OfBursts::RadioDuring(6) => ("radio_6_during", "%"),
+            OfBursts::RadioDuring(7) => ("radio_7_during", "%"),
+            OfBursts::RadioDuring(_) => ("radio_9_during", "%"),
         }
     }
 
@@ -60,8 +126,132 @@ impl OfBursts {
             OfBursts::Rate => flow?.segments_received as f64 / seconds,
             OfBursts::EnergyPerKb => mean(&energy) / (flow?.bytes as f64 / 1e3),
             OfBursts::FlashShare => 100.0 * mean(&flash) / mean(&energy),
+            OfBursts::EnergyPerKbOf(node) => {
+                energy(run.nodes.get(usize::from(node))?) / (flow?.bytes as f64 / 1e3)
+            }
+            OfBursts::RadioOf(node) => on(run.nodes.get(usize::from(node))?),
+            OfBursts::HeardAtOnce => of_strobes(scenario, run, |s| s.at_once)?,
+            OfBursts::NotHeard => of_strobes(scenario, run, |s| s.failed)?,
+            OfBursts::Delay => flow?.delay_ms? / 1e3,
+            OfBursts::First => of_frames(flow?.bytes, flow?.seconds),
+            OfBursts::Second => {
+                let second = run.flows.get(1)?;
+                of_frames(second.bytes, second.seconds)
+            }
+            OfBursts::Arrived => 100.0 * (1.0 - flow?.segment_loss),
+            OfBursts::CollectionLoss | OfBursts::CollectionDelay => self.of_collection(run)?,
+            _ => self.of_samples(scenario, run)?,
         })
     }
+
+    /// Whether runs are to be looked at every second for it.
+    pub const fn needs_samples(self) -> bool {
+        matches!(
+            self,
+            OfBursts::FirstAlone
+                | OfBursts::FirstBeside
+                | OfBursts::RadioAlone(_)
+                | OfBursts::RadioBeside(_)
+                | OfBursts::Before
+                | OfBursts::During
+                | OfBursts::After
+                | OfBursts::ResentDuring
+                | OfBursts::RadioDuring(_)
+        )
+    }
+
+    /// All flows of datagrams at a period.
+    fn of_collection(self, run: &RunResult) -> Option<f64> {
+        let periodic = || run.flows.iter().filter(|flow| flow.kind == "udp-periodic");
+        let sent: u64 = periodic().map(|flow| flow.segments_sent).sum();
+        let received: u64 = periodic().map(|flow| flow.segments_received).sum();
+        if self == OfBursts::CollectionDelay {
+            let delays = periodic().filter_map(|flow| flow.delay_ms).collect::<Vec<_>>();
+            return Some(delays.iter().sum::<f64>() / delays.len().max(1) as f64 / 1e3);
+        }
+        // The last one of each flow may be on its way.
+        let under_way = periodic().count() as u64;
+        let lost = sent.saturating_sub(received).saturating_sub(under_way);
+        Some(100.0 * lost as f64 / sent.max(1) as f64)
+    }
+
+    fn of_samples(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
+        let begins = |index: usize| scenario.flows.get(index).map(|flow| flow.start_s);
+        let disturbed = || {
+            let source = scenario.interference.first()?;
+            Some((source.from_s, source.until_s?))
+        };
+        let span = match self {
+            OfBursts::FirstAlone | OfBursts::RadioAlone(_) => (SETTLED_S, begins(1)?),
+            OfBursts::FirstBeside | OfBursts::RadioBeside(_) => {
+                let begin = begins(1)?;
+                (begin, (begin + run.flows.get(1)?.seconds).min(scenario.duration_s))
+            }
+            OfBursts::Before => (SETTLED_S, disturbed()?.0),
+            OfBursts::After => (disturbed()?.1 + SETTLED_S, scenario.duration_s),
+            _ => disturbed()?,
+        };
+        let samples = Within::new(&run.samples, span)?;
+        Some(match self {
+            OfBursts::FirstAlone | OfBursts::FirstBeside => {
+                of_frames(samples.bytes()?, samples.seconds())
+            }
+            OfBursts::RadioAlone(node)
+            | OfBursts::RadioBeside(node)
+            | OfBursts::RadioDuring(node) => 100.0 * samples.on_s(node.into())? / samples.seconds(),
+            OfBursts::ResentDuring => {
+                let arrived = samples.bytes()? as f64 / f64::from(payload_of(scenario));
+                100.0 * samples.resent() as f64 / arrived.max(1.0)
+            }
+            _ => samples.bytes()? as f64 / samples.seconds(),
+        })
+    }
+}
+
+/// After that a transfer has begun: who listens where is known by then.
+const SETTLED_S: f64 = 20.0;
+
+/// The first and the last look within a span of time.
+struct Within<'a>(&'a Sample, &'a Sample);
+
+impl<'a> Within<'a> {
+    fn new(samples: &'a [Sample], (from, to): (f64, f64)) -> Option<Self> {
+        let mut inside = samples.iter().filter(|sample| (from..=to).contains(&sample.at_s));
+        let first = inside.next()?;
+        let last = inside.next_back()?;
+        Some(Within(first, last))
+    }
+
+    fn seconds(&self) -> f64 {
+        self.1.at_s - self.0.at_s
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(self.1.bytes.first()? - self.0.bytes.first()?)
+    }
+
+    fn on_s(&self, node: usize) -> Option<f64> {
+        Some(self.1.on_s.get(node)? - self.0.on_s.get(node)?)
+    }
+
+    fn resent(&self) -> u64 {
+        self.1.resent - self.0.resent
+    }
+}
+
+/// What frames carry behind the MAC's header whose payload has so many octets, kB/s.
+fn of_frames(bytes: u64, seconds: f64) -> f64 {
+    bytes as f64 * (FRAME / f64::from(FULL)) / seconds.max(1e-9) / 1e3
+}
+
+/// Of the node before the one that hears interference, or whose frames it does not hear: a share of
+/// its strobes, %.
+fn of_strobes(scenario: &Scenario, run: &RunResult, of: fn(&StrobeResult) -> u32) -> Option<f64> {
+    let node = scenario.interference.first()?.node?;
+    let flow = run.flows.first()?;
+    let before = if flow.from < flow.to { node.checked_sub(1)? } else { node + 1 };
+    let strobes = run.nodes.get(before as usize)?.strobes?;
+    Some(100.0 * f64::from(of(&strobes)) / f64::from(strobes.all.max(1)))
 }
 
 /// The nodes between the ends of the first flow.

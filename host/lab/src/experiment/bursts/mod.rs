@@ -6,19 +6,45 @@
 //! | `metric.rs` | what is read off a path whose nodes sleep |
 //! | `idle.rs` | what waking costs: 3.1.1 |
 //! | `length.rs` | how long a burst should be: Fig. 7 |
+//! | `mechanisms.rs` | what channels and bursts give: Fig. 8 |
+//! | `interference.rs` | two kinds of interference: Fig. 6 and 10 |
+//! | `fragments.rs` | fragmentation under interference: Fig. 9 |
+//! | `crossing.rs` | transfers that cross a collection or each other: Fig. 12 and 13 |
+//! | `timeline.rs` | TCP before, during and after interference: Fig. 15 and 16 |
+//! | `transports.rs` | PIP, Snack and TCP: Fig. 17 to 19 |
 
+mod crossing;
+mod fragments;
 mod idle;
+mod interference;
 mod length;
+mod mechanisms;
 mod metric;
+mod timeline;
+mod transports;
 
+pub(super) use crossing::CROSS;
+pub(super) use crossing::TWO_BULKS;
+pub(super) use fragments::EXPERIMENT as FRAGMENTS;
+pub(crate) use fragments::{ATTEMPTS, PAYLOADS};
 pub(super) use idle::EXPERIMENT as IDLE;
 pub(crate) use idle::RATES as IDLE_RATES;
+pub(super) use interference::EXPERIMENT as INTERFERENCE;
 pub(super) use length::EXPERIMENT as LENGTH;
 pub(crate) use length::{BURSTS, RATES};
+pub(super) use mechanisms::EXPERIMENT as MECHANISMS;
+pub(crate) use mechanisms::HOPS as MECHANISM_HOPS;
 pub use metric::OfBursts;
+pub(super) use timeline::EXPERIMENT as TIMELINE;
+pub(super) use transports::EXPERIMENT as TRANSPORTS;
+pub(crate) use transports::LEVELS;
 
 use super::{Metric, Point};
-use crate::scenario::{Flash, Fragments, HostCost, RadioProfile, Scenario, Wake};
+use crate::scenario::{
+    Datagrams, Flash, Flow, FlowKind, Fragments, HostCost, Interferer, NodeId, Overlap, Pace,
+    Propagation, RadioProfile, Scenario, Source, Wake,
+};
+use kinglet::time::Duration;
 
 /// Distance of neighbours in metres: within the disc, while two steps are not.
 const SPACING_M: f64 = 8.0;
@@ -52,6 +78,45 @@ fn asleep(mut scenario: Scenario) -> Scenario {
     scenario.wake = Some(Wake { border_sleeps: true, channels: 11, ..Wake::DEFAULT });
     scenario
 }
+
+/// The same with the paper's settings of bursts, and not ours.
+fn as_paper(mut scenario: Scenario) -> Scenario {
+    if let Some(wake) = &mut scenario.wake {
+        wake.settings.burst = Duration::from_secs(2);
+        wake.settings.burst_repeats = wake.settings.repeats;
+    }
+    scenario
+}
+
+/// Settings of bursts, with their names in labels.
+const SETTINGS: [(&str, fn(Scenario) -> Scenario); 2] = [("paper", as_paper), ("ours", |s| s)];
+
+/// All nodes are in range of each other, though they know their neighbours alone: what they send on
+/// one channel disturbs everybody.
+fn in_range(mut scenario: Scenario) -> Scenario {
+    if let Propagation::UnitDisc { interference_range_m, .. } = &mut scenario.medium.propagation {
+        *interference_range_m = 200.0;
+    }
+    scenario
+}
+
+/// One node hears these.
+fn heard_by(mut scenario: Scenario, node: NodeId, sources: &[(Source, f64)]) -> Scenario {
+    scenario.medium.overlap = Overlap::SinrBer;
+    let heard = |(source, mean): &(Source, f64)| Interferer::heard_by(node, *source, *mean);
+    scenario.interference = sources.iter().map(heard).collect();
+    scenario
+}
+
+/// Datagrams that fill frames, as fast as they go.
+fn bulk(from: NodeId, to: NodeId, start_s: f64, bytes: Option<u32>) -> Flow {
+    let payload_bytes = FULL;
+    let pace = Pace::Bulk(bytes.map(|bytes| bytes.div_ceil(FULL.into())));
+    Flow::new(start_s, FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
+}
+
+/// Octets that fill a frame over several hops, together with compressed headers.
+const FULL: u16 = 103;
 
 fn point(
     label: String,

@@ -1,0 +1,132 @@
+//! How the two levels of retransmission take two kinds of interference (Fig. 6 and 10).
+
+use super::{OfBursts, SETTINGS, bulk, heard_by, point, tmotes, today};
+use crate::chart::{Figure, Lines, Series, Style};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Flow, FlowKind, Scenario, Source};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "bf-interference",
+    title: "An oven and a Wi-Fi transfer",
+    source: "Duquennoy et al., Fig. 6 and 10, §6.1.2 and §6.4",
+    question: "How many frames does an interferer cost by its strength, and what is left of a \
+               transfer over four hops of which one hears it: a regular one, and one in bursts?",
+    method: "Loss: full frames over one hop to a radio that is always on, each sent once, by the \
+             mean level of the interferer. Transfer: four hops that sleep; the second relay hears \
+             an oven at -98 dBm or a Wi-Fi transfer at -96 dBm, as in the paper. Beside that one \
+             of the other relays or the last node hears it, two and three Wi-Fi transfers, the \
+             other direction, and a radio of today.",
+    threats: &[
+        "The interferers are models of their kinds and not the paper's recordings, which are not \
+         at hand: they have a busy and an idle level, so loss hardly depends on their strength \
+         between the two.",
+        "Signals are at -60 dBm; the paper does not say at which level its were.",
+    ],
+    main: "wifi ours",
+    plan,
+    refine,
+    figures,
+};
+
+const LOSS: &[Metric] = &[Metric::SegmentLoss];
+const METRICS: &[Metric] = &[
+    Metric::OfBursts(OfBursts::OfFrames),
+    Metric::OfBursts(OfBursts::HeardAtOnce),
+    Metric::OfBursts(OfBursts::NotHeard),
+    Metric::OfBursts(OfBursts::EnergyPerKb),
+];
+const HOPS: u32 = 4;
+/// Who hears it: the second relay.
+const WHO: u32 = 2;
+/// The two kinds, with their names in labels and the paper's levels.
+const KINDS: [(&str, Source, f64); 2] =
+    [("oven", Source::Microwave, -98.0), ("wifi", Source::WifiBursts, -96.0)];
+/// Mean levels of the sweep, dBm.
+const LEVELS: [i32; 7] = [-118, -110, -102, -98, -94, -86, -76];
+
+fn plan(_: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (name, source, _) in KINDS {
+        for level in LEVELS {
+            let label = format!("loss {name} dbm={level}");
+            let scenario = one_hop(source, level.into());
+            points.push(point(label, name, level.into(), scenario, LOSS));
+        }
+    }
+    for (name, source, level) in KINDS {
+        for (setting, set) in SETTINGS {
+            let scenario = set(heard_by(usual(tmotes), WHO, &[(source, level)]));
+            points.push(point(format!("{name} {setting}"), setting, 0.0, scenario, METRICS));
+        }
+        points.extend(beside(name, source, level));
+    }
+    points
+}
+
+/// Full frames, each once.
+fn one_hop(source: Source, level: f64) -> Scenario {
+    let mut scenario = tmotes(1);
+    scenario.duration_s = 200.0;
+    scenario.wake = None;
+    scenario.mac.max_frame_retries = 0;
+    scenario.flows = vec![Flow::new(1.0, FlowKind::datagrams(1, 0, 17, 108))];
+    heard_by(scenario, 0, &[(source, level)])
+}
+
+/// A transfer without end over a line.
+fn usual(line: fn(u32) -> Scenario) -> Scenario {
+    let mut scenario = line(HOPS);
+    scenario.duration_s = 300.0;
+    scenario.flows = vec![bulk(0, HOPS, 1.0, None)];
+    scenario
+}
+
+fn beside(name: &str, source: Source, level: f64) -> Vec<Point> {
+    let heard = |node| heard_by(usual(tmotes), node, &[(source, level)]);
+    let mut down = heard(WHO);
+    down.flows = vec![bulk(HOPS, 0, 1.0, None)];
+    let several = |count| heard_by(usual(tmotes), WHO, &vec![(source, level); count]);
+    let mut scenarios = vec![
+        ("at=1", heard(1)),
+        ("at=3", heard(3)),
+        ("at=4", heard(4)),
+        ("back", down),
+        ("nrf52840", heard_by(usual(today), WHO, &[(source, level)])),
+    ];
+    if source == Source::WifiBursts {
+        scenarios.push(("two", several(2)));
+        scenarios.push(("three", several(3)));
+    }
+    let of = |(label, scenario)| point(format!("{name} {label}"), "beside", 1.0, scenario, METRICS);
+    scenarios.into_iter().map(of).collect()
+}
+
+fn refine(rows: &mut Rows) {
+    for (label, value) in [("loss oven dbm=-98", 52.0), ("loss wifi dbm=-76", 80.0)] {
+        rows.paper(label, "segment_loss", value);
+    }
+    rows.paper("oven paper", "throughput_of_frames", 2.9);
+    rows.paper("oven paper", "not_heard", 3.0);
+    rows.paper("oven paper", "heard_at_once", 32.0);
+    rows.paper("wifi paper", "throughput_of_frames", 1.6);
+    rows.paper("wifi paper", "not_heard", 21.0);
+    rows.paper("wifi paper", "heard_at_once", 56.0);
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
+    let curve = |name: &str| {
+        let at = |level: i32| {
+            let row = rows.get(&format!("loss {name} dbm={level}"), "segment_loss")?;
+            Some((f64::from(level), row.mean, row.ci95))
+        };
+        let points = LEVELS.into_iter().filter_map(at).collect();
+        Series { name: name.to_owned(), style: Style::Measured, points }
+    };
+    vec![Figure::Lines(Lines {
+        title: "Loss of full frames by the strength of interference".to_owned(),
+        x_label: "mean level, dBm".to_owned(),
+        y_label: "frames lost, %".to_owned(),
+        series: KINDS.map(|(name, ..)| curve(name)).to_vec(),
+    })]
+}

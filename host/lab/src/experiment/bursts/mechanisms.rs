@@ -1,0 +1,98 @@
+//! What bursts and channels of their own give, by the number of hops (Fig. 8).
+
+use super::{OfBursts, SETTINGS, bulk, in_range, point, tmotes};
+use crate::chart::{Figure, Lines, Series, Style};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Flash, Scenario, Wake};
+use kinglet::time::Duration;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "bf-mechanisms",
+    title: "What bursts and channels give",
+    source: "Duquennoy et al., Fig. 8, §6.2",
+    question: "How much of throughput and energy is due to bursts, to a channel for each node, and \
+               to the queue in flash, over two to eight hops?",
+    method: "A transfer without end over two to eight hops, all nodes in range of each other; \
+             without bursts, on one channel, and with the queue in memory. With the paper's bursts \
+             of 2 s and with ours.",
+    threats: &[
+        "Nodes that are no neighbours disturb each other on one channel, but their frames cannot \
+         be read. In the paper's room they could.",
+        "Flash is always read and written while the radio works: there is no way to switch that \
+         off, so nothing is said about the paper's 32 %.",
+    ],
+    main: "hops=4 ours",
+    plan,
+    refine: |_| {},
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfBursts(OfBursts::OfFrames),
+    Metric::OfBursts(OfBursts::EnergyPerKb),
+    Metric::OfBursts(OfBursts::Radio),
+];
+/// Lengths of the path.
+pub(crate) const HOPS: [u32; 4] = [2, 4, 6, 8];
+/// Beside the settings with everything.
+const WITHOUT: [&str; 3] = ["without bursts", "one channel", "in memory"];
+
+fn without(mut scenario: Scenario, what: &str) -> Scenario {
+    match what {
+        "in memory" => scenario.flash = Flash::None,
+        "one channel" => {
+            scenario.wake = scenario.wake.map(|wake| Wake { channels: 1, ..wake });
+        }
+        _ => {
+            if let Some(wake) = &mut scenario.wake {
+                wake.settings.burst = Duration::ZERO;
+            }
+        }
+    }
+    scenario
+}
+
+fn plan(_: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for hops in HOPS {
+        let mut base = in_range(tmotes(hops));
+        base.duration_s = 300.0;
+        base.flows = vec![bulk(0, hops, 1.0, None)];
+        let x = f64::from(hops);
+        for (name, set) in SETTINGS {
+            let label = format!("hops={hops} {name}");
+            points.push(point(label, name, x, set(base.clone()), METRICS));
+        }
+        for what in WITHOUT {
+            let label = format!("hops={hops} {what}");
+            points.push(point(label, what, x, without(base.clone(), what), METRICS));
+        }
+    }
+    points
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
+    let names = SETTINGS.map(|(name, _)| name);
+    let names = || names.into_iter().chain(WITHOUT);
+    let of = |metric: &'static str, y_label: &str, title: &str| {
+        let curve = |name: &'static str| {
+            let at = |hops: u32| {
+                let row = rows.get(&format!("hops={hops} {name}"), metric)?;
+                Some((f64::from(hops), row.mean, row.ci95))
+            };
+            let points = HOPS.into_iter().filter_map(at).collect();
+            Series { name: name.to_owned(), style: Style::Measured, points }
+        };
+        Figure::Lines(Lines {
+            title: title.to_owned(),
+            x_label: "hops".to_owned(),
+            y_label: y_label.to_owned(),
+            series: names().map(curve).collect(),
+        })
+    };
+    vec![
+        of("throughput_of_frames", "kB/s", "Throughput, all nodes in range"),
+        of("energy", "mJ/kB", "Energy of a relay for a kilobyte"),
+    ]
+}

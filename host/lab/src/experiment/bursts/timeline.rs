@@ -1,0 +1,102 @@
+//! TCP over ten hops that sleep, before, during and after interference (Fig. 15 and 16).
+
+use super::{OfBursts, SETTINGS, point};
+use crate::chart::{Figure, Lines, Series, Style};
+use crate::experiment::bursts::transports::tunnel;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Flow, Scenario, Source};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "bf-timeline",
+    title: "TCP over ten hops, and interference",
+    source: "Duquennoy et al., Fig. 15 and 16, §7 and §7.1",
+    question: "What does Linux's TCP do over ten hops that all sleep when one of them loses four \
+               frames of five for four minutes, and who pays for it?",
+    method: "Ten hops, Linux's TCP at both ends with windows of 50 segments of 1208 octets, behind \
+             the last node a serial line of 115.2 kb/s. The sixth node hears two Wi-Fi transfers \
+             from 60 to 300 of 500 s. With the paper's settings and ours, up and down, and with \
+             the interferers at other nodes.",
+    threats: &[
+        "Linux's TCP is the lab's model of it (IW10, CUBIC), and not the kernel.",
+        "The queue has 256 frames; the paper reduced its own to 64 for this figure.",
+        "The serial line is at the receiver's end only.",
+    ],
+    main: "ours",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfBursts(OfBursts::Before),
+    Metric::OfBursts(OfBursts::During),
+    Metric::OfBursts(OfBursts::After),
+    Metric::OfBursts(OfBursts::ResentDuring),
+    Metric::OfBursts(OfBursts::RadioDuring(3)),
+    Metric::OfBursts(OfBursts::RadioDuring(5)),
+    Metric::OfBursts(OfBursts::RadioDuring(6)),
+    Metric::OfBursts(OfBursts::RadioDuring(7)),
+    Metric::OfBursts(OfBursts::RadioDuring(9)),
+];
+
+fn plan(_: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (setting, set) in SETTINGS {
+        points.push(point(setting.to_owned(), setting, 0.0, set(disturbed(6)), METRICS));
+    }
+    let mut back = disturbed(6);
+    back.flows = vec![Flow::bulk(0, 10)];
+    back.flows[0] = Flow::bulk(back.host(), 10);
+    let beside = [("down", back), ("at=3", disturbed(3)), ("at=8", disturbed(8))];
+    let of = |(label, scenario): (&str, Scenario)| {
+        point(label.to_owned(), "beside", 1.0, scenario, METRICS)
+    };
+    points.extend(beside.map(of));
+    points
+}
+
+/// The tunnel of which a node hears two Wi-Fi transfers for a while.
+fn disturbed(node: u32) -> Scenario {
+    let mut scenario = super::heard_by(tunnel(), node, &[(Source::WifiBursts, -80.0); 2]);
+    scenario.duration_s = 500.0;
+    for source in &mut scenario.interference {
+        (source.from_s, source.until_s) = (60.0, Some(300.0));
+    }
+    scenario
+}
+
+fn refine(rows: &mut Rows) {
+    rows.paper("paper", "before", 1_488.0);
+    rows.paper("paper", "during", 151.0);
+    rows.paper("paper", "after", 1_488.0);
+    rows.paper("paper", "resent", 8.0);
+    rows.paper("paper", "radio_6_during", 21.0);
+    rows.paper("paper", "radio_3_during", 4.0);
+}
+
+/// What the first seed's run of a setting did, second by second.
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let of = |label: &str| {
+        let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
+        let rate = |pair: &[crate::run::Sample]| {
+            let octets = pair[1].bytes.first()? - pair[0].bytes.first()?;
+            Some((pair[1].at_s, octets as f64 / (pair[1].at_s - pair[0].at_s), None))
+        };
+        // Ten seconds each.
+        let every: Vec<_> = run.samples.iter().step_by(10).cloned().collect();
+        Some(Series {
+            name: label.to_owned(),
+            style: Style::Measured,
+            points: every.windows(2).filter_map(rate).collect(),
+        })
+    };
+    let series: Vec<_> = ["paper", "ours"].into_iter().filter_map(of).collect();
+    let empty = series.iter().all(|series| series.points.is_empty());
+    let figure = Figure::Lines(Lines {
+        title: "Octets that arrive, interference from 60 to 300 s".to_owned(),
+        x_label: "s".to_owned(),
+        y_label: "B/s".to_owned(),
+        series,
+    });
+    if empty { Vec::new() } else { vec![figure] }
+}
