@@ -238,18 +238,19 @@ fn stack(
     config.mac = mac_of(scenario, node);
     config.yields = scenario.relays_yield;
     let place = &scenario.nodes[node as usize];
+    // Somebody else has its address, behind the host interface, as a host behind a router.
+    let stands_before = scenario.stands_before(node);
     let by_peer = scenario.stack_at(node).is_some();
     config.net = net::Config {
         link: config.mac.source(),
         first_tag: config.net.first_tag,
-        // A peer stack stands behind the host interface, as a host behind a router.
-        forward: place.role.relays() || by_peer,
+        forward: place.role.relays() || stands_before,
         // A border router has more room than the routers that the limit is meant for.
         queue_limit: match place.role {
             Role::BorderRouter => scenario.border_queue.unwrap_or(u8::MAX),
-            // What its own peer sends is not relayed for anybody. Where nodes find their ways each
-            // may be a relay: there the limit is that of one queue for all, as TinyOS has it.
-            _ if by_peer && scenario.routing == Routing::Static => u8::MAX,
+            // What somebody behind it sends is not relayed for anybody. Where nodes find their ways
+            // each may be a relay: there the limit is that of one queue for all, as TinyOS has it.
+            _ if stands_before && scenario.routing == Routing::Static => u8::MAX,
             _ => scenario.net.queue_limit,
         },
         border: match by_peer {
@@ -265,7 +266,8 @@ fn stack(
     let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
     if let Some(wake) = scenario.wake {
-        let sleeps = place.role != Role::BorderRouter || wake.border_sleeps;
+        let has_mains = place.role == Role::BorderRouter || scenario.is_far_end(node);
+        let sleeps = !has_mains || wake.border_sleeps;
         let numbers = (0..wake.channels.into()).map(|n| channel_number(scenario, n));
         let channels = numbers.fold(0, |set, number| set | 1 << (number - FIRST_CHANNEL));
         let settings = mac::Wake { sleeps, channels, ..wake.settings };
@@ -274,7 +276,7 @@ fn stack(
     stack.forward_fragments(scenario.fragments == Fragments::Forwarded);
     let mut interface = stack.interface();
     let address = address_of(scenario.prefix, node);
-    if by_peer {
+    if stands_before {
         let behind = Route { prefix: address, prefix_len: 128, via: NextHop::Host };
         interface.add_route(behind).expect("checked with the scenario");
     } else if place.role != Role::Outside && !takes_address(scenario, node) {

@@ -42,6 +42,10 @@ pub(super) fn simulate(
     seed: u64,
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
+    if scenario.tunnel.is_some() {
+        let what = "a [tunnel], whose far end is a computer; `kinglet gateway` runs this scenario";
+        return Err(RunError::Unsupported(what.to_owned()));
+    }
     let clock = std::time::Instant::now();
     let scenario = &*scenario.drawn(seed);
     check(scenario)?;

@@ -10,7 +10,7 @@ use super::error::Result;
 use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
-use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Wire};
+use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Tunnel, Wire};
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
@@ -521,4 +521,23 @@ pub(super) const WIRE: &[Key<Wire>] = &[
         choice!(host; "same" => HostTcp::Same, "linux" => HostTcp::Linux),
         "the host's TCP: as `[tcp]`, or Linux's",
     ),
+];
+
+/// `[tunnel]`.
+pub(super) const TUNNEL: &[Key<Tunnel>] = &[
+    Key::<Tunnel>::new("node", Value::Apart, "the router that the second computer stands behind")
+        .allowed("an existing node")
+        .default("required"),
+    Key::<Tunnel>::new(
+        "rate_kbps",
+        Value::Number {
+            range: 1.0..=4_000_000.0,
+            bound: Bound::No,
+            get: |t| t.rate_kbps,
+            set: |t, kbps| t.rate_kbps = Some(kbps),
+        },
+        "what the serial lines between computers and nodes carry at both ends, each way, in kb/s; \
+         what waits for a line waits at its computer or node",
+    )
+    .default("no limit"),
 ];

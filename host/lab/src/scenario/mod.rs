@@ -20,6 +20,7 @@ mod reference;
 mod street;
 mod table;
 mod topology;
+mod tunnel;
 
 pub use building::Building;
 pub use error::{ScenarioError, nearest};
@@ -29,6 +30,7 @@ pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};
 pub use reference::reference;
 pub use topology::{Route, connected};
+pub use tunnel::Tunnel;
 
 use kinglet::rpl::Mode;
 use kinglet::wire::sixlowpan::Context;
@@ -101,6 +103,8 @@ pub struct Scenario {
     /// The wire to a host behind the border router, if there is one. The host's number is the one
     /// after the last node's.
     pub wire: Option<Wire>,
+    /// Where a second computer is, if the gateway is to have one.
+    pub tunnel: Option<Tunnel>,
     /// The applications.
     pub flows: Vec<Flow>,
     /// What goes wrong on purpose.
@@ -146,6 +150,7 @@ impl Default for Scenario {
             nodes: topology::line(1, LINE_SPACING_M),
             building: None,
             wire: None,
+            tunnel: None,
             flows: Vec::new(),
             faults: Vec::new(),
         }
@@ -299,8 +304,8 @@ impl Scenario {
     }
 
     /// Static routes for every flow, both ways; those of a server lead to the border router, and so
-    /// do those of flows with the host. Cheapest paths: a hop costs 1, and where there is path loss
-    /// 1, 2 or 4 by its margin, as in Thread.
+    /// do those of flows with the host and of a tunnel. Cheapest paths: a hop costs 1, and where
+    /// there is path loss 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
             Routing::Static => topology::routes(self),
@@ -586,7 +591,7 @@ pub enum Flash {
 pub struct Wake {
     /// All but whether a node sleeps.
     pub settings: mac::Wake,
-    /// The border router sleeps as well.
+    /// The border router sleeps as well, and so does the far end of a tunnel.
     pub border_sleeps: bool,
     /// On how many channels nodes listen, 1 to 16.
     pub channels: u8,

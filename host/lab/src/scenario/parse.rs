@@ -8,7 +8,7 @@ use super::table::{Key, read};
 use super::{CONTEXTS, interference, places};
 use super::{
     Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Routing,
-    Scenario, Tcp, Wake, Wire,
+    Scenario, Tcp, Tunnel, Wake, Wire,
 };
 use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
@@ -46,6 +46,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
         scenario.wire = Some(wire(table, &scenario.nodes, base)?);
     }
     let nodes = scenario.nodes.len();
+    if let Some(table) = root.table_opt("tunnel")? {
+        scenario.tunnel = Some(tunnel(table, nodes)?);
+    }
     scenario.interference =
         interference::tables(&mut root, &scenario.medium, nodes, scenario.interference)?;
     scenario.flows = flows(root.tables("flow")?, &scenario)?;
@@ -59,6 +62,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     }
     if let Some(message) = scenario.misplaced_peer() {
         return Err(root.error_at("tcp", message));
+    }
+    if let Some(message) = scenario.misplaced_tunnel() {
+        return Err(root.error_at("tunnel", message));
     }
     root.finish()?;
     Ok(scenario)
@@ -202,6 +208,13 @@ fn wire(mut t: Reader<'_>, nodes: &[NodePlace], mut wire: Wire) -> Result<Wire> 
     read(&mut t, keys::WIRE, &mut wire)?;
     t.finish()?;
     Ok(wire)
+}
+
+fn tunnel(mut t: Reader<'_>, nodes: usize) -> Result<Tunnel> {
+    let mut tunnel = Tunnel::to(t.node("node", nodes)?);
+    read(&mut t, keys::TUNNEL, &mut tunnel)?;
+    t.finish()?;
+    Ok(tunnel)
 }
 
 fn fault(mut t: Reader<'_>, nodes: usize, duration_s: f64) -> Result<Fault> {

@@ -209,6 +209,7 @@ fn every_key_of_a_table_of_settings_is_read() {
             "unit-disc" => ("[medium]", "model = \"unit-disc\""),
             "path-loss" => ("[medium]", "model = \"path-loss\""),
             "[[interference]]" => (section, "source = \"bluetooth\""),
+            "[tunnel]" => (section, "node = 3"),
             "link-matrix" => continue,
             section => (section, ""),
         };

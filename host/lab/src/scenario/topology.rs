@@ -202,6 +202,9 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
             add(from, to);
         }
     }
+    if let (Some(tunnel), Some(border)) = (scenario.tunnel, border) {
+        add(tunnel.node, border);
+    }
     if scenario.registration {
         // Routers ask the root about addresses.
         let places = (0..).zip(&scenario.nodes);

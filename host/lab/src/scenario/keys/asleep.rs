@@ -162,7 +162,11 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
         "on how many channels nodes listen: node *n* on the *n*th after the radio's, and then from \
          there again",
     ),
-    Key::<Wake>::new("border_sleeps", flag!(border_sleeps), "the border router wakes like others"),
+    Key::<Wake>::new(
+        "border_sleeps",
+        flag!(border_sleeps),
+        "the border router wakes like others, and so does the far end of a `[tunnel]`",
+    ),
 ];
 
 /// The time between what happens so often in a second, and the other way round.
