@@ -24,6 +24,10 @@ Without root, in a network of its own:
 A page that shows the office as it runs, to open in a browser:
   sudo kinglet gateway examples/gateway-office.toml --map office.html
 
+Ten hops of motes that sleep between two kernels, of which the second one gets a TUN device to be
+moved into a network namespace of its own, by the commands that are printed:
+  sudo kinglet gateway examples/tunnel.toml
+
 A second one beside it, and a capture of what is on its air:
   sudo kinglet gateway mine.toml --prefix fd00:1:2::/48 --tun kinglet1 --pcap air.pcap
 
@@ -43,6 +47,10 @@ pub(crate) struct Args {
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
+    /// Name of the second TUN device, at the far end of the scenario's `[tunnel]` [default: the
+    /// name of the first and `-far`]
+    #[arg(long, value_name = "NAME")]
+    far_tun: Option<String>,
     /// What all addresses begin with: 48 bits, of which subnet 7400 is the mesh
     #[arg(long, value_name = "PREFIX", default_value_t = Prefix::DEFAULT)]
     prefix: Prefix,
@@ -60,11 +68,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, serial, zep, tun, prefix, pcap, map, json } = args;
+    let Args { file, serial, zep, tun, far_tun, prefix, pcap, map, json } = args;
     let scenario = Scenario::from_file(&file)?;
     warn(&file, &scenario);
     let output = if json { Output::Json } else { Output::Text };
-    let options = Options { serial, zep, tun, prefix, pcap, map, output };
+    let options = Options { serial, zep, tun, far_tun, prefix, pcap, map, output };
     match kinglet_gateway::run(&scenario, &options) {
         Ok(()) => Ok(Code::Success),
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
@@ -84,7 +92,8 @@ fn code_of(error: &GatewayError) -> Code {
         | GatewayError::Serial(_)
         | GatewayError::Zep(_)
         | GatewayError::PrefixTaken { .. }
-        | GatewayError::BadName(_) => Code::Usage,
+        | GatewayError::NoTunnel { .. }
+        | GatewayError::BadName { .. } => Code::Usage,
         GatewayError::Tun(_)
         | GatewayError::Map(_)
         | GatewayError::Capture(_)

@@ -62,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         serial: Vec::new(),
         zep: Vec::new(),
         tun: "kinglet0".to_owned(),
+        far_tun: None,
         prefix: Prefix::DEFAULT,
         pcap: None,
         map: None,

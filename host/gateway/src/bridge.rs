@@ -1,4 +1,4 @@
-//! The bridge loop: a network in virtual time on one side, a TUN device in real time on the other.
+//! The bridge loop: a network in virtual time on one side, TUN devices in real time on the other.
 //!
 //! Virtual time follows the wall clock one to one. The loop sleeps until the network's next event,
 //! a packet from the host, the next report, or the signal to stop, whichever comes first. If the
@@ -19,7 +19,16 @@ const SLICE: Duration = Duration::from_millis(1);
 /// Longest time spent catching up before signals, packets and reports get their turn.
 const BUDGET: WallDuration = WallDuration::from_millis(50);
 
-/// What the bridge needs of a network: time that can be driven, and a border router.
+/// Where a network meets a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// At its border router.
+    Border,
+    /// At the far end of a tunnel.
+    Far,
+}
+
+/// What the bridge needs of a network: time that can be driven, and ends at which hosts are.
 #[allow(async_fn_in_trait, reason = "the bridge runs on one thread")]
 pub trait Network {
     /// The present.
@@ -28,10 +37,13 @@ pub trait Network {
     fn run_until(&mut self, until: Instant);
     /// When the next event is due; pure.
     fn next_event(&self) -> Option<Instant>;
-    /// An IPv6 packet from the host for the border router.
-    fn handle_host_packet(&mut self, packet: &[u8]);
-    /// The next IPv6 packet from the border router for the host.
-    fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize>;
+    /// Whether it takes an IPv6 packet from the host at `end` now; if not, an event will come after
+    /// which it may; pure.
+    fn takes(&self, end: End) -> bool;
+    /// An IPv6 packet from the host at `end`, which the network takes.
+    fn handle_host_packet(&mut self, end: End, packet: &[u8]);
+    /// The next IPv6 packet for the host at `end`.
+    fn poll_host_packet(&mut self, end: End, buf: &mut [u8]) -> Option<usize>;
     /// Exchanges what has come and what waits with motes outside of the simulation, if there are
     /// any, at the present; never waits.
     ///
@@ -64,22 +76,44 @@ impl HostLink for tun_rs::AsyncDevice {
     }
 
     async fn send(&self, packet: &[u8]) -> io::Result<()> {
-        tun_rs::AsyncDevice::send(self, packet).await.map(|_| ())
+        // A device that is down is never ready, and must not be waited for.
+        self.try_send(packet).map(|_| ())
     }
 }
 
-/// What crossed the bridge so far.
+/// The hosts of a network.
+#[derive(Debug)]
+pub struct Hosts<'a, L> {
+    /// The one at the border router.
+    pub border: &'a L,
+    /// The one at the far end of a tunnel, if there is one.
+    pub far: Option<&'a L>,
+}
+
+impl<'a, L: HostLink> Hosts<'a, L> {
+    /// Only one, at the border router.
+    pub const fn one(border: &'a L) -> Self {
+        Hosts { border, far: None }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (End, &'a L)> {
+        let far = self.far.map(|far| (End::Far, far));
+        [(End::Border, self.border)].into_iter().chain(far)
+    }
+}
+
+/// What crossed the bridge so far, of all hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BridgeStats {
-    /// Packets from the host into the network.
+    /// Packets from hosts into the network.
     pub packets_in: u64,
     /// Their octets.
     pub octets_in: u64,
-    /// Packets from the network to the host.
+    /// Packets from the network to hosts.
     pub packets_out: u64,
     /// Their octets.
     pub octets_out: u64,
-    /// Packets that the host did not take.
+    /// Packets that a host did not take.
     pub refused: u64,
     /// How far virtual time is behind real time now, in milliseconds.
     pub lag_ms: u64,
@@ -93,25 +127,25 @@ pub trait Observer<N: Network> {
     fn report(&mut self, network: &mut N, stats: &BridgeStats);
 }
 
-/// Bridges until `stop` is ready or the link breaks.
+/// Bridges until `stop` is ready or a link breaks.
 ///
 /// # Errors
-/// The error of the link's `recv`, or of [`Network::exchange`].
+/// The error of a link's `recv`, or of [`Network::exchange`].
 pub async fn run<N: Network>(
     network: &mut N,
-    link: &impl HostLink,
+    hosts: &Hosts<'_, impl HostLink>,
     report_every: WallDuration,
     observer: &mut impl Observer<N>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<BridgeStats> {
     let clock = Clock { start: WallInstant::now(), offset: network.now() };
     let mut stats = BridgeStats::default();
-    let mut buf = [0u8; MTU as usize];
+    let mut bufs = [[0u8; MTU as usize]; 2];
     let mut reports = tokio::time::interval(report_every);
     reports.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(stop);
     loop {
-        advance(network, link, &clock, &mut stats).await?;
+        advance(network, hosts, &clock, &mut stats).await?;
         // A network that is behind is never waited for below, and only waiting lets the runtime see
         // signals, packets and its clock.
         tokio::task::yield_now().await;
@@ -120,20 +154,21 @@ pub async fn run<N: Network>(
             biased;
             () = &mut stop => {
                 // An idle network has stood still since its last event.
-                advance(network, link, &clock, &mut stats).await?;
+                advance(network, hosts, &clock, &mut stats).await?;
                 return Ok(stats);
             }
             _ = reports.tick() => {
-                advance(network, link, &clock, &mut stats).await?;
+                advance(network, hosts, &clock, &mut stats).await?;
                 observer.report(network, &stats);
             }
-            received = link.recv(&mut buf) => {
-                let len = received?;
+            received = receive(network, hosts, &mut bufs) => {
+                let (end, len) = received?;
                 stats.packets_in += 1;
                 stats.octets_in += len as u64;
                 // The packet arrives now, not at the event before.
-                advance(network, link, &clock, &mut stats).await?;
-                network.handle_host_packet(buf.get(..len).unwrap_or_default());
+                advance(network, hosts, &clock, &mut stats).await?;
+                let packet = bufs[end as usize].get(..len).unwrap_or_default();
+                network.handle_host_packet(end, packet);
             }
             () = network.outside() => {}
             () = sleep_until(wake) => {}
@@ -141,21 +176,50 @@ pub async fn run<N: Network>(
     }
 }
 
+/// Waits for a packet of a host from which the network takes one: whose it is, and its length.
+async fn receive(
+    network: &impl Network,
+    hosts: &Hosts<'_, impl HostLink>,
+    [border, far]: &mut [[u8; MTU as usize]; 2],
+) -> io::Result<(End, usize)> {
+    let far_host = hosts.far.filter(|_| network.takes(End::Far));
+    let far = async {
+        match far_host {
+            Some(host) => host.recv(far).await,
+            None => std::future::pending().await,
+        }
+    };
+    // Whoever sends without a pause must not keep the other one waiting: not biased.
+    tokio::select! {
+        received = hosts.border.recv(border), if network.takes(End::Border) => {
+            Ok((End::Border, received?))
+        }
+        received = far => Ok((End::Far, received.map_err(|error| gone(&error))?)),
+    }
+}
+
+/// What to say of a far device that breaks: unlike the other one it is in somebody else's hands.
+fn gone(error: &io::Error) -> io::Error {
+    let what = "the TUN device at the far end is gone, as it is when its network namespace is \
+                deleted";
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
 /// Runs the network up to the present, or as far as the budget allows.
 async fn advance(
     network: &mut impl Network,
-    link: &impl HostLink,
+    hosts: &Hosts<'_, impl HostLink>,
     clock: &Clock,
     stats: &mut BridgeStats,
 ) -> io::Result<()> {
     let began = std::time::Instant::now();
     let target = clock.virtual_now();
-    forward_to_host(network, link, stats).await;
+    forward_to_hosts(network, hosts, stats).await;
     while network.now() < target && began.elapsed() < BUDGET {
         let busy = network.next_event().unwrap_or(target).max(network.now() + SLICE);
         network.run_until(busy.min(target));
         network.exchange()?;
-        forward_to_host(network, link, stats).await;
+        forward_to_hosts(network, hosts, stats).await;
     }
     network.exchange()?;
     stats.lag_ms = (clock.virtual_now() - network.now()).as_millis();
@@ -163,21 +227,23 @@ async fn advance(
     Ok(())
 }
 
-async fn forward_to_host(
+async fn forward_to_hosts(
     network: &mut impl Network,
-    link: &impl HostLink,
+    hosts: &Hosts<'_, impl HostLink>,
     stats: &mut BridgeStats,
 ) {
     let mut buf = [0u8; MTU as usize];
-    while let Some(len) = network.poll_host_packet(&mut buf) {
-        // A refused packet is a lost packet: TCP on both ends copes, and the count says it
-        // happened.
-        match link.send(buf.get(..len).unwrap_or_default()).await {
-            Ok(()) => {
-                stats.packets_out += 1;
-                stats.octets_out += len as u64;
+    for (end, host) in hosts.each() {
+        while let Some(len) = network.poll_host_packet(end, &mut buf) {
+            // A refused packet is a lost packet: TCP on both ends copes, and the count says it
+            // happened.
+            match host.send(buf.get(..len).unwrap_or_default()).await {
+                Ok(()) => {
+                    stats.packets_out += 1;
+                    stats.octets_out += len as u64;
+                }
+                Err(_) => stats.refused += 1,
             }
-            Err(_) => stats.refused += 1,
         }
     }
 }

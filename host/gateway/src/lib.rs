@@ -6,7 +6,8 @@
 //! |---|---|
 //! | [`bridge`] | the loop that ties virtual to real time and moves packets |
 //! | [`network`] | a network of the lab as the bridge sees it |
-//! | [`tun`] | the TUN device, and what to do without the right to create one |
+//! | `port` | where a computer is joined to a node, and the line between them |
+//! | [`tun`] | the TUN devices, and what to do without the right to create one |
 //! | `serial` | motes outside of the simulation, behind a serial line |
 //! | `beyond` | others who share the simulated air by ZEP |
 //! | [`status`] | what each node is doing |
@@ -66,6 +67,15 @@
 //! kernel says by itself on a new interface (router solicitations, multicast listener reports) is
 //! discarded; a mote's address that does not exist is answered with "address unreachable".
 //!
+//! # A computer at either end
+//!
+//! With `[tunnel]` in the scenario a second TUN device leads to the node that it names, and the
+//! kernel behind it has that node's address: what two kernels say to each other crosses the
+//! network. One machine has two in two network namespaces; in one its kernel would answer itself.
+//! The second device is made without an address, for its user to move; the announcement has the
+//! commands. `rate_kbps` gives both computers a serial line to their nodes, one packet at a time
+//! each way. `examples/tunnel.toml` has ten hops that sleep.
+//!
 //! # Motes that sleep
 //!
 //! `examples/gateway-office.toml` is an office of fifteen nodes, four of which are leaves that
@@ -96,12 +106,14 @@ mod beyond;
 pub mod bridge;
 mod map;
 pub mod network;
+mod port;
 mod serial;
 pub mod show;
 pub mod status;
 pub mod tun;
 
-use bridge::{BridgeStats, Observer};
+use bridge::{BridgeStats, Hosts, Observer};
+use kinglet_lab::build::address_of;
 use kinglet_lab::capture::{Observations, write_profile};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{NodeId, Prefix, Scenario};
@@ -110,7 +122,7 @@ use kinglet_sim::pcap::Pcap;
 use kinglet_zep::mote::Ends;
 use map::Map;
 use network::Mesh;
-use show::{Output, Screen};
+use show::{Devices, Output, Screen};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -130,6 +142,9 @@ pub struct Options {
     pub zep: Vec<Ends>,
     /// Name of the TUN device, at most 15 characters.
     pub tun: String,
+    /// The same of the second one, at the far end of the scenario's tunnel; `None` is the name of
+    /// the first and `-far`.
+    pub far_tun: Option<String>,
     /// What the addresses of the network begin with.
     pub prefix: Prefix,
     /// Capture every frame on the air in this file.
@@ -154,7 +169,19 @@ pub enum GatewayError {
     /// The scenario asks for something that the gateway cannot do.
     Unsupported(String),
     /// This cannot be the name of a network device.
-    BadName(String),
+    BadName {
+        /// The option that says it.
+        option: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// There is a name for the second device, and no second device.
+    NoTunnel {
+        /// The scenario's name.
+        scenario: String,
+        /// The name.
+        name: String,
+    },
     /// No mote can stand behind this serial line; says why.
     Serial(String),
     /// Nobody can share the air so; says why.
@@ -187,11 +214,16 @@ impl fmt::Display for GatewayError {
             GatewayError::Unsupported(what) => {
                 write!(f, "the gateway cannot run this scenario: {what}")
             }
-            GatewayError::BadName(name) => write!(
+            GatewayError::BadName { option, name } => write!(
                 f,
                 "\"{name}\" is not a name for a network device: 1 to {} letters, digits, `-`, \
-                 `_`, `.`",
+                 `_`, `.`; give another one with {option} NAME",
                 tun::MAX_NAME
+            ),
+            GatewayError::NoTunnel { scenario, name } => write!(
+                f,
+                "--far-tun {name}: the scenario \"{scenario}\" has no tunnel, at whose far end \
+                 that device would be: give it `[tunnel]` with `node = …`"
             ),
             GatewayError::Tun(error) => error.fmt(f),
             GatewayError::Serial(what) | GatewayError::Zep(what) => f.write_str(what),
@@ -220,7 +252,8 @@ impl std::error::Error for GatewayError {
             | GatewayError::Map(_)
             | GatewayError::Capture(_)
             | GatewayError::Unsupported(_)
-            | GatewayError::BadName(_) => None,
+            | GatewayError::NoTunnel { .. }
+            | GatewayError::BadName { .. } => None,
         }
     }
 }
@@ -231,9 +264,9 @@ impl From<io::Error> for GatewayError {
     }
 }
 
-/// Runs `scenario` behind a TUN device until SIGINT (Ctrl-C), SIGTERM or SIGHUP; that end is a
-/// success. The scenario's duration does not matter here, its seed does; the times of its faults
-/// count from `ready` on.
+/// Runs `scenario` behind a TUN device, or between two, until SIGINT (Ctrl-C), SIGTERM or SIGHUP;
+/// that end is a success. The scenario's duration does not matter here, its seed does; the times
+/// of its faults count from `ready` on.
 ///
 /// # Errors
 /// [`GatewayError`]
@@ -250,22 +283,45 @@ pub fn run_with(
     options: &Options,
     apps: Vec<OwnApp>,
 ) -> Result<(), GatewayError> {
-    if !tun::is_name(&options.tun) {
-        return Err(GatewayError::BadName(options.tun.clone()));
-    }
+    let names = names(scenario, options)?;
     let scenario = Scenario { prefix: options.prefix, ..scenario.clone() };
     if let Some(device) = tun::holder(scenario.prefix) {
         return Err(GatewayError::PrefixTaken { prefix: scenario.prefix, device });
     }
     let mut mesh = Mesh::new(&scenario)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(&scenario, &mut mesh, options, apps))
+    runtime.block_on(serve(&scenario, &mut mesh, options, names, apps))
+}
+
+/// What the devices are called: the one at the border router, and the one at the far end of a
+/// tunnel, if there is one.
+fn names(scenario: &Scenario, options: &Options) -> Result<(String, Option<String>), GatewayError> {
+    let usable = |option: &'static str, name: String| match tun::is_name(&name) {
+        true => Ok(name),
+        false => Err(GatewayError::BadName { option, name }),
+    };
+    let first = usable("--tun", options.tun.clone())?;
+    let far = match (scenario.tunnel, options.far_tun.clone()) {
+        (None, None) => None,
+        (None, Some(name)) => {
+            return Err(GatewayError::NoTunnel { scenario: scenario.name.clone(), name });
+        }
+        (Some(_), given) => Some(given.unwrap_or_else(|| format!("{first}-far"))),
+    };
+    Ok((first, far.map(|name| usable("--far-tun", name)).transpose()?))
+}
+
+/// How the computer at the far end of a tunnel has its device: there it takes the node's address.
+fn far_config(scenario: &Scenario, name: Option<String>) -> Option<TunConfig> {
+    let (node, name) = (scenario.tunnel?.node, name?);
+    Some(TunConfig { name, address: address_of(scenario.prefix, node), prefix_len: Prefix::LEN })
 }
 
 async fn serve(
     scenario: &Scenario,
     mesh: &mut Mesh,
     options: &Options,
+    (name, far_name): (String, Option<String>),
     apps: Vec<OwnApp>,
 ) -> Result<(), GatewayError> {
     // Before the first word, so that a signal right after it ends cleanly.
@@ -284,12 +340,11 @@ async fn serve(
     for (node, app) in apps {
         mesh.add(node, app)?;
     }
-    let config = TunConfig {
-        name: options.tun.clone(),
-        address: scenario.prefix.host(),
-        prefix_len: Prefix::LEN,
-    };
+    let config = TunConfig { name, address: scenario.prefix.host(), prefix_len: Prefix::LEN };
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
+    let far_config = far_config(scenario, far_name);
+    let far = far_config.as_ref().map(|far| tun::create_to_move(&far.name)).transpose();
+    let far = far.map_err(GatewayError::Tun)?;
     let capture = options.pcap.as_deref().map(|path| capture(scenario, mesh, path)).transpose()?;
     let map_error = |path: &Path, error| GatewayError::Map(format!("{}: {error}", path.display()));
     let map = options
@@ -298,7 +353,8 @@ async fn serve(
         .map(|path| Map::create(path, scenario, mesh).map_err(|error| map_error(path, error)));
     let mut watchers = Watchers { screen: Screen::new(options.output), map: map.transpose()? };
     let reading = capture.as_ref().and_then(|(_, command)| command.as_deref());
-    watchers.screen.ready(&scenario.name, mesh, &config, reading);
+    let devices = Devices { border: &config, far: far_config.as_ref() };
+    watchers.screen.ready(&scenario.name, mesh, devices, reading);
     let stop = async {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -307,7 +363,8 @@ async fn serve(
         }
     };
     let interval = watchers.screen.interval();
-    let stats = bridge::run(mesh, &device, interval, &mut watchers, stop).await?;
+    let hosts = Hosts { border: &device, far: far.as_ref() };
+    let stats = bridge::run(mesh, &hosts, interval, &mut watchers, stop).await?;
     watchers.screen.summary(mesh, &stats);
     if let (Some(map), Some(path)) = (watchers.map, &options.map) {
         map.end(mesh).map_err(|error| map_error(path, error))?;

@@ -2,7 +2,8 @@
 
 use crate::GatewayError;
 use crate::beyond::{Beyond, Shared};
-use crate::bridge;
+use crate::bridge::{self, End};
+use crate::port::Port;
 use crate::serial::{SerialMote, Site};
 use crate::status::{Activity, LastMinute, Link, Status};
 use core::net::Ipv6Addr;
@@ -19,7 +20,7 @@ use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Sc
 use kinglet_lab::tree::{Ways, links};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
-use kinglet_time::{Duration, Instant};
+use kinglet_time::{Duration, Instant, earliest};
 use kinglet_zep::mote::Ends;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -102,6 +103,9 @@ const SETTLED: Duration = Duration::from_secs(20);
 pub struct Mesh {
     world: World<Site>,
     border: usize,
+    /// Where computers are: at the border router, and at the far end of a tunnel.
+    ports: Vec<Port>,
+    far_end: Option<NodeId>,
     prefix: Prefix,
     /// When ways had been found.
     began: Instant,
@@ -158,6 +162,8 @@ impl Mesh {
         let mut mesh = Mesh {
             world: world.map(|station| Site::Simulated(Box::new(station))),
             border,
+            ports: ports(&scenario, border),
+            far_end: scenario.tunnel.map(|tunnel| tunnel.node),
             prefix: scenario.prefix,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
@@ -233,15 +239,17 @@ impl Mesh {
     /// Puts the mote at the other end of `line` in the place of `node`.
     ///
     /// # Errors
-    /// [`GatewayError::Unsupported`]: there is no such node, or it is the border router.
+    /// [`GatewayError::Serial`]: there is no such node, or somebody is behind it already.
     pub fn attach(&mut self, node: NodeId, line: UnixStream) -> Result<(), GatewayError> {
         let index = node as usize;
-        if index >= self.world.nodes() || index == self.border || self.is_serial(node) {
-            let motes = (0..self.nodes()).filter(|mote| *mote != self.border);
+        let has_computer = |index: usize| self.ports.iter().any(|port| port.node() == index);
+        if index >= self.world.nodes() || has_computer(index) || self.is_serial(node) {
+            let motes = (0..self.nodes()).filter(|mote| !has_computer(*mote));
             let motes: Vec<_> = motes.map(|mote| mote.to_string()).collect();
             let why = match index {
                 _ if index >= self.nodes() => "there is no such node",
                 _ if index == self.border => "it is the border router",
+                _ if has_computer(index) => "it is the far end of the tunnel",
                 _ => "it has one already",
             };
             return Err(GatewayError::Serial(format!(
@@ -301,7 +309,8 @@ impl Mesh {
     /// Adds an application to `node`; a fault that starts the node anew ends it.
     ///
     /// # Errors
-    /// [`GatewayError::Unsupported`]: there is no such node in the simulation.
+    /// [`GatewayError::Unsupported`]: there is no such node in the simulation, or a computer takes
+    /// its place.
     pub fn add(
         &mut self,
         node: NodeId,
@@ -310,6 +319,10 @@ impl Mesh {
         let index = node as usize;
         if index >= self.world.nodes() || self.is_serial(node) {
             let what = format!("an application on node {node}, which is not simulated");
+            return Err(GatewayError::Unsupported(what));
+        }
+        if self.far_end == Some(node) {
+            let what = format!("an application on node {node}, the far end of the tunnel");
             return Err(GatewayError::Unsupported(what));
         }
         self.world.with_device(index, |site, now| {
@@ -324,6 +337,11 @@ impl Mesh {
     /// Whether `node` is behind a serial line.
     pub fn is_serial(&self, node: NodeId) -> bool {
         self.serial.contains(&(node as usize))
+    }
+
+    /// The node that a second computer is behind, if there is one.
+    pub fn far_end(&self) -> Option<NodeId> {
+        self.far_end
     }
 
     /// Every node that can be reached from outside, by number.
@@ -489,7 +507,8 @@ fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
     let tcp = &scenario.tcp;
     let is_taken = tcp.peer_stack.unwrap_or(tcp.stack).is_some();
     let inside = |node: NodeId| {
-        scenario.nodes[node as usize].role != Role::Outside && !(is_taken && node == border)
+        let is_simulated = scenario.nodes[node as usize].role != Role::Outside;
+        is_simulated && !(is_taken && node == border) && !scenario.is_far_end(node)
     };
     let everywhere = scenario.clone().with_services(inside);
     if fits(&everywhere) {
@@ -499,6 +518,13 @@ fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
         .clone()
         .with_services(|node| inside(node) && (node == border || ways.contains(&node)));
     if fits(&some) { some } else { scenario }
+}
+
+/// Where computers are, each with its line, in the order of [`End`].
+fn ports(scenario: &Scenario, border: usize) -> Vec<Port> {
+    let rate_kbps = scenario.tunnel.and_then(|tunnel| tunnel.rate_kbps);
+    let far = scenario.tunnel.map(|tunnel| Port::new(tunnel.node as usize, rate_kbps));
+    [Port::new(border, rate_kbps)].into_iter().chain(far).collect()
 }
 
 /// Which ports of the host the flows of `scenario` send to.
@@ -541,27 +567,32 @@ impl bridge::Network for Mesh {
     }
 
     fn run_until(&mut self, until: Instant) {
+        // What comes off a line does so between two events.
+        let arrival = |ports: &[Port]| ports.iter().filter_map(Port::arrival).min();
+        while let Some(at) = arrival(&self.ports).filter(|at| *at <= until) {
+            self.world.run_until(at);
+            self.ports.iter_mut().for_each(|port| port.deliver(&mut self.world));
+        }
         self.world.run_until(until);
     }
 
     fn next_event(&self) -> Option<Instant> {
-        self.world.next_event_at()
+        let lines = self.ports.iter().filter_map(Port::deadline).min();
+        earliest(self.world.next_event_at(), lines)
     }
 
-    fn handle_host_packet(&mut self, packet: &[u8]) {
-        self.world.with_device(self.border, |site, now| {
-            let Site::Simulated(station) = site else { return };
-            station.node_mut().handle_host_packet(now, packet);
-            // It may be for an application on the border router itself.
-            station.run_apps(now);
-        });
+    fn takes(&self, end: End) -> bool {
+        self.ports.get(end as usize).is_some_and(Port::takes)
     }
 
-    fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
-        self.world.with_device(self.border, |site, now| {
-            let Site::Simulated(station) = site else { return None };
-            station.node_mut().poll_host_packet(now, buf)
-        })
+    fn handle_host_packet(&mut self, end: End, packet: &[u8]) {
+        if let Some(port) = self.ports.get_mut(end as usize) {
+            port.handle(&mut self.world, packet);
+        }
+    }
+
+    fn poll_host_packet(&mut self, end: End, buf: &mut [u8]) -> Option<usize> {
+        self.ports.get_mut(end as usize)?.poll(&mut self.world, buf)
     }
 
     fn exchange(&mut self) -> io::Result<()> {

@@ -45,6 +45,15 @@ pub(crate) struct Screen {
     silent: u32,
 }
 
+/// The devices at both ends of the network.
+#[derive(Clone, Copy)]
+pub(crate) struct Devices<'a> {
+    /// The one of this machine.
+    pub(crate) border: &'a TunConfig,
+    /// The one of a second computer, and how that has to set it up.
+    pub(crate) far: Option<&'a TunConfig>,
+}
+
 /// One JSON line of counters.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -94,6 +103,15 @@ struct ReadyCall {
     port: u16,
 }
 
+/// The far end of a tunnel.
+#[derive(Serialize)]
+struct ReadyFar<'a> {
+    node: u32,
+    tun: &'a str,
+    address: Ipv6Addr,
+    prefix_len: u8,
+}
+
 #[derive(Serialize)]
 struct Ready<'a> {
     event: &'static str,
@@ -101,6 +119,8 @@ struct Ready<'a> {
     host: Ipv6Addr,
     nodes: Vec<ReadyNode>,
     calls: Vec<ReadyCall>,
+    /// What a second computer gets.
+    far: Option<ReadyFar<'a>>,
     /// The command that reads the capture.
     capture: Option<&'a str>,
 }
@@ -139,10 +159,16 @@ impl Screen {
         }
     }
 
-    /// Says what answers where; the device is up by now.
-    pub(crate) fn ready(&self, name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>) {
+    /// Says what answers where; the first device is up by now.
+    pub(crate) fn ready(
+        &self,
+        name: &str,
+        mesh: &Mesh,
+        devices: Devices<'_>,
+        reading: Option<&str>,
+    ) {
         match self.output {
-            Output::Text => say(&announcement(name, mesh, tun, reading)),
+            Output::Text => say(&announcement(name, mesh, devices, reading)),
             Output::Json => {
                 let nodes = mesh.motes().iter().map(|mote| ReadyNode {
                     node: mote.node,
@@ -159,12 +185,19 @@ impl Screen {
                     transport: call.port.transport.name(),
                     port: call.port.port,
                 });
+                let far = mesh.far_end().zip(devices.far).map(|(node, far)| ReadyFar {
+                    node,
+                    tun: &far.name,
+                    address: far.address,
+                    prefix_len: far.prefix_len,
+                });
                 json(&Ready {
                     event: "ready",
-                    tun: &tun.name,
-                    host: tun.address,
+                    tun: &devices.border.name,
+                    host: devices.border.address,
                     nodes: nodes.collect(),
                     calls: calls.collect(),
+                    far,
                     capture: reading,
                 });
             }
@@ -369,8 +402,8 @@ fn count(count: u64, width: usize) -> String {
 }
 
 /// What is where, and commands to paste.
-fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>) -> String {
-    let TunConfig { name: device, address, prefix_len } = tun;
+fn announcement(name: &str, mesh: &Mesh, devices: Devices<'_>, reading: Option<&str>) -> String {
+    let TunConfig { name: device, address, prefix_len } = devices.border;
     let mut text = format!(
         "{name}: {} nodes in real time behind the TUN device {device}\n\
          this machine is {address}/{prefix_len} there, MTU {MTU}\n\n\
@@ -378,25 +411,7 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>)
         mesh.nodes()
     );
     for mote in mesh.motes() {
-        let mut answers = String::from("ping");
-        if mesh.has_services(mote.node) {
-            answers.push_str(", services");
-        }
-        for (service, name) in [(Service::Http, "HTTP"), (Service::Coap, "CoAP")] {
-            for port in ports_of(mesh, mote.node, service) {
-                let _ = write!(answers, ", {name} on port {port}");
-            }
-        }
-        if mesh.is_serial(mote.node) {
-            answers = String::from("what the mote behind the serial line does");
-        }
-        if mote.hops == 0 {
-            answers.push_str(" (border router)");
-        }
-        if mesh.role(mote.node) == Role::Leaf {
-            answers.push_str(" (sleeps)");
-        }
-        let address = mote.address.to_string();
+        let (address, answers) = (mote.address.to_string(), answers(mesh, mote));
         let _ = writeln!(text, "{:>4} {:>5}  {address:<32}  {answers}", mote.node, mote.hops);
     }
     let silent = mesh.nodes() - mesh.motes().len();
@@ -404,12 +419,17 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>)
         let _ = writeln!(text, "      and {silent} without a route: nodes without a server here");
     }
     text.push_str(&services(mesh));
+    if let (Some(node), Some(far)) = (mesh.far_end(), devices.far) {
+        text.push_str(&second_computer(node, far, *address));
+    }
     text.push_str(&calls(mesh));
     text.push_str(&faults(mesh));
     if let Some(command) = reading {
         let _ = write!(text, "\nto read the capture, also while it grows:\n  {command}\n");
     }
-    text.push_str("\nfrom another terminal, for example:\n");
+    if !mesh.servers().is_empty() {
+        text.push_str("\nfrom another terminal, for example:\n");
+    }
     for (service, commands) in [(Service::Http, http as fn(_, _, _) -> _), (Service::Coap, coap)] {
         for (mote, port) in proposals(mesh, service) {
             let Mote { node, address, hops } = mote;
@@ -425,6 +445,50 @@ fn announcement(name: &str, mesh: &Mesh, tun: &TunConfig, reading: Option<&str>)
     }
     text.push_str("\nCtrl-C ends it, and nothing else does.\nready\n");
     text
+}
+
+/// What answers at `mote`.
+fn answers(mesh: &Mesh, mote: &Mote) -> String {
+    let mut answers = String::from("ping");
+    if mesh.has_services(mote.node) {
+        answers.push_str(", services");
+    }
+    for (service, name) in [(Service::Http, "HTTP"), (Service::Coap, "CoAP")] {
+        for port in ports_of(mesh, mote.node, service) {
+            let _ = write!(answers, ", {name} on port {port}");
+        }
+    }
+    if mesh.is_serial(mote.node) {
+        answers = String::from("what the mote behind the serial line does");
+    }
+    if mesh.far_end() == Some(mote.node) {
+        answers = String::from("what the second computer does");
+    }
+    if mote.hops == 0 {
+        answers.push_str(" (border router)");
+    }
+    if mesh.role(mote.node) == Role::Leaf {
+        answers.push_str(" (sleeps)");
+    }
+    answers
+}
+
+/// How the second computer, behind `node`, is set up as another network namespace of this one,
+/// which has the address `host`.
+fn second_computer(node: u32, far: &TunConfig, host: Ipv6Addr) -> String {
+    let TunConfig { name: device, address, prefix_len } = far;
+    format!(
+        "\na second computer is behind node {node}, with the TUN device {device} and MTU {MTU}. To \
+         have it in a\nnetwork namespace of this one, as root:\n  \
+         ip netns add far\n  \
+         ip link set {device} netns far\n  \
+         ip -n far address add {address}/{prefix_len} dev {device} nodad\n  \
+         ip -n far link set {device} up\n\
+         then, for example:\n  \
+         ip netns exec far ping -6 -c 3 {host}\n  \
+         ip netns exec far python3 -m http.server --bind :: 8000 &\n  \
+         curl -g 'http://[{address}]:8000/'\n"
+    )
 }
 
 /// What the services are, and commands for the farthest mote that has them.

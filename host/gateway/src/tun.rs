@@ -1,4 +1,4 @@
-//! The TUN device: creating it, and saying what to do when the system forbids it.
+//! The TUN devices: creating them, and saying what to do when the system forbids it.
 
 use core::net::Ipv6Addr;
 use kinglet_lab::scenario::Prefix;
@@ -20,7 +20,7 @@ pub const MAX_NAME: usize = 15;
 const USABLE_TRIES: u32 = 500;
 const USABLE_PAUSE: Duration = Duration::from_millis(10);
 
-/// How the host's end of the bridge is set up.
+/// How a host's end of the bridge is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunConfig {
     /// Interface name; see [`is_name`].
@@ -36,6 +36,8 @@ pub struct TunConfig {
 #[derive(Debug)]
 pub struct TunError {
     name: String,
+    /// The option that gives another name.
+    option: &'static str,
     cause: io::Error,
 }
 
@@ -56,7 +58,7 @@ impl fmt::Display for TunError {
                 f,
                 "/dev/net/tun is missing: load the kernel's module with `sudo modprobe tun`"
             ),
-            _ => write!(f, "if the name is taken, choose another one with --tun NAME"),
+            _ => write!(f, "if the name is taken, choose another one with {} NAME", self.option),
         }
     }
 }
@@ -104,7 +106,7 @@ fn holder_in(list: &str, prefix: Prefix) -> Option<String> {
 /// # Errors
 /// [`TunError`], whose message names the command that gives the missing right.
 pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
-    let error = |cause| TunError { name: config.name.clone(), cause };
+    let error = |cause| TunError { name: config.name.clone(), option: "--tun", cause };
     let device = DeviceBuilder::new()
         .name(config.name.clone())
         .ipv6(config.address, config.prefix_len)
@@ -113,6 +115,16 @@ pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
         .map_err(error)?;
     usable(config.address).await.map_err(error)?;
     Ok(device)
+}
+
+/// Creates a device without an address, that is down: for another network namespace, where its user
+/// gives it one. It disappears with the process, wherever it is then.
+///
+/// # Errors
+/// [`TunError`]
+pub fn create_to_move(name: &str) -> Result<AsyncDevice, TunError> {
+    let device = DeviceBuilder::new().name(name).mtu(MTU).enable(false).build_async();
+    device.map_err(|cause| TunError { name: name.to_owned(), option: "--far-tun", cause })
 }
 
 /// Waits until a socket can be bound to `address`. A new address is tentative at first (RFC 4862
@@ -134,7 +146,8 @@ mod tests {
     use super::*;
 
     fn text_for(kind: io::ErrorKind) -> String {
-        TunError { name: "kinglet0".into(), cause: io::Error::from(kind) }.to_string()
+        let name = "kinglet0".into();
+        TunError { name, option: "--tun", cause: io::Error::from(kind) }.to_string()
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod own_app;
 
 use core::net::Ipv6Addr;
 use kinglet_gateway::GatewayError;
-use kinglet_gateway::bridge::Network;
+use kinglet_gateway::bridge::{End, Network};
 use kinglet_gateway::network::Mesh;
 use kinglet_lab::scenario::{Prefix, Scenario};
 use kinglet_time::Duration;
@@ -39,11 +39,11 @@ fn an_application_of_ones_own_answers_a_host_over_two_hops() {
     }
     let to = mesh.motes().iter().find(|mote| mote.node == 2).expect("the last one").address;
     for asked in 1..=2 {
-        mesh.handle_host_packet(&question(to));
+        mesh.handle_host_packet(End::Border, &question(to));
         let until = mesh.now() + Duration::from_secs(1);
         mesh.run_until(until);
         let mut packet = [0; 1_280];
-        let len = mesh.poll_host_packet(&mut packet).expect("an answer");
+        let len = mesh.poll_host_packet(End::Border, &mut packet).expect("an answer");
         let text = String::from_utf8_lossy(&packet[48..len]);
         assert_eq!(text, format!("up for {} s, asked {asked} times\n", asked - 1));
     }

@@ -6,7 +6,7 @@
 #[path = "../../zep/tests/riot/mod.rs"]
 mod riot;
 
-use kinglet_gateway::bridge::{self, BridgeStats, HostLink, Observer};
+use kinglet_gateway::bridge::{self, BridgeStats, HostLink, Hosts, Observer};
 use kinglet_gateway::network::Mesh;
 use kinglet_lab::scenario::{Prefix, Scenario};
 use kinglet_zep::mote::Ends;
@@ -74,8 +74,8 @@ fn gateway(ends: Ends) -> (mpsc::UnboundedSender<Vec<u8>>, Receiver<Vec<u8>>) {
         let wire = Wire { from_host: Mutex::new(from_host), to_host };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let second = Duration::from_secs(1);
-        let never = std::future::pending();
-        let over = runtime.block_on(bridge::run(&mut mesh, &wire, second, &mut Nobody, never));
+        let (never, hosts) = (std::future::pending(), Hosts::one(&wire));
+        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut Nobody, never));
         over.unwrap();
     });
     (host, heard)

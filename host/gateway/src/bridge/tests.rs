@@ -7,8 +7,12 @@ struct Echo {
     now: Instant,
     delay: Duration,
     period: Duration,
-    /// What waits to be returned, and when.
-    waiting: VecDeque<(Instant, Vec<u8>)>,
+    /// What waits to be returned, when, and who sent it.
+    waiting: VecDeque<(Instant, End, Vec<u8>)>,
+    /// Packets go to the other end.
+    crosses: bool,
+    /// Until then nothing is taken at the border.
+    closed_until: Instant,
     /// When events were run.
     events: Vec<Instant>,
     /// Real time that a millisecond of virtual time costs.
@@ -22,6 +26,8 @@ impl Echo {
             delay: Duration::from_millis(10),
             period: Duration::from_secs(1),
             waiting: VecDeque::new(),
+            crosses: false,
+            closed_until: Instant::ZERO,
             events: Vec::new(),
             cost: WallDuration::ZERO,
         }
@@ -47,12 +53,16 @@ impl Network for Echo {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let packet = self.waiting.front().map(|(at, _)| *at);
+        let packet = self.waiting.front().map(|(at, ..)| *at);
         Some(packet.map_or(self.next_tick(), |at| at.min(self.next_tick())))
     }
 
-    fn handle_host_packet(&mut self, packet: &[u8]) {
-        self.waiting.push_back((self.now + self.delay, packet.to_vec()));
+    fn takes(&self, end: End) -> bool {
+        end == End::Far || self.now >= self.closed_until
+    }
+
+    fn handle_host_packet(&mut self, end: End, packet: &[u8]) {
+        self.waiting.push_back((self.now + self.delay, end, packet.to_vec()));
     }
 
     fn exchange(&mut self) -> io::Result<()> {
@@ -63,11 +73,14 @@ impl Network for Echo {
         std::future::pending().await
     }
 
-    fn poll_host_packet(&mut self, buf: &mut [u8]) -> Option<usize> {
-        if self.waiting.front()?.0 > self.now {
+    fn poll_host_packet(&mut self, end: End, buf: &mut [u8]) -> Option<usize> {
+        let (at, from, _) = self.waiting.front()?;
+        // To the other one, if there is one.
+        let to = if self.crosses && *from == End::Border { End::Far } else { End::Border };
+        if *at > self.now || to != end {
             return None;
         }
-        let (_, packet) = self.waiting.pop_front()?;
+        let (_, _, packet) = self.waiting.pop_front()?;
         buf[..packet.len()].copy_from_slice(&packet);
         Some(packet.len())
     }
@@ -138,7 +151,7 @@ async fn bridge_for(
     millis: u64,
 ) -> io::Result<BridgeStats> {
     let stop = tokio::time::sleep(WallDuration::from_millis(millis));
-    run(network, host, SECOND, notes, stop).await
+    run(network, &Hosts::one(host), SECOND, notes, stop).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,9 +185,8 @@ async fn virtual_time_follows_the_wall_clock_from_where_the_network_stands() {
 async fn a_network_without_events_is_brought_to_the_present_at_the_end() {
     let (mut network, host, mut notes) = (Echo::new(), Host::new(&[]), Notes::default());
     network.period = Duration::from_secs(1_000_000);
-    run(&mut network, &host, 10 * SECOND, &mut notes, tokio::time::sleep(7 * SECOND))
-        .await
-        .unwrap();
+    let stop = tokio::time::sleep(7 * SECOND);
+    run(&mut network, &Hosts::one(&host), 10 * SECOND, &mut notes, stop).await.unwrap();
     assert_eq!((network.now - Instant::from_secs(5)).as_millis() / 10, 700);
 }
 
@@ -192,8 +204,41 @@ async fn who_looks_at_a_network_without_events_sees_the_present() {
     let (mut network, host, mut looks) = (Echo::new(), Host::new(&[]), Looks(Vec::new()));
     network.period = Duration::from_secs(1_000_000);
     let stop = tokio::time::sleep(WallDuration::from_millis(3_500));
-    run(&mut network, &host, SECOND, &mut looks, stop).await.unwrap();
+    run(&mut network, &Hosts::one(&host), SECOND, &mut looks, stop).await.unwrap();
     assert_eq!(looks.0, [0, 10, 20, 30]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn packets_of_two_hosts_cross_to_the_other_one() {
+    let (mut network, mut notes) = (Echo { crosses: true, ..Echo::new() }, Notes::default());
+    let border = Host::new(&[(100, b"to the far end"), (300, b"again")]);
+    let far = Host::new(&[(100, b"to the border"), (200, b"and more")]);
+    let hosts = Hosts { border: &border, far: Some(&far) };
+    let stop = tokio::time::sleep(WallDuration::from_millis(400));
+    let stats = run(&mut network, &hosts, SECOND, &mut notes, stop).await.unwrap();
+    let taken = |host: Host| -> Vec<Vec<u8>> {
+        host.taken.into_inner().into_iter().map(|(_, packet)| packet).collect()
+    };
+    assert_eq!(taken(border), [b"to the border".to_vec(), b"and more".to_vec()]);
+    assert_eq!(taken(far), [b"to the far end".to_vec(), b"again".to_vec()]);
+    assert_eq!((stats.packets_in, stats.packets_out, stats.octets_in), (4, 4, 40));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_network_does_not_take_waits_at_its_host_and_the_other_one_goes_on() {
+    let mut network = Echo { crosses: true, ..Echo::new() };
+    network.closed_until = network.now + Duration::from_millis(500);
+    network.period = Duration::from_millis(50);
+    let mut notes = Notes::default();
+    let (border, far) = (Host::new(&[(100, b"waits")]), Host::new(&[(100, b"goes")]));
+    let hosts = Hosts { border: &border, far: Some(&far) };
+    let stop = tokio::time::sleep(SECOND);
+    run(&mut network, &hosts, SECOND, &mut notes, stop).await.unwrap();
+    let at = |host: Host| host.taken.into_inner().first().map(|(at, _)| *at);
+    // Timers of the runtime have a granularity of a millisecond, and several pass in a row.
+    let (early, late) = (at(border), at(far));
+    assert!(early.is_some_and(|at| (110..=115).contains(&at)), "{early:?}");
+    assert!(late.is_some_and(|at| (510..=515).contains(&at)), "{late:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,6 +256,13 @@ async fn a_broken_link_ends_the_bridge_with_its_error() {
     let host = Host { breaks: true, ..Host::new(&[(1, b"a")]) };
     let error = bridge_for(&mut network, &host, &mut notes, 1000).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    // Of two, it says which.
+    let (border, far) = (Host::new(&[]), host);
+    let hosts = Hosts { border: &border, far: Some(&far) };
+    let stop = tokio::time::sleep(SECOND);
+    let error = run(&mut network, &hosts, SECOND, &mut notes, stop).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    assert!(error.to_string().starts_with("the TUN device at the far end is gone"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,8 @@ use kinglet_wire::checksum;
 use kinglet_wire::ipv6::protocol;
 use std::path::Path;
 
+mod tunnel;
+
 const LINE: &str = "
 [mac]
 retry_delay_ms = 40
@@ -64,14 +66,14 @@ fn echo_request(dst: Ipv6Addr, hop_limit: u8, data: &[u8]) -> Vec<u8> {
 
 /// What comes out for the host within `span` after `packet` went in.
 fn exchange(mesh: &mut Mesh, packet: &[u8], span: Duration) -> Vec<Vec<u8>> {
-    mesh.handle_host_packet(packet);
+    mesh.handle_host_packet(End::Border, packet);
     let until = mesh.now() + span;
     let mut out = Vec::new();
     let mut buf = [0; 1280];
     while mesh.now() < until {
         let step = mesh.now() + Duration::from_millis(1);
         mesh.run_until(step);
-        while let Some(len) = mesh.poll_host_packet(&mut buf) {
+        while let Some(len) = mesh.poll_host_packet(End::Border, &mut buf) {
             out.push(buf[..len].to_vec());
         }
     }
@@ -129,7 +131,7 @@ fn packets_of_this_machine_wait_in_a_queue_that_counts_them() {
     let text = format!("{LINE}[net]\nborder_queue_packets = 2\n");
     let mut mesh = Mesh::new(&scenario(&text)).unwrap();
     let ping = echo_request(mote(3), 64, &[7; 500]);
-    (0..5).for_each(|_| mesh.handle_host_packet(&ping));
+    (0..5).for_each(|_| mesh.handle_host_packet(End::Border, &ping));
     let queue = mesh.border_queue().expect("there is one");
     assert_eq!((queue.taken, queue.most), (5, 2), "{queue:?}");
     assert!(queue.dropped > 0 && queue.waiting > 0, "{queue:?}");

@@ -15,7 +15,7 @@ fn mesh() -> Mesh {
 fn the_announcement_says_what_answers_where_and_ends_with_ready() {
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
     let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48 };
-    let text = announcement("a line", &mesh(), &tun, Some("tshark"));
+    let text = announcement("a line", &mesh(), Devices { border: &tun, far: None }, Some("tshark"));
     for needle in [
         "a line: 4 nodes",
         "device tun7",
@@ -146,7 +146,9 @@ fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
     let mesh = Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap();
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
     let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48 };
-    let text = announcement("a line", &mesh, &tun, Some("tshark -r it"));
+    let devices = Devices { border: &tun, far: None };
+    let text = announcement("a line", &mesh, devices, Some("tshark -r it"));
+    assert!(!text.contains("second computer"), "{text}");
     for needle in [
         "\n  TCP port 5001: tcp-bulk of mote 3\n  UDP port 4242: udp-periodic of mote 2\n",
         "\nfrom 20 s to the end of this run, cut off: nodes 2, 3\n",
@@ -160,6 +162,35 @@ fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
     ] {
         assert!(text.contains(needle), "{needle:?} is not in:\n{text}");
     }
+}
+
+#[test]
+fn the_second_computer_is_told_how_to_be_one() {
+    let text = "[topology]\nline = { hops = 3 }\n[tunnel]\nnode = 3\n";
+    let mesh = Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap();
+    let config = |name: &str, address: &str| TunConfig {
+        name: name.to_owned(),
+        address: address.parse().unwrap(),
+        prefix_len: 48,
+    };
+    let border = config("tun7", "fd6b:696e:676c:7401::1");
+    let far = config("tun7-far", "fd6b:696e:676c:7400:0:ff:fe00:4");
+    let text = announcement("a line", &mesh, Devices { border: &border, far: Some(&far) }, None);
+    for needle in [
+        "fe00:3   ping, services\n",
+        "fe00:4   what the second computer does\n",
+        "\na second computer is behind node 3, with the TUN device tun7-far and MTU 1280.",
+        "\n  ip link set tun7-far netns far\n",
+        "\n  ip -n far address add fd6b:696e:676c:7400:0:ff:fe00:4/48 dev tun7-far nodad\n",
+        "\n  ip -n far link set tun7-far up\n",
+        "\n  ip netns exec far ping -6 -c 3 fd6b:696e:676c:7401::1\n",
+        "\n  curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:4]:8000/'\n",
+        // The farthest with services is another one.
+        "\n  echo hello | nc -N fd6b:696e:676c:7400:0:ff:fe00:3 7\n",
+    ] {
+        assert!(text.contains(needle), "{needle:?} is not in:\n{text}");
+    }
+    assert!(!text.contains("from another terminal"), "nobody serves: {text}");
 }
 
 #[test]

@@ -9,7 +9,7 @@
 mod kernel;
 
 use kernel::Kernel;
-use kinglet_gateway::bridge::{self, BridgeStats, Network, Observer};
+use kinglet_gateway::bridge::{self, BridgeStats, Hosts, Network, Observer};
 use kinglet_gateway::network::Mesh;
 use kinglet_gateway::tun::{self, TunConfig};
 use kinglet_lab::run::{Options, run};
@@ -133,7 +133,8 @@ impl Case {
             let kernel = Kernel::begin(&scenario, std::time::Instant::now());
             let over = tokio::time::sleep(Duration::from_secs((1 + MEASURED_S).into()));
             let interval = Duration::from_secs(1);
-            let stats = bridge::run(&mut mesh, &device, interval, &mut Nobody, over).await;
+            let hosts = Hosts::one(&device);
+            let stats = bridge::run(&mut mesh, &hosts, interval, &mut Nobody, over).await;
             let stats = stats.expect("the bridge holds");
             // A machine that is too slow has carried less, and says nothing of TCP.
             assert!(stats.lag_ms_max < 500, "{stats:?}");
