@@ -233,6 +233,20 @@ fn what_cannot_be_bridged_is_refused_with_one_clear_error() {
         assert!(text.contains("is not a name for a network device"), "{text}");
     }
 
+    let (code, text) = refusal(&["--far-tun", "kltest9"], line);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("--far-tun kltest9") && text.contains("give it `[tunnel]`"), "{text}");
+
+    let tunnel = format!("{line}[tunnel]\nnode = 1\n");
+    for (options, option) in
+        [(["--far-tun", "a b"], "--far-tun"), (["--tun", "fifteen-letters"], "--far-tun")]
+    {
+        let (code, text) = refusal(&options, &tunnel);
+        assert_eq!(code, Some(2), "{text}");
+        let hint = format!("give another one with {option} NAME");
+        assert!(text.contains("is not a name for a network") && text.contains(&hint), "{text}");
+    }
+
     let (code, text) = refusal(&[], "[topology]\nlien = { hops = 1 }\n");
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("did you mean `line`?"), "{text}");

@@ -66,6 +66,14 @@ fn a_capture_comes_with_what_is_needed_to_read_it_and_the_command_that_does() {
 }
 
 #[test]
+fn a_tunnel_between_computers_is_refused_with_the_command_that_has_them() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tunnel.toml");
+    let (code, out, err) = end_of(kinglet().arg("sim").arg(&file));
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("a [tunnel]") && err.contains("`kinglet gateway`"), "{err}");
+}
+
+#[test]
 fn results_that_cannot_be_printed_are_an_error_and_a_closed_pipe_is_none() {
     let file = scenario("sim-print.toml", 1);
     let full = || OpenOptions::new().write(true).open(FULL).unwrap();

@@ -1,0 +1,150 @@
+//! The kernel's TCP with itself, from one network namespace to another through motes that sleep,
+//! set up by the commands that the gateway prints.
+
+mod common;
+use common::*;
+use kinglet_testkit::namespace::in_namespace;
+use nix::sched::{CloneFlags, unshare};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Two hops, of which the node between sleeps.
+const NETWORK: &str = "[topology]\nline = { hops = 2 }\n[radio]\nprofile = \"cc2420-contiki\"\n\
+    [mac]\nsecurity = false\n[wake]\nchannels = 3\n[net]\nfragments = \"forwarded\"\n\
+    [tunnel]\nnode = 2\nrate_kbps = 92.16\n";
+const BORDER: &str = "fd6b:696e:676c:7401::1";
+const FAR: &str = "fd6b:696e:676c:7400:0:ff:fe00:3";
+const PORT: u16 = 8000;
+/// Octets that each end of a connection sends; both ways take five seconds.
+const OCTETS: usize = 10_000;
+/// The longest that anybody waits for the other one.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn two_kernels_talk_through_motes_that_sleep() {
+    let tools = [("kill", "-l"), ("ping", "-V")];
+    in_namespace("two_kernels_talk_through_motes_that_sleep", &tools, talk);
+}
+
+fn talk() {
+    let file = Scratch::new(NETWORK.as_bytes());
+    let gateway = Gateway::start(&file.0);
+    let announced = &gateway.announcement;
+    assert!(announced.contains(&format!("{FAR}   what the second computer does")), "{announced}");
+    let far = Computer::with_network();
+    step("the printed commands", || far.set_up(announced));
+    step("ping from both ends", || {
+        let ping = |to: &'static str| {
+            let output = run(Command::new("ping").args(["-6", "-n", "-c", "3", "-w", "20", to]));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(text.contains(" 0% packet loss"), "{text}");
+        };
+        ping(FAR);
+        far.run(move || ping(BORDER));
+    });
+    for number in 0..2 {
+        step(&format!("connection {number} from the border's end"), || {
+            let server = far.run(serve);
+            converse(TcpStream::connect((FAR, PORT)).unwrap(), number);
+            server.join().unwrap();
+        });
+        step(&format!("connection {number} from the far end"), || {
+            let server = serve();
+            far.run(move || converse(TcpStream::connect((BORDER, PORT)).unwrap(), number));
+            server.join().unwrap();
+        });
+    }
+    step("a port where nobody listens", || {
+        let error = TcpStream::connect((FAR, PORT + 1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
+    });
+    step("Ctrl-C", || {
+        let (status, rest) = gateway.interrupt();
+        assert_eq!(status.code(), Some(0), "{rest}");
+        assert!(rest.contains("stopped after"), "a summary: {rest}");
+        let links = far.run(|| run(Command::new("ip").args(["-o", "link"])).stdout);
+        let links = String::from_utf8(links).unwrap();
+        assert!(!has_device() && !links.contains("kltest0"), "devices have gone: {links}");
+    });
+}
+
+/// What a computer is to do.
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A second computer: a thread in a network namespace of its own, with all that it starts.
+struct Computer {
+    work: Sender<Work>,
+}
+
+impl Computer {
+    fn with_network() -> Self {
+        let (work, to_do) = channel::<Work>();
+        thread::spawn(move || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            to_do.into_iter().for_each(|work| work());
+        });
+        Computer { work }
+    }
+
+    /// Has it do something.
+    fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> R {
+        let (done, result) = channel();
+        self.work.send(Box::new(move || drop(done.send(work())))).unwrap();
+        result.recv().expect("the other thread has said why")
+    }
+
+    /// Follows the commands of the gateway, up to the examples. Its namespace has no name, as that
+    /// would need a file system of one's own, but the number of its thread.
+    fn set_up(&self, announcement: &str) {
+        let thread = self.run(|| std::fs::read_link("/proc/thread-self").unwrap());
+        let thread = thread.file_name().and_then(|name| name.to_str()).unwrap().to_owned();
+        let commands = announcement.lines().map(str::trim).filter(|line| line.starts_with("ip "));
+        let mut count = 0;
+        for command in commands.filter(|line| !line.starts_with("ip netns ")) {
+            count += 1;
+            let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+            if let Some(inside) = command.strip_prefix("ip -n far ") {
+                let words = words(inside);
+                self.run(move || run(Command::new("ip").args(words)));
+            } else {
+                let outside = command.replace("netns far", &format!("netns {thread}"));
+                run(Command::new("ip").args(words(&outside).split_off(1)));
+            }
+        }
+        assert!(count >= 3, "it says how: {announcement}");
+    }
+}
+
+/// Octet `i` of what a connection with this number carries: no period that lost octets could hide
+/// in.
+fn octets(number: u64) -> Vec<u8> {
+    let octet = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8;
+    (0..OCTETS as u64).map(|i| octet(i + number * OCTETS as u64)).collect()
+}
+
+/// Serves one connection: reads to its end, returns the same, and closes.
+fn serve() -> JoinHandle<()> {
+    let listener = TcpListener::bind(("::", PORT)).unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut come = Vec::new();
+        stream.read_to_end(&mut come).unwrap();
+        stream.write_all(&come).unwrap();
+    })
+}
+
+/// Sends, closes that way, and reads the same to the end.
+fn converse(mut stream: TcpStream, number: u64) {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let sent = octets(number);
+    stream.write_all(&sent).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut come = Vec::new();
+    stream.read_to_end(&mut come).unwrap();
+    assert!(come == sent, "{} octets have come, or others", come.len());
+}
