@@ -27,8 +27,8 @@ pub struct Wake {
     /// longer interference.
     pub burst_repeats: u8,
     /// How long a burst lasts at the most; zero sends one frame for each wake-up. The paper's
-    /// figure is 2 s (6.1.1), which a transfer without end fills. A window of TCP is less than that:
-    /// all of it would move from hop to hop in one piece, each relay idle until it has come.
+    /// figure is 2 s (6.1.1), which a transfer without end fills. A window of TCP is less than
+    /// that: all of it would move from hop to hop in one piece, each relay idle until it has come.
     pub burst: Duration,
     /// Whether the radio is off between two frames of a burst (3.1.2).
     pub rests: bool,

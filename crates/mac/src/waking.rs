@@ -31,7 +31,7 @@ const SILENT_LOOKS: u8 = 3;
 const _: () = assert!(
     (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() + CCA.as_micros() > STROBE_GAP.as_micros()
 );
-/// A channel that is busy for longer than that has noise on it, and no frame that could be received.
+/// A channel that is busy for longer than that has noise on it, and no frame that can be received.
 /// An oven is on for half a period of the mains, 10 ms of 50 Hz, and silent for the other half.
 const NOISE: Duration = Duration::from_micros(10_000 + 2 * LONGEST.as_micros() + LOOK.as_micros());
 const _: () = assert!(NOISE.as_micros() > LONGEST.as_micros() + LOOK.as_micros());

@@ -498,6 +498,7 @@ fn datagrams(
         segments_sent: sent,
         segments_received: received,
         segment_loss: lost_share(sent, received),
+        decided: arrivals().map(|(number, _)| u64::from(*number) + 1).max().unwrap_or(0),
         delay_ms: (!delays.is_empty()).then(|| delays.iter().sum::<f64>() / delays.len() as f64),
         longest_delay_ms: delays.iter().copied().reduce(f64::max),
         intact: true,

@@ -180,6 +180,7 @@ fn what_is_accepted_is_not_lost_when_a_relay_is_slower_than_its_neighbours() {
 fn long_queues_go_through_flash_and_nothing_of_them_is_lost() {
     let mut scenario = line(4);
     scenario.flash = Flash::M25p80;
+    wake(&mut scenario).settings.burst = Duration::from_secs(2);
     scenario.flows = vec![datagrams(4, 0, 4)];
     let (mut network, _) = network(&scenario, 1);
     network.run_until(Instant::from_secs(120));

@@ -148,7 +148,7 @@ fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
         let next = strobe(&mut mac, &mut now);
         assert_eq!((next.dst, next.more, next.senses, next.first), (A, more, 0, None));
         assert_eq!(next.sequence, (first.sequence + n) % 128);
-        assert_eq!(next.lasting, repetition(LEN) * 3, "four in a row");
+        assert_eq!(next.lasting, repetition(LEN) * 11, "twelve in a row");
         assert_eq!(now, ended, "the radio leaves the spacing");
         now += Duration::from_millis(5);
         end(&mut mac, now, now - Duration::from_millis(4), ACKED, 1);

@@ -24,7 +24,7 @@ use core::marker::PhantomData;
 use kinglet_flash::{Event, Geometry};
 use kinglet_mem::{Array, copy};
 use kinglet_store::{Label, MAX_PAYLOAD, Store, Submission};
-use kinglet_time::{Instant, earliest};
+use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{HOP_LIMIT_OFFSET, Header, is_link_local, protocol};
 use kinglet_wire::sixlowpan::FragmentHeader;
@@ -95,6 +95,11 @@ struct Begun {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
+    /// From now on the next fragment of a datagram is awaited for so long.
+    pub const fn await_fragments(&mut self, longest: Duration) {
+        self.config.reassembly_timeout = longest;
+    }
+
     /// From now on fragments are passed on one by one, in frames with `room` octets of payload; or
     /// no longer, with `None`. Nothing changes where the plan cannot ([`Rfc8930`]).
     pub fn relay_frames(&mut self, room: Option<usize>) {

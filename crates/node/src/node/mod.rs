@@ -91,6 +91,9 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
     }
 }
 
+/// RFC 4944, 5.3.
+const LONGEST_REASSEMBLY: Duration = Duration::from_secs(60);
+
 impl<P: Profile> Node<P> {
     /// Whether its receiver may be off, so that somebody has to be asked for data; what it needs
     /// for that is left out else.
@@ -640,13 +643,18 @@ impl<P: Profile> Node<P> {
     }
 
     /// Makes this a node that wakes several times a second among others that do, as ContikiMAC
-    /// says; see [`Mac::set_wake`].
+    /// says; see [`Mac::set_wake`]. Fragments of a datagram may come in several bursts then, so
+    /// they are awaited for as long as RFC 4944 (5.3) allows, 60 s.
     ///
     /// # Errors
     /// [`CannotWake`](mac::CannotWake)
     pub fn set_wake(&mut self, wake: Option<mac::Wake>) -> Result<(), mac::CannotWake> {
         self.wake();
-        self.mac.set_wake(wake)
+        self.mac.set_wake(wake)?;
+        if wake.is_some() {
+            self.net.await_fragments(LONGEST_REASSEMBLY);
+        }
+        Ok(())
     }
 
     /// Changes the MAC's link-retry delay (TCPlp §7.1) from the next retry on.

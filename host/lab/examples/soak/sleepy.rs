@@ -204,9 +204,12 @@ fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
             let count = |sink: &ReadingSink| sink.delivered() + sink.duplicates();
             app_at::<ReadingSink>(network, to).map(|sink| count(sink).into())
         }
-        FlowKind::Services { .. } | FlowKind::HttpServer { .. } | FlowKind::CoapServer { .. } => {
-            None
-        }
+        // Not of a network that is tried here, or servers.
+        FlowKind::Snack(_)
+        | FlowKind::Pip(_)
+        | FlowKind::Services { .. }
+        | FlowKind::HttpServer { .. }
+        | FlowKind::CoapServer { .. } => None,
     };
     count.unwrap_or(0)
 }

@@ -6,6 +6,7 @@ mod air;
 mod bounds;
 mod bursts;
 mod context;
+mod crossings;
 mod equations;
 mod low_power;
 mod memory;

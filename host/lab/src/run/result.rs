@@ -114,6 +114,9 @@ pub struct FlowResult {
     /// From the dispatch of each request to its whole answer, in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies_ms: Vec<f64>,
+    /// UDP: datagrams that were sent before the last one that arrived, and that one: those after it
+    /// may be on their way.
+    pub decided: u64,
     /// From the sending of a datagram to its arrival, mean of those that arrived, in milliseconds;
     /// by the clocks of both ends, which drift.
     #[serde(skip_serializing_if = "Option::is_none")]

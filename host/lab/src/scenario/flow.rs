@@ -91,7 +91,7 @@ pub enum FlowKind {
     },
     /// Datagrams, each of which is sent once.
     Udp(Datagrams),
-    /// A file by Snack: datagrams, and again those of which the receiver says that they are missing.
+    /// A file by Snack: datagrams, and again those that the receiver says are missing.
     Snack(File),
     /// A file by PIP, which has the network for itself: no node has Kinglet's stack.
     Pip(File),

@@ -53,7 +53,7 @@ const CROSSING: u32 = 240_000;
 const SECOND: u32 = 100_000;
 
 /// Nine nodes in two lines that cross.
-fn crossed(line: fn(u32) -> Scenario) -> Scenario {
+fn crossed(line: OnLine) -> Scenario {
     let mut scenario = in_range(line(EAST));
     let place = |x_m, y_m| NodePlace { x_m, y_m, role: Role::Router, parent: None };
     let middle_m = scenario.nodes[MIDDLE as usize].x_m;
@@ -72,8 +72,10 @@ fn collection() -> Vec<Flow> {
     [NORTH, 6, MIDDLE, 7].map(from_node).into()
 }
 
+/// A line of so many hops with one radio.
+type OnLine = fn(u32) -> Scenario;
 /// Radios with their names in labels.
-const LINES: [(&str, fn(u32) -> Scenario); 2] = [("", tmotes), (" nrf52840", today)];
+const LINES: [(&str, OnLine); 2] = [("", tmotes), (" nrf52840", today)];
 
 const OF_COLLECTION: &[Metric] = &[
     Metric::OfBursts(OfBursts::CollectionLoss),

@@ -44,7 +44,7 @@ const KINDS: [(&str, Source, f64); 2] =
 /// Mean levels of the sweep, dBm.
 const LEVELS: [i32; 7] = [-118, -110, -102, -98, -94, -86, -76];
 
-fn plan(_: Effort) -> Vec<Point> {
+fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, source, _) in KINDS {
         for level in LEVELS {
@@ -58,7 +58,9 @@ fn plan(_: Effort) -> Vec<Point> {
             let scenario = set(heard_by(usual(tmotes), WHO, &[(source, level)]));
             points.push(point(format!("{name} {setting}"), setting, 0.0, scenario, METRICS));
         }
-        points.extend(beside(name, source, level));
+        if effort == Effort::Full {
+            points.extend(beside(name, source, level));
+        }
     }
     points
 }

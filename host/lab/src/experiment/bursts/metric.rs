@@ -32,8 +32,7 @@ pub enum OfBursts {
     HeardAtOnce,
     /// Those that nobody acknowledged, %.
     NotHeard,
-    /// Datagrams of the first flow that arrived, of those that were sent long enough before the
-    /// end, %.
+    /// Datagrams of the first flow that arrived, of those before the last one that did, %.
     Arrived,
     /// From the sending of a datagram to its arrival, mean, s.
     Delay,
@@ -138,7 +137,9 @@ impl OfBursts {
                 let second = run.flows.get(1)?;
                 of_frames(second.bytes, second.seconds)
             }
-            OfBursts::Arrived => 100.0 * (1.0 - flow?.segment_loss),
+            OfBursts::Arrived => {
+                100.0 * flow?.segments_received as f64 / flow?.decided.max(1) as f64
+            }
             OfBursts::CollectionLoss | OfBursts::CollectionDelay => self.of_collection(run)?,
             _ => self.of_samples(scenario, run)?,
         })

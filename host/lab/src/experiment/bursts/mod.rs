@@ -26,14 +26,12 @@ mod transports;
 pub(super) use crossing::CROSS;
 pub(super) use crossing::TWO_BULKS;
 pub(super) use fragments::EXPERIMENT as FRAGMENTS;
-pub(crate) use fragments::{ATTEMPTS, PAYLOADS};
 pub(super) use idle::EXPERIMENT as IDLE;
 pub(crate) use idle::RATES as IDLE_RATES;
 pub(super) use interference::EXPERIMENT as INTERFERENCE;
 pub(super) use length::EXPERIMENT as LENGTH;
 pub(crate) use length::{BURSTS, RATES};
 pub(super) use mechanisms::EXPERIMENT as MECHANISMS;
-pub(crate) use mechanisms::HOPS as MECHANISM_HOPS;
 pub use metric::OfBursts;
 pub(super) use timeline::EXPERIMENT as TIMELINE;
 pub(super) use transports::EXPERIMENT as TRANSPORTS;
@@ -88,8 +86,10 @@ fn as_paper(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
+/// What sets the settings of bursts.
+type Set = fn(Scenario) -> Scenario;
 /// Settings of bursts, with their names in labels.
-const SETTINGS: [(&str, fn(Scenario) -> Scenario); 2] = [("paper", as_paper), ("ours", |s| s)];
+const SETTINGS: [(&str, Set); 2] = [("paper", as_paper), ("ours", |s| s)];
 
 /// All nodes are in range of each other, though they know their neighbours alone: what they send on
 /// one channel disturbs everybody.

@@ -1,0 +1,294 @@
+//! Tests of what Duquennoy et al. say of several flows, interference and transports over bursts,
+//! and of what Kinglet does.
+
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
+use crate::experiment::bursts::LEVELS;
+
+/// The test of the claim with this id.
+pub(super) fn test_of(id: &str) -> Option<Test> {
+    Some(match id {
+        "bf.fig8.contributions" => contributions,
+        "bf.fig9.reassembly" => reassembly,
+        "bf.fig9.goodput" => goodput,
+        "bf.fig9.latency" => latency,
+        "bf.fig6.loss-vs-interference" => loss,
+        "bf.fig10a.microwave" => oven,
+        "bf.fig10b.wifi" => wifi,
+        "bf.fig12.crosstraffic" => cross,
+        "bf.fig13.two-bulks" => two_bulks,
+        "bf.fig15.timeline" => timeline,
+        "bf.fig16.power-profile" => power,
+        "bf.fig17.pip" => transports,
+        "bf.pip.reimpl" => pip,
+        "bf.fig18.dutycycle" => duty_cycle,
+        "bf.fig19.energy-per-byte" => energy,
+        "kinglet.bf-interference" => ours_interference,
+        "kinglet.bf-cross" => ours_cross,
+        "kinglet.bf-two-bulks" => ours_two_bulks,
+        "kinglet.bf-tcp" => ours_tcp,
+        "kinglet.bf-energy" => ours_energy,
+        _ => return None,
+    })
+}
+
+/// The longest and the shortest path: channels are worth more the more hops there are, and bursts
+/// several times what single frames have, everywhere.
+fn contributions(t: &Table<'_>) -> Option<Finding> {
+    let of = |hops: u32, what: &str| t.mean(&format!("hops={hops} {what}"), "throughput_of_frames");
+    let gain = |hops, what| Some(of(hops, "ours")? / of(hops, what)?);
+    let (short, long) = (gain(4, "one channel")?, gain(8, "one channel")?);
+    let (few, many) = (gain(4, "without bursts")?, gain(8, "without bursts")?);
+    Bounds::default()
+        .above("times over four hops by channels", short, 1.2)
+        .above("of that over eight", long / short, 1.0)
+        .above("times over four hops by bursts", few, 2.0)
+        .above("times over eight hops by bursts", many, 2.0)
+        .found(few, format!("{many:.1} over eight hops; channels {short:.1} and {long:.1}"))
+}
+
+fn fragments(t: &Table<'_>, payload: u16, attempts: &str, metric: &str) -> Option<f64> {
+    t.mean(&format!("payload={payload} attempts={attempts}"), metric)
+}
+
+/// With few retransmissions many fragments rarely arrive, with all of them always.
+fn reassembly(t: &Table<'_>) -> Option<Finding> {
+    let of = |payload, attempts| fragments(t, payload, attempts, "arrived");
+    let (small, large) = (of(76, "2")?, of(1_232, "2")?);
+    let all = of(1_232, "all")?;
+    Bounds::default()
+        .below("of one fragment's share with two strobes", large / small, 0.5)
+        .above("of what two strobes have with all", all / large.max(0.1), 2.0)
+        .at_least("% with all", all.min(of(76, "all")?), 99.9)
+        .found(all, format!("with two strobes {large:.1} of thirteen fragments, {small:.0} of one"))
+}
+
+/// The most is had with large datagrams and all retransmissions, and small ones lose by more.
+fn goodput(t: &Table<'_>) -> Option<Finding> {
+    let of = |payload, attempts| fragments(t, payload, attempts, "throughput");
+    let (best, small) = (of(1_232, "all")?, of(76, "all")?);
+    let few = of(76, "1")?;
+    Bounds::default()
+        .above("of what small ones have", best / small, 1.0)
+        .below("small ones, of what they have with one strobe", small / few, 1.0)
+        .found(best, format!("small ones {small:.2}, and {few:.2} with one strobe"))
+}
+
+fn latency(t: &Table<'_>) -> Option<Finding> {
+    let of = |payload, attempts| fragments(t, payload, attempts, "delay");
+    let (least, most) = (of(76, "1")?, of(1_232, "all")?);
+    Bounds::default()
+        .above("of that of one fragment, tried once", most / least, 1.0)
+        .found(most, format!("{least:.0} of one fragment, tried once"))
+}
+
+/// The four points that the paper prints.
+fn loss(t: &Table<'_>) -> Option<Finding> {
+    let of = |kind: &str, level: i32| t.mean(&format!("loss {kind} dbm={level}"), "segment_loss");
+    let (oven, wifi) = (of("oven", -98)?, of("wifi", -98)?);
+    let strong = of("wifi", -76)?;
+    Bounds::default()
+        .within("% oven at -98 dBm", oven, (45.0, 60.0))
+        .within("% Wi-Fi at -98 dBm", wifi, (45.0, 60.0))
+        .within("% Wi-Fi at -76 dBm", strong, (75.0, 85.0))
+        .found(oven, format!("Wi-Fi {wifi:.0} at -98 and {strong:.0} at -76 dBm"))
+}
+
+fn interference(t: &Table<'_>, label: &str, metric: &str) -> Option<f64> {
+    t.mean(label, metric)
+}
+
+/// Regular interference is absorbed within bursts.
+fn oven(t: &Table<'_>) -> Option<Finding> {
+    let ours = interference(t, "oven paper", "throughput_of_frames")?;
+    let failed = interference(t, "oven paper", "not_heard")?;
+    let wifi = interference(t, "wifi paper", "throughput_of_frames")?;
+    Bounds::default()
+        .below("% of strobes fail", failed, 8.0)
+        .above("of what is left beside Wi-Fi", ours / wifi, 1.4)
+        .found(ours, format!("{failed:.1} % of strobes fail; beside Wi-Fi {wifi:.2}"))
+}
+
+fn wifi(t: &Table<'_>) -> Option<Finding> {
+    let ours = interference(t, "wifi paper", "throughput_of_frames")?;
+    let failed = interference(t, "wifi paper", "not_heard")?;
+    Bounds::default()
+        .within("% of strobes fail", failed, (12.0, 30.0))
+        .within("kB/s", ours, (1.2, 2.0))
+        .found(ours, format!("{failed:.1} % of strobes fail"))
+}
+
+fn ours_interference(t: &Table<'_>) -> Option<Finding> {
+    let of = |label: &str| interference(t, label, "throughput_of_frames");
+    let (oven, wifi) = (of("oven ours")?, of("wifi ours")?);
+    Bounds::default()
+        .at_least("kB/s beside an oven", oven, 3.6)
+        .at_least("kB/s beside Wi-Fi", wifi, 2.4)
+        .found(oven, format!("beside Wi-Fi {wifi:.2}"))
+}
+
+/// Share that is left of the transfer, what the collection loses, and how much later it comes, in
+/// seconds.
+fn crossing(t: &Table<'_>, which: &str) -> Option<(f64, f64, f64)> {
+    let of = |what: &str, metric| t.mean(&format!("{what} {which}"), metric);
+    let left = 100.0 * of("both", "first")? / of("bulk", "first")?;
+    let later = of("both", "collection_delay")? - of("collection", "collection_delay")?;
+    Some((left, of("both", "collection_loss")?, later))
+}
+
+fn cross(t: &Table<'_>) -> Option<Finding> {
+    let (left, lost, later) = crossing(t, "paper")?;
+    let quiet = t.mean("collection paper", "radio_2")?;
+    Bounds::default()
+        .at_least("% left of the transfer", left, 70.0)
+        .at_most("% of the collection lost", lost, 0.0)
+        .at_most("s later", later, 4.0)
+        .below("% of radio without the transfer", quiet, 4.0)
+        .found(left, format!("collection {later:.1} s later, nothing lost"))
+}
+
+fn ours_cross(t: &Table<'_>) -> Option<Finding> {
+    let (left, lost, later) = crossing(t, "ours")?;
+    let (left_today, lost_today, later_today) = crossing(t, "ours nrf52840")?;
+    Bounds::default()
+        .at_least("% left of the transfer", left.min(left_today), 82.0)
+        .at_most("% of the collection lost", lost.max(lost_today), 0.0)
+        .at_most("s later", later, 2.0)
+        .at_most("s later on an nRF52840", later_today, 0.5)
+        .found(
+            left,
+            format!("collection {later:.1} s later; nrf52840 {left_today:.0} and {later_today:.1}"),
+        )
+}
+
+fn two(t: &Table<'_>, which: &str) -> Option<(f64, f64)> {
+    Some((t.mean(which, "first_beside")?, t.mean(which, "second")?))
+}
+
+fn two_bulks(t: &Table<'_>) -> Option<Finding> {
+    let (first, second) = two(t, "paper")?;
+    let alone = t.mean("paper", "first_alone")?;
+    let radio = |when: &str| t.mean("paper", &format!("radio_2_{when}"));
+    Bounds::default()
+        .below("of each other", (first - second).abs() / first, 0.3)
+        .below("together, of one alone", (first + second) / alone, 0.75)
+        .below("of the radio of one alone", radio("beside")? / radio("alone")?, 1.0)
+        .found(first, format!("and {second:.2}; one alone {alone:.2}"))
+}
+
+fn ours_two_bulks(t: &Table<'_>) -> Option<Finding> {
+    let (first, second) = two(t, "ours")?;
+    let sum = first + second;
+    Bounds::default()
+        .at_least("kB/s together", sum, 4.5)
+        .at_most("of each other", (first - second).abs() / first.max(second), 0.1)
+        .found(sum, format!("{first:.2} and {second:.2}"))
+}
+
+fn timeline(t: &Table<'_>) -> Option<Finding> {
+    let of = |metric| t.mean("paper", metric);
+    let (before, during, after) = (of("before")?, of("during")?, of("after")?);
+    let resent = of("resent")?;
+    Bounds::default()
+        .within("times what is left during interference", before / during, (5.0, 20.0))
+        .above("after it, of before", after / before, 0.8)
+        .below("% sent again", resent, 15.0)
+        .found(before, format!("{during:.0} during, {after:.0} after it; {resent:.0} % sent again"))
+}
+
+/// The stream goes down in numbers: node 7 sends to node 6, which hears the interferers.
+fn power(t: &Table<'_>) -> Option<Finding> {
+    let of = |node: u8| t.mean("paper", &format!("radio_{node}_during"));
+    let (heard, before) = (of(6)?, of(7)?);
+    let others = of(3)?.max(of(9)?);
+    Bounds::default()
+        .above("of the others", heard.min(before) / others, 1.0)
+        .below("% of the others", others, 8.0)
+        .within("% of who hears it", heard, (12.0, 35.0))
+        .found(heard, format!("who sends to it {before:.0}, others {others:.1}"))
+}
+
+fn at(t: &Table<'_>, name: &str, level: u8, metric: &str) -> Option<f64> {
+    t.mean(&format!("{name} sources={level}"), metric)
+}
+
+fn transports(t: &Table<'_>) -> Option<Finding> {
+    let of = |name: &str, level| at(t, name, level, "goodput");
+    let mut bounds = Bounds::default();
+    for level in LEVELS {
+        let best = of("snack paper", level)?.max(of("tcp paper", level)?);
+        bounds = bounds.at_least("of the best of the others", of("pip", level)? / best, 1.0);
+    }
+    let (tcp, snack) = (of("tcp paper", 0)?, of("snack paper", 0)?);
+    bounds
+        .below("TCP, of Snack", tcp / snack, 0.85)
+        .found(of("pip", 0)?, format!("Snack {snack:.1}, TCP {tcp:.1}"))
+}
+
+fn pip(t: &Table<'_>) -> Option<Finding> {
+    let ours = at(t, "pip", 0, "goodput")?;
+    Bounds::default().within("kb/s", ours, (60.0, 76.0)).found(ours, "of the file".to_owned())
+}
+
+fn duty_cycle(t: &Table<'_>) -> Option<Finding> {
+    let of = |name: &str, level| at(t, name, level, "radio_3");
+    let (snack, worse) = (of("snack paper", 2)?, of("snack paper", 3)?);
+    let tcp = of("tcp paper", 3)?;
+    Bounds::default()
+        .within("% PIP", of("pip", 3)?, (99.9, 100.0))
+        .within("Snack, of that with less loss", worse / snack, (0.7, 1.3))
+        .below("TCP, of Snack", tcp / worse, 0.5)
+        .found(tcp, format!("Snack {worse:.0}, PIP 100"))
+}
+
+/// Energy of a kilobyte at 0, 58 and 82 % of loss, and at the last over the first.
+fn over_levels(t: &Table<'_>, name: &str) -> Option<(f64, f64)> {
+    let all: Option<Vec<f64>> = (0..3).map(|level| at(t, name, level, "energy_3")).collect();
+    let all = all?;
+    let most = all.iter().copied().fold(0.0, f64::max);
+    Some((most, most / all.iter().copied().fold(f64::INFINITY, f64::min)))
+}
+
+fn energy(t: &Table<'_>) -> Option<Finding> {
+    let (most, ratio) = over_levels(t, "tcp paper")?;
+    let of = |name: &str, level| at(t, name, level, "energy_3");
+    Bounds::default()
+        .below("times from the least to the most", ratio, 1.5)
+        .within("PIP, of TCP at 82 %", of("pip", 2)? / of("tcp paper", 2)?, (4.0, 8.0))
+        .below("PIP, of TCP without loss", of("pip", 0)? / of("tcp paper", 0)?, 1.0)
+        .found(
+            most,
+            format!(
+                "{:.1} without loss, PIP {:.1} to {:.0}",
+                of("tcp paper", 0)?,
+                of("pip", 0)?,
+                of("pip", 2)?
+            ),
+        )
+}
+
+fn ours_energy(t: &Table<'_>) -> Option<Finding> {
+    let (most, ratio) = over_levels(t, "tcp ours")?;
+    let mut bounds = Bounds::default().at_most("mJ/kB", most, 16.0).at_most(
+        "times from the least to the most",
+        ratio,
+        1.3,
+    );
+    for level in 0..3 {
+        let of = |name: &str| at(t, name, level, "energy_3");
+        bounds = bounds.below("of PIP", of("tcp ours")? / of("pip")?, 1.0);
+    }
+    bounds.found(most, format!("{:.1} without loss", at(t, "tcp ours", 0, "energy_3")?))
+}
+
+fn ours_tcp(t: &Table<'_>) -> Option<Finding> {
+    let rate = |name: &str, level| Some(at(t, name, level, "goodput")? * 125.0);
+    let (clear, lossy) = (rate("tcp ours", 0)?, rate("tcp ours", 2)?);
+    let (today, lossy_today) = (rate("tcp nrf52840", 0)?, rate("tcp nrf52840", 2)?);
+    Bounds::default()
+        .at_least("B/s without loss", clear, 1_488.0)
+        .at_least("B/s with 82 %", lossy, 151.0)
+        .at_least("B/s on an nRF52840", today, 3_000.0)
+        .at_least("B/s with 82 % on an nRF52840", lossy_today, 600.0)
+        .found(clear, format!("with 82 % {lossy:.0}; nrf52840 {today:.0} and {lossy_today:.0}"))
+}
