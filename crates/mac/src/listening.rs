@@ -187,10 +187,9 @@ pub trait Listening {
     /// radio listens.
     fn await_answer(&mut self, _now: Instant, _whom: u16) {}
 
-    /// Whether the last frame ended a burst that is no answer, and if so whether that had more than
-    /// one frame.
-    fn burst_ended(&self) -> Option<bool> {
-        None
+    /// Whether the last frame ended a burst of several that may be answered.
+    fn may_answer(&self) -> bool {
+        false
     }
 
     /// What has happened at wake-ups, if there can be any.

@@ -214,12 +214,8 @@ pub trait Reach {
         false
     }
 
-    /// A frame has come from `src`.
-    fn handle_sender(&mut self, _now: Instant, _src: Address) {}
-
-    /// `src` has sent a burst, of more than one frame if it is `long`, and may listen for an answer
-    /// until then.
-    fn handle_listener(&mut self, _now: Instant, _src: Address, _until: Instant, _long: bool) {}
+    /// `src` has sent a burst, and listens for an answer until then.
+    fn handle_listener(&mut self, _src: Address, _until: Instant) {}
 
     /// Who may answer the burst that was sent last, by its short address, if that has ended.
     fn awaits_answer(&self) -> Option<u16> {

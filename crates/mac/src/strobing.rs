@@ -40,14 +40,8 @@ const MAX_EARLIER: u8 = 3;
 const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The bit of sequence numbers that frames for all have, and others have not.
 const FOR_ALL: u8 = 1 << 7;
-/// Who has sent something in that time may have more: also a single frame may be answered then.
-const RECENT: Duration = Duration::from_secs(4);
 /// A million, for parts per million.
 const ONE: u64 = 1_000_000;
-
-fn is_recent(now: Instant, at: Instant) -> bool {
-    at > Instant::ZERO && now < at + RECENT
-}
 
 /// When a neighbour wakes.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +107,6 @@ pub struct Strobed {
     failures: u8,
     /// When it last acknowledged something.
     heard: Instant,
-    /// When it last sent something.
-    spoke: Instant,
     /// Before that nothing is sent to it.
     not_before: Instant,
     /// The sequence number of the next frame.
@@ -131,7 +123,6 @@ impl Empty for Strobed {
         found: false,
         failures: 0,
         heard: Instant::ZERO,
-        spoke: Instant::ZERO,
         not_before: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
@@ -352,8 +343,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
 
     fn set_wake(&mut self, wake: Option<Wake>) {
         self.wake = wake;
-        self.burst = None;
-        self.listener = None;
+        (self.burst, self.listener, self.awaits_answer) = (None, None, None);
+        (self.answers, self.searches) = (false, false);
         self.table.as_mut_slice().fill(Strobed::EMPTY);
     }
 
@@ -397,17 +388,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         now + repetition(len) * 2 < until
     }
 
-    fn handle_sender(&mut self, now: Instant, src: Address) {
-        let known = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
-        if let Some(entry) = known {
-            entry.spoke = now;
-        }
-    }
-
-    fn handle_listener(&mut self, now: Instant, src: Address, until: Instant, long: bool) {
-        if long || self.find(src).is_some_and(|entry| is_recent(now, entry.heard)) {
-            self.listener = Some(Listener { address: src, until });
-        }
+    fn handle_listener(&mut self, src: Address, until: Instant) {
+        self.listener = Some(Listener { address: src, until });
     }
 
     fn awaits_answer(&self) -> Option<u16> {
@@ -468,9 +450,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             count(&mut self.stats.at_once);
         }
         let long = goes_on.is_some();
-        let expects = long || self.find(end.dst).is_some_and(|entry| is_recent(now, entry.spoke));
         self.awaits_answer = match end.dst {
-            Address::Short(whom) if acknowledged && !end.more && !answers && expects => Some(whom),
+            Address::Short(whom) if acknowledged && long && !end.more && !answers => Some(whom),
             _ => None,
         };
         let Some(entry) = self.entry(now, end.dst) else { return false };

@@ -51,8 +51,8 @@ pub struct Waking<L> {
     admits: Admission,
     /// The present burst answers one of this device's.
     is_answer: bool,
-    /// The last frame ended a burst that is no answer; whether that had more than one frame.
-    burst_ended: Option<bool>,
+    /// The last frame ended a burst of several that is no answer.
+    may_answer: bool,
     /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
     gap: Option<Duration>,
 }
@@ -222,7 +222,7 @@ impl<L: Listening> Listening for Waking<L> {
         next: Instant::ZERO,
         admits: Admission::All,
         is_answer: false,
-        burst_ended: None,
+        may_answer: false,
         gap: None,
     };
     const SLEEPS: bool = L::SLEEPS;
@@ -287,7 +287,7 @@ impl<L: Listening> Listening for Waking<L> {
         };
         self.is_answer |= matches!(self.state, State::Answered { .. });
         let in_burst = matches!(self.state, State::Burst { .. });
-        self.burst_ended = (!frame.more && !self.is_answer).then_some(in_burst);
+        self.may_answer = in_burst && !frame.more && !self.is_answer;
         if frame.more {
             self.follow(wake, frame.sfd - PREAMBLE_SFD, frame.ended());
             return false;
@@ -339,6 +339,7 @@ impl<L: Listening> Listening for Waking<L> {
     fn set_wake(&mut self, wake: Option<Wake>) {
         self.wake = wake;
         self.state = State::Off;
+        (self.is_answer, self.may_answer) = (false, false);
         self.gap = None;
     }
 
@@ -375,8 +376,8 @@ impl<L: Listening> Listening for Waking<L> {
         }
     }
 
-    fn burst_ended(&self) -> Option<bool> {
-        self.burst_ended
+    fn may_answer(&self) -> bool {
+        self.may_answer
     }
 
     fn wake_stats(&self) -> Option<&WakeStats> {

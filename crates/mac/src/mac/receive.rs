@@ -190,11 +190,8 @@ impl<S: Sizes> Mac<S> {
             let frame = FromParent { src, sfd, len, more, may_send };
             let ended = frame.ended();
             let is_over = self.listening.handle_frame(now, &self.config, &frame);
-            if S::Reach::STROBES {
-                self.reach.handle_sender(now, src);
-                if let Some(long) = self.listening.burst_ended() {
-                    self.reach.handle_listener(now, src, ended + ANSWER, long);
-                }
+            if S::Reach::STROBES && self.listening.may_answer() {
+                self.reach.handle_listener(src, ended + ANSWER);
             }
             if is_over {
                 self.start_next(now);

@@ -83,7 +83,7 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8
 /// of a store is kept for what comes from where most of it goes to: if each does that, each can
 /// take something from the other.
 const SHARE_KEPT: usize = 8;
-/// In a small store so many frames: below that nobody is asked for any.
+/// Of a small store it is so many frames: for fewer nobody is listened for.
 const LEAST_KEPT: usize = 2;
 
 /// What a first fragment tells of its datagram.
