@@ -83,7 +83,9 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
         | FlowKind::Anemometer(Sensor { from, to, .. }) => {
             vec![(from, Need::Socket), (to, Need::Socket)]
         }
-        FlowKind::Snack(File { from, to, .. }) => vec![(from, Need::Socket), (to, Need::Socket)],
+        FlowKind::Snack { file: File { from, to, .. }, .. } => {
+            vec![(from, Need::Socket), (to, Need::Socket)]
+        }
         FlowKind::Pip(_) => Vec::new(),
         FlowKind::Services { node } => vec![(node, Need::Listener); services::PORTS.len()],
         FlowKind::HttpServer { node, .. } => vec![(node, Need::Listener)],
@@ -264,7 +266,7 @@ impl<'a> Builder<'a> {
                 self.streams((from, sender), (to, sink), port)
             }
             FlowKind::Udp(ref datagrams) => self.add_datagrams(datagrams, start, port),
-            FlowKind::Snack(File { from, to, bytes, payload_bytes: piece }) => {
+            FlowKind::Snack { file: File { from, to, bytes }, payload_bytes: piece } => {
                 let to_port = (address_in(scenario, to), port);
                 let sending = Sending { to: to_port, start, octets: bytes, piece, pause: PAUSE };
                 let source = Source::new(sending);
@@ -454,7 +456,7 @@ pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64)
         FlowKind::Udp(Datagrams { pace, .. }) => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
             .map(|apps| datagrams(base.clone(), apps, (pace, flow.start_s, sim_seconds))),
-        FlowKind::Snack(_) => app_at(world, ends.from)
+        FlowKind::Snack { .. } => app_at(world, ends.from)
             .zip(app_at(world, ends.to))
             .map(|apps| by_snack(base.clone(), apps, flow.start_s, sim_seconds)),
         FlowKind::Services { .. }
@@ -533,7 +535,7 @@ pub(crate) fn delivered(world: &Network, flow: &Flow, ends: Ends) -> u64 {
     let octets = match flow.kind {
         FlowKind::TcpBulk { .. } => app_at(world, ends.to).map(BulkSink::received),
         FlowKind::Udp(_) => app_at(world, ends.to).map(UdpSink::bytes),
-        FlowKind::Snack(_) => app_at(world, ends.to).map(Sink::received),
+        FlowKind::Snack { .. } => app_at(world, ends.to).map(Sink::received),
         _ => None,
     };
     octets.unwrap_or(0)

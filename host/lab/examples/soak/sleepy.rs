@@ -205,7 +205,7 @@ fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
             app_at::<ReadingSink>(network, to).map(|sink| count(sink).into())
         }
         // Not of a network that is tried here, or servers.
-        FlowKind::Snack(_)
+        FlowKind::Snack { .. }
         | FlowKind::Pip(_)
         | FlowKind::Services { .. }
         | FlowKind::HttpServer { .. }

@@ -107,7 +107,11 @@ fn ours_rate(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn ours_bulk(t: &Table<'_>) -> Option<Finding> {
-    let (ours, today) =
-        (of(t, 2_000, 8, "throughput_of_frames")?, t.mean("nrf52840", "throughput_of_frames")?);
-    Bounds::default().at_least("kB/s", ours, 5.8).found(ours, format!("nrf52840 {today:.2}"))
+    let beside = |label: &str| t.mean(label, "throughput_of_frames");
+    let (ours, today) = (of(t, 2_000, 8, "throughput_of_frames")?, beside("nrf52840")?);
+    let (pip, pip_today) = (beside("pip")?, beside("pip nrf52840")?);
+    Bounds::default()
+        .at_least("kB/s", ours, 5.8)
+        .at_least("of PIP on an nRF52840", today / pip_today, 1.0)
+        .found(ours, format!("PIP {pip:.2}; nrf52840 {today:.2}, PIP {pip_today:.2}"))
 }

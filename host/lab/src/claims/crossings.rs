@@ -94,15 +94,11 @@ fn loss(t: &Table<'_>) -> Option<Finding> {
         .found(oven, format!("Wi-Fi {wifi:.0} at -98 and {strong:.0} at -76 dBm"))
 }
 
-fn interference(t: &Table<'_>, label: &str, metric: &str) -> Option<f64> {
-    t.mean(label, metric)
-}
-
 /// Regular interference is absorbed within bursts.
 fn oven(t: &Table<'_>) -> Option<Finding> {
-    let ours = interference(t, "oven paper", "throughput_of_frames")?;
-    let failed = interference(t, "oven paper", "not_heard")?;
-    let wifi = interference(t, "wifi paper", "throughput_of_frames")?;
+    let ours = t.mean("oven paper", "throughput_of_frames")?;
+    let failed = t.mean("oven paper", "not_heard")?;
+    let wifi = t.mean("wifi paper", "throughput_of_frames")?;
     Bounds::default()
         .below("% of strobes fail", failed, 8.0)
         .above("of what is left beside Wi-Fi", ours / wifi, 1.4)
@@ -110,8 +106,8 @@ fn oven(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn wifi(t: &Table<'_>) -> Option<Finding> {
-    let ours = interference(t, "wifi paper", "throughput_of_frames")?;
-    let failed = interference(t, "wifi paper", "not_heard")?;
+    let ours = t.mean("wifi paper", "throughput_of_frames")?;
+    let failed = t.mean("wifi paper", "not_heard")?;
     Bounds::default()
         .within("% of strobes fail", failed, (12.0, 30.0))
         .within("kB/s", ours, (1.2, 2.0))
@@ -119,7 +115,7 @@ fn wifi(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn ours_interference(t: &Table<'_>) -> Option<Finding> {
-    let of = |label: &str| interference(t, label, "throughput_of_frames");
+    let of = |label: &str| t.mean(label, "throughput_of_frames");
     let (oven, wifi) = (of("oven ours")?, of("wifi ours")?);
     Bounds::default()
         .at_least("kB/s beside an oven", oven, 3.6)
@@ -285,10 +281,14 @@ fn ours_tcp(t: &Table<'_>) -> Option<Finding> {
     let rate = |name: &str, level| Some(at(t, name, level, "goodput")? * 125.0);
     let (clear, lossy) = (rate("tcp ours", 0)?, rate("tcp ours", 2)?);
     let (today, lossy_today) = (rate("tcp nrf52840", 0)?, rate("tcp nrf52840", 2)?);
+    let (again, again_today) =
+        (at(t, "tcp ours", 2, "sent_again")?, at(t, "tcp nrf52840", 2, "sent_again")?);
     Bounds::default()
         .at_least("B/s without loss", clear, 1_488.0)
         .at_least("B/s with 82 %", lossy, 151.0)
         .at_least("B/s on an nRF52840", today, 3_000.0)
         .at_least("B/s with 82 % on an nRF52840", lossy_today, 600.0)
+        .at_most("% sent again with 82 %", again, 8.0)
+        .at_most("% sent again with 82 % on an nRF52840", again_today, 1.0)
         .found(clear, format!("with 82 % {lossy:.0}; nrf52840 {today:.0} and {lossy_today:.0}"))
 }

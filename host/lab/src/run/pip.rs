@@ -1,6 +1,6 @@
 //! A file by PIP: nodes that have nothing else, on the medium of the scenario.
 
-use super::{FlowResult, NodeResult, RunError, RunResult};
+use super::{FlowResult, NodeResult, Options, RunError, RunResult};
 use crate::build::{medium_of, radio_of};
 use crate::scenario::{File, FlowKind, NodeId, Scenario};
 use kinglet::time::Duration;
@@ -12,6 +12,14 @@ pub(super) fn file_of(scenario: &Scenario) -> Option<File> {
         FlowKind::Pip(file) => Some(file),
         _ => None,
     })
+}
+
+/// Refuses to build nodes of Kinglet's, or to observe them, where the file goes by PIP.
+pub(super) fn refuse(scenario: &Scenario, what: &str) -> Result<(), RunError> {
+    match file_of(scenario) {
+        Some(_) => Err(RunError::Unsupported(format!("{what} of a file by PIP"))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses what is no line of nodes from one end to the other, and other flows beside the file.
@@ -31,6 +39,17 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
         )));
     }
     Ok(())
+}
+
+/// Refuses observations: there is no capture, trace, timeline or tree of its nodes.
+pub(super) fn check_options(scenario: &Scenario, options: &Options<'_>) -> Result<(), RunError> {
+    let observed = [
+        (options.pcap.is_some(), "a capture"),
+        (options.trace.is_some(), "a trace"),
+        (options.timeline_s.is_some(), "a timeline"),
+    ];
+    let asked = observed.into_iter().find(|(asked, _)| *asked);
+    asked.map_or(Ok(()), |(_, what)| refuse(scenario, what))
 }
 
 /// Transfers the file of `scenario`; it ends when the file is there, or with the scenario.

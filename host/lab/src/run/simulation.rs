@@ -49,6 +49,7 @@ pub(super) fn simulate(
     let clock = std::time::Instant::now();
     let scenario = &*scenario.drawn(seed);
     check(scenario)?;
+    pip::check_options(scenario, options)?;
     if let Some(file) = pip::file_of(scenario) {
         return Ok(pip::simulate(scenario, file, seed));
     }
@@ -95,6 +96,7 @@ pub(super) fn simulate(
 
 pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
     check(scenario)?;
+    pip::refuse(scenario, "nodes with Kinglet's stack")?;
     let scenario = &*scenario.drawn(seed);
     let (mut world, ends) = network(scenario, seed);
     add_faults(&mut world, &scenario.faults, Instant::ZERO);

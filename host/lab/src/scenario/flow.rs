@@ -92,7 +92,12 @@ pub enum FlowKind {
     /// Datagrams, each of which is sent once.
     Udp(Datagrams),
     /// A file by Snack: datagrams, and again those that the receiver says are missing.
-    Snack(File),
+    Snack {
+        /// From where to where, and how long.
+        file: File,
+        /// Octets of it in a datagram.
+        payload_bytes: u16,
+    },
     /// A file by PIP, which has the network for itself: no node has Kinglet's stack.
     Pip(File),
     /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
@@ -167,8 +172,6 @@ pub struct File {
     pub to: NodeId,
     /// Its octets.
     pub bytes: u32,
-    /// Octets of it in a datagram; PIP fills frames.
-    pub payload_bytes: u16,
 }
 
 /// Datagrams from one node to another.
@@ -269,7 +272,7 @@ impl FlowKind {
             FlowKind::TcpBulk { .. } => "tcp-bulk",
             FlowKind::Udp(Datagrams { pace: Pace::Bulk(_), .. }) => "udp-bulk",
             FlowKind::Udp(_) => "udp-periodic",
-            FlowKind::Snack(_) => "snack",
+            FlowKind::Snack { .. } => "snack",
             FlowKind::Pip(_) => "pip",
             FlowKind::Services { .. } => "services",
             FlowKind::HttpServer { .. } => "http-server",
@@ -285,7 +288,7 @@ impl FlowKind {
         match self {
             FlowKind::TcpBulk { from, to, .. }
             | FlowKind::Udp(Datagrams { from, to, .. })
-            | FlowKind::Snack(File { from, to, .. })
+            | FlowKind::Snack { file: File { from, to, .. }, .. }
             | FlowKind::Pip(File { from, to, .. })
             | FlowKind::HttpClient { from, to, .. }
             | FlowKind::CoapClient { from, to, .. }
@@ -327,7 +330,7 @@ impl Flow {
                 (to, Transport::Tcp, received)
             }
             FlowKind::Udp(Datagrams { to, .. })
-            | FlowKind::Snack(File { to, .. })
+            | FlowKind::Snack { file: File { to, .. }, .. }
             | FlowKind::Anemometer(Sensor { to, .. }) => (to, Transport::Udp, received),
             FlowKind::HttpClient { to, port, .. } => (to, Transport::Tcp, port),
             FlowKind::CoapClient { to, port, .. } => (to, Transport::Udp, port),
@@ -354,7 +357,7 @@ impl Flow {
             FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => Vec::new(),
             FlowKind::TcpBulk { .. }
             | FlowKind::Udp(_)
-            | FlowKind::Snack(_)
+            | FlowKind::Snack { .. }
             | FlowKind::Pip(_)
             | FlowKind::Anemometer(_) => self.target(place).into_iter().collect(),
         }
@@ -448,7 +451,7 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
         }
         Kind::UdpPeriodic => periodic(t, everyone)?,
         Kind::UdpBulk => in_bulk(t, everyone)?,
-        Kind::Snack => FlowKind::Snack(file(t, nodes.len())?),
+        Kind::Snack => snack(t, nodes.len())?,
         Kind::Pip => FlowKind::Pip(file(t, nodes.len())?),
         Kind::UdpNeighbours => {
             flows.extend(neighbours(t, nodes, start_s)?);
@@ -492,7 +495,7 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
     let port = match kind {
         FlowKind::TcpBulk { .. }
         | FlowKind::Udp(_)
-        | FlowKind::Snack(_)
+        | FlowKind::Snack { .. }
         | FlowKind::Anemometer(_) => t.integer_opt("port", 1..=65_535)?.map(|port| port as u16),
         _ => None,
     };
@@ -519,14 +522,19 @@ fn in_bulk(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
 fn file(t: &mut Reader<'_>, nodes: usize) -> Result<File> {
     let (from, to) = ends(t, nodes)?;
     let bytes = t.integer("bytes", 1..=MAX_FILE, 100_000)? as u32;
+    Ok(File { from, to, bytes })
+}
+
+fn snack(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
+    let file = file(t, nodes)?;
     let most = MAX_PIECE as u64;
     let payload_bytes = t.integer("payload_bytes", 32..=most, most)? as u16;
-    let pieces = bytes.div_ceil(payload_bytes.into());
+    let pieces = file.bytes.div_ceil(payload_bytes.into());
     if pieces > MOST_PIECES {
         let message = format!("{pieces} datagrams; {MOST_PIECES} are possible");
         return Err(t.error_at("bytes", message));
     }
-    Ok(File { from, to, bytes, payload_bytes })
+    Ok(FlowKind::Snack { file, payload_bytes })
 }
 
 /// From every node to its nearest.

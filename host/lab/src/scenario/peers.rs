@@ -83,7 +83,7 @@ const fn streams(kind: &FlowKind) -> Option<Ends> {
         }
         FlowKind::HttpServer { node, .. } | FlowKind::Services { node } => Some((None, node)),
         FlowKind::Udp(_)
-        | FlowKind::Snack(_)
+        | FlowKind::Snack { .. }
         | FlowKind::Pip(_)
         | FlowKind::CoapServer { .. }
         | FlowKind::CoapClient { .. }

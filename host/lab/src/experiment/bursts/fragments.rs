@@ -1,7 +1,7 @@
 //! Whether large datagrams are of use where most frames are lost (Fig. 9).
 
-use super::{OfBursts, as_paper, heard_by, point, tmotes};
-use crate::chart::{Figure, Lines, Series, Style};
+use super::{OfBursts, as_paper, heard_by, measured, point, tmotes};
+use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::scenario::{Datagrams, Flow, FlowKind, Pace, Scenario, Source};
 
@@ -74,25 +74,15 @@ fn transfer(payload_bytes: u16, most: Option<u8>) -> Scenario {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
-    let of = |metric: &'static str, y_label: &str, title: &str| {
-        let curve = |payload: u16| {
-            let at = |(x, (attempts, _)): (u32, (&str, Option<u8>))| {
-                let row = rows.get(&label(payload, attempts), metric)?;
-                Some((f64::from(x), row.mean, row.ci95))
-            };
-            let points = (0..).zip(ATTEMPTS).filter_map(at).collect();
-            Series { name: format!("{payload} octets"), style: Style::Measured, points }
-        };
-        Figure::Lines(Lines {
-            title: title.to_owned(),
-            x_label: "strobes of a frame: 1, 2, 4, 8, all".to_owned(),
-            y_label: y_label.to_owned(),
-            series: PAYLOADS.map(curve).to_vec(),
-        })
+    let curve = |payload: u16| {
+        let at = |(x, (attempts, _)): (u32, (&str, _))| (f64::from(x), label(payload, attempts));
+        (format!("{payload} octets"), (0..).zip(ATTEMPTS).map(at).collect())
     };
+    let curves = || PAYLOADS.map(curve);
+    let x_label = "strobes of a frame: 1, 2, 4, 8, all";
     vec![
-        of("arrived", "%", "Datagrams that arrived"),
-        of("throughput", "kB/s", "Payload that arrived"),
-        of("delay", "s", "Delay"),
+        measured(&rows, "arrived", ("Datagrams that arrived", x_label, "%"), curves()),
+        measured(&rows, "throughput", ("Payload that arrived", x_label, "kB/s"), curves()),
+        measured(&rows, "delay", ("Delay", x_label, "s"), curves()),
     ]
 }

@@ -1,7 +1,7 @@
 //! What it costs to be reachable where everybody sleeps, without traffic and with next to none.
 
-use super::{OfBursts, point, tmotes, today};
-use crate::chart::{Figure, Lines, Series, Style};
+use super::{OfBursts, measured, point, tmotes, today};
+use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::scenario::{Flow, FlowKind, Interferer, Overlap, Scenario, Source};
 use kinglet::time::Duration;
@@ -67,22 +67,12 @@ fn plan(_: Effort) -> Vec<Point> {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
     let curve = |radio: &str, kind: &str| {
-        let at = |rate: u32| {
-            let row = rows.get(&format!("{radio} rate={rate}{kind}"), "radio_worst")?;
-            Some((f64::from(rate), row.mean, row.ci95))
-        };
         let around = if kind.is_empty() { "quiet" } else { "Wi-Fi near" };
-        Series {
-            name: format!("{radio}, {around}"),
-            style: Style::Measured,
-            points: RATES.into_iter().filter_map(at).collect(),
-        }
+        let points = RATES.map(|rate| (f64::from(rate), format!("{radio} rate={rate}{kind}")));
+        (format!("{radio}, {around}"), points.to_vec())
     };
-    let series = RADIOS.iter().flat_map(|(radio, _)| ["", " noisy"].map(|kind| curve(radio, kind)));
-    vec![Figure::Lines(Lines {
-        title: "Radio time of nodes without traffic".to_owned(),
-        x_label: "wake-ups a second".to_owned(),
-        y_label: "radio on or starting, worst node, %".to_owned(),
-        series: series.collect(),
-    })]
+    let curves = RADIOS.iter().flat_map(|(radio, _)| ["", " noisy"].map(|kind| curve(radio, kind)));
+    let y_label = "radio on or starting, worst node, %";
+    let labels = ("Radio time of nodes without traffic", "wake-ups a second", y_label);
+    vec![measured(&rows, "radio_worst", labels, curves)]
 }

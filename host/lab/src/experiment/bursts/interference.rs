@@ -1,7 +1,7 @@
 //! How the two levels of retransmission take two kinds of interference (Fig. 6 and 10).
 
-use super::{OfBursts, SETTINGS, bulk, heard_by, point, tmotes, today};
-use crate::chart::{Figure, Lines, Series, Style};
+use super::{OfBursts, SETTINGS, bulk, heard_by, measured, point, tmotes, today};
+use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::scenario::{Flow, FlowKind, Scenario, Source};
 
@@ -99,8 +99,9 @@ fn beside(name: &str, source: Source, level: f64) -> Vec<Point> {
         scenarios.push(("two", several(2)));
         scenarios.push(("three", several(3)));
     }
-    let of = |(label, scenario)| point(format!("{name} {label}"), "beside", 1.0, scenario, METRICS);
-    scenarios.into_iter().map(of).collect()
+    let named =
+        scenarios.into_iter().map(|(label, scenario)| (format!("{name} {label}"), scenario));
+    super::beside(named, METRICS).collect()
 }
 
 fn refine(rows: &mut Rows) {
@@ -117,18 +118,11 @@ fn refine(rows: &mut Rows) {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
-    let curve = |name: &str| {
-        let at = |level: i32| {
-            let row = rows.get(&format!("loss {name} dbm={level}"), "segment_loss")?;
-            Some((f64::from(level), row.mean, row.ci95))
-        };
-        let points = LEVELS.into_iter().filter_map(at).collect();
-        Series { name: name.to_owned(), style: Style::Measured, points }
+    let curve = |(name, ..): (&str, _, _)| {
+        let points = LEVELS.map(|level| (level.into(), format!("loss {name} dbm={level}")));
+        (name.to_owned(), points.to_vec())
     };
-    vec![Figure::Lines(Lines {
-        title: "Loss of full frames by the strength of interference".to_owned(),
-        x_label: "mean level, dBm".to_owned(),
-        y_label: "frames lost, %".to_owned(),
-        series: KINDS.map(|(name, ..)| curve(name)).to_vec(),
-    })]
+    let title = "Loss of full frames by the strength of interference";
+    let labels = (title, "mean level, dBm", "frames lost, %");
+    vec![measured(&rows, "segment_loss", labels, KINDS.map(curve))]
 }

@@ -1,9 +1,9 @@
 //! How long a burst should be: throughput and energy by its length (Fig. 7).
 
-use super::{OfBursts, point, tmotes, today};
-use crate::chart::{Figure, Lines, Series, Style};
+use super::{OfBursts, measured, point, tmotes, today};
+use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Datagrams, Flash, Flow, FlowKind, Pace, Scenario, Wake};
+use crate::scenario::{Datagrams, File, Flash, Flow, FlowKind, Pace, Scenario, Wake};
 use kinglet::time::Duration;
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
@@ -39,6 +39,7 @@ const METRICS: &[Metric] = &[
     Metric::OfBursts(OfBursts::FlashShare),
     Metric::OfBursts(OfBursts::Radio),
 ];
+const OF_PIP: &[Metric] = &[Metric::OfBursts(OfBursts::OfPip)];
 const HOPS: u32 = 4;
 /// Milliseconds; 0 is one frame for each wake-up.
 pub(crate) const BURSTS: [u32; 6] = [0, 125, 250, 500, 1_000, 2_000];
@@ -49,6 +50,8 @@ pub(crate) const RATES: [u32; 4] = [2, 4, 8, 16];
 const fn payload(hops: u32) -> u16 {
     if hops == 1 { 108 } else { super::FULL }
 }
+/// Octets of a file by PIP: a minute.
+const BY_PIP: u32 = 500_000;
 /// What the paper reached at most, in kB/s (6.2).
 const PAPER: f64 = 5.8;
 
@@ -97,10 +100,18 @@ fn beside() -> Vec<Point> {
         ("nrf52840 hops=1", bulk(today(1), 8, 2_000)),
         ("nrf52840 hops=1 burst=20000", bulk(today(1), 8, 20_000)),
     ];
-    let of = |(label, scenario): (&str, Scenario)| {
-        point(label.to_owned(), "beside", 2.0, scenario, METRICS)
-    };
-    scenarios.map(of).into()
+    let named = scenarios.map(|(label, scenario)| (label.to_owned(), scenario));
+    let by_pip = [("pip", pip(tmotes(HOPS))), ("pip nrf52840", pip(today(HOPS)))];
+    let by_pip = by_pip.map(|(label, scenario)| (label.to_owned(), scenario));
+    super::beside(named, METRICS).chain(super::beside(by_pip, OF_PIP)).collect()
+}
+
+/// The same way by PIP, which is to be no faster.
+fn pip(mut scenario: Scenario) -> Scenario {
+    scenario.duration_s = 300.0;
+    let file = File { from: 0, to: HOPS, bytes: BY_PIP };
+    scenario.flows = vec![Flow::new(0.0, FlowKind::Pip(file))];
+    scenario
 }
 
 fn series(rate: u32) -> &'static str {
@@ -140,27 +151,15 @@ fn refine(rows: &mut Rows) {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
-    let of = |metric: &'static str, y_label: &str, title: &str| {
-        let curve = |rate: u32| {
-            let at = |burst: u32| {
-                let row = rows.get(&format!("burst={burst} rate={rate}"), metric)?;
-                Some((f64::from(burst) / 1e3, row.mean, row.ci95))
-            };
-            Series {
-                name: series(rate).to_owned(),
-                style: Style::Measured,
-                points: BURSTS.into_iter().filter_map(at).collect(),
-            }
-        };
-        Figure::Lines(Lines {
-            title: title.to_owned(),
-            x_label: "length of a burst, s".to_owned(),
-            y_label: y_label.to_owned(),
-            series: RATES.map(curve).to_vec(),
-        })
+    let curve = |rate: u32| {
+        let at = |burst: u32| (f64::from(burst) / 1e3, format!("burst={burst} rate={rate}"));
+        (series(rate).to_owned(), BURSTS.map(at).to_vec())
     };
+    let x_label = "length of a burst, s";
+    let throughput = ("Throughput over four hops that sleep", x_label, "kB/s");
+    let energy = ("Energy of a relay for a kilobyte", x_label, "mJ/kB");
     vec![
-        of("throughput_of_frames", "kB/s", "Throughput over four hops that sleep"),
-        of("energy", "mJ/kB", "Energy of a relay for a kilobyte"),
+        measured(&rows, "throughput_of_frames", throughput, RATES.map(curve)),
+        measured(&rows, "energy", energy, RATES.map(curve)),
     ]
 }

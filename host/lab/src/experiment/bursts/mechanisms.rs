@@ -1,7 +1,7 @@
 //! What bursts and channels of their own give, by the number of hops (Fig. 8).
 
-use super::{OfBursts, SETTINGS, bulk, in_range, point, tmotes};
-use crate::chart::{Figure, Lines, Series, Style};
+use super::{OfBursts, SETTINGS, bulk, in_range, measured, point, tmotes};
+use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::scenario::{Flash, Scenario, Wake};
 use kinglet::time::Duration;
@@ -73,26 +73,15 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
-    let names = SETTINGS.map(|(name, _)| name);
-    let names = || names.into_iter().chain(WITHOUT);
-    let of = |metric: &'static str, y_label: &str, title: &str| {
-        let curve = |name: &'static str| {
-            let at = |hops: u32| {
-                let row = rows.get(&format!("hops={hops} {name}"), metric)?;
-                Some((f64::from(hops), row.mean, row.ci95))
-            };
-            let points = HOPS.into_iter().filter_map(at).collect();
-            Series { name: name.to_owned(), style: Style::Measured, points }
-        };
-        Figure::Lines(Lines {
-            title: title.to_owned(),
-            x_label: "hops".to_owned(),
-            y_label: y_label.to_owned(),
-            series: names().map(curve).collect(),
-        })
+    let curve = |name: &str| {
+        let points = HOPS.map(|hops| (f64::from(hops), format!("hops={hops} {name}")));
+        (name.to_owned(), points.to_vec())
     };
+    let curves = || SETTINGS.map(|(name, _)| name).into_iter().chain(WITHOUT).map(curve);
+    let throughput = ("Throughput, all nodes in range", "hops", "kB/s");
+    let energy = ("Energy of a relay for a kilobyte", "hops", "mJ/kB");
     vec![
-        of("throughput_of_frames", "kB/s", "Throughput, all nodes in range"),
-        of("energy", "mJ/kB", "Energy of a relay for a kilobyte"),
+        measured(&rows, "throughput_of_frames", throughput, curves()),
+        measured(&rows, "energy", energy, curves()),
     ]
 }

@@ -17,16 +17,20 @@ pub enum OfBursts {
     /// The same with what the frames carry beside it behind the MAC's header, in kB/s: each
     /// datagram is a frame of full length.
     OfFrames,
+    /// The same of a file by PIP, whose frames have as long headers: in kB/s.
+    OfPip,
     /// Frames of full length that arrived, per second.
     Rate,
     /// Energy of a node between the ends, radio, CPU and flash, for a kilobyte that arrived, in mJ.
     EnergyPerKb,
     /// Share of the flash in that, %.
     FlashShare,
-    /// The same of one node.
-    EnergyPerKbOf(u8),
-    /// Share of time in which the radio of one node is on or starts, %.
-    RadioOf(u8),
+    /// The same of node 3.
+    EnergyOfThird,
+    /// Share of time in which the radio of node 3 is on or starts, %.
+    RadioOfThird,
+    /// The same of node 2, in the middle of what crosses.
+    RadioOfMiddle,
     /// Share of the strobes of the node before the one that hears interference whose frame was
     /// acknowledged when it was on the air for the first time, %.
     HeardAtOnce,
@@ -44,10 +48,10 @@ pub enum OfBursts {
     FirstAlone,
     /// The first while the second has not ended.
     FirstBeside,
-    /// Radio of one node before the second flow begins, %.
-    RadioAlone(u8),
-    /// Radio of one node while the second flow has not ended, %.
-    RadioBeside(u8),
+    /// Radio of node 2 before the second flow begins, %.
+    RadioAlone,
+    /// Radio of node 2 while the second flow has not ended, %.
+    RadioBeside,
     /// Datagrams of other flows than the first that did not arrive, %.
     CollectionLoss,
     /// From their sending to their arrival, mean, s.
@@ -60,6 +64,8 @@ pub enum OfBursts {
     After,
     /// Segments that were sent again during it, of those that arrived, %.
     ResentDuring,
+    /// Segments that TCP sent again in the whole run, of those that it sent, %.
+    Resent,
     /// Radio of one node during it, %.
     RadioDuring(u8),
 }
@@ -74,13 +80,13 @@ impl OfBursts {
             OfBursts::RadioWorst => ("radio_worst", "%"),
             OfBursts::Radio => ("radio", "%"),
             OfBursts::Throughput => ("throughput", "kB/s"),
-            OfBursts::OfFrames => ("throughput_of_frames", "kB/s"),
+            OfBursts::OfFrames | OfBursts::OfPip => ("throughput_of_frames", "kB/s"),
             OfBursts::Rate => ("rate", "frames/s"),
             OfBursts::EnergyPerKb => ("energy", "mJ/kB"),
             OfBursts::FlashShare => ("flash_share", "%"),
-            OfBursts::EnergyPerKbOf(_) => ("energy_3", "mJ/kB"),
-            OfBursts::RadioOf(2) => ("radio_2", "%"),
-            OfBursts::RadioOf(_) => ("radio_3", "%"),
+            OfBursts::EnergyOfThird => ("energy_3", "mJ/kB"),
+            OfBursts::RadioOfThird => ("radio_3", "%"),
+            OfBursts::RadioOfMiddle => ("radio_2", "%"),
             OfBursts::HeardAtOnce => ("heard_at_once", "%"),
             OfBursts::NotHeard => ("not_heard", "%"),
             OfBursts::Arrived => ("arrived", "%"),
@@ -89,19 +95,21 @@ impl OfBursts {
             OfBursts::Second => ("second", "kB/s"),
             OfBursts::FirstAlone => ("first_alone", "kB/s"),
             OfBursts::FirstBeside => ("first_beside", "kB/s"),
-            OfBursts::RadioAlone(_) => ("radio_2_alone", "%"),
-            OfBursts::RadioBeside(_) => ("radio_2_beside", "%"),
+            OfBursts::RadioAlone => ("radio_2_alone", "%"),
+            OfBursts::RadioBeside => ("radio_2_beside", "%"),
             OfBursts::CollectionLoss => ("collection_loss", "%"),
             OfBursts::CollectionDelay => ("collection_delay", "s"),
             OfBursts::Before => ("before", "B/s"),
             OfBursts::During => ("during", "B/s"),
             OfBursts::After => ("after", "B/s"),
             OfBursts::ResentDuring => ("resent", "%"),
+            OfBursts::Resent => ("sent_again", "%"),
             OfBursts::RadioDuring(3) => ("radio_3_during", "%"),
             OfBursts::RadioDuring(5) => ("radio_5_during", "%"),
             OfBursts::RadioDuring(6) => ("radio_6_during", "%"),
             OfBursts::RadioDuring(7) => ("radio_7_during", "%"),
-            OfBursts::RadioDuring(_) => ("radio_9_during", "%"),
+            OfBursts::RadioDuring(9) => ("radio_9_during", "%"),
+            OfBursts::RadioDuring(_) => ("radio_during", "%"),
         }
     }
 
@@ -122,13 +130,18 @@ impl OfBursts {
             OfBursts::Radio => mean(&on),
             OfBursts::Throughput => flow?.bytes as f64 / seconds / 1e3,
             OfBursts::OfFrames => flow?.segments_received as f64 * FRAME / seconds / 1e3,
+            OfBursts::OfPip => {
+                flow?.bytes as f64 * (FRAME / kinglet_pip::PAYLOAD as f64) / flow?.seconds / 1e3
+            }
             OfBursts::Rate => flow?.segments_received as f64 / seconds,
             OfBursts::EnergyPerKb => mean(&energy) / (flow?.bytes as f64 / 1e3),
             OfBursts::FlashShare => 100.0 * mean(&flash) / mean(&energy),
-            OfBursts::EnergyPerKbOf(node) => {
-                energy(run.nodes.get(usize::from(node))?) / (flow?.bytes as f64 / 1e3)
+            OfBursts::EnergyOfThird => energy(run.nodes.get(3)?) / (flow?.bytes as f64 / 1e3),
+            OfBursts::RadioOfThird => on(run.nodes.get(3)?),
+            OfBursts::RadioOfMiddle => on(run.nodes.get(MIDDLE)?),
+            OfBursts::Resent => {
+                100.0 * flow?.retransmissions as f64 / flow?.segments_sent.max(1) as f64
             }
-            OfBursts::RadioOf(node) => on(run.nodes.get(usize::from(node))?),
             OfBursts::HeardAtOnce => of_strobes(scenario, run, |s| s.at_once)?,
             OfBursts::NotHeard => of_strobes(scenario, run, |s| s.failed)?,
             OfBursts::Delay => flow?.delay_ms? / 1e3,
@@ -151,8 +164,8 @@ impl OfBursts {
             self,
             OfBursts::FirstAlone
                 | OfBursts::FirstBeside
-                | OfBursts::RadioAlone(_)
-                | OfBursts::RadioBeside(_)
+                | OfBursts::RadioAlone
+                | OfBursts::RadioBeside
                 | OfBursts::Before
                 | OfBursts::During
                 | OfBursts::After
@@ -164,16 +177,14 @@ impl OfBursts {
     /// All flows of datagrams at a period.
     fn of_collection(self, run: &RunResult) -> Option<f64> {
         let periodic = || run.flows.iter().filter(|flow| flow.kind == "udp-periodic");
-        let sent: u64 = periodic().map(|flow| flow.segments_sent).sum();
-        let received: u64 = periodic().map(|flow| flow.segments_received).sum();
         if self == OfBursts::CollectionDelay {
             let delays = periodic().filter_map(|flow| flow.delay_ms).collect::<Vec<_>>();
             return Some(delays.iter().sum::<f64>() / delays.len().max(1) as f64 / 1e3);
         }
-        // The last one of each flow may be on its way.
-        let under_way = periodic().count() as u64;
-        let lost = sent.saturating_sub(received).saturating_sub(under_way);
-        Some(100.0 * lost as f64 / sent.max(1) as f64)
+        // Those after the last one that arrived may be on their way.
+        let decided: u64 = periodic().map(|flow| flow.decided).sum();
+        let received: u64 = periodic().map(|flow| flow.segments_received).sum();
+        Some(100.0 * decided.saturating_sub(received) as f64 / decided.max(1) as f64)
     }
 
     fn of_samples(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
@@ -183,8 +194,8 @@ impl OfBursts {
             Some((source.from_s, source.until_s?))
         };
         let span = match self {
-            OfBursts::FirstAlone | OfBursts::RadioAlone(_) => (SETTLED_S, begins(1)?),
-            OfBursts::FirstBeside | OfBursts::RadioBeside(_) => {
+            OfBursts::FirstAlone | OfBursts::RadioAlone => (SETTLED_S, begins(1)?),
+            OfBursts::FirstBeside | OfBursts::RadioBeside => {
                 let begin = begins(1)?;
                 (begin, (begin + run.flows.get(1)?.seconds).min(scenario.duration_s))
             }
@@ -197,9 +208,10 @@ impl OfBursts {
             OfBursts::FirstAlone | OfBursts::FirstBeside => {
                 of_frames(samples.bytes()?, samples.seconds())
             }
-            OfBursts::RadioAlone(node)
-            | OfBursts::RadioBeside(node)
-            | OfBursts::RadioDuring(node) => 100.0 * samples.on_s(node.into())? / samples.seconds(),
+            OfBursts::RadioAlone | OfBursts::RadioBeside => {
+                100.0 * samples.on_s(MIDDLE)? / samples.seconds()
+            }
+            OfBursts::RadioDuring(node) => 100.0 * samples.on_s(node.into())? / samples.seconds(),
             OfBursts::ResentDuring => {
                 let arrived = samples.bytes()? as f64 / f64::from(payload_of(scenario));
                 100.0 * samples.resent() as f64 / arrived.max(1.0)
@@ -209,6 +221,8 @@ impl OfBursts {
     }
 }
 
+/// The node in which two lines cross.
+const MIDDLE: usize = 2;
 /// After that a transfer has begun: who listens where is known by then.
 const SETTLED_S: f64 = 20.0;
 

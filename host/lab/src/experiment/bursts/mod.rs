@@ -37,7 +37,8 @@ pub(super) use timeline::EXPERIMENT as TIMELINE;
 pub(super) use transports::EXPERIMENT as TRANSPORTS;
 pub(crate) use transports::LEVELS;
 
-use super::{Metric, Point};
+use super::{Metric, Point, Rows};
+use crate::chart::{Figure, Lines, Series, Style};
 use crate::scenario::{
     Datagrams, Flash, Flow, FlowKind, Fragments, HostCost, Interferer, NodeId, Overlap, Pace,
     Propagation, RadioProfile, Scenario, Source, Wake,
@@ -117,6 +118,38 @@ fn bulk(from: NodeId, to: NodeId, start_s: f64, bytes: Option<u32>) -> Flow {
 
 /// Octets that fill a frame over several hops, together with compressed headers.
 const FULL: u16 = 103;
+
+/// What stands beside the points of an experiment.
+fn beside(
+    scenarios: impl IntoIterator<Item = (String, Scenario)>,
+    metrics: &'static [Metric],
+) -> impl Iterator<Item = Point> {
+    let of = move |(label, scenario)| point(label, "beside", 1.0, scenario, metrics);
+    scenarios.into_iter().map(of)
+}
+
+/// A figure of measured curves: of each its name, and abscissae with the labels of their points.
+fn measured(
+    rows: &Rows,
+    metric: &str,
+    (title, x_label, y_label): (&str, &str, &str),
+    curves: impl IntoIterator<Item = (String, Vec<(f64, String)>)>,
+) -> Figure {
+    let at = |(x, label): (f64, String)| {
+        let row = rows.get(&label, metric)?;
+        Some((x, row.mean, row.ci95))
+    };
+    let curve = |(name, points): (String, Vec<(f64, String)>)| {
+        let points = points.into_iter().filter_map(at).collect();
+        Series { name, style: Style::Measured, points }
+    };
+    Figure::Lines(Lines {
+        title: title.to_owned(),
+        x_label: x_label.to_owned(),
+        y_label: y_label.to_owned(),
+        series: curves.into_iter().map(curve).collect(),
+    })
+}
 
 fn point(
     label: String,

@@ -45,13 +45,10 @@ fn plan(_: Effort) -> Vec<Point> {
         points.push(point(setting.to_owned(), setting, 0.0, set(disturbed(6)), METRICS));
     }
     let mut back = disturbed(6);
-    back.flows = vec![Flow::bulk(0, 10)];
-    back.flows[0] = Flow::bulk(back.host(), 10);
+    back.flows = vec![Flow::bulk(back.host(), 10)];
     let beside = [("down", back), ("at=3", disturbed(3)), ("at=8", disturbed(8))];
-    let of = |(label, scenario): (&str, Scenario)| {
-        point(label.to_owned(), "beside", 1.0, scenario, METRICS)
-    };
-    points.extend(beside.map(of));
+    let named = beside.map(|(label, scenario)| (label.to_owned(), scenario));
+    points.extend(super::beside(named, METRICS));
     points
 }
 
