@@ -132,6 +132,8 @@ pub struct WakeStats {
     pub too_long: u32,
     /// Bursts whose next frame did not come.
     pub bursts_broken: u32,
+    /// Bursts that went on for longer than one can last, and were left.
+    pub endless: u32,
     /// Bursts and frames that were cut short for want of room.
     pub refused: u32,
 }
@@ -144,6 +146,7 @@ impl WakeStats {
         by_noise: 0,
         too_long: 0,
         bursts_broken: 0,
+        endless: 0,
         refused: 0,
     };
 }

@@ -69,8 +69,9 @@ impl Rhythm {
 
     /// What was known, and what a new observation says; `None` if both cannot be right: an earlier
     /// repetition was acknowledged than can be. That it was a later one is explained by the loss of
-    /// those before it, and says nothing.
-    fn refined(self, wake: &Wake, new: Rhythm) -> Option<Rhythm> {
+    /// those before it, and says nothing. But if strobes before have `missed` it, and it may have
+    /// woken before it was known to, it has.
+    fn refined(self, wake: &Wake, new: Rhythm, missed: bool) -> Option<Rhythm> {
         let margin = self.drift(wake, new.from);
         let period = wake.period.as_micros();
         // The old one in the period of the new one: at most half a period before or after it.
@@ -83,7 +84,7 @@ impl Rhythm {
         if new.from > old_to {
             return Some(Rhythm { from: old_from, width: old_to - old_from });
         }
-        if new_to < old_from {
+        if new_to < old_from || missed && new.from < old_from {
             return None;
         }
         let narrow = old_to - old_from <= NARROW;
@@ -234,11 +235,11 @@ impl Strobed {
     /// The repetition that was acknowledged was noticed when the one before it was on the air, or
     /// just before. But the neighbour may have been awake for another reason, so one observation
     /// that is at odds with what is known is not believed, unless it comes of a search.
-    fn learn(&mut self, wake: &Wake, end: &StrobeEnd, searches: bool) {
+    fn learn(&mut self, wake: &Wake, end: &StrobeEnd, searches: bool, missed: bool) {
         let before = end.sfd - PREAMBLE_SFD - repetition(end.len);
         let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len) };
         let known = self.rhythm.filter(|_| !searches);
-        let refined = known.map_or(Some(new), |known| known.refined(wake, new));
+        let refined = known.map_or(Some(new), |known| known.refined(wake, new, missed));
         self.rhythm = match refined {
             None if !self.doubted => known,
             None => Some(new),
@@ -435,7 +436,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         let earlier = repetition(len) * u32::from(failures.min(MAX_EARLIER));
         let (from, to) = rhythm.next(&wake, now + TOO_LATE + earlier);
         let from = from - earlier;
-        let lasting = (to - from) + repetition(len) + stubborn;
+        // Of whom nothing was heard for long no more is known than that it wakes in every period.
+        let lasting = (to - from).min(wake.period + CHECK) + repetition(len) + stubborn;
         let start = Start::At(from + PREAMBLE_SFD);
         Strobe { start, senses: SAMPLES_BEFORE, lasting, channel }
     }
@@ -459,10 +461,11 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             StrobeResult::Sent if entry.try_next(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
+                let missed = entry.failures > 0;
                 entry.acknowledged(now);
                 // Who hears the first frame woke before it: that is no news.
                 if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
-                    entry.learn(&wake, end, searches);
+                    entry.learn(&wake, end, searches, missed);
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);

@@ -26,7 +26,8 @@ pub struct Wake {
     /// awake, and has room. The paper's figure is 4 for these too; with more a burst outlasts
     /// longer interference.
     pub burst_repeats: u8,
-    /// How long a burst lasts at the most; zero sends one frame for each wake-up. The paper's
+    /// How long a burst lasts at the most, of every device of the network: a recipient sleeps after
+    /// it, whatever is said to follow. Zero sends one frame for each wake-up. The paper's
     /// figure is 2 s (6.1.1), which a transfer without end fills. A window of TCP is less than
     /// that: all of it would move from hop to hop in one piece, each relay idle until it has come.
     pub burst: Duration,

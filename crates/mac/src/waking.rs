@@ -55,6 +55,8 @@ pub struct Waking<L> {
     may_answer: bool,
     /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
     gap: Option<Duration>,
+    /// Frames do not keep it awake for longer than until then; `None` before the first one.
+    awake_until: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +105,7 @@ impl<L> Waking<L> {
     /// Nothing more is awaited before the next wake-up; those that have passed are left out.
     fn sleep(&mut self, now: Instant, wake: Wake) {
         self.state = State::Asleep;
-        self.gap = None;
+        (self.gap, self.awake_until) = (None, None);
         self.is_answer = false;
         self.next = next_after(self.next, wake.period, now + Duration::from_micros(1));
     }
@@ -113,8 +115,9 @@ impl<L> Waking<L> {
         matches!(self.state, State::Off | State::Asleep | State::Due(_) | State::Sampling)
     }
 
-    /// A frame that says that more follows began at `began`, and its exchange ended at `ended`.
-    fn follow(&mut self, wake: Wake, began: Instant, ended: Instant) {
+    /// A frame that says that more follows began at `began`, and its exchange ended at `ended`;
+    /// whether no more is awaited for all that.
+    fn follow(&mut self, now: Instant, wake: Wake, began: Instant, ended: Instant) -> bool {
         if let State::Burst { since, .. } = self.state {
             self.learn_gap(began - since);
         }
@@ -122,8 +125,20 @@ impl<L> Waking<L> {
             Some(gap) => ended + (gap - EARLY),
             None => ended,
         };
-        let until = from + wake.burst_wait();
+        let until = self.not_longer(wake, ended, from + wake.burst_wait());
+        if until <= from {
+            count(&mut self.stats.endless);
+            self.sleep(now, wake);
+            return true;
+        }
         self.state = State::Burst { since: ended, from, until };
+        false
+    }
+
+    /// `until`, or earlier if a frame whose exchange ended at `ended` has kept it awake for as long
+    /// as a burst can last: anybody can send one that never ends, or repeat a frame for ever.
+    fn not_longer(&mut self, wake: Wake, ended: Instant, until: Instant) -> Instant {
+        until.min(*self.awake_until.get_or_insert(ended + longest_burst(wake)))
     }
 
     /// The last frame began so long after the exchange before it. If that is a repetition longer
@@ -202,6 +217,12 @@ impl Roused {
     }
 }
 
+/// From the end of a burst's first frame to its last one, if its sender has the same settings: it
+/// may have needed all repetitions until it heard of the first one, and then counts its time.
+fn longest_burst(wake: Wake) -> Duration {
+    repetition(MAX_FRAME) * u32::from(wake.repeats) + wake.burst + wake.burst_wait()
+}
+
 /// The first wake-up. Neighbours that were switched on together wake at different times, as their
 /// addresses differ: the golden ratio spreads what follows one another.
 fn first(now: Instant, wake: Wake, config: &Config<()>) -> Instant {
@@ -224,6 +245,7 @@ impl<L: Listening> Listening for Waking<L> {
         is_answer: false,
         may_answer: false,
         gap: None,
+        awake_until: None,
     };
     const SLEEPS: bool = L::SLEEPS;
     const WAKES: bool = true;
@@ -289,8 +311,7 @@ impl<L: Listening> Listening for Waking<L> {
         let in_burst = matches!(self.state, State::Burst { .. });
         self.may_answer = in_burst && !frame.more && !self.is_answer;
         if frame.more {
-            self.follow(wake, frame.sfd - PREAMBLE_SFD, frame.ended());
-            return false;
+            return self.follow(now, wake, frame.sfd - PREAMBLE_SFD, frame.ended());
         }
         let told = match self.state {
             State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
@@ -300,7 +321,7 @@ impl<L: Listening> Listening for Waking<L> {
             State::Ended { told, .. } => told,
             _ => Mode::Off,
         };
-        let until = frame.ended() + LINGER;
+        let until = self.not_longer(wake, frame.ended(), frame.ended() + LINGER);
         if told == Mode::Off || now >= until {
             self.sleep(now, wake);
             return true;
@@ -340,7 +361,7 @@ impl<L: Listening> Listening for Waking<L> {
         self.wake = wake;
         self.state = State::Off;
         (self.is_answer, self.may_answer) = (false, false);
-        self.gap = None;
+        (self.gap, self.awake_until) = (None, None);
     }
 
     fn admit(&mut self, now: Instant, whom: Admission) -> bool {

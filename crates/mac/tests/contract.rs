@@ -1,9 +1,9 @@
 //! The MAC keeps the laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Indirect, Key, KeyOf, Mac, Neighbour,
-    Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Strobed,
-    Strobing, Submission, Tabled, Token, TxRequest, TxState, Wake, Waking,
+    Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Indirect, Key, KeyOf, Mac,
+    Neighbour, Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot,
+    Strobed, Strobing, Submission, Tabled, Token, TxRequest, TxState, Wake, Waking,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -247,6 +247,12 @@ impl<P: Choice> Subject for Device<P> {
                 let accepted = self.mac.request_data(now, Address::Short(short)).is_ok();
                 self.asked += usize::from(accepted);
                 return format!("request data {accepted}");
+            }
+            if dice & 0x60_0000 == 0 {
+                let whom = [Admission::All, Admission::Only(short), Admission::Nobody];
+                let whom = whom[(dice >> 24) as usize % 3];
+                self.mac.admit(now, whom);
+                return format!("{whom:?}");
             }
             let pending = dice & 2 != 0;
             return format!("{short} {pending} {:?}", self.mac.set_pending(now, short, pending));

@@ -3,7 +3,9 @@
 mod acknowledging;
 mod channel_access;
 mod choices;
+mod hostile;
 mod leaf;
+mod lost;
 mod parent;
 mod queueing;
 mod receiving;

@@ -16,9 +16,9 @@ impl Sizes for Plan {
 
 type Sleeper = Mac<Plan>;
 
-const FULL: usize = MAX_FRAME;
+pub(super) const FULL: usize = MAX_FRAME;
 
-fn able() -> Capabilities {
+pub(super) fn able() -> Capabilities {
     all() | Capabilities::SENSES | Capabilities::STROBES
 }
 
@@ -30,27 +30,27 @@ fn sleeper(wake: Wake) -> Sleeper {
     mac
 }
 
-fn poll(mac: &mut Sleeper, now: Instant) -> Option<Command> {
+pub(super) fn poll<P: Sizes>(mac: &mut Mac<P>, now: Instant) -> Option<Command> {
     mac.poll_radio(now).map(|submission| submission.command)
 }
 
 /// Goes on to the next deadline.
-fn wait(mac: &mut Sleeper) -> Instant {
+pub(super) fn wait<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     let now = mac.deadline().expect("something is due");
     mac.handle_deadline(now);
     now
 }
 
-fn sensed(mac: &mut Sleeper, now: Instant, busy: bool) {
+pub(super) fn sensed<P: Sizes>(mac: &mut Mac<P>, now: Instant, busy: bool) {
     assert_eq!(mac.handle_radio(now, Event::Sensed { busy }, &mut []), Ok(None));
 }
 
-fn sense(times: u8) -> Option<Command> {
+pub(super) fn sense(times: u8) -> Option<Command> {
     Some(Command::Sense { channel: Channel::default(), times })
 }
 
 /// Wakes, and finds the channel busy; when that was.
-fn roused(mac: &mut Sleeper) -> Instant {
+pub(super) fn roused<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     let now = wait(mac);
     assert_eq!(poll(mac, now), sense(2));
     let now = now + CCA;
@@ -62,7 +62,7 @@ fn roused(mac: &mut Sleeper) -> Instant {
 }
 
 /// A frame of full length for this device, or for all.
-fn frame(dst: Address, sequence: u8, more: bool) -> Vec<u8> {
+pub(super) fn frame(dst: Address, sequence: u8, more: bool) -> Vec<u8> {
     let repr = Repr {
         frame_type: FrameType::Data,
         version: Version::V2006,
@@ -81,7 +81,7 @@ fn frame(dst: Address, sequence: u8, more: bool) -> Vec<u8> {
     frame.to_vec()
 }
 
-const OWN: Address = Address::Short(1);
+pub(super) const OWN: Address = Address::Short(1);
 
 #[test]
 fn it_wakes_in_its_rhythm_and_sleeps_where_nothing_is() {
@@ -436,8 +436,8 @@ fn receive(mac: &mut Sleeper, sfd: Instant, frame: &[u8]) -> Result<Option<Indic
     receive_at(mac, sfd, sfd, frame)
 }
 
-fn receive_at(
-    mac: &mut Sleeper,
+pub(super) fn receive_at<P: Sizes>(
+    mac: &mut Mac<P>,
     now: Instant,
     sfd: Instant,
     frame: &[u8],

@@ -1,0 +1,289 @@
+//! Neighbours whose clocks drift, who start anew, move to another channel, or seem to: they are
+//! found again, after so many failures at the most.
+
+use super::waking::able;
+use super::*;
+use crate::air::PREAMBLE_SFD;
+use crate::wake::{CHECK, repetition};
+use kinglet_radio::air_time;
+
+struct Plan;
+impl Sizes for Plan {
+    type Queue = [Slot; 4];
+    type Neighbours = [Neighbour; 3];
+    type Listening = Waking<AlwaysOn>;
+    type Reach = Strobing<(), [Strobed; 3]>;
+    type Security = ();
+}
+
+const LEN: usize = 100;
+const NEIGHBOUR: u16 = 2;
+const PERIOD: Duration = Wake::DEFAULT.period;
+/// After so many failed strobes in a row the next one takes a whole period.
+const FAILURES: u32 = 16;
+
+/// Who wakes in a rhythm, by a clock that runs too fast or too slow, and listens on a channel.
+struct Sleeping {
+    first: Instant,
+    /// Parts per million.
+    drift: i64,
+    channel: Channel,
+}
+
+impl Sleeping {
+    fn new(first: Instant, drift: i64) -> Self {
+        Sleeping { first, drift, channel: Channel::default() }
+    }
+
+    /// The first wake-up from `at` on.
+    fn wakes(&self, at: Instant) -> Instant {
+        // A million periods in microseconds, by the clock of who sends.
+        let million = 1_000_000_u64.saturating_add_signed(self.drift);
+        let period = u128::from(PERIOD.as_micros() * million);
+        let since = u128::from((at - self.first).as_micros()) * 1_000_000;
+        let until = since.div_ceil(period) * period / 1_000_000;
+        self.first + Duration::from_micros(until.try_into().unwrap())
+    }
+
+    /// The repetition that it acknowledges, from 0, if the strobe lasts long enough: it is noticed
+    /// by one of the samples, and the next one is heard whole.
+    fn hears(&self, strobe: &Sent) -> Option<u16> {
+        if strobe.channel != self.channel {
+            return None;
+        }
+        let apart = repetition(LEN).as_micros();
+        let woke = self.wakes(strobe.begin);
+        // Awake before its samples have ended, it hears the repetition that begins next.
+        let next = (woke + CHECK - strobe.begin).as_micros().div_ceil(apart);
+        let last = strobe.lasting.as_micros() / apart;
+        (next <= last).then(|| u16::try_from(next).unwrap())
+    }
+}
+
+/// A strobe: when its first preamble begins, and for how long another one may.
+struct Sent {
+    begin: Instant,
+    lasting: Duration,
+    channel: Channel,
+}
+
+struct Sender {
+    mac: Mac<Plan>,
+    now: Instant,
+}
+
+impl Sender {
+    fn new(wake: Wake) -> Self {
+        let mut mac = Mac::new(config().unsecured(), able(), 1);
+        mac.set_wake(Some(Wake { sleeps: false, ..wake })).unwrap();
+        assert!(matches!(mac.poll_radio(T0).unwrap().command, Command::Receive { .. }));
+        Sender { mac, now: T0 }
+    }
+
+    /// Queues a frame for the neighbour.
+    fn put(&mut self) {
+        let request = TxRequest { dst: Address::Short(NEIGHBOUR), ..request(1) };
+        let fill = |room: &mut [u8]| room.len().min(LEN - 9);
+        self.mac.enqueue(self.now, request, fill).unwrap();
+    }
+
+    fn strobe(&mut self) -> Sent {
+        loop {
+            if let Some(submission) = self.mac.poll_radio(self.now) {
+                let Command::Strobe { start, lasting, channel, .. } = submission.command else {
+                    panic!("{:?}", submission.command)
+                };
+                let begin = match start {
+                    Start::At(sfd) => sfd - PREAMBLE_SFD,
+                    _ => self.now + Duration::from_millis(4),
+                };
+                return Sent { begin, lasting, channel };
+            }
+            self.now = self.mac.deadline().expect("something is due");
+            self.mac.handle_deadline(self.now);
+        }
+    }
+
+    /// Reports how a strobe ended.
+    fn end(&mut self, sent: &Sent, heard: Option<u16>) {
+        let (sfd, ack, times) = match heard {
+            Some(n) => {
+                let sfd = sent.begin + PREAMBLE_SFD + repetition(LEN) * u32::from(n);
+                (sfd, Ack::Received { frame_pending: false }, n + 1)
+            }
+            None => (sent.begin + sent.lasting, Ack::Missing, 9),
+        };
+        self.now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
+        let event = Event::Strobed { sfd, ack, times };
+        assert_eq!(self.mac.handle_radio(self.now, event, &mut []), Ok(None));
+        while self.mac.poll_outcome(self.now).is_some() {}
+    }
+
+    /// Sends a frame until `neighbour` hears it: how many strobes have failed, and how often the
+    /// frame was on the air in the last one.
+    fn send(&mut self, neighbour: &Sleeping) -> (u32, u16) {
+        self.put();
+        for failures in 0..1_000 {
+            let sent = self.strobe();
+            let heard = neighbour.hears(&sent);
+            self.end(&sent, heard);
+            if let Some(n) = heard {
+                return (failures, n + 1);
+            }
+        }
+        panic!("it is never found")
+    }
+}
+
+#[test]
+fn clocks_that_drift_by_100_ppm_are_hit_as_well_after_an_hour_as_at_first() {
+    for drift in [-100, -37, 100] {
+        // As far as is reckoned with.
+        let mut sender = Sender::new(Wake { drift_ppm: 100, ..Wake::DEFAULT });
+        let neighbour = Sleeping::new(T0 + Duration::from_millis(41), drift);
+        sender.send(&neighbour);
+        let mut times = Vec::new();
+        let hour = T0 + Duration::from_secs(3_600);
+        let pauses = [200, 3_000, 700, 20_000, 1_100].map(Duration::from_millis);
+        while sender.now < hour {
+            sender.now += pauses[times.len() % pauses.len()];
+            let (failed, on_air) = sender.send(&neighbour);
+            assert_eq!(failed, 0, "{drift} ppm, frame {}", times.len());
+            times.push(u32::from(on_air));
+        }
+        // In hundredths.
+        let mean = |part: &[u32]| part.iter().sum::<u32>() * 100 / part.len() as u32;
+        let (early, late) = times.split_at(times.len() / 2);
+        assert!(mean(late) < mean(early) + 20, "{} and {}", mean(early), mean(late));
+        assert!(times.iter().all(|n| *n <= 4), "{drift} ppm: {times:?}");
+        assert_eq!(sender.mac.strobe_stats().unwrap().searching, 1);
+    }
+}
+
+#[test]
+fn a_clock_that_drifts_by_more_than_is_reckoned_with_is_lost_and_found_again() {
+    let mut sender = Sender::new(Wake { drift_ppm: 20, ..Wake::DEFAULT });
+    let neighbour = Sleeping::new(T0, 400);
+    sender.send(&neighbour);
+    for _ in 0..50 {
+        sender.now += Duration::from_secs(60);
+        let (failed, _) = sender.send(&neighbour);
+        assert!(failed <= FAILURES, "{failed}");
+    }
+}
+
+/// What the second frame takes after a neighbour was found: that it was heard too early is believed
+/// when it has happened twice.
+fn settled(sender: &mut Sender, neighbour: &Sleeping) -> (u32, u16) {
+    sender.now += Duration::from_secs(1);
+    let (failed, _) = sender.send(neighbour);
+    assert!(failed <= 3, "it is tried earlier and earlier: {failed}");
+    sender.now += Duration::from_secs(1);
+    sender.send(neighbour)
+}
+
+#[test]
+fn a_neighbour_that_starts_anew_is_found_after_sixteen_failures_at_the_most() {
+    for later in (1..125).step_by(3).map(Duration::from_millis) {
+        let mut sender = Sender::new(Wake::DEFAULT);
+        let mut neighbour = Sleeping::new(T0 + Duration::from_millis(10), 0);
+        for _ in 0..3 {
+            sender.send(&neighbour);
+            sender.now += Duration::from_secs(1);
+        }
+        neighbour.first += later;
+        let (failed, _) = sender.send(&neighbour);
+        assert!(failed <= FAILURES, "{later:?}: {failed}");
+        // Then its rhythm is known. One that is a little later than before may have been hit by
+        // chance, by a repetition after the one that is due; that teaches nothing.
+        let by_chance = if failed == 0 { Wake::DEFAULT.repeats } else { 0 };
+        let (failed, on_air) = settled(&mut sender, &neighbour);
+        assert!(failed == 0 && on_air <= 4 + u16::from(by_chance), "{later:?}: {failed}, {on_air}");
+    }
+}
+
+#[test]
+fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
+    const CHANNELS: [u8; 4] = [11, 15, 20, 26];
+    let set = CHANNELS.iter().fold(0, |set, channel| set | 1 << (channel - 11));
+    for to in [15, 20, 26] {
+        let mut sender = Sender::new(Wake { channels: set, ..Wake::DEFAULT });
+        let mut neighbour = Sleeping::new(T0, 0);
+        neighbour.channel = Channel::new(11).unwrap();
+        sender.send(&neighbour);
+        sender.now += Duration::from_secs(5);
+        neighbour.channel = Channel::new(to).unwrap();
+        neighbour.first += Duration::from_millis(70);
+        let began = sender.now;
+        let (failed, _) = sender.send(&neighbour);
+        let took = sender.now - began;
+        // It may only have been busy, so it is not forgotten before it was silent for a minute,
+        // in which it is strobed where it was. Then each channel takes one strobe.
+        assert!(took < Duration::from_secs(70), "channel {to}: {failed} failures, {took:?}");
+        sender.now += Duration::from_secs(1);
+        assert_eq!(sender.send(&neighbour).0, 0);
+    }
+}
+
+/// Nobody can tell a forged acknowledgement: it has a sequence number, and no more. With one its
+/// frame is lost on this hop. But what it teaches is forgotten.
+#[test]
+fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
+    let mut most = 0;
+    for (forged, from) in (1..12).flat_map(|n| [0, 30, 60, 90].map(|from| (n, from))) {
+        let mut sender = Sender::new(Wake::DEFAULT);
+        let neighbour = Sleeping::new(T0 + Duration::from_millis(from), 0);
+        for n in 0..forged {
+            sender.put();
+            let sent = sender.strobe();
+            // Of one of the first repetitions, wherever they are, before the neighbour can have
+            // heard one. The first strobe takes a whole period, and there it is most wrong.
+            sender.end(&sent, Some(1 + (n % 3) as u16));
+            sender.now += Duration::from_millis(1_700 + 13 * n);
+        }
+        let (failed, _) = sender.send(&neighbour);
+        assert!(failed <= FAILURES, "{forged}, {from}: {failed}");
+        most = most.max(failed);
+        assert_eq!(settled(&mut sender, &neighbour).0, 0, "it is known again");
+    }
+    assert_eq!(most, FAILURES, "some were led astray");
+}
+
+#[test]
+fn who_was_not_sent_to_for_a_year_is_looked_for_in_one_period() {
+    for days in [1, 365] {
+        let mut sender = Sender::new(Wake::DEFAULT);
+        let neighbour = Sleeping::new(T0, 37);
+        sender.send(&neighbour);
+        sender.now += Duration::from_secs(days * 86_400);
+        sender.put();
+        let sent = sender.strobe();
+        let most = PERIOD + CHECK + repetition(LEN) + Wake::DEFAULT.stubborn(LEN);
+        assert!(sent.lasting <= most, "{:?}", sent.lasting);
+        assert!(sent.begin < sender.now + PERIOD * 2, "and soon");
+        let heard = neighbour.hears(&sent);
+        assert!(heard.is_some());
+        sender.end(&sent, heard);
+        sender.now += Duration::from_secs(1);
+        let (failed, on_air) = sender.send(&neighbour);
+        assert!(failed == 0 && on_air <= 4, "{failed}, {on_air}");
+    }
+}
+
+/// Instants count microseconds in 64 bits and end after half a million years. At the end nothing
+/// wraps.
+#[test]
+fn at_the_end_of_time_nothing_panics() {
+    let mut sender = Sender::new(Wake::DEFAULT);
+    let neighbour = Sleeping::new(T0, 0);
+    sender.send(&neighbour);
+    for left in [3_000_000, 300_000, 60_000, 1_000, 1, 0] {
+        sender.now = Instant::from_micros(u64::MAX - left);
+        let request = TxRequest { dst: Address::Short(NEIGHBOUR), ..request(1) };
+        let _ = sender.mac.enqueue(sender.now, request, |room| room.len().min(50));
+        sender.mac.handle_deadline(sender.now);
+        while sender.mac.poll_radio(sender.now).is_some() {}
+        let event = Event::Strobed { sfd: sender.now, ack: Ack::Missing, times: u16::MAX };
+        let _ = sender.mac.handle_radio(sender.now, event, &mut []);
+    }
+}
