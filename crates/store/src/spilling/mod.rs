@@ -35,6 +35,8 @@ mod work;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod power;
+#[cfg(test)]
 mod sim;
 #[cfg(test)]
 mod tests;

@@ -34,6 +34,10 @@ pub(super) struct Sim {
     /// How often each sector was erased.
     pub(super) erased: Vec<u32>,
     pub(super) commands: Vec<Command>,
+    /// After so many more commands power is lost, in the middle of the next one.
+    pub(super) power_for: Option<usize>,
+    /// In which one it was lost.
+    pub(super) lost_power: Option<Command>,
 }
 
 impl Sim {
@@ -52,6 +56,8 @@ impl Sim {
             powered_down: false,
             erased: vec![0; geometry.sectors.into()],
             commands: Vec::new(),
+            power_for: None,
+            lost_power: None,
         }
     }
 
@@ -116,6 +122,34 @@ impl Sim {
         Ok(octets)
     }
 
+    /// Power comes back.
+    pub(super) fn restart(&mut self) {
+        (self.busy, self.outstanding, self.powered_down) = (false, None, false);
+        (self.power_for, self.lost_power) = (None, None);
+    }
+
+    /// Power is lost in the middle of this command: what it was to change holds anything between
+    /// before and after.
+    fn lose_power(&mut self, command: Command, octets: &[u8]) {
+        (self.busy, self.outstanding, self.lost_power) = (true, None, Some(command));
+        match command {
+            Command::Program { page, offset } => {
+                let start = self.start(page, offset);
+                for (index, octet) in octets.iter().enumerate() {
+                    self.octets[start + index] &= octet | self.random.next_u32() as u8;
+                }
+            }
+            Command::Erase { sector } => {
+                let start = self.start(sector * self.geometry.pages_per_sector, 0);
+                let len = self.geometry.pages_per_sector * self.geometry.page_size;
+                for index in start..start + usize::from(len) {
+                    self.octets[index] |= self.random.next_u32() as u8;
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// When the event comes.
     pub(super) fn next_event(&self) -> Option<Instant> {
         self.outstanding.as_ref().map(|(at, ..)| *at)
@@ -135,6 +169,11 @@ impl Driver for Sim {
         if self.busy {
             return Err(Busy);
         }
+        if self.power_for == Some(0) {
+            self.lose_power(command, octets);
+            return Ok(());
+        }
+        self.power_for = self.power_for.map(|commands| commands - 1);
         self.commands.push(command);
         let mut read = Vec::new();
         self.powered_down = command == Command::PowerDown;
