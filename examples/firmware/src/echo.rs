@@ -6,7 +6,7 @@ use crate::place::{ROUTER, commission};
 use crate::serial_radio::SerialRadio;
 use crate::{Place, console, make_with_layers};
 use cortex_m::Peripherals;
-use kinglet::mac::{KeyOf, Listening};
+use kinglet::mac::{KeyOf, Listening, Wake};
 use kinglet::radio::Driver;
 use kinglet::tcp::ListenConfig;
 use kinglet::time::{Instant, earliest};
@@ -66,6 +66,7 @@ fn echo<P: Profile>(
 ) -> Result<(), &'static str> {
     let peripherals = Peripherals::take().ok_or("no peripherals")?;
     let mut radio = SerialRadio::new(Board::new(peripherals.SYST));
+    radio.strobes = P::Listening::WAKES;
     let place = place.ok_or("run twice")?;
     let node = make_with_layers(place, config, layers, radio.capabilities());
     radio.set_filter(node.filter());
@@ -73,6 +74,10 @@ fn echo<P: Profile>(
     if P::Listening::SLEEPS && !config.mac.rx_on_when_idle {
         let parent = node.set_parent(radio.board.now(), Some(ROUTER));
         parent.map_err(|_| "no room for a parent")?;
+    }
+    if P::Listening::WAKES {
+        node.set_wake(Some(Wake::DEFAULT)).map_err(|_| "the radio cannot wake")?;
+        node.forward_fragments(true);
     }
     let mut streams = Server::<Echo, Room>::new(listen);
     let mut datagrams = udp::Echo::new(Echo::PORT);

@@ -13,17 +13,22 @@ pub struct SerialRadio {
     sending: bool,
     /// That of the last one.
     number: u8,
+    /// It samples the channel and repeats frames by itself. Who does that is a radio of the board's
+    /// own: the line has no messages for it, as repetitions begin at given times.
+    pub strobes: bool,
 }
 
 impl SerialRadio {
     pub fn new(board: Board) -> Self {
-        SerialRadio { board, receiver: Receiver::new(), sending: false, number: 0 }
+        SerialRadio { board, receiver: Receiver::new(), sending: false, number: 0, strobes: false }
     }
 }
 
 impl Driver for SerialRadio {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA
+        let does = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA;
+        let wakes = Capabilities::SENSES | Capabilities::STROBES | Capabilities::SCHEDULED;
+        if self.strobes { does | wakes } else { does }
     }
 
     fn set_filter(&mut self, filter: Filter) {

@@ -13,6 +13,7 @@ use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
 use crate::wake::{Admission, MIN_FRAME, Wake};
+use kinglet_mem::copy;
 use kinglet_radio::{Access, Ack, Capabilities, Command, Start, time_limit};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Repr, Version};
@@ -80,13 +81,13 @@ impl<S: Sizes> Mac<S> {
         let filling = u8::try_from(short).unwrap_or(u8::MAX).max(Repr::MIN_FILLING);
         let header = Repr { version: Version::V2015, filling, ..*header };
         let before = usize::from(slot.len).saturating_sub(payload_len);
-        let len = header.header_len().saturating_add(payload_len);
-        if len <= slot.frame.len() {
-            slot.frame.copy_within(before..usize::from(slot.len), header.header_len());
-            // It has room: the payload has been moved to behind it.
-            let _ = header.emit(&mut slot.frame);
-            slot.len = u8::try_from(len).unwrap_or(u8::MAX);
-        }
+        // It is in the way of its longer header. A short frame has a short payload.
+        let mut payload = [0; MIN_FRAME];
+        let kept = copy(&mut payload, slot.octets().get(before..).unwrap_or_default());
+        let Ok(header_len) = header.emit(&mut slot.frame) else { return };
+        let room = slot.frame.get_mut(header_len..).unwrap_or_default();
+        let moved = copy(room, payload.get(..kept).unwrap_or_default());
+        slot.len = u8::try_from(header_len.saturating_add(moved)).unwrap_or(u8::MAX);
     }
 
     /// Makes the frame whose turn comes first the head, unless one is being sent.

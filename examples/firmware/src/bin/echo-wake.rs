@@ -1,0 +1,26 @@
+//! `echo` as a relay that sleeps among others that do: it wakes eight times a second, strobes, and
+//! passes fragments on, sixteen of which find room in memory. See `src/echo.rs`.
+
+#![no_std]
+#![no_main]
+
+use cortex_m::singleton;
+use cortex_m_rt::entry;
+use kinglet::tcp::ListenConfig;
+use kinglet::{mac, net, store};
+use kinglet_firmware::{Place, echo, place};
+
+kinglet_firmware::echo_profile!(Echo {
+    forwards: true,
+    listening: mac::Waking<mac::AlwaysOn>,
+    reach: mac::Strobing<(), [mac::Strobed; 4], 1>,
+    fragmentation: net::Rfc8930<[Option<net::Virtual>; 4], store::Ram<[store::Frame; 16]>>,
+});
+
+#[entry]
+fn main() -> ! {
+    let node = singleton!(: Place<Echo> = Place::uninit());
+    let mut config = place::unsecured();
+    config.net.forward = true;
+    echo::run(node, config, (), ListenConfig::default())
+}
