@@ -3,14 +3,17 @@
 //! * `connections`: 10,000 runs of two TCP endpoints over a bad link (`kinglet_testkit::pair`):
 //!   some minute of wall time;
 //! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
-//! * `sleepy`: 200 networks of nodes that sleep, with failures (`sleepy.rs`).
+//! * `sleepy`: 200 networks whose leaves sleep, with failures (`sleepy.rs`);
+//! * `asleep`: 200 networks whose relays sleep too (`asleep.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`
 //! `cargo run --release -p kinglet-lab --example soak -- network [SEEDS [SECONDS]]`
 //! `cargo run --release -p kinglet-lab --example soak -- sleepy [FIRST [COUNT]]`
+//! `cargo run --release -p kinglet-lab --example soak -- asleep [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- replay SEED`: one of the connections, with
 //! every segment on standard error.
 
+mod asleep;
 mod sleepy;
 
 use kinglet_lab::run::{Options, run};
@@ -18,7 +21,7 @@ use kinglet_lab::scenario::{Flow, LINE_SPACING_M, Scenario};
 use kinglet_tcp::congestion::NewReno;
 use kinglet_testkit::pair::{self, Report, Seeded};
 use rayon::prelude::*;
-use std::panic::catch_unwind;
+use std::panic::{RefUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -28,10 +31,11 @@ fn main() -> ExitCode {
     let (Ok(first), Ok(second)) = (number(1, 0), number(2, 0)) else { return usage() };
     let given = |value: u64, default| if value == 0 { default } else { value };
     let good = match words.first().map(String::as_str) {
-        None => connections(0, 10_000) & network(100, 3_000) & sleepy(0, 200),
+        None => connections(0, 10_000) & network(100, 3_000) & every_life(0, 200),
         Some("connections") => connections(first, given(second, 10_000)),
         Some("network") => network(given(first, 100), given(second, 3_000)),
-        Some("sleepy") => sleepy(first, given(second, 200)),
+        Some("sleepy") => lives("sleepy", sleepy::live, first, given(second, 200)),
+        Some("asleep") => lives("asleep", asleep::live, first, given(second, 200)),
         Some("replay") => {
             println!("{:?}", one(first, true));
             true
@@ -44,7 +48,7 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!(
         "usage: soak [connections [FIRST [COUNT]] | network [SEEDS [SECONDS]] | \
-         sleepy [FIRST [COUNT]] | replay SEED]"
+         sleepy [FIRST [COUNT]] | asleep [FIRST [COUNT]] | replay SEED]"
     );
     ExitCode::from(2)
 }
@@ -106,12 +110,21 @@ fn network(seeds: u64, seconds: u64) -> bool {
     flows.len() as u64 == seeds && wrong == 0
 }
 
+fn every_life(first: u64, count: u64) -> bool {
+    lives("sleepy", sleepy::live, first, count) & lives("asleep", asleep::live, first, count)
+}
+
 /// Networks of nodes that sleep.
-fn sleepy(first: u64, count: u64) -> bool {
+fn lives(
+    name: &str,
+    live: impl Fn(u64) -> Result<(), String> + Sync + RefUnwindSafe,
+    first: u64,
+    count: u64,
+) -> bool {
     let clock = Instant::now();
     let results: Vec<_> = (first..first + count)
         .into_par_iter()
-        .map(|seed| (seed, catch_unwind(|| sleepy::live(seed))))
+        .map(|seed| (seed, catch_unwind(|| live(seed))))
         .collect();
     let mut wrong = 0;
     for (seed, result) in results {
@@ -121,10 +134,10 @@ fn sleepy(first: u64, count: u64) -> bool {
             Err(_) => "a panic".to_owned(),
         };
         wrong += 1;
-        println!("FAILED: soak -- sleepy {seed} 1: {what}");
+        println!("FAILED: soak -- {name} {seed} 1: {what}");
     }
     println!(
-        "{} of {count} sleeping networks were right; {:.0} s wall",
+        "{} of {count} {name} networks were right; {:.0} s wall",
         count - wrong,
         clock.elapsed().as_secs_f64()
     );

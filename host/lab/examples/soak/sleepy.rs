@@ -36,11 +36,11 @@ const LOOK: Duration = Duration::from_micros(1_037_017);
 const LEAVES: std::ops::Range<NodeId> = 11..15;
 
 /// One of several.
-fn one<T: Copy>(random: &mut Stream, of: &[T]) -> T {
+pub(crate) fn one<T: Copy>(random: &mut Stream, of: &[T]) -> T {
     of[random.below(of.len() as u32) as usize]
 }
 
-fn coin(random: &mut Stream) -> bool {
+pub(crate) fn coin(random: &mut Stream) -> bool {
     random.below(2) == 1
 }
 
@@ -152,20 +152,21 @@ fn bulk(from: NodeId, to: NodeId) -> FlowKind {
     FlowKind::TcpBulk { from, to, bytes: Some(20_000), send_buffer: None, receive_buffer: None }
 }
 
-/// Links and nodes that fail for a while; which nodes start anew when.
-fn trouble(
+/// Links and nodes that fail for a while, from `begin_s` to `end_s`; which nodes start anew when.
+pub(crate) fn trouble(
     network: &mut Network,
     scenario: &Scenario,
     random: &mut Stream,
+    (begin_s, end_s): (u64, u64),
 ) -> Vec<(Instant, NodeId)> {
     let nodes = scenario.nodes.len() as u32;
-    let mut at = BEGIN_S;
+    let mut at = begin_s;
     let mut restarts = Vec::new();
     loop {
         let (pause, lasts) = (u64::from(random.below(100)), 5 + u64::from(random.below(150)));
         let (from, to) = (Instant::from_secs(at + pause), Instant::from_secs(at + pause + lasts));
         at += pause + lasts;
-        if at >= END_S {
+        if at >= end_s {
             return restarts;
         }
         match random.below(4) {
@@ -188,7 +189,7 @@ fn trouble(
 }
 
 /// What a flow has brought about so far.
-fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
+pub(crate) fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
     let (from, to) = (ends.from, ends.to);
     let count = match flow.kind {
         FlowKind::TcpBulk { .. } => app_at::<BulkSink>(network, to).map(BulkSink::received),
@@ -267,7 +268,7 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     let random = &mut stream(seed, 0, Purpose::Placement);
     let scenario = draw(random);
     let (mut net, ends) = network(&scenario, seed);
-    let restarts = trouble(&mut net, &scenario, random);
+    let restarts = trouble(&mut net, &scenario, random, (BEGIN_S, END_S));
     // The host stands behind the border router, and starts anew with it.
     let site = |node: NodeId| if node == scenario.host() { 0 } else { node };
     let restarted = |node: NodeId| restarts.iter().any(|(_, n)| *n == site(node));
