@@ -257,6 +257,24 @@ fn a_fragment_that_is_repeated_is_passed_on_once() {
     assert_eq!(frames(&mut relay).len(), 2);
 }
 
+/// It would stay at the head of its neighbour's queue for ever. Found by libFuzzer.
+#[test]
+fn a_fragment_that_is_longer_than_a_frame_of_this_node_ends_its_datagram() {
+    let sent = segment(4, 600);
+    let mut relay = node(2, true);
+    assert_eq!(hear(&mut relay, 1, &sent[0]), Ok(None));
+    frames(&mut relay);
+    let mut longer = sent[1].clone();
+    longer.resize(5 + (ROOM + 8 - 5) / 8 * 8, 0);
+    assert!(longer.len() > ROOM && longer.len() <= 118);
+    assert_eq!(hear(&mut relay, 1, &longer), Err(Discard::TooBig));
+    assert_eq!(hear(&mut relay, 1, &sent[2]), Ok(None), "the rest is of no use");
+    assert_eq!((relay.relayed_waiting(), frames(&mut relay).len()), (0, 0));
+    // The next datagram to the same neighbour goes on.
+    assert_eq!(hear(&mut relay, 1, &segment(4, 30)[0]), Ok(None));
+    assert_eq!(frames(&mut relay).len(), 1);
+}
+
 #[test]
 fn fragments_of_unknown_datagrams_pin_nothing() {
     let sent = segment(4, 300);

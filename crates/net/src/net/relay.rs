@@ -223,6 +223,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             relay.give_up(now, label.tag);
             return Err(Discard::Fragment);
         }
+        // Its sender has a shorter header than this node writes. It would never leave the store.
+        if frame.payload.len() > usize::from(relay.room) {
+            relay.give_up(now, label.tag);
+            return Err(Discard::TooBig);
+        }
         known.sent = end;
         if end == size {
             *place = None;
