@@ -44,6 +44,8 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-rpl" => [BASE.as_slice(), &[TRICKLE]].concat(),
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         FLASH => vec!["kinglet-time"],
+        // A driver, for firmware: nothing of the stack knows it.
+        "kinglet-nor" => vec![FLASH, "kinglet-time"],
         STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
         "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH]].concat(),
         "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
