@@ -34,7 +34,7 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of the folder of its corpus.
-const TARGETS: [Target; 20] = {
+const TARGETS: [Target; 22] = {
     use kinglet_fuzz::{files, layers, wire};
     [
         ("coap", wire::coap),
@@ -48,10 +48,12 @@ const TARGETS: [Target; 20] = {
         ("nd", wire::nd),
         ("nd_messages", layers::nd_messages),
         ("net_frames", layers::net_frames),
+        ("relay_fragments", layers::relay_fragments),
         ("rpl", wire::rpl),
         ("rpl_messages", layers::rpl_messages),
         ("scenario", files::scenario),
         ("sixlowpan", wire::sixlowpan),
+        ("store_flash", layers::store_flash),
         ("tcp", wire::tcp),
         ("tcp_pair", layers::tcp_pair),
         ("tcp_segments", layers::tcp_segments),
@@ -225,6 +227,14 @@ mod layers {
     }
 
     #[test]
+    fn relay_fragments() {
+        // A first fragment of 200 octets with the tag 0 that can be passed on, and the next one.
+        let first = [0x41, 0x01, 64, 56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4];
+        let next = [0x21, 0x01, 6, 8, 1, 2, 3, 4, 5, 6, 7, 8, 4];
+        feed(layers::relay_fragments, &[&first, &next, &[first.as_slice(), &next].concat(), &[6]]);
+    }
+
+    #[test]
     fn rpl_messages() {
         // A DIO with its configuration from a neighbour, a DAO from another, a solicitation, the
         // next deadlines.
@@ -235,6 +245,15 @@ mod layers {
         let transit = [6, 4, 0, 0x80, 240, 30, 3, 3];
         let dao = [&[1], joined.get(1..).unwrap(), &dao.concat(), &transit].concat();
         feed(layers::rpl_messages, &[&joined, &dao, &[4, 0x44, 3, 0, 0, 0, 3, 3]]);
+    }
+
+    #[test]
+    fn store_flash() {
+        // Puts for two neighbours and work of a flash that does not fail, takes, a restart.
+        let put: Vec<u8> = (0..20).flat_map(|n| [n % 2 * 16, 99, 13, 0, 0, 0, 11, 14]).collect();
+        let take = [5, 13, 0, 0, 0, 5, 0x15, 8, 13, 4, 0, 9];
+        let both = [&put[..], &take].concat();
+        feed(layers::store_flash, &[&put, &both, &[&both[..], &[0x8a, 0, 9, 3]].concat()]);
     }
 
     #[test]
