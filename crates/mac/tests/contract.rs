@@ -249,8 +249,12 @@ impl<P: Choice> Subject for Device<P> {
                 return format!("request data {accepted}");
             }
             if dice & 0x60_0000 == 0 {
-                let whom = [Admission::All, Admission::Only(short), Admission::Nobody];
-                let whom = whom[(dice >> 24) as usize % 3];
+                let whom = match dice >> 24 & 3 {
+                    0 => Admission::All,
+                    1 => Admission::AllBut(short),
+                    2 => Admission::Only(short),
+                    _ => Admission::Nobody,
+                };
                 self.mac.admit(now, whom);
                 return format!("{whom:?}");
             }

@@ -159,9 +159,9 @@ impl Subject for Device {
     }
 
     fn observe(&self) -> String {
-        let (room, clogged) = (self.net.relay_room(), self.net.relay_clogged());
+        let (room, welcome) = (self.net.relay_room(), self.net.relay_welcome());
         let relay = self.net.relay_stats();
-        format!("{:?} {:?} {relay:?} {room:?} {clogged:?}", self.net.info(), self.net.stats())
+        format!("{:?} {:?} {relay:?} {room:?} {welcome:?}", self.net.info(), self.net.stats())
     }
 
     fn refuse(&mut self, now: Instant) -> bool {
