@@ -2,7 +2,8 @@
 //! second, whatever clocks, channels, neighbours and the air do.
 
 use kinglet::time::{Duration, Instant};
-use kinglet_lab::build::network;
+use kinglet_lab::apps::udp::{UdpSender, UdpSink};
+use kinglet_lab::build::{app_at, network, restart};
 use kinglet_lab::run::{Options, RunResult, run};
 use kinglet_lab::scenario::{
     Datagrams, Flash, Flow, FlowKind, Fragments, Interferer, NodeId, Overlap, Pace, RadioProfile,
@@ -230,4 +231,56 @@ fn frames_are_given_up_where_that_is_wanted_and_the_rest_goes_on() {
     scenario.flows = vec![stream(2, 0, 10_000)];
     scenario.duration_s = 300.0;
     must_arrive(&scenario, 1);
+}
+
+/// Nothing that was acknowledged is lost, but what was in the memory of a relay that starts anew.
+#[test]
+fn a_relay_that_starts_anew_takes_with_it_what_it_had_in_memory_and_no_more() {
+    for (seed, flash) in [(1, Flash::None), (2, Flash::M25p80), (3, Flash::None)] {
+        let mut scenario = line(4);
+        // Who starts anew repeats its frame counters.
+        scenario.mac.security = None;
+        scenario.flash = flash;
+        scenario.medium.frame_loss = 0.1;
+        let period_ms = 300;
+        scenario.flows = vec![datagrams(4, 0, period_ms)];
+        let (mut network, ends) = network(&scenario, seed);
+        network.run_until(Instant::from_secs(60));
+        let relay = network.device(2).node();
+        // A datagram is more than one frame, and of each that is lost the others are of no use.
+        let kept = relay.net().relayed_waiting() + relay.info().mac.slots_used;
+        restart(&mut network, &scenario, 2, seed ^ 1 << 32);
+        // It is found again within seconds: sixteen failures, and a search.
+        network.run_until(Instant::from_secs(120));
+        let numbers = |network: &kinglet_lab::build::Network| -> Vec<u32> {
+            let sink: &UdpSink = app_at(network, ends[0].to).expect("a sink");
+            sink.arrivals().iter().map(|(number, _)| *number).collect()
+        };
+        let before = numbers(&network);
+        network.run_until(Instant::from_secs(180));
+        let after = numbers(&network);
+        let minute = 60_000 / period_ms;
+        assert!(after.len() > before.len() + minute as usize * 9 / 10, "seed {seed}");
+        let sender: &UdpSender = app_at(&network, ends[0].from).expect("a sender");
+        // Some are on their way.
+        let last = sender.numbered() - 30;
+        let missing = (0..last).filter(|number| !after.contains(number)).count();
+        assert!(missing <= kept + 1, "seed {seed}: {missing} are missing, {kept} frames were kept");
+    }
+}
+
+#[test]
+fn whatever_is_on_the_air_without_end_nobody_is_on_for_a_quarter_of_the_time() {
+    for source in [Source::Microwave, Source::WifiSaturated, Source::Bluetooth, Source::WifiFile] {
+        let mut scenario = line(1);
+        scenario.medium.overlap = Overlap::SinrBer;
+        let heard_by = |node| Interferer::heard_by(node, source, -60.0);
+        scenario.interference = vec![heard_by(0), heard_by(1)];
+        scenario.duration_s = 60.0;
+        let result = result(&scenario, 1);
+        for node in &result.nodes {
+            let on = node.duty_cycle + node.starting;
+            assert!(on < 0.25, "{source:?}: {on}");
+        }
+    }
 }
