@@ -18,7 +18,8 @@ pub struct Table {
 }
 
 /// Flows, what became of readings and requests if there are any, nodes, the queue of a border
-/// router for what comes from its host, what radios were on for, and what time and energy went into.
+/// router for what comes from its host, what radios were on for, and what time and energy went
+/// into.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
     let of_flows = [flows(result), readings(result), requests(result)];
     let tables = of_flows.into_iter().chain([

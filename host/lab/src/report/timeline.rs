@@ -1,7 +1,7 @@
 //! Lanes of radio activity that can be zoomed and inspected.
 //!
-//! Where nodes sleep a lane has three rows: above the bursts with the number of their frames, in the
-//! middle what the radio does, with the strobe behind the frames that it repeats, and below the
+//! Where nodes sleep a lane has three rows: above the bursts with the number of their frames, in
+//! the middle what the radio does, with the strobe behind the frames that it repeats, and below the
 //! flash.
 
 use super::draw::{Axis, abscissa};
@@ -42,11 +42,11 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
 }
 
 /// How to read lanes with rows.
-const IN_ROWS: &str = " In each lane: above, bursts with the number of their frames; in the middle, \
-                       the radio, each strobe behind the frames that it repeats; below, the flash.";
+const IN_ROWS: &str = " In each lane: above, bursts with the number of their frames; in the \
+                       middle, the radio, each strobe behind the frames that it repeats; below, the flash.";
 
-/// What the kinds of activity are called; those that every network has come first, and of the others
-/// those that were seen.
+/// What the kinds of activity are called; those that every network has come first, and of the
+/// others those that were seen.
 fn legend_of_kinds(intervals: &[&Activity]) -> Vec<(Key, String)> {
     const EVERYWHERE: usize = 5;
     let kinds = [
@@ -116,7 +116,8 @@ fn shown(timeline: &Timeline) -> Vec<&Activity> {
     let (from, to) = timeline.range_us;
     let inside = |a: &&Activity| a.to_us >= from && a.from_us <= to;
     let mut intervals: Vec<&Activity> = timeline.activity.iter().filter(inside).collect();
-    // What a radio is on for is drawn over its being on, and frames over the strobe that sends them.
+    // What a radio is on for is drawn over its being on, and frames over the strobe that sends
+    // them.
     let layer = |kind| match kind {
         ActivityKind::On => 0,
         ActivityKind::Burst | ActivityKind::Strobe | ActivityKind::Unheard => 1,

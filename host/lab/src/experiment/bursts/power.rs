@@ -15,14 +15,15 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
                hears interference, and what before and after?",
     method: "The ten hops of bf-timeline, with TCP going down in numbers as in the paper: node 5 \
              sends to node 6, which hears two Wi-Fi transfers from 60 to 300 of 500 s. Of every \
-             relay the mean power of its parts from 20 to 60 s, from 60 to 300 and from 320 to 500. \
-             With the paper's settings, ours, and on a radio of today.",
+             relay the mean power of its parts from 20 to 60 s, from 60 to 300 and from 320 to \
+             500. With the paper's settings, ours, and on a radio of today.",
     threats: &[
         "Linux's TCP is the lab's model of it (IW10, CUBIC), and not the kernel.",
         "What a Tmote computes for a frame, 1.6 ms, is what the paper's 3.0 ms between frames \
          leave for it. What it computes for a wake-up that finds nothing is not in it.",
-        "A CC2420 is in its idle mode when it is off, at 0.43 mA, and that is most of what is drawn \
-         at rest; the paper's energy does not contain it.",
+        "What an nRF52840 and its CPU draw asleep is not known here and counted as nothing.",
+        "A CC2420 is in its idle mode when it is off, at 0.43 mA, and that is most of what is \
+         drawn at rest; the paper's energy does not contain it.",
     ],
     main: "paper",
     plan,
