@@ -43,7 +43,8 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
 
 /// How to read lanes with rows.
 const IN_ROWS: &str = " In each lane: above, bursts with the number of their frames; in the \
-                       middle, the radio, each strobe behind the frames that it repeats; below, the flash.";
+                       middle, the radio, each strobe behind the frames that it repeats; \
+                       below, the flash.";
 
 /// What the kinds of activity are called; those that every network has come first, and of the
 /// others those that were seen.

@@ -26,8 +26,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              today. All that the node does is divided by the frames that it got rid of. Beside \
              that what data sheets and the paper's own figures give, and the bounds of the raw \
              link: theoretical, with conditional immediate transmission, and with copying; PIP \
-             over four hops; and how often the first datagram to a neighbour is on the air, and later \
-             ones, a minute apart.",
+             over four hops; and how often the first datagram to a neighbour is on the air, and \
+             later ones, a minute apart.",
     threats: &[
         "1.6 ms of CPU for a frame are what the paper's 3.0 ms between frames leave beside copying \
          and turnarounds, and 14 us for an octet of flash are its 1.9 ms: both are given to the \
