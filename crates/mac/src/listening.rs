@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::queue::{Delivery, Kind, TxState};
 use crate::stats::WakeStats;
 use crate::wake::{Admission, Wake};
-use kinglet_radio::Capabilities;
+use kinglet_radio::{Capabilities, Whose};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
 
@@ -178,9 +178,9 @@ pub trait Listening {
         false
     }
 
-    /// Whose frames alone are awaited; `None` is anybody's.
-    fn only(&self) -> Option<u16> {
-        None
+    /// Whose frames are awaited.
+    fn whose(&self) -> Whose {
+        Whose::Anybodys
     }
 
     /// A burst has been sent to the neighbour with this short address, which may answer it: the

@@ -26,8 +26,12 @@ const UNCERTAINTY: Duration = Duration::from_micros(64);
 /// After so many strobes in a row without an acknowledgement a rhythm is looked for again, and
 /// forgotten if nothing was heard for long (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
+/// The same of a rhythm that was observed once: its neighbour may have been awake for another reason.
+const MAX_FAILURES_AT_FIRST: u8 = 3;
 /// The longest back-off is as many periods as two to this.
 const MAX_EXPONENT: u8 = 2;
+/// The same after the channel was busy.
+const DEFERRED_EXPONENT: u8 = 1;
 /// As long as a frame and the samples that notice it: what is known so well need not be known
 /// better, and is not made to depend on the next observation alone.
 const NARROW: Duration = Duration::from_micros(LONGEST.as_micros() + 2 * CHECK.as_micros());
@@ -92,13 +96,23 @@ impl Rhythm {
     }
 }
 
+/// What speaks for a rhythm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// No more than the one observation that it comes of.
+    None,
+    /// Another one has agreed.
+    Confirmed,
+    /// It was confirmed, and the last observation was at odds with it.
+    Doubted,
+}
+
 /// What is known of one neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct Strobed {
     address: Address,
     rhythm: Option<Rhythm>,
-    /// The last observation was at odds with it.
-    doubted: bool,
+    trust: Trust,
     /// Where it listens, or is being looked for.
     channel: Option<Channel>,
     /// It has been heard there.
@@ -118,7 +132,7 @@ impl Empty for Strobed {
     const EMPTY: Self = Strobed {
         address: Address::None,
         rhythm: None,
-        doubted: false,
+        trust: Trust::None,
         channel: None,
         found: false,
         failures: 0,
@@ -238,13 +252,21 @@ impl Strobed {
         let before = end.sfd - PREAMBLE_SFD - repetition(end.len);
         let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len) };
         let known = self.rhythm.filter(|_| !searches);
-        let refined = known.map_or(Some(new), |known| known.refined(wake, new));
-        self.rhythm = match refined {
-            None if !self.doubted => known,
-            None => Some(new),
-            refined => refined,
+        let refined = known.map(|known| known.refined(wake, new));
+        (self.rhythm, self.trust) = match refined {
+            Some(Some(refined)) => (Some(refined), Trust::Confirmed),
+            Some(None) if self.trust == Trust::Confirmed => (known, Trust::Doubted),
+            Some(None) | None => (Some(new), Trust::None),
         };
-        self.doubted = refined.is_none() && !self.doubted;
+    }
+
+    /// Whether its rhythm is to be looked for by the next strobe.
+    fn is_to_be_sought(&self) -> bool {
+        let after = match self.trust {
+            Trust::None => MAX_FAILURES_AT_FIRST,
+            Trust::Confirmed | Trust::Doubted => MAX_FAILURES,
+        };
+        self.rhythm.is_none() || self.failures > 0 && self.failures.is_multiple_of(after)
     }
 
     /// Whether it may be awake since it was heard last, as it awaits more of a burst.
@@ -265,8 +287,17 @@ impl Strobed {
             self.rhythm = None;
             self.found = false;
         }
-        let periods = random.bits(exponent);
-        // With a known rhythm that is the first wake-up after this one, and so many more.
+        self.back_off(now, wake, random.bits(exponent));
+    }
+
+    /// Nothing was sent, as the channel was busy. That says nothing of the neighbour, but where it
+    /// is being looked for it may be the one that is busy there.
+    fn deferred(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
+        self.back_off(now, wake, random.bits(DEFERRED_EXPONENT));
+    }
+
+    /// With a known rhythm that is the first wake-up after this one, and so many more.
+    fn back_off(&mut self, now: Instant, wake: &Wake, periods: u32) {
         self.not_before = now + wake.period * periods + wake.period / 4;
     }
 }
@@ -406,11 +437,13 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         // It listens once.
         self.listener = None;
         let (mut channel, mut rhythm, mut failures) = (None, None, 0);
+        let mut sought = true;
         if let Some(entry) = self.entry(now, dst) {
             if entry.channel.is_none() {
                 entry.channel = channel_after(wake.channels, None);
             }
             (channel, rhythm, failures) = (entry.channel, entry.rhythm, entry.failures);
+            sought = entry.is_to_be_sought();
         }
         if bursts {
             count(&mut self.stats.in_bursts);
@@ -422,8 +455,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             count(&mut self.stats.answers);
             return Strobe { start: Start::Asap, senses: 1, lasting: stubborn, channel };
         }
-        // Perhaps it has another rhythm by now.
-        self.searches = failures > 0 && failures % MAX_FAILURES == 0;
+        self.searches = sought;
         let Some(rhythm) = rhythm.filter(|_| !self.searches) else {
             count(&mut self.stats.searching);
             // Whoever wakes at the end of the period is still to hear whole frames.
@@ -482,7 +514,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
                 count(&mut self.stats.failed);
             }
             StrobeResult::Busy => {
-                entry.failed(now, &wake, random);
+                entry.deferred(now, &wake, random);
                 count(&mut self.stats.busy);
             }
         }

@@ -6,7 +6,7 @@
 
 use kinglet_radio::{
     CCA, Channel, FCS_LEN, LINGER, MAX_FRAME, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
-    STROBE_LEAST, air_time,
+    STROBE_LEAST, Whose, air_time,
 };
 use kinglet_time::Duration;
 
@@ -101,10 +101,23 @@ const fn clamped_repeats(repeats: u8) -> u8 {
 pub enum Admission {
     /// Anybody's.
     All,
+    /// Those of all but the neighbour with this short address.
+    AllBut(u16),
     /// Those of the neighbour with this short address.
     Only(u16),
     /// Nobody's: it does not listen.
     Nobody,
+}
+
+impl Admission {
+    /// Whose frames a radio awaits then, if it awaits any.
+    pub(crate) const fn whose(self) -> Whose {
+        match self {
+            Admission::Only(whom) => Whose::Only(whom),
+            Admission::AllBut(whom) => Whose::AllBut(whom),
+            Admission::All | Admission::Nobody => Whose::Anybodys,
+        }
+    }
 }
 
 /// The channel of a set that comes after `last`, the lowest one after the highest or before any;

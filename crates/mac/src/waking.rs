@@ -13,7 +13,7 @@ use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situatio
 use crate::stats::{WakeStats, count};
 use crate::wake::{ANSWER, Admission, LONGEST, SAMPLES, Wake, repetition};
 use kinglet_radio::{
-    ACK_NOTICED, CCA, Capabilities, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
+    ACK_NOTICED, CCA, Capabilities, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL, Whose,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -358,19 +358,15 @@ impl<L: Listening> Listening for Waking<L> {
         }
     }
 
-    fn only(&self) -> Option<u16> {
-        match (self.state, self.admits) {
-            (State::Answered { whom, .. }, _) | (_, Admission::Only(whom)) => Some(whom),
-            (_, Admission::All | Admission::Nobody) => None,
+    fn whose(&self) -> Whose {
+        match self.state {
+            State::Answered { whom, .. } => Whose::Only(whom),
+            _ => self.admits.whose(),
         }
     }
 
     fn await_answer(&mut self, now: Instant, whom: u16) {
-        let welcome = match self.admits {
-            Admission::All => true,
-            Admission::Only(other) => other == whom,
-            Admission::Nobody => false,
-        };
+        let welcome = self.admits != Admission::Nobody && self.admits.whose().takes(Some(whom));
         if self.wakes().is_some() && welcome && self.is_asleep() {
             self.state = State::Answered { whom, since: now, until: now + ANSWER };
         }

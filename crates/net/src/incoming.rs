@@ -4,6 +4,7 @@ use crate::pool::PacketHandle;
 use crate::stats::Discard;
 use core::ops::Range;
 use kinglet_wire::icmpv6::Kind;
+use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 
 /// A packet for an upper layer that is not part of this crate: TCP, or routing. Its slot belongs to
@@ -30,6 +31,8 @@ pub(crate) struct Arrival {
     pub(crate) broadcast: bool,
     /// From the host interface.
     pub(crate) host: bool,
+    /// From this neighbour; `None` if it came from the host, or is not known any more.
+    pub(crate) from: Address,
 }
 
 /// What a packet's processing came to.

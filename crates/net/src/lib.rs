@@ -111,7 +111,7 @@ pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
 pub use icmpv6::{Icmpv6In, Icmpv6Out};
 pub use incoming::Delivery;
 pub use mss::{mss_for_frames, path_header_len};
-pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes};
+pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes, Welcome};
 pub use original::{Ipv6Fragments, Original, Originals};
 pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
 pub use partial::Partial;

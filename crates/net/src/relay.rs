@@ -7,8 +7,12 @@ use kinglet_store::{Full, Label, Store};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 
-/// Neighbours for whom frames may wait at the same time.
-const HOPS: usize = 8;
+/// Pairs of neighbours, one that brings frames and one that gets them, of which some may wait at
+/// the same time.
+const LANES: usize = 12;
+/// A lane in which no more than this waits goes first: who sends little does not wait for those who
+/// fill the store.
+const LITTLE: u16 = 2;
 
 /// A datagram whose first fragment has been passed on.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +37,17 @@ impl Virtual {
     }
 }
 
-/// A neighbour for whom frames wait.
+/// Frames that one neighbour has brought for another; they leave in the order of their coming.
 #[derive(Clone, Copy, Debug)]
-struct Hop {
-    link: Address,
+pub(crate) struct Lane {
+    /// Who brings them; `None` if it is not known.
+    pub(crate) from: Address,
+    pub(crate) to: Address,
     waiting: u16,
+}
+
+impl Lane {
+    const EMPTY: Lane = Lane { from: Address::None, to: Address::None, waiting: 0 };
 }
 
 /// What has happened to fragments that were passed on; each counter stops at its maximum.
@@ -74,7 +84,8 @@ pub struct Relay<V, Q> {
     pub(crate) virtuals: V,
     pub(crate) store: Q,
     pub(crate) stats: RelayStats,
-    hops: [Hop; HOPS],
+    /// By [`Label::to`].
+    lanes: [Lane; LANES],
 }
 
 /// Whether, and how, fragments are passed on one by one: a part of
@@ -127,7 +138,7 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
             evicted: 0,
             expired: 0,
         },
-        hops: [Hop { link: Address::None, waiting: 0 }; HOPS],
+        lanes: [Lane::EMPTY; LANES],
     };
     const PRESENT: bool = true;
     type Virtuals = V;
@@ -143,50 +154,58 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
 }
 
 impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
-    /// The number of a neighbour; a new one takes the place of one for whom nothing waits.
-    pub(crate) fn hop(&mut self, link: Address) -> Option<u8> {
-        let known = self.hops.iter().position(|hop| hop.link == link);
+    /// The number of a lane. A new one takes the place of one in which nothing waits; without any
+    /// that is another one to the same neighbour.
+    pub(crate) fn lane(&mut self, from: Address, to: Address) -> Option<u8> {
         let virtuals = self.virtuals.as_slice();
-        let leads = |to: usize| {
-            virtuals.iter().flatten().any(|v| usize::from(v.label.to) == to && !v.broken)
+        let leads = |lane: usize| {
+            virtuals.iter().flatten().any(|v| usize::from(v.label.to) == lane && !v.broken)
         };
-        let index = match known {
-            Some(index) => index,
-            None => {
-                let idle = |&(to, hop): &(usize, &Hop)| hop.waiting == 0 && !leads(to);
-                self.hops.iter().enumerate().find(idle)?.0
-            }
-        };
-        let hop = self.hops.get_mut(index)?;
-        if known.is_none() {
-            *hop = Hop { link, waiting: 0 };
+        let lanes = self.lanes.iter().enumerate();
+        let known = lanes.clone().find(|(_, lane)| (lane.from, lane.to) == (from, to));
+        let idle = || lanes.clone().find(|&(at, lane)| lane.waiting == 0 && !leads(at));
+        let shared = || lanes.clone().find(|(_, lane)| lane.to == to);
+        let (at, &found) = known.or_else(idle).or_else(shared)?;
+        if found.to != to || found.from != from && found.waiting == 0 {
+            *self.lanes.get_mut(at)? = Lane { from, to, waiting: 0 };
         }
-        u8::try_from(index).ok()
+        u8::try_from(at).ok()
     }
 
-    /// The neighbour for whom most frames wait.
-    pub(crate) fn busiest(&self) -> Option<Address> {
-        let most = self.hops.iter().max_by_key(|hop| hop.waiting)?;
-        (most.waiting > 0).then_some(most.link)
+    /// The neighbour at whose `end` most frames are.
+    pub(crate) fn most(&self, end: impl Fn(&Lane) -> Address) -> Option<Address> {
+        let waiting = |whom: Address| {
+            let its = self.lanes.iter().filter(|lane| end(lane) == whom);
+            its.fold(0_u16, |sum, lane| sum.saturating_add(lane.waiting))
+        };
+        let full = self.lanes.iter().filter(|lane| lane.waiting > 0).map(&end);
+        full.filter(|whom| *whom != Address::None).max_by_key(|whom| waiting(*whom))
     }
 
-    pub(crate) fn link(&self, to: u8) -> Address {
-        self.hops.get(usize::from(to)).map_or(Address::None, |hop| hop.link)
+    pub(crate) fn link(&self, lane: u8) -> Address {
+        self.lanes.get(usize::from(lane)).map_or(Address::None, |lane| lane.to)
     }
 
     pub(crate) fn put(&mut self, now: Instant, label: Label, payload: &[u8]) -> Result<(), Full> {
         self.store.put(now, label, payload)?;
         count(&mut self.stats.frames);
-        if let Some(hop) = self.hops.get_mut(usize::from(label.to)) {
-            hop.waiting = hop.waiting.saturating_add(1);
+        if let Some(lane) = self.lanes.get_mut(usize::from(label.to)) {
+            lane.waiting = lane.waiting.saturating_add(1);
         }
         Ok(())
     }
 
-    /// The oldest frame for a neighbour that is `wanted`.
+    /// The next frame for a neighbour that is `wanted`: the oldest one in a lane with little, else
+    /// of all.
     pub(crate) fn first(&self, wanted: impl Fn(Address) -> bool) -> Option<(Label, Address)> {
-        let label = self.store.first(|to| wanted(self.link(to)))?;
+        let is_wanted = |lane: u8| wanted(self.link(lane));
+        let first_of_little = self.store.first(|lane| self.has_little(lane) && is_wanted(lane));
+        let label = first_of_little.or_else(|| self.store.first(is_wanted))?;
         Some((label, self.link(label.to)))
+    }
+
+    fn has_little(&self, lane: u8) -> bool {
+        self.lanes.get(usize::from(lane)).is_some_and(|lane| lane.waiting <= LITTLE)
     }
 
     pub(crate) fn take(&mut self, now: Instant, to: u8, out: &mut [u8]) -> Option<usize> {
@@ -195,10 +214,10 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         Some(len)
     }
 
-    fn left(&mut self, to: u8, frames: usize) {
-        if let Some(hop) = self.hops.get_mut(usize::from(to)) {
+    fn left(&mut self, lane: u8, frames: usize) {
+        if let Some(lane) = self.lanes.get_mut(usize::from(lane)) {
             let frames = u16::try_from(frames).unwrap_or(u16::MAX);
-            hop.waiting = hop.waiting.saturating_sub(frames);
+            lane.waiting = lane.waiting.saturating_sub(frames);
         }
     }
 
@@ -208,7 +227,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         let places = self.virtuals.as_mut_slice().iter_mut().flatten();
         places.filter(|v| v.label.tag == tag).for_each(|v| v.broken = true);
         count(&mut self.stats.broken);
-        for to in (0..).take(HOPS) {
+        for to in (0..).take(LANES) {
             let dropped = self.store.drop_all(now, Label { to, tag });
             let more = u32::try_from(dropped).unwrap_or(u32::MAX);
             self.stats.dropped = self.stats.dropped.saturating_add(more);
@@ -226,8 +245,8 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
 
     /// Frames for neighbours that are `wanted` are needed next.
     pub(crate) fn prefer(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
-        let (store, hops) = (&mut self.store, &self.hops);
-        let is_wanted = |to: u8| hops.get(usize::from(to)).is_some_and(|hop| wanted(hop.link));
+        let (store, lanes) = (&mut self.store, &self.lanes);
+        let is_wanted = |to: u8| lanes.get(usize::from(to)).is_some_and(|lane| wanted(lane.to));
         if store.first(is_wanted).is_none() && store.oldest(is_wanted).is_some() {
             store.prefer(now, is_wanted);
         }

@@ -5,7 +5,7 @@ use common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Body, Config, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc, Net, NextHop,
-    Originals, Outgoing, Partial, Queued, Rfc8930, Route, Sizes, Slot, UdpSocket, Virtual,
+    Originals, Outgoing, Partial, Queued, Rfc8930, Route, Sizes, Slot, UdpSocket, Virtual, Welcome,
 };
 use kinglet_store::{Frame, Ram};
 use kinglet_time::{Duration, Instant};
@@ -304,19 +304,39 @@ fn what_has_no_room_is_given_up_as_a_whole() {
 }
 
 #[test]
-fn what_is_kept_of_a_store_is_for_those_to_whom_most_of_it_goes() {
+fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
     let sent = segment(4, 1_180);
     let mut relay = node(2, true);
-    let mut clogged = Vec::new();
+    let mut welcome = Vec::new();
     for frame in &sent[..FRAMES] {
         assert_eq!(hear(&mut relay, 1, frame), Ok(None));
-        clogged.push(relay.relay_clogged());
+        welcome.push(relay.relay_welcome());
     }
-    let kept = 2.max(FRAMES / 8);
-    let by = Some(Address::Short(3));
-    let expected = (1..=FRAMES).map(|n| if FRAMES - n <= kept { by } else { None });
-    assert!(clogged.iter().copied().eq(expected), "{clogged:?}");
-    assert_eq!(node(2, true).relay_clogged(), None);
+    let expected = (1..=FRAMES).map(|waiting| match FRAMES - waiting {
+        0..=2 => Welcome::Only(Address::Short(3)),
+        3 => Welcome::AllBut(Address::Short(1)),
+        _ => Welcome::All,
+    });
+    assert!(welcome.iter().copied().eq(expected), "{welcome:?}");
+    assert_eq!(node(2, true).relay_welcome(), Welcome::All);
+}
+
+#[test]
+fn who_sends_little_does_not_wait_for_who_fills_the_store() {
+    let long = segment(4, 600);
+    let short = segment(4, 20);
+    assert_eq!((long.len() > 6, short.len()), (true, 1));
+    let mut relay = node(2, true);
+    for frame in &long {
+        assert_eq!(hear(&mut relay, 1, frame), Ok(None));
+    }
+    // The same datagram by way of another neighbour, which does not come from there otherwise.
+    assert_eq!(hear(&mut relay, 5, &short[0]), Ok(None));
+    let passed = frames(&mut relay);
+    let is_short = |frame: &Vec<u8>| FragmentHeader::parse(frame).is_err();
+    assert_eq!(passed.iter().position(is_short), Some(0));
+    let tags: Vec<_> = passed[1..].iter().map(|frame| tag_of(frame).1).collect();
+    assert!(tags.is_sorted(), "those of one neighbour keep their order: {tags:?}");
 }
 
 #[test]

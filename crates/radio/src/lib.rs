@@ -259,6 +259,28 @@ pub struct LinkKey {
     pub eui64_prefix: [u8; 6],
 }
 
+/// Whose frames [`Command::Await`] is for: those with such a source address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Any.
+    Anybodys,
+    /// This short address.
+    Only(u16),
+    /// Any but this short address.
+    AllBut(u16),
+}
+
+impl Whose {
+    /// Whether frames are awaited whose source is this short address, or `None` if it is none.
+    pub fn takes(self, short: Option<u16>) -> bool {
+        match self {
+            Whose::Anybodys => true,
+            Whose::Only(only) => short == Some(only),
+            Whose::AllBut(but) => short != Some(but),
+        }
+    }
+}
+
 /// What the MAC asks of the radio. More commands may be added; each will belong to a capability
 /// that announces it, so that a driver can ignore those that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,10 +309,10 @@ pub enum Command {
         until: Instant,
         /// Where to listen.
         channel: Channel,
-        /// Frames with another source than this short address are as if the filter did not take
-        /// them: nobody acknowledges or sees them. A part that acknowledges all that its own
-        /// filter takes has to be told frame by frame (CC2420: the strobes SACK and SFLUSHRX).
-        only: Option<u16>,
+        /// Frames of others are as if the filter did not take them: nobody acknowledges or sees
+        /// them. A part that acknowledges all that its own filter takes has to be told frame by
+        /// frame (CC2420: the strobes SACK and SFLUSHRX).
+        whose: Whose,
     },
     /// Send the frame that is passed along, once.
     Transmit {

@@ -74,8 +74,8 @@ impl Clock {
                 until: until.map(|at| self.to_true(at)),
                 channel,
             },
-            Command::Await { start, until, channel, only } => {
-                Command::Await { start: fix(start), until: self.to_true(until), channel, only }
+            Command::Await { start, until, channel, whose } => {
+                Command::Await { start: fix(start), until: self.to_true(until), channel, whose }
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 Command::Transmit { start: fix(start), access, channel, power_dbm, ack }

@@ -9,7 +9,7 @@ use crate::medium::Position;
 use crate::profile::RadioProfile;
 use crate::rng::Stream;
 use kinglet_radio::{
-    Access, CCA, Capabilities, Channel, Event, Filter, LinkKey, SENSES_APART, Start,
+    Access, CCA, Capabilities, Channel, Event, Filter, LinkKey, SENSES_APART, Start, Whose,
 };
 
 /// Never: no event is due.
@@ -48,14 +48,18 @@ pub(crate) enum Mode {
         until: u64,
         channel: Channel,
         /// Until a frame has come.
-        awaits: Option<Awaits>,
+        awaits: Option<Whose>,
     },
 }
 
-/// What `Await` is for: a frame from anybody, or from one neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Awaits {
-    pub(crate) only: Option<u16>,
+impl Mode {
+    /// Whose frames it is for.
+    pub(crate) fn whose(&self) -> Whose {
+        match self {
+            Mode::Receive { awaits: Some(whose), .. } => *whose,
+            Mode::Receive { awaits: None, .. } | Mode::Off => Whose::Anybodys,
+        }
+    }
 }
 
 /// What the outstanding command is.
@@ -158,6 +162,8 @@ pub(crate) struct Lock {
     pub(crate) corrupted: bool,
     /// The filter will take it.
     pub(crate) mine: bool,
+    /// Whose frames were awaited when it began; the command may have ended since.
+    pub(crate) whose: Whose,
     /// Logarithm of the probability that all bits before `segment` were right: those of preamble
     /// and SFD until it is synchronised, and those after them from then on.
     pub(crate) ln_success: f64,

@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use kinglet_radio::{
-    Ack, CCA, Channel, Command, Event, SENSES_APART, STROBE_GAP, Start, TURNAROUND, air_time,
-    spacing_after,
+    Ack, CCA, Channel, Command, Event, SENSES_APART, STROBE_GAP, Start, TURNAROUND, Whose,
+    air_time, spacing_after,
 };
 use kinglet_sim::World;
 use kinglet_sim::energy::RadioState;
@@ -153,25 +153,39 @@ fn a_listener_that_senses_hears_when_it_is_silent() {
     assert_eq!(sensed, expected);
 }
 
-#[test]
-fn who_awaits_one_neighbour_does_not_hear_another() {
-    let awaits = |only| {
-        let (start, channel) = (Start::Asap, Channel::default());
-        let until = kinglet_time::Instant::from_micros(400_000);
-        Command::Await { start, until, channel, only }
+/// Listens until then for some neighbours only, while neighbour 0 strobes from 1 ms on; what that
+/// one was told, and what was heard.
+fn strobed_at(whose: Whose, until_us: u64) -> (Ack, u16, usize) {
+    let awaits = Command::Await {
+        start: Start::Asap,
+        until: kinglet_time::Instant::from_micros(until_us),
+        channel: Channel::default(),
+        whose,
     };
-    for (only, heard) in [(None, true), (Some(0), true), (Some(9), false)] {
-        let sender = Script::silent().send(1_000, strobe(0, true, 50_000), data(1, 0, 7, 100));
-        let listener = Script::silent().at(0, awaits(only));
-        let mut world = world(CC2420, vec![sender, listener]);
-        run(&mut world, 300_000);
-        let ack = if heard { ACKED } else { Ack::Missing };
-        let [Event::Strobed { ack: found, times, .. }] = world.device(0).events()[..] else {
-            panic!("{:?}", world.device(0).events())
-        };
-        assert_eq!((found, times == 1), (ack, heard), "{only:?}");
-        assert_eq!(world.device(1).received(), usize::from(heard));
-        // It goes on waiting for the other.
-        assert_eq!(world.counters(1).acks_sent > 0, heard);
+    let sender = Script::silent().send(1_000, strobe(0, true, 50_000), data(1, 0, 7, 100));
+    let mut world = world(CC2420, vec![sender, Script::silent().at(0, awaits)]);
+    run(&mut world, 300_000);
+    let [Event::Strobed { ack, times, .. }] = world.device(0).events()[..] else {
+        panic!("{:?}", world.device(0).events())
+    };
+    (ack, times, world.device(1).received())
+}
+
+#[test]
+fn who_awaits_some_neighbours_does_not_hear_others() {
+    for whose in [Whose::Anybodys, Whose::Only(0), Whose::AllBut(9)] {
+        assert_eq!(strobed_at(whose, 400_000), (ACKED, 1, 1), "{whose:?}");
+    }
+    for whose in [Whose::Only(9), Whose::AllBut(0)] {
+        let (ack, times, heard) = strobed_at(whose, 400_000);
+        assert_eq!((ack, times > 5, heard), (Ack::Missing, true, 0), "{whose:?}");
+    }
+}
+
+#[test]
+fn what_begins_before_the_radio_goes_off_is_filtered_too() {
+    // It goes off in the middle of some repetition.
+    for until_us in (20_000..25_000).step_by(500) {
+        assert_eq!(strobed_at(Whose::AllBut(0), until_us).2, 0, "{until_us}");
     }
 }

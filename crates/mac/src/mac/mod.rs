@@ -360,8 +360,8 @@ impl<S: Sizes> Mac<S> {
                     Command::Receive { start: Start::At(from), until: Some(until), channel }
                 }
                 Mode::Await(from, until) => {
-                    let only = self.listening.only();
-                    Command::Await { start: Start::At(from), until, channel, only }
+                    let whose = self.listening.whose();
+                    Command::Await { start: Start::At(from), until, channel, whose }
                 }
                 Mode::Off => Command::Off,
             };

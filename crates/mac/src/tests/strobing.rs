@@ -82,14 +82,25 @@ fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
     while mac.poll_outcome(now).is_some() {}
 }
 
-/// Tells the rhythm of `dst`: the second of two repetitions was acknowledged at `T0` and a bit.
-fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
+/// Tells the rhythm of `dst` once: the second of two repetitions was acknowledged at `T0` and a bit.
+fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     put_one(mac, *now, dst);
     let at = strobe(mac, now);
     assert_eq!((at.dst, at.senses), (dst, 6));
     let sfd = at.at + Duration::from_millis(20);
     *now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
     end(mac, *now, sfd, ACKED, 2);
+    sfd
+}
+
+/// The same, and another observation agrees.
+fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
+    let sfd = meet(mac, now, dst);
+    *now += PERIOD;
+    put_one(mac, *now, dst);
+    let again = strobe(mac, now).first.expect("at a given time") + repetition(LEN);
+    *now = again + air_time(LEN + 2) + Duration::from_millis(1);
+    end(mac, *now, again, ACKED, 2);
     sfd
 }
 
@@ -295,6 +306,41 @@ fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
     let before = |at: u64| (PERIOD.as_micros() - at) % PERIOD.as_micros();
     assert!(before(begins[1]) < 1_000, "{begins:?}");
     assert!((20_000..30_000).contains(&before(begins[2])), "{begins:?}");
+}
+
+#[test]
+fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    meet(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    let (mut targeted, mut searches) = (0, 0);
+    // The channel is busy when it is to be looked for: then it is the next time.
+    while searches < 2 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now) + next.lasting;
+        if next.first.is_some() {
+            assert_eq!(searches, 0, "it is looked for until that could be done");
+            targeted += 1;
+            end(&mut mac, now, now, Ack::Missing, 6);
+        } else {
+            searches += 1;
+            assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &mut []), Ok(None));
+        }
+    }
+    assert_eq!(targeted, 3);
+    // Where it is found that is believed.
+    let next = strobe(&mut mac, &mut now);
+    assert_eq!(next.first, None);
+    let sfd = now + Duration::from_millis(70);
+    now = sfd + Duration::from_millis(5);
+    end(&mut mac, now, sfd, ACKED, 9);
+    now += PERIOD * 2;
+    put_one(&mut mac, now, A);
+    let first = strobe(&mut mac, &mut now).first.unwrap() - Duration::from_micros(160);
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    let before = PERIOD.as_micros() - (first - woke).as_micros() % PERIOD.as_micros();
+    assert!(before < 1_000, "{before} us before it");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::air::end_of_ack;
 use crate::wake::{ANSWER, repetition};
-use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, air_time};
+use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, Whose, air_time};
 
 struct Plan;
 impl Sizes for Plan {
@@ -57,7 +57,10 @@ fn roused(mac: &mut Sleeper) -> Instant {
     sensed(mac, now, true);
     let until = now + (air_time(FULL + 2) + STROBE_GAP) * 4 + air_time(FULL + 2);
     let (start, channel) = (Start::At(now), Channel::default());
-    assert_eq!(poll(mac, now), Some(Command::Await { start, until, channel, only: None }));
+    assert_eq!(
+        poll(mac, now),
+        Some(Command::Await { start, until, channel, whose: Whose::Anybodys })
+    );
     now
 }
 
@@ -316,14 +319,32 @@ fn put(mac: &mut Sleeper, now: Instant, frames: usize) {
 }
 
 #[test]
-fn who_has_room_for_one_neighbour_awaits_that_one() {
+fn who_has_room_for_some_neighbours_awaits_those() {
+    for (admission, whose) in [
+        (Admission::All, Whose::Anybodys),
+        (Admission::AllBut(9), Whose::AllBut(9)),
+        (Admission::Only(9), Whose::Only(9)),
+    ] {
+        let mut mac = sleeper(Wake::DEFAULT);
+        mac.admit(T0, admission);
+        let now = wait(&mut mac);
+        assert_eq!(poll(&mut mac, now), sense(2));
+        sensed(&mut mac, now, true);
+        let awaits = poll(&mut mac, now);
+        assert!(
+            matches!(awaits, Some(Command::Await { whose: w, .. }) if w == whose),
+            "{awaits:?}"
+        );
+    }
+}
+
+#[test]
+fn who_has_no_room_does_not_listen() {
     let mut mac = sleeper(Wake::DEFAULT);
-    mac.admit(T0, Admission::Only(9));
     let now = wait(&mut mac);
     assert_eq!(poll(&mut mac, now), sense(2));
     sensed(&mut mac, now, true);
-    let awaits = poll(&mut mac, now);
-    assert!(matches!(awaits, Some(Command::Await { only: Some(9), .. })), "{awaits:?}");
+    assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));
     // Now there is no room at all.
     mac.admit(now, Admission::Nobody);
     assert_eq!(poll(&mut mac, now), Some(Command::Off));
@@ -405,7 +426,7 @@ fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = burst_sent(&mut mac);
     let awaits = poll(&mut mac, now);
-    let Some(Command::Await { until, only: Some(THEIRS), .. }) = awaits else {
+    let Some(Command::Await { until, whose: Whose::Only(THEIRS), .. }) = awaits else {
         panic!("{awaits:?}")
     };
     assert_eq!(until, now + ANSWER);

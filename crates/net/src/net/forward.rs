@@ -87,7 +87,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         // What the host sends is cut as it leaves, like this node's own: the store takes a frame at
         // a time.
         if !arrival.host
-            && let Some(relayed) = self.relay_packet(now, handle, egress)
+            && let Some(relayed) = self.relay_packet(now, handle, arrival.from, egress)
         {
             return relayed.map_or_else(Fate::Drop, |()| Fate::Done);
         }
@@ -141,7 +141,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Routing::EXTENDS {
             self.routing.handle_arrival(Address::None);
         }
-        let arrival = Arrival { broadcast: false, host: true };
+        let arrival = Arrival { broadcast: false, host: true, from: Address::None };
         if packet.len() > MIN_MTU && Header::read(packet).is_ok() {
             bump(&mut self.stats.packets_in);
             // 1280.

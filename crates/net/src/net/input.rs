@@ -67,7 +67,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(kind) if Self::compresses(kind, frame.payload) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
                 match self.expand(now, packet, &frame) {
-                    Ok(()) => self.input(now, packet, Arrival { broadcast, host: false }),
+                    Ok(()) => {
+                        self.input(now, packet, Arrival { broadcast, host: false, from: frame.src })
+                    }
                     Err(reason) => {
                         self.release(packet);
                         Err(reason)
@@ -77,7 +79,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(Dispatch::Ipv6) => {
                 let octets = frame.payload.get(1..).unwrap_or_default();
                 let packet = self.store(octets).ok_or(Discard::NoBuffer)?;
-                self.input(now, packet, Arrival { broadcast, host: false })
+                self.input(now, packet, Arrival { broadcast, host: false, from: frame.src })
             }
             _ => Err(Discard::Dispatch),
         }

@@ -20,7 +20,7 @@ mod threshold;
 mod udp;
 
 pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
-pub use relay::Rfc8930;
+pub use relay::{Rfc8930, Welcome};
 
 use crate::border::Border;
 use crate::child::{Child, Parked};

@@ -27,6 +27,7 @@ use crate::tables::Egress;
 use kinglet_mem::{Array, move_within};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::icmpv6::{self, Kind, parameter};
+use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Chain, Fault, Fragment, HEADER_LEN, Header, MIN_MTU, protocol};
 use kinglet_wire::{tcp, udp};
 
@@ -239,7 +240,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Sends an error about a packet given up, if its first fragment is here; its slot finds its
     /// end.
     fn tell_sender(&mut self, now: Instant, original: &Original, packet: PacketHandle, kind: Kind) {
-        let arrival = Arrival { broadcast: original.broadcast, host: false };
+        let arrival = Arrival { broadcast: original.broadcast, host: false, from: Address::None };
         let told = S::REPORTS_ERRORS
             && original.first > 0
             && self.write_first(packet, original).is_some()

@@ -68,7 +68,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             copy(to_tail, tail);
             self.pool.set_len(packet, len);
         }
-        let arrival = Arrival { broadcast: frame.dst == Address::BROADCAST, host: false };
+        let broadcast = frame.dst == Address::BROADCAST;
+        let arrival = Arrival { broadcast, host: false, from: frame.src };
         // 1280.
         let kind = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
         // What becomes of the datagram is known already.
@@ -166,7 +167,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.note_expiry();
         self.pool.set_len(packet, usize::from(size));
         let broadcast = frame.dst == Address::BROADCAST;
-        self.input(now, packet, Arrival { broadcast, host: false })
+        self.input(now, packet, Arrival { broadcast, host: false, from: frame.src })
     }
 
     /// Takes a fragment that continues a datagram where it ends, and does not end it. `None` if it

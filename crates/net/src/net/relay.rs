@@ -79,12 +79,26 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8
     }
 }
 
+/// Who fills a store leaves a quarter of it to others, who may send something now and then: a burst
+/// in every wake-up would take each place that becomes free.
+const SHARE_FOR_OTHERS: usize = 4;
 /// Two neighbours whose stores are full of frames for each other would wait for ever. So an eighth
 /// of a store is kept for what comes from where most of it goes to: if each does that, each can
 /// take something from the other.
 const SHARE_KEPT: usize = 8;
 /// Of a small store it is so many frames: for fewer nobody is listened for.
 const LEAST_KEPT: usize = 2;
+
+/// Who may still bring frames to be passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Welcome {
+    /// Anybody.
+    All,
+    /// Anybody but the neighbour that has brought most of what waits.
+    AllBut(Address),
+    /// The neighbour for whom most waits: what it brings goes elsewhere.
+    Only(Address),
+}
 
 /// What a first fragment tells of its datagram.
 struct Begun {
@@ -115,13 +129,21 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(relay.store.room())
     }
 
-    /// The neighbour for whom most frames wait, if there is hardly room for more. What it brings
-    /// itself goes elsewhere.
-    pub fn relay_clogged(&self) -> Option<Address> {
-        let relay = self.relay.get().filter(|relay| relay.room > 0)?;
+    /// Who may bring more frames, as far as there is room for any ([`Net::relay_room`]).
+    pub fn relay_welcome(&self) -> Welcome {
+        let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
+            return Welcome::All;
+        };
         let (waiting, room) = (relay.store.len(), relay.store.room_in_all());
-        let few = waiting.saturating_add(room).checked_div(SHARE_KEPT).unwrap_or(0).max(LEAST_KEPT);
-        if room > few { None } else { relay.busiest() }
+        let all = waiting.saturating_add(room);
+        let share = |of: usize| all.checked_div(of).unwrap_or(0).max(LEAST_KEPT);
+        if room <= share(SHARE_KEPT) {
+            relay.most(|lane| lane.to).map_or(Welcome::All, Welcome::Only)
+        } else if room <= share(SHARE_FOR_OTHERS) {
+            relay.most(|lane| lane.from).map_or(Welcome::All, Welcome::AllBut)
+        } else {
+            Welcome::All
+        }
     }
 
     /// What has happened to fragments that were passed on, if any are.
@@ -249,7 +271,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let taken = self.take_first(now, frame, header, rest, packet);
         let relayed = match taken {
             Ok(Some((len, next_hop))) => {
-                let found = self.begin_relay(now, packet, len, header.size, next_hop);
+                let found = self.begin_relay(now, packet, len, header.size, (frame.src, next_hop));
                 if let Ok(label) = found {
                     self.remember(now, frame, header, label, len);
                 }
@@ -342,19 +364,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Cuts the first `len` octets of a datagram of `size`, which are in a slot, into frames for
-    /// `next_hop`: one, or one more if its headers have grown.
+    /// Cuts the first `len` octets of a datagram of `size`, which are in a slot and came from one
+    /// neighbour, into frames for another: one, or one more if its headers have grown.
     fn begin_relay(
         &mut self,
         now: Instant,
         packet: PacketHandle,
         len: usize,
         size: u16,
-        next_hop: Address,
+        (from, next_hop): (Address, Address),
     ) -> Result<Label, Discard> {
         let tag = self.next_token as u16;
         let Some(relay) = self.relay.get_mut() else { return Err(Discard::NoRoute) };
-        let to = relay.hop(next_hop).ok_or(Discard::QueueFull)?;
+        let to = relay.lane(from, next_hop).ok_or(Discard::QueueFull)?;
         self.next_token = self.next_token.wrapping_add(1);
         let begun = Begun { size, len, label: Label { to, tag } };
         match self.cut_for(now, packet, next_hop, &begun) {
@@ -458,6 +480,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         &mut self,
         now: Instant,
         packet: PacketHandle,
+        from: Address,
         egress: Egress,
     ) -> Option<Result<(), Discard>> {
         let Egress::Radio(next_hop) = egress else { return None };
@@ -467,7 +490,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let len = self.pool.get(packet).len();
         let size = u16::try_from(len).ok()?;
-        Some(self.begin_relay(now, packet, len, size, next_hop).map(|_| ()))
+        Some(self.begin_relay(now, packet, len, size, (from, next_hop)).map(|_| ()))
     }
 
     /// The next relayed frame for a neighbour that is `wanted`.

@@ -4,6 +4,7 @@ use super::Node;
 use crate::profile::Profile;
 use kinglet_flash as flash;
 use kinglet_mac::Admission;
+use kinglet_net::Welcome;
 use kinglet_store as store;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -18,10 +19,11 @@ impl<P: Profile> Node<P> {
     /// a driver may still hold, finds a place.
     pub(crate) fn admit_bursts(&mut self, now: Instant) {
         let Some(room) = self.net.relay_room() else { return };
-        let whom = match self.net.relay_clogged() {
+        let whom = match self.net.relay_welcome() {
             _ if room <= TOO_FEW => Admission::Nobody,
-            Some(Address::Short(to)) => Admission::Only(to),
-            _ => Admission::All,
+            Welcome::Only(Address::Short(whom)) => Admission::Only(whom),
+            Welcome::AllBut(Address::Short(whom)) => Admission::AllBut(whom),
+            Welcome::All | Welcome::AllBut(_) | Welcome::Only(_) => Admission::All,
         };
         self.mac.admit(now, whom);
     }

@@ -10,6 +10,7 @@ use super::error::Result;
 use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
+use super::topology;
 use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Tunnel, Wire};
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
@@ -154,6 +155,12 @@ pub(super) const NET: &[Key<Scenario>] = &[
          1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border \
          router, or node 0 if there is none, for up to 1024 routers",
     ),
+    Key::<Scenario>::new(
+        "hop_m",
+        number!(0.0..=topology::ANY_HOP_M, hop_m),
+        "static routes have no hop that is longer, though nodes may hear each other beyond, m",
+    )
+    .default("none is too long"),
     Key::<Scenario>::new(
         "fragments",
         choice!(fragments;

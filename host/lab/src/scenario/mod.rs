@@ -92,6 +92,8 @@ pub struct Scenario {
     pub contexts_advertised: bool,
     /// Own segments of a relay leave room for what it relays.
     pub relays_yield: bool,
+    /// Static routes have no hop that is longer, in metres.
+    pub hop_m: f64,
     /// Transport parameters, the same on every node unless a flow says otherwise.
     pub tcp: Tcp,
     /// What all addresses begin with.
@@ -145,6 +147,7 @@ impl Default for Scenario {
             contexts: None,
             contexts_advertised: false,
             relays_yield: true,
+            hop_m: topology::ANY_HOP_M,
             tcp: Tcp::default(),
             prefix: Prefix::DEFAULT,
             nodes: topology::line(1, LINE_SPACING_M),

@@ -33,6 +33,9 @@ fn place(x_m: f64, y_m: f64, index: u32) -> NodePlace {
     NodePlace { x_m, y_m, role, parent: None }
 }
 
+/// No hop is longer, in metres.
+pub(super) const ANY_HOP_M: f64 = 100_000.0;
+
 /// Received power from which on a link has cost 1, 2 or 4, in dBm: Thread's link qualities 3, 2 and
 /// 1 ask for a margin of more than 20, 10 and 2 dB above a noise floor of -100 dBm, and for 2 dB
 /// more to be reached from below (OpenThread, `link_quality.hpp`). Weaker links are not used.
@@ -242,9 +245,15 @@ fn neighbourhoods_with(scenario: &Scenario, parents: &[Option<NodeId>]) -> Vec<V
     // A link is used only if it works both ways: acknowledgements have to come back.
     let costs = Costs::of(scenario);
     let both = |a, b| Some((b, costs.cost(a, b)?.max(costs.cost(b, a)?)));
+    let places = &scenario.nodes;
+    let is_near = |a: NodeId, b: NodeId| {
+        let (a, b) = (&places[a as usize], &places[b as usize]);
+        (a.x_m - b.x_m).hypot(a.y_m - b.y_m) <= scenario.hop_m
+    };
     let candidates = candidates(scenario).into_iter().zip(0..);
     let of = |(near, a): (Vec<NodeId>, NodeId)| {
-        near.into_iter().filter(|b| allowed(a, *b)).filter_map(|b| both(a, b)).collect()
+        let usable = near.into_iter().filter(|b| allowed(a, *b) && is_near(a, *b));
+        usable.filter_map(|b| both(a, b)).collect()
     };
     candidates.map(of).collect()
 }

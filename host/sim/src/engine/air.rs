@@ -105,6 +105,7 @@ impl Core {
             undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,
             corrupted: false,
             mine,
+            whose: radio.mode.whose(),
             ln_success: 0.0,
             segment: now,
         };

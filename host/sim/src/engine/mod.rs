@@ -21,7 +21,7 @@ use crate::ledger::Unacknowledged;
 use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
 use crate::queue::{Class, MAX_NODES, Queue, next_generation};
-use crate::radio::{Awaits, Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
+use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
 use crate::rng::{Purpose, stream};
 use crate::stats::{Counters, Fate};
 use kinglet_radio::{
@@ -109,14 +109,13 @@ impl Core {
                 let until = until.map_or(NEVER, Instant::as_micros);
                 self.set_mode(node, Mode::Receive { from, until, channel, awaits: None });
             }
-            Command::Await { start, until, channel, only } if self.radios[node].strobes => {
+            Command::Await { start, until, channel, whose } if self.radios[node].strobes => {
                 let from = match start {
                     Start::Asap => self.now,
                     Start::At(at) => at.as_micros(),
                 };
                 let until = until.as_micros();
-                let awaits = Some(Awaits { only });
-                self.set_mode(node, Mode::Receive { from, until, channel, awaits });
+                self.set_mode(node, Mode::Receive { from, until, channel, awaits: Some(whose) });
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 let legal = (1..=MAX_FRAME).contains(&frame.len());

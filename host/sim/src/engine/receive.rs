@@ -5,11 +5,11 @@ use super::{Core, SHR_US};
 use crate::frame::Psdu;
 use crate::ledger::{Cause, cause_of};
 use crate::queue::{Class, next_generation};
-use crate::radio::{Awaits, Lock, Mode, Phase};
+use crate::radio::{Lock, Mode, Phase};
 use crate::secure;
 use crate::stats::Fate;
 use kinglet::wire::ieee802154::{Address, Frame};
-use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, TURNAROUND, air_time};
+use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, TURNAROUND, Whose, air_time};
 use kinglet_time::Instant;
 
 /// The strength above the sensitivity at which the link quality indication reaches 255, in dB. LQI
@@ -32,7 +32,7 @@ impl Core {
             return self.fate(node, lock.from, Fate::AwaitingAck, lock.mine);
         }
         let (accepted, unicast) = header.accepted_by(&radio.filter);
-        let welcome = self.is_awaited_from(node, from);
+        let welcome = self.is_from(from, lock.whose);
         let radio = &mut self.radios[node];
         if radio.auto_ack && !(accepted && welcome) {
             self.fate(node, lock.from, Fate::Filtered, lock.mine);
@@ -57,15 +57,14 @@ impl Core {
         }
     }
 
-    /// Whether `node` does not await somebody else than who sends at `from`.
-    fn is_awaited_from(&self, node: usize, from: usize) -> bool {
-        let Mode::Receive { awaits: Some(Awaits { only: Some(only) }), .. } =
-            self.radios[node].mode
-        else {
-            return true;
-        };
+    /// Whether what `from` sends is one of these frames.
+    fn is_from(&self, from: usize, whose: Whose) -> bool {
         let frame = Frame::parse(self.radios[from].sending().frame());
-        frame.is_ok_and(|frame| frame.src() == Address::Short(only))
+        let short = |frame: Frame<'_>| match frame.src() {
+            Address::Short(short) => Some(short),
+            _ => None,
+        };
+        whose == Whose::Anybodys || frame.is_ok_and(|frame| whose.takes(short(frame)))
     }
 
     /// What `Command::Await` was for has come; the radio may listen for its repetition yet.

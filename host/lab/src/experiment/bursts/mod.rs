@@ -58,6 +58,8 @@ use kinglet::time::Duration;
 
 /// Distance of neighbours in metres: within the disc, while two steps are not.
 const SPACING_M: f64 = 8.0;
+/// Farther than two nodes of a scenario are apart, in metres.
+const FAR_M: f64 = 200.0;
 /// What a Tmote Sky computes for each frame, in microseconds: 3.0 ms lie between two frames (5.1),
 /// of which copying one takes 1.2 and the transceiver's turnaround 0.2.
 const TMOTE_US: u32 = 1_600;
@@ -103,11 +105,13 @@ type Set = fn(Scenario) -> Scenario;
 /// Settings of bursts, with their names in labels.
 const SETTINGS: [(&str, Set); 2] = [("paper", as_paper), ("ours", |s| s)];
 
-/// All nodes are in range of each other, though they know their neighbours alone: what they send on
-/// one channel disturbs everybody.
+/// All nodes hear each other, though routes lead from each to the next one.
 fn in_range(mut scenario: Scenario) -> Scenario {
-    if let Propagation::UnitDisc { interference_range_m, .. } = &mut scenario.medium.propagation {
-        *interference_range_m = 200.0;
+    scenario.hop_m = SPACING_M;
+    if let Propagation::UnitDisc { range_m, interference_range_m, .. } =
+        &mut scenario.medium.propagation
+    {
+        (*range_m, *interference_range_m) = (FAR_M, FAR_M);
     }
     scenario
 }
