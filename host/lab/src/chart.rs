@@ -195,6 +195,22 @@ pub fn ledger(
     }))
 }
 
+/// What `nodes` drew on average in `sim_seconds`, part by part, in milliwatts.
+pub fn power(title: &str, nodes: &[&NodeResult], sim_seconds: f64) -> Option<Figure> {
+    let names = nodes.first()?.power.parts().map(|(name, _)| name.to_owned());
+    let bar = |node: &&NodeResult| {
+        let parts = node.power.parts().map(|(_, spent)| spent.mj / sim_seconds.max(1e-9));
+        (format!("node {}", node.id), parts.into())
+    };
+    Some(Figure::Bars(Bars {
+        title: title.to_owned(),
+        unit: "mW".to_owned(),
+        parts: names.into(),
+        bars: nodes.iter().map(bar).collect(),
+        marks: Vec::new(),
+    }))
+}
+
 /// The radio duty cycle of `nodes` in each hour of a run that began at `start_hour`; `None` if it
 /// took less than two hours.
 pub fn duty_by_hour(title: &str, nodes: &[&NodeResult], start_hour: f64) -> Option<Figure> {

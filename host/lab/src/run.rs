@@ -1,10 +1,13 @@
 //! One simulation of a scenario: what goes in beside it, and what comes out.
 
+mod activity;
 mod pip;
+mod power;
 pub(crate) mod result;
 mod samples;
 mod simulation;
 
+pub use power::{PARTS, Power, Spent};
 pub use result::{
     Activity, ActivityKind, BorderResult, Branch, CwndSample, FlashResult, FlowResult, NodeResult,
     RadioSeconds, Readings, RplResult, RunResult, Sample, StrobeResult, Tree,

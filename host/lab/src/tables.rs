@@ -1,7 +1,9 @@
 //! What a single simulation came to, in tables: the same on the terminal and on its page.
 
 use crate::output;
-use crate::run::{BorderResult, FlashResult, FlowResult, RunResult, StrobeResult};
+use crate::run::{
+    BorderResult, FlashResult, FlowResult, NodeResult, PARTS, RunResult, Spent, StrobeResult,
+};
 use crate::stats::quantile;
 
 /// A table of text.
@@ -16,7 +18,8 @@ pub struct Table {
 }
 
 /// Flows, what became of readings and requests if there are any, nodes, the queue of a border
-/// router for what comes from its host, and what radios were on for.
+/// router for what comes from its host, what radios were on for, and what time and energy went
+/// into.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
     let of_flows = [flows(result), readings(result), requests(result)];
     let tables = of_flows.into_iter().chain([
@@ -25,6 +28,8 @@ pub fn of_run(result: &RunResult) -> Vec<Table> {
         strobes(result),
         flashes(result),
         radios(result),
+        times(result),
+        energies(result),
     ]);
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
@@ -184,6 +189,46 @@ fn radios(result: &RunResult) -> Table {
     table("what radios were on for, % of the time", head, result.nodes.iter().map(row))
 }
 
+/// Which parts of [`Power`](crate::run::Power) anything went into, on any node.
+fn parts_with(result: &RunResult, of: fn(&Spent) -> f64) -> Vec<usize> {
+    let some = |node: &NodeResult, part: usize| of(&node.power.parts()[part].1) > 0.0;
+    (0..PARTS).filter(|part| result.nodes.iter().any(|node| some(node, *part))).collect()
+}
+
+fn names_of(parts: &[usize]) -> Vec<&'static str> {
+    let names = NodeResult::default().power.parts().map(|(name, _)| name);
+    ["node"].into_iter().chain(parts.iter().map(|part| names[*part])).collect()
+}
+
+fn times(result: &RunResult) -> Table {
+    let parts = parts_with(result, |spent| spent.seconds);
+    let row = |node: &NodeResult| {
+        let share = |part: &usize| {
+            let (_, Spent { seconds, .. }) = node.power.parts()[*part];
+            format!("{:.3}", 100.0 * seconds / result.sim_seconds.max(1e-9))
+        };
+        [node.id.to_string()].into_iter().chain(parts.iter().map(share)).collect()
+    };
+    let rows = result.nodes.iter().filter(|_| !parts.is_empty()).map(row);
+    table("what time went into, %", names_of(&parts), rows)
+}
+
+fn energies(result: &RunResult) -> Table {
+    let parts = parts_with(result, |spent| spent.mj);
+    let row = |node: &NodeResult| {
+        let of = |part: &usize| format!("{:.2}", node.power.parts()[*part].1.mj);
+        let mut row = vec![node.id.to_string()];
+        row.extend(parts.iter().map(of));
+        row.push(format!("{:.2}", node.power.mj()));
+        row.push(or_dash(node.mj_per_frame.map(|mj| format!("{mj:.3}"))));
+        row
+    };
+    let mut head = names_of(&parts);
+    head.extend(["sum", "a frame sent"]);
+    let rows = result.nodes.iter().filter(|_| !parts.is_empty()).map(row);
+    table("what energy went into, mJ", head, rows)
+}
+
 fn table(
     title: &'static str,
     head: Vec<&'static str>,
@@ -262,6 +307,21 @@ mod tests {
         let table = &of_run(&result)[4];
         assert_eq!((table.title, table.head.len()), ("frames in flash", 8));
         assert_eq!(table.rows, [["3", "9", "8", "1", "40", "1.234", "20.000", "5.2"]]);
+    }
+
+    #[test]
+    fn parts_that_took_something_have_columns_and_their_sum() {
+        let mut result = result();
+        let power = &mut result.nodes[0].power;
+        power.receive = Spent { seconds: 2.0, mj: 120.5 };
+        power.rest = Spent { seconds: 98.0, mj: 0.25 };
+        result.nodes[0].mj_per_frame = Some(0.5);
+        let tables = of_run(&result);
+        let [.., time, energy] = &tables[..] else { panic!("two at the end: {tables:?}") };
+        assert_eq!(time.head, ["node", "receive", "rest"]);
+        assert_eq!(time.rows, [["3", "2.000", "98.000"]]);
+        assert_eq!(energy.head, ["node", "receive", "rest", "sum", "a frame sent"]);
+        assert_eq!(energy.rows, [["3", "120.50", "0.25", "120.75", "0.500"]]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::frame::PAN;
 use crate::node::Node;
 use kinglet_radio::Filter;
 use kinglet_sim::cpu::HostCost;
+use kinglet_sim::energy::Energy;
 use kinglet_sim::medium::Position;
 use kinglet_sim::{NodeConfig, World};
 use kinglet_time::Instant;
@@ -13,7 +14,7 @@ use kinglet_time::Instant;
 const VOLTS: f64 = 3.0;
 
 /// What one node did until the transfer had ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodeOutcome {
     /// Frames sent, acknowledgements not counted.
     pub frames_sent: u64,
@@ -23,6 +24,8 @@ pub struct NodeOutcome {
     pub radio_on: f64,
     /// What its radio drew at 3 V, in millijoules.
     pub radio_mj: f64,
+    /// The same in detail.
+    pub energy: Energy,
 }
 
 /// What came of a transfer.
@@ -128,6 +131,7 @@ fn outcome(config: &Config, world: &World<Node>) -> Outcome {
             acks_sent: counters.acks_sent,
             radio_on: energy.radio.duty_cycle(),
             radio_mj: energy.radio_uc * VOLTS / 1e3,
+            energy,
         }
     };
     let goodput_kbps = if seconds > 0.0 { octets as f64 * 8e-3 / seconds } else { 0.0 };

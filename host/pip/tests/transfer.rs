@@ -220,7 +220,7 @@ fn channels_keep_nodes_in_range_of_each_other_apart() {
 fn radios_are_on_all_the_time() {
     let config = Config::new(4, 50_000);
     let outcome = run(&config);
-    for NodeOutcome { frames_sent, acks_sent, radio_on, radio_mj } in outcome.nodes.clone() {
+    for NodeOutcome { frames_sent, acks_sent, radio_on, radio_mj, .. } in outcome.nodes.clone() {
         assert!(radio_on > 0.999, "{radio_on}");
         // Between 17.4 and 18.8 mA at 3 V.
         let mw = radio_mj / outcome.connected_seconds;

@@ -61,6 +61,17 @@ impl RadioTimes {
 
     /// The charge drawn, in microcoulombs.
     pub fn charge_uc(&self, currents: &Currents) -> f64 {
+        let sum: u128 = self.products(currents).iter().sum();
+        sum as f64 / NA_US_IN_UC
+    }
+
+    /// The charge drawn in each state, in microcoulombs, in the order of [`RadioState`].
+    fn charges_uc(&self, currents: &Currents) -> RadioCharges {
+        RadioCharges(self.products(currents).map(|product| product as f64 / NA_US_IN_UC))
+    }
+
+    /// Microseconds times nanoamperes.
+    fn products(&self, currents: &Currents) -> [u128; 7] {
         let draw = [
             currents.sleep_na,
             currents.idle_ua * 1_000,
@@ -70,10 +81,21 @@ impl RadioTimes {
             currents.listen_ua * 1_000,
             currents.transmit_ua * 1_000,
         ];
-        // us * nA = 10^-15 C = 10^-9 uC.
-        let sum: u128 =
-            self.0.iter().zip(draw).map(|(&us, na)| u128::from(us) * u128::from(na)).sum();
-        sum as f64 / 1e9
+        core::array::from_fn(|i| u128::from(self.0[i]) * u128::from(draw[i]))
+    }
+}
+
+/// us * nA = 10^-15 C = 10^-9 uC.
+const NA_US_IN_UC: f64 = 1e9;
+
+/// Microcoulombs per [`RadioState`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RadioCharges([f64; 7]);
+
+impl RadioCharges {
+    /// Microcoulombs drawn in `state`.
+    pub fn of(&self, state: RadioState) -> f64 {
+        self.0[state as usize]
     }
 }
 
@@ -207,6 +229,8 @@ pub struct Energy {
     pub between_attempts_us: u64,
     /// Charge drawn by the radio, in microcoulombs.
     pub radio_uc: f64,
+    /// In which state.
+    pub radio_charges: RadioCharges,
     /// What the radio was on for; the sum is the time in which it was neither asleep nor idle.
     pub ledger: Ledger,
     /// Microseconds with the radio on in each hour of the run, the last of which may be cut short.
@@ -217,6 +241,8 @@ pub struct Energy {
     pub cpu_work: CpuWork,
     /// Charge drawn by the CPU, in microcoulombs.
     pub cpu_uc: f64,
+    /// Of that, what it drew while it worked.
+    pub cpu_active_uc: f64,
 }
 
 impl Energy {
@@ -228,20 +254,21 @@ impl Energy {
         host: &HostCost,
     ) -> Self {
         let asleep = elapsed_us.saturating_sub(cpu_active_us);
-        let cpu_uc = (cpu_active_us as f64 * f64::from(host.active_ua)
-            + asleep as f64 * f64::from(host.sleep_ua))
-            / 1e6;
+        let active = cpu_active_us as f64 * f64::from(host.active_ua);
+        let cpu_uc = (active + asleep as f64 * f64::from(host.sleep_ua)) / 1e6;
         let radio_uc = radio.charge_uc(currents);
         Energy {
             elapsed_us,
             radio,
             between_attempts_us,
             radio_uc,
+            radio_charges: radio.charges_uc(currents),
             ledger,
             on_by_hour_us,
             cpu_active_us,
             cpu_work,
             cpu_uc,
+            cpu_active_uc: active / 1e6,
         }
     }
 

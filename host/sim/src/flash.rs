@@ -4,6 +4,7 @@
 //! what is read for the next frame is read while the present one is on the air is what interleaving
 //! is for, and then the bus is free.
 
+use crate::timeline::{Kind, Timeline};
 use kinglet::flash::{Busy, Command, Driver, Event, Failure, Geometry, MAX_PAGE};
 use kinglet_time::{Duration, Instant};
 
@@ -66,6 +67,26 @@ pub struct FlashTimes {
     pub down_us: u64,
 }
 
+/// What a part drew charge for, in microcoulombs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlashCharges {
+    /// Reading.
+    pub read_uc: f64,
+    /// Taking in what is to be programmed, and programming.
+    pub write_uc: f64,
+    /// Erasing.
+    pub erase_uc: f64,
+    /// Waiting, powered down or not.
+    pub rest_uc: f64,
+}
+
+impl FlashCharges {
+    /// All of it.
+    pub fn total_uc(&self) -> f64 {
+        self.read_uc + self.write_uc + self.erase_uc + self.rest_uc
+    }
+}
+
 /// A part at work.
 #[derive(Debug)]
 pub struct FlashPart {
@@ -79,6 +100,8 @@ pub struct FlashPart {
     times: FlashTimes,
     /// How often each sector was erased.
     wear: Vec<u32>,
+    /// What it did when, by the node's clock, if that is asked for.
+    timeline: Option<Timeline>,
 }
 
 impl FlashPart {
@@ -93,6 +116,7 @@ impl FlashPart {
             down: None,
             times: FlashTimes::default(),
             wear: vec![0; usize::from(sectors)],
+            timeline: None,
         }
     }
 
@@ -107,18 +131,26 @@ impl FlashPart {
         FlashTimes { down_us: self.times.down_us + down, ..self.times }
     }
 
-    /// The charge drawn up to `now`, in microcoulombs.
-    pub fn charge_uc(&self, now: Instant) -> f64 {
+    /// The charge drawn up to `now`.
+    pub fn charges(&self, now: Instant) -> FlashCharges {
         let FlashTimes { read_us, pass_us, program_us, erase_us, down_us } = self.times(now);
         let profile = &self.profile;
-        let (on_bus, inside) = (read_us + pass_us, program_us + erase_us);
-        let standby_us = now.as_micros().saturating_sub(on_bus + inside + down_us);
-        let na = |us: u64, na: u64| us as f64 * na as f64;
-        (na(on_bus, profile.read_ua * 1_000)
-            + na(inside, profile.write_ua * 1_000)
-            + na(down_us, profile.down_na)
-            + na(standby_us, profile.standby_na))
-            / 1e9
+        let busy_us = read_us + pass_us + program_us + erase_us;
+        let standby_us = now.as_micros().saturating_sub(busy_us + down_us);
+        let uc = |us: u64, na: u64| us as f64 * na as f64 / 1e9;
+        let (bus_na, inside_na) = (profile.read_ua * 1_000, profile.write_ua * 1_000);
+        FlashCharges {
+            read_uc: uc(read_us, bus_na),
+            write_uc: uc(pass_us, bus_na) + uc(program_us, inside_na),
+            erase_uc: uc(erase_us, inside_na),
+            rest_uc: uc(down_us, profile.down_na) + uc(standby_us, profile.standby_na),
+        }
+    }
+
+    /// Starts (or with `None` ends) to collect what it does when, by the node's clock; returns what
+    /// was collected before.
+    pub fn set_timeline(&mut self, timeline: Option<Timeline>) -> Option<Timeline> {
+        core::mem::replace(&mut self.timeline, timeline)
     }
 
     /// How often each sector was erased.
@@ -204,6 +236,15 @@ impl Driver for FlashPart {
             self.times.down_us += (now - since).as_micros();
         }
         let at = now + self.takes(command, octets.len());
+        let kind = match command {
+            Command::Read { .. } => Some(Kind::FlashRead),
+            Command::Program { .. } => Some(Kind::FlashWrite),
+            Command::Erase { .. } => Some(Kind::FlashErase),
+            _ => None,
+        };
+        if let (Some(timeline), Some(kind)) = (&mut self.timeline, kind) {
+            timeline.add(0, now.as_micros(), at.as_micros(), kind);
+        }
         self.work = Some((command, octets.to_vec(), at));
         Ok(())
     }
@@ -243,9 +284,9 @@ mod tests {
         let (_, read, _) = done(&mut part, Command::Read { page: 0, offset: 0, len: 128 }, &[]);
         // 1.9 ms (Duquennoy et al., 5.1).
         assert!((1_800..=1_900).contains(&read), "{read}");
-        let before = FlashPart::new(M25P80, 3_000).charge_uc(T0);
+        let before = FlashPart::new(M25P80, 3_000).charges(T0).total_uc();
         done(&mut part, Command::Program { page: 0, offset: 0 }, &[1; 128]);
-        let mj = (part.charge_uc(T0) - before) * 3.0 / 1e3;
+        let mj = (part.charges(T0).total_uc() - before) * 3.0 / 1e3;
         // 0.101 mJ for writing and reading (3.1.3); it counts the octets of one of both, it seems.
         assert!(mj > 0.101 && mj < 0.101 * 1.3, "{mj}");
     }

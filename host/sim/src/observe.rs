@@ -3,7 +3,7 @@
 use crate::frame::Psdu;
 use crate::pcap::Pcap;
 use crate::stats::Fate;
-use crate::timeline::{Kind, Timeline};
+use crate::timeline::{Kind, Strobed, Timeline};
 use kinglet_radio::{Ack, Channel, Event};
 use std::fmt;
 use std::io::Write;
@@ -129,13 +129,35 @@ impl Observer {
     }
 
     /// The channel has been assessed since `since`, after a backoff that began at `ready`.
-    pub(crate) fn assessed(&mut self, now: u64, node: usize, ready: u64, since: u64, busy: bool) {
+    pub(crate) fn assessed(
+        &mut self,
+        now: u64,
+        node: usize,
+        (ready, since): (u64, u64),
+        busy: bool,
+        shown: bool,
+    ) {
         if self.active() {
-            if since > ready {
+            self.line(now, node, format_args!("cca {}", if busy { "busy" } else { "clear" }));
+            if shown && since > ready {
                 self.interval(node, ready, since, Kind::Backoff);
             }
-            self.line(now, node, format_args!("cca {}", if busy { "busy" } else { "clear" }));
-            self.interval(node, since, now, if busy { Kind::SenseBusy } else { Kind::Sense });
+            if shown {
+                let kind = if busy { Kind::SenseBusy } else { Kind::Sense };
+                self.interval(node, since, now, kind);
+            }
+        }
+    }
+
+    /// The channel was sampled from `since` on, to find out whether there is anything.
+    pub(crate) fn sampled(&mut self, now: u64, node: usize, since: u64, busy: bool) {
+        self.interval(node, since, now, Kind::Sample { busy });
+    }
+
+    /// A frame was strobed.
+    pub(crate) fn strobed(&mut self, node: usize, strobe: Strobed) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.strobed(node, strobe);
         }
     }
 

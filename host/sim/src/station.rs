@@ -44,6 +44,11 @@ impl<P: Profile> Station<P> {
         self.flash.as_deref()
     }
 
+    /// The flash, to be watched.
+    pub fn flash_mut(&mut self) -> Option<&mut FlashPart> {
+        self.flash.as_deref_mut()
+    }
+
     /// Hands events and commands between stack and flash until nothing changes.
     fn run_flash(&mut self, now: Instant) {
         let Some(part) = &mut self.flash else { return };

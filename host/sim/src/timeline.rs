@@ -1,8 +1,8 @@
-//! Intervals of radio activity for a frame timeline, within a window of time.
+//! Intervals of radio and flash activity for a frame timeline, within a window of time.
 
 use kinglet_time::Instant;
 
-/// What a radio did in an interval.
+/// What a radio, or the flash beside it, did in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Loaded a frame.
@@ -27,6 +27,55 @@ pub enum Kind {
     Readout,
     /// Was on, for whatever purpose.
     On,
+    /// Sampled the channel, once or several times.
+    Sample {
+        /// It was busy.
+        busy: bool,
+    },
+    /// Sent a frame until somebody acknowledged it.
+    Strobe {
+        /// How often it was on the air.
+        times: u16,
+        /// Nobody acknowledged it, and somebody should have.
+        unheard: bool,
+    },
+    /// Sent frames to the same neighbour, one after the other while it stayed awake.
+    Burst {
+        /// How many of them were acknowledged, at least two.
+        frames: u32,
+    },
+    /// The flash read.
+    FlashRead,
+    /// The flash took in what it wrote, and wrote it.
+    FlashWrite,
+    /// The flash erased.
+    FlashErase,
+}
+
+/// The end of a strobe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strobed {
+    /// When it began.
+    pub(crate) start_us: u64,
+    /// When it ended.
+    pub(crate) end_us: u64,
+    /// How often the frame was on the air.
+    pub(crate) times: u16,
+    /// Somebody acknowledged it, or should have; `None` if nobody is asked.
+    pub(crate) acknowledged: Option<bool>,
+    /// It was sent without looking at the channel, to a neighbour who stays awake for it.
+    pub(crate) follows: bool,
+    /// It says that another one follows.
+    pub(crate) goes_on: bool,
+}
+
+/// A burst that may go on.
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    start_us: u64,
+    frames: u32,
+    /// Its interval, if it has more than one frame.
+    index: Option<usize>,
 }
 
 /// One interval, in microseconds from the start of the run.
@@ -53,6 +102,8 @@ pub struct Timeline {
     intervals: Vec<Interval>,
     /// Per node, which interval says until when it was on.
     on: Vec<Option<usize>>,
+    /// Per node, the burst that may go on.
+    bursts: Vec<Option<Burst>>,
 }
 
 impl Timeline {
@@ -66,6 +117,7 @@ impl Timeline {
             full_at_us: None,
             intervals: Vec::new(),
             on: Vec::new(),
+            bursts: Vec::new(),
         }
     }
 
@@ -93,6 +145,46 @@ impl Timeline {
         self.on[node] = (self.intervals.len() > next).then_some(next);
     }
 
+    /// A strobe of `node` is over: it belongs to the burst before it, or may begin one.
+    pub(crate) fn strobed(&mut self, node: usize, strobe: Strobed) {
+        let Strobed { start_us, end_us, times, acknowledged, follows, goes_on } = strobe;
+        let unheard = acknowledged == Some(false);
+        self.add(node, start_us, end_us, Kind::Strobe { times, unheard });
+        if self.bursts.len() <= node {
+            self.bursts.resize(node + 1, None);
+        }
+        let heard = acknowledged == Some(true);
+        let mut burst = match self.bursts[node].take().filter(|_| follows) {
+            Some(burst) => Burst { frames: burst.frames + u32::from(heard), ..burst },
+            None => Burst { start_us, frames: u32::from(heard), index: None },
+        };
+        if burst.frames > 1 {
+            let kind = Kind::Burst { frames: burst.frames };
+            let known = burst.index.and_then(|index| self.intervals.get_mut(index));
+            if let Some(interval) = known {
+                (interval.end_us, interval.kind) = (end_us, kind);
+            } else {
+                let next = self.intervals.len();
+                self.add(node, burst.start_us, end_us, kind);
+                burst.index = (self.intervals.len() > next).then_some(next);
+            }
+        }
+        self.bursts[node] = (heard && goes_on).then_some(burst);
+    }
+
+    /// Takes in what another one has collected beside it of `node`, whose clock shows the time that
+    /// `true_us` converts.
+    pub(crate) fn join(&mut self, node: usize, other: &Timeline, true_us: impl Fn(u64) -> u64) {
+        let full = [self.full_at_us, other.full_at_us.map(&true_us)];
+        self.full_at_us = full.into_iter().flatten().min();
+        self.intervals.extend(other.intervals.iter().map(|interval| Interval {
+            node: node as u32,
+            start_us: true_us(interval.start_us),
+            end_us: true_us(interval.end_us),
+            kind: interval.kind,
+        }));
+    }
+
     /// In microseconds, from where on intervals are missing for want of room; `None` if none is.
     pub fn full_at_us(&self) -> Option<u64> {
         self.full_at_us
@@ -107,6 +199,31 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Ends of strobes of one node: when, acknowledged or not, and whether they follow and go on.
+    fn strobes(ends: &[(u64, bool, bool, bool)]) -> Vec<(u64, u64, Kind)> {
+        let mut timeline = Timeline::new(Instant::ZERO, Instant::from_micros(900), 99);
+        for &(end_us, heard, follows, goes_on) in ends {
+            let (start_us, acknowledged) = (end_us - 5, Some(heard));
+            let strobe = Strobed { start_us, end_us, times: 1, acknowledged, follows, goes_on };
+            timeline.strobed(0, strobe);
+        }
+        let bursts = timeline.intervals().iter();
+        let bursts = bursts.filter(|interval| matches!(interval.kind, Kind::Burst { .. }));
+        bursts.map(|interval| (interval.start_us, interval.end_us, interval.kind)).collect()
+    }
+
+    #[test]
+    fn strobes_that_follow_one_another_are_a_burst_until_one_is_not_heard() {
+        let (first, next) = ((10, true, false, true), (20, true, true, true));
+        assert_eq!(strobes(&[first, (30, true, false, true)]), [], "both begin anew");
+        assert_eq!(strobes(&[first, next]), [(5, 20, Kind::Burst { frames: 2 })]);
+        let unheard = [first, next, (30, false, true, true), (40, true, true, true)];
+        assert_eq!(strobes(&unheard), [(5, 30, Kind::Burst { frames: 2 })], "it has ended");
+        let two = [first, next, (30, true, true, false), first, (40, true, true, true)];
+        let expected = [(5, 30, Kind::Burst { frames: 3 }), (5, 40, Kind::Burst { frames: 2 })];
+        assert_eq!(strobes(&two), expected);
+    }
 
     #[test]
     fn what_finds_no_room_is_told() {

@@ -503,6 +503,14 @@ impl<D: Device> World<D> {
         core::mem::replace(&mut self.core.observer.pcap, pcap)
     }
 
+    /// Adds to the timeline, if there is one, what was collected beside it by the clock of `node`.
+    pub fn join_timeline(&mut self, node: usize, beside: &Timeline) {
+        let clock = self.slots[node].clock;
+        if let Some(timeline) = &mut self.core.observer.timeline {
+            timeline.join(node, beside, |us| clock.true_us(Instant::from_micros(us)));
+        }
+    }
+
     /// Starts (or with `None` ends) the timeline; returns the one before.
     pub fn set_timeline(&mut self, timeline: Option<Timeline>) -> Option<Timeline> {
         self.core.show_on_radios();

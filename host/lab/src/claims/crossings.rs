@@ -18,7 +18,6 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "bf.fig12.crosstraffic" => cross,
         "bf.fig13.two-bulks" => two_bulks,
         "bf.fig15.timeline" => timeline,
-        "bf.fig16.power-profile" => power,
         "bf.fig17.pip" => transports,
         "bf.pip.reimpl" => pip,
         "bf.fig18.dutycycle" => duty_cycle,
@@ -190,18 +189,6 @@ fn timeline(t: &Table<'_>) -> Option<Finding> {
         .above("after it, of before", after / before, 0.8)
         .below("% sent again", resent, 15.0)
         .found(before, format!("{during:.0} during, {after:.0} after it; {resent:.0} % sent again"))
-}
-
-/// The stream goes down in numbers: node 7 sends to node 6, which hears the interferers.
-fn power(t: &Table<'_>) -> Option<Finding> {
-    let of = |node: u8| t.mean("paper", &format!("radio_{node}_during"));
-    let (heard, before) = (of(6)?, of(7)?);
-    let others = of(3)?.max(of(9)?);
-    Bounds::default()
-        .above("of the others", heard.min(before) / others, 1.0)
-        .below("% of the others", others, 8.0)
-        .within("% of who hears it", heard, (12.0, 35.0))
-        .found(heard, format!("who sends to it {before:.0}, others {others:.1}"))
 }
 
 fn at(t: &Table<'_>, name: &str, level: u8, metric: &str) -> Option<f64> {

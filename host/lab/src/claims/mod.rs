@@ -20,6 +20,7 @@ mod sample;
 mod sharing;
 mod stacks;
 mod tests_of;
+mod timing;
 
 use crate::experiment::{ExperimentResult, Results};
 use crate::row::Row;

@@ -53,7 +53,7 @@ mod tcplp_stacks;
 mod tcplp_timeouts;
 mod tcplp_timers;
 
-pub use bursts::OfBursts;
+pub use bursts::{Drawn, OfBursts, OfFrame};
 pub use defaults::SERIES as DEFAULTS;
 pub(crate) use hosts::Host;
 pub use metric::Metric;
@@ -275,6 +275,7 @@ pub fn all() -> &'static [Experiment] {
         over_rpl::FORMS,
         over_rpl::METERS,
         bursts::IDLE,
+        bursts::TIMING,
         bursts::LENGTH,
         bursts::MECHANISMS,
         bursts::FRAGMENTS,
@@ -282,6 +283,7 @@ pub fn all() -> &'static [Experiment] {
         bursts::CROSS,
         bursts::TWO_BULKS,
         bursts::TIMELINE,
+        bursts::POWER,
         bursts::TRANSPORTS,
     ];
     ALL

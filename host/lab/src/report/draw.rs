@@ -6,8 +6,8 @@ use crate::chart::Bars;
 use crate::output::short;
 use std::fmt::Write;
 
-/// Colours by CSS class `c0` to `c7`, so that light and dark can differ.
-pub(super) const COLOURS: usize = 8;
+/// Colours by CSS class `c0` to `c8`, so that light and dark can differ.
+pub(super) const COLOURS: usize = 9;
 
 /// A linear axis.
 #[derive(Clone, Copy, Debug)]

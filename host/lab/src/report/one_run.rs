@@ -1,7 +1,7 @@
 //! The page of a single simulation.
 
 use super::{Header, begin, draw_figures, end, escape, map};
-use crate::chart::{Figure, Timeline, duty_by_hour, ledger};
+use crate::chart::{Figure, Timeline, duty_by_hour, ledger, power};
 use crate::output::short;
 use crate::run::{NodeResult, RunResult};
 use crate::scenario::Scenario;
@@ -75,6 +75,8 @@ fn figures(scenario: &Scenario, result: &RunResult, timeline_s: (f64, f64)) -> V
         ledger("What sleeping nodes had their radio on for", &sleepy, true, result.sim_seconds),
         duty_by_hour("Radio duty cycle of sleeping nodes", &sleepy, scenario.start_hour),
         ledger("What the others did beside listening", &awake, false, result.sim_seconds),
+        power("What sleeping nodes drew", &sleepy, result.sim_seconds),
+        power("What the others drew", &awake, result.sim_seconds),
     ];
     figures.into_iter().flatten().collect()
 }

@@ -22,7 +22,13 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     parent.appendChild(element);
     return element;
   };
-  const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision", on: "on" };
+  const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision", on: "on",
+    busy: "finds the channel busy", smp: "samples the channel", ntc: "samples the channel and notices something",
+    str: "strobes", lost: "strobes and is not heard", bst: "sends a burst", fr: "reads its flash",
+    fw: "writes its flash", fe: "erases a sector of its flash" };
+  // Kinds that have rows of their own, or are behind others: how far down in the lane, and how high.
+  const rows = { bst: [3, 13], str: [18, 19], lost: [18, 19], smp: [20, 15], ntc: [20, 15], fr: [39, 8],
+    fw: [39, 8], fe: [39, 8] };
 
   // Lanes of radio activity: those in view above, all of it in a strip below. `drawn` and `view` of the
   // drawing's data say what has been drawn; `#ID=FROM-TO` in the address asks for a view, in seconds.
@@ -32,11 +38,16 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     const nodes = Number(svg.dataset.nodes);
     const full = [Number(svg.dataset.from), Number(svg.dataset.to)];
     const W = 1104, LEFT = 64, RIGHT = 1074, TOP = 6, THIN = 3;
-    const LANE = nodes > 6 ? 24 : 34, BOTTOM = TOP + nodes * LANE, STRIP = BOTTOM + 32;
+    const tall = data.some((item) => item[3] in rows);
+    const LANE = tall ? 54 : nodes > 6 ? 24 : 34, BOTTOM = TOP + nodes * LANE, STRIP = BOTTOM + 32;
     const H = STRIP + nodes * THIN + 8;
     svg.setAttribute("viewBox", "0 0 " + W + " " + H);
     const lanes = add(svg, "g", {}), strip = add(svg, "g", { class: "strip" });
     let view = full.slice();
+    const row = (kind) => !tall ? (kind === "on" ? [LANE * 0.6, LANE * 0.2] : [5, LANE - 12]) :
+      rows[kind] || (kind === "on" ? [32, 4] : [20, 15]);
+    const counted = (kind, count) => count === undefined ? "" : kind === "bst" ? " of " + count + " frames" :
+      count === 1 ? ", the frame once on the air" : ", the frame " + count + " times on the air";
 
     // Rectangles of data in [from, to], without those that others of their kind cover to the pixel.
     const rectangles = (from, to, place) => {
@@ -62,12 +73,13 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
         add(lanes, "text", { class: "name", x: LEFT - 8, y: y + LANE / 2 + 4, "text-anchor": "end" }, "node " + n);
       }
       let drawn = 0;
-      rectangles(from, to, ([node, start, end, kind], x, width) => {
-        const text = "node " + node + " " + words[kind] + ", " +
+      rectangles(from, to, ([node, start, end, kind, count], x, width) => {
+        const text = "node " + node + " " + words[kind] + counted(kind, count) + ", " +
           (start / 1e6).toFixed(6) + " s, " + ((end - start) / 1e3).toFixed(2) + " ms";
-        const y = TOP + node * LANE + (kind === "on" ? LANE * 0.6 : 5);
-        const height = kind === "on" ? LANE * 0.2 : LANE - 12;
+        const [down, height] = row(kind), y = TOP + node * LANE + down;
         add(lanes, "rect", { class: "k-" + kind, x, y, width, height, rx: 1.5, "data-tip": text });
+        if (kind === "bst" && width > 64) add(lanes, "text", { class: "count", x: x + 4, y: y + height - 3 },
+          count + " frames");
         drawn++;
       });
       const span = (to - from) / 1e3, raw = span / 8, power = Math.pow(10, Math.floor(Math.log10(raw)));

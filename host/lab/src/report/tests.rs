@@ -26,8 +26,13 @@ fn result(label: &str) -> ExperimentResult {
     }
     let mut point = (experiment.plan)(crate::experiment::Effort::Quick).remove(0);
     label.clone_into(&mut point.label);
-    let activity =
-        Activity { node: 1, from_us: 20_000_000, to_us: 20_004_000, kind: ActivityKind::Transmit };
+    let activity = Activity {
+        node: 1,
+        from_us: 20_000_000,
+        to_us: 20_004_000,
+        kind: ActivityKind::Transmit,
+        count: None,
+    };
     let sample = CwndSample { flow: 0, at_s: 1.0, cwnd: 924, ssthresh: 924 };
     let run = RunResult {
         timeline: vec![activity],
@@ -123,7 +128,8 @@ fn a_day() -> (Scenario, RunResult) {
         ..NodeResult::default()
     };
     let awake = NodeResult { duty_cycle: 1.0, ..NodeResult::default() };
-    let on = Activity { node: 1, from_us: 5_000, to_us: 9_000, kind: ActivityKind::On };
+    let on =
+        Activity { node: 1, from_us: 5_000, to_us: 9_000, kind: ActivityKind::On, count: None };
     let sends = Activity { kind: ActivityKind::Transmit, from_us: 6_000, ..on };
     let result = RunResult {
         nodes: vec![awake, sleepy],
@@ -147,6 +153,7 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
     // What a radio is on for lies over its being on.
     assert!(page.contains("[[1,5000,9000,\"on\"],[1,6000,9000,\"tx\"]]"));
     assert!(page.contains("<td class=\"n\">0.104</td>"), "90 s of 86400 are 0.104 %");
+    assert!(others.contains("What sleeping nodes drew") && others.contains("What the others drew"));
     // A node that always listens does nothing else that could be seen beside it.
     assert!(sleeping.contains("node 1: listen") && !others.contains("node 0: listen"));
 }
@@ -180,6 +187,35 @@ fn the_page_of_a_running_network_says_how_often_it_is_to_be_loaded_again() {
         );
         assert_balanced(&page);
     }
+}
+
+#[test]
+fn lanes_of_nodes_that_sleep_have_rows_for_bursts_and_flash() {
+    let (scenario, mut result) = a_day();
+    let plain = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
+    assert!(!plain.contains("In each lane") && !plain.contains("flash erases"));
+    let of = |kind, count| {
+        let (from_us, to_us) = (6_000, 8_500);
+        Activity { node: 1, from_us, to_us, kind, count }
+    };
+    result.timeline.extend([
+        of(ActivityKind::Strobe, Some(3)),
+        of(ActivityKind::Burst, Some(17)),
+        of(ActivityKind::FlashErase, None),
+    ]);
+    let page = one_run(&HEADER, &scenario, &result, (0.0, 1.0));
+    assert_balanced(&page);
+    assert!(page.contains("In each lane") && page.contains("flash erases"));
+    assert!(!page.contains("flash reads"), "none did");
+    // Frames lie over the strobe that sends them.
+    let items = page.split_once("[[1,5000").expect("the data").1;
+    let at = |item: &str| items.find(item).unwrap_or_else(|| panic!("{item}"));
+    assert!(at("[1,6000,8500,\"str\",3]") < at("[1,6000,9000,\"tx\"]"));
+    let title = "lanes".to_owned();
+    let (activity, range_us) = (result.timeline, (0, 10_000));
+    let lanes = crate::chart::Timeline { title, nodes: 2, activity, range_us };
+    let text = picture(&Figure::Timeline(lanes));
+    assert!(text.contains(">17 frames</text>") && text.contains("class=\"k-fe\""), "{text}");
 }
 
 #[test]

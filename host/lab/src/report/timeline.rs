@@ -1,4 +1,8 @@
 //! Lanes of radio activity that can be zoomed and inspected.
+//!
+//! Where nodes sleep a lane has three rows: above the bursts with the number of their frames, in
+//! the middle what the radio does, with the strobe behind the frames that it repeats, and below the
+//! flash.
 
 use super::draw::{Axis, abscissa};
 use super::drawing::{Drawing, Key, WIDE, legend};
@@ -16,35 +20,56 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
         "<figure class=\"wide timeline\" id=\"t-{name}\"><figcaption>{}</figcaption>\n\
          <p class=\"hint\">Wheel or <kbd>+</kbd> <kbd>−</kbd> zooms, drag or <kbd>←</kbd> \
          <kbd>→</kbd> moves, double click or <kbd>0</kbd> shows all; the strip below shows \
-         where you are.</p>\n\
+         where you are.{}</p>\n\
          <svg class=\"lanes\" tabindex=\"0\" role=\"img\" aria-label=\"Radio activity of {} nodes \
          from {:.3} to {:.3} s\" data-nodes=\"{}\" data-from=\"{from}\" data-to=\"{to}\"></svg>",
         escape(&timeline.title),
+        if in_rows(&intervals) { IN_ROWS } else { "" },
         timeline.nodes,
         from as f64 / 1e6,
         to as f64 / 1e6,
         timeline.nodes
     );
-    legend(page, &legend_of_kinds());
+    legend(page, &legend_of_kinds(&intervals));
     page.push_str("<script type=\"application/json\">[");
     for (index, a) in intervals.iter().enumerate() {
         let kind = class(a.kind);
         let comma = if index == 0 { "" } else { "," };
-        let _ = write!(page, "{comma}[{},{},{},\"{kind}\"]", a.node, a.from_us, a.to_us);
+        let count = a.count.map_or_else(String::new, |count| format!(",{count}"));
+        let _ = write!(page, "{comma}[{},{},{},\"{kind}\"{count}]", a.node, a.from_us, a.to_us);
     }
     page.push_str("]</script></figure>\n");
 }
 
-/// What the kinds of activity are called.
-fn legend_of_kinds() -> Vec<(Key, String)> {
+/// How to read lanes with rows.
+const IN_ROWS: &str = " In each lane: above, bursts with the number of their frames; in the \
+                       middle, the radio, each strobe behind the frames that it repeats; \
+                       below, the flash.";
+
+/// What the kinds of activity are called; those that every network has come first, and of the
+/// others those that were seen.
+fn legend_of_kinds(intervals: &[&Activity]) -> Vec<(Key, String)> {
+    const EVERYWHERE: usize = 5;
     let kinds = [
         (ActivityKind::Transmit, "sends data"),
         (ActivityKind::Ack, "sends acknowledgement"),
         (ActivityKind::Receive, "receives"),
         (ActivityKind::Collision, "hears a collision"),
         (ActivityKind::On, "radio on"),
+        (ActivityKind::Busy, "finds the channel busy"),
+        (ActivityKind::Sample, "wakes and samples the channel"),
+        (ActivityKind::Notice, "wakes and notices something"),
+        (ActivityKind::Strobe, "strobe, until it was acknowledged"),
+        (ActivityKind::Unheard, "strobe that nobody acknowledged"),
+        (ActivityKind::Burst, "burst"),
+        (ActivityKind::FlashRead, "flash reads"),
+        (ActivityKind::FlashWrite, "flash writes"),
+        (ActivityKind::FlashErase, "flash erases"),
     ];
-    kinds.map(|(kind, text)| (Key::Radio(class(kind)), text.to_owned())).into()
+    let seen = |kind: ActivityKind| intervals.iter().any(|a| a.kind == kind);
+    let kinds = kinds.into_iter().enumerate();
+    let kinds = kinds.filter(|(index, (kind, _))| *index < EVERYWHERE || seen(*kind));
+    kinds.map(|(_, (kind, text))| (Key::Radio(class(kind)), text.to_owned())).collect()
 }
 
 const fn class(kind: ActivityKind) -> &'static str {
@@ -54,6 +79,36 @@ const fn class(kind: ActivityKind) -> &'static str {
         ActivityKind::Receive => "rx",
         ActivityKind::Collision => "col",
         ActivityKind::On => "on",
+        ActivityKind::Busy => "busy",
+        ActivityKind::Sample => "smp",
+        ActivityKind::Notice => "ntc",
+        ActivityKind::Strobe => "str",
+        ActivityKind::Unheard => "lost",
+        ActivityKind::Burst => "bst",
+        ActivityKind::FlashRead => "fr",
+        ActivityKind::FlashWrite => "fw",
+        ActivityKind::FlashErase => "fe",
+    }
+}
+
+/// Whether lanes have rows: what those show is there.
+fn in_rows(intervals: &[&Activity]) -> bool {
+    use ActivityKind::{Burst, FlashErase, FlashRead, FlashWrite, Notice, Sample, Strobe, Unheard};
+    let rows = [Burst, FlashErase, FlashRead, FlashWrite, Notice, Sample, Strobe, Unheard];
+    intervals.iter().any(|a| rows.contains(&a.kind))
+}
+
+/// Where in its lane a kind of activity is drawn, and how high, with rows and without.
+const fn row(kind: ActivityKind, rows: bool) -> (f64, f64) {
+    match kind {
+        _ if !rows => (0.0, 26.0),
+        ActivityKind::Burst => (2.0, 13.0),
+        ActivityKind::FlashRead | ActivityKind::FlashWrite | ActivityKind::FlashErase => {
+            (38.0, 8.0)
+        }
+        ActivityKind::Strobe | ActivityKind::Unheard => (17.0, 19.0),
+        ActivityKind::On => (31.0, 4.0),
+        _ => (19.0, 15.0),
     }
 }
 
@@ -62,48 +117,69 @@ fn shown(timeline: &Timeline) -> Vec<&Activity> {
     let (from, to) = timeline.range_us;
     let inside = |a: &&Activity| a.to_us >= from && a.from_us <= to;
     let mut intervals: Vec<&Activity> = timeline.activity.iter().filter(inside).collect();
-    // What a radio is on for is drawn over its being on.
-    intervals.sort_by_key(|a| (a.kind != ActivityKind::On, a.from_us, a.node));
+    // What a radio is on for is drawn over its being on, and frames over the strobe that sends
+    // them.
+    let layer = |kind| match kind {
+        ActivityKind::On => 0,
+        ActivityKind::Burst | ActivityKind::Strobe | ActivityKind::Unheard => 1,
+        _ => 2,
+    };
+    intervals.sort_by_key(|a| (layer(a.kind), a.from_us, a.node));
     intervals
 }
 
 /// The whole of it as a picture, which cannot be zoomed.
 pub(super) fn still(timeline: &Timeline) -> Drawing {
     const LEFT: f64 = 64.0;
-    const LANE: f64 = 30.0;
     let (from, to) = timeline.range_us;
-    let bottom = LANE * timeline.nodes as f64;
+    let intervals = shown(timeline);
+    let rows = in_rows(&intervals);
+    let lane = if rows { 52.0 } else { 30.0 };
+    let bottom = lane * timeline.nodes as f64;
     let x = Axis { low: from as f64 / 1e6, high: to as f64 / 1e6, pixels: (LEFT, WIDE - 30.0) };
     let mut body = String::new();
     for node in 0..timeline.nodes {
-        let y = LANE * node as f64;
+        let y = lane * node as f64;
         let _ = writeln!(
             body,
             "<rect class=\"lane\" x=\"{LEFT}\" y=\"{y}\" width=\"{:.1}\" height=\"{}\"/>\
              <text class=\"name\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">node {node}</text>",
             x.pixels.1 - LEFT,
-            LANE - 4.0,
+            lane - 4.0,
             LEFT - 8.0,
-            y + 17.0
+            y + lane / 2.0 + 2.0
         );
     }
-    for a in shown(timeline) {
+    for a in &intervals {
         let left = x.at(a.from_us.max(from) as f64 / 1e6);
         let right = x.at(a.to_us.min(to) as f64 / 1e6);
+        let (above, height) = row(a.kind, rows);
+        let (top, width) = (lane * f64::from(a.node) + above, (right - left).max(0.8));
         let _ = writeln!(
             body,
-            "<rect class=\"k-{}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{}\"/>",
-            class(a.kind),
-            LANE * f64::from(a.node),
-            (right - left).max(0.8),
-            LANE - 4.0
+            "<rect class=\"k-{}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" \
+             height=\"{height}\"/>",
+            class(a.kind)
         );
+        if let (ActivityKind::Burst, Some(frames)) = (a.kind, a.count)
+            && width > ROOM_FOR_COUNT
+        {
+            let _ = writeln!(
+                body,
+                "<text class=\"count\" x=\"{:.1}\" y=\"{:.1}\">{frames} frames</text>",
+                left + 4.0,
+                top + height - 3.0
+            );
+        }
     }
     abscissa(&mut body, &x, 0.0, bottom, "time, s");
     Drawing {
         title: timeline.title.clone(),
         size: (WIDE, bottom + 44.0),
         body,
-        legend: legend_of_kinds(),
+        legend: legend_of_kinds(&intervals),
     }
 }
+
+/// Pixels of a burst in which its number of frames can be read.
+const ROOM_FOR_COUNT: f64 = 64.0;

@@ -1,9 +1,10 @@
 //! A file by PIP: nodes that have nothing else, on the medium of the scenario.
 
+use super::power::Power;
 use super::{FlowResult, NodeResult, Options, RunError, RunResult};
 use crate::build::{medium_of, radio_of};
 use crate::scenario::{File, FlowKind, NodeId, Scenario};
-use kinglet::time::Duration;
+use kinglet::time::{Duration, Instant};
 use kinglet_pip::{Config, MAX_FILE, Outcome, transfer};
 
 /// The file that goes by PIP, if one does.
@@ -95,6 +96,7 @@ fn result(id: NodeId, node: &kinglet_pip::NodeOutcome) -> NodeResult {
         frames_sent: node.frames_sent,
         duty_cycle: node.radio_on,
         energy_mj: node.radio_mj,
+        power: Power::of(Instant::from_micros(node.energy.elapsed_us), &node.energy, None),
         ..NodeResult::default()
     }
 }

@@ -1,5 +1,6 @@
 //! What a simulation measured.
 
+use super::power::Power;
 use crate::apps::bulk::TimeoutCauses;
 use crate::profile::LabProfile;
 use crate::scenario::NodeId;
@@ -205,6 +206,12 @@ pub struct NodeResult {
     pub cpu_mj: f64,
     /// What the CPU did.
     pub cpu_work: CpuWork,
+    /// What time and energy of radio, CPU and flash went into.
+    pub power: Power,
+    /// Energy of all of them for each frame that a neighbour took, in millijoules; `None` if none
+    /// did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mj_per_frame: Option<f64>,
 }
 
 /// What RPL did on one node.
@@ -359,6 +366,8 @@ pub struct Sample {
     pub bytes: Vec<u64>,
     /// How long the radio of each node has been on or starting, in seconds.
     pub on_s: Vec<f64>,
+    /// What time and energy of each node have gone into.
+    pub power: Vec<Power>,
     /// Frames that wait in each node to be passed on.
     pub waiting: Vec<usize>,
     /// The smoothed round-trip time of the first transfer by TCP, in milliseconds.
@@ -367,9 +376,9 @@ pub struct Sample {
     pub resent: u64,
 }
 
-/// What a radio does.
+/// What a radio does, or the flash beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum ActivityKind {
     /// Sends a data frame.
     Transmit,
@@ -381,9 +390,27 @@ pub enum ActivityKind {
     Collision,
     /// Is on, for whatever purpose.
     On,
+    /// Finds the channel busy before it sends.
+    Busy,
+    /// Wakes, samples the channel and finds nothing.
+    Sample,
+    /// Wakes, samples the channel and notices something.
+    Notice,
+    /// Sends a frame until somebody acknowledges it.
+    Strobe,
+    /// Sends a frame again and again, and nobody acknowledges it.
+    Unheard,
+    /// Sends frames to the same neighbour, one after the other while it stays awake.
+    Burst,
+    /// The flash reads.
+    FlashRead,
+    /// The flash writes.
+    FlashWrite,
+    /// The flash erases.
+    FlashErase,
 }
 
-/// An interval in the life of a radio.
+/// An interval in the life of a radio, or of the flash beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Activity {
     /// Whose radio.
@@ -394,4 +421,8 @@ pub struct Activity {
     pub to_us: u64,
     /// What it does.
     pub kind: ActivityKind,
+    /// How often the frame of a strobe was on the air, or how many frames of a burst were
+    /// acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
 }

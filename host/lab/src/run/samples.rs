@@ -1,5 +1,6 @@
 //! What changes while a network runs, looked at every second.
 
+use super::power::Power;
 use super::result::Sample;
 use crate::build::{Ends, Network};
 use crate::flows;
@@ -42,11 +43,13 @@ impl<'a> Sampling<'a> {
                 * energy.elapsed_us as f64
                 / 1e6
         };
+        let power = |node| Power::of(world.now(), &world.energy(node), world.device(node).flash());
         let sent = |ends: &Ends| flows::bulk_sender(world, *ends).and_then(|sender| sender.info());
         self.samples.push(Sample {
             at_s: world.now().as_micros() as f64 / 1e6,
             bytes: flows.map(|(flow, ends)| flows::delivered(world, flow, *ends)).collect(),
             on_s: nodes.clone().map(on_s).collect(),
+            power: nodes.clone().map(power).collect(),
             waiting: nodes.map(|n| world.device(n).node().net().relayed_waiting()).collect(),
             rtt_ms: self.ends.iter().find_map(sent).map(|info| info.srtt.as_micros() as f64 / 1e3),
             resent: self.ends.iter().find_map(sent).map_or(0, |info| {

@@ -1,10 +1,12 @@
 //! Runs a network and reads the results off it.
 
+use super::activity;
 use super::pip;
+use super::power::{Power, VOLTS};
 use super::samples::Sampling;
 use super::{
-    Activity, ActivityKind, BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult,
-    RunError, RunResult, StrobeResult, Tree,
+    BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult, RunError, RunResult,
+    StrobeResult, Tree,
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
@@ -18,7 +20,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
-use kinglet_sim::timeline::{Kind, Timeline};
+use kinglet_sim::timeline::Timeline;
 use kinglet_sim::{Device, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,11 +29,6 @@ use std::sync::mpsc::{Receiver, channel};
 
 /// How often cancellation is looked for, in simulated time.
 const SLICE: Duration = Duration::from_secs(10);
-/// Intervals of a timeline: half a second of four busy radios has some hundred, two minutes of the
-/// office ten thousand, and a page with as many as this is still quick.
-const MAX_INTERVALS: usize = 100_000;
-/// Supply voltage for energy: two AA cells, and inside of what these radios take (1.8 to 3.6 V).
-const VOLTS: f64 = 3.0;
 
 fn instant(seconds: f64) -> Instant {
     Instant::from_micros((seconds * 1e6).round() as u64)
@@ -65,7 +62,7 @@ pub(super) fn simulate(
     let samples = sampling.map(Sampling::into_samples).unwrap_or_default();
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
-    let timeline = world.set_timeline(None);
+    let timeline = activity::end(&mut world);
     // Their ends are written when they go.
     world.set_pcap(None);
     world.set_trace(None);
@@ -87,7 +84,7 @@ pub(super) fn simulate(
             .as_ref()
             .and_then(Timeline::full_at_us)
             .map(|us| us as f64 / 1e6),
-        timeline: timeline.map(|t| activity(&t)).unwrap_or_default(),
+        timeline: timeline.map(|t| activity::shown(&t)).unwrap_or_default(),
         trees,
         links: if options.tree { links(&world, scenario) } else { Vec::new() },
         cut_short: failures.try_iter().collect(),
@@ -246,7 +243,7 @@ fn observe(world: &mut Network, options: &Options<'_>) -> Result<Receiver<String
         world.set_trace(Some(Trace::Writer(Box::new(file))));
     }
     if let Some((from, to)) = options.timeline_s {
-        world.set_timeline(Some(Timeline::new(instant(from), instant(to), MAX_INTERVALS)));
+        activity::begin(world, (instant(from), instant(to)));
     }
     Ok(failures)
 }
@@ -326,7 +323,7 @@ fn flash_result(world: &Network, node: usize) -> Option<FlashResult> {
         most: stats.most,
         reading: share(times.read_us),
         writing: share(times.pass_us + times.program_us + times.erase_us),
-        mj: part.charge_uc(now) * VOLTS / 1e3,
+        mj: part.charges(now).total_uc() * VOLTS / 1e3,
     })
 }
 
@@ -344,6 +341,7 @@ fn node_result(
         let stats = station.node().net().stats();
         [Congestion, NoBuffer, QueueFull].map(|why| u64::from(stats.discarded(why))).iter().sum()
     });
+    let power = Power::of(world.now(), &energy, world.device(node).flash());
     let share = |us: u64| us as f64 / energy.elapsed_us.max(1) as f64;
     let starting = share(energy.radio.starting());
     NodeResult {
@@ -372,6 +370,8 @@ fn node_result(
         cpu_duty_cycle: energy.cpu_duty_cycle(),
         cpu_mj: energy.cpu_uc * VOLTS / 1e3,
         cpu_work: energy.cpu_work,
+        power,
+        mj_per_frame: (mac.delivered > 0).then(|| power.mj() / f64::from(mac.delivered)),
     }
 }
 
@@ -398,20 +398,4 @@ fn windows(world: &Network, ends: &[Ends]) -> Vec<CwndSample> {
         }
     }
     samples
-}
-
-fn activity(timeline: &Timeline) -> Vec<Activity> {
-    let kind = |kind| match kind {
-        Kind::Send => Some(ActivityKind::Transmit),
-        Kind::SendAck => Some(ActivityKind::Ack),
-        Kind::Receive => Some(ActivityKind::Receive),
-        Kind::Collision => Some(ActivityKind::Collision),
-        Kind::On => Some(ActivityKind::On),
-        _ => None,
-    };
-    let interval = |i: &kinglet_sim::timeline::Interval| {
-        let kind = kind(i.kind)?;
-        Some(Activity { node: i.node, from_us: i.start_us, to_us: i.end_us, kind })
-    };
-    timeline.intervals().iter().filter_map(interval).collect()
 }

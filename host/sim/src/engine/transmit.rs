@@ -5,6 +5,7 @@ use crate::energy::RadioState;
 use crate::ledger::Cause;
 use crate::radio::{Job, NEVER, Phase, Task};
 use crate::secure;
+use crate::timeline::Strobed;
 use kinglet_radio::{
     ACK_NOTICED, ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, SENSES_APART, STROBE_GAP,
     SYMBOL, Start, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after,
@@ -96,7 +97,10 @@ impl Core {
         let counters = &mut self.counters[node];
         counters.assessments += 1;
         counters.assessments_busy += u64::from(busy);
-        self.observer.assessed(self.now, node, ready_at, since, busy);
+        // Samples are shown when all of them have been taken.
+        let task = self.radios[node].job.map(|job| job.task);
+        let shown = task != Some(Task::Sense);
+        self.observer.assessed(self.now, node, (ready_at, since), busy, shown);
     }
 
     /// Starts preparing the outstanding transmission.
@@ -115,6 +119,7 @@ impl Core {
         radio.channel = job.channel;
         if job.task == Task::Sense {
             // A receiver senses: there is nothing to prepare.
+            job.first_at = now;
             radio.ready_at = now;
             radio.assess_at(now);
             return self.enter(node, Phase::Access, now + CCA.as_micros(), RadioState::Listen);
@@ -321,10 +326,16 @@ impl Core {
             _ => {}
         }
         let radio = &mut self.radios[node];
-        radio.job = None;
-        if let Event::Sensed { .. } = event {
+        let job = radio.job.take();
+        if let Event::Sensed { busy } = event {
+            // Who listens anyway does not wake for it.
+            if let Some(job) = job.filter(|job| job.begun) {
+                self.observer.sampled(self.now, node, job.first_at, busy);
+            }
             return self.tell(node, event);
         }
+        self.show_strobe(node, job, event);
+        let radio = &mut self.radios[node];
         let failed = match event {
             Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } => ack == Ack::Missing,
             _ => event == Event::ChannelBusy,
@@ -340,6 +351,20 @@ impl Core {
         }
         self.observer.finished(self.now, node, event);
         self.tell(node, event);
+    }
+
+    /// Shows the strobe that has ended, if it was one.
+    fn show_strobe(&mut self, node: usize, job: Option<Job>, event: Event) {
+        let (Some(job), Event::Strobed { ack, times, .. }) = (job, event) else { return };
+        let acknowledged = match ack {
+            Ack::Received { .. } => Some(true),
+            Ack::Missing => Some(false),
+            Ack::NotAwaited => None,
+        };
+        let goes_on = self.radios[node].outgoing.header.frame_pending;
+        let (start_us, end_us, follows) = (job.first_at, self.now, job.senses == 0);
+        let strobe = Strobed { start_us, end_us, times, acknowledged, follows, goes_on };
+        self.observer.strobed(node, strobe);
     }
 
     /// The preamble of an automatic acknowledgement starts.

@@ -107,7 +107,7 @@ fn beside() -> Vec<Point> {
 }
 
 /// The same way by PIP, which is to be no faster.
-fn pip(mut scenario: Scenario) -> Scenario {
+pub(super) fn pip(mut scenario: Scenario) -> Scenario {
     scenario.duration_s = 300.0;
     let file = File { from: 0, to: HOPS, bytes: BY_PIP };
     scenario.flows = vec![Flow::new(0.0, FlowKind::Pip(file))];
@@ -124,7 +124,7 @@ fn series(rate: u32) -> &'static str {
 }
 
 /// Datagrams as fast as they go from the far end to the near one.
-fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
+pub(super) fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
     // As long in a quick run: in a minute finding each other would take 3 %.
     scenario.duration_s = 300.0;
     scenario = super::as_paper(scenario);

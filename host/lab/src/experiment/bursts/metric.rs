@@ -1,6 +1,7 @@
 //! What is read off a run in which all nodes sleep.
 
-use super::FULL;
+use super::drawn::When;
+use super::{Drawn, FULL, OfFrame};
 use crate::build::payload_of;
 use crate::run::{NodeResult, RunResult, Sample, StrobeResult};
 use crate::scenario::Scenario;
@@ -68,6 +69,10 @@ pub enum OfBursts {
     Resent,
     /// Radio of one node during it, %.
     RadioDuring(u8),
+    /// What a relay draws before, during or after it.
+    Drawn(Drawn),
+    /// What a frame takes of a node's time or energy.
+    OfFrame(OfFrame),
 }
 
 /// What a frame carries behind a MAC header with short addresses, in octets.
@@ -110,6 +115,8 @@ impl OfBursts {
             OfBursts::RadioDuring(7) => ("radio_7_during", "%"),
             OfBursts::RadioDuring(9) => ("radio_9_during", "%"),
             OfBursts::RadioDuring(_) => ("radio_during", "%"),
+            OfBursts::Drawn(drawn) => drawn.name(),
+            OfBursts::OfFrame(of) => of.name(),
         }
     }
 
@@ -154,6 +161,7 @@ impl OfBursts {
                 100.0 * flow?.segments_received as f64 / flow?.decided.max(1) as f64
             }
             OfBursts::CollectionLoss | OfBursts::CollectionDelay => self.of_collection(run)?,
+            OfBursts::OfFrame(of) => of.value(run)?,
             _ => self.of_samples(scenario, run)?,
         })
     }
@@ -171,6 +179,7 @@ impl OfBursts {
                 | OfBursts::After
                 | OfBursts::ResentDuring
                 | OfBursts::RadioDuring(_)
+                | OfBursts::Drawn(_)
         )
     }
 
@@ -193,15 +202,23 @@ impl OfBursts {
             let source = scenario.interference.first()?;
             Some((source.from_s, source.until_s?))
         };
+        let when = match self {
+            OfBursts::Before => When::Before,
+            OfBursts::After => When::After,
+            OfBursts::Drawn(drawn) => drawn.when(),
+            _ => When::During,
+        };
         let span = match self {
             OfBursts::FirstAlone | OfBursts::RadioAlone => (SETTLED_S, begins(1)?),
             OfBursts::FirstBeside | OfBursts::RadioBeside => {
                 let begin = begins(1)?;
                 (begin, (begin + run.flows.get(1)?.seconds).min(scenario.duration_s))
             }
-            OfBursts::Before => (SETTLED_S, disturbed()?.0),
-            OfBursts::After => (disturbed()?.1 + SETTLED_S, scenario.duration_s),
-            _ => disturbed()?,
+            _ => match when {
+                When::Before => (SETTLED_S, disturbed()?.0),
+                When::During => disturbed()?,
+                When::After => (disturbed()?.1 + SETTLED_S, scenario.duration_s),
+            },
         };
         let samples = Within::new(&run.samples, span)?;
         Some(match self {
@@ -211,6 +228,7 @@ impl OfBursts {
             OfBursts::RadioAlone | OfBursts::RadioBeside => {
                 100.0 * samples.on_s(MIDDLE)? / samples.seconds()
             }
+            OfBursts::Drawn(drawn) => drawn.value(samples.0, samples.1)?,
             OfBursts::RadioDuring(node) => 100.0 * samples.on_s(node.into())? / samples.seconds(),
             OfBursts::ResentDuring => {
                 let arrived = samples.bytes()? as f64 / f64::from(payload_of(scenario));

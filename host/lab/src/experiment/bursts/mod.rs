@@ -10,21 +10,29 @@
 //! | `interference.rs` | two kinds of interference: Fig. 6 and 10 |
 //! | `fragments.rs` | fragmentation under interference: Fig. 9 |
 //! | `crossing.rs` | transfers that cross a collection or each other: Fig. 12 and 13 |
-//! | `timeline.rs` | TCP before, during and after interference: Fig. 15 and 16 |
+//! | `timeline.rs` | TCP before, during and after interference: Fig. 15 |
+//! | `power.rs`, `drawn.rs` | what relays draw then: Fig. 16 |
+//! | `timing.rs`, `of_frame.rs` | where the time of a frame goes: 5.1 |
 //! | `transports.rs` | PIP, Snack and TCP: Fig. 17 to 19 |
 
 mod crossing;
+mod drawn;
 mod fragments;
 mod idle;
 mod interference;
 mod length;
 mod mechanisms;
 mod metric;
+mod of_frame;
+mod power;
 mod timeline;
+mod timing;
 mod transports;
 
 pub(super) use crossing::CROSS;
 pub(super) use crossing::TWO_BULKS;
+pub use drawn::Drawn;
+pub(crate) use drawn::RELAYS;
 pub(super) use fragments::EXPERIMENT as FRAGMENTS;
 pub(super) use idle::EXPERIMENT as IDLE;
 pub(crate) use idle::RATES as IDLE_RATES;
@@ -33,7 +41,10 @@ pub(super) use length::EXPERIMENT as LENGTH;
 pub(crate) use length::{BURSTS, RATES};
 pub(super) use mechanisms::EXPERIMENT as MECHANISMS;
 pub use metric::OfBursts;
+pub use of_frame::OfFrame;
+pub(super) use power::EXPERIMENT as POWER;
 pub(super) use timeline::EXPERIMENT as TIMELINE;
+pub(super) use timing::EXPERIMENT as TIMING;
 pub(super) use transports::EXPERIMENT as TRANSPORTS;
 pub(crate) use transports::LEVELS;
 

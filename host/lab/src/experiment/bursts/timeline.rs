@@ -1,4 +1,4 @@
-//! TCP over ten hops that sleep, before, during and after interference (Fig. 15 and 16).
+//! TCP over ten hops that sleep, before, during and after interference (Fig. 15).
 
 use super::{OfBursts, SETTINGS, point};
 use crate::chart::{Figure, Lines, Series, Style};
@@ -9,7 +9,7 @@ use crate::scenario::{Flow, Scenario, Source};
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-timeline",
     title: "TCP over ten hops, and interference",
-    source: "Duquennoy et al., Fig. 15 and 16, §7 and §7.1",
+    source: "Duquennoy et al., Fig. 15, §7",
     question: "What does Linux's TCP do over ten hops that all sleep when one of them loses four \
                frames of five for four minutes, and who pays for it?",
     method: "Ten hops, Linux's TCP at both ends with windows of 50 segments of 1208 octets, behind \
@@ -44,9 +44,7 @@ fn plan(_: Effort) -> Vec<Point> {
     for (setting, set) in SETTINGS {
         points.push(point(setting.to_owned(), setting, 0.0, set(disturbed(6)), METRICS));
     }
-    let mut back = disturbed(6);
-    back.flows = vec![Flow::bulk(back.host(), 10)];
-    let beside = [("down", back), ("at=3", disturbed(3)), ("at=8", disturbed(8))];
+    let beside = [("down", down(disturbed(6))), ("at=3", disturbed(3)), ("at=8", disturbed(8))];
     let named = beside.map(|(label, scenario)| (label.to_owned(), scenario));
     points.extend(super::beside(named, METRICS));
     points
@@ -54,7 +52,18 @@ fn plan(_: Effort) -> Vec<Point> {
 
 /// The tunnel of which a node hears two Wi-Fi transfers for a while.
 fn disturbed(node: u32) -> Scenario {
-    let mut scenario = super::heard_by(tunnel(), node, &[(Source::WifiBursts, -80.0); 2]);
+    disturb(tunnel(), node)
+}
+
+/// The stream goes from the near end to the far one.
+pub(super) fn down(mut scenario: Scenario) -> Scenario {
+    scenario.flows = vec![Flow::bulk(scenario.host(), scenario.host() - 1)];
+    scenario
+}
+
+/// A node hears two Wi-Fi transfers for a while.
+pub(super) fn disturb(scenario: Scenario, node: u32) -> Scenario {
+    let mut scenario = super::heard_by(scenario, node, &[(Source::WifiBursts, -80.0); 2]);
     scenario.duration_s = 500.0;
     for source in &mut scenario.interference {
         (source.from_s, source.until_s) = (60.0, Some(300.0));

@@ -47,7 +47,7 @@ const OF_TCP: &[Metric] = &[
     Metric::OfBursts(OfBursts::EnergyOfThird),
     Metric::OfBursts(OfBursts::Resent),
 ];
-const HOPS: u32 = 10;
+pub(super) const HOPS: u32 = 10;
 /// Who hears interference.
 const WHO: u32 = 6;
 /// Wi-Fi transfers that it hears.
@@ -61,7 +61,7 @@ pub(super) fn tunnel() -> Scenario {
     with_linux(tmotes(HOPS))
 }
 
-fn with_linux(mut scenario: Scenario) -> Scenario {
+pub(super) fn with_linux(mut scenario: Scenario) -> Scenario {
     scenario.tcp = Tcp {
         stack: Some(Stack::Linux),
         // With timestamps and the longest headers that is IPv6's minimum MTU.

@@ -1,0 +1,119 @@
+//! Tests of what Duquennoy et al. say of the time and energy of a frame, of the raw link, and of
+//! what relays draw.
+
+use super::bounds::Bounds;
+use super::{Finding, Table, Test};
+use crate::experiment::bursts::RELAYS;
+
+/// The test of the claim with this id.
+pub(super) fn test_of(id: &str) -> Option<Test> {
+    Some(match id {
+        "bf.fig1.prior-throughput" => raw_link,
+        "bf.sec2.2.lossperiod-energy" => loss_period,
+        "bf.sec3.1.3.flash-energy" => packet_energy,
+        "bf.sec3.2.3.channel-discovery" => discovery,
+        "bf.sec4.ack-ratio" => fragments,
+        "bf.sec4.header-share" => headers,
+        "bf.sec5.2.footprint" => queue,
+        "bf.fig16.power-profile" => power,
+        _ => return None,
+    })
+}
+
+/// The bound and what conditional immediate transmission has of it do not depend on a simulation;
+/// PIP does.
+fn raw_link(t: &Table<'_>) -> Option<Finding> {
+    let bound = t.mean("cc2420 raw theoretical", "throughput_of_frames")?;
+    let conditional = t.mean("cc2420 raw conditional", "of_bound")?;
+    let pip = t.mean("cc2420 pip", "of_bound")?;
+    Bounds::default()
+        .within("kB/s at most", bound, (13.8, 14.2))
+        .within("% with conditional immediate transmission", conditional, (96.0, 100.0))
+        .within("% by PIP", pip, (45.0, 60.0))
+        .found(conditional, format!("of {bound:.2} kB/s; PIP {pip:.0} %"))
+}
+
+/// Some hundred times, and half a second like a minute.
+fn loss_period(t: &Table<'_>) -> Option<Finding> {
+    let of = |metric| t.mean("500 ms of loss", metric);
+    let (ratio, seconds) = (of("always_on_to_idle")?, of("of_idle")?);
+    Bounds::default()
+        .within("times as much", ratio, (50.0, 200.0))
+        .within("s", seconds, (30.0, 120.0))
+        .found(seconds, format!("{ratio:.0} times as much"))
+}
+
+fn packet_energy(t: &Table<'_>) -> Option<Finding> {
+    let of = |metric| t.mean("cc2420 relays", metric);
+    let (flash, radio, erase) = (of("flash_energy")?, of("radio_energy")?, of("erase_energy")?);
+    Bounds::default()
+        .within("mJ of the flash", flash, (0.08, 0.13))
+        .within("mJ of the radio", radio, (0.45, 0.60))
+        .found(flash, format!("radio {radio:.3}; erasing {erase:.3}"))
+}
+
+/// Only the first pays for the search.
+fn discovery(t: &Table<'_>) -> Option<Finding> {
+    let of = |what: &str, channels| t.mean(&format!("{what} channels={channels}"), "frames");
+    let (first, later) = (of("first", 11)?, of("later", 11)?);
+    let on_one = of("later", 1)?;
+    Bounds::default()
+        .above("times the later ones", first / later, 5.0)
+        .within("of the later ones on one channel", later / on_one, (0.5, 2.0))
+        .found(first, format!("later ones {later:.1}, and {on_one:.1} on one channel"))
+}
+
+fn fragments(t: &Table<'_>) -> Option<Finding> {
+    let of = |metric| t.mean("segment=1512", metric);
+    let (each, both) = (of("fragments")?, of("frames_for_an_acknowledgement")?);
+    Bounds::default()
+        .within("fragments", each, (14.0, 17.0))
+        .within("frames for an acknowledgement", both, (28.0, 34.0))
+        .found(both, format!("{each:.0} fragments each"))
+}
+
+fn headers(t: &Table<'_>) -> Option<Finding> {
+    let share = t.mean("headers", "of_a_frame")?;
+    let compared = "IPv6 and TCP, not compressed, behind short addresses".to_owned();
+    Bounds::default().above("% of a frame", share, 50.0).found(share, compared)
+}
+
+fn queue(t: &Table<'_>) -> Option<Finding> {
+    let of = |metric| t.mean("queue", metric);
+    let (seconds, octets) = (of("burst_of_256")?, of("memory_for_a_packet")?);
+    Bounds::default()
+        .at_most("octets of memory for a packet", octets, 8.0)
+        .within("s", seconds, (1.9, 2.4))
+        .found(seconds, format!("{octets:.0} octets of memory for each packet"))
+}
+
+/// The paper excludes the ends, says nothing of node 7 but that it is slightly affected, and counts
+/// what is drawn beside the rest.
+fn power(t: &Table<'_>) -> Option<Finding> {
+    let of = |node: u8, what: &str| t.mean(&format!("paper node={node}"), what);
+    let radio = |node| of(node, "radio_during");
+    let (sends, hears) = (radio(5)?, radio(6)?);
+    let far: Option<Vec<f64>> =
+        RELAYS.into_iter().filter(|node| !(5..=7).contains(node)).map(radio).collect();
+    let others = far?.into_iter().fold(0.0, f64::max);
+    let (receive, transmit) = (of(6, "receive_during")?, of(5, "transmit_during")?);
+    let mut bounds = Bounds::default()
+        .above("of the others", sends.min(hears) / others, 1.0)
+        .below("% of the others", others, 8.0)
+        .within("% of who hears it", hears, (12.0, 35.0))
+        .above("who hears it receives, of what it sends", receive / of(6, "transmit_during")?, 1.0)
+        .above(
+            "who sends to it sends, of what it receives",
+            transmit / of(5, "receive_during")?,
+            1.0,
+        );
+    for node in RELAYS {
+        let all: Option<Vec<f64>> = ["cpu", "receive", "transmit", "flash"]
+            .iter()
+            .map(|part| of(node, &format!("{part}_during")))
+            .collect();
+        let share = 100.0 * of(node, "flash_during")? / all?.iter().sum::<f64>();
+        bounds = bounds.within(&format!("% of node {node} by flash"), share, (1.0, 8.0));
+    }
+    bounds.found(hears, format!("who sends to it {sends:.0}, others at most {others:.1}"))
+}

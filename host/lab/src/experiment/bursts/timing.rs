@@ -1,0 +1,334 @@
+//! Where the time of a frame in a burst goes, and what the raw link would give (5.1, 2.1).
+
+use super::length::{bulk, pip};
+use super::{OfBursts, OfFrame, beside, tmotes, today};
+use crate::chart::{Bars, Figure, Timeline};
+use crate::cpu::host_cost_of;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::layout::{Addresses, FRAG1, FRAGN, IPV6, TCP, mac_header};
+use crate::radio::profile_of;
+use crate::scenario::{Flash, Flow, FlowKind, Scenario, Wake};
+use kinglet::flash::{Command, Driver};
+use kinglet::store::Record;
+use kinglet::time::Instant;
+use kinglet_pip::raw;
+use kinglet_radio::{ACK_PSDU, MAX_PSDU, TURNAROUND, air_time, spacing_after};
+use kinglet_sim::flash::{FlashPart, M25P80};
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "bf-timing",
+    title: "Where the time of a frame goes",
+    source: "Duquennoy et al., §5.1, §3.1.3, §2.1, §2.2, §4",
+    question: "What does a frame in a burst take on the air, for its acknowledgement, for copying, \
+               in the CPU and in flash, and how far is that from what the link could carry?",
+    method: "A node that sends full frames in bursts of 20 s, and a relay of two hops in bursts of \
+             2 s with its queue in flash or in memory, on the paper's hardware and on a radio of \
+             today. All that the node does is divided by the frames that it got rid of. Beside \
+             that what data sheets and the paper's own figures give, and the bounds of the raw \
+             link: theoretical, with conditional immediate transmission, and with copying; PIP \
+             over four hops; and how often the first datagram to a neighbour is on the air, and \
+             later ones, a minute apart.",
+    threats: &[
+        "1.6 ms of CPU for a frame are what the paper's 3.0 ms between frames leave beside copying \
+         and turnarounds, and 14 us for an octet of flash are its 1.9 ms: both are given to the \
+         model, and only that they add up to its rate is a result.",
+        "Flash and radio do not share a bus here. On a Tmote they do.",
+        "The bounds of the raw link are arithmetic; nothing here sends at them.",
+    ],
+    main: "cc2420 relays",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfBursts(OfBursts::Rate),
+    of(OfFrame::Interval),
+    of(OfFrame::Transmit),
+    of(OfFrame::Receive),
+    of(OfFrame::Ready),
+    of(OfFrame::Starting),
+    of(OfFrame::Asleep),
+    of(OfFrame::Cpu),
+    of(OfFrame::FlashRead),
+    of(OfFrame::FlashWrite),
+    of(OfFrame::FlashErase),
+    of(OfFrame::RadioEnergy),
+    of(OfFrame::FlashEnergy),
+    of(OfFrame::EraseEnergy),
+];
+const OF_PIP: &[Metric] = &[Metric::OfBursts(OfBursts::OfPip)];
+const OF_FOUND: &[Metric] = &[Metric::Frames];
+/// On how many channels nodes listen.
+const CHANNELS: [u8; 2] = [1, 11];
+/// From one datagram to the next.
+const APART_MS: u32 = 60_000;
+const OF_IDLE: &[Metric] = &[Metric::OfBursts(OfBursts::Radio)];
+/// Wake-ups a second.
+const RATE: u32 = 8;
+/// Of the paper's packets.
+const SEGMENT: usize = 1_512;
+/// Its queue (5.2).
+const QUEUE: f64 = 256.0;
+/// A period of loss (2.2), in seconds.
+const LOSS_S: f64 = 0.5;
+
+/// A radio with what the scenarios on it are.
+type Hardware = (&'static str, fn(u32) -> Scenario);
+const HARDWARE: [Hardware; 2] = [("cc2420", tmotes), ("nrf52840", today)];
+
+const fn of(what: OfFrame) -> Metric {
+    Metric::OfBursts(OfBursts::OfFrame(what))
+}
+
+fn plan(_: Effort) -> Vec<Point> {
+    let mut scenarios = Vec::new();
+    for (radio, nodes) in HARDWARE {
+        scenarios.push((format!("{radio} sends"), bulk(nodes(1), RATE, 20_000)));
+        scenarios.push((format!("{radio} relays"), bulk(nodes(2), RATE, 2_000)));
+    }
+    let mut memory = bulk(tmotes(2), RATE, 2_000);
+    memory.flash = Flash::None;
+    scenarios.push(("cc2420 relays in memory".to_owned(), memory));
+    let mut points: Vec<Point> = beside(scenarios, METRICS).collect();
+    // Some frames of a burst, to be drawn.
+    for point in points.iter_mut().filter(|point| point.label == EXPERIMENT.main) {
+        point.timeline_s = Some((100.0, 100.08));
+    }
+    let by_pip = HARDWARE.map(|(radio, nodes)| (format!("{radio} pip"), pip(nodes(4))));
+    points.extend(beside(by_pip, OF_PIP));
+    let mut idle = tmotes(4);
+    idle.duration_s = 600.0;
+    points.extend(beside([("cc2420 idle".to_owned(), idle)], OF_IDLE));
+    points.extend(beside(CHANNELS.into_iter().flat_map(found), OF_FOUND));
+    points
+}
+
+/// A neighbour is sent one datagram, and eleven.
+fn found(channels: u8) -> [(String, Scenario); 2] {
+    [("first", 1.0), ("eleven", 11.0)].map(|(name, datagrams)| {
+        let mut scenario = tmotes(1);
+        scenario.wake = scenario.wake.map(|wake| Wake { channels, ..wake });
+        scenario.flows = vec![Flow::new(1.0, FlowKind::datagrams(1, 0, APART_MS, 80))];
+        scenario.duration_s = f64::from(APART_MS) / 1e3 * datagrams;
+        (format!("{name} channels={channels}"), scenario)
+    })
+}
+
+/// What a frame takes by data sheets and the paper's figures, in milliseconds.
+struct Computed {
+    on_air: f64,
+    acknowledgement: f64,
+    copying: f64,
+    cpu: f64,
+    starting: f64,
+    /// Between frames in any case (IEEE 802.15.4-2015, 6.2.4).
+    spacing: f64,
+}
+
+impl Computed {
+    fn of(scenario: &Scenario) -> Computed {
+        let radio = profile_of(scenario.radio.profile);
+        let ms = |us: u64| us as f64 / 1e3;
+        Computed {
+            on_air: ms(air_time(MAX_PSDU).as_micros()),
+            acknowledgement: ms((TURNAROUND + air_time(ACK_PSDU)).as_micros()),
+            copying: ms(radio.load_time(MAX_PSDU).as_micros()),
+            cpu: f64::from(host_cost_of(&scenario.radio).frame_sent_ns) / 1e6,
+            starting: ms(radio.synthesiser_us + radio.prepare_us + radio.start_us),
+            spacing: ms(spacing_after(MAX_PSDU).as_micros()),
+        }
+    }
+
+    fn interval(&self) -> f64 {
+        let between = self.copying + self.cpu + self.starting;
+        self.on_air + self.acknowledgement + between.max(self.spacing)
+    }
+}
+
+/// What the flash takes to read a full frame, in milliseconds.
+fn flash_read_ms() -> Option<f64> {
+    let mut part = FlashPart::new(M25P80, 3_000);
+    let command = Command::Read { page: 0, offset: 0, len: MAX_PSDU as u16 };
+    part.submit(Instant::ZERO, command, &[]).ok()?;
+    Some(part.deadline()?.as_micros() as f64 / 1e3)
+}
+
+fn refine(rows: &mut Rows) {
+    for (index, (radio, nodes)) in HARDWARE.into_iter().enumerate() {
+        computed(rows, radio, index as f64, &nodes(1));
+        raw_link(rows, radio, index as f64, &nodes(1));
+    }
+    let label = "cc2420 computed";
+    rows.paper(label, "copying", 1.2);
+    rows.paper(label, "on_air_and_acknowledgement", 4.7);
+    rows.paper(label, "rate_without_copying", 208.0);
+    if let Some(ms) = flash_read_ms() {
+        rows.compute(label, "computed", 0.0, ("flash_read", "ms"), ms).paper = Some(1.9);
+    }
+    rows.paper("cc2420 sends", "rate", 130.0);
+    rows.paper("cc2420 sends", "interval", 7.7);
+    rows.paper("cc2420 relays", "flash_energy", 0.101);
+    rows.paper("cc2420 relays", "radio_energy", 0.523);
+    if let Some(rate) = rows.mean("cc2420 sends", "rate") {
+        let burst = ("burst_of_256", "s");
+        rows.compute("queue", "queue", 0.0, burst, QUEUE / rate).paper = Some(2.25);
+        let octets = size_of::<Record>() as f64;
+        rows.compute("queue", "queue", 0.0, ("memory_for_a_packet", "B"), octets).paper = Some(8.0);
+    }
+    if let Some(idle) = rows.mean("cc2420 idle", "radio") {
+        let loss = "500 ms of loss";
+        let ratio = 100.0 / idle;
+        rows.compute(loss, "loss", 0.0, ("always_on_to_idle", "times"), ratio).paper = Some(100.0);
+        rows.compute(loss, "loss", 0.0, ("of_idle", "s"), LOSS_S * ratio).paper = Some(60.0);
+    }
+    for channels in CHANNELS {
+        let frames = |what: &str| rows.mean(&format!("{what} channels={channels}"), "frames");
+        if let (Some(first), Some(eleven)) = (frames("first"), frames("eleven")) {
+            let label = format!("later channels={channels}");
+            rows.compute(&label, "found", 0.0, ("frames", "frames"), (eleven - first) / 10.0);
+        }
+    }
+    headers(rows);
+}
+
+fn computed(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
+    let label = format!("{radio} computed");
+    let of = Computed::of(scenario);
+    let both = of.on_air + of.acknowledgement;
+    let interval = of.interval();
+    let parts = [
+        ("on_air", of.on_air),
+        ("acknowledgement", of.acknowledgement),
+        ("on_air_and_acknowledgement", both),
+        ("copying", of.copying),
+        ("cpu", of.cpu),
+        ("starting", of.starting),
+        ("spacing", of.spacing),
+        ("interval", interval),
+    ];
+    for (metric, ms) in parts {
+        rows.compute(&label, "computed", x, (metric, "ms"), ms);
+    }
+    for (metric, ms) in [("rate", interval), ("rate_without_copying", both)] {
+        rows.compute(&label, "computed", x, (metric, "frames/s"), 1e3 / ms);
+    }
+    let sends = format!("{radio} sends");
+    rows.bound("interval", |row| (row.label == sends).then_some(interval).or(row.bound));
+    rows.bound("rate", |row| (row.label == sends).then_some(1e3 / interval).or(row.bound));
+}
+
+/// What the raw link carries over many hops.
+fn raw_link(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
+    let profile = profile_of(scenario.radio.profile);
+    let most = raw::kilobytes_per_second(raw::theoretical_slot(&profile));
+    let mut add = |what: &str, kilobytes: f64, paper: Option<f64>| {
+        let label = format!("{radio} {what}");
+        let throughput = ("throughput_of_frames", "kB/s");
+        rows.compute(&label, "raw link", x, throughput, kilobytes).paper = paper;
+        rows.compute(&label, "raw link", x, ("of_bound", "%"), 100.0 * kilobytes / most);
+    };
+    let paper = |figure: f64| (x == 0.0).then_some(figure);
+    add("raw theoretical", most, paper(14.0));
+    let conditional = raw::kilobytes_per_second(raw::conditional_slot(&profile));
+    add("raw conditional", conditional, paper(13.6));
+    add("raw copied", raw::kilobytes_per_second(raw::copied_slot(&profile)), None);
+    if let Some(by_pip) = rows.mean(&format!("{radio} pip"), "throughput_of_frames") {
+        let label = format!("{radio} pip");
+        rows.compute(&label, "raw link", x, ("of_bound", "%"), 100.0 * by_pip / most).paper =
+            paper(52.0);
+    }
+}
+
+/// What TCP/IP takes of a frame, and fragments of a segment (4).
+fn headers(rows: &mut Rows) {
+    let room = (MAX_PSDU - mac_header(Addresses::Short)) as f64;
+    let share = 100.0 * (IPV6 + TCP) as f64 / room;
+    rows.compute("headers", "headers", 0.0, ("of_a_frame", "%"), share).paper = Some(50.0);
+    // Fragments are multiples of eight octets of the uncompressed packet.
+    let in_frame = |header: usize| (room as usize - header) / 8 * 8;
+    let (first, later) = (in_frame(FRAG1), in_frame(FRAGN));
+    let fragments = 1 + (SEGMENT - first).div_ceil(later);
+    let names = [("fragments", fragments), ("frames_for_an_acknowledgement", 2 * fragments)];
+    for ((metric, count), paper) in names.into_iter().zip([16.0, 32.0]) {
+        let label = format!("segment={SEGMENT}");
+        rows.compute(&label, "headers", 0.0, (metric, "frames"), count as f64).paper = Some(paper);
+    }
+}
+
+/// Parts of the time between two frames that exclude each other.
+const PARTS: [&str; 5] = ["transmit", "receive", "ready", "starting", "asleep"];
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let rows = Rows { all: result.rows.clone(), ..Rows::default() };
+    if rows.all.is_empty() {
+        return Vec::new();
+    }
+    let points = result.samples.iter().map(|(point, _)| point.label.as_str());
+    let of_frames = points.filter(|label| rows.get(label, "interval").is_some());
+    let bar = |label: &str| {
+        (label.to_owned(), PARTS.map(|part| rows.mean(label, part).unwrap_or(0.0)).into())
+    };
+    let interval = Figure::Bars(Bars {
+        title: "What the radio of node 1 does for each frame that it gets rid of".to_owned(),
+        unit: "ms".to_owned(),
+        parts: PARTS.map(str::to_owned).into(),
+        bars: of_frames.map(bar).collect(),
+        marks: vec![("the paper's frame in a burst".to_owned(), 7.7)],
+    });
+    let carried = |(radio, _): &Hardware| {
+        ["raw theoretical", "raw conditional", "raw copied", "pip"].map(|what| {
+            let label = format!("{radio} {what}");
+            let value = rows.mean(&label, "throughput_of_frames").unwrap_or(0.0);
+            (label, vec![value])
+        })
+    };
+    let link = Figure::Bars(Bars {
+        title: "What the link carries over several hops".to_owned(),
+        unit: "kB/s".to_owned(),
+        parts: vec!["octets of frames".to_owned()],
+        bars: HARDWARE.iter().flat_map(carried).collect(),
+        marks: Vec::new(),
+    });
+    let seen = result
+        .samples
+        .iter()
+        .find(|(point, run)| point.timeline_s.is_some() && !run.timeline.is_empty());
+    let burst = seen.map(|(point, run)| {
+        let (from, to) = point.timeline_s.unwrap_or_default();
+        Figure::Timeline(Timeline {
+            title: "Some frames of a burst over a relay".to_owned(),
+            nodes: run.nodes.len(),
+            activity: run.timeline.clone(),
+            range_us: ((from * 1e6) as u64, (to * 1e6) as u64),
+        })
+    });
+    [interval, link].into_iter().chain(burst).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_computed_for_a_tmote_is_what_the_paper_measured() {
+        let of = Computed::of(&tmotes(1));
+        let ms = |value: f64, paper: f64| assert!((value / paper - 1.0).abs() < 0.04, "{value}");
+        ms(of.on_air + of.acknowledgement, 4.7);
+        ms(of.copying, 1.2);
+        ms(of.interval(), 7.7);
+        ms(flash_read_ms().expect("it reads"), 1.9);
+        // The most frames that it can send without copying them (5.1).
+        ms(1e3 / (of.on_air + of.acknowledgement), 208.0);
+    }
+
+    #[test]
+    fn fragments_and_headers_are_those_that_can_be_counted() {
+        let mut rows = Rows::default();
+        headers(&mut rows);
+        // 60 of 116 octets; 112 and 13 times 104 are 1464, and 48 are left.
+        let share = rows.mean("headers", "of_a_frame").expect("computed");
+        assert!((share - 100.0 * 60.0 / 116.0).abs() < 1e-9, "{share}");
+        assert_eq!(rows.mean("segment=1512", "fragments"), Some(15.0));
+    }
+}

@@ -1,0 +1,147 @@
+//! What time and energy of a node went into, part by part, as Contiki's Powertrace has it.
+
+use kinglet_sim::energy::{Energy, RadioState};
+use kinglet_sim::flash::FlashPart;
+use kinglet_time::Instant;
+use serde::Serialize;
+
+/// Supply voltage for energy: two AA cells, and inside of what these radios take (1.8 to 3.6 V).
+pub(crate) const VOLTS: f64 = 3.0;
+
+/// Time and energy that a part took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spent {
+    /// Seconds.
+    pub seconds: f64,
+    /// Millijoules.
+    pub mj: f64,
+}
+
+/// What time and energy of a node went into.
+///
+/// The energies add up to all that radio, CPU and flash took. The radio is at every instant in one
+/// of five states, so the times of those add up to the whole; CPU and flash work beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Power {
+    /// The CPU works.
+    pub cpu: Spent,
+    /// The receiver is on, with a frame or without.
+    pub receive: Spent,
+    /// The radio sends.
+    pub transmit: Spent,
+    /// The radio loads a frame, turns around or backs off.
+    pub ready: Spent,
+    /// The radio starts after sleep.
+    pub starting: Spent,
+    /// The flash reads.
+    pub flash_read: Spent,
+    /// The flash takes in what is to be written, and writes it.
+    pub flash_write: Spent,
+    /// The flash erases.
+    pub flash_erase: Spent,
+    /// The radio sleeps. The energy is that of all that is at rest: radio, CPU and flash.
+    pub rest: Spent,
+}
+
+/// How many parts there are.
+pub const PARTS: usize = 9;
+
+impl Power {
+    /// Of a node that has spent this up to `now`, and has this flash, or none.
+    pub(crate) fn of(now: Instant, energy: &Energy, flash: Option<&FlashPart>) -> Power {
+        let spent = |us: u64, uc: f64| Spent { seconds: us as f64 / 1e6, mj: uc * VOLTS / 1e3 };
+        let radio = |states: &[RadioState]| {
+            let us = states.iter().map(|state| energy.radio.of(*state)).sum();
+            spent(us, states.iter().map(|state| energy.radio_charges.of(*state)).sum())
+        };
+        let times = flash.map(|part| part.times(now)).unwrap_or_default();
+        let charges = flash.map(|part| part.charges(now)).unwrap_or_default();
+        let asleep_uc = energy.radio_charges.of(RadioState::Sleep);
+        let rest_uc = asleep_uc + energy.cpu_uc - energy.cpu_active_uc + charges.rest_uc;
+        Power {
+            cpu: spent(energy.cpu_active_us, energy.cpu_active_uc),
+            receive: radio(&[RadioState::Listen, RadioState::Receive]),
+            transmit: radio(&[RadioState::Transmit]),
+            ready: radio(&[RadioState::Ready]),
+            starting: radio(&[RadioState::Idle, RadioState::Settle]),
+            flash_read: spent(times.read_us, charges.read_uc),
+            flash_write: spent(times.pass_us + times.program_us, charges.write_uc),
+            flash_erase: spent(times.erase_us, charges.erase_uc),
+            rest: spent(energy.radio.of(RadioState::Sleep), rest_uc),
+        }
+    }
+
+    /// The parts with their names.
+    pub const fn parts(&self) -> [(&'static str, Spent); PARTS] {
+        let Power { cpu, receive, transmit, ready, starting, .. } = *self;
+        let Power { flash_read, flash_write, flash_erase, rest, .. } = *self;
+        [
+            ("CPU", cpu),
+            ("receive", receive),
+            ("transmit", transmit),
+            ("ready", ready),
+            ("starting", starting),
+            ("flash read", flash_read),
+            ("flash write", flash_write),
+            ("flash erase", flash_erase),
+            ("rest", rest),
+        ]
+    }
+
+    /// Millijoules in all.
+    pub fn mj(&self) -> f64 {
+        self.parts().iter().map(|(_, spent)| spent.mj).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::{Effort, find};
+    use crate::run::{Options, RunResult, run};
+
+    fn asleep() -> RunResult {
+        let mut scenario = find("bf-burst-length").expect("listed").main_scenario(Effort::Quick);
+        scenario.duration_s = 30.0;
+        let options = Options { samples: true, ..Options::default() };
+        run(&scenario, 1, &options).expect("it can be simulated")
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let result = asleep();
+        for node in &result.nodes {
+            let (power, flash) = (&node.power, node.flash.expect("each has one"));
+            let whole = node.energy_mj + node.cpu_mj + flash.mj;
+            assert!((power.mj() / whole - 1.0).abs() < 1e-9, "{node:?}");
+            let on = power.receive.seconds + power.transmit.seconds + power.ready.seconds;
+            let share = |seconds: f64| seconds / result.sim_seconds;
+            assert!((share(on) - node.duty_cycle).abs() < 1e-9, "{node:?}");
+            let all = on + power.starting.seconds + power.rest.seconds;
+            assert!((share(all) - 1.0).abs() < 1e-9, "{node:?}");
+            assert!((share(power.flash_read.seconds) - flash.reading).abs() < 1e-9);
+            let writing = power.flash_write.seconds + power.flash_erase.seconds;
+            assert!((share(writing) - flash.writing).abs() < 1e-9);
+            assert!((share(power.cpu.seconds) - node.cpu_duty_cycle).abs() < 1e-9);
+        }
+        // A relay has something of everything.
+        let relay = &result.nodes[2];
+        assert!(relay.power.parts().iter().all(|(_, spent)| spent.mj > 0.0), "{relay:?}");
+        let each = relay.mj_per_frame.expect("it passes on");
+        assert!((each * relay.frames_acked as f64 / relay.power.mj() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_spent_up_to_a_second_only_grows() {
+        let result = asleep();
+        assert!(result.samples.len() > 20);
+        for pair in result.samples.windows(2) {
+            for (before, after) in pair[0].power.iter().zip(&pair[1].power) {
+                assert!(after.mj() > before.mj());
+            }
+        }
+        let last = result.samples.last().expect("there are some");
+        for (node, power) in result.nodes.iter().zip(&last.power) {
+            assert!(power.mj() <= node.power.mj());
+        }
+    }
+}
