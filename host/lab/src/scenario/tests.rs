@@ -308,6 +308,18 @@ fn the_office_brings_its_medium_and_its_day() {
 }
 
 #[test]
+fn an_office_in_which_everybody_wakes_has_no_leaves() {
+    let text = |leaves: &str| {
+        format!("[topology]\noffice = {{{leaves}}}\n[radio]\nprofile = \"nrf52840\"\n[wake]\n")
+    };
+    assert!(refused(&text("")).contains("leaves ask their parents"));
+    let office = Scenario::from_toml("o", &text(" leaves = false ")).expect("valid");
+    let routers = office.nodes.iter().filter(|place| place.role == Role::Router);
+    assert_eq!((office.nodes.len(), routers.count()), (15, 14));
+    assert!(office.nodes.iter().all(|place| place.parent.is_none()));
+}
+
+#[test]
 fn interference_needs_a_source_and_the_model_that_knows_it() {
     let one = "[[interference]]\nx_m = 3\n";
     assert!(refused(&format!("{LINE}{one}")).contains("missing; give one of \"wifi-file\""));

@@ -68,6 +68,7 @@ const BULK: &[Metric] = &[
     Metric::OfNode(OfNode::RelayEnergy),
     Metric::OfNode(OfNode::EndRadio),
     Metric::OfNode(OfNode::RelayRadio),
+    Metric::Mss,
 ];
 
 /// One hop, and three relays.
@@ -89,6 +90,9 @@ const PENDING: [(Cycle, u32); 4] = [
 const BYTES: u16 = 82;
 /// From one request or reading to the next, on average.
 const PAUSE_MS: u32 = 60_000;
+
+/// Segments of a window, by default.
+pub(crate) const WINDOW: u16 = 4;
 
 /// When radios are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
