@@ -1,5 +1,5 @@
-//! The office in which everybody sleeps, behind the gateway: Linux talks to a mote across five relays
-//! whose radios are off most of the time, the border router's among them.
+//! The office in which everybody sleeps, behind the gateway: Linux talks to a mote across five
+//! relays whose radios are off most of the time, the border router's among them.
 
 mod common;
 use common::*;

@@ -120,3 +120,67 @@ fn relays(t: &Table<'_>) -> Option<Finding> {
     }
     bounds.found(idle, format!("mJ/kB of a relay: {}", shares.join("; ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{holds, row};
+    use super::*;
+    use crate::row::Row;
+
+    /// What follows from the mechanisms, and what is changed.
+    fn found(id: &str, change: fn(&mut Row)) -> Option<bool> {
+        let mut rows = Vec::new();
+        for (traffic, hops) in ["sparse", "up", "down"].iter().flat_map(|t| HOPS.map(|h| (t, h))) {
+            let mut add = |cycle: Cycle, us: u32, metric: &str, value: f64| {
+                rows.push(row(&label(traffic, hops, cycle, us), metric, value));
+            };
+            add(Cycle::On, 0, "latency_mean", 60.0);
+            add(Cycle::On, 0, "energy_relays", 6.0);
+            for us in [USUAL, LONGER] {
+                let ms = f64::from(us) / 1e3;
+                for (cycle, each) in [(Cycle::Poll, 1.6), (Cycle::Csl, 0.4), (Cycle::Wake, 0.336)] {
+                    let waits = if cycle == Cycle::Wake { f64::from(hops) - 0.5 } else { 0.5 };
+                    add(cycle, us, "latency_mean", 60.0 + waits * ms);
+                    add(cycle, us, "radio_end", 0.02 + 100.0 * each / ms);
+                }
+                add(Cycle::Wake, us, "radio_relays", 0.4);
+                add(Cycle::Wake, us, "mss", 450.0);
+                add(Cycle::Wake, us, "goodput", 4.0 * 450.0 * 8.0 / ms);
+                add(Cycle::Single, us, "goodput", 90.0 * 8.0 / ms);
+                add(Cycle::Wake, us, "energy_relays", 4.0);
+                add(Cycle::Single, us, "energy_relays", 8.0);
+            }
+        }
+        rows.iter_mut().for_each(change);
+        holds("kinglet-duty-cycles", id, rows)
+    }
+
+    #[test]
+    fn what_the_mechanisms_give_holds() {
+        for id in ["latency", "price", "window", "relays"] {
+            assert_eq!(found(&format!("kinglet.cycles-{id}"), |_| ()), Some(true), "{id}");
+        }
+    }
+
+    #[test]
+    fn what_is_beside_a_bound_does_not_hold() {
+        fn set(row: &mut Row, label: &str, metric: &str, value: f64) {
+            if (row.label.as_str(), row.metric.as_str()) == (label, metric) {
+                row.mean = value;
+            }
+        }
+        let broken: [(&str, fn(&mut Row)); 8] = [
+            ("latency", |r| set(r, "sparse hops=1 csl ms=500", "latency_mean", 400.0)),
+            ("latency", |r| set(r, "sparse hops=4 wake ms=125", "latency_mean", 310.0)),
+            ("latency", |r| set(r, "sparse hops=4 wake ms=500", "latency_mean", 2_100.0)),
+            ("price", |r| set(r, "sparse hops=1 wake ms=125", "radio_end", 0.4)),
+            ("price", |r| set(r, "sparse hops=1 poll ms=125", "radio_end", 0.9)),
+            ("window", |r| set(r, "down hops=1 wake ms=500", "goodput", 20.0)),
+            ("window", |r| set(r, "down hops=1 wake-single ms=500", "goodput", 3.0)),
+            ("relays", |r| set(r, "up hops=4 wake ms=125", "energy_relays", 6.5)),
+        ];
+        for (id, change) in broken {
+            assert_eq!(found(&format!("kinglet.cycles-{id}"), change), Some(false), "{id}");
+        }
+    }
+}
