@@ -30,8 +30,9 @@
 //! * *ms*: the interval at which it asks, samples or wakes;
 //! * *answer*: the mean time in ms to the answer of a request for 82 octets by CoAP, from a host
 //!   that is 12 ms away from the border router; *page*: that by HTTP over a new connection;
-//! * *radio*, *power*: the share of the time in % in which the radio is on or starts, and what radio
-//!   and CPU draw in mW, while the node is asked and sends a reading of 82 octets once a minute;
+//! * *radio*, *power*: the share of the time in % in which the radio is on or starts, and what both
+//!   radio and CPU draw in mW, while the node is asked and sends a reading of 82 octets once a
+//!   minute;
 //! * *up*, *down*: goodput of bulk transfers by TCP from and to it in kb/s, with buffers of four
 //!   segments, and the energy for a kilobyte.
 //!

@@ -127,8 +127,11 @@ mod tests {
     use super::*;
     use crate::row::Row;
 
+    /// What is found beside what follows from the mechanisms.
+    type Change = fn(&mut Row);
+
     /// What follows from the mechanisms, and what is changed.
-    fn found(id: &str, change: fn(&mut Row)) -> Option<bool> {
+    fn found(id: &str, change: Change) -> Option<bool> {
         let mut rows = Vec::new();
         for (traffic, hops) in ["sparse", "up", "down"].iter().flat_map(|t| HOPS.map(|h| (t, h))) {
             let mut add = |cycle: Cycle, us: u32, metric: &str, value: f64| {
@@ -169,7 +172,7 @@ mod tests {
                 row.mean = value;
             }
         }
-        let broken: [(&str, fn(&mut Row)); 8] = [
+        let broken: [(&str, Change); 8] = [
             ("latency", |r| set(r, "sparse hops=1 csl ms=500", "latency_mean", 400.0)),
             ("latency", |r| set(r, "sparse hops=4 wake ms=125", "latency_mean", 310.0)),
             ("latency", |r| set(r, "sparse hops=4 wake ms=500", "latency_mean", 2_100.0)),
