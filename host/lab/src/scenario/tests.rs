@@ -423,3 +423,16 @@ fn a_leaf_samples_the_channel_if_its_radio_can() {
     let error = Scenario::from_toml("samples", &other).expect_err("it cannot").to_string();
     assert!(error.contains("csl_period_ms") && error.contains("nrf52840"), "{error}");
 }
+
+#[test]
+fn every_scenario_that_comes_along_can_be_read_and_simulated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file"));
+    let files: Vec<_> = files.map(|file| file.path()).collect();
+    assert!(files.iter().any(|path| path.ends_with("office-asleep.toml")), "{files:?}");
+    for path in files {
+        let scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
+        assert!(crate::run::check(&scenario).is_ok() && !scenario.flows.is_empty(), "{path:?}");
+        assert_eq!(scenario.warnings(), [""; 0], "{path:?}");
+    }
+}
