@@ -188,6 +188,9 @@
 //! data requests, its parent drops; `config.mac.indirect`, the same on both sides, says whether one
 //! data request fetches all that waits. Multicasts do not reach a node that sleeps.
 //!
+//! There are other ways to sleep, one of which is for relays, too: [`manual::duty_cycles`] says
+//! what each costs, and which to take when.
+//!
 //! # A memory plan of your own
 //!
 //! A plan is a type that says how long each table is. Take a preset, look at what is full
@@ -289,6 +292,7 @@
 //! | `interface.rs` | addresses, routes, contexts |
 //! | `polling.rs` | when a node that sleeps asks its parent |
 //! | `profile.rs` | the memory plans |
+//! | `manual/` | pages for whoever has to choose |
 //! | `peer.rs` | what TCP calls a peer: a pair of IPv6 addresses |
 
 #![no_std]
@@ -307,6 +311,7 @@ mod discovered;
 mod discovery;
 mod drive;
 mod interface;
+pub mod manual;
 mod meshed;
 mod node;
 mod peer;

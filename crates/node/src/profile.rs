@@ -180,10 +180,10 @@ impl Lengths {
 /// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`] | `()` |
 /// | `serving` | what discovery does for others: `()` or [`Serving<Self>`] | `()` |
 /// | `listener` | who tells routers of multicast groups: `()` or [`Reporting`] | `()` |
-/// | `listening` | when the radio is on: [`AlwaysOn`], [`Polled`] or [`Sampled`] | `AlwaysOn` |
-/// | `reach` | how children that sleep are reached: [`Sleepers`], as many as `children` | `()` |
+/// | `listening` | radio on: [`AlwaysOn`], [`Polled`], [`Sampled`], [`Waking`] | `AlwaysOn` |
+/// | `reach` | how sleepers are reached: [`Sleepers`] for `children`, [`Strobing`] | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
-/// | `fragmentation` | how datagrams are cut: [`Rfc4944`] | the same |
+/// | `fragmentation` | how datagrams are cut, and passed on: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
 /// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
 /// | `headers` | how headers are compressed: [`Iphc`] | the same |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
@@ -196,9 +196,12 @@ impl Lengths {
 /// [`AlwaysOn`]: crate::mac::AlwaysOn
 /// [`Polled`]: crate::mac::Polled
 /// [`Sampled`]: crate::mac::Sampled
+/// [`Waking`]: crate::mac::Waking
 /// [`Sleepers`]: crate::mac::Sleepers
+/// [`Strobing`]: crate::mac::Strobing
 /// [`CcmStar`]: crate::mac::CcmStar
 /// [`Rfc4944`]: crate::net::Rfc4944
+/// [`Rfc8930`]: crate::net::Rfc8930
 /// [`Originals`]: crate::net::Originals
 /// [`Iphc`]: crate::net::Iphc
 /// [`Full`]: crate::tcp::Full

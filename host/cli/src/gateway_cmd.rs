@@ -17,6 +17,9 @@ and then, in another terminal, the ping and curl commands that it prints. An off
 that sleep, and a table of who does what:
   sudo kinglet gateway examples/gateway-office.toml
 
+The same office, in which all of them sleep, those who relay for others too:
+  sudo kinglet gateway examples/gateway-asleep.toml
+
 Without root, in a network of its own:
   unshare -rn bash
   kinglet gateway examples/gateway.toml 2>/dev/null &

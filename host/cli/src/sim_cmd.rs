@@ -16,6 +16,7 @@ Examples:
   kinglet sim host/lab/scenarios/annotated.toml
   kinglet sim mine.toml --seed 7 --pcap mine.pcap --trace mine.txt
   kinglet sim host/lab/scenarios/office.toml --report office.html --timeline 60..180
+  kinglet sim host/lab/scenarios/office-asleep.toml --report asleep.html
   kinglet sim mine.toml --json | jq '.flows[0].goodput_kbps'
 
 The keys of a scenario file are described in host/lab/SCENARIO.md.

@@ -178,14 +178,6 @@ fn give_up(mote: &str) {
     assert_eq!(curl.output().unwrap().status.code(), Some(28), "a timeout");
 }
 
-/// The body of a request; 2 minutes are three times what 200 kB take over three hops.
-fn curl(mote: &str, path: &str, more: &[&str]) -> Vec<u8> {
-    let mut curl = Command::new("curl");
-    curl.args(["--silent", "--show-error", "--fail", "--globoff", "--noproxy", "*"]);
-    curl.args(["--max-time", "120"]).args(more).arg(format!("http://[{mote}]{path}"));
-    run(&mut curl).stdout
-}
-
 fn page(mote: &str) -> String {
     String::from_utf8(curl(mote, "/", &[])).unwrap()
 }

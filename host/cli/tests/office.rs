@@ -57,13 +57,6 @@ fn ten(what: fn()) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-fn curl(path: &str) -> Vec<u8> {
-    let mut curl = Command::new("curl");
-    curl.args(["--silent", "--show-error", "--fail", "--globoff", "--noproxy", "*"]);
-    curl.args(["--max-time", "120"]).arg(format!("http://[{LEAF}]{path}"));
-    run(&mut curl).stdout
-}
-
 /// libcoap tells of errors on the standard error output only.
 fn coap(path: &str) -> Vec<u8> {
     let mut client = Command::new(CLIENT);
@@ -72,7 +65,7 @@ fn coap(path: &str) -> Vec<u8> {
 }
 
 fn page() {
-    let page = String::from_utf8(curl("/")).unwrap();
+    let page = String::from_utf8(curl(LEAF, "/", &[])).unwrap();
     assert!(page.contains("<h1>Mote 13</h1>"), "{page}");
 }
 
@@ -82,14 +75,9 @@ fn text() {
 }
 
 fn download() {
-    assert_pattern(&curl(&format!("/bytes/{OCTETS}")));
+    assert_pattern(&curl(LEAF, &format!("/bytes/{OCTETS}"), &[]), OCTETS);
 }
 
 fn blocks() {
-    assert_pattern(&coap(&format!("/bytes/{OCTETS}")));
-}
-
-fn assert_pattern(octets: &[u8]) {
-    let expected: Vec<u8> = (0..OCTETS).map(|i| (i % 251) as u8).collect();
-    assert!(octets == expected, "{} octets", octets.len());
+    assert_pattern(&coap(&format!("/bytes/{OCTETS}")), OCTETS);
 }

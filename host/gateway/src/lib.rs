@@ -89,6 +89,9 @@
 //! `sleep_interval_s`. While a connection is open, or a CoAP transfer goes on, the leaf asks when
 //! something is due.
 //!
+//! In `examples/gateway-asleep.toml` everybody in that office sleeps, relays and border router too
+//! (`[wake]`). Nobody asks: a packet waits at each hop until the next one wakes.
+//!
 //! # The map
 //!
 //! `--map PAGE.html` keeps a page with every node at its place, its way to the border router, its

@@ -40,6 +40,20 @@ pub fn run(command: &mut Command) -> Output {
     output
 }
 
+/// What a mote's web server answers at a path, with more options.
+pub fn curl(mote: &str, path: &str, more: &[&str]) -> Vec<u8> {
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--fail", "--globoff", "--noproxy", "*"]);
+    curl.args(["--max-time", "120"]).args(more).arg(format!("http://[{mote}]{path}"));
+    run(&mut curl).stdout
+}
+
+/// These are the first `count` octets that servers have at `/bytes/N`.
+pub fn assert_pattern(octets: &[u8], count: usize) {
+    let expected: Vec<u8> = (0..count).map(|i| (i % 251) as u8).collect();
+    assert!(octets == expected, "{} octets", octets.len());
+}
+
 pub fn hash(octets: &[u8]) -> String {
     Sha256::digest(octets).iter().fold(String::new(), |mut text, octet| {
         write!(text, "{octet:02x}").unwrap();

@@ -55,7 +55,7 @@ const SENSOR: u32 = 12;
 
 /// How a leaf is reached.
 #[derive(Clone, Copy)]
-enum Way {
+pub(super) enum Way {
     Fixed,
     Predictive,
     Csl,
@@ -75,7 +75,7 @@ impl Way {
     }
 
     /// That it can be reached after this time: when it asks, and how it samples the channel.
-    fn within(self, ms: u32) -> (Polling, Option<Csl>) {
+    pub(super) fn within(self, ms: u32) -> (Polling, Option<Csl>) {
         let interval = Duration::from_millis(ms.into());
         let csl = Some(csl_every(ms));
         match self {

@@ -1,6 +1,7 @@
 //! What can be read off a finished simulation.
 
 use super::bursts::OfBursts;
+use super::duty_cycles::OfNode;
 use super::intervals::{fairness, jain, quantile};
 use super::over_rpl::OfTree;
 use super::requests;
@@ -141,6 +142,8 @@ pub enum Metric {
     OfTree(OfTree),
     /// Of a path whose nodes sleep.
     OfBursts(OfBursts),
+    /// Of a node at the end of a line and of those between.
+    OfNode(OfNode),
 }
 
 impl Metric {
@@ -211,6 +214,7 @@ impl Metric {
             Metric::Failed => "failed",
             Metric::OfTree(of) => of.name().0,
             Metric::OfBursts(of) => of.name().0,
+            Metric::OfNode(of) => of.name().0,
         }
     }
 
@@ -269,6 +273,7 @@ impl Metric {
             Metric::Failed => "requests",
             Metric::OfTree(of) => of.name().1,
             Metric::OfBursts(of) => of.name().1,
+            Metric::OfNode(of) => of.name().1,
         }
     }
 
@@ -309,6 +314,7 @@ impl Metric {
             Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
             Metric::Failed => Some(f64::from(flow.failed)),
             Metric::OfTree(of) => of.value(scenario, run),
+            Metric::OfNode(of) => of.value(run),
             _ => self
                 .of_all_flows(run)
                 .or_else(|| self.of_mac(run))

@@ -8,6 +8,7 @@
 mod air;
 pub(crate) mod bursts;
 mod defaults;
+pub(crate) mod duty_cycles;
 mod headers_on_air;
 mod hosts;
 mod intervals;
@@ -55,6 +56,7 @@ mod tcplp_timers;
 
 pub use bursts::{Drawn, OfBursts, OfFrame};
 pub use defaults::SERIES as DEFAULTS;
+pub use duty_cycles::OfNode;
 pub(crate) use hosts::Host;
 pub use metric::Metric;
 pub(crate) use models::Model;
@@ -251,6 +253,7 @@ pub fn all() -> &'static [Experiment] {
         kinglet_hops::EXPERIMENT,
         kinglet_sleep::EXPERIMENT,
         kinglet_asleep::EXPERIMENT,
+        duty_cycles::EXPERIMENT,
         kinglet_load::EXPERIMENT,
         kinglet_fair::EXPERIMENT,
         kinglet_formation::EXPERIMENT,

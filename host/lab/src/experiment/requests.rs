@@ -13,7 +13,7 @@ pub(super) const SERVER: u32 = 11;
 /// Octets of a CoAP block: those of TCPlp's published sensor (`anemometer.h`).
 pub(super) const BLOCK: u16 = 512;
 /// The first timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.
-const FIRST_TIMEOUT_MS: u32 = 3_000;
+pub(super) const FIRST_TIMEOUT_MS: u32 = 3_000;
 
 /// What is measured of pages.
 pub(super) const METRICS: &[Metric] = &[

@@ -60,6 +60,15 @@ impl Scenario {
         self.interference = Interferer::office();
         self
     }
+
+    /// The same with routers in the places of leaves: where everybody wakes nobody is a leaf.
+    #[must_use]
+    pub fn without_leaves(mut self) -> Self {
+        for place in self.nodes.iter_mut().filter(|place| place.role == Role::Leaf) {
+            (place.role, place.parent) = (Role::Router, None);
+        }
+        self
+    }
 }
 
 #[cfg(test)]

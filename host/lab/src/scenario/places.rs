@@ -59,9 +59,11 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
     let office = match t.table_opt("office")? {
         Some(mut office) => {
             let day = office.boolean("day", false)?;
+            let leaves = office.boolean("leaves", true)?;
             office.finish()?;
             let scenario = Scenario::office();
-            Some(if day { scenario.by_day() } else { scenario })
+            let scenario = if day { scenario.by_day() } else { scenario };
+            Some(if leaves { scenario } else { scenario.without_leaves() })
         }
         None => None,
     };

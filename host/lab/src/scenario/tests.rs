@@ -308,6 +308,18 @@ fn the_office_brings_its_medium_and_its_day() {
 }
 
 #[test]
+fn an_office_in_which_everybody_wakes_has_no_leaves() {
+    let text = |leaves: &str| {
+        format!("[topology]\noffice = {{{leaves}}}\n[radio]\nprofile = \"nrf52840\"\n[wake]\n")
+    };
+    assert!(refused(&text("")).contains("leaves ask their parents"));
+    let office = Scenario::from_toml("o", &text(" leaves = false ")).expect("valid");
+    let routers = office.nodes.iter().filter(|place| place.role == Role::Router);
+    assert_eq!((office.nodes.len(), routers.count()), (15, 14));
+    assert!(office.nodes.iter().all(|place| place.parent.is_none()));
+}
+
+#[test]
 fn interference_needs_a_source_and_the_model_that_knows_it() {
     let one = "[[interference]]\nx_m = 3\n";
     assert!(refused(&format!("{LINE}{one}")).contains("missing; give one of \"wifi-file\""));
@@ -410,4 +422,17 @@ fn a_leaf_samples_the_channel_if_its_radio_can() {
     let other = text.replace("nrf52840", "at86rf233");
     let error = Scenario::from_toml("samples", &other).expect_err("it cannot").to_string();
     assert!(error.contains("csl_period_ms") && error.contains("nrf52840"), "{error}");
+}
+
+#[test]
+fn every_scenario_that_comes_along_can_be_read_and_simulated() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file"));
+    let files: Vec<_> = files.map(|file| file.path()).collect();
+    assert!(files.iter().any(|path| path.ends_with("office-asleep.toml")), "{files:?}");
+    for path in files {
+        let scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
+        assert!(crate::run::check(&scenario).is_ok() && !scenario.flows.is_empty(), "{path:?}");
+        assert_eq!(scenario.warnings(), [""; 0], "{path:?}");
+    }
 }

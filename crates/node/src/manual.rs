@@ -1,0 +1,3 @@
+//! Pages for whoever has to choose: documentation, and no code.
+
+pub mod duty_cycles;

@@ -1,0 +1,166 @@
+//! Which duty cycle when: what each of the five costs, and the calls that choose it.
+//!
+//! A radio that listens draws as much as one that sends, so whoever has a battery listens rarely.
+//! How rarely decides three things at once: how long it takes to be reached, what that costs, and
+//! how much can be carried.
+//!
+//! # The five
+//!
+//! * **Always on.** Nobody sleeps. It is the default.
+//! * **Data requests.** A leaf asks its parent, at an interval and when TCP expects something:
+//!   `config.mac.rx_on_when_idle`, `config.polling` and
+//!   [`Node::set_parent`](crate::Node::set_parent).
+//! * **Sampled listening** (CSL). A leaf's parent knows when that samples the channel:
+//!   `config.mac.csl`, beside data requests.
+//! * **ContikiMAC with bursts.** Everybody samples the channel in a rhythm of its own, relays too,
+//!   and whoever has something to send waits for that: [`Node::set_wake`](crate::Node::set_wake).
+//! * **The same without bursts.** One frame for each wake-up: `burst` of
+//!   [`mac::Wake`](crate::mac::Wake) is zero.
+//!
+//! A node that asks or samples for its parent is a leaf: it cannot relay, and its parent and all
+//! relays behind that have their radios on always. Only with ContikiMAC relays sleep. All nodes of
+//! a network have it then, at the same rate.
+//!
+//! # Measured
+//!
+//! nRF52840, every frame secured; the border router, with mains, at one end of a line, and the node
+//! in question at the other.
+//!
+//! * *bursts* and *no bursts* are ContikiMAC, where the relays wake as well;
+//! * *ms*: the interval at which it asks, samples or wakes;
+//! * *answer*: the mean time in ms to the answer of a request for 82 octets by CoAP, from a host
+//!   that is 12 ms away from the border router; *page*: that by HTTP over a new connection;
+//! * *radio*, *power*: the share of the time in % in which the radio is on or starts, and what both
+//!   radio and CPU draw in mW, while the node is asked and sends a reading of 82 octets once a
+//!   minute;
+//! * *up*, *down*: goodput of bulk transfers by TCP from and to it in kb/s, with buffers of four
+//!   segments, and the energy for a kilobyte.
+//!
+//! Means of five runs of `kinglet lab run kinglet-duty-cycles --first-seed 101`, which has more
+//! points, and their scatter.
+//!
+//! One hop; energy of the node:
+//!
+//! | | ms | answer | page | radio | power | up | mJ/kB | down | mJ/kB |
+//! |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+//! | always on | – | 21.3 | 48.3 | 100.0 | 19.6 | 102 | 1.56 | 102 | 1.57 |
+//! | data requests | 125 | 84.7 | 123 | 1.34 | 0.27 | 97.0 | 1.15 | 97.4 | 1.58 |
+//! | data requests | 500 | 275 | 321 | 0.35 | 0.071 | 96.2 | 1.15 | 95.4 | 1.59 |
+//! | data requests | 2000 | 1015 | 1070 | 0.10 | 0.021 | 95.3 | 1.15 | 95.5 | 1.58 |
+//! | CSL | 125 | 85.1 | 123 | 0.33 | 0.065 | 96.4 | 1.16 | 90.9 | 1.68 |
+//! | CSL | 500 | 274 | 310 | 0.099 | 0.020 | 95.8 | 1.15 | 42.1 | 1.58 |
+//! | CSL | 2000 | 1014 | 1048 | 0.043 | 0.009 | 94.2 | 1.15 | 93.2 | 1.59 |
+//! | bursts | 31.25 | 53.3 | 94.4 | 1.10 | 0.22 | 78.0 | 1.58 | 101 | 1.16 |
+//! | bursts | 125 | 101 | 233 | 0.29 | 0.059 | 117 | 1.13 | 117 | 1.16 |
+//! | bursts | 500 | 283 | 792 | 0.093 | 0.019 | 29.2 | 1.41 | 29.2 | 1.16 |
+//! | no bursts | 125 | 101 | 236 | 0.29 | 0.059 | 58.5 | 1.33 | 5.84 | 1.88 |
+//! | no bursts | 500 | 283 | 807 | 0.093 | 0.019 | 14.6 | 1.33 | 1.04 | 2.59 |
+//!
+//! Four hops; radio, power and energy are those of a relay, the mean of the three:
+//!
+//! | | ms | answer | page | radio | power | up | mJ/kB | down | mJ/kB |
+//! |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+//! | always on | – | 61.4 | 122 | 100.0 | 19.6 | 25.3 | 6.26 | 25.2 | 6.28 |
+//! | data requests | 125 | 126 | 217 | 100.0 | 19.6 | 24.8 | 6.38 | 22.7 | 6.96 |
+//! | data requests | 500 | 310 | 412 | 100.0 | 19.6 | 24.8 | 6.38 | 23.5 | 6.74 |
+//! | data requests | 2000 | 1105 | 1182 | 100.0 | 19.6 | 24.6 | 6.44 | 23.4 | 6.77 |
+//! | CSL | 125 | 127 | 220 | 100.0 | 19.6 | 24.8 | 6.38 | 23.0 | 6.88 |
+//! | CSL | 500 | 314 | 419 | 100.0 | 19.6 | 24.9 | 6.35 | 23.0 | 6.87 |
+//! | CSL | 2000 | 1101 | 1201 | 100.0 | 19.6 | 24.3 | 6.51 | 22.9 | 6.92 |
+//! | bursts | 31.25 | 260 | 509 | 1.19 | 0.24 | 18.2 | 3.83 | 17.6 | 3.95 |
+//! | bursts | 125 | 563 | 1148 | 0.38 | 0.075 | 14.0 | 3.95 | 14.4 | 3.53 |
+//! | bursts | 500 | 1870 | 3930 | 0.18 | 0.035 | 3.71 | 4.27 | 6.22 | 4.08 |
+//! | no bursts | 125 | 713 | 1486 | 0.37 | 0.074 | 3.34 | 7.10 | 3.31 | 7.14 |
+//! | no bursts | 500 | 2522 | 5096 | 0.18 | 0.035 | 0.89 | 8.48 | 0.80 | 10.6 |
+//!
+//! # Advice
+//!
+//! * **Mains: always on.** A node with mains that is the parent of leaves has to be.
+//! * **A leaf that talks by itself: data requests**, with an interval of minutes and prediction,
+//!   which is the default ([`Polling::DEFAULT`](crate::Polling::DEFAULT)). It sends when it likes,
+//!   and fetches answers when they are due. Who asks it unexpectedly waits for half of the interval
+//!   on average.
+//! * **A leaf that must be reached within seconds: CSL**, with prediction besides. A sample takes
+//!   0.4 ms of radio time and a data request 1.6, so for the same radio time a leaf is reached four
+//!   times as soon. A long download may lock to the samples, a window of TCP at each: with 500 ms
+//!   it is 29 kb/s in most runs and 89 in others. With data requests alone it is not.
+//! * **Relays without mains: ContikiMAC with bursts.** Nothing else lets them sleep. At eight
+//!   wake-ups a second a relay takes 0.075 mW instead of 19.6. A request and its answer wait for
+//!   half of an interval at the first hop, and for a whole one at each further hop.
+//! * **Bursts always.** Without them a reading costs the same, and whatever is longer waits for a
+//!   wake-up with each frame: over four hops and at eight wake-ups a second there is a quarter of
+//!   the goodput, at twice the energy.
+//! * **How often to wake.** Eight times a second is a good beginning. Twice a second halves a
+//!   relay's power, and answers take more than three times as long. Over one hop TCP carries a
+//!   window at each wake-up, so larger buffers carry more.
+//! * **TCP's first timeout** should be longer than a round trip: else what is on its way is sent
+//!   again, and delays itself.
+//!   [`ConnectionConfig::rto_initial`](crate::tcp::ConnectionConfig::rto_initial) is 3 s here.
+//!   Linux has 1 s: from there a page over four hops that wake twice a second takes 8.4 s instead
+//!   of 3.9. At eight times a second it makes no difference.
+//!
+//! # The calls
+//!
+//! A plan names the types that a duty cycle needs ([`profile!`](crate::profile!)); one that does
+//! not has none of its code. This one has all of them:
+//!
+//! ```
+//! use kinglet::radio::Capabilities;
+//! use kinglet::time::{Duration, Instant};
+//! use kinglet::{Config, Node, Polling, mac, net, store};
+//!
+//! kinglet::profile! {
+//!     struct Sleeper {
+//!         // Polled is enough to ask, and Sampled for CSL; Waking adds ContikiMAC.
+//!         listening: mac::Waking<mac::Sampled>,
+//!         // Sleepers is enough for a parent; Strobing reaches those who wake by themselves.
+//!         reach: mac::Strobing<mac::Sleepers<[mac::Sleeper<mac::Samples>; 4]>, [mac::Strobed; 4]>,
+//!         // Where relays sleep, fragments pass them one by one (RFC 8930).
+//!         fragmentation: net::Rfc8930<[Option<net::Virtual>; 4], store::Ram<[store::Frame; 16]>>,
+//!         forwards: true,
+//!         frames: 6,
+//!         children: 4,
+//!         indirect: 4,
+//!         packets: 6,
+//!         sources: 1,
+//!         applications: 1,
+//!     }
+//! }
+//!
+//! let radio = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::SCHEDULED
+//!     | Capabilities::SENSES | Capabilities::STROBES;
+//! let now = Instant::from_secs(1);
+//!
+//! // Always on: nothing to be said.
+//! let mut router: Node<Sleeper> =
+//!     Node::new(Config::new(1, [0; 8], 1, [1; 16]).unsecured(), radio);
+//! router.add_child(2)?;
+//!
+//! // Data requests: at the latest every four minutes, and when something is due.
+//! let mut config = Config::new(2, [0; 8], 2, [2; 16]).unsecured();
+//! config.mac.rx_on_when_idle = false;
+//! config.polling = Polling::Predictive { base: Duration::from_secs(240) };
+//! // CSL besides: to be reached within a second.
+//! config.mac.csl = Some(mac::Csl {
+//!     period: Duration::from_secs(1),
+//!     drift_ppm: 40, // two crystals of 20 ppm
+//!     sync_interval: Duration::from_secs(50),
+//! });
+//! let mut leaf: Node<Sleeper> = Node::new(config, radio);
+//! leaf.set_parent(now, Some(1))?;
+//!
+//! // ContikiMAC with bursts, in a network in which everybody has it.
+//! let mut relay: Node<Sleeper> =
+//!     Node::new(Config::new(3, [0; 8], 3, [3; 16]).unsecured(), radio);
+//! let eight_times = mac::Wake { period: Duration::from_millis(125), ..mac::Wake::DEFAULT };
+//! relay.set_wake(Some(eight_times)).expect("plan and radio can");
+//! relay.forward_fragments(true);
+//! // A border router with mains reaches its neighbours the same way, and listens always.
+//! router.set_wake(Some(mac::Wake { sleeps: false, ..eight_times })).expect("so can this");
+//! // Without bursts: one frame for each wake-up.
+//! relay.set_wake(Some(mac::Wake { burst: Duration::ZERO, ..eight_times })).expect("so can this");
+//! # Ok::<(), kinglet::net::TableFull>(())
+//! ```
+//!
+//! What an application waits for by UDP it says with [`Node::expect`](crate::Node::expect), so that
+//! a leaf asks for it in time.
