@@ -35,7 +35,7 @@ pub(super) enum When {
 
 const WHENS: [When; 3] = [When::Before, When::During, When::After];
 
-/// One figure of one relay: a number below [`Drawn::COUNT`].
+/// One figure of one relay: a number below `Drawn::COUNT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn(u8);
 
