@@ -56,13 +56,3 @@ const fn in_range(value: u64, low: u64, high: u64) -> u64 {
 pub(crate) fn is_far(now: Instant, sfd: Instant) -> bool {
     sfd > now + AHEAD * 2
 }
-
-/// The instant at or after `not_before` that is whole periods after `from`.
-#[inline(never)]
-pub(crate) fn next_after(from: Instant, period: Duration, not_before: Instant) -> Instant {
-    let late = (not_before - from).as_micros();
-    match late.checked_rem(period.as_micros()) {
-        Some(0) | None => from.max(not_before),
-        Some(rest) => not_before + (period - Duration::from_micros(rest)),
-    }
-}

@@ -102,6 +102,7 @@ mod queue;
 mod reach;
 mod replay;
 mod retry;
+mod rhythm;
 mod sampled;
 mod samples;
 mod security;

@@ -8,10 +8,11 @@
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
-use crate::csl::{AHEAD, Csl, UNIT_US, next_after};
+use crate::csl::{AHEAD, Csl, UNIT_US};
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
 use crate::polled::Polled;
 use crate::queue::{Delivery, Kind};
+use crate::rhythm::next_after;
 use kinglet_radio::{Capabilities, SYMBOL};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{self, Address};

@@ -1,6 +1,7 @@
 //! When neighbours listen: a parent's end of coordinated sampled listening (see `csl.rs`).
 
-use crate::csl::{AHEAD, next_after};
+use crate::csl::AHEAD;
+use crate::rhythm::next_after;
 use crate::sleepers::Schedule;
 use kinglet_time::{Duration, Instant};
 

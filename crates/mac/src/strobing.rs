@@ -68,7 +68,7 @@ impl Rhythm {
     /// it may be.
     fn next(&self, wake: &Wake, not_before: Instant) -> (Instant, Instant) {
         let margin = self.drift(wake, not_before + wake.period);
-        let from = crate::csl::next_after(self.from, wake.period, not_before + margin);
+        let from = crate::rhythm::next_after(self.from, wake.period, not_before + margin);
         (from - margin, from + self.width + margin)
     }
 

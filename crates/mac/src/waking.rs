@@ -8,8 +8,8 @@
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
-use crate::csl::next_after;
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::rhythm::next_after;
 use crate::stats::{WakeStats, count};
 use crate::wake::{ANSWER, Admission, LONGEST, SAMPLES, Wake, repetition};
 use kinglet_radio::{
