@@ -16,11 +16,11 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
-/// How long before its first preamble a strobe is given to the radio: to load a full frame (1.2 ms
-/// on the paper's hardware), to wake, and for the samples before it (3.7 ms).
+/// How long before its first preamble a strobe is given to the radio: for the CPU and to load a full
+/// frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it (3.7 ms).
 const AHEAD: Duration = Duration::from_millis(8);
 /// Less than that is too late.
-const TOO_LATE: Duration = Duration::from_millis(6);
+const TOO_LATE: Duration = Duration::from_millis(7);
 /// How exact a rhythm is right after it was learnt.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
 /// After so many strobes in a row without an acknowledgement a rhythm is looked for again, and
@@ -41,6 +41,9 @@ const NARROW: Duration = Duration::from_micros(LONGEST.as_micros() + 2 * CHECK.a
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// Repetitions by which a strobe begins earlier at the most, after others have failed.
 const MAX_EARLIER: u8 = 3;
+/// Bits of the number of them after the channel was busy.
+const EARLIER_BITS: u8 = 2;
+const _: () = assert!((1 << EARLIER_BITS) - 1 == MAX_EARLIER);
 /// The same while it is not known when a neighbour wakes: a strobe takes a whole period then.
 const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The bit of sequence numbers that frames for all have, and others have not.
@@ -121,6 +124,8 @@ pub struct Strobed {
     found: bool,
     /// Strobes in a row that have failed.
     failures: u8,
+    /// By so many repetitions the next strobe begins earlier.
+    earlier: u8,
     /// When it last acknowledged something.
     heard: Instant,
     /// Before that nothing is sent to it.
@@ -138,6 +143,7 @@ impl Empty for Strobed {
         channel: None,
         found: false,
         failures: 0,
+        earlier: 0,
         heard: Instant::ZERO,
         not_before: Instant::ZERO,
         sequence: 0,
@@ -222,7 +228,7 @@ impl Strobed {
         match &self.rhythm {
             None => begin,
             Some(rhythm) => {
-                let earlier = repetition(MAX_FRAME) * u32::from(self.failures.min(MAX_EARLIER));
+                let earlier = repetition(MAX_FRAME) * u32::from(self.earlier);
                 let (from, _) = rhythm.next(wake, begin + TOO_LATE + earlier);
                 begin.max(from - earlier - AHEAD)
             }
@@ -230,7 +236,7 @@ impl Strobed {
     }
 
     fn acknowledged(&mut self, now: Instant) {
-        self.failures = 0;
+        (self.failures, self.earlier) = (0, 0);
         self.heard = now;
         self.not_before = Instant::ZERO;
         self.found = self.channel.is_some();
@@ -289,6 +295,8 @@ impl Strobed {
             None => MAX_SEARCH_EXPONENT,
         });
         self.failures = self.failures.saturating_add(1);
+        // Perhaps it wakes earlier than was thought.
+        self.earlier = self.failures.min(MAX_EARLIER);
         if self.failures >= MAX_FAILURES && now > self.heard + FORGOTTEN {
             self.rhythm = None;
             self.found = false;
@@ -297,8 +305,11 @@ impl Strobed {
     }
 
     /// Nothing was sent, as the channel was busy. That says nothing of the neighbour, but where it
-    /// is being looked for it may be the one that is busy there.
+    /// is being looked for it may be the one that is busy there. What keeps the channel busy may be
+    /// in step with its wake-ups, another sender or an oven: so it is not assessed at the same
+    /// instant of them again.
     fn deferred(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
+        self.earlier = random.bits(EARLIER_BITS) as u8;
         self.back_off(now, wake, random.bits(DEFERRED_EXPONENT));
     }
 
@@ -442,13 +453,13 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.answers = if bursts { self.burst.is_some_and(|burst| burst.answers) } else { listens };
         // It listens once.
         self.listener = None;
-        let (mut channel, mut rhythm, mut failures) = (None, None, 0);
+        let (mut channel, mut rhythm, mut earlier) = (None, None, 0);
         let mut sought = true;
         if let Some(entry) = self.entry(now, dst) {
             if entry.channel.is_none() {
                 entry.channel = channel_after(wake.channels, None);
             }
-            (channel, rhythm, failures) = (entry.channel, entry.rhythm, entry.failures);
+            (channel, rhythm, earlier) = (entry.channel, entry.rhythm, entry.earlier);
             sought = entry.is_to_be_sought();
         }
         if bursts {
@@ -469,8 +480,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             let lasting = wake.period + CHECK + repetition(len) + extra;
             return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting, channel };
         };
-        // After a failure perhaps it wakes earlier than was thought.
-        let earlier = repetition(len) * u32::from(failures.min(MAX_EARLIER));
+        let earlier = repetition(len) * u32::from(earlier);
         let (from, to) = rhythm.next(&wake, now + TOO_LATE + earlier);
         let from = from - earlier;
         // Of whom nothing was heard for long no more is known than that it wakes in every period.

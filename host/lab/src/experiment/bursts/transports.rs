@@ -81,11 +81,14 @@ fn file(bytes: u32) -> File {
 }
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let mut points = by_level();
-    if effort == Effort::Full {
-        points.extend(super::beside(beside(), OF_TCP));
+    match effort {
+        Effort::Quick => by_level(200.0),
+        Effort::Full => {
+            let mut points = by_level(600.0);
+            points.extend(super::beside(beside(), OF_TCP));
+            points
+        }
     }
-    points
 }
 
 /// TCP with our settings and without interference, beside the point that is compared.
@@ -128,12 +131,13 @@ fn beside() -> impl Iterator<Item = (String, Scenario)> {
     })
 }
 
-fn by_level() -> Vec<Point> {
+/// Each transport at each level, for so many seconds.
+fn by_level(duration_s: f64) -> Vec<Point> {
     let mut points = Vec::new();
     for level in LEVELS {
         let sources = vec![(Source::WifiBursts, -80.0); level.into()];
         let heard = |mut scenario: Scenario| {
-            scenario.duration_s = 600.0;
+            scenario.duration_s = duration_s;
             heard_by(scenario, WHO, &sources)
         };
         let mut pip = tmotes(HOPS);
