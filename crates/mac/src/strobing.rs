@@ -31,6 +31,8 @@ const MAX_FAILURES: u8 = 16;
 const MAX_FAILURES_AT_FIRST: u8 = 3;
 /// The longest back-off is as many periods as two to this.
 const MAX_EXPONENT: u8 = 2;
+/// The same while it is not known when a neighbour wakes: a strobe takes a whole period then.
+const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The same after the channel was busy.
 const DEFERRED_EXPONENT: u8 = 1;
 /// As long as a frame and the samples that notice it: what is known so well need not be known
@@ -42,10 +44,8 @@ const FORGOTTEN: Duration = Duration::from_secs(60);
 /// Repetitions by which a strobe begins earlier at the most, after others have failed.
 const MAX_EARLIER: u8 = 3;
 /// Bits of the number of them after the channel was busy.
-const EARLIER_BITS: u8 = 2;
-const _: () = assert!((1 << EARLIER_BITS) - 1 == MAX_EARLIER);
-/// The same while it is not known when a neighbour wakes: a strobe takes a whole period then.
-const MAX_SEARCH_EXPONENT: u8 = 6;
+const EARLIER_BITS: u8 = 1;
+const _: () = assert!((1 << EARLIER_BITS) - 1 <= MAX_EARLIER);
 /// The bit of sequence numbers that frames for all have, and others have not.
 const FOR_ALL: u8 = 1 << 7;
 /// A million, for parts per million.
@@ -105,7 +105,7 @@ impl Rhythm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
     /// No more than the one observation that it comes of.
-    None,
+    Once,
     /// Another one has agreed.
     Confirmed,
     /// It was confirmed, and the last observation was at odds with it.
@@ -139,7 +139,7 @@ impl Empty for Strobed {
     const EMPTY: Self = Strobed {
         address: Address::None,
         rhythm: None,
-        trust: Trust::None,
+        trust: Trust::Once,
         channel: None,
         found: false,
         failures: 0,
@@ -268,14 +268,14 @@ impl Strobed {
             Some(None) if known.is_some_and(|known| known.refined(wake, new, false).is_some()) => {
                 (Some(new), Trust::Confirmed)
             }
-            Some(None) | None => (Some(new), Trust::None),
+            Some(None) | None => (Some(new), Trust::Once),
         };
     }
 
     /// Whether its rhythm is to be looked for by the next strobe.
     fn is_to_be_sought(&self) -> bool {
         let after = match self.trust {
-            Trust::None => MAX_FAILURES_AT_FIRST,
+            Trust::Once => MAX_FAILURES_AT_FIRST,
             Trust::Confirmed | Trust::Doubted => MAX_FAILURES,
         };
         self.rhythm.is_none() || self.failures > 0 && self.failures.is_multiple_of(after)

@@ -1,20 +1,11 @@
 //! Neighbours whose clocks drift, who start anew, move to another channel, or seem to: they are
 //! found again, after so many failures at the most.
 
-use super::waking::able;
+use super::waking::{Plan, able};
 use super::*;
 use crate::air::PREAMBLE_SFD;
 use crate::wake::{CHECK, repetition};
 use kinglet_radio::air_time;
-
-struct Plan;
-impl Sizes for Plan {
-    type Queue = [Slot; 4];
-    type Neighbours = [Neighbour; 3];
-    type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
-    type Security = ();
-}
 
 const LEN: usize = 100;
 const NEIGHBOUR: u16 = 2;

@@ -5,7 +5,7 @@ use crate::air::end_of_ack;
 use crate::wake::{ANSWER, repetition};
 use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, Whose, air_time};
 
-struct Plan;
+pub(super) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];

@@ -3,10 +3,10 @@
 //! fail, nodes fall silent and nodes start anew. When that is over everything must work as before,
 //! and nothing may be left of it: no frame in a store, no radio that listens for ever.
 
-use crate::sleepy::{coin, one, progress, trouble};
+use crate::sleepy::{coin, one, progress_of_all, run_with_restarts, trouble};
 use kinglet::mac::RadioUse;
 use kinglet::time::{Duration, Instant};
-use kinglet_lab::build::{Network, network, restart};
+use kinglet_lab::build::{Network, network};
 use kinglet_lab::profile::PACKETS;
 use kinglet_lab::scenario::{
     Flash, Flow, FlowKind, Fragments, NodeId, RadioProfile, Routing, SECURITY, Scenario, Wake,
@@ -83,14 +83,9 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     let (mut net, ends) = network(&scenario, seed);
     let restarts = trouble(&mut net, &scenario, random, (BEGIN_S, END_S));
     let restarted = |node: NodeId| restarts.iter().any(|(_, n)| *n == node);
-    for (life, (at, node)) in (1..).zip(&restarts) {
-        net.run_until(*at);
-        restart(&mut net, &scenario, *node, seed ^ life << 32);
-    }
+    run_with_restarts(&mut net, &scenario, &restarts, seed);
     net.run_until(Instant::from_secs(RECOVERED_S));
-    let count = |net: &Network| -> Vec<u64> {
-        scenario.flows.iter().zip(&ends).map(|(flow, ends)| progress(net, flow, *ends)).collect()
-    };
+    let count = |net: &Network| progress_of_all(net, &scenario, &ends);
     let before = count(&net);
     let nodes = net.nodes();
     let mut least: Vec<_> = (0..nodes).map(|node| in_use(&net, node)).collect();

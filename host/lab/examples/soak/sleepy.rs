@@ -188,8 +188,26 @@ pub(crate) fn trouble(
     }
 }
 
+/// Runs until after the last restart; each node starts anew at its time.
+pub(crate) fn run_with_restarts(
+    net: &mut Network,
+    scenario: &Scenario,
+    restarts: &[(Instant, NodeId)],
+    seed: u64,
+) {
+    for (life, (at, node)) in (1..).zip(restarts) {
+        net.run_until(*at);
+        restart(net, scenario, *node, seed ^ life << 32);
+    }
+}
+
+/// What each flow has brought about so far.
+pub(crate) fn progress_of_all(net: &Network, scenario: &Scenario, ends: &[Ends]) -> Vec<u64> {
+    scenario.flows.iter().zip(ends).map(|(flow, ends)| progress(net, flow, *ends)).collect()
+}
+
 /// What a flow has brought about so far.
-pub(crate) fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
+fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
     let (from, to) = (ends.from, ends.to);
     let count = match flow.kind {
         FlowKind::TcpBulk { .. } => app_at::<BulkSink>(network, to).map(BulkSink::received),
@@ -272,14 +290,9 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     // The host stands behind the border router, and starts anew with it.
     let site = |node: NodeId| if node == scenario.host() { 0 } else { node };
     let restarted = |node: NodeId| restarts.iter().any(|(_, n)| *n == site(node));
-    for (life, (at, node)) in (1..).zip(&restarts) {
-        net.run_until(*at);
-        restart(&mut net, &scenario, *node, seed ^ life << 32);
-    }
+    run_with_restarts(&mut net, &scenario, &restarts, seed);
     net.run_until(Instant::from_secs(RECOVERED_S));
-    let count = |net: &Network| -> Vec<u64> {
-        scenario.flows.iter().zip(&ends).map(|(flow, ends)| progress(net, flow, *ends)).collect()
-    };
+    let count = |net: &Network| progress_of_all(net, &scenario, &ends);
     let before = count(&net);
     let mut watch = Watch::new(&net);
     while net.now() < Instant::from_secs(STOP_S) {
