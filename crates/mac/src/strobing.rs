@@ -16,8 +16,9 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
-/// How long before its first preamble a strobe is given to the radio: for the CPU and to load a full
-/// frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it (3.7 ms).
+/// How long before its first preamble a strobe is given to the radio: for the CPU and to load a
+/// full frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it
+/// (3.7 ms).
 const AHEAD: Duration = Duration::from_millis(8);
 /// Less than that is too late.
 const TOO_LATE: Duration = Duration::from_millis(7);
