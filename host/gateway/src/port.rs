@@ -32,9 +32,13 @@ impl Port {
         self.node
     }
 
-    /// Whether the line is free for a packet of the computer.
-    pub(crate) fn takes(&self) -> bool {
-        self.inward.is_none()
+    /// Whether the line is free for a packet of the computer, and its node has room for one.
+    pub(crate) fn takes(&self, world: &World<Site>) -> bool {
+        let has_room = match world.device(self.node) {
+            Site::Simulated(station) => station.node().takes_host_packet(),
+            Site::Serial(_) | Site::Beyond(_) => true,
+        };
+        has_room && self.inward.is_none()
     }
 
     /// When a packet comes off the line at the node.

@@ -33,6 +33,20 @@ fn kinglet_understands_every_stack_and_is_understood_whichever_begins() {
 }
 
 #[test]
+fn linux_waits_for_room_at_its_own_node_and_others_lose_what_finds_none() {
+    for (stack, waits) in [("linux", true), ("freebsd", false)] {
+        let result = simulate(&format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 2 }}\n[tcp]\nstack = \"{stack}\"\n\
+             peer_stack = \"linux\"\nmss = 1208\ntimestamps = true\n\
+             send_buffer_segments = 50\nreceive_buffer_segments = 50\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n"
+        ));
+        assert!(result.flows[0].intact && result.flows[0].goodput_kbps > 10.0, "{stack}");
+        assert_eq!(result.nodes[2].queue_drops == 0, waits, "{stack}");
+    }
+}
+
+#[test]
 fn frames_of_a_peer_stack_are_as_long_as_those_of_kinglet_with_the_same_options() {
     let octets = |stack| {
         let result = simulate(&format!(

@@ -132,9 +132,20 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         result
     }
 
+    /// Whether there is room for a packet from the host now. Where each destination has a queue of
+    /// its own, a full one does not keep the others' packets waiting, but loses its oldest.
+    pub fn takes_host_packet(&self) -> bool {
+        let shared = !S::Border::PRESENT || self.config.border == BorderPolicy::Shared;
+        self.has_slot_for_host() && !(shared && self.output.is_full())
+    }
+
+    /// The host never waits for us, the radio does: its packets leave the reserve alone.
+    fn has_slot_for_host(&self) -> bool {
+        self.pool.free() > RESERVED
+    }
+
     fn host_input(&mut self, now: Instant, packet: &[u8]) -> Result<Option<Delivery>, Discard> {
-        // The host never waits for us, the radio does: its packets leave the reserve alone.
-        if self.pool.free() <= RESERVED {
+        if !self.has_slot_for_host() {
             return Err(Discard::NoBuffer);
         }
         let handle = self.store(packet).ok_or(Discard::NoBuffer)?;

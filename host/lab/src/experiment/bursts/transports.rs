@@ -28,7 +28,9 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
         "TCP's connection is opened before the interference begins, at 30 s: among it Linux may \
          give up its SYN.",
         "PIP's CPU takes neither time nor energy here.",
-        "The serial line of the paper's tunnel is at the receiver's end of TCP only.",
+        "The serial line of the paper's tunnel takes time at the receiver's end of TCP only. At \
+         the sender's end it takes none, and the computer waits while its mote has no room, as \
+         with flow control; whether the paper's line had it is not said.",
     ],
     main: "tcp ours sources=0",
     plan,
@@ -70,6 +72,7 @@ pub(super) fn with_linux(mut scenario: Scenario) -> Scenario {
         receive_buffer: Buffer::Segments(50),
         ..Tcp::default()
     };
+    scenario.tcp.connection.timestamps = true;
     let (host, rate_kbps) = (HostTcp::Linux, Some(115.2));
     scenario.wire = Some(Wire { host, rate_kbps, ..Wire::PERFECT });
     scenario.flows = vec![Flow::bulk(scenario.host() - 1, scenario.host())];
