@@ -5,7 +5,7 @@
 //! slots, as with the serial line of a mote.
 
 use crate::serial::Site;
-use kinglet::wire::ipv6::MIN_MTU;
+use crate::tun::LONGEST;
 use kinglet_sim::World;
 use kinglet_time::{Duration, Instant, earliest};
 
@@ -70,10 +70,10 @@ impl Port {
     }
 
     /// Writes the next packet that has come off the line at the computer to `buf`, which has room
-    /// for 1280 octets; its length.
+    /// for [`LONGEST`] octets; its length.
     pub(crate) fn poll(&mut self, world: &mut World<Site>, buf: &mut [u8]) -> Option<usize> {
         if self.outward.is_none() {
-            let mut room = [0; MIN_MTU];
+            let mut room = [0; LONGEST];
             let len = world.with_device(self.node, |site, now| {
                 let Site::Simulated(station) = site else { return None };
                 station.node_mut().poll_host_packet(now, &mut room)

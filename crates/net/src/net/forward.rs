@@ -18,9 +18,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{
-    self, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
-};
+use kinglet_wire::ipv6::{self, HOP_LIMIT_OFFSET, Header, Packet, is_link_local, protocol};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     pub(crate) fn forward(
@@ -116,7 +114,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Takes a raw IPv6 packet from the host interface (a border router's TUN; MTU 1280).
+    /// Takes a raw IPv6 packet from the host interface (a border router's TUN), of at most
+    /// [`Config::mtu`](crate::Config::mtu) octets.
     ///
     /// # Errors
     /// Why it was discarded; also counted in [`Net::stats`].
@@ -153,11 +152,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.routing.handle_arrival(Address::None);
         }
         let arrival = Arrival { broadcast: false, host: true, from: Address::None };
-        if packet.len() > MIN_MTU && Header::read(packet).is_ok() {
+        if packet.len() > self.host_mtu() && Header::read(packet).is_ok() {
             bump(&mut self.stats.packets_in);
-            // 1280.
-            let too_big = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
-            let fate = Fate::Report(Discard::TooBig, too_big);
+            let fate = Fate::Report(Discard::TooBig, self.too_big());
             return self.dispose(now, handle, arrival, fate).map(|()| None);
         }
         self.input(now, handle, arrival)
@@ -200,7 +197,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Writes the next packet for the host interface to `buf` (1280 octets always suffice).
+    /// Writes the next packet for the host interface to `buf`, where as many octets as
+    /// [`Config::mtu`](crate::Config::mtu) says always suffice.
     /// Nothing changes if `buf` is too short.
     pub fn poll_host_packet(
         &mut self,

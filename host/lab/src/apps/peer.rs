@@ -10,10 +10,11 @@
 //! TCPlp's do in OpenThread's message buffers, where Kinglet forms a segment when it can leave.
 
 use super::tcp::{Foreign, Socket, Speaker, Tcp};
+use crate::profile::STORAGE;
 use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::time::{Duration, Expected, Instant, earliest};
-use kinglet::wire::ipv6::{MIN_MTU, protocol};
+use kinglet::wire::ipv6::protocol;
 use kinglet::{Node, Profile};
 use kinglet_apps::StreamApp;
 use kinglet_peers::{Host, Info, Stack, State};
@@ -118,7 +119,7 @@ fn awaits(info: &Info) -> bool {
 impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = self.peer.expires(now);
-        let mut buf = [0; MIN_MTU];
+        let mut buf = [0; STORAGE];
         // One at a time: what answers it leaves before the next is looked at.
         while let Some(len) = node.poll_host_packet(now, &mut buf) {
             self.peer.with(|host| host.handle_packet(now, &buf[..len]));

@@ -21,7 +21,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              and ours. 600 s, or as long as PIP needs for 500 kB. Radio and energy are those of \
              the third node, before the interference. Beside that TCP over fewer hops, the other \
              way, with frames lost everywhere, on one channel, with half the wake-ups, secured, in \
-             small windows, and beside another transfer from half way.",
+             small windows, with packets of 1500 octets, and beside another transfer from half \
+             way.",
     threats: &[
         "Levels of interference are numbers of interferers and not strengths of one, as loss \
          hardly depends on the strength of our models.",
@@ -113,6 +114,10 @@ fn beside() -> impl Iterator<Item = (String, Scenario)> {
     secured.mac.security = Some(SECURITY);
     let mut small = tunnel();
     (small.tcp.send_buffer, small.tcp.receive_buffer) = (Buffer::Segments(8), Buffer::Segments(8));
+    let mut long = tunnel();
+    long.net.mtu = 1_500;
+    // What Linux has on Ethernet.
+    long.tcp.mss = Mss::Bytes(1_428);
     let mut two = tunnel();
     two.flows.push(Flow::bulk(HOPS / 2, two.host()));
     let scenarios = [
@@ -126,6 +131,7 @@ fn beside() -> impl Iterator<Item = (String, Scenario)> {
         ("tcp rate=4", woken(|wake| wake.settings.period = Duration::from_millis(250))),
         ("tcp secured", secured),
         ("tcp window=8", small),
+        ("tcp mtu=1500", long),
         ("tcp two", two),
     ];
     scenarios.into_iter().map(|(label, mut scenario)| {
