@@ -50,6 +50,13 @@ impl Lane {
     const EMPTY: Lane = Lane { from: Address::None, to: Address::None, waiting: 0 };
 }
 
+/// Which lanes, by their number.
+type Lanes = [bool; LANES];
+
+fn is_in(lanes: &Lanes, lane: usize) -> bool {
+    lanes.get(lane).is_some_and(|&is_in| is_in)
+}
+
 /// What has happened to fragments that were passed on; each counter stops at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayStats {
@@ -198,14 +205,24 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// The next frame for a neighbour that is `wanted`: the oldest one in a lane with little, else
     /// of all.
     pub(crate) fn first(&self, wanted: impl Fn(Address) -> bool) -> Option<(Label, Address)> {
-        let is_wanted = |lane: u8| wanted(self.link(lane));
-        let first_of_little = self.store.first(|lane| self.has_little(lane) && is_wanted(lane));
-        let label = first_of_little.or_else(|| self.store.first(is_wanted))?;
+        let wanted = self.lanes_with(|lane| wanted(lane.to));
+        let little = self.lanes_with(|lane| lane.waiting <= LITTLE);
+        let both = core::array::from_fn(|at| is_in(&wanted, at) && is_in(&little, at));
+        let label = self.first_in(&both).or_else(|| self.first_in(&wanted))?;
         Some((label, self.link(label.to)))
     }
 
-    fn has_little(&self, lane: u8) -> bool {
-        self.lanes.get(usize::from(lane)).is_some_and(|lane| lane.waiting <= LITTLE)
+    /// Of the lanes in which something waits those for which this holds. So a neighbour is asked
+    /// about once, and not for each of the hundreds of frames that may wait.
+    fn lanes_with(&self, holds: impl Fn(&Lane) -> bool) -> Lanes {
+        self.lanes.each_ref().map(|lane| lane.waiting > 0 && holds(lane))
+    }
+
+    fn first_in(&self, lanes: &Lanes) -> Option<Label> {
+        if !lanes.contains(&true) {
+            return None;
+        }
+        self.store.first(|lane| is_in(lanes, lane.into()))
     }
 
     pub(crate) fn take(&mut self, now: Instant, to: u8, out: &mut [u8]) -> Option<usize> {
@@ -245,10 +262,9 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
 
     /// Frames for neighbours that are `wanted` are needed next.
     pub(crate) fn prefer(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
-        let (store, lanes) = (&mut self.store, &self.lanes);
-        let is_wanted = |to: u8| lanes.get(usize::from(to)).is_some_and(|lane| wanted(lane.to));
-        if store.first(is_wanted).is_none() && store.oldest(is_wanted).is_some() {
-            store.prefer(now, is_wanted);
+        let lanes = self.lanes_with(|lane| wanted(lane.to));
+        if lanes.contains(&true) && self.first_in(&lanes).is_none() {
+            self.store.prefer(now, |lane| is_in(&lanes, lane.into()));
         }
     }
 
