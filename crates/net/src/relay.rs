@@ -50,11 +50,12 @@ impl Lane {
     const EMPTY: Lane = Lane { from: Address::None, to: Address::None, waiting: 0 };
 }
 
-/// Which lanes, by their number.
-type Lanes = [bool; LANES];
+/// A set of lanes: a bit for each.
+type Lanes = u16;
+const _: () = assert!(LANES <= Lanes::BITS as usize);
 
-fn is_in(lanes: &Lanes, lane: usize) -> bool {
-    lanes.get(lane).is_some_and(|&is_in| is_in)
+fn is_in(lanes: Lanes, lane: u8) -> bool {
+    lanes.checked_shr(lane.into()).is_some_and(|bits| bits & 1 != 0)
 }
 
 /// What has happened to fragments that were passed on; each counter stops at its maximum.
@@ -207,22 +208,19 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     pub(crate) fn first(&self, wanted: impl Fn(Address) -> bool) -> Option<(Label, Address)> {
         let wanted = self.lanes_with(|lane| wanted(lane.to));
         let little = self.lanes_with(|lane| lane.waiting <= LITTLE);
-        let both = core::array::from_fn(|at| is_in(&wanted, at) && is_in(&little, at));
-        let label = self.first_in(&both).or_else(|| self.first_in(&wanted))?;
+        let label = self.first_in(wanted & little).or_else(|| self.first_in(wanted))?;
         Some((label, self.link(label.to)))
     }
 
     /// Of the lanes in which something waits those for which this holds. So a neighbour is asked
     /// about once, and not for each of the hundreds of frames that may wait.
     fn lanes_with(&self, holds: impl Fn(&Lane) -> bool) -> Lanes {
-        self.lanes.each_ref().map(|lane| lane.waiting > 0 && holds(lane))
+        let holds = |lane: &Lane| lane.waiting > 0 && holds(lane);
+        self.lanes.iter().rev().fold(0, |lanes, lane| lanes << 1 | Lanes::from(holds(lane)))
     }
 
-    fn first_in(&self, lanes: &Lanes) -> Option<Label> {
-        if !lanes.contains(&true) {
-            return None;
-        }
-        self.store.first(|lane| is_in(lanes, lane.into()))
+    fn first_in(&self, lanes: Lanes) -> Option<Label> {
+        if lanes == 0 { None } else { self.store.first(|lane| is_in(lanes, lane)) }
     }
 
     pub(crate) fn take(&mut self, now: Instant, to: u8, out: &mut [u8]) -> Option<usize> {
@@ -263,8 +261,8 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// Frames for neighbours that are `wanted` are needed next.
     pub(crate) fn prefer(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
         let lanes = self.lanes_with(|lane| wanted(lane.to));
-        if lanes.contains(&true) && self.first_in(&lanes).is_none() {
-            self.store.prefer(now, |lane| is_in(&lanes, lane.into()));
+        if lanes != 0 && self.first_in(lanes).is_none() {
+            self.store.prefer(now, |lane| is_in(lanes, lane));
         }
     }
 

@@ -73,14 +73,19 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         // How many for each neighbour have been seen.
         let mut seen = [0_u8; 256];
         for record in self.waiting() {
-            let Some(rank) = seen.get_mut(usize::from(record.to)) else { continue };
+            let Some(seen) = seen.get_mut(usize::from(record.to)) else { continue };
+            let rank = *seen;
+            *seen = rank.saturating_add(1);
+            // Most of a long queue: it is in flash only, and not wanted soon.
+            if record.is_in_flash_only() && rank >= Self::AHEAD {
+                continue;
+            }
             let class = if self.preferred == Some(record.to) { 0 } else { LESS_URGENT };
-            let (urgency, soon) = (class | u16::from(*rank), *rank < Self::AHEAD);
-            *rank = rank.saturating_add(1);
+            let urgency = class | u16::from(rank);
             match record.whereabouts() {
                 Whereabouts::Flash(slot) => {
                     let first = survey.first_in_flash;
-                    if soon && first.is_none_or(|(first, _)| urgency < first) {
+                    if first.is_none_or(|(first, _)| urgency < first) {
                         survey.first_in_flash = Some((urgency, slot));
                     }
                 }
