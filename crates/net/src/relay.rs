@@ -207,6 +207,9 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// of all.
     pub(crate) fn first(&self, wanted: impl Fn(Address) -> bool) -> Option<(Label, Address)> {
         let wanted = self.lanes_with(|lane| wanted(lane.to));
+        if wanted == 0 {
+            return None;
+        }
         let little = self.lanes_with(|lane| lane.waiting <= LITTLE);
         let label = self.first_in(wanted & little).or_else(|| self.first_in(wanted))?;
         Some((label, self.link(label.to)))
@@ -215,6 +218,9 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// Of the lanes in which something waits those for which this holds. So a neighbour is asked
     /// about once, and not for each of the hundreds of frames that may wait.
     fn lanes_with(&self, holds: impl Fn(&Lane) -> bool) -> Lanes {
+        if self.store.is_empty() {
+            return 0;
+        }
         let holds = |lane: &Lane| lane.waiting > 0 && holds(lane);
         self.lanes.iter().rev().fold(0, |lanes, lane| lanes << 1 | Lanes::from(holds(lane)))
     }
