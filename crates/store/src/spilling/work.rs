@@ -70,12 +70,20 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
     /// Looks once at each frame.
     pub(super) fn survey(&self) -> Survey {
         let mut survey = Survey { first_in_flash: None, last_alone: None, last_copied: None };
-        // How many for each neighbour have been seen.
+        // How many for each neighbour have been seen, but for the one that had the last of them:
+        // many in a row are for the same.
         let mut seen = [0_u8; 256];
+        let (mut to, mut next) = (0, 0);
         for record in self.waiting() {
-            let Some(seen) = seen.get_mut(usize::from(record.to)) else { continue };
-            let rank = *seen;
-            *seen = rank.saturating_add(1);
+            if record.to != to {
+                if let Some(seen) = seen.get_mut(usize::from(to)) {
+                    *seen = next;
+                }
+                to = record.to;
+                next = seen.get(usize::from(to)).copied().unwrap_or(0);
+            }
+            let rank = next;
+            next = rank.saturating_add(1);
             // Most of a long queue: it is in flash only, and not wanted soon.
             if record.is_in_flash_only() && rank >= Self::AHEAD {
                 continue;
