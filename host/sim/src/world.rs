@@ -403,11 +403,11 @@ impl<D: Device> World<D> {
         match done.work {
             Work::Event(event) => {
                 let local = slot.clock.local(self.core.now);
-                slot.device.handle_radio(local, slot.clock.event(event), done.frame());
+                slot.device.handle_radio(local, slot.clock.event(event), &done.frame);
             }
             Work::Command(command) => {
                 // As in `pump`.
-                let _ = self.core.submit(node, command, done.frame());
+                let _ = self.core.submit(node, command, &done.frame);
             }
             Work::Done(_) => {}
         }
