@@ -165,6 +165,10 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// The number of a lane. A new one takes the place of one in which nothing waits; without any
     /// that is another one to the same neighbour.
     pub(crate) fn lane(&mut self, from: Address, to: Address) -> Option<u8> {
+        if self.store.is_empty() {
+            // What a flash that fails has lost was never taken.
+            self.lanes.iter_mut().for_each(|lane| lane.waiting = 0);
+        }
         let virtuals = self.virtuals.as_slice();
         let leads = |lane: usize| {
             virtuals.iter().flatten().any(|v| usize::from(v.label.to) == lane && !v.broken)
@@ -298,5 +302,59 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
             count(&mut self.stats.evicted);
         }
         Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T0: Instant = Instant::ZERO;
+
+    /// Holds so many frames.
+    #[derive(Debug)]
+    struct Counting(usize);
+
+    impl Store for Counting {
+        const NEW: Self = Counting(0);
+        const HOLDS: bool = true;
+
+        fn len(&self) -> usize {
+            self.0
+        }
+
+        fn room(&self) -> usize {
+            usize::MAX
+        }
+
+        fn put(&mut self, _: Instant, _: Label, _: &[u8]) -> Result<(), Full> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn first(&self, _: impl Fn(u8) -> bool) -> Option<Label> {
+            None
+        }
+
+        fn take(&mut self, _: Instant, _: u8, _: &mut [u8]) -> Option<usize> {
+            None
+        }
+
+        fn drop_all(&mut self, _: Instant, _: Label) -> usize {
+            0
+        }
+    }
+
+    #[test]
+    fn what_a_store_has_lost_takes_no_lane() {
+        let mut relay: Relay<[Option<Virtual>; 1], Counting> = Relay::NEW;
+        for n in 0..LANES as u16 {
+            let to = relay.lane(Address::Short(n), Address::Short(100 + n)).unwrap();
+            relay.put(T0, Label { to, tag: n }, b"x").unwrap();
+        }
+        let more = (Address::Short(50), Address::Short(150));
+        assert_eq!(relay.lane(more.0, more.1), None, "in each of them something waits");
+        relay.store.0 = 0;
+        assert_eq!(relay.lane(more.0, more.1), Some(0));
     }
 }
