@@ -30,7 +30,10 @@ pub struct Config<K = Option<Security>> {
     pub short: u16,
     /// Own extended address, most significant octet first.
     pub extended: [u8; 8],
-    /// Where to listen and send.
+    /// Where to listen and send; of devices that go round channels ([`Wake::channels`]) where they
+    /// begin.
+    ///
+    /// [`Wake::channels`]: crate::Wake::channels
     pub channel: Channel,
     /// Output power in dBm.
     pub power_dbm: i8,

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::queue::{Delivery, Kind, TxState};
 use crate::stats::WakeStats;
 use crate::wake::{Admission, Wake};
-use kinglet_radio::{Capabilities, Whose};
+use kinglet_radio::{Capabilities, Channel, Whose};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
 
@@ -183,9 +183,14 @@ pub trait Listening {
         Whose::Anybodys
     }
 
-    /// A burst has been sent to the neighbour with this short address, which may answer it: the
-    /// radio listens.
-    fn await_answer(&mut self, _now: Instant, _whom: u16) {}
+    /// Where the radio listens, if not on [`Config::channel`](crate::Config::channel).
+    fn channel(&self) -> Option<Channel> {
+        None
+    }
+
+    /// A burst has been sent to the neighbour with this short address, which may answer it on the
+    /// channel of that burst: the radio listens.
+    fn await_answer(&mut self, _now: Instant, _whom: u16, _channel: Option<Channel>) {}
 
     /// Whether the last frame ended a burst of several that may be answered.
     fn may_answer(&self) -> bool {

@@ -74,7 +74,7 @@ pub struct Strobe {
     /// Samples of the channel before it.
     pub(crate) senses: u8,
     pub(crate) lasting: Duration,
-    /// Where its recipient listens, or may listen; `None` is on the own channel.
+    /// Where its recipient listens then, or may listen; `None` is on the own channel.
     pub(crate) channel: Option<Channel>,
 }
 
@@ -214,11 +214,12 @@ pub trait Reach {
         false
     }
 
-    /// `src` has sent a burst, and listens for an answer until then.
-    fn handle_listener(&mut self, _src: Address, _until: Instant) {}
+    /// `src` has sent a burst on `channel`, and listens there for an answer until then.
+    fn handle_listener(&mut self, _src: Address, _channel: Channel, _until: Instant) {}
 
-    /// Who may answer the burst that was sent last, by its short address, if that has ended.
-    fn awaits_answer(&self) -> Option<u16> {
+    /// Who may answer the burst that was sent last, by its short address, if that has ended, and
+    /// where.
+    fn awaits_answer(&self) -> Option<(u16, Option<Channel>)> {
         None
     }
 
@@ -227,8 +228,8 @@ pub trait Reach {
         Strobe { start: Start::Asap, senses: 0, lasting: Duration::ZERO, channel: None }
     }
 
-    /// It has ended. Whether the same frame goes out on another channel at once: it is not known
-    /// where its recipient listens, or it is for all.
+    /// It has ended. Whether the same frame goes out again at once: it is not known when its
+    /// recipient listens on this channel, or it is for all.
     fn handle_strobed(&mut self, _now: Instant, _end: &StrobeEnd, _random: &mut Random) -> bool {
         false
     }

@@ -9,7 +9,7 @@
 use crate::air::PREAMBLE_SFD;
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, channel_after, repetition};
+use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Turn, Wake, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::{Channel, MAX_FRAME, Start};
 use kinglet_random::Random;
@@ -58,6 +58,8 @@ struct Rhythm {
     /// It has woken somewhen between this instant and `width` later.
     from: Instant,
     width: Duration,
+    /// Where it was then, if it goes round several channels.
+    channel: Option<Channel>,
 }
 
 impl Rhythm {
@@ -76,6 +78,12 @@ impl Rhythm {
         (from - margin, from + self.width + margin)
     }
 
+    /// Where the neighbour is at a wake-up from `at` on.
+    fn channel_at(&self, wake: &Wake, at: Instant) -> Option<Channel> {
+        let turn = Turn { at: self.from, channel: self.channel? };
+        Some(turn.moved_to(wake, at).channel)
+    }
+
     /// What was known, and what a new observation says; `None` if both cannot be right: an earlier
     /// repetition was acknowledged than can be. That it was a later one is explained by the loss of
     /// those before it, and says nothing. But if strobes before have `missed` it, and it may have
@@ -91,14 +99,14 @@ impl Rhythm {
         let old_to = old_from + self.width + margin * 2;
         let new_to = new.from + new.width;
         if new.from > old_to {
-            return Some(Rhythm { from: old_from, width: old_to - old_from });
+            return Some(Rhythm { from: old_from, width: old_to - old_from, ..new });
         }
         if new_to < old_from || missed && new.from < old_from {
             return None;
         }
         let narrow = old_to - old_from <= NARROW;
         let from = if narrow { old_from } else { old_from.max(new.from) };
-        Some(Rhythm { from, width: old_to.min(new_to) - from })
+        Some(Rhythm { from, width: old_to.min(new_to) - from, ..new })
     }
 }
 
@@ -119,10 +127,10 @@ pub struct Strobed {
     address: Address,
     rhythm: Option<Rhythm>,
     trust: Trust,
-    /// Where it listens, or is being looked for.
+    /// Where it is being looked for, if there are several channels.
     channel: Option<Channel>,
-    /// It has been heard there.
-    found: bool,
+    /// Strobes in a row that have looked for it there.
+    sought: u8,
     /// Strobes in a row that have failed.
     failures: u8,
     /// By so many repetitions the next strobe begins earlier.
@@ -142,7 +150,7 @@ impl Empty for Strobed {
         rhythm: None,
         trust: Trust::Once,
         channel: None,
-        found: false,
+        sought: 0,
         failures: 0,
         earlier: 0,
         heard: Instant::ZERO,
@@ -182,6 +190,9 @@ pub struct Strobing<R, A, const SPARE: usize = 0> {
     answers: bool,
     /// It looks for a neighbour whose rhythm was lost.
     searches: bool,
+    /// Where the strobe that was submitted last goes out, or where the listener is if the next one
+    /// is an answer.
+    channel: Option<Channel>,
     /// Who may answer the burst that was sent last, if that has ended.
     awaits_answer: Option<u16>,
     stats: StrobeStats,
@@ -215,10 +226,9 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
         self.burst.is_some_and(|burst| burst.dst == dst)
     }
 
-    /// Whether `dst` listens for an answer, and it is known where.
+    /// Whether `dst` listens for an answer.
     fn listens(&self, now: Instant, dst: Address) -> bool {
-        let listens = self.listener.is_some_and(|it| it.address == dst && now < it.until);
-        listens && self.find(dst).is_some_and(|entry| entry.found || entry.channel.is_none())
+        self.listener.is_some_and(|it| it.address == dst && now < it.until)
     }
 }
 
@@ -229,37 +239,82 @@ impl Strobed {
         match &self.rhythm {
             None => begin,
             Some(rhythm) => {
-                let earlier = repetition(MAX_FRAME) * u32::from(self.earlier);
-                let (from, _) = rhythm.next(wake, begin + TOO_LATE + earlier);
-                begin.max(from - earlier - AHEAD)
+                let before = self.before(wake, MAX_FRAME);
+                let (from, _) = rhythm.next(wake, begin + TOO_LATE + before);
+                begin.max(from - before - AHEAD)
             }
         }
     }
 
-    fn acknowledged(&mut self, now: Instant) {
-        (self.failures, self.earlier) = (0, 0);
-        self.heard = now;
-        self.not_before = Instant::ZERO;
-        self.found = self.channel.is_some();
+    /// How long before the neighbour may wake the next strobe begins, of frames of `len` octets.
+    fn before(&self, wake: &Wake, len: usize) -> Duration {
+        match self.is_to_be_sought() {
+            true => wake.period / 2,
+            false => repetition(len) * u32::from(self.earlier),
+        }
     }
 
-    /// Goes on to the next channel on which it may listen; whether there was one that has not been
-    /// tried since the lowest was.
-    fn try_next(&mut self, wake: &Wake) -> bool {
-        if self.found && self.address.is_unicast() {
+    /// A strobe of a frame of `len` octets that lasts until the neighbour must have woken.
+    fn strobe(&mut self, now: Instant, wake: &Wake, len: usize) -> Strobe {
+        let doubtful = |r: Rhythm| r.channel.is_some() && r.drift(wake, now) > wake.period / 2;
+        if self.rhythm.is_some_and(doubtful) {
+            // It may be one wake-up further, and on another channel.
+            self.rhythm = None;
+        }
+        let stubborn = wake.stubborn(len);
+        let longest = wake.period + CHECK;
+        let Some(rhythm) = self.rhythm else {
+            self.channel = self.channel.or_else(|| channel_after(wake.channels, None));
+            // Whoever wakes at the end of the period is still to hear whole frames.
+            let extra = if self.address.is_unicast() { stubborn } else { Duration::ZERO };
+            let (lasting, channel) = (longest + repetition(len) + extra, self.channel);
+            return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting, channel };
+        };
+        let before = self.before(wake, len);
+        let (from, to) = rhythm.next(wake, now + TOO_LATE + before);
+        let begin = from - before;
+        // Of whom nothing was heard for long no more is known than that it wakes in every period.
+        let sought = self.is_to_be_sought();
+        let within = if sought { longest } else { longest.min(to - begin) };
+        let lasting = within + repetition(len) + stubborn;
+        let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, from));
+        Strobe { start, senses: SAMPLES_BEFORE, lasting, channel }
+    }
+
+    fn acknowledged(&mut self, now: Instant) {
+        (self.failures, self.earlier, self.sought) = (0, 0, 0);
+        self.heard = now;
+        self.not_before = Instant::ZERO;
+    }
+
+    /// Whether it is to be looked for once more on the same channel: it comes there in one of as
+    /// many periods as there are channels. If it has not, it is the turn of another channel. What
+    /// is for all goes out as often.
+    fn seeks_on(&mut self, wake: &Wake) -> bool {
+        if self.rhythm.is_some() {
             return false;
         }
-        let last = self.channel;
-        self.channel = channel_after(wake.channels, last);
-        self.channel > last
+        self.sought = self.sought.saturating_add(1);
+        if u32::from(self.sought) < wake.channels.count_ones() {
+            return true;
+        }
+        self.sought = 0;
+        self.channel = channel_after(wake.channels, self.channel);
+        false
     }
 
     /// The repetition that was acknowledged was noticed when the one before it was on the air, or
     /// just before. But the neighbour may have been awake for another reason, so one observation
     /// that is at odds with what is known is not believed, unless it comes of a search.
-    fn learn(&mut self, wake: &Wake, end: &StrobeEnd, searches: bool, missed: bool) {
+    fn learn(
+        &mut self,
+        wake: &Wake,
+        end: &StrobeEnd,
+        channel: Option<Channel>,
+        (searches, missed): (bool, bool),
+    ) {
         let before = end.sfd - PREAMBLE_SFD - repetition(end.len);
-        let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len) };
+        let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len), channel };
         let known = self.rhythm.filter(|_| !searches);
         let refined = known.map(|known| known.refined(wake, new, missed));
         (self.rhythm, self.trust) = match refined {
@@ -300,7 +355,6 @@ impl Strobed {
         self.earlier = self.failures.min(MAX_EARLIER);
         if self.failures >= MAX_FAILURES && now > self.heard + FORGOTTEN {
             self.rhythm = None;
-            self.found = false;
         }
         self.back_off(now, wake, random.bits(exponent));
     }
@@ -329,6 +383,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         listener: None,
         answers: false,
         searches: false,
+        channel: None,
         awaits_answer: None,
         stats: StrobeStats::NONE,
     };
@@ -393,6 +448,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
     fn set_wake(&mut self, wake: Option<Wake>) {
         self.wake = wake;
         (self.burst, self.listener, self.awaits_answer) = (None, None, None);
+        self.channel = None;
         (self.answers, self.searches) = (false, false);
         self.table.as_mut_slice().fill(Strobed::EMPTY);
     }
@@ -437,12 +493,13 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         now + repetition(len) * 2 < until
     }
 
-    fn handle_listener(&mut self, src: Address, until: Instant) {
+    fn handle_listener(&mut self, src: Address, channel: Channel, until: Instant) {
         self.listener = Some(Listener { address: src, until });
+        self.channel = Some(channel).filter(|_| self.wake.is_some_and(|wake| wake.channels != 0));
     }
 
-    fn awaits_answer(&self) -> Option<u16> {
-        self.awaits_answer
+    fn awaits_answer(&self) -> Option<(u16, Option<Channel>)> {
+        Some((self.awaits_answer?, self.channel))
     }
 
     fn strobe(&mut self, now: Instant, dst: Address, len: usize) -> Strobe {
@@ -454,47 +511,33 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.answers = if bursts { self.burst.is_some_and(|burst| burst.answers) } else { listens };
         // It listens once.
         self.listener = None;
-        let (mut channel, mut rhythm, mut earlier) = (None, None, 0);
-        let mut sought = true;
-        if let Some(entry) = self.entry(now, dst) {
-            if entry.channel.is_none() {
-                entry.channel = channel_after(wake.channels, None);
-            }
-            (channel, rhythm, earlier) = (entry.channel, entry.rhythm, entry.earlier);
-            sought = entry.is_to_be_sought();
-        }
         if bursts {
             count(&mut self.stats.in_bursts);
-            let lasting = wake.stubborn_in_burst(len);
+            let (lasting, channel) = (wake.stubborn_in_burst(len), self.channel);
             return Strobe { start: Start::Asap, senses: 0, lasting, channel };
         }
         self.burst = None;
         if listens {
             count(&mut self.stats.answers);
-            return Strobe { start: Start::Asap, senses: 1, lasting: stubborn, channel };
+            let (lasting, channel) = (stubborn, self.channel);
+            return Strobe { start: Start::Asap, senses: 1, lasting, channel };
         }
-        self.searches = sought;
-        let Some(rhythm) = rhythm.filter(|_| !self.searches) else {
+        // There is a place for everybody.
+        let mut nobody = Strobed { address: dst, ..Strobed::EMPTY };
+        let entry = self.entry(now, dst).unwrap_or(&mut nobody);
+        let strobe = entry.strobe(now, &wake, len);
+        (self.channel, self.searches) = (strobe.channel, entry.is_to_be_sought());
+        if self.searches {
             count(&mut self.stats.searching);
-            // Whoever wakes at the end of the period is still to hear whole frames.
-            let extra = if dst.is_unicast() { stubborn } else { Duration::ZERO };
-            let lasting = wake.period + CHECK + repetition(len) + extra;
-            return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting, channel };
-        };
-        let earlier = repetition(len) * u32::from(earlier);
-        let (from, to) = rhythm.next(&wake, now + TOO_LATE + earlier);
-        let from = from - earlier;
-        // Of whom nothing was heard for long no more is known than that it wakes in every period.
-        let lasting = (to - from).min(wake.period + CHECK) + repetition(len) + stubborn;
-        let start = Start::At(from + PREAMBLE_SFD);
-        Strobe { start, senses: SAMPLES_BEFORE, lasting, channel }
+        }
+        strobe
     }
 
     fn handle_strobed(&mut self, now: Instant, end: &StrobeEnd, random: &mut Random) -> bool {
         let Some(wake) = self.wake else { return false };
         let goes_on = self.burst.filter(|_| self.bursts_with(end.dst));
         self.burst = None;
-        let (answers, searches) = (self.answers, self.searches);
+        let (answers, searches, channel) = (self.answers, self.searches, self.channel);
         let acknowledged = end.result == StrobeResult::Acknowledged;
         if acknowledged && end.times == 1 {
             count(&mut self.stats.at_once);
@@ -506,14 +549,14 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         };
         let Some(entry) = self.entry(now, end.dst) else { return false };
         match end.result {
-            StrobeResult::Sent if entry.try_next(&wake) => return true,
+            StrobeResult::Sent if entry.seeks_on(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
                 let missed = entry.failures > 0;
                 entry.acknowledged(now);
                 // Who hears the first frame woke before it: that is no news.
                 if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
-                    entry.learn(&wake, end, searches, missed);
+                    entry.learn(&wake, end, channel, (searches, missed));
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);
@@ -524,7 +567,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             StrobeResult::Unanswered | StrobeResult::Busy if answers && goes_on.is_none() => {
                 count(&mut self.stats.failed);
             }
-            StrobeResult::Unanswered if entry.try_next(&wake) => {
+            StrobeResult::Unanswered if entry.seeks_on(&wake) => {
                 count(&mut self.stats.failed);
                 return true;
             }

@@ -8,7 +8,7 @@ use kinglet_radio::{
     CCA, Channel, FCS_LEN, LINGER, MAX_FRAME, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
     STROBE_LEAST, Whose, air_time,
 };
-use kinglet_time::Duration;
+use kinglet_time::{Duration, Instant};
 
 /// How a device sleeps whose neighbours sleep as it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,10 @@ pub struct Wake {
     pub max_attempts: Option<u8>,
     /// Whether this device sleeps as well, or listens always.
     pub sleeps: bool,
-    /// On which channels neighbours may listen, a bit for each, the lowest for channel 11. Each
-    /// device listens on one of them all the time, [`Config::channel`](crate::Config::channel), and
-    /// others find out which. 0 stands for that one alone.
+    /// On which channels devices listen, a bit for each, the lowest for channel 11; the same for
+    /// all of the network. Each device goes round them, with another one at each wake-up, from
+    /// [`Config::channel`](crate::Config::channel) on, which is one of them. Others find out when
+    /// it is where. 0 stands for that one alone. The paper's devices stay where they are.
     pub channels: u16,
 }
 
@@ -131,6 +132,29 @@ pub(crate) fn channel_after(set: u16, last: Option<Channel>) -> Option<Channel> 
     numbers.find(|number| *number > last).or(lowest).and_then(Channel::new)
 }
 
+/// When a device was on one of the channels that it goes round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    pub(crate) at: Instant,
+    pub(crate) channel: Channel,
+}
+
+impl Turn {
+    /// The turn that begins at `at`, or at the wake-up that is nearest to it. What disturbs a
+    /// channel disturbs those beside it as well, so they do not follow one another.
+    pub(crate) fn moved_to(self, wake: &Wake, at: Instant) -> Turn {
+        let period = wake.period.as_micros();
+        let periods = (at + wake.period / 2 - self.at).as_micros().checked_div(period);
+        let members = u64::from(wake.channels.count_ones());
+        let steps = periods.unwrap_or(0).saturating_mul(STRIDE).checked_rem(members).unwrap_or(0);
+        let next = |channel, _| channel_after(wake.channels, Some(channel)).unwrap_or(channel);
+        Turn { at, channel: (0..steps).fold(self.channel, next) }
+    }
+}
+
+/// So many channels are stepped over at each wake-up: with a prime that is larger than a set of
+/// them can be, all come in turn. Of 16 it is every fifth, of the 11 that the lab uses the fourth.
+const STRIDE: u64 = 37;
 const FIRST_CHANNEL: u8 = 11;
 const LAST_CHANNEL: u8 = 26;
 

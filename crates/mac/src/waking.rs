@@ -11,9 +11,10 @@ use crate::config::Config;
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
 use crate::rhythm::next_after;
 use crate::stats::{WakeStats, count};
-use crate::wake::{ANSWER, Admission, LONGEST, SAMPLES, Wake, repetition};
+use crate::wake::{ANSWER, Admission, LONGEST, SAMPLES, Turn, Wake, repetition};
 use kinglet_radio::{
-    ACK_NOTICED, CCA, Capabilities, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL, Whose,
+    ACK_NOTICED, CCA, Capabilities, Channel, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
+    Whose,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -57,6 +58,11 @@ pub struct Waking<L> {
     gap: Option<Duration>,
     /// Frames do not keep it awake for longer than until then; `None` before the first one.
     awake_until: Option<Instant>,
+    /// If it goes round several channels, where it listens: where it woke last, or where an answer
+    /// is awaited.
+    channel: Channel,
+    /// Where the next wake-up is then.
+    next_channel: Channel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,12 +108,21 @@ impl<L> Waking<L> {
         self.wake.filter(|wake| wake.sleeps)
     }
 
+    /// The next wake-up is not before that.
+    fn wait(&mut self, wake: Wake, not_before: Instant) {
+        let turn = Turn { at: self.next, channel: self.next_channel };
+        self.next = next_after(self.next, wake.period, not_before);
+        if wake.channels != 0 {
+            self.next_channel = turn.moved_to(&wake, self.next).channel;
+        }
+    }
+
     /// Nothing more is awaited before the next wake-up; those that have passed are left out.
     fn sleep(&mut self, now: Instant, wake: Wake) {
         self.state = State::Asleep;
         (self.gap, self.awake_until) = (None, None);
         self.is_answer = false;
-        self.next = next_after(self.next, wake.period, now + Duration::from_micros(1));
+        self.wait(wake, now + Duration::from_micros(1));
     }
 
     /// Nothing is awaited.
@@ -159,9 +174,12 @@ impl<L> Waking<L> {
         }
         match self.state {
             State::Asleep if now >= self.next => {
-                self.state = State::Due(self.next);
-                self.next = next_after(self.next, wake.period, now + Duration::from_micros(1));
-                false
+                if wake.sleeps {
+                    self.state = State::Due(self.next);
+                }
+                self.channel = self.next_channel;
+                self.wait(wake, now + Duration::from_micros(1));
+                !wake.sleeps
             }
             State::Roused(Roused { until, .. }) if now >= until => {
                 count(&mut self.stats.too_long);
@@ -246,6 +264,8 @@ impl<L: Listening> Listening for Waking<L> {
         may_answer: false,
         gap: None,
         awake_until: None,
+        channel: <Config>::DEFAULT.channel,
+        next_channel: <Config>::DEFAULT.channel,
     };
     const SLEEPS: bool = L::SLEEPS;
     const WAKES: bool = true;
@@ -305,6 +325,10 @@ impl<L: Listening> Listening for Waking<L> {
 
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
         let Some(wake) = self.wakes() else {
+            if let Some(wake) = self.wake.filter(|_| frame.more) {
+                // It stays while the burst goes on.
+                self.wait(wake, frame.ended() + wake.burst_wait());
+            }
             return self.inner.handle_frame(now, config, frame);
         };
         self.is_answer |= matches!(self.state, State::Answered { .. });
@@ -386,10 +410,16 @@ impl<L: Listening> Listening for Waking<L> {
         }
     }
 
-    fn await_answer(&mut self, now: Instant, whom: u16) {
+    fn channel(&self) -> Option<Channel> {
+        let goes_round = self.state != State::Off && self.wake?.channels != 0;
+        goes_round.then_some(self.channel)
+    }
+
+    fn await_answer(&mut self, now: Instant, whom: u16, channel: Option<Channel>) {
         let welcome = self.admits != Admission::Nobody && self.admits.whose().takes(Some(whom));
         if self.wakes().is_some() && welcome && self.is_asleep() {
             self.state = State::Answered { whom, since: now, until: now + ANSWER };
+            self.channel = channel.unwrap_or(self.channel);
         }
     }
 
@@ -402,11 +432,12 @@ impl<L: Listening> Listening for Waking<L> {
     }
 
     fn poll_sense(&mut self, now: Instant, config: &Config<()>) -> Option<u8> {
-        let wake = self.wakes()?;
+        let wake = self.wake.filter(|wake| wake.sleeps || wake.channels != 0)?;
         match &mut self.state {
             State::Off => {
                 self.next = first(now, wake, config);
                 self.state = State::Asleep;
+                (self.channel, self.next_channel) = (config.channel, config.channel);
                 None
             }
             State::Due(at) if now > *at + LATE || self.admits == Admission::Nobody => {
@@ -465,7 +496,7 @@ impl<L: Listening> Listening for Waking<L> {
     }
 
     fn handle_deadline(&mut self, now: Instant, config: &Config<()>) -> bool {
-        let ended = self.wakes().is_some_and(|wake| self.handle_due(now, wake));
+        let ended = self.wake.is_some_and(|wake| self.handle_due(now, wake));
         self.inner.handle_deadline(now, config) || ended
     }
 }

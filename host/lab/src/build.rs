@@ -151,6 +151,7 @@ pub(crate) fn interferer_of(of: &scenario::Interferer) -> interference::Interfer
         pattern,
         hours: of.hours.profile().map(|share| share * of.share),
         within_us: us(of.from_s)..of.until_s.map_or(u64::MAX, us),
+        channels: of.lowest_channel..=of.highest_channel,
     }
 }
 
@@ -172,7 +173,7 @@ const SUPPLY_MV: u32 = 3_000;
 const FIRST_CHANNEL: u8 = 11;
 const CHANNELS: u32 = 16;
 
-/// Where `node` listens: on the radio's channel, or one of those after it.
+/// Where `node` listens first: on the radio's channel, or one of those after it.
 fn channel_number(scenario: &Scenario, node: NodeId) -> u8 {
     let base = scenario.radio.channel;
     let used = scenario.wake.map_or(1, |wake| wake.channels.max(1));

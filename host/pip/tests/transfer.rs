@@ -156,6 +156,7 @@ fn interfered(mean_dbm: f64) -> Config {
         pattern: WIFI_FILE,
         hours: [1.0; 24],
         within_us: 0..u64::MAX,
+        channels: 11..=26,
     }];
     config
 }

@@ -57,8 +57,13 @@ impl Device for Node {
 /// The share of frames of `signal_dbm` that are lost within `minutes`.
 fn loss(pattern: &Pattern, mean_dbm: f64, range_db: f64, signal_dbm: f64, minutes: u64) -> f64 {
     let heard = Heard::By { node: 1, mean_dbm, range_db };
-    let source =
-        Interferer { heard, pattern: pattern.clone(), hours: [1.0; 24], within_us: 0..u64::MAX };
+    let source = Interferer {
+        heard,
+        pattern: pattern.clone(),
+        hours: [1.0; 24],
+        within_us: 0..u64::MAX,
+        channels: 11..=26,
+    };
     let link = MatrixLink { from: 0, to: 1, prr: 1.0, rssi_dbm: signal_dbm };
     let medium = MediumConfig {
         connectivity: Connectivity::LinkMatrix(vec![link]),

@@ -24,9 +24,10 @@ pub use trace::{Trace, TraceError};
 pub use wifi::Cell;
 
 use crate::place::{PathLoss, Position};
+use kinglet_radio::Channel;
 pub use source::SESSION_US;
 use source::Source;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// A source of interference.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +41,8 @@ pub struct Interferer {
     pub hours: [f64; 24],
     /// When it is switched on and off, in microseconds from the start of the run.
     pub within_us: Range<u64>,
+    /// The channels that it covers, by their numbers.
+    pub channels: RangeInclusive<u8>,
 }
 
 /// Who hears a source.
@@ -110,17 +113,18 @@ impl Interference {
     }
 
     /// Calls `visit(from, to, milliwatts)` for consecutive stretches that together make up `span`,
-    /// with the power that `node` receives in each.
+    /// with the power that `node` receives on `channel` in each.
     pub(crate) fn stretches(
         &mut self,
         node: usize,
+        channel: Channel,
         span: Range<u64>,
         mut visit: impl FnMut(u64, u64, f64),
     ) {
         let Interference { sources, found, left, edges, start_us } = self;
         found.clear();
         left.clear();
-        for source in sources {
+        for source in sources.iter_mut().filter(|source| source.covers(channel)) {
             let first = found.len();
             source.visit(node, &span, *start_us, |from, to, mw| found.push((from, to, mw)));
             if found.len() > first {
@@ -145,11 +149,11 @@ impl Interference {
         }
     }
 
-    /// Mean power at `node` in `span`, in milliwatts: what energy detection measures.
-    pub(crate) fn mean_mw(&mut self, node: usize, span: Range<u64>) -> f64 {
+    /// Mean power at `node` on `channel` in `span`, in milliwatts: what energy detection measures.
+    pub(crate) fn mean_mw(&mut self, node: usize, channel: Channel, span: Range<u64>) -> f64 {
         let length = span.end.saturating_sub(span.start).max(1) as f64;
         let mut energy = 0.0;
-        self.stretches(node, span, |from, to, mw| energy += mw * (to - from) as f64);
+        self.stretches(node, channel, span, |from, to, mw| energy += mw * (to - from) as f64);
         energy / length
     }
 }

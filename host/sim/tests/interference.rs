@@ -40,6 +40,7 @@ fn at(x_m: f64, power_dbm: f64, on_us: u64) -> Interferer {
         pattern: Pattern::Periodic { period_us: SPACING_US, on_us },
         hours: [1.0; 24],
         within_us: 0..u64::MAX,
+        channels: 11..=26,
     }
 }
 

@@ -66,7 +66,7 @@ impl<S: Sizes> Mac<S> {
             true => Start::At(received + TURNAROUND + PREAMBLE_SFD),
             false => Start::Asap,
         };
-        let (channel, power_dbm) = (self.config.channel, self.config.power_dbm);
+        let (channel, power_dbm) = (self.listens_on(), self.config.power_dbm);
         let access = Access::Immediate;
         Some(Command::Transmit { start, access, channel, power_dbm, ack: false })
     }

@@ -21,7 +21,9 @@ use crate::security::LinkSecurity;
 use crate::stats::{Discard, Stats, StrobeStats, WakeStats, count};
 use acknowledge::OwedAck;
 use kinglet_mem::Array;
-use kinglet_radio::{Access, Capabilities, Command, Event, Filter, MAX_FRAME, Start, time_limit};
+use kinglet_radio::{
+    Access, Capabilities, Channel, Command, Event, Filter, MAX_FRAME, Start, time_limit,
+};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Repr, Version};
@@ -353,7 +355,7 @@ impl<S: Sizes> Mac<S> {
         let mode = self.listening.mode(&self.situation());
         if self.mode != Some(mode) {
             self.mode = Some(mode);
-            let channel = self.config.channel;
+            let channel = self.listens_on();
             let command = match mode {
                 Mode::Listen => Command::Receive { start: Start::Asap, until: None, channel },
                 Mode::Sample(from, until) => {
@@ -383,6 +385,11 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
+    /// Where this device listens now.
+    pub(crate) fn listens_on(&self) -> Channel {
+        self.listening.channel().unwrap_or(self.config.channel)
+    }
+
     /// Samples of the channel, if it is time for a look whether somebody sends to this device.
     fn poll_samples(&mut self, now: Instant) -> Option<Command> {
         // Who is sending a burst is not asleep.
@@ -392,7 +399,7 @@ impl<S: Sizes> Mac<S> {
         let times = self.listening.poll_sense(now, &self.config)?;
         self.outstanding = Outstanding::Samples;
         self.silent_at = now + time_limit(Access::Cca) + SAMPLES_TIME;
-        Some(Command::Sense { channel: self.config.channel, times })
+        Some(Command::Sense { channel: self.listens_on(), times })
     }
 
     /// [`Event::Sensed`]
@@ -455,6 +462,8 @@ impl<S: Sizes> Mac<S> {
         self.handle_silence(now);
         if S::Listening::SLEEPS || S::Listening::WAKES {
             if self.listening.handle_deadline(now, &self.config) {
+                // Who listens always may do so on another channel now.
+                self.mode = self.mode.filter(|mode| *mode != Mode::Listen);
                 self.start_next(now);
             }
             self.queue_sync(now);

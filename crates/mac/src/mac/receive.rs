@@ -191,7 +191,8 @@ impl<S: Sizes> Mac<S> {
             let ended = frame.ended();
             let is_over = self.listening.handle_frame(now, &self.config, &frame);
             if S::Reach::STROBES && self.listening.may_answer() {
-                self.reach.handle_listener(src, ended + ANSWER);
+                let channel = self.listens_on();
+                self.reach.handle_listener(src, channel, ended + ANSWER);
             }
             if is_over {
                 self.start_next(now);

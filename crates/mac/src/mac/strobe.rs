@@ -172,8 +172,8 @@ impl<S: Sizes> Mac<S> {
             Ack::Received { frame_pending } => {
                 self.space_after(end_of_ack(sfd, len), len);
                 self.end_strobe(now, StrobeResult::Acknowledged, sfd, times);
-                if let Some(whom) = self.reach.awaits_answer() {
-                    self.listening.await_answer(now, whom);
+                if let Some((whom, channel)) = self.reach.awaits_answer() {
+                    self.listening.await_answer(now, whom, channel);
                 }
                 self.finish_head(now, Delivery::Delivered, frame_pending);
             }
@@ -216,13 +216,13 @@ impl<S: Sizes> Mac<S> {
         self.choose(now + Duration::from_millis(1));
     }
 
-    /// The head goes out on another channel.
+    /// The head goes out again.
     fn strobe_again(&mut self, now: Instant) {
         self.tx = TxState::Idle;
         self.choose(now);
     }
 
-    /// Whether the head goes out on another channel at once.
+    /// Whether the head goes out again at once.
     fn end_strobe(&mut self, now: Instant, result: StrobeResult, sfd: Instant, times: u16) -> bool {
         let Some(slot) = self.queue.head() else { return false };
         let (dst, len, more) = (slot.dst, slot.octets().len(), slot.says_frame_pending());

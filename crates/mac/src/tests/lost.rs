@@ -1,10 +1,10 @@
-//! Neighbours whose clocks drift, who start anew, move to another channel, or seem to: they are
-//! found again, after so many failures at the most.
+//! Neighbours whose clocks drift, who start anew, are on another channel than was thought, or seem
+//! to: they are found again, after so many failures at the most.
 
-use super::waking::{Plan, able};
+use super::waking::{Plan, able, poll};
 use super::*;
 use crate::air::PREAMBLE_SFD;
-use crate::wake::{CHECK, repetition};
+use crate::wake::{CHECK, Turn, repetition};
 use kinglet_radio::air_time;
 
 const LEN: usize = 100;
@@ -13,17 +13,19 @@ const PERIOD: Duration = Wake::DEFAULT.period;
 /// After so many failed strobes in a row the next one takes a whole period.
 const FAILURES: u32 = 16;
 
-/// Who wakes in a rhythm, by a clock that runs too fast or too slow, and listens on a channel.
+/// Who wakes in a rhythm, by a clock that runs too fast or too slow, and goes round channels.
 struct Sleeping {
     first: Instant,
     /// Parts per million.
     drift: i64,
+    /// All channels, and where it wakes first.
+    channels: u16,
     channel: Channel,
 }
 
 impl Sleeping {
     fn new(first: Instant, drift: i64) -> Self {
-        Sleeping { first, drift, channel: Channel::default() }
+        Sleeping { first, drift, channels: 0, channel: Channel::default() }
     }
 
     /// The first wake-up from `at` on.
@@ -36,14 +38,23 @@ impl Sleeping {
         self.first + Duration::from_micros(until.try_into().unwrap())
     }
 
+    fn channel_at(&self, woke: Instant) -> Channel {
+        let wake = Wake { channels: self.channels, ..Wake::DEFAULT };
+        Turn { at: self.first, channel: self.channel }.moved_to(&wake, woke).channel
+    }
+
     /// The repetition that it acknowledges, from 0, if the strobe lasts long enough: it is noticed
     /// by one of the samples, and the next one is heard whole.
     fn hears(&self, strobe: &Sent) -> Option<u16> {
-        if strobe.channel != self.channel {
+        let apart = repetition(LEN).as_micros();
+        let mut woke = self.wakes(strobe.begin);
+        // A search lasts a little longer than a period.
+        if strobe.channel != self.channel_at(woke) {
+            woke = self.wakes(woke + Duration::from_micros(1));
+        }
+        if strobe.channel != self.channel_at(woke) {
             return None;
         }
-        let apart = repetition(LEN).as_micros();
-        let woke = self.wakes(strobe.begin);
         // Awake before its samples have ended, it hears the repetition that begins next.
         let next = (woke + CHECK - strobe.begin).as_micros().div_ceil(apart);
         let last = strobe.lasting.as_micros() / apart;
@@ -80,9 +91,10 @@ impl Sender {
 
     fn strobe(&mut self) -> Sent {
         loop {
-            if let Some(submission) = self.mac.poll_radio(self.now) {
-                let Command::Strobe { start, lasting, channel, .. } = submission.command else {
-                    panic!("{:?}", submission.command)
+            if let Some(command) = poll(&mut self.mac, self.now) {
+                let Command::Strobe { start, lasting, channel, .. } = command else {
+                    self.idles(command);
+                    continue;
                 };
                 let begin = match start {
                     Start::At(sfd) => sfd - PREAMBLE_SFD,
@@ -92,6 +104,14 @@ impl Sender {
             }
             self.now = self.mac.deadline().expect("something is due");
             self.mac.handle_deadline(self.now);
+        }
+    }
+
+    /// Nobody sends to this device.
+    fn idles(&mut self, command: Command) {
+        if let Command::Sense { .. } = command {
+            let sensed = Event::Sensed { busy: false };
+            assert_eq!(self.mac.handle_radio(self.now, sensed, &mut []), Ok(None));
         }
     }
 
@@ -193,23 +213,67 @@ fn a_neighbour_that_starts_anew_is_found_after_sixteen_failures_at_the_most() {
     }
 }
 
+const CHANNELS: [u8; 4] = [11, 15, 20, 26];
+
+/// A device whose neighbours go round these channels, and such a neighbour.
+fn on_channels(first: Duration, drift: i64) -> (Sender, Sleeping) {
+    let channels = CHANNELS.iter().fold(0, |set, channel| set | 1 << (channel - 11));
+    let mut mac = Mac::new(Config { channel: channel(26), ..config() }.unsecured(), able(), 1);
+    mac.set_wake(Some(Wake { sleeps: true, channels, ..Wake::DEFAULT })).unwrap();
+    let neighbour = Sleeping { channels, channel: channel(15), ..Sleeping::new(T0 + first, drift) };
+    (Sender { mac, now: T0 }, neighbour)
+}
+
+fn channel(number: u8) -> Channel {
+    Channel::new(number).unwrap()
+}
+
+#[test]
+fn a_neighbour_that_goes_round_channels_is_found_in_two_rounds_and_then_hit_on_each() {
+    for (first, drift) in [(1, 0), (40, 80), (77, -80), (124, 20)] {
+        let (mut sender, neighbour) = on_channels(Duration::from_millis(first), drift);
+        // It is looked for on one channel, and comes there once in as many periods as there are: in
+        // a strobe, or between two of them, and then on another one.
+        let (failed, _) = sender.send(&neighbour);
+        assert!(failed < 2 * CHANNELS.len() as u32, "{first}: {failed}");
+        sender.now += Duration::from_secs(1);
+        sender.send(&neighbour);
+        let mut seen = Vec::new();
+        for n in 0..40 {
+            sender.now += PERIOD * (n % 7) + Duration::from_millis(3);
+            sender.put();
+            let sent = sender.strobe();
+            seen.push(sent.channel.number());
+            let heard = neighbour.hears(&sent);
+            assert!(heard.is_some(), "{first}: on {} at {:?}", sent.channel.number(), sent.begin);
+            sender.end(&sent, heard);
+        }
+        assert!(CHANNELS.iter().all(|number| seen.contains(number)), "{seen:?}");
+    }
+}
+
+#[test]
+fn after_hours_without_a_word_a_neighbour_is_looked_for_on_one_channel() {
+    let (mut sender, neighbour) = on_channels(Duration::from_millis(40), 80);
+    sender.send(&neighbour);
+    // Its clock may be off by more than half a period: it would be thought to be elsewhere.
+    sender.now += Duration::from_secs(3 * 3_600);
+    let (failed, _) = sender.send(&neighbour);
+    assert!(failed < 2 * CHANNELS.len() as u32, "{failed}");
+}
+
 #[test]
 fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
-    const CHANNELS: [u8; 4] = [11, 15, 20, 26];
-    let set = CHANNELS.iter().fold(0, |set, channel| set | 1 << (channel - 11));
-    for to in [15, 20, 26] {
-        let mut sender = Sender::new(Wake { channels: set, ..Wake::DEFAULT });
-        let mut neighbour = Sleeping::new(T0, 0);
-        neighbour.channel = Channel::new(11).unwrap();
+    for to in [11, 20, 26] {
+        let (mut sender, mut neighbour) = on_channels(Duration::ZERO, 0);
         sender.send(&neighbour);
         sender.now += Duration::from_secs(5);
-        neighbour.channel = Channel::new(to).unwrap();
+        neighbour.channel = channel(to);
         neighbour.first += Duration::from_millis(70);
         let began = sender.now;
         let (failed, _) = sender.send(&neighbour);
         let took = sender.now - began;
-        // It may only have been busy, so it is not forgotten before it was silent for a minute,
-        // in which it is strobed where it was. Then each channel takes one strobe.
+        // It may only have been busy, so it is not forgotten before it was silent for a minute.
         assert!(took < Duration::from_secs(70), "channel {to}: {failed} failures, {took:?}");
         sender.now += Duration::from_secs(1);
         assert_eq!(sender.send(&neighbour).0, 0);

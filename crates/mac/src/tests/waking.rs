@@ -102,6 +102,57 @@ fn it_wakes_in_its_rhythm_and_sleeps_where_nothing_is() {
     assert_eq!((stats.wake_ups, stats.roused), (5, 0));
 }
 
+/// The lab's channels 11, 12, 13 and 26.
+const CHANNELS: u16 = 0b1000_0000_0000_0111;
+
+#[test]
+fn it_goes_round_the_channels_with_another_one_at_each_wake_up() {
+    let mut mac = sleeper(Wake { channels: CHANNELS, ..Wake::DEFAULT });
+    let mut seen = Vec::new();
+    for _ in 0..8 {
+        let now = wait(&mut mac);
+        let Some(Command::Sense { channel, .. }) = poll(&mut mac, now) else { panic!("it wakes") };
+        seen.push(channel.number());
+        sensed(&mut mac, now + CCA, false);
+    }
+    // Four of a set of four are all of them, and it begins where it was said to.
+    assert_eq!(seen[..4], seen[4..]);
+    assert_eq!(seen[0], Channel::default().number());
+    let mut all = seen[..4].to_vec();
+    all.sort_unstable();
+    assert_eq!(all, [11, 12, 13, 26]);
+}
+
+#[test]
+fn who_listens_always_goes_round_too_and_stays_while_a_burst_goes_on() {
+    let first = Channel::new(12).unwrap();
+    let config = Config { channel: first, ..config() }.unsecured();
+    let mut mac: Sleeper = Mac::new(config, able(), 1);
+    mac.set_wake(Some(Wake { sleeps: false, channels: CHANNELS, ..Wake::DEFAULT })).unwrap();
+    let listens = |command| match command {
+        Some(Command::Receive { channel, .. }) => Some(channel.number()),
+        Some(command) => panic!("{command:?}"),
+        None => None,
+    };
+    let mut seen = Vec::from_iter(listens(poll(&mut mac, T0)));
+    assert_eq!(poll(&mut mac, T0), None);
+    for _ in 0..4 {
+        let now = wait(&mut mac);
+        seen.extend(listens(poll(&mut mac, now)));
+    }
+    seen.dedup();
+    assert_eq!((seen[0], seen.len()), (first.number(), 4), "{seen:?}");
+    // A frame says that another one follows, just before it would go on.
+    let sfd = mac.deadline().unwrap() - Duration::from_millis(6);
+    assert!(matches!(receive(&mut mac, sfd, &frame(OWN, 1, true)), Ok(Some(_))));
+    let (mut now, mut moved) = (sfd, None);
+    while moved.is_none() {
+        now = wait(&mut mac);
+        moved = listens(poll(&mut mac, now));
+    }
+    assert!(now > sfd + Wake::DEFAULT.burst_wait(), "it stays for as long as that may take");
+}
+
 #[test]
 fn devices_that_are_switched_on_together_wake_at_different_times() {
     // As the lab has it, the short address is the end of the other one.

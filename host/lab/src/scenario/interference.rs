@@ -40,6 +40,10 @@ pub struct Interferer {
     pub from_s: f64,
     /// When it is switched off, if ever.
     pub until_s: Option<f64>,
+    /// The lowest channel that it covers, 11 to 26.
+    pub lowest_channel: u8,
+    /// The highest one.
+    pub highest_channel: u8,
     /// Share of the time in which it is active in its busiest hour, 0 to 1.
     pub share: f64,
     /// How that share goes with the hour of the day.
@@ -156,6 +160,9 @@ const FITTED_SHARE: f64 = 0.2;
 const STATIONS: u32 = 25;
 
 impl Interferer {
+    /// The lowest channel of the band.
+    pub const FIRST_CHANNEL: u8 = 11;
+
     /// One that is always active; what a file does not say of a source.
     pub(super) const USUAL: Interferer = Interferer {
         source: Source::WifiFile,
@@ -171,6 +178,8 @@ impl Interferer {
         gain_db: 0.0,
         from_s: 0.0,
         until_s: None,
+        lowest_channel: Self::FIRST_CHANNEL,
+        highest_channel: 26,
         share: 1.0,
         hours: Hours::Always,
     };

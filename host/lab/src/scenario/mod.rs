@@ -596,7 +596,7 @@ pub struct Wake {
     pub settings: mac::Wake,
     /// The border router sleeps as well, and so does the far end of a tunnel.
     pub border_sleeps: bool,
-    /// On how many channels nodes listen, 1 to 16.
+    /// On how many channels nodes listen, one at each wake-up, 1 to 16.
     pub channels: u8,
 }
 

@@ -8,7 +8,7 @@ use crate::interference::Interference;
 use crate::medium::{Link, Overlap};
 use crate::radio::{Lock, OnAir, Phase, Radio, Signal};
 use crate::stats::Fate;
-use kinglet_radio::{OCTET, air_time};
+use kinglet_radio::{Channel, OCTET, air_time};
 
 /// Bits per microsecond at 250 kb/s.
 const BITS_PER_US: f64 = 0.25;
@@ -148,7 +148,7 @@ impl Core {
         let Radio { lock, rival, signals, channel, .. } = &mut radios[node];
         for lock in [lock, rival].into_iter().flatten() {
             let others = Radio::strength_of_others(signals, *channel, lock.from).1;
-            integrate(lock, node, until, *noise_mw + others, interference);
+            integrate(lock, (node, *channel), until, *noise_mw + others, interference);
         }
     }
 
@@ -251,11 +251,11 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
     }
 }
 
-/// Accounts the stretch from `lock.segment` to `now` at `node`, with `disturbance_mw` of noise and
-/// frames and with what others send in the meantime.
+/// Accounts the stretch from `lock.segment` to `now` at `node` on `channel`, with `disturbance_mw`
+/// of noise and frames and with what others send in the meantime.
 fn integrate(
     lock: &mut Lock,
-    node: usize,
+    (node, channel): (usize, Channel),
     now: u64,
     disturbance_mw: f64,
     others: &mut Interference,
@@ -270,7 +270,7 @@ fn integrate(
         }
     };
     if others.exists() {
-        others.stretches(node, lock.segment..now, account);
+        others.stretches(node, channel, lock.segment..now, account);
     } else {
         account(lock.segment, now, 0.0);
     }

@@ -21,7 +21,7 @@ impl Core {
     pub(super) fn channel_busy(&mut self, node: usize, since: u64) -> bool {
         self.measure(node);
         let others_mw = match self.interference.exists() {
-            true => self.interference.mean_mw(node, since..self.now),
+            true => self.interference.mean_mw(node, self.radios[node].channel, since..self.now),
             false => 0.0,
         };
         let radio = &self.radios[node];

@@ -6,7 +6,8 @@ use super::{Heard, Interferer, Pareto, Pattern};
 use crate::ber::mw_from_dbm;
 use crate::place::Position;
 use crate::rng::{Purpose, Stream, stream_seed};
-use std::ops::Range;
+use kinglet_radio::Channel;
+use std::ops::{Range, RangeInclusive};
 
 /// Random bursts are made for one second at a time.
 const EPOCH_US: u64 = 1_000_000;
@@ -32,6 +33,7 @@ pub(super) struct Source {
     pattern: Pattern,
     hours: [f64; 24],
     within_us: Range<u64>,
+    channels: RangeInclusive<u8>,
     /// At each node.
     levels: Vec<Levels>,
     seed: u64,
@@ -80,11 +82,17 @@ impl Source {
             pattern: of.pattern.clone(),
             hours: of.hours,
             within_us: of.within_us.clone(),
+            channels: of.channels.clone(),
             levels: positions.iter().enumerate().map(level).collect(),
             seed: stream_seed(seed, index, Purpose::Interference),
             bursts: Made::default(),
             periods: Made::default(),
         }
+    }
+
+    /// Whether it is heard there.
+    pub(super) fn covers(&self, channel: Channel) -> bool {
+        self.channels.contains(&channel.number())
     }
 
     /// Calls `visit(from, to, milliwatts)`, in order of time, for what `node` receives in `span`.

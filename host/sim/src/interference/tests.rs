@@ -12,7 +12,7 @@ const ALL_DBM: f64 = -300.0;
 fn around(pattern: Pattern, hours: [f64; 24]) -> Interferer {
     let position = Position { x_m: 1.0, y_m: 0.0 };
     let heard = Heard::Around { position, power_dbm: 26.77, path: PathLoss::INDOOR_NLOS };
-    Interferer { heard, pattern, hours, within_us: 0..u64::MAX }
+    Interferer { heard, pattern, hours, within_us: 0..u64::MAX, channels: 11..=26 }
 }
 
 fn one(pattern: Pattern, hours: [f64; 24]) -> Interference {
@@ -22,7 +22,7 @@ fn one(pattern: Pattern, hours: [f64; 24]) -> Interference {
 /// A source that node 1 of three hears.
 fn by_one(pattern: Pattern, mean_dbm: f64, range_db: f64) -> Interferer {
     let heard = Heard::By { node: 1, mean_dbm, range_db };
-    Interferer { heard, pattern, hours: [1.0; 24], within_us: 0..u64::MAX }
+    Interferer { heard, pattern, hours: [1.0; 24], within_us: 0..u64::MAX, channels: 11..=26 }
 }
 
 fn of(interferer: &Interferer, noise_floor_dbm: f64) -> Interference {
@@ -51,7 +51,7 @@ fn all() -> [(Pattern, f64); 7] {
 fn bursts(interference: &mut Interference, seconds: u64) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for start in (0..seconds * SECOND_US).step_by(4_000) {
-        interference.stretches(0, start..start + 4_000, |from, to, mw| {
+        interference.stretches(0, Channel::default(), start..start + 4_000, |from, to, mw| {
             if mw > 0.0 {
                 match all.last_mut().filter(|last| last.1 == from) {
                     Some(last) => last.1 = to,
@@ -108,8 +108,8 @@ fn answers_do_not_depend_on_what_was_asked_before() {
     bursts(&mut forwards, 30);
     let at = 17 * SECOND_US + 123;
     assert_eq!(
-        forwards.mean_mw(0, at..at + 90_000).to_bits(),
-        once.mean_mw(0, at..at + 90_000).to_bits()
+        forwards.mean_mw(0, Channel::default(), at..at + 90_000).to_bits(),
+        once.mean_mw(0, Channel::default(), at..at + 90_000).to_bits()
     );
 }
 
@@ -121,7 +121,7 @@ fn an_hour_without_activity_is_silent_and_others_have_their_share() {
     let mut active = 0;
     for session in 0..720 {
         let at = session * SESSION_US;
-        let energy = interference.mean_mw(0, at..at + 40_000);
+        let energy = interference.mean_mw(0, Channel::default(), at..at + 40_000);
         assert!(energy == 0.0 || session >= 360, "session {session} is at night");
         active += u32::from(energy > 0.0);
     }
@@ -134,8 +134,8 @@ fn power_follows_path_loss_and_what_is_negligible_is_nothing() {
     let mut interference =
         Interference::new(7, &[around(MICROWAVE, [1.0; 24])], 0, &[NODE, far], -105.0);
     // 26.77 dB are lost at one metre: 1 mW while on.
-    assert!((interference.mean_mw(0, 0..20_000) - 0.495).abs() < 1e-6);
-    assert_eq!(interference.mean_mw(1, 0..20_000), 0.0);
+    assert!((interference.mean_mw(0, Channel::default(), 0..20_000) - 0.495).abs() < 1e-6);
+    assert_eq!(interference.mean_mw(1, Channel::default(), 0..20_000), 0.0);
 }
 
 #[test]
@@ -197,11 +197,16 @@ fn the_mean_level_over_minutes_is_what_was_asked_for() {
             let seconds = 180;
             for second in 0..seconds {
                 let begin = second * SECOND_US;
-                interference.stretches(1, begin..begin + SECOND_US, |from, to, mw| {
-                    let dbm = 10.0 * libm::log10(mw);
-                    sum += dbm * (to - from) as f64;
-                    (busiest, idlest) = (busiest.max(dbm), idlest.min(dbm));
-                });
+                interference.stretches(
+                    1,
+                    Channel::default(),
+                    begin..begin + SECOND_US,
+                    |from, to, mw| {
+                        let dbm = 10.0 * libm::log10(mw);
+                        sum += dbm * (to - from) as f64;
+                        (busiest, idlest) = (busiest.max(dbm), idlest.min(dbm));
+                    },
+                );
             }
             let mean = sum / (seconds * SECOND_US) as f64;
             assert!((mean - mean_dbm).abs() < 0.3, "{mean} instead of {mean_dbm}: {pattern:?}");
@@ -215,9 +220,23 @@ fn the_mean_level_over_minutes_is_what_was_asked_for() {
 fn a_source_of_one_node_is_heard_by_no_other() {
     for (pattern, range_db) in all() {
         let mut interference = of(&by_one(pattern, -50.0, range_db), -105.0);
-        let mean = |i: &mut Interference, node| i.mean_mw(node, 0..5 * SECOND_US);
+        let mean =
+            |i: &mut Interference, node| i.mean_mw(node, Channel::default(), 0..5 * SECOND_US);
         assert!(mean(&mut interference, 1) > 1e-7);
         assert_eq!([0, 2].map(|node| mean(&mut interference, node)), [0.0; 2]);
+    }
+}
+
+#[test]
+fn a_source_is_heard_on_the_channels_that_it_covers() {
+    for (pattern, range_db) in all() {
+        let some = Interferer { channels: 16..=19, ..by_one(pattern, -50.0, range_db) };
+        let mut interference = of(&some, -105.0);
+        for number in 11..=26 {
+            let channel = Channel::new(number).expect("of the band");
+            let mean = interference.mean_mw(1, channel, 0..5 * SECOND_US);
+            assert_eq!(mean > 1e-7, some.channels.contains(&number), "{number}: {mean}");
+        }
     }
 }
 
@@ -229,7 +248,7 @@ fn nothing_is_heard_before_a_source_is_switched_on_and_after_it_is_off() {
         let limited = Interferer { within_us: within_us.clone(), ..always };
         let mut interference = of(&limited, ALL_DBM);
         let (mut begin, mut end, mut covered) = (u64::MAX, 0, 0);
-        interference.stretches(1, 0..5 * SECOND_US, |from, to, mw| {
+        interference.stretches(1, Channel::default(), 0..5 * SECOND_US, |from, to, mw| {
             if mw > 0.0 {
                 (begin, end) = (begin.min(from), end.max(to));
                 covered += to - from;
@@ -247,7 +266,7 @@ fn a_trace_begins_when_its_source_does() {
     let limited = Interferer { within_us: from..u64::MAX, ..by_one(recorded(), -60.0, 0.0) };
     let mut interference = of(&limited, ALL_DBM);
     let mut all = Vec::new();
-    interference.stretches(1, from - 100..from + 1_100, |begin, end, mw| {
+    interference.stretches(1, Channel::default(), from - 100..from + 1_100, |begin, end, mw| {
         all.push((begin + 100 - from, end + 100 - from, libm::round(10.0 * libm::log10(mw))));
     });
     let Pattern::Trace(trace) = recorded() else { panic!("a trace") };
@@ -268,7 +287,9 @@ fn all_sources_answer_alike_in_any_order_and_by_any_parts() {
     let new = || Interference::new(9, &sources, 0, &[NODE; 2], -105.0);
     let ask = |i: &mut Interference, at: u64| {
         let mut answer = Vec::new();
-        i.stretches(1, at..at + 4_300, |from, to, mw| answer.push((from, to, mw.to_bits())));
+        i.stretches(1, Channel::default(), at..at + 4_300, |from, to, mw| {
+            answer.push((from, to, mw.to_bits()))
+        });
         answer
     };
     // Over seams of seconds and of minutes, too.
@@ -280,9 +301,9 @@ fn all_sources_answer_alike_in_any_order_and_by_any_parts() {
         assert_eq!(&ask(&mut backwards, *at), answer);
         assert_eq!(&ask(&mut new(), *at), answer);
     }
-    let whole = forwards.mean_mw(1, 59_990_000..60_010_000);
+    let whole = forwards.mean_mw(1, Channel::default(), 59_990_000..60_010_000);
     let parts = (0..20).map(|k| 59_990_000 + k * 1_000);
-    let sum: f64 = parts.map(|at| forwards.mean_mw(1, at..at + 1_000)).sum();
+    let sum: f64 = parts.map(|at| forwards.mean_mw(1, Channel::default(), at..at + 1_000)).sum();
     assert!((sum / 20.0 / whole - 1.0).abs() < 1e-9);
 }
 
@@ -300,7 +321,7 @@ fn a_register_that_averages_over_eight_symbols_reads_more_than_the_level_at_each
         let readings = 400_000;
         let mean = (0..readings).map(|k| {
             let at = k * 128;
-            10.0 * libm::log10(interference.mean_mw(1, at..at + 128))
+            10.0 * libm::log10(interference.mean_mw(1, Channel::default(), at..at + 128))
         });
         let found = mean.sum::<f64>() / readings as f64 + 60.0;
         assert!((found - above_db).abs() < 0.3, "{found} instead of {above_db}");

@@ -3,7 +3,7 @@
 use super::{OfBursts, SETTINGS, bulk, heard_by, measured, point, tmotes, today};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
-use crate::scenario::{Flow, FlowKind, Scenario, Source};
+use crate::scenario::{Flow, FlowKind, Interferer, Scenario, Source};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-interference",
@@ -15,7 +15,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              mean level of the interferer. Transfer: four hops that sleep; the second relay hears \
              an oven at -98 dBm or a Wi-Fi transfer at -96 dBm, as in the paper. Beside that one \
              of the other relays or the last node hears it, two and three Wi-Fi transfers, the \
-             other direction, and a radio of today.",
+             other direction, and a radio of today; and it covers four of the eleven channels \
+             only, stays there, or goes on every half minute.",
     threats: &[
         "The interferers are models of their kinds and not the paper's recordings, which are not \
          at hand: they have a busy and an idle level, so loss hardly depends on their strength \
@@ -93,6 +94,8 @@ fn beside(name: &str, source: Source, level: f64) -> Vec<Point> {
         ("at=3", heard(3)),
         ("at=4", heard(4)),
         ("back", down),
+        ("stays", covering(heard(WHO), &[0])),
+        ("moves", covering(heard(WHO), &PLACES)),
         ("nrf52840", heard_by(usual(today), WHO, &[(source, level)])),
     ];
     if source == Source::WifiBursts {
@@ -102,6 +105,34 @@ fn beside(name: &str, source: Source, level: f64) -> Vec<Point> {
     let named =
         scenarios.into_iter().map(|(label, scenario)| (format!("{name} {label}"), scenario));
     super::beside(named, METRICS).collect()
+}
+
+/// Where the lowest channel lies that it covers, above the lowest of the band: as Wi-Fi on its
+/// channels 1, 6 and 11.
+const PLACES: [u8; 3] = [0, 5, 10];
+/// How many it covers.
+const COVERED: u8 = 4;
+/// How long it stays, in seconds.
+const STAYS_S: u32 = 30;
+
+/// The same sources on some channels, which are at these places one after another.
+fn covering(mut scenario: Scenario, places: &[u8]) -> Scenario {
+    let sources = std::mem::take(&mut scenario.interference);
+    scenario.radio.channel = Interferer::FIRST_CHANNEL;
+    let turns = 0..scenario.duration_s as u32 / STAYS_S;
+    let of = |(turn, place): (u32, &u8)| {
+        let from_s = f64::from(turn * STAYS_S);
+        let lowest_channel = Interferer::FIRST_CHANNEL + place;
+        sources.clone().into_iter().map(move |source| Interferer {
+            from_s,
+            until_s: Some(from_s + f64::from(STAYS_S)),
+            lowest_channel,
+            highest_channel: lowest_channel + COVERED - 1,
+            ..source
+        })
+    };
+    scenario.interference = turns.zip(places.iter().cycle()).flat_map(of).collect();
+    scenario
 }
 
 fn refine(rows: &mut Rows) {

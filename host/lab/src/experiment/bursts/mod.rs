@@ -64,7 +64,8 @@ const FAR_M: f64 = 200.0;
 /// of which copying one takes 1.2 and the transceiver's turnaround 0.2.
 const TMOTE_US: u32 = 1_600;
 
-/// A line of nodes that sleep, as the paper has them: Tmotes with flash, a channel for each.
+/// A line of nodes that sleep, as the paper has them: Tmotes with flash and several
+/// channels.
 fn tmotes(hops: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, SPACING_M);
     scenario.radio.profile = RadioProfile::Cc2420Contiki;

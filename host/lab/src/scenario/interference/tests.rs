@@ -34,6 +34,9 @@ fn one_node_hears_a_source_at_a_mean_level() {
             .expect("valid");
     assert_eq!((one.node, one.mean_dbm, one.range_db), (Some(2), Some(-98.0), None));
     assert_eq!((one.from_s, one.until_s), (1.0, Some(2.5)));
+    let some = read_of("source = \"wifi-file\"\nlowest_channel = 16\nhighest_channel = 19");
+    assert_eq!(interferer_of(&some.expect("valid")).channels, 16..=19);
+    assert_eq!(interferer_of(&one).channels, 11..=26);
     let cell = read_of("source = \"wifi-saturated\"\nstations = 5").expect("valid");
     assert_eq!((cell.source, cell.stations), (Source::WifiSaturated, 5));
     let usual = read_of("source = \"wifi-saturated\"").expect("valid");
@@ -56,6 +59,10 @@ fn what_excludes_or_needs_something_else_is_named() {
         ("source = \"microwave\"\nstations = 5", "stations: has no meaning without source = \"w"),
         ("source = \"microwave\"\nfile = \"a\"", "file: has no meaning without source = \"trace\""),
         ("source = \"microwave\"\ngain_db = 5", "gain_db: has no meaning without source"),
+        (
+            "source = \"microwave\"\nlowest_channel = 20\nhighest_channel = 19",
+            "highest_channel: 19",
+        ),
         ("source = \"wifi-saturated\"\nstations = 51", "stations: 51 is out of range"),
         ("source = \"trace\"\nnode = 1", "file: missing; give the path"),
         ("source = \"trace\"\nfile = \"a\"", "node: missing; a trace is what one node received"),

@@ -334,6 +334,18 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
     )
     .default("never"),
     Key::<Interferer>::new(
+        "lowest_channel",
+        whole!(11..=26, lowest_channel: u8),
+        "the lowest channel that it covers",
+    ),
+    Key::<Interferer>::new(
+        "highest_channel",
+        whole!(11..=26, highest_channel: u8, Bound::Least("lowest_channel", |t: &Interferer| {
+            t.lowest_channel.into()
+        })),
+        "the highest channel that it covers",
+    ),
+    Key::<Interferer>::new(
         "share",
         number!(0.0..=1.0, share),
         "share of the time in which it is active in the busiest hour, in periods of 10 s",

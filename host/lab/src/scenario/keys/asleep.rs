@@ -159,8 +159,8 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
     Key::<Wake>::new(
         "channels",
         whole!(1..=16, channels: u8),
-        "on how many channels nodes listen: node *n* on the *n*th after the radio's, and then from \
-         there again",
+        "on how many channels nodes listen, with another one at each wake-up: node *n* begins with \
+         the *n*th after the radio's",
     ),
     Key::<Wake>::new(
         "border_sleeps",
