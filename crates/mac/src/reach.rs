@@ -18,7 +18,7 @@
 
 use crate::stats::StrobeStats;
 use crate::wake::Wake;
-use kinglet_radio::{Capabilities, Channel, Command, Start};
+use kinglet_radio::{Capabilities, Channel, Command, LIFS, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -74,6 +74,8 @@ pub struct Strobe {
     /// Samples of the channel before it.
     pub(crate) senses: u8,
     pub(crate) lasting: Duration,
+    /// After a strobe before it.
+    pub(crate) spacing: Duration,
     /// Where its recipient listens then, or may listen; `None` is on the own channel.
     pub(crate) channel: Option<Channel>,
 }
@@ -225,7 +227,8 @@ pub trait Reach {
 
     /// How a frame of `len` octets for `dst`, whose turn it is, goes out.
     fn strobe(&mut self, _now: Instant, _dst: Address, _len: usize) -> Strobe {
-        Strobe { start: Start::Asap, senses: 0, lasting: Duration::ZERO, channel: None }
+        let (lasting, spacing) = (Duration::ZERO, LIFS);
+        Strobe { start: Start::Asap, senses: 0, lasting, spacing, channel: None }
     }
 
     /// It has ended. Whether the same frame goes out again at once: it is not known when its

@@ -5,13 +5,17 @@
 //! when the neighbour woke, and the next strobe begins just before it wakes again. Frames for one
 //! neighbour go out in their order: while a strobe for it has failed and backs off, others are
 //! served.
+//!
+//! A deviation: in a burst the next frame follows an acknowledgement after SIFS and not after LIFS
+//! (IEEE 802.15.4-2015, 6.2.4), which gives a recipient time to take a long frame in. One that had
+//! need of it misses a frame, and has LIFS until the burst ends.
 
 use crate::air::PREAMBLE_SFD;
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
 use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Turn, Wake, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
-use kinglet_radio::{Channel, MAX_FRAME, Start};
+use kinglet_radio::{Channel, LIFS, MAX_FRAME, SIFS, Start};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -167,6 +171,8 @@ struct Burst {
     until: Instant,
     /// It answers one of its recipient's.
     answers: bool,
+    /// Each of its frames was taken when it was sent for the first time, however soon it followed.
+    is_close: bool,
 }
 
 /// A neighbour that listens for an answer to its burst, until then.
@@ -267,8 +273,9 @@ impl Strobed {
             self.channel = self.channel.or_else(|| channel_after(wake.channels, None));
             // Whoever wakes at the end of the period is still to hear whole frames.
             let extra = if self.address.is_unicast() { stubborn } else { Duration::ZERO };
-            let (lasting, channel) = (longest + repetition(len) + extra, self.channel);
-            return Strobe { start: Start::Asap, senses: SAMPLES_BEFORE, lasting, channel };
+            let (start, channel) = (Start::Asap, self.channel);
+            let lasting = longest + repetition(len) + extra;
+            return Strobe { start, senses: SAMPLES_BEFORE, lasting, spacing: LIFS, channel };
         };
         let before = self.before(wake, len);
         let (from, to) = rhythm.next(wake, now + TOO_LATE + before);
@@ -278,7 +285,7 @@ impl Strobed {
         let within = if sought { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
         let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, from));
-        Strobe { start, senses: SAMPLES_BEFORE, lasting, channel }
+        Strobe { start, senses: SAMPLES_BEFORE, lasting, spacing: LIFS, channel }
     }
 
     fn acknowledged(&mut self, now: Instant) {
@@ -514,13 +521,14 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         if bursts {
             count(&mut self.stats.in_bursts);
             let (lasting, channel) = (wake.stubborn_in_burst(len), self.channel);
-            return Strobe { start: Start::Asap, senses: 0, lasting, channel };
+            let spacing = if self.burst.is_some_and(|burst| burst.is_close) { SIFS } else { LIFS };
+            return Strobe { start: Start::Asap, senses: 0, lasting, spacing, channel };
         }
         self.burst = None;
         if listens {
             count(&mut self.stats.answers);
-            let (lasting, channel) = (stubborn, self.channel);
-            return Strobe { start: Start::Asap, senses: 1, lasting, channel };
+            let (lasting, spacing, channel) = (stubborn, LIFS, self.channel);
+            return Strobe { start: Start::Asap, senses: 1, lasting, spacing, channel };
         }
         // There is a place for everybody.
         let mut nobody = Strobed { address: dst, ..Strobed::EMPTY };
@@ -560,7 +568,9 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);
-                    self.burst = Some(Burst { dst: end.dst, until, answers });
+                    // Who is not ready so soon hears the first repetition.
+                    let is_close = goes_on.is_none_or(|burst| burst.is_close && end.times == 1);
+                    self.burst = Some(Burst { dst: end.dst, until, answers, is_close });
                 }
             }
             // That it does not listen for an answer says nothing of its rhythm.

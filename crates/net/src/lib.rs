@@ -57,6 +57,7 @@
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
 //! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
 //! | `net/relay.rs`, `relay.rs` | fragments that are passed on one by one |
+//! | `turns.rs` | which of several neighbours may bring more of them |
 //! | `net/originals.rs` | fragments of IPv6, in and out |
 //! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, or must |
 //! | `net/extend.rs` | what packets carry of routing: an option, a source route, a tunnel |
@@ -101,6 +102,7 @@ mod small;
 mod socket;
 mod stats;
 mod tables;
+mod turns;
 
 pub use border::{Border, BorderQueue, BorderStats};
 pub use child::{Child, Indirect, Parked};

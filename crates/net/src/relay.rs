@@ -1,6 +1,7 @@
 //! What a relay knows of the datagrams whose fragments it passes on (RFC 8930, 4: virtual
 //! reassembly buffers), and the frames that wait for its neighbours.
 
+use crate::turns::Turns;
 use core::fmt::Debug;
 use kinglet_mem::Array;
 use kinglet_store::{Full, Label, Store};
@@ -94,6 +95,8 @@ pub struct Relay<V, Q> {
     pub(crate) stats: RelayStats,
     /// By [`Label::to`].
     lanes: [Lane; LANES],
+    /// Of those who bring frames.
+    pub(crate) turns: Turns,
 }
 
 /// Whether, and how, fragments are passed on one by one: a part of
@@ -147,6 +150,7 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
             expired: 0,
         },
         lanes: [Lane::EMPTY; LANES],
+        turns: Turns::NEW,
     };
     const PRESENT: bool = true;
     type Virtuals = V;
@@ -203,6 +207,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         count(&mut self.stats.frames);
         if let Some(lane) = self.lanes.get_mut(usize::from(label.to)) {
             lane.waiting = lane.waiting.saturating_add(1);
+            self.turns.brought(now, lane.from);
         }
         Ok(())
     }

@@ -328,7 +328,7 @@ fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
     let mut welcome = Vec::new();
     for frame in &sent[..FRAMES] {
         assert_eq!(hear(&mut relay, 1, frame), Ok(None));
-        welcome.push(relay.relay_welcome());
+        welcome.push(relay.relay_welcome(Instant::ZERO));
     }
     let expected = (1..=FRAMES).map(|waiting| match FRAMES - waiting {
         0..=2 => Welcome::Only(Address::Short(3)),
@@ -336,7 +336,30 @@ fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
         _ => Welcome::All,
     });
     assert!(welcome.iter().copied().eq(expected), "{welcome:?}");
-    assert_eq!(node(2, true).relay_welcome(), Welcome::All);
+    assert_eq!(node(2, true).relay_welcome(Instant::ZERO), Welcome::All);
+}
+
+/// Stores are far from full: what tells is how much each has brought.
+#[test]
+fn of_two_that_bring_as_much_as_they_can_the_one_that_is_ahead_waits() {
+    let mut relay = node(2, true);
+    let mut now = NOW;
+    let mut bring = |who, times| {
+        let mut waits = Vec::new();
+        for _ in 0..times {
+            now += Duration::from_millis(8);
+            let one = &segment(4, 20)[0];
+            assert_eq!(hear_at(&mut relay, now, who, one), Ok(None));
+            frames(&mut relay);
+            waits.push(relay.relay_welcome(now));
+        }
+        waits
+    };
+    let mut welcome = bring(1, 60);
+    welcome.extend(bring(5, 60));
+    assert!(welcome.iter().all(|whom| *whom == Welcome::All), "{welcome:?}");
+    assert_eq!(bring(1, 130).last(), Some(&Welcome::AllBut(Address::Short(1))));
+    assert_eq!(bring(5, 80).last(), Some(&Welcome::All));
 }
 
 #[test]

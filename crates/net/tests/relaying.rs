@@ -159,7 +159,7 @@ impl Subject for Device {
     }
 
     fn observe(&self) -> String {
-        let (room, welcome) = (self.net.relay_room(), self.net.relay_welcome());
+        let (room, welcome) = (self.net.relay_room(), self.net.relay_welcome(Instant::ZERO));
         let relay = self.net.relay_stats();
         format!("{:?} {:?} {relay:?} {room:?} {welcome:?}", self.net.info(), self.net.stats())
     }

@@ -20,7 +20,8 @@
 //! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
 //!   and a change of mode wait until reception (and its acknowledgement, if the radio sends it)
 //!   has ended.
-//! * The MAC keeps the interframe spacing ([`spacing_after`]) between what it sends. After an
+//! * The MAC keeps the interframe spacing ([`spacing_after`]) between what it sends, or says in a
+//!   `Strobe` which it is. After an
 //!   acknowledgement that the radio has sent by itself a `Transmit` that waited for it puts nothing
 //!   on the air for another [`SIFS`].
 //! * A radio with [`Capabilities::SECURES`] that has been given a key completes each frame of a
@@ -42,8 +43,8 @@
 //!   acknowledgement has come or the next one would begin too long after the first. What begins in
 //!   the gap and is no acknowledgement is waited for as long as one could take. It ends with
 //!   exactly one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`]. One behind
-//!   another waits by itself until the spacing ([`spacing_after`]) is over, so that its frame is
-//!   made and loaded in that time.
+//!   another waits by itself until the spacing is over that it names, so that its frame is made and
+//!   loaded in that time.
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of
@@ -362,6 +363,9 @@ pub enum Command {
         ack: bool,
         /// How long after its first preamble the last one may begin.
         lasting: Duration,
+        /// How long after the end of a `Strobe` before it, acknowledgement included, its first
+        /// preamble begins at the earliest.
+        spacing: Duration,
     },
     /// Secure and open frames with this key from now on; in a radio with
     /// [`Capabilities::SECURES`].

@@ -75,8 +75,9 @@ impl Clock {
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 Command::Transmit { start: fix(start), access, channel, power_dbm, ack }
             }
-            Command::Strobe { start, senses, channel, power_dbm, ack, lasting } => {
-                Command::Strobe { start: fix(start), senses, channel, power_dbm, ack, lasting }
+            Command::Strobe { start, senses, channel, power_dbm, ack, lasting, spacing } => {
+                let start = fix(start);
+                Command::Strobe { start, senses, channel, power_dbm, ack, lasting, spacing }
             }
             // No other one names an instant.
             _ => command,

@@ -87,6 +87,8 @@ pub(crate) struct Job {
     /// How often the frame was on the air, and since when.
     pub(crate) times: u16,
     pub(crate) first_at: u64,
+    /// How long after a `Strobe` its preamble begins at the earliest.
+    pub(crate) spacing_us: u64,
     /// Preparation has begun.
     pub(crate) begun: bool,
     /// When preparation must begin to meet `Start::At`; with `Start::Asap` when the frame is
@@ -110,6 +112,7 @@ impl Job {
             senses: 1,
             times: 0,
             first_at: 0,
+            spacing_us: 0,
             begun: false,
             begin_at: 0,
             exponent: 0,
@@ -202,6 +205,8 @@ pub(crate) struct Radio {
     pub(crate) last_carrier: u64,
     /// When the interframe spacing after the last automatic acknowledgement is over.
     pub(crate) spaced_until: u64,
+    /// When the last `Strobe` ended.
+    pub(crate) strobed_at: u64,
     pub(crate) ready_at: u64,
     pub(crate) sense_at: u64,
     /// Energy that the present assessment has measured until `measured_until`, in mW * us.
@@ -289,6 +294,7 @@ impl Radio {
             signals: Vec::new(),
             last_carrier: 0,
             spaced_until: 0,
+            strobed_at: 0,
             ready_at: 0,
             sense_at: 0,
             measured: 0.0,

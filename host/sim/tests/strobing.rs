@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use kinglet_radio::{
-    Ack, CCA, Channel, Command, Event, SENSES_APART, STROBE_GAP, Start, TURNAROUND, Whose,
-    air_time, spacing_after,
+    Ack, CCA, Channel, Command, Event, LIFS, SENSES_APART, SIFS, STROBE_GAP, Start, TURNAROUND,
+    Whose, air_time,
 };
 use kinglet_sim::World;
 use kinglet_sim::energy::RadioState;
@@ -15,6 +15,10 @@ use kinglet_time::Duration;
 const ACKED: Ack = Ack::Received { frame_pending: false };
 
 fn strobe(senses: u8, ack: bool, lasting_us: u64) -> Command {
+    spaced(senses, ack, lasting_us, LIFS)
+}
+
+fn spaced(senses: u8, ack: bool, lasting_us: u64, spacing: Duration) -> Command {
     Command::Strobe {
         start: Start::Asap,
         senses,
@@ -22,6 +26,7 @@ fn strobe(senses: u8, ack: bool, lasting_us: u64) -> Command {
         power_dbm: 0,
         ack,
         lasting: Duration::from_micros(lasting_us),
+        spacing,
     }
 }
 
@@ -81,14 +86,14 @@ fn a_strobe_behind_another_waits_for_the_spacing_by_itself_and_loads_its_frame_m
         let end = sfd + air_time(psdu_len).as_micros() - 160;
         end + (TURNAROUND + air_time(5)).as_micros()
     };
-    for psdu_len in [18, 19, 127] {
+    for (psdu_len, spacing) in [(18, SIFS), (19, LIFS), (127, SIFS), (127, LIFS)] {
         for later in [0, 100, 5_000] {
             let one = |sequence| data(1, 0, sequence, psdu_len);
             let first = begin(1_000, psdu_len) + 160;
             let at = acked(first, psdu_len) + later;
             let sender = Script::silent().send(1_000, strobe(0, true, 0), one(7)).send(
                 at,
-                strobe(0, true, 0),
+                spaced(0, true, 0, spacing),
                 one(8),
             );
             let mut world = world(CC2420, vec![sender, Script::listening()]);
@@ -98,8 +103,8 @@ fn a_strobe_behind_another_waits_for_the_spacing_by_itself_and_loads_its_frame_m
             else {
                 panic!("{:?}", world.device(0).events())
             };
-            let spaced = acked(first, psdu_len) + spacing_after(psdu_len).as_micros();
-            let expected = begin(at, psdu_len).max(spaced) + 160;
+            let over = acked(first, psdu_len) + spacing.as_micros();
+            let expected = begin(at, psdu_len).max(over) + 160;
             assert_eq!(sfd.as_micros(), expected, "{psdu_len} octets, {later} us later");
         }
     }

@@ -1,7 +1,9 @@
 //! Interframe spacing (IEEE 802.15.4-2015, 6.2.4): those who hear a frame need time to take it in
 //! before the next one of the same device. CSMA-CA for a frame begins when the spacing after what
 //! this MAC sent before is over; acknowledgements do not wait. After an acknowledgement that the
-//! radio has sent by itself it is the radio that waits (see the rules of [`kinglet_radio`]).
+//! radio has sent by itself it is the radio that waits (see the rules of [`kinglet_radio`]), and so
+//! it is within a burst, where long frames too are SIFS apart as long as their recipient hears them
+//! (`strobing.rs`).
 
 use super::{Mac, Sizes};
 use kinglet_radio::{FCS_LEN, spacing_after};

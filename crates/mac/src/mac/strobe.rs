@@ -125,7 +125,7 @@ impl<S: Sizes> Mac<S> {
             self.finish_head(now, Delivery::CounterError, false);
         }
         let slot = self.queue.head()?;
-        let Strobe { start, senses, lasting, channel } =
+        let Strobe { start, senses, lasting, spacing, channel } =
             self.reach.strobe(now, slot.dst, slot.octets().len());
         self.tx = TxState::Submitted;
         self.outstanding = Outstanding::Head;
@@ -133,7 +133,7 @@ impl<S: Sizes> Mac<S> {
         self.silent_at = begin + lasting + time_limit(Access::Cca);
         let channel = channel.unwrap_or(self.config.channel);
         let (power_dbm, ack) = (self.config.power_dbm, slot.ack);
-        let command = Command::Strobe { start, senses, channel, power_dbm, ack, lasting };
+        let command = Command::Strobe { start, senses, channel, power_dbm, ack, lasting, spacing };
         Some(Submission { command, frame: slot.octets() })
     }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::wake::{CHECK, MIN_FRAME, repetition};
-use kinglet_radio::air_time;
+use kinglet_radio::{LIFS, SIFS, air_time};
 
 struct Plan;
 impl Sizes for Plan {
@@ -55,6 +55,7 @@ struct Strobe {
     senses: u8,
     first: Option<Instant>,
     lasting: Duration,
+    spacing: Duration,
 }
 
 /// Waits until the next strobe is submitted.
@@ -62,14 +63,14 @@ fn strobe(mac: &mut Sender, now: &mut Instant) -> Strobe {
     loop {
         let at = *now;
         if let Some(Submission { command, frame }) = mac.poll_radio(at) {
-            let Command::Strobe { start, senses, lasting, .. } = command else {
+            let Command::Strobe { start, senses, lasting, spacing, .. } = command else {
                 panic!("{command:?}")
             };
             let frame = Frame::parse(frame).unwrap();
             let Address::Short(dst) = frame.dst() else { panic!("a short address") };
             let first = if let Start::At(sfd) = start { Some(sfd) } else { None };
             let (sequence, more) = (frame.sequence().unwrap(), frame.frame_pending());
-            return Strobe { at, dst, sequence, more, senses, first, lasting };
+            return Strobe { at, dst, sequence, more, senses, first, lasting, spacing };
         }
         *now = mac.deadline().expect("something is due");
         mac.handle_deadline(*now);
@@ -167,6 +168,30 @@ fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
     }
     assert_eq!(strobe(&mut mac, &mut now).dst, B, "the burst is over");
     assert_eq!(mac.strobe_stats().unwrap().in_bursts, 2);
+}
+
+/// Who takes in a frame at once is not given time for that (IEEE 802.15.4-2015, 6.2.4). One that
+/// needs it misses a frame in each burst, and takes the repetition.
+#[test]
+fn frames_of_a_burst_follow_soon_until_one_is_not_heard_at_once() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    for _ in 0..2 {
+        put_one(&mut mac, now, A);
+        // How often the first frame was sent tells nothing: its recipient was asleep.
+        for (times, spacing) in [(3, LIFS), (1, SIFS), (2, SIFS), (1, LIFS), (1, LIFS)] {
+            put_one(&mut mac, now, A);
+            let next = strobe(&mut mac, &mut now);
+            assert_eq!((next.spacing, next.first.is_none()), (spacing, next.senses == 0));
+            now = next.first.unwrap_or(now) + Duration::from_millis(9);
+            end(&mut mac, now, now - Duration::from_millis(4), ACKED, times);
+        }
+        assert!(!strobe(&mut mac, &mut now).more, "the burst is over");
+        now += Duration::from_millis(9);
+        end(&mut mac, now, now - Duration::from_millis(4), ACKED, 1);
+        now += PERIOD;
+    }
 }
 
 #[test]

@@ -94,7 +94,8 @@ const LEAST_KEPT: usize = 2;
 pub enum Welcome {
     /// Anybody.
     All,
-    /// Anybody but the neighbour that has brought most of what waits.
+    /// Anybody but the neighbour that has brought most of what waits, or more than others who want
+    /// as much.
     AllBut(Address),
     /// The neighbour for whom most waits: what it brings goes elsewhere.
     Only(Address),
@@ -130,7 +131,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Who may bring more frames, as far as there is room for any ([`Net::relay_room`]).
-    pub fn relay_welcome(&self) -> Welcome {
+    pub fn relay_welcome(&self, now: Instant) -> Welcome {
         let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
             return Welcome::All;
         };
@@ -139,6 +140,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let share = |of: usize| all.checked_div(of).unwrap_or(0).max(LEAST_KEPT);
         if room <= share(SHARE_KEPT) {
             relay.most(|lane| lane.to).map_or(Welcome::All, Welcome::Only)
+        } else if let Some(ahead) = relay.turns.ahead(now) {
+            Welcome::AllBut(ahead)
         } else if room <= share(SHARE_FOR_OTHERS) {
             relay.most(|lane| lane.from).map_or(Welcome::All, Welcome::AllBut)
         } else {

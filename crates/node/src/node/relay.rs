@@ -19,7 +19,7 @@ impl<P: Profile> Node<P> {
     /// a driver may still hold, finds a place.
     pub(crate) fn admit_bursts(&mut self, now: Instant) {
         let Some(room) = self.net.relay_room() else { return };
-        let whom = match self.net.relay_welcome() {
+        let whom = match self.net.relay_welcome(now) {
             _ if room <= TOO_FEW => Admission::Nobody,
             Welcome::Only(Address::Short(whom)) => Admission::Only(whom),
             Welcome::AllBut(Address::Short(whom)) => Admission::AllBut(whom),

@@ -126,7 +126,7 @@ impl Core {
                 let job = Job { start, access, power_dbm, ack, ..Job::new(Task::Send, channel) };
                 self.submit_transmit(node, job, frame);
             }
-            Command::Strobe { start, senses, channel, power_dbm, ack, lasting }
+            Command::Strobe { start, senses, channel, power_dbm, ack, lasting, spacing }
                 if self.radios[node].strobes =>
             {
                 let legal = (1..=MAX_FRAME).contains(&frame.len());
@@ -136,7 +136,8 @@ impl Core {
                 }
                 let access = if senses > 0 { Access::Cca } else { Access::Immediate };
                 let new = Job::new(Task::Strobe(lasting.as_micros()), channel);
-                let job = Job { start, access, senses, power_dbm, ack, ..new };
+                let spacing_us = spacing.as_micros();
+                let job = Job { start, access, senses, power_dbm, ack, spacing_us, ..new };
                 self.submit_transmit(node, job, frame);
             }
             Command::Pending { short, pending } => self.radios[node].set_pending(short, pending),

@@ -8,7 +8,7 @@ use crate::secure;
 use crate::timeline::Strobed;
 use kinglet_radio::{
     ACK_NOTICED, ACK_WAIT, Access, Ack, Busy, CCA, Channel, Event, SENSES_APART, STROBE_GAP,
-    SYMBOL, Start, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after,
+    SYMBOL, Start, TURNAROUND, UNIT_BACKOFF, air_time,
 };
 use kinglet_time::Instant;
 
@@ -129,7 +129,8 @@ impl Core {
         let load = if loaded { 0 } else { p.load_time(radio.outgoing.psdu_len()).as_micros() };
         let sense = job.sensing_us(p.cca_to_air_us);
         let mut ready_at = now + p.prepare_us + load + p.start_us;
-        ready_at = ready_at.max(radio.spaced_until.saturating_sub(sense));
+        let spaced_until = radio.spaced_until.max(radio.strobed_at + job.spacing_us);
+        ready_at = ready_at.max(spaced_until.saturating_sub(sense));
         if let Start::At(sfd) = job.start {
             let wanted = sfd.as_micros().saturating_sub(SHR_US + sense);
             if ready_at > wanted {
@@ -343,8 +344,7 @@ impl Core {
         let sequence = radio.outgoing.header.sequence.filter(|_| failed);
         radio.failed = sequence.map(|sequence| (sequence, radio.meter.asleep(self.now)));
         if let Event::Strobed { .. } = event {
-            let spacing = spacing_after(radio.outgoing.psdu_len());
-            radio.spaced_until = self.now + spacing.as_micros();
+            radio.strobed_at = self.now;
         }
         if let Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } = event {
             radio.unacknowledged.sent(&radio.outgoing.header, ack != Ack::Missing);

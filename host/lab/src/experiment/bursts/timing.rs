@@ -12,7 +12,7 @@ use kinglet::flash::{Command, Driver};
 use kinglet::store::Record;
 use kinglet::time::Instant;
 use kinglet_pip::raw;
-use kinglet_radio::{ACK_PSDU, MAX_PSDU, TURNAROUND, air_time, spacing_after};
+use kinglet_radio::{ACK_PSDU, MAX_PSDU, SIFS, TURNAROUND, air_time};
 use kinglet_sim::flash::{FlashPart, M25P80};
 
 pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
@@ -122,7 +122,7 @@ struct Computed {
     copying: f64,
     cpu: f64,
     starting: f64,
-    /// Between frames in any case (IEEE 802.15.4-2015, 6.2.4).
+    /// Between frames of a burst in any case (IEEE 802.15.4-2015, 6.2.4: SIFS).
     spacing: f64,
 }
 
@@ -136,7 +136,7 @@ impl Computed {
             copying: ms(radio.load_time(MAX_PSDU).as_micros()),
             cpu: f64::from(host_cost_of(&scenario.radio).frame_sent_ns) / 1e6,
             starting: ms(radio.synthesiser_us + radio.prepare_us + radio.start_us),
-            spacing: ms(spacing_after(MAX_PSDU).as_micros()),
+            spacing: ms(SIFS.as_micros()),
         }
     }
 

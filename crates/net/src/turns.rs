@@ -1,0 +1,245 @@
+//! Whose turn it is to bring frames to a relay that several neighbours keep busy.
+//!
+//! A relay takes what comes first at a wake-up, and then nobody else is heard. Who begins a
+//! repetition earlier than the others, as it knows the relay's rhythm less well or has failed
+//! before, comes first again and again. So the relay counts, and who is far ahead waits until the
+//! others have caught up, or have shown that they do not want to.
+
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::ieee802154::Address;
+
+/// Neighbours that are compared. The one that has been silent for longest gives way.
+const BRINGERS: usize = 4;
+/// Who has brought so many frames of late wants as much as it can get.
+const MANY: u8 = 50;
+/// When somebody has brought so many, all have brought half as many. So those who send a fourth of
+/// that or less, datagrams now and then or TCP's acknowledgements, are never waited for.
+const OF_LATE: u8 = 200;
+/// By so many frames one may be ahead: a burst of 0.4 s, on the paper's hardware.
+const LEAD: u16 = 60;
+/// Then the others go on until they are as near as that. Were it one frame less than the lead,
+/// whoever is ahead would get no more than the slowest of them.
+const CAUGHT_UP: u16 = 20;
+/// Who has brought nothing for so long is silent: some times as long as a relay needs to fetch
+/// another burst and to be found.
+const SILENCE: Duration = Duration::from_secs(3);
+/// For so long the others are waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Copy, Debug)]
+struct Bringer {
+    who: Address,
+    last: Instant,
+    /// Frames of late, since it was silent, or was waited for in vain.
+    frames: u8,
+    /// How many more of late than the one that has brought the fewest.
+    ahead: u16,
+}
+
+impl Bringer {
+    const NOBODY: Bringer =
+        Bringer { who: Address::None, last: Instant::ZERO, frames: 0, ahead: 0 };
+
+    fn is_silent(&self, now: Instant) -> bool {
+        self.who == Address::None || now >= self.last + SILENCE
+    }
+
+    fn wants_more(&self, now: Instant) -> bool {
+        self.frames >= MANY && !self.is_silent(now)
+    }
+}
+
+/// Who has brought how much.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    bringers: [Bringer; BRINGERS],
+    /// Since when somebody has to wait.
+    since: Option<Instant>,
+}
+
+impl Turns {
+    pub(crate) const NEW: Turns = Turns { bringers: [Bringer::NOBODY; BRINGERS], since: None };
+
+    /// A neighbour has brought a frame.
+    pub(crate) fn brought(&mut self, now: Instant, who: Address) {
+        if who == Address::None {
+            return;
+        }
+        self.end_of_patience(now);
+        let Some(place) = self.place(now, who) else { return };
+        place.last = now;
+        place.frames = place.frames.saturating_add(1);
+        place.ahead = place.ahead.saturating_add(1);
+        if place.frames >= OF_LATE {
+            self.bringers.iter_mut().for_each(|it| it.frames /= 2);
+        }
+        let wanting = || self.bringers.iter().filter(|it| it.wants_more(now));
+        let least = wanting().map(|it| it.ahead).min().unwrap_or(0);
+        let most = wanting().map(|it| it.ahead.saturating_sub(least)).max().unwrap_or(0);
+        for bringer in self.bringers.iter_mut().filter(|it| it.wants_more(now)) {
+            bringer.ahead = bringer.ahead.saturating_sub(least);
+        }
+        self.since = match self.since {
+            Some(since) if most > CAUGHT_UP => Some(since),
+            None if most > LEAD => Some(now),
+            _ => None,
+        };
+    }
+
+    /// Who is so far ahead that it has to wait.
+    pub(crate) fn ahead(&self, now: Instant) -> Option<Address> {
+        self.since.filter(|since| now < *since + PATIENCE)?;
+        let wanting = || self.bringers.iter().filter(|it| it.wants_more(now));
+        // Whoever it was ahead of may have become silent.
+        let others = wanting().any(|it| it.ahead <= CAUGHT_UP);
+        let first = wanting().max_by_key(|it| it.ahead).filter(|_| others)?;
+        (first.ahead > CAUGHT_UP).then_some(first.who)
+    }
+
+    /// Those who were waited for for so long have less to bring: nobody is ahead of them.
+    fn end_of_patience(&mut self, now: Instant) {
+        if self.since.is_none_or(|since| now < since + PATIENCE) {
+            return;
+        }
+        self.since = None;
+        for bringer in &mut self.bringers {
+            if bringer.ahead <= CAUGHT_UP {
+                bringer.frames = 0;
+            }
+            bringer.ahead = 0;
+        }
+    }
+
+    /// The place of a neighbour, which begins anew after a silence.
+    fn place(&mut self, now: Instant, who: Address) -> Option<&mut Bringer> {
+        let known = self.bringers.iter().position(|it| it.who == who);
+        let index = match known {
+            Some(index) => index,
+            None => self.bringers.iter().enumerate().min_by_key(|(_, it)| it.last)?.0,
+        };
+        let place = self.bringers.get_mut(index)?;
+        if known.is_none() || place.is_silent(now) {
+            *place = Bringer { who, ..Bringer::NOBODY };
+        }
+        Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Address = Address::Short(1);
+    const B: Address = Address::Short(2);
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    /// `who` brings as many frames, 8 ms apart, from then on; when the last one has come.
+    fn bring(turns: &mut Turns, from: u64, who: Address, frames: u64) -> u64 {
+        (0..frames).for_each(|at| turns.brought(ms(from + 8 * at), who));
+        from + 8 * frames.saturating_sub(1)
+    }
+
+    /// Both have brought many, and as many.
+    fn both() -> (Turns, u64) {
+        let mut turns = Turns::NEW;
+        let now = bring(&mut turns, 1_000, A, MANY.into());
+        let now = bring(&mut turns, now, B, MANY.into());
+        assert_eq!(turns.ahead(ms(now)), None);
+        (turns, now)
+    }
+
+    #[test]
+    fn who_is_far_ahead_waits_until_the_other_has_caught_up() {
+        let (mut turns, now) = both();
+        let mut now = bring(&mut turns, now, A, LEAD.into());
+        while turns.ahead(ms(now)).is_none() {
+            now = bring(&mut turns, now + 8, A, 1);
+            assert!(now < 4_000, "it never has to wait");
+        }
+        assert_eq!(turns.ahead(ms(now)), Some(A));
+        let now = bring(&mut turns, now + 8, B, (LEAD - CAUGHT_UP).into());
+        assert_eq!(turns.ahead(ms(now)), Some(A));
+        let now = bring(&mut turns, now + 8, B, 1);
+        assert_eq!(turns.ahead(ms(now)), None);
+        let now = bring(&mut turns, now, B, 3 * u64::from(LEAD));
+        assert_eq!(turns.ahead(ms(now)), Some(B), "and the other way round");
+    }
+
+    #[test]
+    fn who_is_alone_or_beside_those_who_send_little_never_waits() {
+        let mut turns = Turns::NEW;
+        let mut now = 1_000;
+        for _ in 0..200 {
+            now = bring(&mut turns, now, A, 53) + 400;
+            assert_eq!(turns.ahead(ms(now)), None);
+            // Two frames in each silence, and more than any silence allows between.
+            bring(&mut turns, now, B, 1);
+            now += 3_000 - 53 * 8;
+        }
+    }
+
+    #[test]
+    fn those_who_do_not_catch_up_are_waited_for_once() {
+        let (mut turns, now) = both();
+        let mut now = bring(&mut turns, now, A, 2 * u64::from(LEAD));
+        assert_eq!(turns.ahead(ms(now)), Some(A));
+        // The other one goes on at ten frames a second.
+        let mut waited = 0;
+        for _ in 0..40 {
+            now += 100;
+            waited += u64::from(turns.ahead(ms(now)).is_some());
+            turns.brought(ms(now), B);
+            if turns.ahead(ms(now)).is_none() {
+                bring(&mut turns, now, A, 12);
+            }
+        }
+        assert!((15..=20).contains(&waited), "{waited} of 40");
+    }
+
+    #[test]
+    fn who_brings_a_tenth_as_much_is_not_waited_for() {
+        let mut turns = Turns::NEW;
+        // As TCP's segments and acknowledgements do.
+        for tick in 0..50 * 120 {
+            let now = 1_000 + 20 * tick;
+            turns.brought(ms(now), A);
+            if tick % 10 == 0 {
+                turns.brought(ms(now), B);
+            }
+            assert_eq!(turns.ahead(ms(now)), None);
+        }
+    }
+
+    #[test]
+    fn who_is_silent_is_not_waited_for() {
+        let (mut turns, now) = both();
+        let now = bring(&mut turns, now, A, 2 * u64::from(LEAD));
+        assert_eq!(turns.ahead(ms(now)), Some(A));
+        assert_eq!(turns.ahead(ms(now) + PATIENCE), None);
+        // The other one comes back later, and is as far as the first.
+        let later = now + 10_000;
+        let later = bring(&mut turns, later, A, 53);
+        bring(&mut turns, later, B, MANY.into());
+        assert_eq!(turns.ahead(ms(later)), None);
+    }
+
+    #[test]
+    fn a_fifth_neighbour_takes_the_place_of_the_one_that_was_silent_for_longest() {
+        let (mut turns, now) = both();
+        for short in 3..6 {
+            turns.brought(ms(now + u64::from(short)), Address::Short(short));
+        }
+        let known = |who| turns.bringers.iter().any(|it| it.who == who);
+        assert!(!known(A) && known(B) && known(Address::Short(5)));
+    }
+
+    #[test]
+    fn frames_of_nobody_are_not_counted() {
+        let mut turns = Turns::NEW;
+        bring(&mut turns, 1_000, Address::None, 500);
+        assert!(turns.bringers.iter().all(|it| it.frames == 0));
+    }
+}
