@@ -92,6 +92,8 @@ pub struct Stats {
     pub lost_routes: u32,
     /// Packets for which there was no way to go on.
     pub strays: u32,
+    /// Packets that came back.
+    pub loops: u32,
 }
 
 impl Stats {
@@ -109,6 +111,7 @@ impl Stats {
         broken_links: 0,
         lost_routes: 0,
         strays: 0,
+        loops: 0,
     };
 }
 

@@ -110,6 +110,9 @@ pub trait Routing {
         false
     }
 
+    /// A packet to `dst` has come back to this node.
+    fn handle_loop(&mut self, _now: Instant, _dst: Ipv6Addr) {}
+
     /// What is added to a packet with this header before it goes to the radio; the extension
     /// headers are written to `out`, the Next Header of the last one says what follows them.
     fn add(&self, _packet: &Header, _origin: Origin, _out: &mut [u8; MAX_ADDED]) -> Option<Added> {

@@ -90,6 +90,12 @@ impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
         self.aodv.handle_stray(now, name, from);
         true
     }
+
+    fn handle_loop(&mut self, now: Instant, dst: Ipv6Addr) {
+        if let Some(name) = self.name_of(dst) {
+            self.aodv.handle_loop(now, name);
+        }
+    }
 }
 
 impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {

@@ -1,6 +1,7 @@
 //! Who learns routes on a simulated node: nobody, mesh, RPL or AODV, as the scenario says. One type
 //! of node plays every role, and takes memory for what it plays.
 
+use crate::memory::Later;
 use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
 use kinglet::net::{Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
@@ -26,7 +27,7 @@ pub enum Learning<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> {
     /// RPL, and TinyRPL's timers if its fault is wanted.
     Rpl(Box<Rpled<S>>, Option<RemoveTimers>),
     /// AODV.
-    Aodv(Box<Aoded<S, WAITING>>),
+    Aodv(Box<Aoded<S>>),
 }
 
 impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
@@ -80,7 +81,7 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
     const GROUP: Option<Ipv6Addr> = <Rpled<S> as net::Routing>::GROUP;
     const EXTENDS: bool = true;
     type Head = net::ExtendedHead;
-    type Waiting = <Aoded<S, WAITING> as net::Routing>::Waiting;
+    type Waiting = Later<Option<net::Queued>, WAITING>;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let learnt = whoever!(self, it => it.route(dst), None)?;
@@ -105,6 +106,10 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
 
     fn handle_stray(&mut self, now: Instant, dst: Ipv6Addr, from: Address) -> bool {
         whoever!(self, it => it.handle_stray(now, dst, from), false)
+    }
+
+    fn handle_loop(&mut self, now: Instant, dst: Ipv6Addr) {
+        whoever!(self, it => it.handle_loop(now, dst), ());
     }
 
     fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {

@@ -76,7 +76,7 @@ impl net::Sizes for LabProfile {
     type Children = [Option<net::Child>; CHILDREN];
     type Indirect = [Option<net::Parked>; CHILDREN];
     type Addresses = [Option<net::InterfaceAddress>; 2];
-    type Groups = [Option<Ipv6Addr>; 2];
+    type Groups = Later<Option<Ipv6Addr>, 2>;
     type Routes = Growing<net::Route, ROUTES>;
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];

@@ -172,6 +172,17 @@ impl<S: Sizes> Aodv<S> {
         self.plan_errors(now);
     }
 
+    /// A packet to `destination` has come back: the way leads in a circle, as it does only if
+    /// somebody has forged what it was made of. It is none any more.
+    pub fn handle_loop(&mut self, now: Instant, destination: u16) {
+        if let Some(route) = self.valid_route_mut(Some(destination)) {
+            route.lose(now, route.sequence.map(|sequence| sequence.wrapping_add(1)));
+            count(&mut self.stats.loops);
+            self.has_changed = true;
+            self.plan_errors(now);
+        }
+    }
+
     /// A frame of this quality was received from `from`, of whatever content.
     pub fn handle_heard(&mut self, now: Instant, from: u16, lqi: u8) {
         if !self.is_on() {

@@ -95,8 +95,15 @@ impl<S: Sizes> Aodv<S> {
     /// An answer to a request for this node (6.6.1). Each has a sequence number of its own, so that
     /// all on its way believe it.
     fn poll_answer(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
-        let index = self.next_request(true)?;
-        let Request { rreq, .. } = (*self.requests.as_slice().get(index)?)?;
+        let (index, rreq, to) = loop {
+            let index = self.next_request(true)?;
+            let Request { rreq, .. } = (*self.requests.as_slice().get(index)?)?;
+            match self.next_hop(rreq.originator) {
+                Some(to) => break (index, rreq, to),
+                // The way back is lost by now. Each round ends a request.
+                None => self.pass(index),
+            }
+        };
         let known = newest(Some(self.sequence), rreq.destination_sequence);
         let sequence = known.unwrap_or(self.sequence).wrapping_add(1);
         let start = Worth::start(self.config.metric);
@@ -111,7 +118,6 @@ impl<S: Sizes> Aodv<S> {
         };
         rrep.emit(buf).ok()?;
         self.pass(index);
-        let to = self.next_hop(rreq.originator)?;
         self.sequence = sequence;
         if let Some(route) = route::find_mut(self.routes.as_mut_slice(), rreq.originator) {
             route.keep(now + ACTIVE_ROUTE_TIMEOUT);

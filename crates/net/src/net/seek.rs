@@ -37,8 +37,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         sought.then_some(Egress::Radio(Address::None))
     }
 
-    /// Tells routing of a packet that is forwarded on this way, if it has one. What a host has sent
-    /// may wait for one.
+    /// Tells routing of a packet that is forwarded on this way, if it has one, and that does not
+    /// lead back to where it has come from. What a host has sent may wait for one.
     pub(crate) fn seek_onward(
         &mut self,
         now: Instant,
@@ -46,7 +46,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
         way: Option<Egress>,
     ) -> Result<Option<Egress>, Fate> {
-        if way.is_some() {
+        if way == Some(Egress::Radio(arrival.from)) && self.routing.seeks(packet.dst) {
+            self.routing.handle_loop(now, packet.dst);
+        } else if way.is_some() {
             self.routing.handle_use(now, packet, arrival.from);
             return Ok(way);
         }
