@@ -22,13 +22,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Whether ways are sought.
     pub(crate) const SEEKS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
 
-    /// Which way out for a packet with this header that begins here. If there is none and one is
-    /// sought, it has to wait.
-    pub(crate) fn own_egress(&mut self, now: Instant, packet: &Header) -> Option<Egress> {
-        let egress = self.egress(&packet.dst);
-        if !Self::SEEKS {
-            return egress;
-        }
+    /// Which way out for a packet with this header that begins here, of which `egress` is known. If
+    /// there is none and one is sought, it has to wait.
+    pub(crate) fn seek_own(
+        &mut self,
+        now: Instant,
+        packet: &Header,
+        egress: Option<Egress>,
+    ) -> Option<Egress> {
         if egress.is_some() {
             self.routing.handle_use(now, packet, Address::None);
             return egress;
@@ -68,7 +69,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         egress: Egress,
     ) -> Option<Result<(), Discard>> {
-        if !Self::SEEKS || egress != Egress::Radio(Address::None) {
+        if egress != Egress::Radio(Address::None) {
             return None;
         }
         let dst = self.destination_of(packet)?;

@@ -81,7 +81,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         egress: Egress,
         class: Class,
     ) -> Result<(), Discard> {
-        if let Some(parked) = self.await_way(packet, egress) {
+        if Self::SEEKS
+            && let Some(parked) = self.await_way(packet, egress)
+        {
             return parked;
         }
         if let Some(parked) = self.await_resolution(now, packet, egress) {
