@@ -1,7 +1,8 @@
 //! Routes that are learnt: who learns them is not known here, only how to ask. How the messages by
 //! which they are learnt come and go is in `net/messages.rs`.
 
-use crate::outgoing::{MAX_HEAD, Queued};
+use crate::outgoing::MAX_HEAD;
+use crate::pool::PacketHandle;
 use crate::stats::Discard;
 use crate::tables::NextHop;
 use core::fmt::Debug;
@@ -79,7 +80,7 @@ pub trait Routing {
     type Head: Array<u8> + Debug;
     /// Packets that wait until a way was found; of no length if none is ever sought, and then
     /// nothing of that is in the program.
-    type Waiting: Array<Option<Queued>> + Debug;
+    type Waiting: Array<Option<PacketHandle>> + Debug;
 
     /// What is known of the way to `dst`; `None` if nothing ever will be.
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt>;
@@ -100,9 +101,9 @@ pub trait Routing {
         false
     }
 
-    /// A packet with this header goes the way that [`Routing::route`] has told; it has come from
+    /// A packet from `src` to `dst` goes the way that [`Routing::route`] has told; it has come from
     /// this neighbour, or [`Address::None`] if it begins here.
-    fn handle_use(&mut self, _now: Instant, _packet: &Header, _from: Address) {}
+    fn handle_use(&mut self, _now: Instant, _src: Ipv6Addr, _dst: Ipv6Addr, _from: Address) {}
 
     /// A packet to `dst` that has come from this neighbour has no way to go on. Whether that is
     /// told by routing, so that no error is sent to its source, who may know of another way.
@@ -187,7 +188,7 @@ impl Routing for () {
     const NONE: Self = ();
     const PORT: Option<u16> = None;
     type Head = PlainHead;
-    type Waiting = [Option<Queued>; 0];
+    type Waiting = [Option<PacketHandle>; 0];
 
     fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
         None

@@ -5,13 +5,13 @@ mod common;
 use common::{LIMITS, NOW, PACKETS, Pattern, Plan, global};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Body, Config, Discard, FrameIn, InterfaceAddress, Learnt, Net, NextHop, Outgoing, PlainHead,
-    Queued, Route, Routing, SendError,
+    Body, Config, Discard, FrameIn, InterfaceAddress, Learnt, Net, NextHop, Outgoing, PacketHandle,
+    PlainHead, Route, Routing, SendError,
 };
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, protocol};
+use kinglet_wire::ipv6::protocol;
 
 /// Seeks ways to 2001:db8::/64, as far as it has a place for them.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl Routing for Seeking {
     };
     const PORT: Option<u16> = None;
     type Head = PlainHead;
-    type Waiting = [Option<Queued>; 2];
+    type Waiting = [Option<PacketHandle>; 2];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let known = self.known.iter().find(|known| known.0 == dst);
@@ -56,8 +56,8 @@ impl Routing for Seeking {
         self.is_seeking(dst)
     }
 
-    fn handle_use(&mut self, _: Instant, packet: &Header, from: Address) {
-        self.used.push((packet.dst, from));
+    fn handle_use(&mut self, _: Instant, _: Ipv6Addr, dst: Ipv6Addr, from: Address) {
+        self.used.push((dst, from));
     }
 
     fn handle_stray(&mut self, _: Instant, dst: Ipv6Addr, from: Address) -> bool {

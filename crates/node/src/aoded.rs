@@ -8,7 +8,7 @@ use kinglet_aodv::{self as aodv, Aodv, Destination, OUTSIDE, Role};
 use kinglet_net::{self as net, Learnt, NextHop};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, is_link_local, same_prefix};
+use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::link_address_of;
 
 /// Bits of the prefix: the rest is the interface identifier, which holds the short address.
@@ -55,7 +55,7 @@ impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
     /// The mesh's, whose messages begin otherwise; a network has one routing.
     const PORT: Option<u16> = Some(MESH_PORT);
     type Head = net::PlainHead;
-    type Waiting = [Option<net::Queued>; WAITING];
+    type Waiting = [Option<net::PacketHandle>; WAITING];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let name = self.name_of(dst)?;
@@ -75,13 +75,13 @@ impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
         self.name_of(dst).is_some_and(|name| self.aodv.seek(now, name))
     }
 
-    fn handle_use(&mut self, now: Instant, packet: &Header, from: Address) {
+    fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
         // What begins here comes from nobody.
         let from = match from {
             Address::Short(from) => Some(from),
             _ => None,
         };
-        let (src, dst) = (self.name_of(packet.src), self.name_of(packet.dst));
+        let (src, dst) = (self.name_of(src), self.name_of(dst));
         self.aodv.handle_use(now, src, dst, from);
     }
 

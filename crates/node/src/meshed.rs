@@ -47,7 +47,7 @@ impl<S: mesh::Sizes> net::Routing for Meshed<S> {
     const NONE: Self = Meshed { mesh: Mesh::new(mesh::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
     const PORT: Option<u16> = Some(MESH_PORT);
     type Head = net::PlainHead;
-    type Waiting = [Option<net::Queued>; 0];
+    type Waiting = [Option<net::PacketHandle>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let role = self.mesh.config().role;

@@ -290,7 +290,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
     const GROUP: Option<Ipv6Addr> = Some(ALL_NODES);
     const EXTENDS: bool = true;
     type Head = net::ExtendedHead;
-    type Waiting = [Option<net::Queued>; 0];
+    type Waiting = [Option<net::PacketHandle>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.rpl.config().role == Role::Off {

@@ -23,7 +23,7 @@ impl net::Routing for Greeting {
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(GROUP);
     type Head = net::PlainHead;
-    type Waiting = [Option<net::Queued>; 0];
+    type Waiting = [Option<net::PacketHandle>; 0];
 
     fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
         None

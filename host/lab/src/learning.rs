@@ -81,7 +81,7 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
     const GROUP: Option<Ipv6Addr> = <Rpled<S> as net::Routing>::GROUP;
     const EXTENDS: bool = true;
     type Head = net::ExtendedHead;
-    type Waiting = Later<Option<net::Queued>, WAITING>;
+    type Waiting = Later<Option<net::PacketHandle>, WAITING>;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let learnt = whoever!(self, it => it.route(dst), None)?;
@@ -100,8 +100,8 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
         whoever!(self, it => it.seek(now, dst), false)
     }
 
-    fn handle_use(&mut self, now: Instant, packet: &Header, from: Address) {
-        whoever!(self, it => it.handle_use(now, packet, from), ());
+    fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
+        whoever!(self, it => it.handle_use(now, src, dst, from), ());
     }
 
     fn handle_stray(&mut self, now: Instant, dst: Ipv6Addr, from: Address) -> bool {

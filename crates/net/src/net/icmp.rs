@@ -124,7 +124,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         // RFC 4443, 4.2: from the address that was asked, unless it was a multicast one.
         let src =
             if header.dst.is_multicast() { self.source_for(header.src) } else { Some(header.dst) };
-        let way = self.own_egress(now, &Header { dst: header.src, src: header.dst, ..*header });
+        let way = src.and_then(|src| self.own_egress(now, src, header.src));
         let (Some(src), Some(egress)) = (src, way) else {
             return Fate::Drop(Discard::NoRoute);
         };

@@ -12,7 +12,7 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{Header, is_link_local, same_prefix};
+use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::Context;
 
 /// All nodes, interface-local and link-local scope (RFC 4291, 2.7.1).
@@ -160,10 +160,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         find_source(&self.config, table, dst, |_| true)
     }
 
-    /// Which way out for a packet with this header that begins here.
-    pub(crate) fn own_egress(&mut self, now: Instant, packet: &Header) -> Option<Egress> {
-        let egress = self.egress(&packet.dst);
-        if Self::SEEKS { self.seek_own(now, packet, egress) } else { egress }
+    /// Which way out for a packet from `src` to `dst` that begins here.
+    pub(crate) fn own_egress(
+        &mut self,
+        now: Instant,
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
+    ) -> Option<Egress> {
+        let egress = self.egress(&dst);
+        if Self::SEEKS { self.seek_own(now, src, dst, egress) } else { egress }
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the

@@ -148,8 +148,8 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) discovery: S::Discovery,
     /// Packets whose next hop is being asked for, in order; the free places come last.
     pub(crate) unresolved: <S::Discovery as Discovery>::Unresolved,
-    /// Packets whose way is being sought, in order.
-    pub(crate) unrouted: Queue<<S::Routing as Routing>::Waiting, Queued>,
+    /// Packets whose way is being sought, in order; the free places come last.
+    pub(crate) unrouted: <S::Routing as Routing>::Waiting,
     pub(crate) codec: S::Headers,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) red: red::State,
@@ -210,7 +210,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             routing,
             discovery,
             unresolved: <S::Discovery as Discovery>::Unresolved::EMPTY,
-            unrouted: Queue::new(),
+            unrouted: <S::Routing as Routing>::Waiting::EMPTY,
             codec: S::Headers::NEW,
             ready: Ready::NONE,
             sockets: S::UdpSockets::EMPTY,
@@ -281,7 +281,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             from_host: self.border.waiting(),
             host_queued: self.host.len(),
             indirect: self.parked.as_slice().iter().flatten().count(),
-            unrouted: self.unrouted.len(),
+            unrouted: self.unrouted.as_slice().iter().flatten().count(),
             external: self.external.is_some(),
         }
     }

@@ -22,19 +22,20 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Whether ways are sought.
     pub(crate) const SEEKS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
 
-    /// Which way out for a packet with this header that begins here, of which `egress` is known. If
-    /// there is none and one is sought, it has to wait.
+    /// Which way out for a packet from `src` to `dst` that begins here, of which `egress` is known.
+    /// If there is none and one is sought, it has to wait.
     pub(crate) fn seek_own(
         &mut self,
         now: Instant,
-        packet: &Header,
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
         egress: Option<Egress>,
     ) -> Option<Egress> {
         if egress.is_some() {
-            self.routing.handle_use(now, packet, Address::None);
+            self.routing.handle_use(now, src, dst, Address::None);
             return egress;
         }
-        let sought = !self.owns(&packet.dst) && self.routing.seek(now, packet.dst);
+        let sought = !self.owns(&dst) && self.routing.seek(now, dst);
         sought.then_some(Egress::Radio(Address::None))
     }
 
@@ -50,7 +51,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if way == Some(Egress::Radio(arrival.from)) && self.routing.seeks(packet.dst) {
             self.routing.handle_loop(now, packet.dst);
         } else if way.is_some() {
-            self.routing.handle_use(now, packet, arrival.from);
+            self.routing.handle_use(now, packet.src, packet.dst, arrival.from);
             return Ok(way);
         }
         if arrival.host {
@@ -84,13 +85,23 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if self.pool.free() < RESERVED {
             return Err(Discard::NoBuffer);
         }
-        if self.unrouted.is_full()
-            && let Some(oldest) = self.unrouted.pop()
+        let is_full = |places: &[Option<PacketHandle>]| places.last().is_none_or(Option::is_some);
+        if is_full(self.unrouted.as_mut_slice())
+            && let Some(oldest) = self.take_unrouted(0)
         {
-            self.discard(oldest.packet, Discard::QueueFull);
+            self.discard(oldest, Discard::QueueFull);
         }
-        let taken = self.unrouted.push(Queued::new(packet, Address::None));
-        if taken { Ok(()) } else { Err(Discard::QueueFull) }
+        let mut places = self.unrouted.as_mut_slice().iter_mut();
+        *places.find(|place| place.is_none()).ok_or(Discard::QueueFull)? = Some(packet);
+        Ok(())
+    }
+
+    /// The packet in a place. What stands behind it moves up, so that the order stays.
+    fn take_unrouted(&mut self, index: usize) -> Option<PacketHandle> {
+        let rest = self.unrouted.as_mut_slice().get_mut(index..)?;
+        let taken = rest.first_mut()?.take()?;
+        rest.rotate_left(1);
+        Some(taken)
     }
 
     fn discard(&mut self, packet: PacketHandle, reason: Discard) {
@@ -107,18 +118,22 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         self.reroute_queued(now);
         self.reroute_external(now);
-        for _ in 0..self.unrouted.len() {
-            let Some(Queued { packet, .. }) = self.unrouted.pop() else { return };
-            let Ok(header) = Header::read(self.pool.get(packet)) else {
-                self.release(packet);
+        // Each round takes one out, or passes one by.
+        let mut index = 0_usize;
+        while let Some(&Some(packet)) = self.unrouted.as_slice().get(index) {
+            let header = Header::read(self.pool.get(packet)).ok();
+            let egress = header.and_then(|header| self.egress(&header.dst));
+            let waits = header.is_some_and(|header| self.routing.is_seeking(header.dst));
+            if egress.is_none() && waits {
+                index = index.saturating_add(1);
                 continue;
-            };
-            let sent = match self.egress(&header.dst) {
+            }
+            let (Some(header), Some(_)) = (header, self.take_unrouted(index)) else { return };
+            let sent = match egress {
                 Some(egress) => {
-                    self.routing.handle_use(now, &header, Address::None);
+                    self.routing.handle_use(now, header.src, header.dst, Address::None);
                     self.enqueue(now, packet, egress, Class::Data)
                 }
-                None if self.routing.is_seeking(header.dst) => self.park_unrouted(packet),
                 None => self.give_up(now, packet, &header),
             };
             if let Err(reason) = sent {
@@ -154,7 +169,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 continue;
             };
             let way = match self.egress(&header.dst) {
-                None if self.owns(&header.src) => self.own_egress(now, &header),
+                None if self.owns(&header.src) => self.own_egress(now, header.src, header.dst),
                 // Nothing is repaired on the way: who has sent it is told.
                 way => way,
             };
@@ -180,7 +195,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return;
         }
         // If no way is sought it goes where it would have gone, and its loss is told.
-        if let Some(egress) = self.own_egress(now, &header)
+        if let Some(egress) = self.own_egress(now, header.src, header.dst)
             && let Some(external) = &mut self.external
         {
             external.egress = egress;

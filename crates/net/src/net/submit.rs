@@ -49,6 +49,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if upper.len() > MAX_UPPER || total > MIN_MTU {
             return Err(SendError::TooLong);
         }
+        let Some(egress) = self.own_egress(now, src, dst) else { return Err(SendError::NoRoute) };
         let payload_len = u16::try_from(payload).map_err(|_| SendError::TooLong)?;
         let total = u16::try_from(total).map_err(|_| SendError::TooLong)?;
         let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
@@ -56,7 +57,6 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let next_header = protocol;
         let header =
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
-        let Some(egress) = self.own_egress(now, &header) else { return Err(SendError::NoRoute) };
         self.note_use(now, dst);
         // Written where it stays.
         let head = <S::Routing as Routing>::Head::EMPTY;
@@ -269,12 +269,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if data.len().saturating_add(HEAD) > Self::longest() {
             return Err(SendError::TooLong);
         }
+        let way = self.own_egress(now, headers.src, headers.dst);
+        let Some(egress) = way else { return Err(SendError::NoRoute) };
         let packet = self.compose_with(RESERVED, headers, data)?;
-        let header = Header::read(self.pool.get(packet)).ok();
-        let Some(egress) = header.and_then(|header| self.own_egress(now, &header)) else {
-            self.release(packet);
-            return Err(SendError::NoRoute);
-        };
         if self.enqueue_own(now, packet, egress).is_err() {
             self.release(packet);
             return Err(SendError::QueueFull);

@@ -23,7 +23,7 @@ use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
 use kinglet_mem::Array;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
-use kinglet_net::{Outgoing, Queued, Route, TableFull};
+use kinglet_net::{Outgoing, PacketHandle, Route, TableFull};
 use kinglet_radio::{Capabilities, Command, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Duration, Expected, Instant};
@@ -104,7 +104,7 @@ impl<P: Profile> Node<P> {
 
     /// Whether routing seeks ways when packets need them.
     pub(crate) const SEEKS: bool =
-        <<P::Routing as net::Routing>::Waiting as Array<Option<Queued>>>::LEN > 0;
+        <<P::Routing as net::Routing>::Waiting as Array<Option<PacketHandle>>>::LEN > 0;
 
     /// Whether there is somebody for ICMPv6 messages of types that the network layer only carries.
     const HEARS_ICMPV6: bool = <P::Discovery as net::Discovery>::PRESENT
