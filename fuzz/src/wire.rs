@@ -7,7 +7,9 @@ use kinglet_wire::sixlowpan::{
     self, Context, Dispatch, ExtensionHeaders, FragmentHeader, Integrity, NextHeader, UdpHeader,
     routed,
 };
-use kinglet_wire::{aodv as a, checksum, icmpv6 as icmp, ipv6 as ip, mld, nd, rpl as r, tcp as t, udp as u};
+use kinglet_wire::{
+    aodv as a, checksum, icmpv6 as icmp, ipv6 as ip, mld, nd, rpl as r, tcp as t, udp as u,
+};
 use std::net::Ipv6Addr;
 
 /// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.

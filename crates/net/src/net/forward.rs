@@ -57,12 +57,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         } else {
             (self.egress(&header.dst), Treatment::Keep)
         };
-        let way = match Self::SEEKS {
-            true => match self.seek_onward(now, header, arrival, way) {
-                Ok(way) => way,
-                Err(fate) => return fate,
-            },
-            false => way,
+        let way = match self.seek_onward(now, header, arrival, way) {
+            Ok(way) => way,
+            Err(fate) => return fate,
         };
         let Some(egress) = way else {
             let code = unreachable::NO_ROUTE;

@@ -41,6 +41,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Tells routing of a packet that is forwarded on this way, if it has one, and that does not
     /// lead back to where it has come from. What a host has sent may wait for one.
+    #[inline]
     pub(crate) fn seek_onward(
         &mut self,
         now: Instant,
@@ -48,6 +49,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
         way: Option<Egress>,
     ) -> Result<Option<Egress>, Fate> {
+        if !Self::SEEKS {
+            return Ok(way);
+        }
         if way == Some(Egress::Radio(arrival.from)) && self.routing.seeks(packet.dst) {
             self.routing.handle_loop(now, packet.dst);
         } else if way.is_some() {
