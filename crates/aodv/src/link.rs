@@ -8,7 +8,8 @@ use kinglet_time::{Instant, Limit};
 pub struct Link {
     pub(crate) short: u16,
     /// The average link quality indication of its frames in 1/16, the newest one with a weight of
-    /// 1/8.
+    /// 1/8: single ones vary a lot, their mean goes with what is delivered (Srinivasan and Levis,
+    /// "RSSI is under appreciated", 2006).
     lqi_x16: u16,
     pub(crate) heard: Instant,
     /// A reply was sent to it, and not acknowledged yet.

@@ -32,10 +32,9 @@ pub struct Quality {
 impl Quality {
     /// The CC2420's correlation of 50 (the lowest of frames that it detects) to 110 (the highest
     /// quality), spread over the 256 values of the standard as its data sheet says (SWRS041B, 24).
-    /// The two ends of the line are correlations of 55 and 102: frames get through at half of the
-    /// attempts somewhere below 80 and nearly always above 100 (Srinivasan and Levis, "RSSI is
-    /// under appreciated", 2006, has the knee a little above 80). The mapping of Gomez et al. is
-    /// not published.
+    /// The two ends of the line are correlations of 55 and 102. That is a choice of this stack: the
+    /// data sheet has both ends found by measuring packet errors, and the mapping of Gomez et al.
+    /// is not published.
     pub const CC2420: Quality = Quality { none: 21, all: 221 };
 
     /// The delivery ratio of a link with this indication.
