@@ -4,6 +4,7 @@ use crate::child::Indirect;
 use crate::red::QueueDiscipline;
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::MIN_MTU;
 
 /// Where packets from the host wait for the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,10 @@ pub struct Config {
     pub queue_limit: u8,
     /// Where packets from the host wait for the radio.
     pub border: BorderPolicy,
+    /// Octets of the longest packet that the link takes, from 1280 (RFC 4944, 4); at most what a
+    /// slot holds ([`Sizes::Storage`](crate::Sizes::Storage)). More only where all nodes of the
+    /// network have it: then packets of a host's 1500 octets need no fragments of IPv6's own.
+    pub mtu: u16,
     /// How many may wait in a [`BorderQueue`](crate::BorderQueue); its length is a limit too.
     pub border_limit: u8,
     /// How packets for neighbours that sleep are kept.
@@ -62,6 +67,7 @@ impl Config {
     ///   14 · 4 · 50 ms ≈ 2.8 s, and a sender that needs longer has lost the packet by its RTO,
     /// * ICMPv6 errors: 10 in a burst, 10 a second (RFC 4443, 2.4 (f), "a small/mid-size device"),
     /// * no random early detection: few packets wait where nobody relays,
+    /// * packets of 1280 octets at most,
     /// * no limit to packets that are relayed but the table's,
     /// * [`Indirect::DEFAULT`] for children.
     pub const fn new(link: Address) -> Self {
@@ -77,6 +83,7 @@ impl Config {
             queue: QueueDiscipline::TailDrop,
             queue_limit: u8::MAX,
             border: BorderPolicy::Fair,
+            mtu: MIN_MTU as u16,
             border_limit: u8::MAX,
             indirect: Indirect::DEFAULT,
         }

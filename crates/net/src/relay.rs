@@ -50,6 +50,14 @@ impl Lane {
     const EMPTY: Lane = Lane { from: Address::None, to: Address::None, waiting: 0 };
 }
 
+/// A set of lanes: a bit for each.
+type Lanes = u16;
+const _: () = assert!(LANES <= Lanes::BITS as usize);
+
+fn is_in(lanes: Lanes, lane: u8) -> bool {
+    lanes.checked_shr(lane.into()).is_some_and(|bits| bits & 1 != 0)
+}
+
 /// What has happened to fragments that were passed on; each counter stops at its maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayStats {
@@ -157,6 +165,10 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// The number of a lane. A new one takes the place of one in which nothing waits; without any
     /// that is another one to the same neighbour.
     pub(crate) fn lane(&mut self, from: Address, to: Address) -> Option<u8> {
+        if self.store.is_empty() {
+            // What a flash that fails has lost was never taken.
+            self.lanes.iter_mut().for_each(|lane| lane.waiting = 0);
+        }
         let virtuals = self.virtuals.as_slice();
         let leads = |lane: usize| {
             virtuals.iter().flatten().any(|v| usize::from(v.label.to) == lane && !v.broken)
@@ -198,14 +210,27 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
     /// The next frame for a neighbour that is `wanted`: the oldest one in a lane with little, else
     /// of all.
     pub(crate) fn first(&self, wanted: impl Fn(Address) -> bool) -> Option<(Label, Address)> {
-        let is_wanted = |lane: u8| wanted(self.link(lane));
-        let first_of_little = self.store.first(|lane| self.has_little(lane) && is_wanted(lane));
-        let label = first_of_little.or_else(|| self.store.first(is_wanted))?;
+        let wanted = self.lanes_with(|lane| wanted(lane.to));
+        if wanted == 0 {
+            return None;
+        }
+        let little = self.lanes_with(|lane| lane.waiting <= LITTLE);
+        let label = self.first_in(wanted & little).or_else(|| self.first_in(wanted))?;
         Some((label, self.link(label.to)))
     }
 
-    fn has_little(&self, lane: u8) -> bool {
-        self.lanes.get(usize::from(lane)).is_some_and(|lane| lane.waiting <= LITTLE)
+    /// Of the lanes in which something waits those for which this holds. So a neighbour is asked
+    /// about once, and not for each of the hundreds of frames that may wait.
+    fn lanes_with(&self, holds: impl Fn(&Lane) -> bool) -> Lanes {
+        if self.store.is_empty() {
+            return 0;
+        }
+        let holds = |lane: &Lane| lane.waiting > 0 && holds(lane);
+        self.lanes.iter().rev().fold(0, |lanes, lane| lanes << 1 | Lanes::from(holds(lane)))
+    }
+
+    fn first_in(&self, lanes: Lanes) -> Option<Label> {
+        if lanes == 0 { None } else { self.store.first(|lane| is_in(lanes, lane)) }
     }
 
     pub(crate) fn take(&mut self, now: Instant, to: u8, out: &mut [u8]) -> Option<usize> {
@@ -245,10 +270,9 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
 
     /// Frames for neighbours that are `wanted` are needed next.
     pub(crate) fn prefer(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
-        let (store, lanes) = (&mut self.store, &self.lanes);
-        let is_wanted = |to: u8| lanes.get(usize::from(to)).is_some_and(|lane| wanted(lane.to));
-        if store.first(is_wanted).is_none() && store.oldest(is_wanted).is_some() {
-            store.prefer(now, is_wanted);
+        let lanes = self.lanes_with(|lane| wanted(lane.to));
+        if lanes != 0 && self.first_in(lanes).is_none() {
+            self.store.prefer(now, |lane| is_in(lanes, lane));
         }
     }
 
@@ -278,5 +302,59 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
             count(&mut self.stats.evicted);
         }
         Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T0: Instant = Instant::ZERO;
+
+    /// Holds so many frames.
+    #[derive(Debug)]
+    struct Counting(usize);
+
+    impl Store for Counting {
+        const NEW: Self = Counting(0);
+        const HOLDS: bool = true;
+
+        fn len(&self) -> usize {
+            self.0
+        }
+
+        fn room(&self) -> usize {
+            usize::MAX
+        }
+
+        fn put(&mut self, _: Instant, _: Label, _: &[u8]) -> Result<(), Full> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn first(&self, _: impl Fn(u8) -> bool) -> Option<Label> {
+            None
+        }
+
+        fn take(&mut self, _: Instant, _: u8, _: &mut [u8]) -> Option<usize> {
+            None
+        }
+
+        fn drop_all(&mut self, _: Instant, _: Label) -> usize {
+            0
+        }
+    }
+
+    #[test]
+    fn what_a_store_has_lost_takes_no_lane() {
+        let mut relay: Relay<[Option<Virtual>; 1], Counting> = Relay::NEW;
+        for n in 0..LANES as u16 {
+            let to = relay.lane(Address::Short(n), Address::Short(100 + n)).unwrap();
+            relay.put(T0, Label { to, tag: n }, b"x").unwrap();
+        }
+        let more = (Address::Short(50), Address::Short(150));
+        assert_eq!(relay.lane(more.0, more.1), None, "in each of them something waits");
+        relay.store.0 = 0;
+        assert_eq!(relay.lane(more.0, more.1), Some(0));
     }
 }

@@ -211,7 +211,10 @@ fn hop_by_hop_options_concern_the_router_and_others_do_not() {
 }
 
 fn border() -> Node {
-    let mut node = router(2);
+    border_of(router(2))
+}
+
+fn border_of(mut node: Node) -> Node {
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node.add_route(route(ip("::"), 0, NextHop::Host)).unwrap();
     node
@@ -265,6 +268,29 @@ fn pitfall_030_a_host_packet_above_the_mtu_is_answered_with_packet_too_big() {
     let message = Message::parse(upper, pseudo).unwrap();
     assert_eq!(message.kind(), Kind::PacketTooBig { mtu: 1280 });
     assert_eq!(message.body(), &big[..1232]);
+}
+
+#[test]
+fn the_mtu_may_be_a_hosts_1500_octets() {
+    let node = |n| {
+        let link = Address::Short(n);
+        bare(Config { forward: true, mtu: 1500, ..Config::new(link) }, n)
+    };
+    let (mut near, mut far) = (border_of(node(2)), border_of(node(7)));
+    let text: Vec<u8> = (0..1461).map(|i| i as u8).collect();
+    let whole = packet(ip("2001:db9::1"), ip("2001:db9::2"), protocol::TCP, &text[..1460]);
+    far.add_route(route(ip("2001:db9::2"), 128, NextHop::Host)).unwrap();
+    near.add_route(route(ip("2001:db9::2"), 128, NextHop::Link(Address::Short(7)))).unwrap();
+    assert_eq!(whole.len(), 1500);
+    assert_eq!(near.handle_host_packet(NOW, &whole), Ok(None));
+    for (_, frame) in frames(&mut near, LIMITS) {
+        hear(&mut far, NOW, 2, Address::Short(7), &frame).unwrap();
+    }
+    let mut buf = [0; 1500];
+    assert_eq!(far.poll_host_packet(NOW, &Pattern, &mut buf), Some(1500));
+    assert_eq!(buf[40..], whole[40..]);
+    let longer = packet(ip("2001:db9::1"), ip("2001:db9::2"), protocol::TCP, &text[..1461]);
+    assert_eq!(near.handle_host_packet(NOW, &longer), Err(Discard::TooBig));
 }
 
 #[test]

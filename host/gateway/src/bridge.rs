@@ -5,7 +5,7 @@
 //! machine is too slow for the network, the loop stays responsive and the lag is reported instead
 //! of hidden.
 
-use crate::tun::MTU;
+use crate::tun::LONGEST;
 use core::future::Future;
 use kinglet_time::{Duration, Instant};
 use serde::Serialize;
@@ -140,7 +140,7 @@ pub async fn run<N: Network>(
 ) -> io::Result<BridgeStats> {
     let clock = Clock { start: WallInstant::now(), offset: network.now() };
     let mut stats = BridgeStats::default();
-    let mut bufs = [[0u8; MTU as usize]; 2];
+    let mut bufs = [[0u8; LONGEST]; 2];
     let mut reports = tokio::time::interval(report_every);
     reports.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tokio::pin!(stop);
@@ -180,7 +180,7 @@ pub async fn run<N: Network>(
 async fn receive(
     network: &impl Network,
     hosts: &Hosts<'_, impl HostLink>,
-    [border, far]: &mut [[u8; MTU as usize]; 2],
+    [border, far]: &mut [[u8; LONGEST]; 2],
 ) -> io::Result<(End, usize)> {
     let far_host = hosts.far.filter(|_| network.takes(End::Far));
     let far = async {
@@ -232,7 +232,7 @@ async fn forward_to_hosts(
     hosts: &Hosts<'_, impl HostLink>,
     stats: &mut BridgeStats,
 ) {
-    let mut buf = [0u8; MTU as usize];
+    let mut buf = [0u8; LONGEST];
     for (end, host) in hosts.each() {
         while let Some(len) = network.poll_host_packet(end, &mut buf) {
             // A refused packet is a lost packet: TCP on both ends copes, and the count says it

@@ -58,14 +58,14 @@
 //! # How it is connected
 //!
 //! The host has the address [`Prefix::host`] with a prefix of [`Prefix::LEN`] bits, which spans the
-//! mesh's /64, so one address brings the only route that is needed.
-//! `--prefix` chooses another one; a second gateway of this machine or network namespace needs it,
-//! and is refused without. All motes know that address as
-//! a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU is 1280 both ways, which
-//! no host has to discover. Packets of up to 1500 octets may come in fragments of IPv6 (a
-//! `ping -s 1400`), and are answered so; longer ones are refused with a Parameter Problem. What the
-//! kernel says by itself on a new interface (router solicitations, multicast listener reports) is
-//! discarded; a mote's address that does not exist is answered with "address unreachable".
+//! mesh's /64, so one address brings the only route that is needed. `--prefix` chooses another one;
+//! a second gateway of this machine or network namespace needs it, and is refused without. All
+//! motes know that address as a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU
+//! is 1280 both ways, unless the scenario says more, which no host has to discover. Packets of up
+//! to 1500 octets may come in fragments of IPv6 (a `ping -s 1400`), and are answered so; longer
+//! ones are refused with a Parameter Problem. What the kernel says by itself on a new interface
+//! (router solicitations, multicast listener reports) is discarded; a mote's address that does not
+//! exist is answered with "address unreachable".
 //!
 //! # A computer at either end
 //!
@@ -317,7 +317,11 @@ fn names(scenario: &Scenario, options: &Options) -> Result<(String, Option<Strin
 /// How the computer at the far end of a tunnel has its device: there it takes the node's address.
 fn far_config(scenario: &Scenario, name: Option<String>) -> Option<TunConfig> {
     let (node, name) = (scenario.tunnel?.node, name?);
-    Some(TunConfig { name, address: address_of(scenario.prefix, node), prefix_len: Prefix::LEN })
+    Some(device(scenario, name, address_of(scenario.prefix, node)))
+}
+
+fn device(scenario: &Scenario, name: String, address: core::net::Ipv6Addr) -> TunConfig {
+    TunConfig { name, address, prefix_len: Prefix::LEN, mtu: scenario.net.mtu }
 }
 
 async fn serve(
@@ -343,10 +347,10 @@ async fn serve(
     for (node, app) in apps {
         mesh.add(node, app)?;
     }
-    let config = TunConfig { name, address: scenario.prefix.host(), prefix_len: Prefix::LEN };
+    let config = device(scenario, name, scenario.prefix.host());
     let device = tun::create(&config).await.map_err(GatewayError::Tun)?;
     let far_config = far_config(scenario, far_name);
-    let far = far_config.as_ref().map(|far| tun::create_to_move(&far.name)).transpose();
+    let far = far_config.as_ref().map(tun::create_to_move).transpose();
     let far = far.map_err(GatewayError::Tun)?;
     let capture = options.pcap.as_deref().map(|path| capture(scenario, mesh, path)).transpose()?;
     let map_error = |path: &Path, error| GatewayError::Map(format!("{}: {error}", path.display()));

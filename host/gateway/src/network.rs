@@ -582,7 +582,7 @@ impl bridge::Network for Mesh {
     }
 
     fn takes(&self, end: End) -> bool {
-        self.ports.get(end as usize).is_some_and(Port::takes)
+        self.ports.get(end as usize).is_some_and(|port| port.takes(&self.world))
     }
 
     fn handle_host_packet(&mut self, end: End, packet: &[u8]) {

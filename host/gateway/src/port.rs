@@ -5,7 +5,7 @@
 //! slots, as with the serial line of a mote.
 
 use crate::serial::Site;
-use kinglet::wire::ipv6::MIN_MTU;
+use crate::tun::LONGEST;
 use kinglet_sim::World;
 use kinglet_time::{Duration, Instant, earliest};
 
@@ -32,9 +32,13 @@ impl Port {
         self.node
     }
 
-    /// Whether the line is free for a packet of the computer.
-    pub(crate) fn takes(&self) -> bool {
-        self.inward.is_none()
+    /// Whether the line is free for a packet of the computer, and its node has room for one.
+    pub(crate) fn takes(&self, world: &World<Site>) -> bool {
+        let has_room = match world.device(self.node) {
+            Site::Simulated(station) => station.node().takes_host_packet(),
+            Site::Serial(_) | Site::Beyond(_) => true,
+        };
+        has_room && self.inward.is_none()
     }
 
     /// When a packet comes off the line at the node.
@@ -66,10 +70,10 @@ impl Port {
     }
 
     /// Writes the next packet that has come off the line at the computer to `buf`, which has room
-    /// for 1280 octets; its length.
+    /// for [`LONGEST`] octets; its length.
     pub(crate) fn poll(&mut self, world: &mut World<Site>, buf: &mut [u8]) -> Option<usize> {
         if self.outward.is_none() {
-            let mut room = [0; MIN_MTU];
+            let mut room = [0; LONGEST];
             let len = world.with_device(self.node, |site, now| {
                 let Site::Simulated(station) = site else { return None };
                 station.node_mut().poll_host_packet(now, &mut room)

@@ -3,7 +3,7 @@
 use crate::bridge::{BridgeStats, Observer};
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
 use crate::status::{Activity, Status, role_name};
-use crate::tun::{MTU, TunConfig};
+use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kinglet_lab::apps::services::PORTS;
@@ -403,10 +403,10 @@ fn count(count: u64, width: usize) -> String {
 
 /// What is where, and commands to paste.
 fn announcement(name: &str, mesh: &Mesh, devices: Devices<'_>, reading: Option<&str>) -> String {
-    let TunConfig { name: device, address, prefix_len } = devices.border;
+    let TunConfig { name: device, address, prefix_len, mtu } = devices.border;
     let mut text = format!(
         "{name}: {} nodes in real time behind the TUN device {device}\n\
-         this machine is {address}/{prefix_len} there, MTU {MTU}\n\n\
+         this machine is {address}/{prefix_len} there, MTU {mtu}\n\n\
          node  hops  address                           answers\n",
         mesh.nodes()
     );
@@ -476,9 +476,9 @@ fn answers(mesh: &Mesh, mote: &Mote) -> String {
 /// How the second computer, behind `node`, is set up as another network namespace of this one,
 /// which has the address `host`.
 fn second_computer(node: u32, far: &TunConfig, host: Ipv6Addr) -> String {
-    let TunConfig { name: device, address, prefix_len } = far;
+    let TunConfig { name: device, address, prefix_len, mtu } = far;
     format!(
-        "\na second computer is behind node {node}, with the TUN device {device} and MTU {MTU}. To \
+        "\na second computer is behind node {node}, with the TUN device {device} and MTU {mtu}. To \
          have it in a\nnetwork namespace of this one, as root:\n  \
          ip netns add far\n  \
          ip link set {device} netns far\n  \

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use tun_rs::{AsyncDevice, DeviceBuilder};
 
-/// Largest IPv6 packet that crosses the bridge: the IPv6 minimum MTU (RFC 8200 §5), which is also
-/// the 6LoWPAN MTU (RFC 4944 §4), so that no host ever has to discover it.
-pub const MTU: u16 = 1280;
+/// Octets of the longest packet that a mesh may take: as many as eleven bits say (RFC 4944 §5.3).
+pub const LONGEST: usize = 2047;
 
 /// Longest name of a Linux network device (IFNAMSIZ less the final zero).
 pub const MAX_NAME: usize = 15;
@@ -30,6 +29,9 @@ pub struct TunConfig {
     /// Prefix length of that address. It spans the mesh's prefix, so the kernel routes the whole
     /// mesh to this interface without a further route.
     pub prefix_len: u8,
+    /// The longest packet that the mesh takes, so that no host ever has to discover it: 1280 octets
+    /// (RFC 8200 §5, RFC 4944 §4) unless the scenario says more.
+    pub mtu: u16,
 }
 
 /// Why the device could not be made.
@@ -110,7 +112,7 @@ pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
     let device = DeviceBuilder::new()
         .name(config.name.clone())
         .ipv6(config.address, config.prefix_len)
-        .mtu(MTU)
+        .mtu(config.mtu)
         .build_async()
         .map_err(error)?;
     usable(config.address).await.map_err(error)?;
@@ -122,9 +124,10 @@ pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
 ///
 /// # Errors
 /// [`TunError`]
-pub fn create_to_move(name: &str) -> Result<AsyncDevice, TunError> {
-    let device = DeviceBuilder::new().name(name).mtu(MTU).enable(false).build_async();
-    device.map_err(|cause| TunError { name: name.to_owned(), option: "--far-tun", cause })
+pub fn create_to_move(config: &TunConfig) -> Result<AsyncDevice, TunError> {
+    let name = config.name.clone();
+    let device = DeviceBuilder::new().name(&name).mtu(config.mtu).enable(false).build_async();
+    device.map_err(|cause| TunError { name, option: "--far-tun", cause })
 }
 
 /// Waits until a socket can be bound to `address`. A new address is tentative at first (RFC 4862

@@ -39,7 +39,7 @@ pub const RPL_TARGETS: usize = 8192;
 pub const AODV_ROUTES: usize = 256;
 
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
-pub(crate) const STORAGE: usize = 1500;
+pub(crate) const STORAGE: usize = 1560;
 /// Packets received, forwarded and sent.
 pub const PACKETS: usize = 96;
 

@@ -33,6 +33,38 @@ fn kinglet_understands_every_stack_and_is_understood_whichever_begins() {
 }
 
 #[test]
+fn linux_waits_for_room_at_its_own_node_and_others_lose_what_finds_none() {
+    for (stack, waits) in [("linux", true), ("freebsd", false)] {
+        let result = simulate(&format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 2 }}\n[tcp]\nstack = \"{stack}\"\n\
+             peer_stack = \"linux\"\nmss = 1208\ntimestamps = true\n\
+             send_buffer_segments = 50\nreceive_buffer_segments = 50\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n"
+        ));
+        assert!(result.flows[0].intact && result.flows[0].goodput_kbps > 10.0, "{stack}");
+        assert_eq!(result.nodes[2].queue_drops == 0, waits, "{stack}");
+    }
+}
+
+#[test]
+fn packets_of_1500_octets_pass_where_all_nodes_take_them() {
+    let text = |mtu, mss| {
+        format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 2 }}\n[net]\nmtu = {mtu}\n[tcp]\n\
+             stack = \"linux\"\npeer_stack = \"linux\"\nmss = {mss}\n\
+             send_buffer_segments = 4\nreceive_buffer_segments = 4\n\
+             [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n"
+        )
+    };
+    let result = simulate(&text(1500, 1440));
+    let flow = &result.flows[0];
+    assert!(flow.intact && flow.goodput_kbps > 10.0 && flow.mss == 1440, "{flow:?}");
+    let error = Scenario::from_toml("test.toml", &text(1280, 1440)).expect_err("too long");
+    let text = error.to_string();
+    assert!(text.contains("mtu = 1280") && text.contains("1220"), "{text}");
+}
+
+#[test]
 fn frames_of_a_peer_stack_are_as_long_as_those_of_kinglet_with_the_same_options() {
     let octets = |stack| {
         let result = simulate(&format!(

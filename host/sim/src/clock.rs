@@ -3,35 +3,37 @@
 use kinglet_radio::{Command, Event, Start};
 use kinglet_time::Instant;
 
-const MILLION: i128 = 1_000_000;
+const MILLION: u64 = 1_000_000;
 
 /// Converts between true time and a node's time: with t the true time since it began,
-/// local = t + floor(t * ppm / 10^6).
+/// local = floor(t * rate / 10^6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    ppm: i32,
+    /// Its microseconds in a million of true ones.
+    rate: u64,
     begin_us: u64,
 }
 
 impl Clock {
     pub(crate) fn new(ppm: i32, begin_us: u32) -> Self {
-        Clock { ppm: ppm.clamp(-500_000, 500_000), begin_us: begin_us.into() }
+        let rate = MILLION.saturating_add_signed(ppm.clamp(-500_000, 500_000).into());
+        Clock { rate, begin_us: begin_us.into() }
     }
 
     /// Whether it shows the true time.
     fn is_true(self) -> bool {
-        self.ppm == 0 && self.begin_us == 0
+        self.rate == MILLION && self.begin_us == 0
     }
 
     /// The node's time at true time `us`; zero before it begins.
     pub(crate) fn local(self, us: u64) -> Instant {
         let us = us.saturating_sub(self.begin_us);
-        if self.ppm == 0 {
+        if self.rate == MILLION {
             return Instant::from_micros(us);
         }
-        let us = i128::from(us);
-        let local = us + (us * i128::from(self.ppm)).div_euclid(MILLION);
-        Instant::from_micros(u64::try_from(local).unwrap_or(u64::MAX))
+        // Whole millions and the rest, so that no product leaves 64 bits before the result does.
+        let whole = (us / MILLION).saturating_mul(self.rate);
+        Instant::from_micros(whole.saturating_add(us % MILLION * self.rate / MILLION))
     }
 
     /// The earliest true time at which the node's clock shows `local` or later.
@@ -40,19 +42,12 @@ impl Clock {
         if us == u64::MAX {
             return us;
         }
-        if self.ppm == 0 {
+        if self.rate == MILLION {
             return us.saturating_add(self.begin_us);
         }
-        let scaled = i128::from(us) * MILLION / (MILLION + i128::from(self.ppm));
-        let mut guess = u64::try_from(scaled).unwrap_or(u64::MAX).saturating_add(self.begin_us);
-        // Rounding is off by at most two steps either way.
-        while guess > self.begin_us && self.local(guess - 1) >= local {
-            guess -= 1;
-        }
-        while guess < u64::MAX && self.local(guess) < local {
-            guess += 1;
-        }
-        guess
+        let whole = (us / self.rate).saturating_mul(MILLION);
+        let rest = (us % self.rate * MILLION).div_ceil(self.rate);
+        whole.saturating_add(rest).saturating_add(self.begin_us)
     }
 
     fn to_true(self, local: Instant) -> Instant {

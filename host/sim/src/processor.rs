@@ -2,7 +2,7 @@
 
 use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::queue::next_generation;
-use kinglet_radio::{Command, Event, MAX_FRAME};
+use kinglet_radio::{Command, Event};
 use std::collections::VecDeque;
 
 /// Received frames that may wait for the CPU; more are dropped. TCPlp's code base has 50 message
@@ -38,23 +38,15 @@ impl Work {
     }
 }
 
-/// One queued piece of work with its frame.
-#[derive(Clone)]
+/// One queued piece of work with its frame, which most have none of.
 pub(crate) struct Item {
     pub(crate) work: Work,
-    frame: [u8; MAX_FRAME],
-    len: u8,
+    pub(crate) frame: Vec<u8>,
 }
 
 impl Item {
     pub(crate) fn new(work: Work, octets: &[u8]) -> Item {
-        let mut frame = [0; MAX_FRAME];
-        frame[..octets.len()].copy_from_slice(octets);
-        Item { work, frame, len: octets.len() as u8 }
-    }
-
-    pub(crate) fn frame(&self) -> &[u8] {
-        &self.frame[..usize::from(self.len)]
+        Item { work, frame: octets.to_vec() }
     }
 }
 

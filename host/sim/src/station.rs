@@ -52,10 +52,13 @@ impl<P: Profile> Station<P> {
     /// Hands events and commands between stack and flash until nothing changes.
     fn run_flash(&mut self, now: Instant) {
         let Some(part) = &mut self.flash else { return };
-        let mut octets = [0; MAX_PAGE];
         for _ in 0..ROUNDS {
-            if let Some(event) = part.poll_event(now, &mut octets) {
-                self.node.handle_flash(now, event, &octets);
+            if part.deadline().is_some_and(|at| at <= now) {
+                // Only now, as it is asked at every turn of the loop and mostly works on.
+                let mut octets = [0; MAX_PAGE];
+                if let Some(event) = part.poll_event(now, &mut octets) {
+                    self.node.handle_flash(now, event, &octets);
+                }
             }
             let Some(Submission { command, octets }) = self.node.poll_flash(now) else { return };
             if part.submit(now, command, octets).is_err() {

@@ -13,8 +13,8 @@ use kinglet_time::{Duration, Instant, earliest};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The longest packet on the wire: the IPv6 minimum MTU.
-const MTU: usize = 1280;
+/// The longest packet that a mesh may take (RFC 4944, 5.3: eleven bits).
+const MTU: usize = 2047;
 
 /// What the wire does to packets; probabilities from 0 to 1, both directions alike
 /// unless said otherwise.
@@ -81,7 +81,7 @@ pub trait FarEnd {
     /// Lets the applications have their turn; whether they did anything.
     fn work(&mut self, now: Instant) -> bool;
 
-    /// Writes the next IPv6 packet for the mesh to `buf`, which has room for 1280 octets; its
+    /// Writes the next IPv6 packet for the mesh to `buf`, which has room for 2047 octets; its
     /// length.
     fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize>;
 

@@ -221,15 +221,18 @@ impl<D: Device> World<D> {
     /// Handles all events up to and including `until`, which becomes the present.
     pub fn run_until(&mut self, until: Instant) {
         let until = until.as_micros();
-        while self.core.queue.next_at().is_some_and(|at| at <= until) {
-            self.step();
-        }
+        while self.step_until(until) {}
         self.core.now = self.core.now.max(until);
     }
 
     /// Handles the next event. `false` if there is none.
     pub fn step(&mut self) -> bool {
-        let Some(event) = self.core.queue.pop() else { return false };
+        self.step_until(u64::MAX)
+    }
+
+    /// Handles the next event, if it is due by `until`; whether it is.
+    fn step_until(&mut self, until: u64) -> bool {
+        let Some(event) = self.core.queue.pop_until(until) else { return false };
         assert!(event.at() >= self.core.now, "time never runs backwards");
         self.core.now = event.at();
         self.events += 1;
@@ -403,11 +406,11 @@ impl<D: Device> World<D> {
         match done.work {
             Work::Event(event) => {
                 let local = slot.clock.local(self.core.now);
-                slot.device.handle_radio(local, slot.clock.event(event), done.frame());
+                slot.device.handle_radio(local, slot.clock.event(event), &done.frame);
             }
             Work::Command(command) => {
                 // As in `pump`.
-                let _ = self.core.submit(node, command, done.frame());
+                let _ = self.core.submit(node, command, &done.frame);
             }
             Work::Done(_) => {}
         }

@@ -17,8 +17,7 @@ use kinglet_mem::{Array, copy, move_within};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter, unreachable};
 use kinglet_wire::ipv6::{
-    self, Chain, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, NEXT_HEADER_OFFSET, is_link_local,
-    protocol,
+    self, Chain, Extension, HOP_LIMIT_OFFSET, Header, NEXT_HEADER_OFFSET, is_link_local, protocol,
 };
 use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
 
@@ -78,10 +77,20 @@ fn is_far(dst: Ipv6Addr) -> bool {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Octets of the longest packet on the link. What routing adds comes on top of what every link
-    /// takes (RFC 6553, 3; RFC 2473, 7), if slots are as long.
-    pub(crate) const fn mtu() -> usize {
-        if !S::Routing::EXTENDS && MIN_MTU < S::Storage::LEN { MIN_MTU } else { S::Storage::LEN }
+    /// Octets of the longest packet on the link. What routing adds comes on top of
+    /// [`Config::mtu`](crate::Config::mtu) (RFC 6553, 3; RFC 2473, 7), if slots are as long.
+    pub(crate) fn mtu(&self) -> usize {
+        if S::Routing::EXTENDS { S::Storage::LEN } else { self.host_mtu().min(S::Storage::LEN) }
+    }
+
+    /// Octets of the longest packet without what routing adds.
+    pub(crate) fn host_mtu(&self) -> usize {
+        usize::from(self.config.mtu)
+    }
+
+    /// What is told the sender of a longer one.
+    pub(crate) fn too_big(&self) -> Kind {
+        Kind::PacketTooBig { mtu: u32::from(self.config.mtu) }
     }
 
     /// Where a packet that is forwarded goes, and what is done to it.
@@ -110,7 +119,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Does to a packet that is forwarded what has to be done. A host does not take what is longer
-    /// than every link must take, though the radio may.
+    /// than it may send, though the radio may.
     pub(crate) fn treat(
         &mut self,
         packet: PacketHandle,
@@ -122,10 +131,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Treatment::Strip => self.strip(packet).ok_or(Fate::Drop(Discard::Options))?,
             Treatment::Add(origin) => self.add(packet, origin).map_err(Fate::Drop)?,
         }
-        if egress == Egress::Host && self.pool.get(packet).len() > MIN_MTU {
-            // 1280.
-            let kind = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
-            return Err(Fate::Report(Discard::TooBig, kind));
+        if egress == Egress::Host && self.pool.get(packet).len() > self.host_mtu() {
+            return Err(Fate::Report(Discard::TooBig, self.too_big()));
         }
         Ok(())
     }
@@ -191,7 +198,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         copy(head.get_mut(at..end).ok_or(SendError::TooLong)?, packet.upper);
         external.head_len = u8::try_from(end).map_err(|_| SendError::TooLong)?;
         external.total = u16::try_from(first.total_len()).map_err(|_| SendError::TooLong)?;
-        if usize::from(external.total) > Self::mtu() { Err(SendError::TooLong) } else { Ok(()) }
+        if usize::from(external.total) > self.mtu() { Err(SendError::TooLong) } else { Ok(()) }
     }
 
     /// Takes the RPL option off a packet: its header too, unless something else is in that.

@@ -18,9 +18,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{
-    self, HOP_LIMIT_OFFSET, Header, MIN_MTU, Packet, is_link_local, protocol,
-};
+use kinglet_wire::ipv6::{self, HOP_LIMIT_OFFSET, Header, Packet, is_link_local, protocol};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     pub(crate) fn forward(
@@ -120,7 +118,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Takes a raw IPv6 packet from the host interface (a border router's TUN; MTU 1280).
+    /// Takes a raw IPv6 packet from the host interface (a border router's TUN), of at most
+    /// [`Config::mtu`](crate::Config::mtu) octets.
     ///
     /// # Errors
     /// Why it was discarded; also counted in [`Net::stats`].
@@ -136,9 +135,20 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         result
     }
 
+    /// Whether there is room for a packet from the host now. Where each destination has a queue of
+    /// its own, a full one does not keep the others' packets waiting, but loses its oldest.
+    pub fn takes_host_packet(&self) -> bool {
+        let shared = !S::Border::PRESENT || self.config.border == BorderPolicy::Shared;
+        self.has_slot_for_host() && !(shared && self.output.is_full())
+    }
+
+    /// The host never waits for us, the radio does: its packets leave the reserve alone.
+    fn has_slot_for_host(&self) -> bool {
+        self.pool.free() > RESERVED
+    }
+
     fn host_input(&mut self, now: Instant, packet: &[u8]) -> Result<Option<Delivery>, Discard> {
-        // The host never waits for us, the radio does: its packets leave the reserve alone.
-        if self.pool.free() <= RESERVED {
+        if !self.has_slot_for_host() {
             return Err(Discard::NoBuffer);
         }
         let handle = self.store(packet).ok_or(Discard::NoBuffer)?;
@@ -146,11 +156,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.routing.handle_arrival(Address::None);
         }
         let arrival = Arrival { broadcast: false, host: true, from: Address::None };
-        if packet.len() > MIN_MTU && Header::read(packet).is_ok() {
+        if packet.len() > self.host_mtu() && Header::read(packet).is_ok() {
             bump(&mut self.stats.packets_in);
-            // 1280.
-            let too_big = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
-            let fate = Fate::Report(Discard::TooBig, too_big);
+            let fate = Fate::Report(Discard::TooBig, self.too_big());
             return self.dispose(now, handle, arrival, fate).map(|()| None);
         }
         self.input(now, handle, arrival)
@@ -193,7 +201,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Writes the next packet for the host interface to `buf` (1280 octets always suffice).
+    /// Writes the next packet for the host interface to `buf`, where as many octets as
+    /// [`Config::mtu`](crate::Config::mtu) says always suffice.
     /// Nothing changes if `buf` is too short.
     pub fn poll_host_packet(
         &mut self,

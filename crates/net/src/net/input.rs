@@ -156,7 +156,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::Malformed);
         };
         // No link takes more than this; longer slots are for packets that are put together.
-        if S::Storage::LEN > Self::mtu() && len > Self::mtu() {
+        if S::Storage::LEN > self.mtu() && len > self.mtu() {
             self.release(packet);
             return Err(Discard::TooBig);
         }

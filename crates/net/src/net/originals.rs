@@ -40,9 +40,10 @@ const FRAGMENT_HEAD: usize = HEADER_LEN + Fragment::LEN;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Octets of the longest packet of which fragments are taken, or sent.
-    pub(crate) const fn longest() -> usize {
-        let most = if S::Ipv6Fragments::PLACES > 0 { MAX_ORIGINAL } else { MIN_MTU };
-        if most < S::Storage::LEN { most } else { S::Storage::LEN }
+    pub(crate) fn longest(&self) -> usize {
+        let mtu = self.host_mtu();
+        let most = if S::Ipv6Fragments::PLACES > 0 { mtu.max(MAX_ORIGINAL) } else { mtu };
+        most.min(S::Storage::LEN)
     }
 
     /// Takes a fragment that is for this node; its slot finds its end.
@@ -87,7 +88,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(wrong_at(PAYLOAD_LEN_OFFSET));
         }
         let found = self.originals().iter().position(|it| it.is_some_and(|it| it.is_of(&piece)));
-        if usize::from(piece.end).saturating_add(HEADER_LEN) > Self::longest() {
+        if usize::from(piece.end).saturating_add(HEADER_LEN) > self.longest() {
             return Err(self.refuse_length(now, found, &piece));
         }
         if piece.fragment.offset == 0 {
@@ -98,7 +99,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             None => {
                 let index = self.begin_original(now, packet, &piece, arrival.broadcast)?;
                 move_within(self.pool.storage_mut(packet), piece.octets(), piece.target().start);
-                self.pool.set_len(packet, Self::longest());
+                self.pool.set_len(packet, self.longest());
                 index
             }
         };
@@ -271,7 +272,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         egress: Egress,
     ) -> Result<(), Discard> {
-        if S::Ipv6Fragments::PLACES == 0 || self.pool.get(packet).len() <= MIN_MTU {
+        if S::Ipv6Fragments::PLACES == 0 || self.pool.get(packet).len() <= self.host_mtu() {
             return self.enqueue_added(now, packet, egress, Class::Data);
         }
         let rest = self.pool.alloc(RESERVED).ok_or(Discard::NoBuffer)?;

@@ -15,7 +15,6 @@ use crate::pool::RESERVED;
 use crate::stats::{Discard, bump};
 use kinglet_mem::{Array, copy};
 use kinglet_time::{Instant, earliest};
-use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
 use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader};
@@ -36,7 +35,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if usize::from(header.size) < ipv6::HEADER_LEN {
             return Err(Discard::Fragment);
         }
-        if usize::from(header.size) > Self::mtu() {
+        if usize::from(header.size) > self.mtu() {
             self.refuse(now, &frame, header, rest);
             return Err(Discard::TooBig);
         }
@@ -70,8 +69,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let broadcast = frame.dst == Address::BROADCAST;
         let arrival = Arrival { broadcast, host: false, from: frame.src };
-        // 1280.
-        let kind = Kind::PacketTooBig { mtu: MIN_MTU as u32 };
+        let kind = self.too_big();
         // What becomes of the datagram is known already.
         let _ = self.dispose(now, packet, arrival, Fate::Report(Discard::TooBig, kind));
     }

@@ -21,7 +21,7 @@ use crate::tables::Egress;
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{self, Header, MIN_MTU};
+use kinglet_wire::ipv6::{self, Header};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Whether [`Net::submit`] can take a packet: none with external payload is waiting or in
@@ -46,7 +46,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let payload = upper.len().saturating_add(body_len);
         let total = payload.saturating_add(ipv6::HEADER_LEN);
-        if upper.len() > MAX_UPPER || total > MIN_MTU {
+        if upper.len() > MAX_UPPER || total > self.host_mtu() {
             return Err(SendError::TooLong);
         }
         let Some(egress) = self.own_egress(now, src, dst) else { return Err(SendError::NoRoute) };
@@ -266,7 +266,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         headers: &Headers,
         data: &[u8],
     ) -> Result<(), SendError> {
-        if data.len().saturating_add(HEAD) > Self::longest() {
+        if data.len().saturating_add(HEAD) > self.longest() {
             return Err(SendError::TooLong);
         }
         let way = self.own_egress(now, headers.src, headers.dst);

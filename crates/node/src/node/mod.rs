@@ -208,6 +208,13 @@ impl<P: Profile> Node<P> {
         }
     }
 
+    /// Whether there is room for a packet from the host. Packets that are given to a node without
+    /// room are lost, as on any router; a host that can wait should, and one event of the radio or
+    /// more is between here and the next room.
+    pub fn takes_host_packet(&self) -> bool {
+        self.net.takes_host_packet()
+    }
+
     /// Takes an IPv6 packet from the host interface of a border router.
     pub fn handle_host_packet(&mut self, now: Instant, packet: &[u8]) {
         self.wake();

@@ -184,7 +184,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Record> {
-        self.records.as_slice().iter().take(self.used)
+        self.records.as_slice().get(..self.used).unwrap_or_default().iter()
     }
 
     fn place(&self, place: u8) -> Option<&Place> {

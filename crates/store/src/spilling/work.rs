@@ -70,17 +70,30 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
     /// Looks once at each frame.
     pub(super) fn survey(&self) -> Survey {
         let mut survey = Survey { first_in_flash: None, last_alone: None, last_copied: None };
-        // How many for each neighbour have been seen.
+        // How many for each neighbour have been seen, but for the one that had the last of them:
+        // many in a row are for the same.
         let mut seen = [0_u8; 256];
+        let (mut to, mut next) = (0, 0);
         for record in self.waiting() {
-            let Some(rank) = seen.get_mut(usize::from(record.to)) else { continue };
+            if record.to != to {
+                if let Some(seen) = seen.get_mut(usize::from(to)) {
+                    *seen = next;
+                }
+                to = record.to;
+                next = seen.get(usize::from(to)).copied().unwrap_or(0);
+            }
+            let rank = next;
+            next = rank.saturating_add(1);
+            // Most of a long queue: it is in flash only, and not wanted soon.
+            if record.is_in_flash_only() && rank >= Self::AHEAD {
+                continue;
+            }
             let class = if self.preferred == Some(record.to) { 0 } else { LESS_URGENT };
-            let (urgency, soon) = (class | u16::from(*rank), *rank < Self::AHEAD);
-            *rank = rank.saturating_add(1);
+            let urgency = class | u16::from(rank);
             match record.whereabouts() {
                 Whereabouts::Flash(slot) => {
                     let first = survey.first_in_flash;
-                    if soon && first.is_none_or(|(first, _)| urgency < first) {
+                    if first.is_none_or(|(first, _)| urgency < first) {
                         survey.first_in_flash = Some((urgency, slot));
                     }
                 }

@@ -14,7 +14,7 @@ fn mesh() -> Mesh {
 #[test]
 fn the_announcement_says_what_answers_where_and_ends_with_ready() {
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
-    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48 };
+    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48, mtu: 1280 };
     let text = announcement("a line", &mesh(), Devices { border: &tun, far: None }, Some("tshark"));
     for needle in [
         "a line: 4 nodes",
@@ -145,7 +145,7 @@ fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
         [[fault]]\nkind = \"partition\"\nnodes = [1]\nfrom_s = 5\nto_s = 10\n";
     let mesh = Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap();
     let address = "fd6b:696e:676c:7401::1".parse().unwrap();
-    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48 };
+    let tun = TunConfig { name: "tun7".to_owned(), address, prefix_len: 48, mtu: 1280 };
     let devices = Devices { border: &tun, far: None };
     let text = announcement("a line", &mesh, devices, Some("tshark -r it"));
     assert!(!text.contains("second computer"), "{text}");
@@ -172,6 +172,7 @@ fn the_second_computer_is_told_how_to_be_one() {
         name: name.to_owned(),
         address: address.parse().unwrap(),
         prefix_len: 48,
+        mtu: 1280,
     };
     let border = config("tun7", "fd6b:696e:676c:7401::1");
     let far = config("tun7-far", "fd6b:696e:676c:7400:0:ff:fe00:4");

@@ -51,7 +51,7 @@ impl Case {
 pub(crate) fn run(all: bool) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let config = TunConfig { name: TUN.to_owned(), address: HOST, prefix_len: 64 };
+        let config = TunConfig { name: TUN.to_owned(), address: HOST, prefix_len: 64, mtu: 1280 };
         let device = tun::create(&config).await.unwrap();
         for (number, case) in cases(all).into_iter().enumerate() {
             case.set_up();

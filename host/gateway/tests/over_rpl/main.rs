@@ -127,7 +127,8 @@ impl Case {
             let without = Scenario { wire: None, ..scenario.clone() };
             let mut mesh = Mesh::new(&without).expect("a network");
             let address = scenario.prefix.host();
-            let config = TunConfig { name: TUN.to_owned(), address, prefix_len: Prefix::LEN };
+            let config =
+                TunConfig { name: TUN.to_owned(), address, prefix_len: Prefix::LEN, mtu: 1280 };
             let device = tun::create(&config).await.expect("a TUN device");
             mesh.run_until(Instant::from_secs((START_S - 1).into()));
             let kernel = Kernel::begin(&scenario, std::time::Instant::now());

@@ -10,13 +10,14 @@
 //! TCPlp's do in OpenThread's message buffers, where Kinglet forms a segment when it can leave.
 
 use super::tcp::{Foreign, Socket, Speaker, Tcp};
+use crate::profile::STORAGE;
 use core::any::Any;
 use core::net::Ipv6Addr;
 use kinglet::time::{Duration, Expected, Instant, earliest};
-use kinglet::wire::ipv6::{MIN_MTU, protocol};
+use kinglet::wire::ipv6::protocol;
 use kinglet::{Node, Profile};
 use kinglet_apps::StreamApp;
-use kinglet_peers::{Host, Info, State};
+use kinglet_peers::{Host, Info, Stack, State};
 use kinglet_sim::wire::FarEnd;
 use kinglet_sim::{Hosted, SameStack};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,9 +76,17 @@ impl<A> OnPeer<A> {
         OnPeer { app, peer, first, expects: false }
     }
 
+    /// Linux's interface to a mote stops while that has no room, and of what waits for an interface
+    /// TCP adds little (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`). Here it adds nothing.
+    fn may_send<P: Profile>(&self, node: &Node<P>) -> bool {
+        self.peer.foreign.stack != Stack::Linux || node.takes_host_packet()
+    }
+
     fn flush<P: Profile>(&self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = false;
-        while let Some(packet) = self.peer.with(|host| host.poll_packet(now)) {
+        while self.may_send(node)
+            && let Some(packet) = self.peer.with(|host| host.poll_packet(now))
+        {
             // What the node has no room for is lost, as on any router.
             node.handle_host_packet(now, &packet);
             busy = true;
@@ -110,7 +119,7 @@ fn awaits(info: &Info) -> bool {
 impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = self.peer.expires(now);
-        let mut buf = [0; MIN_MTU];
+        let mut buf = [0; STORAGE];
         // One at a time: what answers it leaves before the next is looked at.
         while let Some(len) = node.poll_host_packet(now, &mut buf) {
             self.peer.with(|host| host.handle_packet(now, &buf[..len]));

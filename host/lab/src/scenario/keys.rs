@@ -266,6 +266,12 @@ pub(super) const NET: &[Key<Scenario>] = &[
          them (6CO)",
     ),
     Key::<Scenario>::new(
+        "mtu",
+        whole!(1280..=1552, net.mtu: u16),
+        "octets of the longest IPv6 packet that the mesh takes; a host's packets of 1500 octets \
+         need no shorter segments then",
+    ),
+    Key::<Scenario>::new(
         "relays_yield",
         flag!(relays_yield),
         "a relay's own TCP segments leave room for what it relays",
@@ -355,7 +361,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
     Key::<Tcp>::new(
         "mss",
         Value::Whole {
-            range: 32..=1220,
+            range: 32..=1492,
             bound: Bound::No,
             get: |t| match t.mss {
                 Mss::Bytes(bytes) => Some(bytes.into()),
@@ -363,7 +369,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
             },
             set: |t, bytes| t.mss = Mss::Bytes(bytes as u16),
         },
-        "largest segment, octets of payload",
+        "largest segment, octets of payload; at most 60 less than `[net] mtu`",
     )
     .instead_of("mss_frames"),
     Key::<Tcp>::new(

@@ -7,7 +7,7 @@ use super::read::{Reader, Source};
 use super::table::{Key, read};
 use super::{CONTEXTS, interference, places};
 use super::{
-    Fault, HostCost, Link, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Routing,
+    Fault, HostCost, Link, Mss, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Routing,
     Scenario, Tcp, Tunnel, Wake, Wire,
 };
 use kinglet::wire::sixlowpan::Context;
@@ -40,7 +40,8 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     leaf(root.table_opt("leaf")?, &mut scenario)?;
     wake(root.table_opt("wake")?, &mut scenario)?;
     net(root.table_opt("net")?, &mut scenario)?;
-    tcp(root.table_opt("tcp")?, &mut scenario.tcp)?;
+    let mtu = scenario.net.mtu;
+    tcp(root.table_opt("tcp")?, &mut scenario.tcp, mtu)?;
     if let Some(table) = root.table_opt("wire")? {
         let base = scenario.wire.take().unwrap_or(Wire::PERFECT);
         scenario.wire = Some(wire(table, &scenario.nodes, base)?);
@@ -198,9 +199,16 @@ fn context(mut t: Reader<'_>, contexts: &mut [Option<Context>; CONTEXTS]) -> Res
     t.finish()
 }
 
-fn tcp(table: Option<Reader<'_>>, tcp: &mut Tcp) -> Result<()> {
+fn tcp(table: Option<Reader<'_>>, tcp: &mut Tcp, mtu: u16) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::TCP, tcp)?;
+    // IPv6's header and TCP's, as RFC 6691 counts.
+    if let Mss::Bytes(mss) = tcp.mss
+        && mss + 60 > mtu
+    {
+        let message = format!("{mss} is too much: [net] mtu = {mtu} has room for {}", mtu - 60);
+        return Err(t.error_at("mss", message));
+    }
     let Buffers { send, receive } = Buffers::read(&mut t)?;
     tcp.send_buffer = send.unwrap_or(tcp.send_buffer);
     tcp.receive_buffer = receive.unwrap_or(tcp.receive_buffer);

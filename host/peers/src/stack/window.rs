@@ -9,8 +9,9 @@
 //!
 //! Linux is here as far as it can be seen behind a border router: ten segments to begin with,
 //! CUBIC, a retransmission timeout of at least 200 ms above SRTT, half of the largest window as
-//! the largest segment. Recovery is RFC 6675's, with the reduced window from the start; RACK, PRR,
-//! F-RTO and auto-tuning are not.
+//! the largest segment, and a timeout taken back when the answer's timestamp shows that it is to
+//! what was sent before (`tcp_try_undo_loss`; RFC 3522). Recovery is RFC 6675's, with the reduced
+//! window from the start; RACK, PRR, F-RTO without timestamps, and auto-tuning are not.
 
 use super::cubic::Cubic;
 use super::holes::Holes;
@@ -30,8 +31,7 @@ pub(crate) struct Law {
     times: Rules,
     /// The window while holes are filled is one segment, not half of what it was.
     one_segment_in_recovery: bool,
-    /// Reductions are taken back if the answer comes within half a round trip.
-    undoes: bool,
+    undo: Undo,
     cubic: bool,
     /// Timeouts before it gives up.
     most_timeouts: u8,
@@ -42,6 +42,15 @@ pub(crate) struct Law {
     /// A segment is at most half of the largest window there was, or all of it if that is at most
     /// `TCP_MSS_DEFAULT` (Linux's `tcp_bound_to_half_wnd`).
     bound_by_window: bool,
+}
+
+/// When the reduction of a timeout was needless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Undo {
+    /// The answer comes within half a round trip.
+    Early,
+    /// Its timestamp says that it answers what was sent before.
+    Stamped,
 }
 
 /// FreeBSD 10.3 in TCPlp's port: `tcp_timer.h` (RTO base 3 s, minimum 30 ms, slop 200 ms, maximum
@@ -57,7 +66,7 @@ pub(crate) const FREEBSD: Law = Law {
         most: Duration::from_secs(64),
     },
     one_segment_in_recovery: true,
-    undoes: true,
+    undo: Undo::Early,
     cubic: false,
     most_timeouts: 12,
     syn_pauses: &[1, 1, 1, 1, 1, 2, 4, 8, 16],
@@ -78,7 +87,7 @@ pub(crate) const LINUX: Law = Law {
         most: Duration::from_secs(120),
     },
     one_segment_in_recovery: false,
-    undoes: false,
+    undo: Undo::Stamped,
     cubic: true,
     most_timeouts: 15,
     syn_pauses: &[1, 2, 4, 8, 16, 32, 64],
@@ -107,7 +116,7 @@ struct Before {
     ssthresh: u32,
     recover: Seq,
     recovering: bool,
-    until: Instant,
+    expired: Instant,
 }
 
 /// The sender.
@@ -320,9 +329,19 @@ impl Window {
     }
 
     /// A timeout that turns out to have been needless.
-    fn undo(&mut self, now: Instant, block: &mut Block) {
+    fn undo(&mut self, now: Instant, block: &mut Block, ack: &Ack) {
         let Some(before) = self.before.take() else { return };
-        if self.shift == 1 && now < before.until {
+        let needless = match self.law.undo {
+            Undo::Early => {
+                let half = Duration::from_micros(self.rtt.srtt().as_micros() / 2);
+                self.shift == 1 && now < before.expired + half
+            }
+            Undo::Stamped => ack.echo.filter(|_| block.agreed.timestamps).is_some_and(|echo| {
+                let since = echo.wrapping_sub(ticks(before.expired));
+                since >> 31 == 1
+            }),
+        };
+        if needless {
             (self.cwnd, self.ssthresh) = (before.cwnd, before.ssthresh);
             (self.recover, self.recovering) = (before.recover, before.recovering);
             block.nxt = block.max;
@@ -364,7 +383,7 @@ impl Window {
     }
 
     fn new_ack(&mut self, now: Instant, block: &mut Block, ack: &Ack) {
-        self.undo(now, block);
+        self.undo(now, block, ack);
         self.measure(now, block, ack);
         let was_recovering = self.recovering;
         let acked = block.advance(ack.number);
@@ -483,14 +502,16 @@ impl Window {
             return block.abort(Failure::TimedOut);
         }
         block.counters.timeouts += 1;
-        self.before = (self.shift == 1 && self.law.undoes).then(|| Before {
-            cwnd: self.cwnd,
-            ssthresh: self.ssthresh,
-            recover: self.recover,
-            recovering: self.recovering,
-            until: now + Duration::from_micros(self.rtt.srtt().as_micros() / 2),
-        });
-        if self.shift > self.law.most_timeouts / 4 && self.law.undoes {
+        if self.shift == 1 {
+            self.before = Some(Before {
+                cwnd: self.cwnd,
+                ssthresh: self.ssthresh,
+                recover: self.recover,
+                recovering: self.recovering,
+                expired: now,
+            });
+        }
+        if self.shift > self.law.most_timeouts / 4 && self.law.undo == Undo::Early {
             self.rtt.distrust();
         }
         let window = self.cwnd.min(block.wnd);

@@ -77,7 +77,6 @@ impl Core {
         let receivable = !link.interference_only && dbm >= radio.weakest_dbm;
         let carrier = !link.interference_only && dbm >= radio.sensitivity_dbm;
         let same_channel = channel == radio.channel;
-        let overlapping = same_channel && radio.signals.iter().any(|s| s.channel == channel);
         let header = &sender.sending().header;
         let mine = receivable && header.accepted_by(&radio.filter).0;
         if same_channel {
@@ -90,26 +89,33 @@ impl Core {
                 }
             }
         }
-        let signal_mw = mw * radio.demodulated;
-        let quiet = !overlapping && !self.interference.exists();
+        let overlapping = same_channel && radio.signals.iter().any(|s| s.channel == channel);
         let unnoticed = link.interference_only;
         radio.signals.push(Signal { mw, dbm, from, channel, unnoticed, carrier });
-        let new = Lock {
-            from,
-            begin: now,
-            synchronised: false,
-            mw: signal_mw,
-            dbm,
-            loss: link.loss,
-            interfered: overlapping,
-            undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,
-            corrupted: false,
-            mine,
-            whose: radio.mode.whose(),
-            ln_success: 0.0,
-            segment: now,
+        let unheard = deafness(radio.phase, now, radio.ready_at, radio.sense_at)
+            .or((!same_channel).then_some(Fate::OtherChannel));
+        let fate = if unheard.is_some() {
+            unheard
+        } else {
+            let signal_mw = mw * radio.demodulated;
+            let quiet = !overlapping && !self.interference.exists();
+            let new = Lock {
+                from,
+                begin: now,
+                synchronised: false,
+                mw: signal_mw,
+                dbm,
+                loss: link.loss,
+                interfered: overlapping,
+                undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,
+                corrupted: false,
+                mine,
+                whose: radio.mode.whose(),
+                ln_success: 0.0,
+                segment: now,
+            };
+            self.contend(node, new, receivable)
         };
-        let fate = self.contend(node, new, same_channel, overlapping, receivable);
         if receivable {
             self.counters[node].arrived += 1;
             if let Some(fate) = fate {
@@ -146,26 +152,13 @@ impl Core {
         }
     }
 
-    /// Decides whether `new` is received (`None`) or already lost, and what it does to the frame
-    /// being received.
-    fn contend(
-        &mut self,
-        node: usize,
-        new: Lock,
-        same_channel: bool,
-        overlapping: bool,
-        receivable: bool,
-    ) -> Option<Fate> {
+    /// Decides whether `new`, for which the receiver listens, is received (`None`) or already lost,
+    /// and what it does to the frame being received.
+    fn contend(&mut self, node: usize, new: Lock, receivable: bool) -> Option<Fate> {
         let radio = &mut self.radios[node];
-        if let Some(fate) = deafness(radio.phase, self.now, radio.ready_at, radio.sense_at) {
-            return Some(fate);
-        }
-        if !same_channel {
-            return Some(Fate::OtherChannel);
-        }
         let Some(old) = radio.lock else {
             let blocked = match self.overlap {
-                Overlap::Strict => overlapping,
+                Overlap::Strict => new.interfered,
                 Overlap::SinrBer => false,
                 Overlap::Capture { threshold_db, .. } => {
                     new.dbm < radio.interference(new.from).0 + threshold_db as f32

@@ -46,6 +46,24 @@ fn what_one_computer_sends_reaches_the_other_with_the_address_of_its_node() {
 }
 
 #[test]
+fn a_computer_waits_while_its_node_has_no_room_and_nothing_is_lost() {
+    let mut mesh = Mesh::new(&scenario(TUNNEL)).unwrap();
+    let began = mesh.now();
+    let (mut given, mut out) = (0, 0);
+    let ping = back(&echo_request(mote(3), 64, &[7; 1000]));
+    let patience = began + Duration::from_secs(60);
+    while out < 60 && mesh.now() < patience {
+        while given < 60 && mesh.takes(End::Far) {
+            mesh.handle_host_packet(End::Far, &ping);
+            given += 1;
+        }
+        let until = mesh.now() + Duration::from_millis(20);
+        out += come(&mut mesh, End::Border, began, until).len();
+    }
+    assert_eq!((given, out), (60, 60));
+}
+
+#[test]
 fn other_motes_answer_both_computers() {
     let mut mesh = Mesh::new(&scenario(TUNNEL)).unwrap();
     assert_eq!(

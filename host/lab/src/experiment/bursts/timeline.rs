@@ -19,7 +19,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     threats: &[
         "Linux's TCP is the lab's model of it (IW10, CUBIC), and not the kernel.",
         "The queue has 256 frames; the paper reduced its own to 64 for this figure.",
-        "The serial line is at the receiver's end only.",
+        "The serial line takes time at the receiver's end only. At the sender's end the computer \
+         waits while its mote has no room.",
     ],
     main: "ours",
     plan,
