@@ -7,7 +7,9 @@ use kinglet_wire::sixlowpan::{
     self, Context, Dispatch, ExtensionHeaders, FragmentHeader, Integrity, NextHeader, UdpHeader,
     routed,
 };
-use kinglet_wire::{checksum, icmpv6 as icmp, ipv6 as ip, mld, nd, rpl as r, tcp as t, udp as u};
+use kinglet_wire::{
+    aodv as a, checksum, icmpv6 as icmp, ipv6 as ip, mld, nd, rpl as r, tcp as t, udp as u,
+};
 use std::net::Ipv6Addr;
 
 /// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
@@ -327,5 +329,30 @@ fn source_route(header: &[u8]) {
         }
         let now = r::SourceRoute::parse(&header).expect("it is still one");
         assert!(now.segments_left() < route.segments_left());
+    }
+}
+
+/// AODV: what is read can be written and read again.
+pub fn aodv(data: &[u8]) {
+    let Ok(message) = a::Message::parse(data) else { return };
+    let mut out = vec![0; data.len() + 1];
+    let len = match message {
+        a::Message::Rreq(rreq) => rreq.emit(&mut out).map(|()| rreq.buffer_len()),
+        a::Message::Rrep(rrep) => rrep.emit(&mut out).map(|()| rrep.buffer_len()),
+        a::Message::Rerr(rerr) => {
+            let mut writer = a::RerrWriter::new(&mut out).expect("there is room");
+            for entry in rerr.entries() {
+                writer.entry(entry).expect("there is room");
+            }
+            Ok(writer.len())
+        }
+    };
+    let len = len.expect("it is no longer than what was read");
+    match (message, a::Message::parse(&out[..len]).expect("it was written here")) {
+        // Nobody here repairs a way.
+        (a::Message::Rerr(before), a::Message::Rerr(after)) => {
+            assert!(before.entries().eq(after.entries()));
+        }
+        (before, after) => assert_eq!(before, after),
     }
 }

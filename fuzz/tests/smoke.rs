@@ -34,9 +34,11 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by the name of its file and of the folder of its corpus.
-const TARGETS: [Target; 22] = {
+const TARGETS: [Target; 24] = {
     use kinglet_fuzz::{files, layers, wire};
     [
+        ("aodv", wire::aodv),
+        ("aodv_messages", layers::aodv_messages),
         ("coap", wire::coap),
         ("coap_messages", layers::coap_messages),
         ("http_request", wire::http_request),
@@ -143,6 +145,13 @@ mod wire {
     }
 
     #[test]
+    fn aodv() {
+        let request = [1, 0x18, 16, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 7, 0, 0, 0, 9];
+        let reply = [2, 0, 0, 2, 0, 6, 0, 0, 0, 5, 0, 1, 0, 0, 0x4e, 0x20, 2, 2, 0xf0, 0];
+        feed(wire::aodv, &[&request, &reply, &[3, 0, 0, 1, 0, 6], &reply[..16]]);
+    }
+
+    #[test]
     fn rpl() {
         let dio = [1, 0, 240, 1, 0, 0x90, 240, 0, 0, 0xFD, 0, 0, 0, 0, 0, 0, 0];
         let dao = [2, 0, 0x80, 0, 1, 5, 18, 0, 128];
@@ -173,6 +182,17 @@ mod wire {
 mod layers {
     use super::{feed, feed_some};
     use kinglet_fuzz::layers;
+
+    #[test]
+    fn aodv_messages() {
+        // The lives that the corpus has.
+        let lives: Vec<_> = super::folder("corpus/aodv_messages")
+            .into_iter()
+            .map(|path| std::fs::read(path).expect("a file"))
+            .collect();
+        let lives: Vec<&[u8]> = lives.iter().map(Vec::as_slice).collect();
+        feed(layers::aodv_messages, &lives);
+    }
 
     #[test]
     fn coap_messages() {

@@ -59,7 +59,8 @@
 //! | `net/relay.rs`, `relay.rs` | fragments that are passed on one by one |
 //! | `turns.rs` | which of several neighbours may bring more of them |
 //! | `net/originals.rs` | fragments of IPv6, in and out |
-//! | `net/congestion.rs`, `indirect.rs`, `resolve.rs` | packets that may not wait, or must |
+//! | `net/congestion.rs` | packets that may not wait |
+//! | `net/indirect.rs`, `resolve.rs`, `seek.rs` | packets that must |
 //! | `net/extend.rs` | what packets carry of routing: an option, a source route, a tunnel |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
 //! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |

@@ -2,6 +2,7 @@
 //! which they are learnt come and go is in `net/messages.rs`.
 
 use crate::outgoing::MAX_HEAD;
+use crate::pool::PacketHandle;
 use crate::stats::Discard;
 use crate::tables::NextHop;
 use core::fmt::Debug;
@@ -77,9 +78,41 @@ pub trait Routing {
     /// Room for the headers of a packet whose payload stays where it is: [`PlainHead`], or
     /// [`ExtendedHead`] of one that extends them.
     type Head: Array<u8> + Debug;
+    /// Packets that wait until a way was found; of no length if none is ever sought, and then
+    /// nothing of that is in the program.
+    type Waiting: Array<Option<PacketHandle>> + Debug;
 
     /// What is known of the way to `dst`; `None` if nothing ever will be.
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt>;
+
+    /// Whether ways to `dst` are sought when packets need them.
+    fn seeks(&self, _dst: Ipv6Addr) -> bool {
+        false
+    }
+
+    /// Whether one is being sought.
+    fn is_seeking(&self, _dst: Ipv6Addr) -> bool {
+        false
+    }
+
+    /// A packet that begins here needs a way to `dst`, and [`Routing::route`] knows none; whether
+    /// one is being sought now.
+    fn seek(&mut self, _now: Instant, _dst: Ipv6Addr) -> bool {
+        false
+    }
+
+    /// A packet from `src` to `dst` goes the way that [`Routing::route`] has told; it has come from
+    /// this neighbour, or [`Address::None`] if it begins here.
+    fn handle_use(&mut self, _now: Instant, _src: Ipv6Addr, _dst: Ipv6Addr, _from: Address) {}
+
+    /// A packet to `dst` that has come from this neighbour has no way to go on. Whether that is
+    /// told by routing, so that no error is sent to its source, who may know of another way.
+    fn handle_stray(&mut self, _now: Instant, _dst: Ipv6Addr, _from: Address) -> bool {
+        false
+    }
+
+    /// A packet to `dst` has come back to this node.
+    fn handle_loop(&mut self, _now: Instant, _dst: Ipv6Addr) {}
 
     /// What is added to a packet with this header before it goes to the radio; the extension
     /// headers are written to `out`, the Next Header of the last one says what follows them.
@@ -155,6 +188,7 @@ impl Routing for () {
     const NONE: Self = ();
     const PORT: Option<u16> = None;
     type Head = PlainHead;
+    type Waiting = [Option<PacketHandle>; 0];
 
     fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
         None

@@ -51,6 +51,7 @@ impl Routing for Marking {
     const PORT: Option<u16> = None;
     const EXTENDS: bool = true;
     type Head = ExtendedHead;
+    type Waiting = [Option<kinglet_net::PacketHandle>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.root && dst == OUTSIDE {

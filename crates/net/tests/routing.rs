@@ -24,6 +24,7 @@ impl Routing for Knowing {
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(ALL_RPL_NODES);
     type Head = kinglet_net::PlainHead;
+    type Waiting = [Option<kinglet_net::PacketHandle>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let via = |n| Some(NextHop::Link(Address::Short(n)));

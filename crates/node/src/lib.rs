@@ -286,7 +286,7 @@
 //! | `node/segments.rs` | how many link frames a segment spans |
 //! | `drive.rs` | the loop around a node and its radio |
 //! | `config.rs` | what it is told when it is made |
-//! | `routing.rs`, `meshed.rs`, `rpled.rs` | who learns routes; mesh and RPL as that |
+//! | `routing.rs`, `meshed.rs`, `rpled.rs`, `aoded.rs` | who learns routes; mesh, RPL, AODV |
 //! | `discovery.rs`, `discovered.rs` | who learns link addresses; RFC 4861 as that |
 //! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
 //! | `interface.rs` | addresses, routes, contexts |
@@ -304,6 +304,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod aoded;
 mod config;
 mod courtesy;
 mod datagrams;
@@ -322,6 +323,7 @@ mod routing;
 mod rpled;
 mod streams;
 
+pub use aoded::Aoded;
 pub use config::Config;
 pub use datagrams::Datagrams;
 pub use discovered::Discovered;
@@ -337,6 +339,7 @@ pub use routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use rpled::Rpled;
 pub use streams::{ConnectError, Streams};
 
+pub use kinglet_aodv as aodv;
 pub use kinglet_flash as flash;
 pub use kinglet_mac as mac;
 pub use kinglet_mem as mem;

@@ -47,6 +47,7 @@ impl<S: mesh::Sizes> net::Routing for Meshed<S> {
     const NONE: Self = Meshed { mesh: Mesh::new(mesh::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
     const PORT: Option<u16> = Some(MESH_PORT);
     type Head = net::PlainHead;
+    type Waiting = [Option<net::PacketHandle>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let role = self.mesh.config().role;
@@ -75,7 +76,7 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
         self.mesh.listens()
     }
 
-    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
+    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8, _: u8) {
         self.mesh.handle_heard(now, from, rssi_dbm);
     }
 

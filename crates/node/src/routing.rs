@@ -3,7 +3,7 @@
 //! messages travel as datagrams between neighbours.
 //!
 //! `()` knows static routes only, and costs nothing; [`Meshed`](crate::Meshed) is the mesh,
-//! [`Rpled`](crate::Rpled) RPL.
+//! [`Rpled`](crate::Rpled) RPL, and [`Aoded`](crate::Aoded) nst-AODV.
 
 use core::net::Ipv6Addr;
 use kinglet_nd as nd;
@@ -31,7 +31,8 @@ pub struct Message {
 pub enum Change {
     /// A leaf has another parent, or none.
     Parent(Option<u16>),
-    /// A router has another parent, which packets that wait may go to.
+    /// Packets that wait may go another way: a router has another parent, or a way was found, or
+    /// lost.
     Way,
     /// A neighbour that sleeps has become this router's child.
     Child(u16),
@@ -63,8 +64,8 @@ pub trait Routing: net::Routing {
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;
 
-    /// A frame of the neighbour `from` was heard.
-    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8);
+    /// A frame of the neighbour `from` was heard, with this strength and link quality indication.
+    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8, lqi: u8);
 
     /// The neighbour `from` has asked for data: it sleeps.
     fn handle_asked(&mut self, _now: Instant, _from: u16) {}
@@ -125,7 +126,7 @@ impl Routing for () {
         false
     }
 
-    fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
+    fn handle_heard(&mut self, _: Instant, _: u16, _: i8, _: u8) {}
 
     fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
 

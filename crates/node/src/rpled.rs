@@ -290,6 +290,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
     const GROUP: Option<Ipv6Addr> = Some(ALL_NODES);
     const EXTENDS: bool = true;
     type Head = net::ExtendedHead;
+    type Waiting = [Option<net::PacketHandle>; 0];
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         if self.rpl.config().role == Role::Off {
@@ -442,7 +443,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         false
     }
 
-    fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
+    fn handle_heard(&mut self, _: Instant, _: u16, _: i8, _: u8) {}
 
     fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_leaf() || !self.is_on() {

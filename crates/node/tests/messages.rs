@@ -23,6 +23,7 @@ impl net::Routing for Greeting {
     const ICMPV6: &'static [u8] = &[155];
     const GROUP: Option<Ipv6Addr> = Some(GROUP);
     type Head = net::PlainHead;
+    type Waiting = [Option<net::PacketHandle>; 0];
 
     fn route(&self, _: Ipv6Addr) -> Option<Learnt> {
         None
@@ -38,7 +39,7 @@ impl Routing for Greeting {
         true
     }
 
-    fn handle_heard(&mut self, _: Instant, _: u16, _: i8) {}
+    fn handle_heard(&mut self, _: Instant, _: u16, _: i8, _: u8) {}
 
     fn handle_sent(&mut self, _: Instant, _: Address, _: u8, _: bool) {}
 

@@ -66,7 +66,6 @@ mod datapath;
 mod dis;
 mod dodag;
 mod engine;
-mod limit;
 mod link;
 mod load;
 mod lost;

@@ -1,5 +1,6 @@
 //! The clock vocabulary of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds,
-//! and [`Expected`], by which transports say when an answer is due.
+//! [`Expected`], by which transports say when an answer is due, and [`Limit`], by which layers keep
+//! what others cause within bounds.
 //!
 //! No layer reads a clock. Every call that depends on time takes `now: Instant` as its first
 //! argument, and every layer answers `deadline() -> Option<Instant>`: when it next wants to be
@@ -15,6 +16,10 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+
+mod limit;
+
+pub use limit::Limit;
 
 use core::fmt;
 use core::num::NonZeroU64;

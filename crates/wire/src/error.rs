@@ -55,6 +55,12 @@ macro_rules! fields {
 
 fields! {
     AddressingMode => "addressing mode",
+    AodvAddress => "AODV address",
+    AodvDestCount => "AODV DestCount",
+    AodvExtension => "AODV extension",
+    AodvMessage => "AODV message",
+    AodvPrefixSize => "AODV Prefix Size",
+    AodvType => "AODV type",
     ContextIdentifier => "context identifier",
     ContextPrefixLength => "context prefix length",
     CslIe => "CSL IE",

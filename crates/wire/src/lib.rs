@@ -11,6 +11,7 @@
 //! | [`mld`] | queries and reports of multicast listeners (RFC 3810) |
 //! | [`lollipop`] | sequence counters of RPL and of address registrations (RFC 6550, 7.2) |
 //! | [`rpl`] | RPL (RFC 6550, 6551), its packet option (RFC 6553) and source routes (RFC 6554) |
+//! | [`aodv`] | AODV (RFC 3561) between short addresses |
 //! | [`udp`] | UDP (RFC 768) |
 //! | [`tcp`] | TCP (RFC 9293) and its options |
 //! | [`checksum`] | the Internet checksum (RFC 1071) |
@@ -27,6 +28,7 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod aodv;
 pub mod checksum;
 mod ecn;
 mod error;

@@ -1,5 +1,6 @@
 //! Whole layers, driven by arbitrary calls with arbitrary bytes.
 
+mod aodv;
 mod coap;
 mod mac;
 mod mesh;
@@ -10,6 +11,7 @@ mod rpl;
 mod store;
 mod tcp;
 
+pub use aodv::aodv_messages;
 pub use coap::coap_messages;
 pub use mac::mac_frames;
 pub use mesh::mesh_messages;

@@ -22,7 +22,7 @@ use kinglet::radio::{Capabilities, Channel};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{Config, Meshed, Node, Rpled, rpl};
+use kinglet::{Aoded, Config, Meshed, Node, Rpled, aodv, rpl};
 use kinglet_mac as mac;
 use kinglet_sim::flash::{FlashPart, M25P80};
 use kinglet_sim::interference;
@@ -347,6 +347,15 @@ fn learning<K: Copy>(
             let rpl = rpl::Config { option, load, ..rpl::Config::new(role, 0, 0) };
             let timers = scenario.rpl.never_renews.then(RemoveTimers::default);
             Learning::Rpl(Box::new(Rpled::new(config, rpl)), timers)
+        }
+        Routing::Aodv => {
+            let role = match place.role {
+                Role::BorderRouter => aodv::Role::BorderRouter,
+                _ => aodv::Role::Router,
+            };
+            let metric = scenario.aodv_metric;
+            let aodv = aodv::Config { role, metric, ..aodv::Config::OFF };
+            Learning::Aodv(Box::new(Aoded::new(config, aodv, scenario.prefix.mesh())))
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Who learns routes on a simulated node: nobody, mesh or RPL, as the scenario says. One type of
-//! node plays every role, and takes memory for what it plays.
+//! Who learns routes on a simulated node: nobody, mesh, RPL or AODV, as the scenario says. One type
+//! of node plays every role, and takes memory for what it plays.
 
+use crate::memory::Later;
 use crate::tinyrpl::RemoveTimers;
 use core::net::Ipv6Addr;
 use kinglet::net::{Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
@@ -8,26 +9,33 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::ipv6::Header;
 use kinglet::wire::sixlowpan::routed::Dodag;
 use kinglet::{
-    Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, mesh, nd, net, rpl,
+    Aoded, Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, aodv, mesh, nd, net,
+    rpl,
 };
 use kinglet_time::{Instant, earliest};
 
-/// Static routes, the mesh, or RPL.
-pub enum Learning<S: mesh::Sizes + rpl::Sizes> {
+/// Packets of a node that wait while a way is sought: as many as two connections have in flight
+/// (buffers of "design criteria", II-C, are large enough to drop nothing).
+const WAITING: usize = 16;
+
+/// Static routes, the mesh, RPL, or AODV.
+pub enum Learning<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> {
     /// Nobody learns any.
     Static,
     /// The mesh.
     Mesh(Box<Meshed<S>>),
     /// RPL, and TinyRPL's timers if its fault is wanted.
     Rpl(Box<Rpled<S>>, Option<RemoveTimers>),
+    /// AODV.
+    Aodv(Box<Aoded<S>>),
 }
 
-impl<S: mesh::Sizes + rpl::Sizes> Learning<S> {
+impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
     /// The mesh, to look at.
     pub fn mesh(&self) -> Option<&mesh::Mesh<S>> {
         match self {
             Learning::Mesh(mesh) => Some(mesh.mesh()),
-            Learning::Static | Learning::Rpl(..) => None,
+            _ => None,
         }
     }
 
@@ -40,7 +48,15 @@ impl<S: mesh::Sizes + rpl::Sizes> Learning<S> {
     pub fn rpl(&self) -> Option<&rpl::Rpl<S>> {
         match self {
             Learning::Rpl(rpl, _) => Some(rpl.rpl()),
-            Learning::Static | Learning::Mesh(_) => None,
+            _ => None,
+        }
+    }
+
+    /// AODV, to look at.
+    pub fn aodv(&self) -> Option<&aodv::Aodv<S>> {
+        match self {
+            Learning::Aodv(aodv) => Some(aodv.aodv()),
+            _ => None,
         }
     }
 }
@@ -52,21 +68,48 @@ macro_rules! whoever {
             Learning::Static => $nobody,
             Learning::Mesh($it) => $call,
             Learning::Rpl($it, _) => $call,
+            Learning::Aodv($it) => $call,
         }
     };
 }
 
-impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
+impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
     const NONE: Self = Learning::Static;
+    // That of AODV as well.
     const PORT: Option<u16> = <Meshed<S> as net::Routing>::PORT;
     const ICMPV6: &'static [u8] = <Rpled<S> as net::Routing>::ICMPV6;
     const GROUP: Option<Ipv6Addr> = <Rpled<S> as net::Routing>::GROUP;
     const EXTENDS: bool = true;
     type Head = net::ExtendedHead;
+    type Waiting = Later<Option<net::PacketHandle>, WAITING>;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let learnt = whoever!(self, it => it.route(dst), None)?;
         Some(if self.has_removed(dst) { Learnt { via: None, ..learnt } } else { learnt })
+    }
+
+    fn seeks(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.seeks(dst), false)
+    }
+
+    fn is_seeking(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.is_seeking(dst), false)
+    }
+
+    fn seek(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.seek(now, dst), false)
+    }
+
+    fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
+        whoever!(self, it => it.handle_use(now, src, dst, from), ());
+    }
+
+    fn handle_stray(&mut self, now: Instant, dst: Ipv6Addr, from: Address) -> bool {
+        whoever!(self, it => it.handle_stray(now, dst, from), false)
+    }
+
+    fn handle_loop(&mut self, now: Instant, dst: Ipv6Addr) {
+        whoever!(self, it => it.handle_loop(now, dst), ());
     }
 
     fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
@@ -123,7 +166,7 @@ impl<S: mesh::Sizes + rpl::Sizes> net::Routing for Learning<S> {
     }
 }
 
-impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
+impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Routing for Learning<S> {
     fn is_on(&self) -> bool {
         whoever!(self, it => it.is_on(), false)
     }
@@ -132,8 +175,8 @@ impl<S: mesh::Sizes + rpl::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.listens(), false)
     }
 
-    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
-        whoever!(self, it => it.handle_heard(now, from, rssi_dbm), ());
+    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8, lqi: u8) {
+        whoever!(self, it => it.handle_heard(now, from, rssi_dbm, lqi), ());
     }
 
     const GIVES_ADDRESSES: bool = true;

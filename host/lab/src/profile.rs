@@ -6,7 +6,7 @@ use crate::memory::{Devices, Growing, Later, Octets};
 use crate::store::Kept;
 use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
-use kinglet::{mac, mesh, net, polling, rpl, tcp};
+use kinglet::{aodv, mac, mesh, net, polling, rpl, tcp};
 
 /// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
 /// (Fig. 3a). Scenarios use as much of it as they say.
@@ -34,6 +34,9 @@ pub const MESH_LEAVES: usize = 1024;
 /// Nodes of a network with RPL beside its root: in storing mode a router knows all those below it,
 /// else the root all.
 pub const RPL_TARGETS: usize = 8192;
+
+/// Destinations that a node with AODV knows: ends of flows, and those who have sought somebody.
+pub const AODV_ROUTES: usize = 256;
 
 /// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1560;
@@ -73,7 +76,7 @@ impl net::Sizes for LabProfile {
     type Children = [Option<net::Child>; CHILDREN];
     type Indirect = [Option<net::Parked>; CHILDREN];
     type Addresses = [Option<net::InterfaceAddress>; 2];
-    type Groups = [Option<Ipv6Addr>; 2];
+    type Groups = Later<Option<Ipv6Addr>, 2>;
     type Routes = Growing<net::Route, ROUTES>;
     type Neighbours = [Option<net::Neighbour>; 2];
     type Contexts = [Option<Context>; 4];
@@ -95,6 +98,13 @@ impl rpl::Sizes for LabProfile {
     type Objective = rpl::Standard;
     type Candidates = Growing<rpl::Candidate, 24>;
     type Routes = Growing<rpl::Route, RPL_TARGETS>;
+}
+
+impl aodv::Sizes for LabProfile {
+    type Routes = Growing<aodv::Route, AODV_ROUTES>;
+    type Requests = Growing<aodv::Request, 32>;
+    type Searches = Growing<aodv::Search, 8>;
+    type Links = Growing<aodv::Link, 24>;
 }
 
 impl tcp::Sizes for LabProfile {

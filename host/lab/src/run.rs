@@ -9,8 +9,8 @@ mod simulation;
 
 pub use power::{PARTS, Power, Spent};
 pub use result::{
-    Activity, ActivityKind, BorderResult, Branch, CwndSample, FlashResult, FlowResult, NodeResult,
-    RadioSeconds, Readings, RplResult, RunResult, Sample, StrobeResult, Tree,
+    Activity, ActivityKind, AodvResult, BorderResult, Branch, CwndSample, FlashResult, FlowResult,
+    NodeResult, RadioSeconds, Readings, RplResult, RunResult, Sample, StrobeResult, Tree,
 };
 
 use crate::build::{Ends, Network};

@@ -55,6 +55,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         } else {
             (self.egress(&header.dst), Treatment::Keep)
         };
+        let way = match self.seek_onward(now, header, arrival, way) {
+            Ok(way) => way,
+            Err(fate) => return fate,
+        };
         let Some(egress) = way else {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
@@ -161,15 +165,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Copies a submitted packet whose way leads to the host interface, to a child that sleeps or
-    /// to a neighbour who has to be asked for its link address into a slot, so that it does not
-    /// keep packets for the radio waiting; if there is no room it is dropped, and counted as
-    /// discarded. Other packets stay where they are.
+    /// to a neighbour who has to be asked for its link address, or is still being sought, into a
+    /// slot, so that it does not keep packets for the radio waiting; if there is no room it is
+    /// dropped, and counted as discarded. Other packets stay where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
-        if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT {
+        if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT && !Self::SEEKS {
             return;
         }
         let waits = match self.external.as_ref().map(|external| external.egress) {
-            Some(Egress::Radio(Address::None)) if S::Discovery::PRESENT => true,
+            Some(Egress::Radio(Address::None)) if S::Discovery::PRESENT || Self::SEEKS => true,
             Some(Egress::Radio(next_hop)) => self.sleeps(next_hop),
             Some(Egress::Host) => true,
             None => false,

@@ -124,7 +124,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         // RFC 4443, 4.2: from the address that was asked, unless it was a multicast one.
         let src =
             if header.dst.is_multicast() { self.source_for(header.src) } else { Some(header.dst) };
-        let (Some(src), Some(egress)) = (src, self.egress(&header.src)) else {
+        let way = src.and_then(|src| self.own_egress(now, src, header.src));
+        let (Some(src), Some(egress)) = (src, way) else {
             return Fate::Drop(Discard::NoRoute);
         };
         let headers = self.headers(src, header.src, Upper::Icmpv6(Kind::EchoReply { ident, seq }));
@@ -142,7 +143,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// An error is believed if it quotes a packet from us, of a kind that we send. Only the
     /// quotation's first header is looked at, or that of the first fragment, whatever is nested.
-    fn believe(&self, kind: Kind, reporter: Ipv6Addr, quoted: &[u8]) -> Option<ErrorReport> {
+    pub(crate) fn believe(
+        &self,
+        kind: Kind,
+        reporter: Ipv6Addr,
+        quoted: &[u8],
+    ) -> Option<ErrorReport> {
         let Ok(header) = Header::read(quoted) else { return None };
         let Header { src, dst, next_header: mut protocol, .. } = header;
         let mut behind = ipv6::HEADER_LEN;

@@ -215,7 +215,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let (from, to) = (AddressType::of(src), AddressType::of(dst));
         let never = matches!(from, AddressType::Multicast | AddressType::Loopback)
             || matches!(to, AddressType::Unspecified | AddressType::Loopback);
-        if never || self.owns(src) {
+        let returns = self.owns(src);
+        if Self::SEEKS && returns {
+            self.routing.handle_loop(now, *dst);
+        }
+        if never || returns {
             return Fate::Drop(Discard::Address);
         }
         if let Some(upper) = upper {

@@ -10,6 +10,7 @@ use crate::tables::{
 };
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
+use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::Context;
@@ -157,6 +158,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 .or_else(|| find_source(&self.config, table, dst, |_| true));
         }
         find_source(&self.config, table, dst, |_| true)
+    }
+
+    /// Which way out for a packet from `src` to `dst` that begins here.
+    pub(crate) fn own_egress(
+        &mut self,
+        now: Instant,
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
+    ) -> Option<Egress> {
+        let egress = self.egress(&dst);
+        if Self::SEEKS { self.seek_own(now, src, dst, egress) } else { egress }
     }
 
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the

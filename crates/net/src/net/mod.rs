@@ -15,6 +15,7 @@ mod originals;
 mod reassembly;
 mod relay;
 mod resolve;
+mod seek;
 mod submit;
 mod threshold;
 mod udp;
@@ -147,6 +148,8 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) discovery: S::Discovery,
     /// Packets whose next hop is being asked for, in order; the free places come last.
     pub(crate) unresolved: <S::Discovery as Discovery>::Unresolved,
+    /// Packets whose way is being sought, in order; the free places come last.
+    pub(crate) unrouted: <S::Routing as Routing>::Waiting,
     pub(crate) codec: S::Headers,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) red: red::State,
@@ -177,6 +180,8 @@ pub struct Info {
     pub host_queued: usize,
     /// Packets waiting for children, those in progress included.
     pub indirect: usize,
+    /// Packets waiting until a way was found.
+    pub unrouted: usize,
     /// Whether a packet with external payload waits or is in progress.
     pub external: bool,
 }
@@ -205,6 +210,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             routing,
             discovery,
             unresolved: <S::Discovery as Discovery>::Unresolved::EMPTY,
+            unrouted: <S::Routing as Routing>::Waiting::EMPTY,
             codec: S::Headers::NEW,
             ready: Ready::NONE,
             sockets: S::UdpSockets::EMPTY,
@@ -275,6 +281,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             from_host: self.border.waiting(),
             host_queued: self.host.len(),
             indirect: self.parked.as_slice().iter().flatten().count(),
+            unrouted: self.unrouted.as_slice().iter().flatten().count(),
             external: self.external.is_some(),
         }
     }

@@ -334,6 +334,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         match egress {
             Some(Egress::Radio(next_hop)) if next_hop.is_unicast() && !self.sleeps(next_hop) => {
+                if Self::SEEKS {
+                    self.routing.handle_use(now, ip.src, ip.dst, frame.src);
+                }
                 if let Some(limit) = self.pool.storage_mut(packet).get_mut(HOP_LIMIT_OFFSET) {
                     *limit = limit.saturating_sub(1);
                 }

@@ -183,7 +183,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Turns a packet that cannot reach its neighbour into an error for its sender.
-    fn report_unreachable(&mut self, now: Instant, packet: PacketHandle) -> Result<(), Discard> {
+    pub(crate) fn report_unreachable(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+    ) -> Result<(), Discard> {
         let arrival = Arrival { broadcast: false, host: false, from: Address::None };
         let kind = Kind::DestinationUnreachable { code: unreachable::ADDRESS };
         if S::REPORTS_ERRORS && self.send_error(now, packet, arrival, kind) {

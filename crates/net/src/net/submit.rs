@@ -49,7 +49,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if upper.len() > MAX_UPPER || total > self.host_mtu() {
             return Err(SendError::TooLong);
         }
-        let Some(egress) = self.egress(&dst) else { return Err(SendError::NoRoute) };
+        let Some(egress) = self.own_egress(now, src, dst) else { return Err(SendError::NoRoute) };
         let payload_len = u16::try_from(payload).map_err(|_| SendError::TooLong)?;
         let total = u16::try_from(total).map_err(|_| SendError::TooLong)?;
         let head_len = ipv6::HEADER_LEN.saturating_add(upper.len());
@@ -81,6 +81,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         egress: Egress,
         class: Class,
     ) -> Result<(), Discard> {
+        if Self::SEEKS
+            && let Some(parked) = self.await_way(packet, egress)
+        {
+            return parked;
+        }
         if let Some(parked) = self.await_resolution(now, packet, egress) {
             return parked;
         }
@@ -264,7 +269,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if data.len().saturating_add(HEAD) > self.longest() {
             return Err(SendError::TooLong);
         }
-        let Some(egress) = self.egress(&headers.dst) else { return Err(SendError::NoRoute) };
+        let way = self.own_egress(now, headers.src, headers.dst);
+        let Some(egress) = way else { return Err(SendError::NoRoute) };
         let packet = self.compose_with(RESERVED, headers, data)?;
         if self.enqueue_own(now, packet, egress).is_err() {
             self.release(packet);

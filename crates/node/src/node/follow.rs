@@ -1,6 +1,6 @@
 //! How a node follows its routing: what that is told, what it decides, its messages.
 
-use super::Node;
+use super::{Node, SendRings};
 use crate::discovery::{Discovery, Resolved};
 use crate::profile::Profile;
 use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Routing};
@@ -10,6 +10,7 @@ use kinglet_nd::Configured;
 use kinglet_net::{self as net, InterfaceAddress, Queued};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::protocol;
 
 impl<P: Profile> Node<P> {
     /// Who learns routes, to look at.
@@ -22,9 +23,9 @@ impl<P: Profile> Node<P> {
     }
 
     /// A frame came from a neighbour.
-    pub(crate) fn routing_heard(&mut self, now: Instant, from: &Address, rssi_dbm: i8) {
+    pub(crate) fn routing_heard(&mut self, now: Instant, from: &Address, rssi_dbm: i8, lqi: u8) {
         if let &Address::Short(from) = from {
-            self.routing_mut().handle_heard(now, from, rssi_dbm);
+            self.routing_mut().handle_heard(now, from, rssi_dbm, lqi);
         }
     }
 
@@ -153,7 +154,10 @@ impl<P: Profile> Node<P> {
                         self.poller.ask_soon();
                     }
                 }
-                Change::Way => self.net.divert(),
+                Change::Way => {
+                    self.net.divert();
+                    self.reroute(now);
+                }
                 // A child too many for the network layer's table is sent its packets like anybody.
                 Change::Child(child) if Self::HAS_CHILDREN => {
                     let _ = self.add_child(child);
@@ -184,6 +188,19 @@ impl<P: Profile> Node<P> {
             // There is room, as was just asked; whatever else fails, routing repeats itself.
             let octets = buf.get(..out.len).unwrap_or_default();
             let _ = self.net.send_routing_message(now, out.to, octets);
+        }
+    }
+
+    /// What waits for a way goes where it leads now, or is lost; who has sent that is told.
+    fn reroute(&mut self, now: Instant) {
+        if !Self::SEEKS {
+            return;
+        }
+        self.net.reroute(now);
+        self.net.park(now, &SendRings(&self.tcp));
+        // As many reports as are kept.
+        while let Some(report) = self.net.poll_error_about(protocol::TCP) {
+            self.report(report);
         }
     }
 

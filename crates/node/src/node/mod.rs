@@ -21,8 +21,9 @@ use crate::routing::Routing;
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
+use kinglet_mem::Array;
 use kinglet_net::{self as net, Body, BodySource, Delivery, FrameIn, FrameLimits, Net, NextHop};
-use kinglet_net::{Outgoing, Route, TableFull};
+use kinglet_net::{Outgoing, PacketHandle, Route, TableFull};
 use kinglet_radio::{Capabilities, Command, Event, Filter};
 use kinglet_tcp::{self as tcp, Endpoint, PayloadRef};
 use kinglet_time::{Duration, Expected, Instant};
@@ -101,6 +102,10 @@ impl<P: Profile> Node<P> {
     /// Whether it can be the parent of nodes that sleep.
     pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
+    /// Whether routing seeks ways when packets need them.
+    pub(crate) const SEEKS: bool =
+        <<P::Routing as net::Routing>::Waiting as Array<Option<PacketHandle>>>::LEN > 0;
+
     /// Whether there is somebody for ICMPv6 messages of types that the network layer only carries.
     const HEARS_ICMPV6: bool = <P::Discovery as net::Discovery>::PRESENT
         || !<P::Routing as net::Routing>::ICMPV6.is_empty();
@@ -168,9 +173,9 @@ impl<P: Profile> Node<P> {
         // What a layer discards it has counted.
         let result = self.mac.handle_radio(now, event, frame);
         let Ok(Some(indication)) = &result else { return };
-        let (&Indication::Data { ref src, rssi_dbm, .. }
-        | &Indication::DataRequest { ref src, rssi_dbm, .. }) = indication;
-        self.routing_heard(now, src, rssi_dbm);
+        let (&Indication::Data { ref src, rssi_dbm, lqi, .. }
+        | &Indication::DataRequest { ref src, rssi_dbm, lqi }) = indication;
+        self.routing_heard(now, src, rssi_dbm, lqi);
         match indication {
             Indication::Data { dst, payload, .. } => {
                 let payload = frame.get(payload.clone()).unwrap_or_default();
@@ -242,7 +247,12 @@ impl<P: Profile> Node<P> {
             }
             return self.net.release(packet);
         }
-        let Some(report) = self.net.poll_error_about(protocol::TCP) else { return };
+        let report = self.net.poll_error_about(protocol::TCP);
+        report.into_iter().for_each(|report| self.report(report));
+    }
+
+    /// Tells TCP of an error about a segment, if that says that its destination is not reached.
+    fn report(&mut self, report: net::ErrorReport) {
         if let Kind::DestinationUnreachable { .. } = report.kind {
             let peer = self.address_pair(report.src, report.dst);
             self.unreachable(&peer, report.upper);
@@ -356,7 +366,11 @@ impl<P: Profile> Node<P> {
             }
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
-            // A segment may wait for what discovery has to ask first.
+            // A segment may wait for a way that routing has to seek first,
+            if Self::SEEKS {
+                self.follow_routing(now);
+            }
+            // or for what discovery has to ask.
             self.follow_discovery(now);
             let mac = &self.mac;
             let Some(pending) = self.net.pending_for(|dst| mac.accepts(dst)) else {

@@ -104,6 +104,7 @@ impl<T: net::Routing> net::Routing for Counting<T> {
     const NONE: Self = Counting(T::NONE);
     const PORT: Option<u16> = T::PORT;
     type Head = T::Head;
+    type Waiting = T::Waiting;
 
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         self.ask().route(dst)
@@ -119,8 +120,8 @@ impl<T: Routing> Routing for Counting<T> {
         self.ask().listens()
     }
 
-    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
-        self.ask_mut().handle_heard(now, from, rssi_dbm);
+    fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8, lqi: u8) {
+        self.ask_mut().handle_heard(now, from, rssi_dbm, lqi);
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {

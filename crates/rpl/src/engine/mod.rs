@@ -13,7 +13,6 @@ use crate::config::{Config, Probing, Role, Sizes};
 use crate::dao::{Announce, Missed, News, Route, Targets, Told, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
-use crate::limit::Limit;
 use crate::load::Load;
 use crate::lost::Lost;
 use crate::objective::Objective;
@@ -23,7 +22,7 @@ use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_random::Random;
-use kinglet_time::{Duration, Instant, earliest};
+use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_trickle::Trickle;
 use kinglet_wire::rpl::Message;
 
@@ -35,6 +34,7 @@ pub(crate) const ANSWERS: usize = 4;
 const RESETS: u8 = 12;
 /// How often a minute another version of the DODAG may be joined.
 const VERSIONS: u8 = 4;
+const MINUTE: Duration = Duration::from_secs(60);
 /// A parent that has not acknowledged a frame is tried again after this time at the latest, as
 /// neighbours are that may be gone (RFC 4861, 10: RETRANS_TIMER).
 const DOUBT: Duration = Duration::from_secs(1);
@@ -108,8 +108,8 @@ impl<S: Sizes> Rpl<S> {
             asks_at: None,
             overloaded: false,
             load: Load::new(),
-            resets: Limit::new(RESETS),
-            versions: Limit::new(VERSIONS),
+            resets: Limit::new(RESETS, MINUTE),
+            versions: Limit::new(VERSIONS, MINUTE),
             parent_changed: false,
             unknown: None,
             prefix_changed: false,

@@ -179,6 +179,9 @@ pub struct NodeResult {
     /// What RPL did, if it is the network's routing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplResult>,
+    /// What AODV did, if it is the network's routing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aodv: Option<AodvResult>,
     /// What a border router's queue between host and radio has seen, if packets wait there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub border_queue: Option<BorderResult>,
@@ -228,6 +231,27 @@ pub struct RplResult {
     pub daos: u32,
     /// Times that the preferred parent became another, the first included.
     pub parent_changes: u32,
+}
+
+/// What AODV did on one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AodvResult {
+    /// Times that a way was sought.
+    pub searches: u32,
+    /// Those of them that found none.
+    pub failed_searches: u32,
+    /// Requests sent, own ones and those of others.
+    pub rreqs: u32,
+    /// Replies sent, own ones and those of others.
+    pub rreps: u32,
+    /// Errors sent.
+    pub rerrs: u32,
+    /// Links that broke while ways led over them.
+    pub broken_links: u32,
+    /// Ways that were lost so, or by what others said.
+    pub lost_routes: u32,
+    /// Packets for which there was no way to go on.
+    pub strays: u32,
 }
 
 /// What became of strobes: of a frame, once or again and again, until somebody acknowledges it.

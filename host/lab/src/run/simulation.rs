@@ -5,8 +5,8 @@ use super::pip;
 use super::power::{Power, VOLTS};
 use super::samples::Sampling;
 use super::{
-    BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult, RunError, RunResult,
-    StrobeResult, Tree,
+    AodvResult, BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult, RunError,
+    RunResult, StrobeResult, Tree,
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
@@ -277,6 +277,21 @@ fn advance(
     }
 }
 
+/// What AODV did on `node`.
+fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
+    let stats = world.device(node).node().routing().aodv()?.stats();
+    Some(AodvResult {
+        searches: stats.searches,
+        failed_searches: stats.failed_searches,
+        rreqs: stats.requests + stats.relayed_requests,
+        rreps: stats.replies + stats.relayed_replies,
+        rerrs: stats.errors,
+        broken_links: stats.broken_links,
+        lost_routes: stats.lost_routes,
+        strays: stats.strays,
+    })
+}
+
 /// What RPL did on `node`, which had these places in the tree.
 fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult> {
     let stats = world.device(node).node().routing().rpl()?.stats();
@@ -358,6 +373,7 @@ fn node_result(
         frames_taken: u64::from(mac.received) + u64::from(mac.received_empty),
         queue_drops,
         rpl: rpl_result(world, node, trees),
+        aodv: aodv_result(world, node),
         border_queue: border_result(world, scenario, node),
         strobes: strobe_result(world, scenario, node),
         flash: flash_result(world, node),

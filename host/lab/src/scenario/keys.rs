@@ -12,6 +12,7 @@ use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
 use super::topology;
 use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Tunnel, Wire};
+use kinglet::aodv::Metric;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
@@ -149,12 +150,21 @@ pub(super) const NET: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "routing",
         choice!(routing;
-            "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl),
+            "static" => Routing::Static, "mesh" => Routing::Mesh, "rpl" => Routing::Rpl,
+            "aodv" => Routing::Aodv),
         "shortest paths, computed beforehand; or nodes tell each other what they hear, and leaves \
          look for a parent unless they are given one (`parent`): a mesh of up to 1024 routers and \
          1024 leaves, whose ways cost up to 15; or RPL with MRHOF, whose root is the border \
-         router, or node 0 if there is none, for up to 1024 routers",
+         router, or node 0 if there is none, for up to 1024 routers; or nst-AODV, which seeks ways \
+         of up to 16 hops when packets need them, without leaves",
     ),
+    Key::<Scenario>::new(
+        "aodv_metric",
+        choice!(aodv_metric; "hop-count" => Metric::HopCount, "path-dr" => Metric::PathDr),
+        "which way is best: the shortest, or that with the highest product of its links' delivery \
+         ratios, as their LQI tells",
+    )
+    .needs("routing"),
     Key::<Scenario>::new(
         "hop_m",
         number!(0.0..=topology::ANY_HOP_M, hop_m),

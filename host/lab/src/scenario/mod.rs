@@ -32,6 +32,7 @@ pub use reference::reference;
 pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
 
+use kinglet::aodv;
 use kinglet::rpl::Mode;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Polling, mac, net};
@@ -80,6 +81,8 @@ pub struct Scenario {
     pub routing: Routing,
     /// What RPL does, if it is that.
     pub rpl: Rpl,
+    /// What AODV takes for a good way, if it is that.
+    pub aodv_metric: aodv::Metric,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
@@ -141,6 +144,7 @@ impl Default for Scenario {
                 objective: Objective::Mrhof,
                 never_renews: false,
             },
+            aodv_metric: aodv::Metric::PathDr,
             discovery: false,
             registration: false,
             listener_reports: false,
@@ -312,7 +316,7 @@ impl Scenario {
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
             Routing::Static => topology::routes(self),
-            Routing::Mesh | Routing::Rpl => Vec::new(),
+            Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
     }
 
@@ -328,7 +332,7 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         match self.routing {
             Routing::Static => topology::missing_paths(self),
-            Routing::Mesh | Routing::Rpl => Vec::new(),
+            Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
     }
 
@@ -569,6 +573,8 @@ pub enum Routing {
     Mesh,
     /// The nodes, by RPL (RFC 6550).
     Rpl,
+    /// The nodes, when packets need ways: nst-AODV (RFC 3561).
+    Aodv,
 }
 
 /// What routers do with the fragments of a packet for somebody else.

@@ -57,8 +57,14 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }
     let hosts = scenario.nodes.iter().any(|place| place.role == Role::Host);
-    if hosts && (scenario.routing == Routing::Mesh || !scenario.registration) {
-        let message = "a host needs [net] registration = true, and no mesh".to_owned();
+    let inside = matches!(scenario.routing, Routing::Mesh | Routing::Aodv);
+    if hosts && (inside || !scenario.registration) {
+        let message = "a host needs [net] registration = true, and no mesh or AODV".to_owned();
+        return Err(root.error_at("node", message));
+    }
+    let sleeps = |place: &NodePlace| place.role == Role::Leaf;
+    if scenario.routing == Routing::Aodv && scenario.nodes.iter().any(sleeps) {
+        let message = "AODV has no leaves: they would not hear who seeks them".to_owned();
         return Err(root.error_at("node", message));
     }
     if let Some(message) = scenario.misplaced_peer() {

@@ -39,8 +39,9 @@ impl Scenario {
         if by_peer.is_empty() {
             return None;
         }
-        // The host is not in the mesh, and RPL tells of addresses behind a node as of its own.
-        if self.routing == Routing::Mesh && by_peer.iter().any(|node| *node != self.host()) {
+        // The host is not in mesh and AODV, and RPL tells of addresses behind a node as of its own.
+        let inside = matches!(self.routing, Routing::Mesh | Routing::Aodv);
+        if inside && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"` or `\"rpl\"`".to_owned());
         }
         // Their DAOs go from a node's address to the root's, which would be those of their peers.

@@ -235,6 +235,18 @@ fn a_setting_without_the_one_that_it_belongs_to_is_refused() {
 }
 
 #[test]
+fn leaves_are_refused_where_nobody_could_seek_them() {
+    let message = refused("[topology]\noffice = {}\n[net]\nrouting = \"aodv\"\n");
+    assert!(
+        message.ends_with("AODV has no leaves: they would not hear who seeks them"),
+        "{message}"
+    );
+    let text = format!("{LINE}[net]\nrouting = \"aodv\"\naodv_metric = \"hop-count\"\n");
+    let scenario = Scenario::from_toml("s.toml", &text).expect("valid");
+    assert_eq!(scenario.aodv_metric, kinglet::aodv::Metric::HopCount);
+}
+
+#[test]
 fn a_range_may_end_at_another_setting() {
     let message = refused(&format!("{LINE}[mac]\nmax_be = 4\nmin_be = 5\n"));
     assert_eq!(message, "s.toml:5:10: mac.min_be: 5 is out of range; allowed are 0 to 4");

@@ -50,7 +50,7 @@ impl Scenario {
         }
         // Its node speaks for itself in both, with the address that is the computer's.
         match self.routing {
-            Routing::Mesh => {
+            Routing::Mesh | Routing::Aodv => {
                 return Some("needs `routing = \"static\"` or `\"rpl\"`".to_owned());
             }
             Routing::Rpl if self.rpl.mode == Mode::NonStoring => {

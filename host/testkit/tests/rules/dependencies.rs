@@ -7,7 +7,7 @@ use toml::{Table, Value};
 const BASE: [&str; 5] =
     ["kinglet-mem", "kinglet-octets", "kinglet-random", "kinglet-time", "kinglet-wire"];
 const RADIO: &str = "kinglet-radio";
-const LAYERS: [&str; 8] = [
+const LAYERS: [&str; 9] = [
     RADIO,
     "kinglet-mac",
     "kinglet-nd",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 8] = [
     "kinglet-tcp",
     "kinglet-mesh",
     "kinglet-rpl",
+    "kinglet-aodv",
     "kinglet-coap",
 ];
 /// Where relays keep what they take, and the contract of the flash that it may be in.
@@ -48,7 +49,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-nor" => vec![FLASH, "kinglet-time"],
         STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
         "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH]].concat(),
-        "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" => BASE.to_vec(),
+        "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" | "kinglet-aodv" => BASE.to_vec(),
         "kinglet" => below_node(),
         // The sockets and the script runner of the testkit are what it is made of.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],

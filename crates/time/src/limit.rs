@@ -1,26 +1,26 @@
 //! How often others may cause work.
 
-use kinglet_time::{Duration, Instant};
+use crate::{Duration, Instant};
 
-/// In such a time so many.
-const WINDOW: Duration = Duration::from_secs(60);
-
-/// So many events at once, and then so many a minute.
-#[derive(Clone, Copy)]
-pub(crate) struct Limit {
+/// So many events at once, and then so many in each window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    window: Duration,
     between: Duration,
     /// When there may be as many at once again.
     rested: Instant,
 }
 
 impl Limit {
-    pub(crate) const fn new(most: u8) -> Self {
-        let between = Duration::from_micros(WINDOW.as_micros().div_ceil(most as u64));
-        Limit { between, rested: Instant::ZERO }
+    /// `most` in `window`; as one if it is 0.
+    pub const fn new(most: u8, window: Duration) -> Self {
+        let most = if most == 0 { 1 } else { most };
+        let between = Duration::from_micros(window.as_micros().div_ceil(most as u64));
+        Limit { window, between, rested: Instant::ZERO }
     }
 
-    /// Whether there may be one more.
-    pub(crate) fn allows(&mut self, now: Instant) -> bool {
+    /// Whether there may be one more; then it counts.
+    pub fn allows(&mut self, now: Instant) -> bool {
         let allowed = now >= self.next();
         if allowed {
             self.rested = self.rested.max(now) + self.between;
@@ -29,8 +29,8 @@ impl Limit {
     }
 
     /// From when on there may be one more.
-    pub(crate) fn next(&self) -> Instant {
-        self.rested + self.between - WINDOW
+    pub fn next(&self) -> Instant {
+        self.rested + self.between - self.window
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn a_minute_allows_so_many_at_once_or_one_after_the_other() {
-        let mut limit = Limit::new(3);
+        let mut limit = Limit::new(3, Duration::from_secs(60));
         let allowed = |limit: &mut Limit, secs| {
             (0..9).filter(|_| limit.allows(Instant::from_secs(secs))).count()
         };

@@ -1,0 +1,243 @@
+//! Messages in (RFC 3561, 6.5, 6.7, 6.11).
+
+use super::{Aodv, Reply};
+use crate::config::Sizes;
+use crate::due::Due;
+use crate::metric::{Metric, Worth};
+use crate::params::{
+    ACTIVE_ROUTE_TIMEOUT, JITTER, MY_ROUTE_TIMEOUT, NET_DIAMETER, PATH_DISCOVERY_TIME, REPLY_DELAY,
+    reverse_lifetime,
+};
+use crate::request::Request;
+use crate::route::{self, Offer, Taken};
+use crate::sequence::{is_newer, newest};
+use crate::stats::{Discard, count};
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::aodv::{Message, OUTSIDE, Rerr, Rrep, Rreq};
+
+impl<S: Sizes> Aodv<S> {
+    /// A message came from the neighbour `from`, of whose frame [`Aodv::handle_heard`] has told
+    /// already.
+    ///
+    /// # Errors
+    /// Why it was discarded; also counted.
+    pub fn handle_message(
+        &mut self,
+        now: Instant,
+        from: u16,
+        octets: &[u8],
+    ) -> Result<(), Discard> {
+        let result = self.take(now, from, octets);
+        match result {
+            Ok(()) => count(&mut self.stats.received),
+            Err(reason) => {
+                self.stats.discarded.get_mut(reason.index()).into_iter().for_each(count);
+            }
+        }
+        result
+    }
+
+    fn take(&mut self, now: Instant, from: u16, octets: &[u8]) -> Result<(), Discard> {
+        if !self.is_on() {
+            return Err(Discard::Off);
+        }
+        if from >= OUTSIDE || from == self.config.short {
+            return Err(Discard::BadSource);
+        }
+        match Message::parse(octets).map_err(Discard::Malformed)? {
+            Message::Rreq(rreq) => self.requested(now, from, rreq),
+            Message::Rrep(rrep) => self.replied(now, from, rrep),
+            Message::Rerr(rerr) => self.erred(now, from, rerr),
+        }
+    }
+
+    /// What a way that has got to the neighbour `from` is worth here.
+    fn worth(&mut self, from: u16, hops: u8, delivery: Option<u16>) -> Result<Worth, Discard> {
+        if delivery.is_some() != (self.config.metric == Metric::PathDr) {
+            return Err(Discard::OtherMetric);
+        }
+        if hops >= NET_DIAMETER {
+            return Err(Discard::TooFar);
+        }
+        // Who is not known was not heard of, and could be anywhere.
+        let lqi = self.link_mut(from).ok_or(Discard::BadSource)?.lqi();
+        Ok(Worth { hops, delivery }.extended(self.config.quality.ratio(lqi)))
+    }
+
+    fn requested(&mut self, now: Instant, from: u16, rreq: Rreq) -> Result<(), Discard> {
+        if rreq.originator == self.config.short {
+            return Err(Discard::Own);
+        }
+        let worth = self.worth(from, rreq.hop_count, rreq.path_dr)?;
+        if self.link_mut(from).is_some_and(|link| link.is_blacklisted(now)) {
+            return Err(Discard::Blacklisted);
+        }
+        let known =
+            |place: &Option<Request>| place.is_some_and(|it| it.is_of(&rreq) && it.forgotten > now);
+        let index = self.requests.as_slice().iter().position(known);
+        match index {
+            Some(index) => self.hear_again(now, from, rreq, worth, index),
+            None => self.hear_first(now, from, rreq, worth),
+        }
+    }
+
+    /// The way back to whoever has sent a request.
+    fn way_back(&mut self, now: Instant, from: u16, rreq: &Rreq, worth: Worth) -> Taken {
+        let offer = Offer {
+            destination: rreq.originator,
+            sequence: rreq.originator_sequence,
+            next_hop: from,
+            worth,
+            lifetime: reverse_lifetime(worth.hops),
+        };
+        self.consider(now, &offer)
+    }
+
+    /// A flood that is not known yet.
+    fn hear_first(
+        &mut self,
+        now: Instant,
+        from: u16,
+        mut rreq: Rreq,
+        worth: Worth,
+    ) -> Result<(), Discard> {
+        let gone = |place: &Option<Request>| place.is_none_or(|it| it.forgotten <= now);
+        let index = self.requests.as_mut_slice().iter().position(gone).ok_or(Discard::Busy)?;
+        if !self.link_mut(from).is_some_and(|link| link.may_flood(now)) {
+            return Err(Discard::TooMany);
+        }
+        match self.way_back(now, from, &rreq, worth) {
+            Taken::Yes | Taken::NoBetter => {}
+            Taken::Stale => {
+                self.remind(from, &rreq);
+                return Err(Discard::Stale);
+            }
+            Taken::Full => return Err(Discard::RoutesFull),
+        }
+        let due = if self.is_own(rreq.destination) {
+            Due::At(now + REPLY_DELAY)
+        } else if rreq.ttl > 1 {
+            Due::At(now + self.random.between(Duration::from_micros(1), JITTER))
+        } else {
+            Due::No
+        };
+        let known = route::find(self.routes.as_slice(), rreq.destination);
+        let sequence = known.and_then(|route| route.sequence);
+        rreq.destination_sequence = newest(sequence, rreq.destination_sequence);
+        let forgotten = now + PATH_DISCOVERY_TIME;
+        let request = Request { rreq, worth, due, told: 0, forgotten };
+        if let Some(place) = self.requests.as_mut_slice().get_mut(index) {
+            *place = Some(request);
+        }
+        Ok(())
+    }
+
+    /// One that is known has come on another way, which is the way back if it is better.
+    fn hear_again(
+        &mut self,
+        now: Instant,
+        from: u16,
+        rreq: Rreq,
+        worth: Worth,
+        index: usize,
+    ) -> Result<(), Discard> {
+        let places = self.requests.as_mut_slice();
+        let request = places.get_mut(index).and_then(Option::as_mut).ok_or(Discard::Duplicate)?;
+        if request.told > 0 || !worth.is_better_than(&request.worth) {
+            return Err(Discard::Duplicate);
+        }
+        request.worth = worth;
+        request.rreq.ttl = rreq.ttl;
+        match self.way_back(now, from, &rreq, worth) {
+            Taken::Stale => Err(Discard::Stale),
+            // It had a place when it was heard first.
+            _ => Ok(()),
+        }
+    }
+
+    /// A neighbour has started anew and counts from the beginning: it hears how far it had come, as
+    /// nobody who remembers that would believe it.
+    fn remind(&mut self, from: u16, rreq: &Rreq) {
+        let known = route::find(self.routes.as_slice(), from).and_then(|route| route.sequence);
+        let (Some(sequence), true) = (known, from == rreq.originator) else { return };
+        let rrep = Rrep {
+            hop_count: 0,
+            destination: from,
+            destination_sequence: sequence,
+            originator: from,
+            lifetime_ms: 0,
+            path_dr: Worth::start(self.config.metric).delivery,
+        };
+        // Without room its next request is another occasion.
+        let _ = self.queue(Reply { to: from, rrep });
+    }
+
+    fn queue(&mut self, reply: Reply) -> Result<(), Discard> {
+        let place = self.replies.iter_mut().find(|place| place.is_none()).ok_or(Discard::Busy)?;
+        *place = Some(reply);
+        Ok(())
+    }
+
+    fn replied(&mut self, now: Instant, from: u16, rrep: Rrep) -> Result<(), Discard> {
+        let Rrep { destination, originator, destination_sequence: sequence, .. } = rrep;
+        let own = self.config.short;
+        if destination == own {
+            if originator != own || !is_newer(sequence, self.sequence) {
+                return Err(Discard::Own);
+            }
+            self.sequence = sequence;
+            return Ok(());
+        }
+        let floods = self.requests.as_slice().iter().flatten();
+        let awaited = if originator == own {
+            self.is_seeking(destination)
+        } else {
+            floods.clone().any(|it| it.forgotten > now && it.awaits(originator, destination))
+        };
+        if !awaited {
+            return Err(Discard::NotAwaited);
+        }
+        let worth = self.worth(from, rrep.hop_count, rrep.path_dr)?;
+        let back = self.next_hop(originator).filter(|_| originator != own);
+        if originator != own && (back.is_none() || back == Some(from)) {
+            return Err(Discard::NoWayBack);
+        }
+        if back.is_some() && self.replies.iter().all(Option::is_some) {
+            return Err(Discard::Busy);
+        }
+        let lifetime = Duration::from_millis(rrep.lifetime_ms.into()).min(MY_ROUTE_TIMEOUT);
+        let offer = Offer { destination, sequence, next_hop: from, worth, lifetime };
+        match self.consider(now, &offer) {
+            Taken::Yes => {}
+            Taken::NoBetter | Taken::Stale => return Err(Discard::Stale),
+            Taken::Full => return Err(Discard::RoutesFull),
+        }
+        let Some(to) = back else { return Ok(()) };
+        if let Some(route) = route::find_mut(self.routes.as_mut_slice(), originator) {
+            route.keep(now + ACTIVE_ROUTE_TIMEOUT);
+        }
+        let Worth { hops: hop_count, delivery: path_dr } = worth;
+        self.queue(Reply { to, rrep: Rrep { hop_count, path_dr, ..rrep } })
+    }
+
+    fn erred(&mut self, now: Instant, from: u16, rerr: Rerr<'_>) -> Result<(), Discard> {
+        // Who repairs a way says that it stays (6.12).
+        let mut lost = false;
+        for entry in rerr.entries().filter(|_| !rerr.no_delete) {
+            let route = route::find_mut(self.routes.as_mut_slice(), entry.destination);
+            let Some(route) = route.filter(|it| it.is_valid && it.next_hop == from) else {
+                continue;
+            };
+            route.lose(now, Some(entry.sequence));
+            count(&mut self.stats.lost_routes);
+            lost = true;
+        }
+        if !lost {
+            return Err(Discard::NotOnWay);
+        }
+        self.has_changed = true;
+        self.plan_errors(now);
+        Ok(())
+    }
+}

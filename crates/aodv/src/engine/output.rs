@@ -1,0 +1,198 @@
+//! Messages out.
+
+use super::Aodv;
+use crate::config::Sizes;
+use crate::due::Due;
+use crate::metric::Worth;
+use crate::params::{ACTIVE_ROUTE_TIMEOUT, MY_ROUTE_TIMEOUT, NET_DIAMETER, NET_TRAVERSAL_TIME};
+use crate::precursors::Precursors;
+use crate::request::Request;
+use crate::route::{self, Route};
+use crate::search::Search;
+use crate::sequence::newest;
+use crate::stats::count;
+use kinglet_mem::Array;
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
+
+/// Whom a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Everybody in radio range.
+    Broadcast,
+    /// The device with this short address, with an acknowledgement.
+    Short(u16),
+}
+
+/// A message to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out {
+    /// To whom.
+    pub to: Destination,
+    /// Octets written.
+    pub len: usize,
+}
+
+impl<S: Sizes> Aodv<S> {
+    /// Writes the next message to `buf`; [`MAX_LEN`](crate::MAX_LEN) octets suffice for any. If
+    /// `buf` is too short, nothing changes.
+    pub fn poll_message(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        self.poll_error(now, buf)
+            .or_else(|| self.poll_reply(buf))
+            .or_else(|| self.poll_answer(now, buf))
+            .or_else(|| self.poll_search(now, buf))
+            .or_else(|| self.poll_relayed(buf))
+    }
+
+    /// Tells of lost ways: those with the same one precursor to that one, others to all.
+    fn poll_error(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        if self.errors_due != Due::Now {
+            return None;
+        }
+        let routes = self.routes.as_mut_slice();
+        let Some(audience) = untold(routes) else {
+            // They were found again before they were told to be lost.
+            self.errors_due = Due::No;
+            return None;
+        };
+        let mut writer = RerrWriter::new(buf).ok()?;
+        let concerned = |route: &&mut Route| {
+            route.is_untold && (audience == Precursors::Many || route.precursors == audience)
+        };
+        for route in routes.iter_mut().flatten().filter(concerned) {
+            let (destination, sequence) = (route.destination, route.sequence.unwrap_or(0));
+            if writer.entry(Unreachable { destination, sequence }).is_err() {
+                break;
+            }
+            (route.is_untold, route.precursors) = (false, Precursors::Nobody);
+        }
+        let len = writer.len();
+        let more = untold(routes).is_some();
+        self.errors_due = if more { Due::within(&mut self.erring, now) } else { Due::No };
+        count(&mut self.stats.errors);
+        let to = match audience {
+            Precursors::One(one) => Destination::Short(one),
+            Precursors::Nobody | Precursors::Many => Destination::Broadcast,
+        };
+        Some(Out { to, len })
+    }
+
+    /// A reply of somebody else.
+    fn poll_reply(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let place = self.replies.iter_mut().find(|place| place.is_some())?;
+        let reply = (*place)?;
+        reply.rrep.emit(buf).ok()?;
+        *place = None;
+        count(&mut self.stats.relayed_replies);
+        Some(self.reply_to(reply.to, &reply.rrep))
+    }
+
+    fn reply_to(&mut self, to: u16, rrep: &Rrep) -> Out {
+        self.link_mut(to).into_iter().for_each(crate::link::Link::reply);
+        Out { to: Destination::Short(to), len: rrep.buffer_len() }
+    }
+
+    /// An answer to a request for this node (6.6.1). Each has a sequence number of its own, so that
+    /// all on its way believe it.
+    fn poll_answer(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        let (index, rreq, to) = loop {
+            let index = self.next_request(true)?;
+            let Request { rreq, .. } = (*self.requests.as_slice().get(index)?)?;
+            match self.next_hop(rreq.originator) {
+                Some(to) => break (index, rreq, to),
+                // The way back is lost by now. Each round ends a request.
+                None => self.pass(index),
+            }
+        };
+        let known = newest(Some(self.sequence), rreq.destination_sequence);
+        let sequence = known.unwrap_or(self.sequence).wrapping_add(1);
+        let start = Worth::start(self.config.metric);
+        let lifetime = MY_ROUTE_TIMEOUT.as_micros() / 1_000;
+        let rrep = Rrep {
+            hop_count: start.hops,
+            destination: rreq.destination,
+            destination_sequence: sequence,
+            originator: rreq.originator,
+            lifetime_ms: u32::try_from(lifetime).unwrap_or(u32::MAX),
+            path_dr: start.delivery,
+        };
+        rrep.emit(buf).ok()?;
+        self.pass(index);
+        self.sequence = sequence;
+        if let Some(route) = route::find_mut(self.routes.as_mut_slice(), rreq.originator) {
+            route.keep(now + ACTIVE_ROUTE_TIMEOUT);
+        }
+        count(&mut self.stats.replies);
+        Some(self.reply_to(to, &rrep))
+    }
+
+    /// The first request that is to be answered, or passed on.
+    fn next_request(&self, own: bool) -> Option<usize> {
+        let due = |request: &Request| {
+            request.due == Due::Now && self.is_own(request.rreq.destination) == own
+        };
+        self.requests.as_slice().iter().position(|place| place.as_ref().is_some_and(due))
+    }
+
+    /// A request was answered or passed on.
+    fn pass(&mut self, index: usize) {
+        let place = self.requests.as_mut_slice().get_mut(index).and_then(Option::as_mut);
+        if let Some(request) = place {
+            (request.due, request.told) = (Due::No, request.told.saturating_add(1));
+        }
+    }
+
+    /// A request of this node's own (6.3).
+    fn poll_search(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
+        let due = |place: &Option<Search>| place.is_some_and(|search| search.due == Due::Now);
+        let index = self.searches.as_slice().iter().position(due)?;
+        let Search { destination, attempts, .. } = (*self.searches.as_slice().get(index)?)?;
+        let id = match self.id {
+            Some(id) => id.wrapping_add(1),
+            None => self.random.next_u32(),
+        };
+        let known = route::find(self.routes.as_slice(), destination);
+        let start = Worth::start(self.config.metric);
+        let rreq = Rreq {
+            destination_only: true,
+            ttl: NET_DIAMETER,
+            hop_count: start.hops,
+            id,
+            destination,
+            destination_sequence: known.and_then(|route| route.sequence),
+            originator: self.config.short,
+            originator_sequence: self.sequence.wrapping_add(1),
+            path_dr: start.delivery,
+        };
+        // The number is kept if there is no room, so that the next call says the same.
+        if rreq.emit(buf).is_err() {
+            self.id = Some(id.wrapping_sub(1));
+            return None;
+        }
+        (self.id, self.sequence) = (Some(id), rreq.originator_sequence);
+        let patience = NET_TRAVERSAL_TIME.as_micros().wrapping_shl(attempts.into());
+        if let Some(search) = self.searches.as_mut_slice().get_mut(index).and_then(Option::as_mut) {
+            search.attempts = attempts.saturating_add(1);
+            search.due = Due::At(now + Duration::from_micros(patience));
+        }
+        count(&mut self.stats.requests);
+        Some(Out { to: Destination::Broadcast, len: rreq.buffer_len() })
+    }
+
+    /// A request of somebody else, on the best way by which it has come (6.5).
+    fn poll_relayed(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let index = self.next_request(false)?;
+        let Request { rreq, worth, .. } = (*self.requests.as_slice().get(index)?)?;
+        let Worth { hops: hop_count, delivery: path_dr } = worth;
+        let rreq = Rreq { ttl: rreq.ttl.saturating_sub(1), hop_count, path_dr, ..rreq };
+        rreq.emit(buf).ok()?;
+        self.pass(index);
+        count(&mut self.stats.relayed_requests);
+        Some(Out { to: Destination::Broadcast, len: rreq.buffer_len() })
+    }
+}
+
+/// Whom the first way that is to be told of concerns.
+fn untold(routes: &[Option<Route>]) -> Option<Precursors> {
+    routes.iter().flatten().find(|route| route.is_untold).map(|route| route.precursors)
+}

@@ -1,0 +1,36 @@
+//! Who sends packets through this node to a destination (RFC 3561, 6.2).
+
+/// The precursors of a way, as far as they make a difference: one is told by name that it is lost,
+/// several all at once, whoever they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precursors {
+    Nobody,
+    One(u16),
+    Many,
+}
+
+impl Precursors {
+    pub(crate) fn add(&mut self, short: u16) {
+        *self = match *self {
+            Precursors::Nobody => Precursors::One(short),
+            Precursors::One(one) if one == short => return,
+            Precursors::One(_) | Precursors::Many => Precursors::Many,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_known_by_name() {
+        let mut precursors = Precursors::Nobody;
+        let then = [7, 7, 8, 7].map(|short| {
+            precursors.add(short);
+            precursors
+        });
+        let (one, many) = (Precursors::One(7), Precursors::Many);
+        assert_eq!(then, [one, one, many, many]);
+    }
+}

@@ -1,0 +1,265 @@
+//! The ways that are known, and who gives way to whom in their table.
+
+use crate::metric::Worth;
+use crate::params::{ACTIVE_ROUTE_TIMEOUT, DELETE_PERIOD};
+use crate::precursors::Precursors;
+use crate::sequence::{is_newer, newest};
+use kinglet_time::{Duration, Instant, earliest};
+
+/// A destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    pub(crate) destination: u16,
+    /// Its newest sequence number that is known.
+    pub(crate) sequence: Option<u32>,
+    pub(crate) next_hop: u16,
+    pub(crate) worth: Worth,
+    pub(crate) is_valid: bool,
+    /// Packets have gone there.
+    is_used: bool,
+    /// Its precursors are to be told that the way is lost.
+    pub(crate) is_untold: bool,
+    /// Until when the way is believed in, or that it is lost is remembered.
+    expires: Instant,
+    pub(crate) precursors: Precursors,
+}
+
+/// A way that somebody tells of.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer {
+    pub(crate) destination: u16,
+    pub(crate) sequence: u32,
+    pub(crate) next_hop: u16,
+    pub(crate) worth: Worth,
+    pub(crate) lifetime: Duration,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is the way from now on.
+    Yes,
+    /// The way that is known is as new and as good.
+    NoBetter,
+    /// What is known is newer.
+    Stale,
+    /// There is no place for it.
+    Full,
+}
+
+impl Route {
+    fn new(now: Instant, offer: &Offer) -> Self {
+        let Offer { destination, sequence, next_hop, worth, lifetime } = *offer;
+        Route {
+            destination,
+            sequence: Some(sequence),
+            next_hop,
+            worth,
+            is_valid: true,
+            is_used: false,
+            is_untold: false,
+            expires: now + lifetime,
+            precursors: Precursors::Nobody,
+        }
+    }
+
+    /// Of a destination that somebody believes to be reached through here, and is not.
+    pub(crate) fn unknown(now: Instant, destination: u16, worth: Worth) -> Self {
+        let (sequence, next_hop, lifetime) = (0, destination, DELETE_PERIOD);
+        let offer = Offer { destination, sequence, next_hop, worth, lifetime };
+        Route { sequence: None, is_valid: false, ..Route::new(now, &offer) }
+    }
+
+    /// When it expires next, if it is a way.
+    pub(crate) fn expiry(&self) -> Option<Instant> {
+        self.is_valid.then_some(self.expires)
+    }
+
+    fn is_forgotten(&self, now: Instant) -> bool {
+        !self.is_valid && self.expires <= now
+    }
+
+    /// Packets go there.
+    pub(crate) fn touch(&mut self, now: Instant) {
+        self.is_used = true;
+        self.keep(now + ACTIVE_ROUTE_TIMEOUT);
+    }
+
+    /// It lasts until then at the least.
+    pub(crate) fn keep(&mut self, until: Instant) {
+        self.expires = self.expires.max(until);
+    }
+
+    /// It is no way any more, and whoever sends packets there is to be told. It was this long known
+    /// to others at the least (`sequence`), so nobody takes it for a way again.
+    pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>) {
+        self.sequence = newest(self.sequence, sequence);
+        (self.is_valid, self.is_used) = (false, false);
+        self.is_untold = self.precursors != Precursors::Nobody;
+        self.expires = now + DELETE_PERIOD;
+    }
+
+    /// How readily it gives way to another destination, the more so the greater this is; `None`:
+    /// not at all. Ways that packets take never do, so a flood of requests takes none from anybody.
+    fn yields(&self, now: Instant) -> Option<(bool, bool, Instant)> {
+        let stays = self.is_untold || self.is_valid && self.is_used;
+        (!stays).then_some((self.is_forgotten(now), !self.is_valid, self.expires))
+    }
+
+    fn take(&mut self, now: Instant, offer: &Offer) -> Taken {
+        let known = self.sequence.filter(|_| !self.is_forgotten(now));
+        if known.is_some_and(|known| is_newer(known, offer.sequence)) {
+            return Taken::Stale;
+        }
+        let is_newer = known.is_none_or(|known| is_newer(offer.sequence, known));
+        if self.is_valid && !is_newer && !offer.worth.is_better_than(&self.worth) {
+            self.keep(now + offer.lifetime);
+            return Taken::NoBetter;
+        }
+        let before = *self;
+        *self = Route::new(now, offer);
+        if before.is_valid {
+            (self.is_used, self.precursors) = (before.is_used, before.precursors);
+            self.keep(before.expires);
+        }
+        Taken::Yes
+    }
+}
+
+pub(crate) fn find(table: &[Option<Route>], destination: u16) -> Option<&Route> {
+    table.iter().flatten().find(|route| route.destination == destination)
+}
+
+pub(crate) fn find_mut(table: &mut [Option<Route>], destination: u16) -> Option<&mut Route> {
+    table.iter_mut().flatten().find(|route| route.destination == destination)
+}
+
+/// Believes in a way, or not (RFC 3561, 6.2).
+pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: &Offer) -> Taken {
+    if let Some(route) = find_mut(table, offer.destination) {
+        return route.take(now, offer);
+    }
+    match place(table, now) {
+        Some(place) => {
+            *place = Some(Route::new(now, offer));
+            Taken::Yes
+        }
+        None => Taken::Full,
+    }
+}
+
+/// A place for another destination: a free one, or that of whatever gives way first.
+pub(crate) fn place(table: &mut [Option<Route>], now: Instant) -> Option<&mut Option<Route>> {
+    let (mut best, mut most) = (None, None);
+    for (index, place) in table.iter().enumerate() {
+        let Some(route) = place else {
+            best = Some(index);
+            break;
+        };
+        let Some((forgotten, invalid, expires)) = route.yields(now) else { continue };
+        // What expires first is of least use.
+        let readiness = Some((forgotten, invalid, core::cmp::Reverse(expires)));
+        if readiness > most {
+            (best, most) = (Some(index), readiness);
+        }
+    }
+    table.get_mut(best?)
+}
+
+/// Ends ways that nobody has used for long; when the next one ends.
+pub(crate) fn expire(table: &mut [Option<Route>], now: Instant) -> Option<Instant> {
+    let mut first = None;
+    for route in table.iter_mut().flatten() {
+        if route.is_valid && route.expires <= now {
+            (route.is_valid, route.is_used) = (false, false);
+            route.precursors = Precursors::Nobody;
+            route.expires = now + DELETE_PERIOD;
+        }
+        first = earliest(first, route.expiry());
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Metric;
+
+    const T0: Instant = Instant::from_secs(100);
+
+    fn offer(destination: u16, sequence: u32, hops: u8) -> Offer {
+        let worth = Worth { hops, delivery: None };
+        let lifetime = Duration::from_secs(3);
+        Offer { destination, sequence, next_hop: u16::from(hops) + 100, worth, lifetime }
+    }
+
+    #[test]
+    fn what_is_newer_wins_and_what_is_as_new_if_it_is_better() {
+        let mut table = [None; 1];
+        let mut take = |sequence, hops| {
+            let taken = consider(&mut table, T0, &offer(1, sequence, hops));
+            (taken, find(&table, 1).unwrap().next_hop)
+        };
+        assert_eq!(take(u32::MAX, 3), (Taken::Yes, 103));
+        assert_eq!(take(u32::MAX, 3), (Taken::NoBetter, 103));
+        assert_eq!(take(u32::MAX, 2), (Taken::Yes, 102));
+        assert_eq!(take(0, 9), (Taken::Yes, 109));
+        assert_eq!(take(u32::MAX, 1), (Taken::Stale, 109));
+        assert_eq!(take(0, 10), (Taken::NoBetter, 109));
+    }
+
+    #[test]
+    fn a_lost_way_is_found_again_by_what_is_as_new_only() {
+        let mut table = [None; 1];
+        assert_eq!(consider(&mut table, T0, &offer(1, 7, 3)), Taken::Yes);
+        let route = find_mut(&mut table, 1).unwrap();
+        route.precursors.add(9);
+        route.lose(T0, Some(8));
+        assert!(!route.is_valid && route.is_untold);
+        assert_eq!(consider(&mut table, T0, &offer(1, 7, 1)), Taken::Stale);
+        assert_eq!(consider(&mut table, T0, &offer(1, 8, 9)), Taken::Yes);
+        let route = find_mut(&mut table, 1).unwrap();
+        assert_eq!((route.is_untold, route.precursors), (false, Precursors::Nobody));
+        // What is forgotten does not count.
+        route.lose(T0, Some(500));
+        let later = T0 + DELETE_PERIOD;
+        assert_eq!(consider(&mut table, later, &offer(1, 1, 9)), Taken::Yes);
+    }
+
+    #[test]
+    fn a_way_that_packets_take_gives_way_to_nobody() {
+        let mut table = [None; 3];
+        for destination in 1..=3 {
+            assert_eq!(consider(&mut table, T0, &offer(destination, 1, 1)), Taken::Yes);
+        }
+        find_mut(&mut table, 1).unwrap().touch(T0);
+        find_mut(&mut table, 2).unwrap().lose(T0, Some(2));
+        // What is lost goes first, then what is not used.
+        for (new, gone) in [(4, 2), (5, 3)] {
+            assert_eq!(consider(&mut table, T0, &offer(new, 1, 1)), Taken::Yes);
+            assert!(find(&table, gone).is_none() && find(&table, new).is_some());
+            find_mut(&mut table, new).unwrap().touch(T0);
+        }
+        assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Full);
+        assert_eq!(
+            expire(&mut table, T0 + Duration::from_secs(9)),
+            Some(T0 + ACTIVE_ROUTE_TIMEOUT)
+        );
+        assert_eq!(expire(&mut table, T0 + ACTIVE_ROUTE_TIMEOUT), None);
+        assert_eq!(consider(&mut table, T0 + DELETE_PERIOD, &offer(6, 1, 1)), Taken::Yes);
+    }
+
+    #[test]
+    fn a_lost_way_that_is_not_told_yet_keeps_its_place() {
+        let mut table = [None; 1];
+        let worth = Worth::start(Metric::HopCount);
+        let mut route = Route::unknown(T0, 1, worth);
+        route.precursors.add(9);
+        route.lose(T0, None);
+        assert_eq!((route.is_untold, route.sequence), (true, None));
+        table[0] = Some(route);
+        assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Full);
+        table[0].as_mut().unwrap().is_untold = false;
+        assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Yes);
+    }
+}

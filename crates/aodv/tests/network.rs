@@ -1,0 +1,467 @@
+//! Networks of nodes without radios: every message arrives at once, at everybody near its sender.
+
+use kinglet_aodv::{
+    Aodv, Config, Destination, Discard, Link, MAX_LEN, Metric, NET_DIAMETER, OUTSIDE, Request,
+    Role, Route, Search, Sizes, Stats,
+};
+use kinglet_time::{Duration, Instant};
+use kinglet_wire::aodv::{Message, RerrWriter, Rrep, Rreq, Unreachable};
+
+struct Plan;
+impl Sizes for Plan {
+    type Routes = [Option<Route>; 16];
+    type Requests = [Option<Request>; 8];
+    type Searches = [Option<Search>; 2];
+    type Links = [Option<Link>; 12];
+}
+
+/// Nodes 1 to n, and how well each hears each other one: an LQI, or 0 for not at all.
+struct Network {
+    now: Instant,
+    nodes: Vec<Aodv<Plan>>,
+    /// By sender and receiver.
+    lqi: Vec<Vec<u8>>,
+    /// Messages that were sent: by whom, and their first octet.
+    sent: Vec<(u16, u8)>,
+}
+
+impl Network {
+    fn new(count: usize, metric: Metric) -> Self {
+        let config = |n: u16| {
+            let role = if n == 1 { Role::BorderRouter } else { Role::Router };
+            Config { metric, ..Config::new(n, role, n.into()) }
+        };
+        let nodes = (1..=count as u16).map(|n| Aodv::new(config(n))).collect();
+        let lqi = vec![vec![0; count]; count];
+        Network { now: Instant::from_secs(1), nodes, lqi, sent: Vec::new() }
+    }
+
+    fn line(count: usize, metric: Metric) -> Self {
+        let mut network = Network::new(count, metric);
+        (1..count as u16).for_each(|n| network.join(n, n + 1, 255));
+        network
+    }
+
+    /// Columns by rows, each with those beside it.
+    fn grid(columns: u16, rows: u16) -> Self {
+        let mut network = Network::new(usize::from(columns * rows), Metric::PathDr);
+        for n in 1..=columns * rows {
+            if n % columns != 0 {
+                network.join(n, n + 1, 255);
+            }
+            if n + columns <= columns * rows {
+                network.join(n, n + columns, 255);
+            }
+        }
+        network
+    }
+
+    fn join(&mut self, a: u16, b: u16, lqi: u8) {
+        for (from, to) in [(a, b), (b, a)] {
+            self.lqi[usize::from(from) - 1][usize::from(to) - 1] = lqi;
+        }
+    }
+
+    fn node(&mut self, n: u16) -> &mut Aodv<Plan> {
+        &mut self.nodes[usize::from(n) - 1]
+    }
+
+    fn stats(&self, n: u16) -> &Stats {
+        self.nodes[usize::from(n) - 1].stats()
+    }
+
+    /// The sum of a counter.
+    fn total(&self, of: impl Fn(&Stats) -> u32) -> u32 {
+        self.nodes.iter().map(|node| of(node.stats())).sum()
+    }
+
+    /// `to` hears a message of `from` at this instant.
+    fn tell(&mut self, from: u16, to: u16, message: &[u8]) -> Result<(), Discard> {
+        let now = self.now;
+        self.node(to).handle_heard(now, from, 255);
+        self.node(to).handle_message(now, from, message)
+    }
+
+    /// Passes on what is to be sent, until nobody has anything to say.
+    fn exchange(&mut self) {
+        loop {
+            let mut quiet = true;
+            for from in 0..self.nodes.len() {
+                let (mut buf, now) = ([0; MAX_LEN], self.now);
+                while let Some(out) = self.nodes[from].poll_message(now, &mut buf) {
+                    quiet = false;
+                    self.sent.push((from as u16 + 1, buf[0]));
+                    self.carry(from, out.to, &buf[..out.len]);
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    fn carry(&mut self, from: usize, to: Destination, message: &[u8]) {
+        let now = self.now;
+        for near in 0..self.nodes.len() {
+            let lqi = self.lqi[from][near];
+            let hears = lqi > 0
+                && match to {
+                    Destination::Broadcast => true,
+                    Destination::Short(to) => usize::from(to) == near + 1,
+                };
+            if hears {
+                self.nodes[near].handle_heard(now, from as u16 + 1, lqi);
+                // Most copies of a flood are no news.
+                let _ = self.nodes[near].handle_message(now, from as u16 + 1, message);
+            }
+        }
+        if let Destination::Short(to) = to {
+            let there = usize::from(to) - 1;
+            let acked = self.lqi[from][there] > 0 && self.lqi[there][from] > 0;
+            self.nodes[from].handle_sent(now, to, acked);
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            self.exchange();
+            let next = self.nodes.iter().filter_map(Aodv::deadline).min();
+            let Some(next) = next.filter(|next| *next < end) else { break };
+            self.now = self.now.max(next);
+            let now = self.now;
+            self.nodes.iter_mut().for_each(|node| node.handle_deadline(now));
+        }
+        self.now = end;
+        self.nodes.iter_mut().for_each(|node| node.handle_deadline(end));
+        self.exchange();
+    }
+
+    /// Has a way sought, and gives it time.
+    fn seek(&mut self, from: u16, to: u16) -> bool {
+        let now = self.now;
+        assert!(self.node(from).seek(now, to));
+        self.run(Duration::from_secs(2));
+        self.node(from).next_hop(to).is_some()
+    }
+
+    /// A packet goes from one node to another: where it has got to, and whether that is there.
+    fn send(&mut self, from: u16, to: u16) -> (u16, bool) {
+        let (mut at, mut before, now) = (from, None, self.now);
+        for _ in 0..=NET_DIAMETER {
+            if at == to || to == OUTSIDE && at == 1 {
+                return (at, true);
+            }
+            let Some(next) = self.node(at).next_hop(to) else {
+                if let Some(before) = before {
+                    self.node(at).handle_stray(now, to, before);
+                }
+                return (at, false);
+            };
+            self.node(at).handle_use(now, Some(from), Some(to), before);
+            let reached = self.lqi[usize::from(at) - 1][usize::from(next) - 1] > 0;
+            self.node(at).handle_sent(now, next, reached);
+            if !reached {
+                return (at, false);
+            }
+            (before, at) = (Some(at), next);
+        }
+        panic!("a loop from {from} to {to}");
+    }
+}
+
+const METRICS: [Metric; 2] = [Metric::HopCount, Metric::PathDr];
+
+#[test]
+fn a_way_over_five_hops_is_found_both_ways() {
+    for metric in METRICS {
+        let mut network = Network::line(6, metric);
+        assert!(network.seek(2, 6) && network.node(2).poll_change());
+        assert_eq!(network.send(2, 6), (6, true));
+        assert_eq!(network.send(6, 2), (2, true), "the request has left a way back");
+        assert!(network.seek(1, 6));
+        let way = network.node(1).ways().find(|way| way.destination == Some(6)).unwrap();
+        assert_eq!((way.hops, way.next_hop, way.is_valid), (5, 2, true));
+        assert_eq!(way.path_dr.is_some(), metric == Metric::PathDr);
+        // Two floods: each node says a request once, but the destination.
+        assert_eq!(network.total(|stats| stats.requests + stats.relayed_requests), 5 + 5);
+    }
+}
+
+#[test]
+fn the_border_router_answers_for_what_lies_outside() {
+    let mut network = Network::line(4, Metric::PathDr);
+    assert!(network.seek(4, OUTSIDE));
+    assert_eq!(network.send(4, OUTSIDE), (1, true));
+    let now = network.now;
+    assert!(!network.node(1).seek(now, OUTSIDE), "it has ways of its own");
+    assert!(!network.node(4).seek(now, 4) && !network.node(4).seek(now, 0xFFFF));
+}
+
+/// 1 hears 4 faintly; over 2 and 3 all links are good.
+#[test]
+fn path_dr_goes_round_a_bad_link_and_hop_count_does_not() {
+    for (metric, next) in [(Metric::HopCount, 4), (Metric::PathDr, 2)] {
+        let mut network = Network::line(4, metric);
+        network.join(1, 4, 60);
+        assert!(network.seek(1, 4));
+        assert_eq!(network.node(1).next_hop(4), Some(next), "{metric:?}");
+    }
+}
+
+#[test]
+fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
+    let mut network = Network::grid(4, 3);
+    assert!(network.seek(2, 12));
+    assert_eq!(network.send(2, 12), (12, true));
+    // The last node before the destination loses its link.
+    let mut last = 2;
+    while let Some(next) = network.node(last).next_hop(12).filter(|next| *next != 12) {
+        last = next;
+    }
+    network.join(last, 12, 0);
+    assert_eq!(network.send(2, 12), (last, false));
+    assert_eq!(network.stats(last).broken_links, 1);
+    network.run(Duration::from_millis(10));
+    assert_eq!(network.node(2).next_hop(12), None, "it was told");
+    assert!(network.node(2).poll_change());
+    let told = network.sent.iter().filter(|(_, kind)| *kind == 3).count();
+    assert!((1..=3).contains(&told), "one for each hop back: {told}");
+    assert!(network.seek(2, 12));
+    assert_eq!(network.send(2, 12), (12, true));
+    assert_eq!(network.total(|stats| stats.strays), 0);
+}
+
+/// The error gets lost; the next packet tells it again.
+#[test]
+fn whoever_sends_where_no_way_is_hears_of_it() {
+    let mut network = Network::line(4, Metric::PathDr);
+    assert!(network.seek(1, 4));
+    network.run(Duration::from_secs(60));
+    assert!(network.seek(1, 4));
+    // 3 starts anew and knows nothing any more.
+    network.nodes[2] = Aodv::new(Config::new(3, Role::Router, 33));
+    assert_eq!(network.send(1, 4), (3, false));
+    network.run(Duration::from_millis(10));
+    assert_eq!((network.node(2).next_hop(4), network.node(1).next_hop(4)), (None, None));
+    assert!(network.seek(1, 4));
+    assert_eq!(network.send(1, 4), (4, true));
+}
+
+#[test]
+fn a_node_that_starts_anew_is_believed_again() {
+    let mut network = Network::line(4, Metric::PathDr);
+    for _ in 0..3 {
+        assert!(network.seek(1, 4));
+        network.join(1, 2, 0);
+        assert!(!network.send(1, 4).1);
+        network.join(1, 2, 255);
+    }
+    network.nodes[0] = Aodv::new(Config::new(1, Role::Router, 11));
+    let now = network.now;
+    assert!(network.node(1).seek(now, 4));
+    network.run(Duration::from_secs(9));
+    assert_eq!(network.send(1, 4), (4, true));
+}
+
+#[test]
+fn a_network_in_two_is_searched_three_times_and_no_more() {
+    let mut network = Network::grid(4, 4);
+    for (a, b) in [(5, 9), (6, 10), (7, 11), (8, 12)] {
+        network.join(a, b, 0);
+    }
+    let now = network.now;
+    assert!(network.node(1).seek(now, 16) && network.node(1).is_seeking(16));
+    network.run(Duration::from_secs(20));
+    assert!(!network.node(1).is_seeking(16) && network.node(1).poll_change());
+    assert_eq!(network.node(1).next_hop(16), None);
+    assert_eq!((network.stats(1).requests, network.stats(1).failed_searches), (3, 1));
+    // Each of the eight on this side says each request once; nobody else says anything.
+    assert_eq!(network.sent.len(), 3 * 8);
+    let rested: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();
+    assert_eq!(rested, [], "nobody has anything to do any more");
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    let mut network = Network::grid(3, 3);
+    // A neighbour reminds it of numbers that it has had before.
+    let own = |network: &mut Network, n: u16| network.node(n).info().sequence;
+    for n in [1, 9] {
+        let mut buf = [0; MAX_LEN];
+        for sequence in [0x7FFF_FFFF, 0xFFFF_FFFD] {
+            let rrep = reply(n, sequence, n);
+            rrep.emit(&mut buf).unwrap();
+            let near = if n == 1 { 2 } else { 8 };
+            network.tell(near, n, &buf[..rrep.buffer_len()]).unwrap();
+            assert_eq!(own(&mut network, n), sequence);
+        }
+    }
+    for round in 0..10 {
+        assert!(network.seek(1, 9), "round {round}");
+        assert_eq!(network.send(1, 9), (9, true), "round {round}");
+        assert_eq!(network.send(9, 1), (1, true), "round {round}");
+        // The link that it has just used breaks, and comes back.
+        let next = network.node(1).next_hop(9).unwrap();
+        network.join(1, next, 0);
+        assert!(!network.send(1, 9).1);
+        network.join(1, next, 255);
+    }
+    assert!(own(&mut network, 1) < 20 && own(&mut network, 9) < 20, "both have wrapped");
+}
+
+fn reply(destination: u16, sequence: u32, originator: u16) -> Rrep {
+    Rrep {
+        hop_count: 0,
+        destination,
+        destination_sequence: sequence,
+        originator,
+        lifetime_ms: u32::MAX,
+        path_dr: Some(u16::MAX),
+    }
+}
+
+fn request(originator: u16, id: u32, destination: u16) -> Rreq {
+    Rreq {
+        destination_only: true,
+        ttl: 16,
+        hop_count: 0,
+        id,
+        destination,
+        destination_sequence: None,
+        originator,
+        originator_sequence: id,
+        path_dr: Some(u16::MAX),
+    }
+}
+
+#[test]
+fn replies_that_nobody_awaits_are_not_believed() {
+    let mut network = Network::line(4, Metric::PathDr);
+    let mut buf = [0; MAX_LEN];
+    let forged = reply(4, 9, 1);
+    forged.emit(&mut buf).unwrap();
+    for (from, to) in [(2, 1), (3, 2)] {
+        let told = network.tell(from, to, &buf[..forged.buffer_len()]);
+        assert_eq!(told, Err(Discard::NotAwaited), "{to}");
+    }
+    assert!(network.seek(1, 4));
+    // Once it is found, another answer changes nothing, however good it says the way is.
+    let forged = reply(4, 0x7000_0000, 1);
+    forged.emit(&mut buf).unwrap();
+    assert_eq!(network.tell(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
+    assert_eq!(network.node(1).next_hop(4), Some(2));
+    // Nor does a way last longer than this network's ways do.
+    network.run(Duration::from_secs(21));
+    assert_eq!(network.node(1).next_hop(4), None);
+}
+
+#[test]
+fn errors_about_ways_that_lead_elsewhere_are_not_believed() {
+    let mut network = Network::line(4, Metric::PathDr);
+    assert!(network.seek(1, 4));
+    let mut buf = [0; MAX_LEN];
+    let mut writer = RerrWriter::new(&mut buf).unwrap();
+    writer.entry(Unreachable { destination: 4, sequence: 0x7000_0000 }).unwrap();
+    let len = writer.len();
+    assert_eq!(network.tell(9, 1, &buf[..len]), Err(Discard::NotOnWay));
+    assert_eq!(network.node(1).next_hop(4), Some(2));
+    assert_eq!(network.tell(2, 1, &buf[..len]), Ok(()));
+    assert_eq!(network.node(1).next_hop(4), None);
+}
+
+#[test]
+fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
+    let mut network = Network::line(4, Metric::PathDr);
+    assert!(network.seek(1, 4));
+    assert_eq!(network.send(1, 4), (4, true));
+    network.sent.clear();
+    let mut buf = [0; MAX_LEN];
+    // For ten seconds a hundred a second, from nodes that there are not.
+    for n in 0..1_000 {
+        let forged = request(100 + n, 5, 200 + n);
+        forged.emit(&mut buf).unwrap();
+        let _ = network.tell(90 + n % 4, 2, &buf[..forged.buffer_len()]);
+        network.run(Duration::from_millis(10));
+        assert_eq!(network.send(1, 4), (4, true), "after {n}");
+    }
+    // Its table of floods is the tighter limit here: eight in 2.56 s.
+    let by_two = network.sent.iter().filter(|(from, _)| *from == 2).count();
+    assert!((20..=120).contains(&by_two), "{by_two}");
+    // Those behind it have as much to do, and the others what it lets through.
+    assert!(network.sent.len() < 500, "{}", network.sent.len());
+    assert!(network.stats(2).discarded.iter().sum::<u32>() > 800, "{:?}", network.stats(2));
+}
+
+/// 2 hears 1, but 1 does not hear 2: answers that way get lost, and the next search avoids it.
+#[test]
+fn who_gets_no_answer_to_its_neighbour_tries_another_way() {
+    let mut network = Network::new(4, Metric::PathDr);
+    for (a, b, lqi) in [(1, 3, 100), (3, 4, 100), (2, 4, 255)] {
+        network.join(a, b, lqi);
+    }
+    network.lqi[0][1] = 255;
+    let now = network.now;
+    assert!(network.node(1).seek(now, 4));
+    network.run(Duration::from_secs(9));
+    assert_eq!(network.send(1, 4), (4, true));
+    assert_eq!(network.node(1).next_hop(4), Some(3));
+    assert!(network.stats(2).discarded[Discard::Blacklisted.index()] > 0);
+}
+
+#[test]
+fn messages_that_make_no_sense_are_refused_by_name() {
+    let mut network = Network::line(2, Metric::PathDr);
+    let mut buf = [0; MAX_LEN];
+    let now = network.now;
+    let mut say = |network: &mut Network, from, rreq: Rreq| {
+        rreq.emit(&mut buf).unwrap();
+        network.tell(from, 1, &buf[..rreq.buffer_len()])
+    };
+    let fine = request(9, 1, 7);
+    assert_eq!(say(&mut network, 1, fine), Err(Discard::BadSource));
+    assert_eq!(say(&mut network, OUTSIDE, fine), Err(Discard::BadSource));
+    let other = Rreq { path_dr: None, ..fine };
+    assert_eq!(say(&mut network, 2, other), Err(Discard::OtherMetric));
+    assert_eq!(say(&mut network, 2, request(1, 1, 7)), Err(Discard::Own));
+    let far = Rreq { hop_count: NET_DIAMETER, ..fine };
+    assert_eq!(say(&mut network, 2, far), Err(Discard::TooFar));
+    assert_eq!(say(&mut network, 2, fine), Ok(()));
+    assert_eq!(say(&mut network, 2, fine), Err(Discard::Duplicate));
+    let old = Rreq { id: 2, originator_sequence: 0, ..fine };
+    assert_eq!(say(&mut network, 2, old), Err(Discard::Stale));
+    let mut off: Aodv<Plan> = Aodv::new(Config::OFF);
+    off.handle_heard(now, 2, 255);
+    assert_eq!(off.handle_message(now, 2, &[1]), Err(Discard::Off));
+    assert!(!off.seek(now, 2));
+}
+
+#[test]
+fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
+    let mut network = Network::line(5, Metric::PathDr);
+    network.join(2, 4, 255);
+    network.join(1, 4, 0);
+    for (from, to) in [(1, 5), (2, 5)] {
+        assert!(network.seek(from, to));
+    }
+    // 4 passes packets of 2 (for 1 too) and 3 on to 5.
+    assert!(network.seek(3, 5));
+    for from in [1, 2, 3] {
+        assert_eq!(network.send(from, 5), (5, true));
+    }
+    network.join(4, 5, 0);
+    network.sent.clear();
+    let now = network.now;
+    network.node(4).handle_sent(now, 5, false);
+    let mut buf = [0; MAX_LEN];
+    let out = network.node(4).poll_message(now, &mut buf).unwrap();
+    assert_eq!(out.to, Destination::Broadcast);
+    let Ok(Message::Rerr(rerr)) = Message::parse(&buf[..out.len]) else { panic!() };
+    assert_eq!(rerr.entries().map(|entry| entry.destination).collect::<Vec<_>>(), [5]);
+    network.carry(3, out.to, &buf[..out.len]);
+    // 2 has one before it, 3 none.
+    let out = network.node(2).poll_message(now, &mut buf).unwrap();
+    assert_eq!(out.to, Destination::Short(1));
+    assert_eq!(network.node(3).poll_message(now, &mut buf), None);
+    assert_eq!(network.node(3).next_hop(5), None);
+}

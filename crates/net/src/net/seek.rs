@@ -1,0 +1,208 @@
+//! Packets that wait while a way is sought (RFC 3561, 6.3): those that begin here, and what a host
+//! sends through a border router. The oldest goes when there is no place.
+//!
+//! As for packets whose neighbour is not known (`resolve.rs`), [`Address::None`] is their next hop.
+
+use super::{Net, Sizes};
+use crate::frame::Class;
+use crate::incoming::{Arrival, Fate};
+use crate::outgoing::{Origin, Queued};
+use crate::pool::{PacketHandle, RESERVED};
+use crate::routing::Routing;
+use crate::stats::Discard;
+use crate::tables::Egress;
+use core::net::Ipv6Addr;
+use kinglet_mem::Array;
+use kinglet_time::Instant;
+use kinglet_wire::icmpv6::{Kind, unreachable};
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::Header;
+
+impl<S: Sizes, X: Copy> Net<S, X> {
+    /// Whether ways are sought.
+    pub(crate) const SEEKS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
+
+    /// Which way out for a packet from `src` to `dst` that begins here, of which `egress` is known.
+    /// If there is none and one is sought, it has to wait.
+    pub(crate) fn seek_own(
+        &mut self,
+        now: Instant,
+        src: Ipv6Addr,
+        dst: Ipv6Addr,
+        egress: Option<Egress>,
+    ) -> Option<Egress> {
+        if egress.is_some() {
+            self.routing.handle_use(now, src, dst, Address::None);
+            return egress;
+        }
+        let sought = !self.owns(&dst) && self.routing.seek(now, dst);
+        sought.then_some(Egress::Radio(Address::None))
+    }
+
+    /// Tells routing of a packet that is forwarded on this way, if it has one, and that does not
+    /// lead back to where it has come from. What a host has sent may wait for one.
+    #[inline]
+    pub(crate) fn seek_onward(
+        &mut self,
+        now: Instant,
+        packet: &Header,
+        arrival: Arrival,
+        way: Option<Egress>,
+    ) -> Result<Option<Egress>, Fate> {
+        if !Self::SEEKS {
+            return Ok(way);
+        }
+        if way == Some(Egress::Radio(arrival.from)) && self.routing.seeks(packet.dst) {
+            self.routing.handle_loop(now, packet.dst);
+        } else if way.is_some() {
+            self.routing.handle_use(now, packet.src, packet.dst, arrival.from);
+            return Ok(way);
+        }
+        if arrival.host {
+            let sought = self.routing.seek(now, packet.dst);
+            return Ok(sought.then_some(Egress::Radio(Address::None)));
+        }
+        if self.routing.handle_stray(now, packet.dst, arrival.from) {
+            return Err(Fate::Drop(Discard::NoRoute));
+        }
+        Ok(None)
+    }
+
+    /// Parks a packet whose way is being sought; `None`: it is not, and nothing was done.
+    pub(crate) fn await_way(
+        &mut self,
+        packet: PacketHandle,
+        egress: Egress,
+    ) -> Option<Result<(), Discard>> {
+        if egress != Egress::Radio(Address::None) {
+            return None;
+        }
+        let dst = self.destination_of(packet)?;
+        self.routing.is_seeking(dst).then(|| self.park_unrouted(packet))
+    }
+
+    fn destination_of(&self, packet: PacketHandle) -> Option<Ipv6Addr> {
+        Header::read(self.pool.get(packet)).ok().map(|header| header.dst)
+    }
+
+    fn park_unrouted(&mut self, packet: PacketHandle) -> Result<(), Discard> {
+        if self.pool.free() < RESERVED {
+            return Err(Discard::NoBuffer);
+        }
+        let is_full = |places: &[Option<PacketHandle>]| places.last().is_none_or(Option::is_some);
+        if is_full(self.unrouted.as_mut_slice())
+            && let Some(oldest) = self.take_unrouted(0)
+        {
+            self.discard(oldest, Discard::QueueFull);
+        }
+        let mut places = self.unrouted.as_mut_slice().iter_mut();
+        *places.find(|place| place.is_none()).ok_or(Discard::QueueFull)? = Some(packet);
+        Ok(())
+    }
+
+    /// The packet in a place. What stands behind it moves up, so that the order stays.
+    fn take_unrouted(&mut self, index: usize) -> Option<PacketHandle> {
+        let rest = self.unrouted.as_mut_slice().get_mut(index..)?;
+        let taken = rest.first_mut()?.take()?;
+        rest.rotate_left(1);
+        Some(taken)
+    }
+
+    fn discard(&mut self, packet: PacketHandle, reason: Discard) {
+        self.stats.discard(reason);
+        self.release(packet);
+    }
+
+    /// Ways were found, lost or given up: what waits for one goes, or its sender is told, and what
+    /// waits for the radio goes where its way leads now. A packet with payload elsewhere may have
+    /// to wait from now on ([`Net::park`]).
+    pub fn reroute(&mut self, now: Instant) {
+        if !Self::SEEKS {
+            return;
+        }
+        self.reroute_queued(now);
+        self.reroute_external(now);
+        // Each round takes one out, or passes one by.
+        let mut index = 0_usize;
+        while let Some(&Some(packet)) = self.unrouted.as_slice().get(index) {
+            let header = Header::read(self.pool.get(packet)).ok();
+            let egress = header.and_then(|header| self.egress(&header.dst));
+            let waits = header.is_some_and(|header| self.routing.is_seeking(header.dst));
+            if egress.is_none() && waits {
+                index = index.saturating_add(1);
+                continue;
+            }
+            let (Some(header), Some(_)) = (header, self.take_unrouted(index)) else { return };
+            let sent = match egress {
+                Some(egress) => {
+                    self.routing.handle_use(now, header.src, header.dst, Address::None);
+                    self.enqueue(now, packet, egress, Class::Data)
+                }
+                None => self.give_up(now, packet, &header),
+            };
+            if let Err(reason) = sent {
+                self.discard(packet, reason);
+            }
+        }
+    }
+
+    /// No way was found for a packet: an upper layer of this node, or the host, is told.
+    fn give_up(
+        &mut self,
+        now: Instant,
+        packet: PacketHandle,
+        header: &Header,
+    ) -> Result<(), Discard> {
+        if !self.owns(&header.src) {
+            return self.report_unreachable(now, packet);
+        }
+        let kind = Kind::DestinationUnreachable { code: unreachable::NO_ROUTE };
+        if let Some(report) = self.believe(kind, header.src, self.pool.get(packet)) {
+            self.errors.push_over(report);
+        }
+        Err(Discard::NoRoute)
+    }
+
+    /// Each packet comes to the end of the queue again, so their order stays.
+    fn reroute_queued(&mut self, now: Instant) {
+        for _ in 0..self.output.len() {
+            let Some(queued) = self.output.pop() else { return };
+            let header = Header::read(self.pool.get(queued.packet)).ok();
+            let Some(header) = header.filter(|header| self.routing.seeks(header.dst)) else {
+                let _ = self.output.push(queued);
+                continue;
+            };
+            let way = match self.egress(&header.dst) {
+                None if self.owns(&header.src) => self.own_egress(now, header.src, header.dst),
+                // Nothing is repaired on the way: who has sent it is told.
+                way => way,
+            };
+            let kept = match way {
+                Some(Egress::Radio(Address::None)) => self.park_unrouted(queued.packet),
+                Some(Egress::Radio(next_hop)) => {
+                    let _ = self.output.push(Queued { next_hop, ..queued });
+                    Ok(())
+                }
+                Some(Egress::Host) | None => Err(Discard::NoRoute),
+            };
+            if let Err(reason) = kept {
+                self.discard(queued.packet, reason);
+            }
+        }
+    }
+
+    fn reroute_external(&mut self, now: Instant) {
+        let begun = self.current.is_some_and(|current| current.origin == Origin::External);
+        let Some(external) = self.external.as_ref().filter(|_| !begun) else { return };
+        let Ok(header) = Header::read(external.head()) else { return };
+        if !self.routing.seeks(header.dst) {
+            return;
+        }
+        // If no way is sought it goes where it would have gone, and its loss is told.
+        if let Some(egress) = self.own_egress(now, header.src, header.dst)
+            && let Some(external) = &mut self.external
+        {
+            external.egress = egress;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! nst-AODV as a node's routing.
+
+use crate::config::Config;
+use crate::meshed::MESH_PORT;
+use crate::routing::{Change, MAX_MESSAGE, Message, Routing};
+use core::net::Ipv6Addr;
+use kinglet_aodv::{self as aodv, Aodv, Destination, OUTSIDE, Role};
+use kinglet_net::{self as net, Learnt, NextHop};
+use kinglet_time::Instant;
+use kinglet_wire::ieee802154::Address;
+use kinglet_wire::ipv6::{is_link_local, same_prefix};
+use kinglet_wire::sixlowpan::link_address_of;
+
+/// Bits of the prefix: the rest is the interface identifier, which holds the short address.
+const PREFIX_LEN: u8 = 64;
+
+/// nst-AODV, the prefix of its addresses, and room for `WAITING` packets whose way is sought.
+pub struct Aoded<S: aodv::Sizes, const WAITING: usize = 4> {
+    aodv: Aodv<S>,
+    prefix: Ipv6Addr,
+}
+
+impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
+    /// AODV for the node with this configuration, whose short address and seed take the place of
+    /// those in `aodv`; all addresses of the network begin with the first 64 bits of `prefix`.
+    pub const fn new<K>(node: &Config<K>, aodv: aodv::Config, prefix: Ipv6Addr) -> Self {
+        let aodv = aodv::Config { short: node.mac.short, seed: node.seed, ..aodv };
+        Aoded { aodv: Aodv::new(aodv), prefix }
+    }
+
+    /// AODV, to look at.
+    pub const fn aodv(&self) -> &Aodv<S> {
+        &self.aodv
+    }
+
+    /// What AODV calls the way to `dst`; `None` if it seeks none, as for neighbours on the link and
+    /// what a border router has ways of its own to.
+    fn name_of(&self, dst: Ipv6Addr) -> Option<u16> {
+        let role = self.aodv.config().role;
+        if role == Role::Off || is_link_local(dst) || dst.is_multicast() {
+            return None;
+        }
+        if !same_prefix(dst, self.prefix, PREFIX_LEN) {
+            return (role != Role::BorderRouter).then_some(OUTSIDE);
+        }
+        match link_address_of(dst) {
+            Address::Short(short) => Some(short),
+            _ => None,
+        }
+    }
+}
+
+impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
+    const NONE: Self = Aoded { aodv: Aodv::new(aodv::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
+    /// The mesh's, whose messages begin otherwise; a network has one routing.
+    const PORT: Option<u16> = Some(MESH_PORT);
+    type Head = net::PlainHead;
+    type Waiting = [Option<net::PacketHandle>; WAITING];
+
+    fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
+        let name = self.name_of(dst)?;
+        let via = self.aodv.next_hop(name).map(|next| NextHop::Link(Address::Short(next)));
+        Some(Learnt { prefix_len: if name == OUTSIDE { 0 } else { PREFIX_LEN }, via })
+    }
+
+    fn seeks(&self, dst: Ipv6Addr) -> bool {
+        self.name_of(dst).is_some()
+    }
+
+    fn is_seeking(&self, dst: Ipv6Addr) -> bool {
+        self.name_of(dst).is_some_and(|name| self.aodv.is_seeking(name))
+    }
+
+    fn seek(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
+        self.name_of(dst).is_some_and(|name| self.aodv.seek(now, name))
+    }
+
+    fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
+        // What begins here comes from nobody.
+        let from = match from {
+            Address::Short(from) => Some(from),
+            _ => None,
+        };
+        let (src, dst) = (self.name_of(src), self.name_of(dst));
+        self.aodv.handle_use(now, src, dst, from);
+    }
+
+    fn handle_stray(&mut self, now: Instant, dst: Ipv6Addr, from: Address) -> bool {
+        let (Some(name), Address::Short(from)) = (self.name_of(dst), from) else { return false };
+        self.aodv.handle_stray(now, name, from);
+        true
+    }
+
+    fn handle_loop(&mut self, now: Instant, dst: Ipv6Addr) {
+        if let Some(name) = self.name_of(dst) {
+            self.aodv.handle_loop(now, name);
+        }
+    }
+}
+
+impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
+    fn is_on(&self) -> bool {
+        self.aodv.config().role != Role::Off
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn handle_heard(&mut self, now: Instant, from: u16, _: i8, lqi: u8) {
+        self.aodv.handle_heard(now, from, lqi);
+    }
+
+    fn handle_sent(&mut self, now: Instant, to: Address, _: u8, acked: bool) {
+        if let Address::Short(to) = to {
+            self.aodv.handle_sent(now, to, acked);
+        }
+    }
+
+    fn handle_message(&mut self, now: Instant, from: u16, _: i8, message: &[u8]) {
+        // What is discarded is counted there.
+        let _ = self.aodv.handle_message(now, from, message);
+    }
+
+    fn poll_message(&mut self, now: Instant, buf: &mut [u8; MAX_MESSAGE]) -> Option<Message> {
+        let out = self.aodv.poll_message(now, buf)?;
+        let to = match out.to {
+            Destination::Broadcast => Address::BROADCAST,
+            Destination::Short(to) => Address::Short(to),
+        };
+        Some(Message { to, len: out.len })
+    }
+
+    fn poll_change(&mut self) -> Option<Change> {
+        self.aodv.poll_change().then_some(Change::Way)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.aodv.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.aodv.handle_deadline(now);
+    }
+}

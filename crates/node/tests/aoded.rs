@@ -1,0 +1,238 @@
+//! A node that seeks ways keeps the laws of a layer, whatever it hears.
+
+mod common;
+
+use common::{global, local, node_routed, usual};
+use kinglet::aodv::{self, Role};
+use kinglet::radio::{Command, Event};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
+use kinglet::time::{Duration, Instant};
+use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
+use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
+use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet::wire::udp;
+use kinglet::{Aoded, Config, MESH_PORT, Node, mac, net};
+use kinglet_radio::Ack;
+use kinglet_testkit::contract::{Subject, check};
+use rand_core::Rng;
+use rand_pcg::Pcg32;
+
+const WAITING: usize = 3;
+const PACKETS: usize = 12;
+const OUTPUT: usize = 4;
+
+kinglet::profile! {
+    struct Seeker {
+        routing: Aoded<Self, WAITING>,
+        packets: PACKETS,
+        output: OUTPUT,
+        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+    }
+}
+
+impl aodv::Sizes for Seeker {
+    type Routes = [Option<aodv::Route>; 4];
+    type Requests = [Option<aodv::Request>; 3];
+    type Searches = [Option<aodv::Search>; 2];
+    type Links = [Option<aodv::Link>; 4];
+}
+
+/// Node 1, with neighbours 8 and 9.
+struct Device {
+    node: Box<Node<Seeker>>,
+    socket: net::UdpHandle,
+    handles: Vec<Handle>,
+    sequence: u8,
+}
+
+/// A message of AODV, or noise.
+fn some_message(random: &mut Pcg32) -> Vec<u8> {
+    let [kind, a, b, c] = random.next_u32().to_le_bytes();
+    let near = |dice: u8| [1, 2, 3, 4, 8, 9, aodv::OUTSIDE, 5][usize::from(dice & 7)];
+    let number = u32::from(b & 15).wrapping_sub(8);
+    let path_dr = (kind & 0xF0 != 0).then_some(u16::from_be_bytes([c, b]));
+    let mut octets = vec![0; 80];
+    let len = match kind % 4 {
+        0 => {
+            let rreq = Rreq {
+                destination_only: true,
+                ttl: 1 + (c & 15),
+                hop_count: c >> 5,
+                id: number,
+                destination: near(a),
+                destination_sequence: (a & 8 != 0).then_some(number),
+                originator: u16::from(1 + (a >> 4)),
+                originator_sequence: number,
+                path_dr,
+            };
+            rreq.emit(&mut octets).unwrap();
+            rreq.buffer_len()
+        }
+        1 => {
+            let rrep = Rrep {
+                hop_count: c >> 5,
+                destination: near(a),
+                destination_sequence: number,
+                originator: 1 + u16::from(a >> 7),
+                lifetime_ms: u32::from(c) * 100,
+                path_dr,
+            };
+            rrep.emit(&mut octets).unwrap();
+            rrep.buffer_len()
+        }
+        2 => {
+            let mut writer = RerrWriter::new(&mut octets).unwrap();
+            writer.entry(Unreachable { destination: near(a), sequence: number }).unwrap();
+            writer.len()
+        }
+        _ => {
+            random.fill_bytes(&mut octets);
+            usize::from(a) % 80
+        }
+    };
+    octets.truncate(len);
+    octets
+}
+
+/// A datagram, with hop limit 255 if it is from a neighbour.
+fn packet(from: u16, (to, port): (core::net::Ipv6Addr, u16), data: &[u8]) -> Vec<u8> {
+    let is_near = port == MESH_PORT;
+    let length = (udp::HEADER_LEN + data.len()) as u16;
+    let header = Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_len: length,
+        next_header: protocol::UDP,
+        hop_limit: if is_near { 255 } else { 9 },
+        src: if is_near { local(from) } else { global(from) },
+        dst: to,
+    };
+    let mut packet = vec![0; HEADER_LEN + udp::HEADER_LEN];
+    header.emit(&mut packet).unwrap();
+    let head = udp::Header { src_port: port, dst_port: port, length, checksum: 0 };
+    head.emit(&mut packet[HEADER_LEN..]).unwrap();
+    packet.extend_from_slice(data);
+    let sum = header.pseudo_header_sum(length.into(), protocol::UDP);
+    udp::fill_checksum(&mut packet[HEADER_LEN..], sum).unwrap();
+    packet
+}
+
+impl Device {
+    fn hear(&mut self, now: Instant, from: u16, lqi: u8, packet: &[u8]) {
+        self.sequence = self.sequence.wrapping_add(1);
+        let repr = Repr {
+            frame_type: FrameType::Data,
+            version: Version::V2006,
+            ack_request: true,
+            frame_pending: false,
+            sequence: self.sequence,
+            pan_id: PanId(0xabcd),
+            dst: Address::Short(1),
+            src: Address::Short(from),
+            security: None,
+            csl: None,
+            filling: 0,
+        };
+        let mut frame = vec![0; 125];
+        let at = repr.emit(&mut frame).unwrap();
+        frame.truncate(at);
+        frame.push(0x41);
+        frame.extend_from_slice(&packet[..packet.len().min(100)]);
+        let len = frame.len() as u8;
+        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi, acked: true };
+        self.node.handle_radio(now, event, &mut frame);
+    }
+}
+
+impl Subject for Device {
+    /// What a radio takes at once, between which messages and packets come to their turn.
+    const DRAIN_BOUND: usize = 64;
+
+    fn fresh(seed: u64) -> Self {
+        let role = if seed.is_multiple_of(4) { Role::BorderRouter } else { Role::Router };
+        let change = |config: &mut Config| config.mac.retry_delay_max = Duration::ZERO;
+        let routing = |config: &Config| {
+            Aoded::new(config, aodv::Config { role, ..aodv::Config::OFF }, global(0))
+        };
+        let mut node = node_routed::<Seeker>(1, 1, 1, usual(), change, routing);
+        let socket = node.datagrams().bind(7).unwrap();
+        node.streams().listen(80, ListenConfig::default()).unwrap();
+        Device { node, socket, handles: Vec::new(), sequence: 0 }
+    }
+
+    fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
+        let [kind, a, b, c] = random.next_u32().to_le_bytes();
+        let to = global(u16::from(2 + (a & 3)));
+        let from = u16::from(8 + (b & 1));
+        match kind % 8 {
+            0 => format!("udp {:?}", self.node.datagrams().send(now, self.socket, to, 7, &[a; 30])),
+            1 => {
+                let opened = self.node.streams().connect(now, to, 80, ConnectionConfig::DEFAULT);
+                self.handles.splice(0..0, opened.ok());
+                self.handles.truncate(4);
+                format!("connect {opened:?}")
+            }
+            2 => {
+                let sent = self
+                    .handles
+                    .first()
+                    .map(|handle| self.node.streams().send(*handle, &vec![a; usize::from(b) * 4]));
+                format!("send {sent:?}")
+            }
+            3 => {
+                // For this node, or to be passed on, also where it has come from.
+                let dst = [global(1), to, global(from), global(9)][usize::from(c & 3)];
+                self.hear(now, from, c, &packet(from, (dst, 7), &[a; 20]));
+                format!("a packet to {dst} from {from}")
+            }
+            4 | 5 => {
+                let message = some_message(random);
+                self.hear(now, from, c, &packet(from, (local(1), MESH_PORT), &message));
+                format!("{message:02x?} from {from}")
+            }
+            _ => {
+                let received = Ack::Received { frame_pending: false };
+                let ack = [Ack::Missing, received, received, Ack::NotAwaited][usize::from(c & 3)];
+                let event = Event::Transmitted { sfd: now, ack };
+                self.node.handle_radio(now, event, &mut []);
+                format!("{event:?}")
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<String> {
+        let submission = self.node.poll_radio(now)?;
+        if let Command::Transmit { .. } = submission.command {
+            let frame = Frame::parse(submission.frame).expect("a malformed frame");
+            assert!(!frame.dst().is_empty(), "to nobody");
+        }
+        Some(format!("{submission:?}"))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.node.deadline()
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        self.node.handle_deadline(now);
+    }
+
+    fn observe(&self) -> String {
+        let node = &self.node;
+        let aodv = node.routing().aodv();
+        let ways: Vec<_> = aodv.ways().collect();
+        let (info, stats, net) = (node.info(), node.stats(), node.net().stats());
+        format!("{info:?} {stats:?} {net:?} {ways:?} {:?} {:?}", aodv.info(), aodv.stats())
+    }
+
+    fn occupancy(&self) -> Vec<(usize, usize)> {
+        let info = self.node.info().net;
+        let used = PACKETS - info.free_packets;
+        vec![(used, PACKETS), (info.unrouted, WAITING), (info.queued, OUTPUT + 2)]
+    }
+}
+
+#[test]
+fn a_node_that_seeks_ways_keeps_the_laws() {
+    check::<Device>(0..40, 300);
+}

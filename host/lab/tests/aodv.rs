@@ -1,0 +1,330 @@
+//! nst-AODV on the simulated air: ways are found when packets need them, and again when they break.
+
+use kinglet::MESH_PORT;
+use kinglet::aodv::{self, Metric};
+use kinglet::time::{Duration, Instant};
+use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
+use kinglet::wire::icmpv6::Kind;
+use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
+use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet::wire::sixlowpan::DISPATCH_IPV6;
+use kinglet::wire::udp;
+use kinglet_lab::apps::bulk::BulkSink;
+use kinglet_lab::apps::udp::UdpSink;
+use kinglet_lab::build::{Ends, Network, app_at, network, short_of};
+use kinglet_lab::profile::LabProfile;
+use kinglet_lab::run::{Options, RunResult, run};
+use kinglet_lab::scenario::{Flow, FlowKind, NodeId, Scenario};
+use kinglet_radio::Event;
+use kinglet_sim::Fault;
+use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::net::Ipv6Addr;
+
+/// So many by so many routers, 8 m apart, where each hears those beside it.
+fn grid(columns: u32, rows: u32) -> Scenario {
+    let text = format!(
+        "name = \"aodv\"\nduration_s = 120\n[topology]\ngrid = {{ columns = {columns}, \
+         rows = {rows}, spacing_m = 8 }}\n[net]\nrouting = \"aodv\"\n"
+    );
+    Scenario::from_toml("aodv.toml", &text).expect("a scenario")
+}
+
+fn bulk(from: NodeId, to: NodeId, bytes: u64) -> Flow {
+    let bytes = Some(bytes);
+    let (send_buffer, receive_buffer) = (None, None);
+    Flow::new(5.0, FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer })
+}
+
+fn aodv(network: &Network, node: usize) -> &aodv::Aodv<LabProfile> {
+    network.device(node).node().routing().aodv().expect("it routes by AODV")
+}
+
+/// The nodes on the way from one to another, as they have it; `None` if it leads nowhere.
+fn way(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+    let mut way = vec![from];
+    while way.last() != Some(&to) {
+        assert!(way.len() <= usize::from(aodv::NET_DIAMETER), "a loop: {way:?}");
+        let at = *way.last().expect("it has a beginning");
+        way.push(NodeId::from(aodv(network, at as usize).next_hop(short_of(to))?) - 1);
+    }
+    Some(way)
+}
+
+fn hops(network: &Network, from: NodeId, to: NodeId) -> Option<usize> {
+    way(network, from, to).map(|way| way.len() - 1)
+}
+
+fn simulate(scenario: &Scenario, seed: u64) -> RunResult {
+    run(scenario, seed, &Options::default()).expect("it can be simulated")
+}
+
+/// What all nodes together have sent: requests, replies, errors.
+fn messages(result: &RunResult) -> [u32; 3] {
+    let of = |of: fn(&kinglet_lab::run::AodvResult) -> u32| {
+        result.nodes.iter().filter_map(|node| node.aodv.as_ref()).map(of).sum()
+    };
+    [of(|aodv| aodv.rreqs), of(|aodv| aodv.rreps), of(|aodv| aodv.rerrs)]
+}
+
+#[test]
+fn six_nodes_find_ways_when_tcp_needs_them() {
+    for metric in [Metric::HopCount, Metric::PathDr] {
+        let mut scenario = grid(3, 2);
+        scenario.aodv_metric = metric;
+        scenario.flows = vec![bulk(0, 5, 20_000)];
+        let (mut network, _) = network(&scenario, 1);
+        network.run_until(Instant::from_secs(4));
+        assert_eq!(hops(&network, 0, 5), None, "nobody has asked yet");
+        network.run_until(Instant::from_secs(6));
+        assert_eq!((hops(&network, 0, 5), hops(&network, 5, 0)), (Some(3), Some(3)));
+        let result = simulate(&scenario, 1);
+        let flow = &result.flows[0];
+        assert!(flow.complete && flow.intact, "{metric:?}: {flow:?}");
+    }
+}
+
+#[test]
+fn a_way_over_five_hops_is_found_by_one_flood_and_carries_tcp() {
+    for seed in 1..=3 {
+        let mut scenario = grid(6, 1);
+        scenario.flows = vec![bulk(0, 5, 44_000)];
+        let result = simulate(&scenario, seed);
+        let flow = &result.flows[0];
+        assert!(flow.complete && flow.intact, "seed {seed}: {flow:?}");
+        let first = result.nodes[0].aodv.expect("it routes by AODV");
+        println!("seed {seed}: {:.1} kb/s, {:?}", flow.goodput_kbps, messages(&result));
+        assert_eq!(first.failed_searches, 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_host_and_nodes_find_each_other_through_the_border_router() {
+    let text = "name = \"outside\"\nduration_s = 120\n[topology]\nline = { hops = 3 }\n[wire]\n\
+                [net]\nrouting = \"aodv\"\n\
+                [[flow]]\nkind = \"tcp-bulk\"\nfrom = 4\nto = 3\nstart_s = 5\nbytes = 10_000\n\
+                [[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 4\nstart_s = 60\nbytes = 10_000\n";
+    let scenario = Scenario::from_toml("outside.toml", text).expect("a scenario");
+    let result = simulate(&scenario, 1);
+    for flow in &result.flows {
+        assert!(flow.complete && flow.intact, "{flow:?}");
+    }
+}
+
+#[test]
+fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
+    for seed in 1..=3 {
+        let mut scenario = grid(5, 4);
+        scenario.duration_s = 240.0;
+        scenario.flows = vec![bulk(0, 19, 60_000)];
+        let (mut network, ends) = network(&scenario, seed);
+        network.run_until(Instant::from_secs(8));
+        let before = way(&network, 0, 19).expect("a way");
+        let gone = before[before.len() / 2];
+        network.schedule_fault(network.now(), Fault::Partition(vec![gone as usize]));
+        let start = network.now();
+        let around = |network: &Network| {
+            aodv(network, 0).stats().searches > 1
+                && way(network, 0, 19).is_some_and(|way| !way.contains(&gone))
+        };
+        while !around(&network) {
+            assert!(network.now() < start + Duration::from_secs(30), "seed {seed}");
+            let next = network.now() + Duration::from_millis(100);
+            network.run_until(next);
+        }
+        println!("seed {seed}: {gone} is avoided after {:?}", network.now() - start);
+        network.run_until(Instant::from_secs(240));
+        let sink = app_at::<BulkSink>(&network, ends[0].to).expect("a sink");
+        assert!(sink.received() == 60_000 && sink.intact(), "seed {seed}: {}", sink.received());
+    }
+}
+
+/// Columns 0 to 2 and 3 to 5 hear nothing of each other from the tenth second on.
+#[test]
+fn a_network_in_two_tells_the_sender_and_is_quiet() {
+    let mut scenario = grid(6, 5);
+    scenario.flows = vec![bulk(0, 29, 200_000)];
+    scenario.flows.push(Flow::new(20.0, FlowKind::datagrams(6, 23, 1_000, 20)));
+    let (mut network, _) = network(&scenario, 1);
+    let side: Vec<usize> = (0..30).filter(|node| node % 6 < 3).collect();
+    network.schedule_fault(Instant::from_secs(10), Fault::Partition(side.clone()));
+    network.run_until(Instant::from_secs(15));
+    let requests = |network: &Network| -> u32 {
+        let of = |node| {
+            let stats = aodv(network, node).stats();
+            stats.requests + stats.relayed_requests
+        };
+        (0..30).map(of).sum()
+    };
+    let before = requests(&network);
+    network.run_until(Instant::from_secs(115));
+    let stats = *aodv(&network, 6).stats();
+    println!("{} requests in 100 s; {stats:?}", requests(&network) - before);
+    assert!(stats.failed_searches >= 8 && stats.searches - stats.failed_searches <= 1);
+    // A search takes 9 s and three floods, and each of fifteen nodes says them once.
+    let floods = |searches: u32| searches * 3 * 15;
+    let most = floods(stats.searches + aodv(&network, 0).stats().searches);
+    assert!(requests(&network) - before <= most, "{most}");
+    let report = network.with_device(6, |station, _| station.node_mut().datagrams().poll_error());
+    let kind = report.map(|report| report.kind);
+    assert!(matches!(kind, Some(Kind::DestinationUnreachable { .. })), "{kind:?}");
+    network.schedule_fault(network.now(), Fault::Partition(Vec::new()));
+    network.run_until(Instant::from_secs(140));
+    assert!(hops(&network, 6, 23).is_some(), "together again");
+}
+
+/// Somebody in range of all nodes who forges messages.
+struct Forger {
+    random: Stream,
+    sequence: u8,
+}
+
+impl Forger {
+    /// `to` hears a message that says it is from the neighbour `from`.
+    fn say(&mut self, network: &mut Network, to: NodeId, from: u16, message: &[u8]) {
+        let near = |short| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, short);
+        let length = (udp::HEADER_LEN + message.len()) as u16;
+        let header = Header {
+            traffic_class: 0,
+            flow_label: 0,
+            payload_len: length,
+            next_header: protocol::UDP,
+            hop_limit: 255,
+            src: near(from),
+            dst: near(short_of(to)),
+        };
+        let (src_port, dst_port) = (MESH_PORT, MESH_PORT);
+        let mut datagram = vec![0; udp::HEADER_LEN];
+        let head = udp::Header { src_port, dst_port, length, checksum: 0 };
+        head.emit(&mut datagram).expect("room");
+        datagram.extend_from_slice(message);
+        let sum = header.pseudo_header_sum(datagram.len(), protocol::UDP);
+        udp::fill_checksum(&mut datagram, sum).expect("room");
+        self.sequence = self.sequence.wrapping_add(1);
+        let repr = Repr {
+            frame_type: FrameType::Data,
+            version: Version::V2006,
+            ack_request: true,
+            frame_pending: false,
+            sequence: self.sequence,
+            pan_id: network.device(to as usize).node().mac().config().pan_id,
+            dst: Address::Short(short_of(to)),
+            src: Address::Short(from),
+            security: None,
+            csl: None,
+            filling: 0,
+        };
+        let mut frame = [0; 127];
+        let at = repr.emit(&mut frame).expect("room");
+        frame[at] = DISPATCH_IPV6;
+        header.emit(&mut frame[at + 1..]).expect("room");
+        let end = at + 1 + HEADER_LEN + datagram.len();
+        frame[at + 1 + HEADER_LEN..end].copy_from_slice(&datagram);
+        network.with_device(to as usize, |device, now| {
+            let len = end as u8;
+            let event = Event::Received { sfd: now, len, rssi_dbm: -50, lqi: 255, acked: false };
+            device.node_mut().handle_radio(now, event, &mut frame[..end]);
+        });
+    }
+
+    /// A neighbour of a node, or somebody whom nobody knows.
+    fn neighbour(&mut self, node: NodeId) -> u16 {
+        let near = [1_i32, -1, 6, -6][self.random.below(4) as usize] + node as i32;
+        if (0..30).contains(&near) { near as u16 + 1 } else { 0x777 }
+    }
+
+    /// A round of everything that it can say, to each node.
+    fn attack(&mut self, network: &mut Network) {
+        for to in 0..30 {
+            let (from, mut buf) = (self.neighbour(to), [0; 80]);
+            let (a, b) = (self.random.below(30) as u16 + 1, self.random.below(30) as u16 + 1);
+            let number = self.random.bits();
+            let len = match self.random.below(3) {
+                0 => {
+                    // Somebody seeks somebody who may not be there, and counts far.
+                    let rreq = Rreq {
+                        destination_only: true,
+                        ttl: 16,
+                        hop_count: 0,
+                        id: number,
+                        destination: if number & 1 == 0 { a } else { 0x700 + a },
+                        destination_sequence: Some(number >> 1),
+                        originator: b,
+                        originator_sequence: number >> 1,
+                        path_dr: Some(u16::MAX),
+                    };
+                    rreq.emit(&mut buf).expect("room");
+                    rreq.buffer_len()
+                }
+                1 => {
+                    // All ways lead through whoever sends this.
+                    let rrep = Rrep {
+                        hop_count: 0,
+                        destination: a,
+                        destination_sequence: number >> 1,
+                        originator: b,
+                        lifetime_ms: u32::MAX,
+                        path_dr: Some(u16::MAX),
+                    };
+                    rrep.emit(&mut buf).expect("room");
+                    rrep.buffer_len()
+                }
+                _ => {
+                    let mut writer = RerrWriter::new(&mut buf).expect("room");
+                    let lost = Unreachable { destination: a, sequence: number >> 1 };
+                    writer.entry(lost).expect("room");
+                    writer.len()
+                }
+            };
+            self.say(network, to, from, &buf[..len]);
+        }
+    }
+}
+
+/// Datagrams that arrived while somebody forged for a minute, twice a second at each node, and in
+/// the minute that begins as long as a lost way is remembered after that.
+fn under_attack(security: bool, attacked: bool, seed: u64) -> [u64; 2] {
+    let mut scenario = grid(6, 5);
+    scenario.mac.security = security.then_some(scenario.mac.security).flatten();
+    let periodic = |(from, to)| Flow::new(5.0, FlowKind::datagrams(from, to, 1_000, 20));
+    scenario.flows = [(0, 29), (5, 24), (12, 17), (28, 1), (7, 22)].map(periodic).into();
+    let (mut network, ends) = network(&scenario, seed);
+    let mut forger = Forger { random: stream(seed, 0, Purpose::Fault), sequence: 0 };
+    let arrived = |network: &Network| -> u64 {
+        let sink = |ends: &Ends| app_at::<UdpSink>(network, ends.to).map_or(0, UdpSink::bytes);
+        ends.iter().map(sink).sum::<u64>() / 20
+    };
+    let minute = |network: &mut Network, from_s, forger: Option<&mut Forger>| {
+        network.run_until(Instant::from_secs(from_s));
+        let before = arrived(network);
+        if let Some(forger) = forger {
+            for half in 0..120 {
+                network.run_until(Instant::from_millis(from_s * 1_000 + half * 500));
+                forger.attack(network);
+            }
+        }
+        network.run_until(Instant::from_secs(from_s + 60));
+        arrived(network) - before
+    };
+    let during = minute(&mut network, 30, attacked.then_some(&mut forger));
+    let after = minute(&mut network, 90 + 70, None);
+    println!("{seed} security {security} attacked {attacked}: {during} and {after}");
+    [during, after]
+}
+
+#[test]
+fn who_has_no_key_changes_nothing() {
+    for seed in 1..=2 {
+        let calm = under_attack(true, false, seed);
+        assert_eq!(under_attack(true, true, seed), calm, "seed {seed}");
+    }
+}
+
+#[test]
+fn without_link_security_forgeries_cost_and_end() {
+    for seed in 1..=4 {
+        let [calm, attacked] = [false, true].map(|attacked| under_attack(false, attacked, seed));
+        println!("seed {seed}: {calm:?} {attacked:?}");
+        assert!(attacked[0] > 0 && attacked[0] < calm[0], "seed {seed}: {calm:?} {attacked:?}");
+        assert!(attacked[1] * 100 > calm[1] * 95, "seed {seed}: {calm:?} {attacked:?}");
+    }
+}
