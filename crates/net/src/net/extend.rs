@@ -17,7 +17,8 @@ use kinglet_mem::{Array, copy, move_within};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter, unreachable};
 use kinglet_wire::ipv6::{
-    self, Chain, Extension, HOP_LIMIT_OFFSET, Header, NEXT_HEADER_OFFSET, is_link_local, protocol,
+    self, Chain, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, NEXT_HEADER_OFFSET, is_link_local,
+    protocol,
 };
 use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
 
@@ -83,14 +84,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Routing::EXTENDS { S::Storage::LEN } else { self.host_mtu().min(S::Storage::LEN) }
     }
 
-    /// Octets of the longest packet without what routing adds.
+    /// Octets of the longest packet without what routing adds. Slots that hold no more than every
+    /// link takes leave no choice, and cost nothing.
     pub(crate) fn host_mtu(&self) -> usize {
-        usize::from(self.config.mtu)
+        if S::Storage::LEN > MIN_MTU { usize::from(self.config.mtu) } else { MIN_MTU }
     }
 
     /// What is told the sender of a longer one.
     pub(crate) fn too_big(&self) -> Kind {
-        Kind::PacketTooBig { mtu: u32::from(self.config.mtu) }
+        // At most 65,535.
+        Kind::PacketTooBig { mtu: self.host_mtu() as u32 }
     }
 
     /// Where a packet that is forwarded goes, and what is done to it.
