@@ -344,7 +344,10 @@ impl Auditor {
         }
         station.outcome = if result == "acked" { Outcome::Acked } else { Outcome::Other };
         if matches!(result, "acked" | "sent") {
-            let until = now + spacing_after(station.psdu).as_micros();
+            // Frames of a burst follow after SIFS, against the standard (decision 43).
+            let bursts = self.scenario.wake.is_some() && result == "acked" && station.said_more;
+            let spacing = if bursts { SIFS } else { spacing_after(station.psdu) };
+            let until = now + spacing.as_micros();
             station.spaced_until = station.spaced_until.max(until);
         }
     }

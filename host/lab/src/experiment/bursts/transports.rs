@@ -86,7 +86,9 @@ fn file(bytes: u32) -> File {
 
 fn plan(effort: Effort) -> Vec<Point> {
     match effort {
-        Effort::Quick => by_level(200.0),
+        // Long enough for two segments, which go out again before a round trip is known, to be
+        // less than one in a hundred.
+        Effort::Quick => by_level(400.0),
         Effort::Full => {
             let mut points = by_level(600.0);
             points.extend(super::beside(beside(), OF_TCP));
