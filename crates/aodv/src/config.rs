@@ -6,6 +6,7 @@ use crate::request::Request;
 use crate::route::Route;
 use crate::search::Search;
 use kinglet_mem::Array;
+use kinglet_wire::aodv::OUTSIDE;
 
 /// What a node does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,12 @@ impl Config {
     /// The defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         Config { short, role, seed, metric: Metric::PathDr, quality: Quality::CC2420 }
+    }
+
+    /// Whether this node answers for a destination.
+    pub(crate) fn answers_for(&self, destination: u16) -> bool {
+        let is_outside = destination == OUTSIDE && self.role == Role::BorderRouter;
+        destination == self.short || is_outside
     }
 }
 

@@ -99,6 +99,12 @@ impl Route {
         self.expires = now + DELETE_PERIOD;
     }
 
+    /// It is found here to be no way any more: with the next number, so that nobody takes it for
+    /// one who knows of this one (RFC 3561, 6.11).
+    pub(crate) fn break_off(&mut self, now: Instant) {
+        self.lose(now, self.sequence.map(|sequence| sequence.wrapping_add(1)));
+    }
+
     /// How readily it gives way to another destination, the more so the greater this is; `None`:
     /// not at all. Ways that packets take never do, so a flood of requests takes none from anybody.
     fn yields(&self, now: Instant) -> Option<(bool, bool, Instant)> {

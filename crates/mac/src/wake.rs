@@ -126,10 +126,14 @@ impl Admission {
 /// `None` if the set is empty.
 pub(crate) fn channel_after(set: u16, last: Option<Channel>) -> Option<Channel> {
     let last = last.map_or(0, Channel::number);
-    let member = |number: &u8| set >> number.saturating_sub(FIRST_CHANNEL) & 1 != 0;
-    let mut numbers = (FIRST_CHANNEL..=LAST_CHANNEL).filter(member);
-    let lowest = numbers.clone().next();
-    numbers.find(|number| *number > last).or(lowest).and_then(Channel::new)
+    let lowest = members(set).next();
+    members(set).find(|number| *number > last).or(lowest).and_then(Channel::new)
+}
+
+/// The numbers of the channels in a set, from the lowest on.
+fn members(set: u16) -> impl Iterator<Item = u8> {
+    let is_in = move |number: &u8| set >> number.saturating_sub(FIRST_CHANNEL) & 1 != 0;
+    (FIRST_CHANNEL..=LAST_CHANNEL).filter(is_in)
 }
 
 /// When a device was on one of the channels that it goes round.
@@ -145,10 +149,13 @@ impl Turn {
     pub(crate) fn moved_to(self, wake: &Wake, at: Instant) -> Turn {
         let period = wake.period.as_micros();
         let periods = (at + wake.period / 2 - self.at).as_micros().checked_div(period);
-        let members = u64::from(wake.channels.count_ones());
-        let steps = periods.unwrap_or(0).saturating_mul(STRIDE).checked_rem(members).unwrap_or(0);
-        let next = |channel, _| channel_after(wake.channels, Some(channel)).unwrap_or(channel);
-        Turn { at, channel: (0..steps).fold(self.channel, next) }
+        let channels = || members(wake.channels);
+        let here = channels().position(|number| number == self.channel.number());
+        let steps = periods.unwrap_or(0).saturating_mul(STRIDE);
+        let place = steps.saturating_add(here.unwrap_or(0) as u64);
+        let place = place.checked_rem(wake.channels.count_ones().into()).unwrap_or(0);
+        let there = channels().nth(place as usize).and_then(Channel::new);
+        Turn { at, channel: there.unwrap_or(self.channel) }
     }
 }
 

@@ -1,13 +1,14 @@
 //! nst-AODV on the simulated air: ways are found when packets need them, and again when they break.
 
+mod forged;
+
+use forged::{hear, near};
 use kinglet::MESH_PORT;
 use kinglet::aodv::{self, Metric};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
 use kinglet::wire::icmpv6::Kind;
-use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
-use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
-use kinglet::wire::sixlowpan::DISPATCH_IPV6;
+use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::udp;
 use kinglet_lab::apps::bulk::BulkSink;
 use kinglet_lab::apps::udp::UdpSink;
@@ -15,10 +16,8 @@ use kinglet_lab::build::{Ends, Network, app_at, network, short_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{Options, RunResult, run};
 use kinglet_lab::scenario::{Flow, FlowKind, NodeId, Scenario};
-use kinglet_radio::Event;
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
-use std::net::Ipv6Addr;
 
 /// So many by so many routers, 8 m apart, where each hears those beside it.
 fn grid(columns: u32, rows: u32) -> Scenario {
@@ -181,7 +180,6 @@ struct Forger {
 impl Forger {
     /// `to` hears a message that says it is from the neighbour `from`.
     fn say(&mut self, network: &mut Network, to: NodeId, from: u16, message: &[u8]) {
-        let near = |short| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, short);
         let length = (udp::HEADER_LEN + message.len()) as u16;
         let header = Header {
             traffic_class: 0,
@@ -200,30 +198,7 @@ impl Forger {
         let sum = header.pseudo_header_sum(datagram.len(), protocol::UDP);
         udp::fill_checksum(&mut datagram, sum).expect("room");
         self.sequence = self.sequence.wrapping_add(1);
-        let repr = Repr {
-            frame_type: FrameType::Data,
-            version: Version::V2006,
-            ack_request: true,
-            frame_pending: false,
-            sequence: self.sequence,
-            pan_id: network.device(to as usize).node().mac().config().pan_id,
-            dst: Address::Short(short_of(to)),
-            src: Address::Short(from),
-            security: None,
-            csl: None,
-            filling: 0,
-        };
-        let mut frame = [0; 127];
-        let at = repr.emit(&mut frame).expect("room");
-        frame[at] = DISPATCH_IPV6;
-        header.emit(&mut frame[at + 1..]).expect("room");
-        let end = at + 1 + HEADER_LEN + datagram.len();
-        frame[at + 1 + HEADER_LEN..end].copy_from_slice(&datagram);
-        network.with_device(to as usize, |device, now| {
-            let len = end as u8;
-            let event = Event::Received { sfd: now, len, rssi_dbm: -50, lqi: 255, acked: false };
-            device.node_mut().handle_radio(now, event, &mut frame[..end]);
-        });
+        hear(network, to, (from, self.sequence), &header, &datagram);
     }
 
     /// A neighbour of a node, or somebody whom nobody knows.

@@ -1,18 +1,18 @@
 //! Somebody in range of all thirty nodes forges what RPL says. Without the key nobody loses a way;
 //! without link security it costs, as docs/decisions/0035-rpl.md says, and is over when it ends.
 
+mod forged;
+
+use forged::{hear, near};
 use kinglet::rpl::{INFINITE_RANK, Mode, Rpl};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::icmpv6;
-use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
-use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet::wire::ipv6::{Header, protocol};
 use kinglet::wire::rpl::{ALL_NODES, ControlOption, Dao, Dio, Message, Target, Transit, Writer};
-use kinglet::wire::sixlowpan::DISPATCH_IPV6;
 use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, address_of, app_at, network};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
-use kinglet_radio::Event;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::net::Ipv6Addr;
 
@@ -44,10 +44,6 @@ fn scenario(mode: Mode, security: bool) -> Scenario {
 
 fn rpl(network: &Network, node: NodeId) -> &Rpl<LabProfile> {
     network.device(node as usize).node().routing().rpl().expect("RPL")
-}
-
-fn near(short: u16) -> Ipv6Addr {
-    Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, short)
 }
 
 /// Who forges messages, and what it knows of the network.
@@ -123,32 +119,7 @@ impl Forger<'_> {
         let sum = header.pseudo_header_sum(icmp.len(), protocol::ICMPV6);
         icmpv6::fill_checksum(&mut icmp, sum).expect("room");
         self.sequence = self.sequence.wrapping_add(1);
-        let multicast = dst.is_multicast();
-        let short = Address::Short(to as u16 + 1);
-        let repr = Repr {
-            frame_type: FrameType::Data,
-            version: Version::V2006,
-            ack_request: !multicast,
-            frame_pending: false,
-            sequence: self.sequence,
-            pan_id: network.device(to as usize).node().mac().config().pan_id,
-            dst: if multicast { Address::BROADCAST } else { short },
-            src: Address::Short(from),
-            security: None,
-            csl: None,
-            filling: 0,
-        };
-        let mut frame = [0; 127];
-        let at = repr.emit(&mut frame).expect("room");
-        frame[at] = DISPATCH_IPV6;
-        header.emit(&mut frame[at + 1..]).expect("room");
-        let end = at + 1 + HEADER_LEN + icmp.len();
-        frame[at + 1 + HEADER_LEN..end].copy_from_slice(&icmp);
-        network.with_device(to as usize, |device, now| {
-            let len = end as u8;
-            let event = Event::Received { sfd: now, len, rssi_dbm: -50, lqi: 255, acked: false };
-            device.node_mut().handle_radio(now, event, &mut frame[..end]);
-        });
+        hear(network, to, (from, self.sequence), &header, &icmp);
     }
 
     /// A round of everything that it can say.

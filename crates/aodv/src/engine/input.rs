@@ -115,7 +115,7 @@ impl<S: Sizes> Aodv<S> {
             }
             Taken::Full => return Err(Discard::RoutesFull),
         }
-        let due = if self.is_own(rreq.destination) {
+        let due = if self.config.answers_for(rreq.destination) {
             Due::At(now + REPLY_DELAY)
         } else if rreq.ttl > 1 {
             Due::At(now + self.random.between(Duration::from_micros(1), JITTER))

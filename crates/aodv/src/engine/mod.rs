@@ -88,12 +88,6 @@ impl<S: Sizes> Aodv<S> {
         self.config.role != Role::Off
     }
 
-    /// Whether this node answers for a destination.
-    fn is_own(&self, destination: u16) -> bool {
-        destination == self.config.short
-            || destination == OUTSIDE && self.config.role == Role::BorderRouter
-    }
-
     /// The neighbour that is next on the way to the device with this short address, or to what
     /// lies outside ([`OUTSIDE`]); `None` if no way is known.
     pub fn next_hop(&self, destination: u16) -> Option<u16> {
@@ -109,7 +103,7 @@ impl<S: Sizes> Aodv<S> {
     /// A packet of this node's needs a way that is not known; whether one is being sought from now
     /// on. If not, there is no hope.
     pub fn seek(&mut self, now: Instant, destination: u16) -> bool {
-        if !self.is_on() || destination > OUTSIDE || self.is_own(destination) {
+        if !self.is_on() || destination > OUTSIDE || self.config.answers_for(destination) {
             return false;
         }
         if self.is_seeking(destination) {
@@ -152,7 +146,7 @@ impl<S: Sizes> Aodv<S> {
     /// The neighbour `from` has sent a packet that is to go on to `destination`, and there is no
     /// way: it is told so (RFC 3561, 6.11).
     pub fn handle_stray(&mut self, now: Instant, destination: u16, from: u16) {
-        if !self.is_on() || self.is_own(destination) {
+        if !self.is_on() || self.config.answers_for(destination) {
             return;
         }
         count(&mut self.stats.strays);
@@ -167,7 +161,7 @@ impl<S: Sizes> Aodv<S> {
         };
         route.precursors.add(from);
         if !route.is_untold {
-            route.lose(now, route.sequence.map(|sequence| sequence.wrapping_add(1)));
+            route.break_off(now);
         }
         self.plan_errors(now);
     }
@@ -176,7 +170,7 @@ impl<S: Sizes> Aodv<S> {
     /// somebody has forged what it was made of. It is none any more.
     pub fn handle_loop(&mut self, now: Instant, destination: u16) {
         if let Some(route) = self.valid_route_mut(Some(destination)) {
-            route.lose(now, route.sequence.map(|sequence| sequence.wrapping_add(1)));
+            route.break_off(now);
             count(&mut self.stats.loops);
             self.has_changed = true;
             self.plan_errors(now);
@@ -211,7 +205,7 @@ impl<S: Sizes> Aodv<S> {
         let mut lost = false;
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
             if route.is_valid && route.next_hop == to {
-                route.lose(now, route.sequence.map(|sequence| sequence.wrapping_add(1)));
+                route.break_off(now);
                 count(&mut self.stats.lost_routes);
                 lost = true;
             }
@@ -265,13 +259,9 @@ impl<S: Sizes> Aodv<S> {
 
     /// Does what is due.
     pub fn handle_deadline(&mut self, now: Instant) {
-        let own = |destination| {
-            destination == self.config.short
-                || destination == OUTSIDE && self.config.role == Role::BorderRouter
-        };
         for place in self.requests.as_mut_slice() {
             let Some(request) = place.as_mut().filter(|it| it.due.has_come(now)) else { continue };
-            let answers = own(request.rreq.destination);
+            let answers = self.config.answers_for(request.rreq.destination);
             request.due = if answers { Due::Now } else { Due::within(&mut self.relaying, now) };
             if request.forgotten <= now {
                 *place = None;

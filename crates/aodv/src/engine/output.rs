@@ -129,7 +129,7 @@ impl<S: Sizes> Aodv<S> {
     /// The first request that is to be answered, or passed on.
     fn next_request(&self, own: bool) -> Option<usize> {
         let due = |request: &Request| {
-            request.due == Due::Now && self.is_own(request.rreq.destination) == own
+            request.due == Due::Now && self.config.answers_for(request.rreq.destination) == own
         };
         self.requests.as_slice().iter().position(|place| place.as_ref().is_some_and(due))
     }

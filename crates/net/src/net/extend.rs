@@ -87,7 +87,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Octets of the longest packet without what routing adds. Slots that hold no more than every
     /// link takes leave no choice, and cost nothing.
     pub(crate) fn host_mtu(&self) -> usize {
-        if S::Storage::LEN > MIN_MTU { usize::from(self.config.mtu) } else { MIN_MTU }
+        if S::Storage::LEN <= MIN_MTU {
+            return MIN_MTU;
+        }
+        usize::from(self.config.mtu).min(S::Storage::LEN)
     }
 
     /// What is told the sender of a longer one.

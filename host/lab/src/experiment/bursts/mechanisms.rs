@@ -10,7 +10,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     id: "bf-mechanisms",
     title: "What bursts and channels give",
     source: "Duquennoy et al., Fig. 8, §6.2",
-    question: "How much of throughput and energy is due to bursts, to a channel for each node, and \
+    question: "How much of throughput and energy is due to bursts, to several channels, and \
                to the queue in flash, over two to eight hops?",
     method: "A transfer without end over two to eight hops, all nodes in range of each other; \
              without bursts, on one channel, and with the queue in memory. With the paper's bursts \
