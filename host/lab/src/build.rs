@@ -94,6 +94,8 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
             exponent,
             reference_loss_db,
             shadowing_db,
+            asymmetry_db,
+            fading,
             noise_floor_dbm: floor,
         } => {
             noise_floor_dbm = *floor;
@@ -101,6 +103,8 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
                 exponent: *exponent,
                 reference_loss_db: *reference_loss_db,
                 shadowing_sigma_db: *shadowing_db,
+                asymmetry_sigma_db: *asymmetry_db,
+                fading: *fading,
             })
         }
     };

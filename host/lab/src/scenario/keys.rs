@@ -159,6 +159,14 @@ pub(super) const NET: &[Key<Scenario>] = &[
          of up to 16 hops when packets need them, without leaves",
     ),
     Key::<Scenario>::new(
+        "route",
+        Value::Apart,
+        "static routes, in tables of `node` (who has it), `destination` and `next_hop`; with one of \
+         them no others are computed",
+    )
+    .allowed("tables")
+    .default("cheapest paths"),
+    Key::<Scenario>::new(
         "aodv_metric",
         choice!(aodv_metric; "hop-count" => Metric::HopCount, "path-dr" => Metric::PathDr),
         "which way is best: the shortest, or that with the highest product of its links' delivery \

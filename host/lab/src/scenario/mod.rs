@@ -4,6 +4,7 @@
 //! write TOML ([`Scenario::from_toml`], `SCENARIO.md` beside this crate lists every key).
 
 mod building;
+mod ceiling;
 mod error;
 mod flow;
 mod interference;
@@ -37,6 +38,7 @@ use kinglet::rpl::Mode;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Polling, mac, net};
 use kinglet_peers::Stack;
+pub use kinglet_sim::place::Fading;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -79,6 +81,8 @@ pub struct Scenario {
     pub flash: Flash,
     /// Who decides on routes.
     pub routing: Routing,
+    /// The static routes, if they are not to be the cheapest paths.
+    pub given_routes: Option<Vec<Route>>,
     /// What RPL does, if it is that.
     pub rpl: Rpl,
     /// What AODV takes for a good way, if it is that.
@@ -135,6 +139,7 @@ impl Default for Scenario {
             fragments: Fragments::Reassembled,
             flash: Flash::None,
             routing: Routing::Static,
+            given_routes: None,
             rpl: Rpl {
                 mode: Mode::Storing,
                 option: true,
@@ -311,11 +316,13 @@ impl Scenario {
     }
 
     /// Static routes for every flow, both ways; those of a server lead to the border router, and so
-    /// do those of flows with the host and of a tunnel. Cheapest paths: a hop costs 1, and where
-    /// there is path loss 1, 2 or 4 by its margin, as in Thread.
+    /// do those of flows with the host and of a tunnel. Those that are given, or else the cheapest
+    /// paths: a hop costs 1, and where there is path loss 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
-            Routing::Static => topology::routes(self),
+            Routing::Static => {
+                self.given_routes.clone().unwrap_or_else(|| topology::routes(self))
+            }
             Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
     }
@@ -331,6 +338,7 @@ impl Scenario {
     /// static route connects.
     pub fn warnings(&self) -> Vec<String> {
         match self.routing {
+            Routing::Static if self.given_routes.is_some() => topology::missing_routes(self),
             Routing::Static => topology::missing_paths(self),
             Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
@@ -507,7 +515,8 @@ pub enum Propagation {
         /// One entry per pair, or per direction.
         links: Vec<Link>,
     },
-    /// Log-distance path loss with shadowing, reception by signal to interference and noise.
+    /// Log-distance path loss with shadowing, what nodes differ by, and fading; reception by signal
+    /// to interference and noise.
     PathLoss {
         /// Path loss exponent; 2 in free space, about 3 in offices.
         exponent: f64,
@@ -515,6 +524,10 @@ pub enum Propagation {
         reference_loss_db: f64,
         /// Standard deviation of the shadowing per link in dB.
         shadowing_db: f64,
+        /// Standard deviation of what transmitters differ by, and receivers, in dB.
+        asymmetry_db: f64,
+        /// How links change in time.
+        fading: Fading,
         /// Noise floor in dBm; -111 dBm thermal in 2 MHz plus the receiver's noise figure.
         noise_floor_dbm: f64,
     },
