@@ -195,19 +195,14 @@ impl Links {
                 });
                 let mut links = Links::from_directed(positions.len(), &mut directed, true);
                 let from: Vec<_> = directed.iter().map(|(from, _)| *from).collect();
-                links.fades =
-                    Fades::new(model.fading, seed, &links.links, &from, positions.len());
+                links.fades = Fades::new(model.fading, seed, &links.links, &from, positions.len());
                 return links;
             }
         }
         Links::from_directed(positions.len(), &mut directed, false)
     }
 
-    fn from_directed(
-        nodes: usize,
-        directed: &mut Vec<(u32, Link)>,
-        power_matters: bool,
-    ) -> Links {
+    fn from_directed(nodes: usize, directed: &mut Vec<(u32, Link)>, power_matters: bool) -> Links {
         directed.sort_by_key(|(from, link)| (*from, link.to));
         directed.dedup_by_key(|(from, link)| (*from, link.to));
         let mut offsets = vec![0u32; nodes + 1];

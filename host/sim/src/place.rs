@@ -54,12 +54,10 @@ impl Fading {
 impl PathLoss {
     /// 3GPP TR 38.901 indoor hotspot without line of sight, at 2.4 GHz:
     /// 17.3 + 38.3 log10 d + 24.9 log10 f, sigma 8.03 dB (as used by OTNS2).
-    pub const INDOOR_NLOS: PathLoss =
-        PathLoss::constant(3.83, 26.77, 8.03);
+    pub const INDOOR_NLOS: PathLoss = PathLoss::constant(3.83, 26.77, 8.03);
     /// 3GPP TR 38.901 indoor hotspot with line of sight, at 2.4 GHz:
     /// 32.4 + 17.3 log10 d + 20 log10 f, sigma 3 dB (as used by OTNS2).
-    pub const INDOOR_LOS: PathLoss =
-        PathLoss::constant(1.73, 40.0, 3.0);
+    pub const INDOOR_LOS: PathLoss = PathLoss::constant(1.73, 40.0, 3.0);
 
     /// The same in both directions, and for ever.
     pub const fn constant(exponent: f64, reference_loss_db: f64, shadowing_sigma_db: f64) -> Self {

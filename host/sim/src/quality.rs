@@ -38,8 +38,7 @@ mod tests {
     fn correlations(sinr_db: f64) -> (f64, f64) {
         let mut random = Stream::from_seed(1);
         let sinr = mw_from_dbm(sinr_db);
-        let lqis: Vec<f64> =
-            (0..4_000).map(|_| by_correlation(sinr, &mut random).into()).collect();
+        let lqis: Vec<f64> = (0..4_000).map(|_| by_correlation(sinr, &mut random).into()).collect();
         let scale = (BEST - WORST) / 255.0;
         let mean = lqis.iter().sum::<f64>() / 4_000.0;
         let squares: f64 = lqis.iter().map(|lqi| (lqi - mean) * (lqi - mean)).sum();

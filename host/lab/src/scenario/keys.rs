@@ -11,7 +11,9 @@ use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
 use super::topology;
-use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Tunnel, Wire};
+use super::{
+    Buffer, Flash, Fragments, HostTcp, Mss, Objective, Pairs, Routing, Scenario, Tunnel, Wire,
+};
 use kinglet::aodv::Metric;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
@@ -170,9 +172,8 @@ pub(super) const NET: &[Key<Scenario>] = &[
         "aodv_metric",
         choice!(aodv_metric; "hop-count" => Metric::HopCount, "path-dr" => Metric::PathDr),
         "which way is best: the shortest, or that with the highest product of its links' delivery \
-         ratios, as their LQI tells",
-    )
-    .needs("routing"),
+         ratios, as their LQI tells; also where pairs are drawn (`[pairs]`)",
+    ),
     Key::<Scenario>::new(
         "hop_m",
         number!(0.0..=topology::ANY_HOP_M, hop_m),
@@ -551,6 +552,32 @@ pub(super) const WIRE: &[Key<Wire>] = &[
         "host",
         choice!(host; "same" => HostTcp::Same, "linux" => HostTcp::Linux),
         "the host's TCP: as `[tcp]`, or Linux's",
+    ),
+];
+
+/// `[pairs]`.
+pub(super) const PAIRS: &[Key<Pairs>] = &[
+    Key::<Pairs>::new(
+        "count",
+        whole!(1..=1_000, count: u32),
+        "how many pairs of nodes the seed draws; the only flow, a bulk transfer, goes between each",
+    ),
+    Key::<Pairs>::new(
+        "hops",
+        Value::Whole {
+            range: 1..=16,
+            bound: Bound::No,
+            get: |t| t.hops.map(u64::from),
+            set: |t, hops| t.hops = Some(hops as u32),
+        },
+        "only pairs with so many hops between them, as AODV finds them beforehand (`aodv_metric`); \
+         static routes follow what it finds",
+    )
+    .default("any"),
+    Key::<Pairs>::new(
+        "every_s",
+        number!(0.001..=MAX_SECONDS, every_s),
+        "from the start of one transfer to that of the next, s",
     ),
 ];
 

@@ -11,6 +11,7 @@ mod interference;
 mod keys;
 mod near;
 mod office;
+mod pairs;
 mod parse;
 mod peers;
 mod places;
@@ -27,6 +28,7 @@ pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
+pub use pairs::Pairs;
 pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};
 pub use reference::reference;
@@ -116,6 +118,8 @@ pub struct Scenario {
     pub tunnel: Option<Tunnel>,
     /// The applications.
     pub flows: Vec<Flow>,
+    /// Between which nodes the only one of them goes, again and again, if the seed draws that.
+    pub pairs: Option<Pairs>,
     /// What goes wrong on purpose.
     pub faults: Vec<Fault>,
 }
@@ -164,6 +168,7 @@ impl Default for Scenario {
             wire: None,
             tunnel: None,
             flows: Vec::new(),
+            pairs: None,
             faults: Vec::new(),
         }
     }
@@ -320,9 +325,7 @@ impl Scenario {
     /// paths: a hop costs 1, and where there is path loss 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
-            Routing::Static => {
-                self.given_routes.clone().unwrap_or_else(|| topology::routes(self))
-            }
+            Routing::Static => self.given_routes.clone().unwrap_or_else(|| topology::routes(self)),
             Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
     }

@@ -8,8 +8,8 @@
 //! an nRF52840.
 
 use super::{
-    Carrier, Fading, Flow, FlowKind, HostTcp, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario,
-    Sensor, Wire,
+    Carrier, Fading, Flow, FlowKind, HostTcp, NodeId, NodePlace, Propagation, RadioProfile, Role,
+    Scenario, Sensor, Wire,
 };
 use kinglet_sim::rng::{Purpose, stream};
 

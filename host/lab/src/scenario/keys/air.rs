@@ -2,8 +2,8 @@
 
 use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
 use crate::scenario::{
-    Cca, DISC_RSSI_DBM, Fading, HostCost, Hours, Interferer, Link, Medium, Overlap, Propagation, Radio,
-    RadioProfile, Source,
+    Cca, DISC_RSSI_DBM, Fading, HostCost, Hours, Interferer, Link, Medium, Overlap, Propagation,
+    Radio, RadioProfile, Source,
 };
 use kinglet_sim::profile::NOISE_FLOOR_DBM;
 
