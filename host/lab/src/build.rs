@@ -357,8 +357,8 @@ fn learning<K: Copy>(
                 Role::BorderRouter => aodv::Role::BorderRouter,
                 _ => aodv::Role::Router,
             };
-            let metric = scenario.aodv_metric;
-            let aodv = aodv::Config { role, metric, ..aodv::Config::OFF };
+            let (metric, doubts) = (scenario.aodv_metric, scenario.aodv_doubts);
+            let aodv = aodv::Config { role, metric, doubts, ..aodv::Config::OFF };
             Learning::Aodv(Box::new(Aoded::new(config, aodv, scenario.prefix.mesh())))
         }
     }

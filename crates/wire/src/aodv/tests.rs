@@ -181,3 +181,10 @@ fn what_is_malformed_is_refused_by_name() {
     };
     assert!(rerr.no_delete);
 }
+
+#[test]
+fn a_question_is_two_octets_or_more() {
+    assert_eq!(Message::parse(&RREP_ACK_MESSAGE), Ok(Message::RrepAck));
+    assert_eq!(Message::parse(&[4, 9, 9]), Ok(Message::RrepAck));
+    assert_eq!(Message::parse(&[4]), Err(Error::Truncated(Field::AodvMessage)));
+}

@@ -175,6 +175,14 @@ pub(super) const NET: &[Key<Scenario>] = &[
          ratios, as their LQI tells; also where pairs are drawn (`[pairs]`)",
     ),
     Key::<Scenario>::new(
+        "aodv_doubts",
+        flag!(aodv_doubts),
+        "a neighbour that has acknowledged frames within the last second is asked whether it is \
+         still there before its link counts as broken; or each frame that is given up breaks its \
+         link (nst-AODV)",
+    )
+    .needs("routing"),
+    Key::<Scenario>::new(
         "hop_m",
         number!(0.0..=topology::ANY_HOP_M, hop_m),
         "static routes have no hop that is longer, though nodes may hear each other beyond, m",

@@ -89,6 +89,8 @@ pub struct Scenario {
     pub rpl: Rpl,
     /// What AODV takes for a good way, if it is that.
     pub aodv_metric: aodv::Metric,
+    /// Whether AODV asks a neighbour before its link counts as broken.
+    pub aodv_doubts: bool,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
@@ -154,6 +156,7 @@ impl Default for Scenario {
                 never_renews: false,
             },
             aodv_metric: aodv::Metric::PathDr,
+            aodv_doubts: true,
             discovery: false,
             registration: false,
             listener_reports: false,
