@@ -1,5 +1,6 @@
 //! The memory of simulated nodes.
 
+use crate::backoff::EitherBackoff;
 use crate::discovery::Optional;
 use crate::learning::Learning;
 use crate::memory::{Devices, Growing, Later, Octets};
@@ -61,6 +62,7 @@ impl mac::Sizes for LabProfile {
         STROBED_SLOTS,
     >;
     type Security = mac::CcmStar<mac::Sliced, Devices<PEERS>>;
+    type Backoff = EitherBackoff;
 }
 
 impl net::Sizes for LabProfile {

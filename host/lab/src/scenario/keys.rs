@@ -12,6 +12,7 @@ use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
 use super::topology;
 use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Tunnel, Wire};
+use crate::backoff::EitherBackoff;
 use kinglet::aodv::Metric;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
@@ -76,6 +77,14 @@ pub(super) const MAC: &[Key<Scenario>] = &[
         choice!(mac.csma; "software" => Csma::Software, "hardware" => Csma::Hardware),
         "who does the backoff: the MAC, and the radio listens meanwhile; the radio, which is deaf \
          meanwhile",
+    ),
+    Key::<Scenario>::new(
+        "backoff",
+        choice!(backoff;
+            "exponential" => EitherBackoff::EXPONENTIAL, "tinyos" => EitherBackoff::TINYOS),
+        "how long it is: 0 to 2^BE − 1 units of 320 µs, BE growing from `min_be` to `max_be` with \
+         each busy channel; or TinyOS's, 20 to 640 symbols of 16 µs, then 20 to 140 after each of \
+         up to 23 busy channels, which the MAC does whatever `csma` says",
     ),
     Key::<Scenario>::new(
         "pan",

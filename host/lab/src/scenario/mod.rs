@@ -32,6 +32,7 @@ pub use reference::reference;
 pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
 
+use crate::backoff::EitherBackoff;
 use kinglet::aodv;
 use kinglet::rpl::Mode;
 use kinglet::wire::sixlowpan::Context;
@@ -63,6 +64,8 @@ pub struct Scenario {
     /// The link layer of every node; addresses, channel, power and whether its radio listens while
     /// nothing is sent come from the node and its radio.
     pub mac: mac::Config,
+    /// How long every node leaves the channel alone before it assesses it.
+    pub backoff: EitherBackoff,
     /// When leaves ask their parents.
     pub polling: Polling,
     /// How nodes wake several times a second, if they do.
@@ -128,6 +131,7 @@ impl Default for Scenario {
             medium: Medium::default(),
             interference: Vec::new(),
             mac: MAC,
+            backoff: EitherBackoff::EXPONENTIAL,
             polling: Polling::DEFAULT,
             wake: None,
             net: NET,
@@ -216,6 +220,7 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..tcplp::MAC
             },
+            backoff: EitherBackoff::EXPONENTIAL,
             tcp: Tcp {
                 stack: Some(Stack::FreeBsd),
                 connection: tcplp::CONNECTION,
@@ -234,6 +239,7 @@ impl Scenario {
     pub fn as_tinyos(self, mss: u16) -> Self {
         Scenario {
             mac: tinyos::MAC,
+            backoff: EitherBackoff::EXPONENTIAL,
             net: net::Config { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
             // A reading and its headers fill a frame to seven octets: with the option it would take
@@ -263,6 +269,7 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..MAC
             },
+            backoff: EitherBackoff::EXPONENTIAL,
             tcp: Tcp::default(),
             polling: Polling::DEFAULT,
             net: NET,
