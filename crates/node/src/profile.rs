@@ -183,13 +183,13 @@ impl Lengths {
 /// | `listening` | radio on: [`AlwaysOn`], [`Polled`], [`Sampled`], [`Waking`] | `AlwaysOn` |
 /// | `reach` | how sleepers are reached: [`Sleepers`] for `children`, [`Strobing`] | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
-/// | `backoff` | before assessing the channel: [`Exponential`], [`TinyOs`] | `Exponential` |
+/// | `backoff` | before the channel is assessed: [`Exponential`], [`TinyOs`] | `Exponential` |
 /// | `fragmentation` | how datagrams are cut, and passed on: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
 /// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
 /// | `headers` | how headers are compressed: [`Iphc`] | the same |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
-/// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], one's own | `Usual` |
-/// | `recovery` | `()`: New Reno by duplicates and timeouts | RACK-TLP by `segments` records |
+/// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
+/// | `recovery` | `()`: New Reno; [`ByTimeout`]: timeouts alone | RACK-TLP by `segments` records |
 ///
 /// [`Discovered<Self>`]: crate::Discovered
 /// [`Serving<Self>`]: crate::nd::Serving
@@ -207,8 +207,10 @@ impl Lengths {
 /// [`Rfc8930`]: crate::net::Rfc8930
 /// [`Originals`]: crate::net::Originals
 /// [`Iphc`]: crate::net::Iphc
+/// [`ByTimeout`]: crate::tcp::ByTimeout
 /// [`Full`]: crate::tcp::Full
 /// [`Usual`]: crate::tcp::Usual
+/// [`WithPolicies`]: crate::tcp::WithPolicies
 /// [`Small`]: crate::tcp::Small
 ///
 /// ```

@@ -115,7 +115,7 @@ impl tcp::Sizes for LabProfile {
     type Pieces = [tcp::Piece; 1];
     type ReceiveBuffer = Octets<BUFFER>;
     type ReceiveMap = Octets<{ BUFFER / 8 }>;
-    type Features = tcp::Full;
+    type Features = tcp::WithPolicies;
     type Segments = [tcp::SegmentRecord; 16];
     type Connections<K: tcp::Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
     type Listeners = [Option<tcp::Listener>; LISTENERS];

@@ -17,6 +17,7 @@ use kinglet::aodv::Metric;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
+use kinglet::tcp::Rto;
 use kinglet::wire::ieee802154::PanId;
 use kinglet_peers::Stack;
 
@@ -415,6 +416,12 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         whole!(1..=8, connection.ack_every: u8),
         "acknowledge at the latest every n-th full segment",
     ),
+    Key::<Tcp>::new(
+        "acks",
+        choice!(connection.positive_acks; "cumulative" => false, "positive" => true),
+        "one acknowledges all that has come until it leaves; or each segment has one of its own, \
+         at once",
+    ),
     Key::<Tcp>::new("nagle", flag!(connection.nagle), "Nagle's algorithm"),
     Key::<Tcp>::new(
         "initial_rto_ms",
@@ -428,9 +435,34 @@ pub(super) const TCP: &[Key<Tcp>] = &[
          burst",
     ),
     Key::<Tcp>::new(
+        "rto",
+        choice!(connection.rto;
+            "distance" => Rto::RoundTrips,
+            "rfc6298" => Rto::AtLeast,
+            "static" => Rto::Static,
+            "semi-dynamic" => Rto::FirstRoundTrip),
+        "what the retransmission timeout follows from: round trips, with a distance of \
+         `min_rto_ms`, as Linux has it; the same, but `min_rto_ms` is the least timeout (RFC \
+         6298); nothing, it is drawn once for each connection from 2 to 3 s (CoAP); or it is four \
+         times the round trip of the handshake, at least `min_rto_ms`, and stays so",
+    ),
+    Key::<Tcp>::new(
         "min_rto_ms",
-        millis!(10.0..=60_000.0, connection.rto_min),
-        "least distance of the retransmission timeout from the smoothed round-trip time",
+        millis!(1.0..=60_000.0, connection.rto_min),
+        "least distance of the retransmission timeout from the smoothed round-trip time; or the \
+         least timeout, if `rto` says so",
+    ),
+    Key::<Tcp>::new(
+        "window_limit",
+        whole!(0..=15, connection.window_limit: u8),
+        "at most so many full segments are in flight, however far the congestion window has \
+         grown; 0: no limit",
+    ),
+    Key::<Tcp>::new(
+        "recovery",
+        choice!(connection.fast_recovery; "fast" => true, "timeout" => false),
+        "losses are found by what arrives; or by the retransmission timer alone, and nothing is \
+         taken back (RFC 793 with slow start); what `link_losses` tells of is sent again in both",
     ),
     Key::<Tcp>::new("timestamps", flag!(connection.timestamps), "timestamps option (RFC 7323)"),
     Key::<Tcp>::new("sack", flag!(connection.sack), "selective acknowledgements (RFC 2018)"),
