@@ -270,6 +270,7 @@ fn stack(
     let capabilities = radio_at(scenario, node).capabilities();
     let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
+    *stack.backoff_mut() = scenario.backoff;
     if let Some(wake) = scenario.wake {
         let has_mains = place.role == Role::BorderRouter || scenario.is_far_end(node);
         let sleeps = !has_mains || wake.border_sleeps;

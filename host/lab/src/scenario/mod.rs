@@ -35,6 +35,7 @@ pub use reference::reference;
 pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
 
+use crate::backoff::EitherBackoff;
 use kinglet::aodv;
 use kinglet::rpl::Mode;
 use kinglet::wire::sixlowpan::Context;
@@ -67,6 +68,8 @@ pub struct Scenario {
     /// The link layer of every node; addresses, channel, power and whether its radio listens while
     /// nothing is sent come from the node and its radio.
     pub mac: mac::Config,
+    /// How long every node leaves the channel alone before it assesses it.
+    pub backoff: EitherBackoff,
     /// When leaves ask their parents.
     pub polling: Polling,
     /// How nodes wake several times a second, if they do.
@@ -138,6 +141,7 @@ impl Default for Scenario {
             medium: Medium::default(),
             interference: Vec::new(),
             mac: MAC,
+            backoff: EitherBackoff::EXPONENTIAL,
             polling: Polling::DEFAULT,
             wake: None,
             net: NET,
@@ -229,6 +233,7 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..tcplp::MAC
             },
+            backoff: EitherBackoff::EXPONENTIAL,
             tcp: Tcp {
                 stack: Some(Stack::FreeBsd),
                 connection: tcplp::CONNECTION,
@@ -247,6 +252,7 @@ impl Scenario {
     pub fn as_tinyos(self, mss: u16) -> Self {
         Scenario {
             mac: tinyos::MAC,
+            backoff: EitherBackoff::EXPONENTIAL,
             net: net::Config { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
             // A reading and its headers fill a frame to seven octets: with the option it would take
@@ -276,6 +282,7 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..MAC
             },
+            backoff: EitherBackoff::EXPONENTIAL,
             tcp: Tcp::default(),
             polling: Polling::DEFAULT,
             net: NET,
