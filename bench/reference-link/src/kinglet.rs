@@ -34,6 +34,7 @@ impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {
     type Reassembly = [Option<net::Partial>; 2];
     type Output = [Option<net::Queued>; 3];
     type Host = [Option<net::Queued>; 0];
+    type Border = ();
     type Children = [Option<net::Child>; 0];
     type Indirect = [Option<net::Parked>; 0];
     type Addresses = [Option<net::InterfaceAddress>; 2];
