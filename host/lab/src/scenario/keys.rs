@@ -609,7 +609,8 @@ pub(super) const PAIRS: &[Key<Pairs>] = &[
     Key::<Pairs>::new(
         "count",
         whole!(1..=1_000, count: u32),
-        "how many pairs of nodes the seed draws; the only flow, a bulk transfer, goes between each",
+        "how many pairs of nodes the seed draws, at most, as those far apart are rare; the only \
+         flow, a bulk transfer, goes between each",
     ),
     Key::<Pairs>::new(
         "hops",
