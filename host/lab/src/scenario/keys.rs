@@ -625,9 +625,20 @@ pub(super) const PAIRS: &[Key<Pairs>] = &[
     )
     .default("any"),
     Key::<Pairs>::new(
+        "at_once",
+        whole!(1..=100, at_once: u32),
+        "how many transfers begin at the same time",
+    ),
+    Key::<Pairs>::new(
         "every_s",
         number!(0.001..=MAX_SECONDS, every_s),
-        "from the start of one transfer to that of the next, s",
+        "from the start of one transfer, or so many, to that of the next, s",
+    ),
+    Key::<Pairs>::new(
+        "dies_s",
+        number!(0.0..=MAX_SECONDS, dies_s),
+        "so long after a transfer's start the node in the middle of its way, as it was found \
+         beforehand, falls out until the next one starts, s; 0: never",
     ),
 ];
 

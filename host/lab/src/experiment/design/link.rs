@@ -72,7 +72,7 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for backoff in BACKOFFS {
             for hops in lengths(effort) {
-                let settings = Settings { backoff, window, ..Settings::TABLE_1 };
+                let settings = Settings { backoff, window, ..Settings::ON_STATIC_WAYS };
                 let label = format!("hops={hops} cwl={window} backoff={}", backoff_name(backoff));
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let series = series(backoff, window);
@@ -82,7 +82,7 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     }
     for overlap in [Overlap::Strict, Overlap::Capture] {
         for backoff in BACKOFFS {
-            let settings = Settings { backoff, ..Settings::TABLE_1 };
+            let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
             let (name, overlaps) = (backoff_name(backoff), overlap.name());
             let label = format!("hops={BESIDE} cwl=8 backoff={name} overlap={overlaps}");
             let scenario = scenario(effort, settings, Ways::Static(BESIDE));
@@ -99,7 +99,8 @@ const CONTENTION_S: (f64, f64) = (5.0, 65.0);
 
 /// Two nodes that send to a third as much as they can.
 fn contention(backoff: EitherBackoff) -> Point {
-    let base = scenario(Effort::Quick, Settings { backoff, ..Settings::TABLE_1 }, Ways::Live);
+    let base =
+        scenario(Effort::Quick, Settings { backoff, ..Settings::ON_STATIC_WAYS }, Ways::Live);
     let mut scenario = Scenario { pairs: None, ..base }.on_line(2, 1.0);
     scenario.medium = Scenario::default().medium;
     scenario.routing = crate::scenario::Routing::Static;
@@ -149,7 +150,7 @@ fn retries_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for retries in RETRIES_OF {
             for hops in lengths(effort) {
-                let settings = Settings { retries, window, ..Settings::TABLE_1 };
+                let settings = Settings { retries, window, ..Settings::ON_STATIC_WAYS };
                 let label = format!("hops={hops} cwl={window} retries={retries}");
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let series = retries_series(window, retries);
