@@ -296,6 +296,10 @@ pub fn all() -> &'static [Experiment] {
         design::ACKS,
         design::RTO,
         design::WINDOW,
+        design::FACTORIAL,
+        design::LINK_FAILURE,
+        design::MULTIFLOW,
+        design::DEFAULTS,
     ];
     ALL
 }

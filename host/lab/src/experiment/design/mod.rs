@@ -6,14 +6,21 @@
 //! | `link.rs` | back-off and retries: Figs. 2 to 5 |
 //! | `routing.rs` | what makes a way good: Fig. 6 |
 //! | `transport.rs` | acknowledgements, timeouts and windows: Figs. 7 to 9 |
+//! | `factorial.rs`, `effects.rs` | all settings together |
+//! | `ours.rs` | what Kinglet does there |
 
+mod effects;
+mod factorial;
 mod link;
 mod metric;
+mod ours;
 mod routing;
 mod transport;
 
+pub(super) use factorial::EXPERIMENT as FACTORIAL;
 pub(super) use link::{BACKOFF, RETRIES};
 pub use metric::OfPairs;
+pub(super) use ours::{DEFAULTS, LINK_FAILURE, MULTIFLOW};
 pub(super) use routing::EXPERIMENT as METRIC;
 pub(super) use transport::{ACKS, RTO, WINDOW};
 
