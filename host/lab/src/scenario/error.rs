@@ -18,7 +18,7 @@ pub struct ScenarioError {
     /// What is wrong and what would be right.
     pub message: String,
     /// The valid key or word that was probably meant; the message has it as well.
-    pub nearest: Option<String>,
+    pub nearest: Option<Box<str>>,
     /// Whether the file could not be read at all (as opposed to being wrong).
     pub io: bool,
 }
@@ -50,7 +50,7 @@ impl ScenarioError {
 
     /// The same, of what was probably meant as `nearest`.
     pub(super) fn meant(self, nearest: Option<&str>) -> Self {
-        ScenarioError { nearest: nearest.map(str::to_owned), ..self }
+        ScenarioError { nearest: nearest.map(Box::from), ..self }
     }
 
     /// The file cannot be read.
