@@ -25,6 +25,7 @@ impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Listening = mac::Sampled;
     type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
     type Security = mac::CcmStar<mac::Tabled, [mac::Peer; 0]>;
+    type Backoff = mac::Exponential;
 }
 
 impl<const N: usize, const MAP: usize> net::Sizes for Plan<N, MAP> {

@@ -34,6 +34,12 @@ pub struct Config {
     pub metric: Metric,
     /// What the link quality indications of this radio mean.
     pub quality: Quality,
+    /// Whether a link that has worked within the last second counts as broken only when the
+    /// neighbour does not acknowledge either that it is asked whether it is still there
+    /// (RFC 3561, 6.10). Where frames are given up for contention, as over several hops of one
+    /// channel, that is no reason to seek other ways. Otherwise each frame that is given up breaks
+    /// its link, as in nst-AODV.
+    pub doubts: bool,
 }
 
 impl Config {
@@ -42,7 +48,7 @@ impl Config {
 
     /// The defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
-        Config { short, role, seed, metric: Metric::PathDr, quality: Quality::CC2420 }
+        Config { short, role, seed, metric: Metric::PathDr, quality: Quality::CC2420, doubts: true }
     }
 
     /// Whether this node answers for a destination.

@@ -1,6 +1,6 @@
 //! Neighbours: how well they are heard, and what they may cause.
 
-use crate::params::{BLACKLIST_TIMEOUT, FLOODS, SECOND};
+use crate::params::{BLACKLIST_TIMEOUT, FLOODS, LATELY, SECOND};
 use kinglet_time::{Instant, Limit};
 
 /// A neighbour.
@@ -16,7 +16,20 @@ pub struct Link {
     is_replied_to: bool,
     /// Until then what it relays is of no use: replies do not reach it (RFC 3561, 6.8).
     blacklisted: Option<Instant>,
+    /// When it acknowledged a frame for the last time.
+    acked: Option<Instant>,
+    doubt: Doubt,
     floods: Limit,
+}
+
+/// What is thought of a link over which a frame was given up though it had worked shortly before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// The neighbour is to be asked.
+    Asking,
+    /// It was asked: one more frame that is given up, and the link is broken.
+    Asked,
 }
 
 impl Link {
@@ -28,6 +41,8 @@ impl Link {
             heard: now,
             is_replied_to: false,
             blacklisted: None,
+            acked: None,
+            doubt: Doubt::None,
             floods: Limit::new(FLOODS, SECOND),
         }
     }
@@ -50,11 +65,38 @@ impl Link {
         self.is_replied_to = true;
     }
 
-    /// How a frame to it ended.
-    pub(crate) fn sent(&mut self, now: Instant, acked: bool) {
+    /// How a frame to it ended. Whether the link is broken then: without `doubts` whenever a frame
+    /// was given up; with them not if the link had worked shortly before, unless that goes on.
+    pub(crate) fn sent(&mut self, now: Instant, acked: bool, doubts: bool) -> bool {
         if core::mem::take(&mut self.is_replied_to) && !acked {
             self.blacklisted = Some(now + BLACKLIST_TIMEOUT);
         }
+        if acked {
+            (self.acked, self.doubt) = (Some(now), Doubt::None);
+            return false;
+        }
+        let lately = self.acked.is_some_and(|at| now - at < LATELY);
+        let is_broken = match self.doubt {
+            Doubt::None => !(doubts && lately),
+            Doubt::Asking => false,
+            Doubt::Asked => true,
+        };
+        self.doubt = match self.doubt {
+            _ if is_broken => Doubt::None,
+            Doubt::None => Doubt::Asking,
+            as_before => as_before,
+        };
+        is_broken
+    }
+
+    /// Whether it is to be asked if it is still there.
+    pub(crate) fn is_to_be_asked(&self) -> bool {
+        self.doubt == Doubt::Asking
+    }
+
+    /// It is asked.
+    pub(crate) const fn ask(&mut self) {
+        self.doubt = Doubt::Asked;
     }
 
     pub(crate) fn is_blacklisted(&self, now: Instant) -> bool {
@@ -87,14 +129,36 @@ mod tests {
     #[test]
     fn who_gets_no_reply_is_not_believed_for_a_while() {
         let (mut link, at) = (Link::new(Instant::ZERO, 1, 100), Instant::from_secs(9));
-        link.sent(at, false);
+        link.sent(at, false, false);
         assert!(!link.is_blacklisted(at));
         link.reply();
-        link.sent(at, true);
-        link.sent(at, false);
+        link.sent(at, true, false);
+        link.sent(at, false, false);
         assert!(!link.is_blacklisted(at));
         link.reply();
-        link.sent(at, false);
+        link.sent(at, false, false);
         assert!(link.is_blacklisted(at) && !link.is_blacklisted(at + BLACKLIST_TIMEOUT));
+    }
+
+    #[test]
+    fn a_link_that_has_worked_lately_is_asked_before_it_counts_as_broken() {
+        let (mut link, at) = (Link::new(Instant::ZERO, 1, 100), Instant::from_secs(9));
+        // Nothing has come over it, or nothing lately.
+        assert!(link.sent(at, false, true));
+        link.sent(at, true, true);
+        assert!(link.sent(at + LATELY, false, true));
+        // Without doubts it breaks at once.
+        link.sent(at, true, false);
+        assert!(link.sent(at, false, false) && !link.is_to_be_asked());
+        // It is asked, and answers.
+        link.sent(at, true, true);
+        assert!(!link.sent(at, false, true) && link.is_to_be_asked());
+        assert!(!link.sent(at, false, true), "what was on its way already tells nothing new");
+        link.ask();
+        assert!(!link.is_to_be_asked() && !link.sent(at, true, true));
+        // Or it does not.
+        assert!(!link.sent(at, false, true));
+        link.ask();
+        assert!(link.sent(at, false, true) && !link.is_to_be_asked());
     }
 }

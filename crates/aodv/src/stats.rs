@@ -86,6 +86,8 @@ pub struct Stats {
     pub relayed_replies: u32,
     /// Errors handed out.
     pub errors: u32,
+    /// Neighbours asked whether they are still there.
+    pub probes: u32,
     /// Links that broke while ways led over them.
     pub broken_links: u32,
     /// Ways that were lost so, or by what others said.
@@ -108,6 +110,7 @@ impl Stats {
         replies: 0,
         relayed_replies: 0,
         errors: 0,
+        probes: 0,
         broken_links: 0,
         lost_routes: 0,
         strays: 0,

@@ -221,8 +221,8 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
     }
     network.join(last, 12, 0);
     assert_eq!(network.send(2, 12), (last, false));
-    assert_eq!(network.stats(last).broken_links, 1);
     network.run(Duration::from_millis(10));
+    assert_eq!((network.stats(last).probes, network.stats(last).broken_links), (1, 1));
     assert_eq!(network.node(2).next_hop(12), None, "it was told");
     assert!(network.node(2).poll_change());
     let told = network.sent.iter().filter(|(_, kind)| *kind == 3).count();
@@ -230,6 +230,20 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
     assert!(network.seek(2, 12));
     assert_eq!(network.send(2, 12), (12, true));
     assert_eq!(network.total(|stats| stats.strays), 0);
+}
+
+#[test]
+fn a_frame_given_up_over_a_link_that_works_costs_a_question() {
+    let mut network = Network::line(3, Metric::PathDr);
+    assert!(network.seek(1, 3));
+    for _ in 0..5 {
+        assert_eq!(network.send(1, 3), (3, true));
+        let now = network.now;
+        network.node(2).handle_sent(now, 3, false);
+        network.run(Duration::from_millis(10));
+    }
+    assert_eq!((network.stats(2).probes, network.stats(2).broken_links), (5, 0));
+    assert_eq!(network.node(2).next_hop(3), Some(3));
 }
 
 /// The error gets lost; the next packet tells it again.
@@ -454,6 +468,13 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
     let now = network.now;
     network.node(4).handle_sent(now, 5, false);
     let mut buf = [0; MAX_LEN];
+    // It has worked this instant, so 5 is asked first.
+    let out = network.node(4).poll_message(now, &mut buf).unwrap();
+    assert_eq!(
+        (out.to, Message::parse(&buf[..out.len])),
+        (Destination::Short(5), Ok(Message::RrepAck))
+    );
+    network.carry(3, out.to, &buf[..out.len]);
     let out = network.node(4).poll_message(now, &mut buf).unwrap();
     assert_eq!(out.to, Destination::Broadcast);
     let Ok(Message::Rerr(rerr)) = Message::parse(&buf[..out.len]) else { panic!() };

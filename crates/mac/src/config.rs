@@ -14,7 +14,8 @@ pub enum Csma {
     /// single clear channel assessments.
     Software,
     /// The radio, which may be deaf during its backoffs (TCPlp §4.2). Without
-    /// [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA) this means `Software`.
+    /// [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA), and with a back-off that is not
+    /// [by radios](crate::Backoff::is_by_radios), this means `Software`.
     Hardware,
 }
 
@@ -39,7 +40,7 @@ pub struct Config<K = Option<Security>> {
     pub power_dbm: i8,
     /// Who runs CSMA-CA.
     pub csma: Csma,
-    /// How CSMA-CA is run.
+    /// How CSMA-CA is run, by an exponential back-off ([`Sizes::Backoff`](crate::Sizes::Backoff)).
     pub csma_params: CsmaParams,
     /// macMaxFrameRetries, 0 to 15: attempts after the first, when the acknowledgement was missing
     /// *or the channel could not be won*. The standard gives a frame up after one channel

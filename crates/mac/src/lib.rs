@@ -1,7 +1,8 @@
 //! The IEEE 802.15.4 MAC without I/O: a device in a beaconless PAN, always on or asleep.
 //!
 //! * Unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1), in software, where the radio hears during
-//!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2).
+//!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2). How long a device
+//!   backs off is a type of the memory plan ([`Backoff`]): the standard's, or TinyOS's.
 //! * Interframe spacing (6.2.4).
 //! * Acknowledgements and retries (6.7.4), with a random delay between link retries against hidden
 //!   terminals (TCPlp §7.1).
@@ -27,7 +28,7 @@
 //! [`Mac::poll_radio`], [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
-//! use kinglet_mac::{AlwaysOn, Class, Config, Mac, Neighbour, Sizes, Slot, Token};
+//! use kinglet_mac::{AlwaysOn, Class, Config, Exponential, Mac, Neighbour, Sizes, Slot, Token};
 //! use kinglet_mac::TxRequest;
 //! use kinglet_radio::{Capabilities, Command};
 //! use kinglet_time::Instant;
@@ -40,6 +41,7 @@
 //!     type Listening = AlwaysOn;
 //!     type Reach = ();
 //!     type Security = ();
+//!     type Backoff = Exponential;
 //! }
 //!
 //! let capabilities = Capabilities::AUTO_ACK | Capabilities::ACK_WAIT;
@@ -74,7 +76,8 @@
 //! | `strobing.rs` | how those are who wake by themselves |
 //! | `security.rs`: `ccm.rs`, `cipher.rs`, `replay.rs` | link security |
 //! | `queue.rs`, `link.rs`, `duplicates.rs` | frames and neighbours |
-//! | `csma.rs`, `retry.rs`, `csl.rs`, `wake.rs`, `air.rs` | what is reckoned |
+//! | `csma.rs` | how long the channel is left alone |
+//! | `retry.rs`, `csl.rs`, `wake.rs`, `air.rs` | what is reckoned |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -117,7 +120,9 @@ mod waking;
 pub use cipher::{Block, BlockCipher, Sliced, Tabled};
 pub use config::{Config, ConfigError, Csma};
 pub use csl::Csl;
+pub use csma::{Backoff, Exponential, TinyOs};
 pub use kinglet_radio::Key;
+pub use kinglet_random::Random;
 pub use link::{Link, Neighbour};
 pub use listening::{AlwaysOn, DataRequestOutcome, Listening};
 pub use mac::strobe::CannotWake;

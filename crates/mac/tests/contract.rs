@@ -1,9 +1,10 @@
 //! The MAC keeps the laws of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
-    Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Indirect, Key, KeyOf, Mac,
-    Neighbour, Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot,
-    Strobed, Strobing, Submission, Tabled, Token, TxRequest, TxState, Wake, Waking,
+    Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Exponential, Indirect, Key,
+    KeyOf, Mac, Neighbour, Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper,
+    Sleepers, Slot, Strobed, Strobing, Submission, Tabled, TinyOs, Token, TxRequest, TxState, Wake,
+    Waking,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -27,7 +28,7 @@ trait Choice: Sizes {
 }
 
 macro_rules! choice {
-    ($name:ident, $listening:ty, $reach:ty, $security:ty, $config:expr) => {
+    ($name:ident, $listening:ty, $reach:ty, $security:ty, $backoff:ty, $config:expr) => {
         struct $name;
         impl Sizes for $name {
             type Queue = [Slot; SLOTS];
@@ -35,6 +36,7 @@ macro_rules! choice {
             type Listening = $listening;
             type Reach = $reach;
             type Security = $security;
+            type Backoff = $backoff;
         }
         impl Choice for $name {
             fn config(config: Config) -> Config<KeyOf<Self>> {
@@ -49,16 +51,19 @@ choice!(
     Sampled,
     Sleepers<[Sleeper<Samples>; SLEEPERS]>,
     CcmStar<Tabled, [Peer; 2]>,
+    Exponential,
     core::convert::identity
 );
-choice!(Plain, AlwaysOn, (), (), Config::unsecured);
-choice!(Leaf, Polled, (), CcmStar<ByRadio, [Peer; 2]>, core::convert::identity);
-choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Config::unsecured);
+choice!(Plain, AlwaysOn, (), (), Exponential, Config::unsecured);
+choice!(Patient, AlwaysOn, (), (), TinyOs, Config::unsecured);
+choice!(Leaf, Polled, (), CcmStar<ByRadio, [Peer; 2]>, TinyOs, core::convert::identity);
+choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Exponential, Config::unsecured);
 choice!(
     Asleep,
     Waking<Sampled>,
     Strobing<Sleepers<[Sleeper; SLEEPERS]>, [Strobed; 3]>,
     CcmStar<Tabled, [Peer; 2]>,
+    Exponential,
     core::convert::identity
 );
 
@@ -364,4 +369,9 @@ fn a_mac_that_wakes_and_strobes_keeps_them() {
 #[test]
 fn a_parent_that_is_always_on_keeps_them() {
     check::<Device<Parent>>(0..64, 300);
+}
+
+#[test]
+fn a_mac_that_backs_off_as_tinyos_keeps_them() {
+    check::<Device<Patient>>(0..64, 300);
 }

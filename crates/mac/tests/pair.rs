@@ -2,8 +2,8 @@
 //! and radios that do nothing.
 
 use kinglet_mac::{
-    CcmStar, Class, Config, Csma, Delivery, Indication, Key, Mac, Neighbour, Peer, Sampled,
-    Samples, Security, Sizes, Sleeper, Sleepers, Sliced, Slot, Token, TxRequest,
+    CcmStar, Class, Config, Csma, Delivery, Exponential, Indication, Key, Mac, Neighbour, Peer,
+    Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Sliced, Slot, Token, TxRequest,
 };
 use kinglet_radio::{
     ACK_PSDU, ACK_WAIT, Ack, Capabilities, Command, Event, FCS_LEN, OCTET, SHR_PHR, TURNAROUND,
@@ -21,6 +21,7 @@ impl Sizes for Plan {
     type Listening = Sampled;
     type Reach = Sleepers<[Sleeper<Samples>; 2]>;
     type Security = CcmStar<Sliced, [Peer; 1]>;
+    type Backoff = Exponential;
 }
 
 /// Sender 0 and receiver 1. One frame is on the air at a time, because only 0 has data to send.

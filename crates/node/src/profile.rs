@@ -183,12 +183,13 @@ impl Lengths {
 /// | `listening` | radio on: [`AlwaysOn`], [`Polled`], [`Sampled`], [`Waking`] | `AlwaysOn` |
 /// | `reach` | how sleepers are reached: [`Sleepers`] for `children`, [`Strobing`] | `()` |
 /// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
+/// | `backoff` | before the channel is assessed: [`Exponential`], [`TinyOs`] | `Exponential` |
 /// | `fragmentation` | how datagrams are cut, and passed on: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
 /// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
 /// | `headers` | how headers are compressed: [`Iphc`] | the same |
 /// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
-/// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], one's own | `Usual` |
-/// | `recovery` | `()`: New Reno by duplicates and timeouts | RACK-TLP by `segments` records |
+/// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
+/// | `recovery` | `()`: New Reno; [`ByTimeout`]: timeouts alone | RACK-TLP by `segments` records |
 ///
 /// [`Discovered<Self>`]: crate::Discovered
 /// [`Serving<Self>`]: crate::nd::Serving
@@ -200,12 +201,16 @@ impl Lengths {
 /// [`Sleepers`]: crate::mac::Sleepers
 /// [`Strobing`]: crate::mac::Strobing
 /// [`CcmStar`]: crate::mac::CcmStar
+/// [`Exponential`]: crate::mac::Exponential
+/// [`TinyOs`]: crate::mac::TinyOs
 /// [`Rfc4944`]: crate::net::Rfc4944
 /// [`Rfc8930`]: crate::net::Rfc8930
 /// [`Originals`]: crate::net::Originals
 /// [`Iphc`]: crate::net::Iphc
+/// [`ByTimeout`]: crate::tcp::ByTimeout
 /// [`Full`]: crate::tcp::Full
 /// [`Usual`]: crate::tcp::Usual
+/// [`WithPolicies`]: crate::tcp::WithPolicies
 /// [`Small`]: crate::tcp::Small
 ///
 /// ```
@@ -279,6 +284,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt security: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {security $type}] $lengths $($($rest)*)?);
     };
+    (@sort $name:ident [$($types:tt)*] $lengths:tt backoff: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {backoff $type}] $lengths $($($rest)*)?);
+    };
     (@sort $name:ident [$($types:tt)*] $lengths:tt congestion: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {congestion $type}] $lengths $($($rest)*)?);
     };
@@ -311,6 +319,7 @@ macro_rules! __profile {
     (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
     (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
+    (@type backoff $default:ty; {backoff $type:ty} $($rest:tt)*) => { $type };
     (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
     (@type fragmentation $default:ty; {fragmentation $type:ty} $($rest:tt)*) => { $type };
     (@type ipv6_fragments $default:ty; {ipv6_fragments $type:ty} $($rest:tt)*) => { $type };
@@ -331,6 +340,8 @@ macro_rules! __profile {
                 $crate::__profile!(@type listening $crate::mac::AlwaysOn; $($types)*);
             type Reach = $crate::__profile!(@type reach (); $($types)*);
             type Security = $crate::__profile!(@type security (); $($types)*);
+            type Backoff =
+                $crate::__profile!(@type backoff $crate::mac::Exponential; $($types)*);
         }
 
         impl $crate::net::Sizes for $name {

@@ -50,6 +50,24 @@ pub struct KeepAlive {
     pub probes: u8,
 }
 
+/// What a retransmission timeout follows from. After one it doubles whatever it follows from
+/// (RFC 6298 §5.5; RFC 7252 §4.2 doubles CoAP's as well): repetitions that come no less often are
+/// what makes a network collapse. And whatever it follows from, a SYN waits for `rto_initial`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rto {
+    /// The round trips: RTO = SRTT + max(`rto_min`, 4·RTTVAR).
+    RoundTrips,
+    /// The same with RFC 6298's bounds: RTO = max(`rto_min`, SRTT + max(1 ms, 4·RTTVAR)), where 1
+    /// ms is G of §2.3 and `rto_min` the second of §2.4.
+    AtLeast,
+    /// Nothing: drawn once, when the connection begins, uniformly between 2 and 3 s, as CoAP does
+    /// (RFC 7252 §4.2, "design criteria" III-C2 i).
+    Static,
+    /// The first round trip, which is that of the handshake unless its SYN was sent twice (Karn):
+    /// RTO = max(`rto_min`, 4·RTT) ever after ("design criteria" III-C2 ii).
+    FirstRoundTrip,
+}
+
 /// IPv6's minimum MTU without the headers of IPv6 and TCP.
 const DEFAULT_MSS: u16 = 1220;
 
@@ -93,9 +111,19 @@ pub struct ConnectionConfig {
     /// acknowledgment is a frame to be fetched. A window that is nearly used up, a gap and
     /// `delayed_ack` still have theirs sent, so the peer never waits for more than that delay.
     pub ack_every: u8,
+    /// Whether each segment with text is acknowledged by an acknowledgment of its own, at once and
+    /// up to that segment, whatever `delayed_ack` and `ack_every` say. Otherwise one acknowledges
+    /// all that has come until it leaves. At most 16 are owed; after that the next ones say more.
+    /// In a plan with [`Features::POSITIVE_ACKS`](crate::Features::POSITIVE_ACKS). Default false.
+    pub positive_acks: bool,
+    /// What RTO follows from; in a plan with
+    /// [`Features::RTO_RULES`](crate::Features::RTO_RULES), otherwise
+    /// [`Rto::RoundTrips`], which is the default.
+    pub rto: Rto,
     /// RTO before the first RTT sample. Default 1 s (RFC 6298 §2.1).
     pub rto_initial: Duration,
-    /// Least distance between SRTT and RTO: RTO = SRTT + max(`rto_min`, 4·RTTVAR). Default 200 ms:
+    /// Least distance between SRTT and RTO: RTO = SRTT + max(`rto_min`, 4·RTTVAR); or the least
+    /// RTO, if `rto` says so. Default 200 ms:
     /// Linux bounds the variance term with TCP_RTO_MIN = 200 ms, and FreeBSD and TCPlp add a slop
     /// of 200 ms, because a delayed acknowledgment must not look like a loss. RFC 6298 §2.4 would
     /// bound RTO itself by 1 s.
@@ -137,6 +165,15 @@ pub struct ConnectionConfig {
     /// 0, the default: the 2 to 4 segments of RFC 5681 §3.1. RFC 9006 §3.3.3 advises constrained
     /// nodes to stay under 10.
     pub initial_window: u8,
+    /// The most that may be in flight, in full segments, 1 to 15, whatever the congestion window
+    /// has grown to; 0, the default, for no limit. In a plan with
+    /// [`Features::WINDOW_LIMIT`](crate::Features::WINDOW_LIMIT).
+    pub window_limit: u8,
+    /// Whether losses are found by what arrives; otherwise by the timer alone, and nothing is taken
+    /// back: RFC 793 with slow start. To be `false` it takes a plan with
+    /// [`Features::SLOW_RECOVERY`](crate::Features::SLOW_RECOVERY). What the link tells of is sent
+    /// again all the same, unless `link_losses` says otherwise. Default true.
+    pub fast_recovery: bool,
     /// Whether a segment is sent again at once when the link has given it up:
     /// [`crate::Endpoint::notify_lost`]. Default true; false is for comparing with stacks whose TCP
     /// learns nothing from its link.
@@ -170,6 +207,8 @@ impl ConnectionConfig {
         nagle: true,
         delayed_ack: Duration::from_millis(100),
         ack_every: 2,
+        positive_acks: false,
+        rto: Rto::RoundTrips,
         rto_initial: Duration::from_secs(1),
         rto_min: Duration::from_millis(200),
         pacing: true,
@@ -181,6 +220,8 @@ impl ConnectionConfig {
         user_timeout: None,
         keepalive: None,
         initial_window: 0,
+        window_limit: 0,
+        fast_recovery: true,
         link_losses: true,
         diffserv: 0,
         fin_wait_2: Duration::from_secs(600),

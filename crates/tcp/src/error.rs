@@ -149,6 +149,8 @@ pub enum Violation {
     ReceiveWindow,
     /// The receive ring holds more than it has room for.
     ReceiveRing,
+    /// More acknowledgments are owed than there is a bound.
+    Owed,
     /// Nothing could be sent.
     CongestionWindow,
     /// A timer of a connection that is over is running.

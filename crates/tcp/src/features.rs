@@ -5,8 +5,9 @@ use core::marker::PhantomData;
 use kinglet_mem::Array;
 
 /// The extensions that connections of a plan can use, each still subject to the settings of the
-/// connection: what is `false` here is off whatever they say. [`Full`] has all, [`Small`] none and
-/// [`Usual`] those that need no preparation; a plan may have its own choice.
+/// connection: what is `false` here is off whatever they say. [`Full`] has all that make TCP
+/// better, [`Small`] none and [`Usual`] those that need no preparation; a plan may have its own
+/// choice. Policies of simpler TCPs ([`WithPolicies`]) are `false` unless it says otherwise.
 pub trait Features {
     /// Fast Open (RFC 7413): the server's side, and the client's if there is room for servers
     /// ([`crate::Sizes::Servers`]). Cookies of others are ignored without.
@@ -19,6 +20,16 @@ pub trait Features {
     /// ([`adaptive_mss`](crate::ConnectionConfig::adaptive_mss)). Without,
     /// [`segment_loss`](crate::Endpoint::segment_loss) tells nothing.
     const ADAPTIVE_MSS: bool;
+    /// One acknowledgment for each segment ([`crate::ConnectionConfig::positive_acks`]).
+    const POSITIVE_ACKS: bool = false;
+    /// Retransmission timeouts by another rule ([`crate::ConnectionConfig::rto`]).
+    const RTO_RULES: bool = false;
+    /// A limit of the congestion window in segments ([`crate::ConnectionConfig::window_limit`]).
+    const WINDOW_LIMIT: bool = false;
+    /// Losses found by the timer alone, if a connection is set so
+    /// ([`crate::ConnectionConfig::fast_recovery`]). A plan that finds none otherwise has
+    /// [`ByTimeout`](crate::ByTimeout) in the place of its records.
+    const SLOW_RECOVERY: bool = false;
     /// SYNs that wait to be answered with a cookie (RFC 4987 §3.6) because there is no room for
     /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
     /// dropped; its sender tries again. `T` is what is kept of it, [`HalfOpen`](crate::HalfOpen).
@@ -100,4 +111,23 @@ impl<P: Place> Features for Small<P> {
     const ADAPTIVE_MSS: bool = false;
     type SynCookies<T> = [Option<T>; 0];
     type Place = P;
+}
+
+/// `F`, and the policies of simpler TCPs, each if a connection is set to it: positive
+/// acknowledgments, other timeouts, a limited window, losses found by the timer alone. For studies
+/// of what they cost.
+#[derive(Clone, Copy, Debug)]
+pub struct WithPolicies<F = Full>(PhantomData<F>);
+
+impl<F: Features> Features for WithPolicies<F> {
+    const FAST_OPEN: bool = F::FAST_OPEN;
+    const ECN: bool = F::ECN;
+    const PACING: bool = F::PACING;
+    const ADAPTIVE_MSS: bool = F::ADAPTIVE_MSS;
+    const POSITIVE_ACKS: bool = true;
+    const RTO_RULES: bool = true;
+    const WINDOW_LIMIT: bool = true;
+    const SLOW_RECOVERY: bool = true;
+    type SynCookies<T> = F::SynCookies<T>;
+    type Place = F::Place;
 }

@@ -117,7 +117,7 @@ pub mod congestion;
 #[doc = include_str!("manual.md")]
 pub mod manual {}
 
-pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig};
+pub use config::{Config, ConnectionConfig, KeepAlive, ListenConfig, Rto};
 pub use conn::{LossRecovery, SegmentLoss};
 pub use endpoint::{
     Endpoint, HalfOpen, Handle, HeaderBytes, KnownServer, Listener, Packet, PayloadRef, Peer,
@@ -127,12 +127,13 @@ pub use error::{
     ConnectError, ConnectionError, Discard, InvalidHandle, ListenError, RecvError, SendError,
     SoftError, Stale, Violation,
 };
-pub use features::{Features, Full, Place, Small, Usual};
+pub use features::{Features, Full, Place, Small, Usual, WithPolicies};
 pub use info::{Counters, Info, Repair};
 pub use kinglet_time::Expected;
 pub use kinglet_wire::Ecn;
 pub use send::buffer::Piece;
 pub use send::flight::SegmentRecord;
+pub use send::recovery::ByTimeout;
 pub use seq::SeqNum;
 pub use state::State;
 pub use stats::Stats;

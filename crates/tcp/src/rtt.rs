@@ -1,5 +1,6 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
+use crate::config::Rto;
 use kinglet_time::{Duration, Expected, Instant};
 
 /// SRTT, RTTVAR and the RTO that follows from them, in microseconds.
@@ -7,7 +8,8 @@ use kinglet_time::{Duration, Expected, Instant};
 pub(crate) struct RttEstimator {
     /// 0 before the first sample.
     srtt_us: u32,
-    /// Before the first sample the initial RTO.
+    /// Before the first sample the initial RTO; by [`Rto::FirstRoundTrip`] half of that sample ever
+    /// after.
     rttvar_us: u32,
     last_us: u32,
     min_ms: u16,
@@ -18,6 +20,10 @@ pub(crate) struct RttEstimator {
 /// G of §2.3: no timeout is shorter, or on a path without delay they would never end.
 const GRANULARITY_US: u32 = 1_000;
 pub(crate) const GRANULARITY: Duration = Duration::from_micros(GRANULARITY_US as u64);
+
+/// ACK_TIMEOUT of CoAP (RFC 7252 §4.8), and 1/256 of what ACK_RANDOM_FACTOR adds at most.
+const STATIC_US: u32 = 2_000_000;
+const STATIC_MORE_US: u32 = 1_000_000 / 256;
 
 /// A setting in units of so many microseconds, rounded up.
 #[inline(never)]
@@ -92,6 +98,15 @@ impl RttEstimator {
         }
     }
 
+    /// Takes one of which the first alone changes RTO ([`Rto::FirstRoundTrip`]).
+    pub(crate) fn sample_beside_first(&mut self, rtt: Duration) {
+        let (first, rttvar_us) = (!self.measured(), self.rttvar_us);
+        self.sample(rtt);
+        if !first {
+            self.rttvar_us = rttvar_us;
+        }
+    }
+
     /// §5.7: the SYN was lost and no sample exists, so data starts with an RTO of 3 s.
     pub(crate) fn syn_was_lost(&mut self) {
         if !self.measured() {
@@ -100,13 +115,44 @@ impl RttEstimator {
     }
 
     /// The RTO doubled `backoff` times (§5.5), never above the maximum.
+    #[inline(never)] // One call in each place is less than what is left of it there.
     pub(crate) fn rto(&self, backoff: u8) -> Duration {
-        let base = if self.measured() {
-            let min_us = u32::from(self.min_ms).saturating_mul(1_000);
-            self.srtt_us.saturating_add(self.rttvar_us.saturating_mul(4).max(min_us))
+        self.doubled(self.base_us(), backoff)
+    }
+
+    /// The same by another rule; `drawn` is what this connection alone has drawn, if anything.
+    #[inline(never)]
+    pub(crate) fn rto_by(&self, rule: Rto, drawn: Option<u16>, backoff: u8) -> Duration {
+        let base = match (rule, drawn) {
+            (Rto::Static, Some(drawn)) => {
+                STATIC_US.saturating_add(STATIC_MORE_US.saturating_mul(u32::from(drawn)) >> 8)
+            }
+            (Rto::AtLeast, _) if self.measured() => {
+                let variation = self.rttvar_us.saturating_mul(4).max(GRANULARITY_US);
+                self.srtt_us.saturating_add(variation).max(self.min_us())
+            }
+            (Rto::FirstRoundTrip, _) if self.measured() => {
+                self.rttvar_us.saturating_mul(8).max(self.min_us())
+            }
+            _ => self.base_us(),
+        };
+        self.doubled(base, backoff)
+    }
+
+    fn min_us(&self) -> u32 {
+        u32::from(self.min_ms).saturating_mul(1_000)
+    }
+
+    fn base_us(&self) -> u32 {
+        if self.measured() {
+            let variation = self.rttvar_us.saturating_mul(4);
+            self.srtt_us.saturating_add(variation.max(self.min_us()))
         } else {
             self.rttvar_us
-        };
+        }
+    }
+
+    fn doubled(&self, base: u32, backoff: u8) -> Duration {
         let shift = u32::from(backoff.min(16));
         let max_us = u32::from(self.max_cs).saturating_mul(10_000).max(GRANULARITY_US);
         // Whether it stays below is asked first, so that nothing overflows.

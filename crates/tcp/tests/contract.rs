@@ -1,8 +1,10 @@
 //! The endpoint keeps the laws of a layer, whatever segments come and in whatever order it is
 //! called.
 
+#[macro_use]
 mod common;
 use common::*;
+use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};
@@ -11,9 +13,31 @@ use kinglet_wire::tcp::{Cookie, Flags, Header, Options, SackBlock, Timestamps, s
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
+plan!(Policies {
+    congestion: NewReno,
+    send: 8192,
+    receive: 8192,
+    pieces: 2,
+    features: WithPolicies,
+    segments: [SegmentRecord; 10],
+    connections: 3,
+    servers: 2,
+});
+
+plan!(Slow {
+    congestion: NewReno,
+    send: 4096,
+    receive: 4096,
+    pieces: 2,
+    features: WithPolicies<Small>,
+    segments: ByTimeout,
+    connections: 3,
+    servers: 0,
+});
+
 /// An endpoint, and an attacker who sees all that it sends.
-struct World {
-    ep: Box<Ep>,
+struct World<S: Sizes> {
+    ep: Box<Endpoint<Pair, S>>,
     config: ConnectionConfig,
     handles: Vec<Handle>,
     last: Header,
@@ -23,7 +47,7 @@ struct World {
     payload: Option<PayloadRef>,
 }
 
-impl World {
+impl<S: Sizes> World<S> {
     /// A segment near the last one that was sent, or a new SYN, or noise.
     fn segment(&self, random: &mut Pcg32) -> Vec<u8> {
         let [a, b, c, d] = random.next_u32().to_le_bytes();
@@ -77,7 +101,7 @@ impl World {
     }
 }
 
-impl World {
+impl<S: Sizes> World<S> {
     /// What link, network, application and node say of a connection.
     fn report(&mut self, now: Instant, h: Handle, dice: u32) -> String {
         let Header { seq, src_port, dst_port, .. } = self.last;
@@ -90,6 +114,7 @@ impl World {
             }
             3 => {
                 self.config.pacing ^= true;
+                self.config.positive_acks ^= dice & 0x700 == 0;
                 self.config.delayed_ack = Duration::from_millis(u64::from(dice >> 23));
                 format!("configure {:?}", self.ep.configure(now, h, &self.config))
             }
@@ -109,7 +134,7 @@ impl World {
     }
 }
 
-impl Subject for World {
+impl<S: Sizes> Subject for World<S> {
     /// Three rings of 700 octets, in the worst case an octet a segment, and the small tables.
     const DRAIN_BOUND: usize = 3 * 700 + 32;
 
@@ -135,9 +160,14 @@ impl Subject for World {
             adaptive_mss: seed % 7 == 3,
             user_timeout: (seed % 5 == 1).then_some(Duration::from_secs(9)),
             initial_window: (seed % 11) as u8,
+            positive_acks: seed & 32 == 0,
+            rto: [Rto::RoundTrips, Rto::AtLeast, Rto::Static, Rto::FirstRoundTrip]
+                [(seed >> 2) as usize % 4],
+            window_limit: (seed % 9) as u8,
+            fast_recovery: !seed.is_multiple_of(3),
             ..Default::default()
         };
-        let mut ep = endpoint(seed as u8);
+        let mut ep: Box<Endpoint<Pair, S>> = Box::new(Endpoint::new(Config::new([seed as u8; 16])));
         ep.listen(80, ListenConfig { fast_open: 2, ..listening(2, config) }).unwrap();
         World {
             ep,
@@ -210,5 +240,15 @@ impl Subject for World {
 
 #[test]
 fn the_endpoint_keeps_the_laws() {
-    check::<World>(0..64, 300);
+    check::<World<Plan>>(0..64, 300);
+}
+
+#[test]
+fn one_with_the_policies_of_simpler_tcps_keeps_them() {
+    check::<World<Policies>>(0..128, 300);
+}
+
+#[test]
+fn one_that_waits_for_its_timer_keeps_them() {
+    check::<World<Slow>>(0..64, 300);
 }

@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use kinglet_mac::{
-    CcmStar, Class, Config, Csl, Csma, Indication, Indirect, Key, Mac, Neighbour, Peer, Sampled,
-    Samples, Security, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
+    CcmStar, Class, Config, Csl, Csma, Exponential, Indication, Indirect, Key, Mac, Neighbour,
+    Peer, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
 };
 use kinglet_radio::{Ack, Capabilities, Event};
 use kinglet_time::Duration;
@@ -17,6 +17,7 @@ impl Sizes for MacPlan {
     type Listening = Sampled;
     type Reach = Sleepers<[Sleeper<Samples>; SLEEPERS]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
+    type Backoff = Exponential;
 }
 
 const QUEUE: usize = 3;

@@ -68,7 +68,9 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
         ..Options::default()
     };
     let seed = args.seed.unwrap_or(scenario.seed);
-    let scenario = scenario.drawn(seed).into_owned();
+    let scenario = run::drawn(&scenario, seed)
+        .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?
+        .into_owned();
     let mut result = run::run(&scenario, seed, &options)
         .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?;
     result.setup_seconds += reading_seconds;

@@ -2,10 +2,11 @@
 //! grid, and whether each assessment of the channel found what was there. Who hears whom is worked
 //! out here once more, from the scenario, so that the simulator is not judged by itself.
 
+use crate::backoff::EitherBackoff;
 use crate::build::{radio_of, short_of};
 use crate::run::{self, RunError};
 use crate::scenario::{Cca, FlowKind, HostCost, NodeId, Propagation, RadioProfile, Role, Scenario};
-use kinglet::mac::Csma;
+use kinglet::mac::{Csma, TinyOs};
 use kinglet::time::Instant;
 use kinglet_radio::{
     ACK_NOTICED, ACK_PSDU, ACK_WAIT, CCA, SIFS, SYMBOL, TURNAROUND, UNIT_BACKOFF, air_time,
@@ -155,13 +156,15 @@ impl Auditor {
         // Behind a slow bus a frame waits for what is read out, after its backoff.
         let waits = scenario.radio.profile == RadioProfile::Cc2420;
         let exact = scenario.radio.drift_ppm == 0 && radio_is_exact(scenario) && !waits;
+        let by_radio = EitherBackoff::EXPONENTIAL == scenario.backoff;
+        let is_by_mac = scenario.mac.csma == Csma::Software || !by_radio;
         Auditor {
             stations: vec![Station::default(); scenario.nodes.len()],
             air: VecDeque::new(),
             turnaround_us: radio.cca_to_air_us,
             threshold_mw: milliwatts(radio.cca.threshold_dbm),
             can_assess: energy && !shadowed && one && scenario.interference.is_empty(),
-            can_time_backoffs: awake && exact && scenario.mac.csma == Csma::Software,
+            can_time_backoffs: awake && exact && is_by_mac,
             scenario: scenario.clone(),
             found: Audit::default(),
         }
@@ -271,15 +274,27 @@ impl Auditor {
         }
         self.found.backoffs += 1;
         let mac = &self.scenario.mac.csma_params;
+        let waited = now - since;
+        if let EitherBackoff::TinyOs(_) = self.scenario.backoff {
+            let symbol = SYMBOL.as_micros();
+            if !waited.is_multiple_of(symbol) || !(20..=140).contains(&(waited / symbol)) {
+                self.violation(now, node, &format!("a backoff of {waited} us after a busy one"));
+            }
+            return;
+        }
         let exponent = (u32::from(mac.min_be) + busy).min(mac.max_be.into());
-        let (waited, unit) = (now - since, UNIT_BACKOFF.as_micros());
-        if waited % unit != 0 || waited / unit >= 1 << exponent {
+        let unit = UNIT_BACKOFF.as_micros();
+        if !waited.is_multiple_of(unit) || waited / unit >= 1 << exponent {
             self.violation(now, node, &format!("a backoff of {waited} us with BE {exponent}"));
         }
     }
 
     fn assessment(&mut self, now: u64, node: usize, busy: bool) {
-        let most = u32::from(self.scenario.mac.csma_params.max_backoffs);
+        let most = match self.scenario.backoff {
+            EitherBackoff::Exponential(_) => self.scenario.mac.csma_params.max_backoffs,
+            EitherBackoff::TinyOs(_) => TinyOs::MOST_BUSY - 1,
+        };
+        let most = u32::from(most);
         let station = &mut self.stations[node];
         station.assessed = Some((now, !busy));
         // One more ends the attempt, and the next one follows at once.

@@ -94,6 +94,8 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
             exponent,
             reference_loss_db,
             shadowing_db,
+            asymmetry_db,
+            fading,
             noise_floor_dbm: floor,
         } => {
             noise_floor_dbm = *floor;
@@ -101,6 +103,8 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
                 exponent: *exponent,
                 reference_loss_db: *reference_loss_db,
                 shadowing_sigma_db: *shadowing_db,
+                asymmetry_sigma_db: *asymmetry_db,
+                fading: *fading,
             })
         }
     };
@@ -266,6 +270,7 @@ fn stack(
     let capabilities = radio_at(scenario, node).capabilities();
     let discovery = registration::discovery(scenario, node, &config);
     let mut stack = Box::new(Node::with_layers(config, routing, discovery, capabilities));
+    *stack.backoff_mut() = scenario.backoff;
     if let Some(wake) = scenario.wake {
         let has_mains = place.role == Role::BorderRouter || scenario.is_far_end(node);
         let sleeps = !has_mains || wake.border_sleeps;
@@ -353,8 +358,8 @@ fn learning<K: Copy>(
                 Role::BorderRouter => aodv::Role::BorderRouter,
                 _ => aodv::Role::Router,
             };
-            let metric = scenario.aodv_metric;
-            let aodv = aodv::Config { role, metric, ..aodv::Config::OFF };
+            let (metric, doubts) = (scenario.aodv_metric, scenario.aodv_doubts);
+            let aodv = aodv::Config { role, metric, doubts, ..aodv::Config::OFF };
             Learning::Aodv(Box::new(Aoded::new(config, aodv, scenario.prefix.mesh())))
         }
     }

@@ -20,6 +20,7 @@
 
 pub mod apps;
 pub mod audit;
+pub mod backoff;
 pub mod build;
 pub mod capture;
 pub mod chart;

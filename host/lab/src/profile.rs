@@ -1,5 +1,6 @@
 //! The memory of simulated nodes.
 
+use crate::backoff::EitherBackoff;
 use crate::discovery::Optional;
 use crate::learning::Learning;
 use crate::memory::{Devices, Growing, Later, Octets};
@@ -61,6 +62,7 @@ impl mac::Sizes for LabProfile {
         STROBED_SLOTS,
     >;
     type Security = mac::CcmStar<mac::Sliced, Devices<PEERS>>;
+    type Backoff = EitherBackoff;
 }
 
 impl net::Sizes for LabProfile {
@@ -113,7 +115,7 @@ impl tcp::Sizes for LabProfile {
     type Pieces = [tcp::Piece; 1];
     type ReceiveBuffer = Octets<BUFFER>;
     type ReceiveMap = Octets<{ BUFFER / 8 }>;
-    type Features = tcp::Full;
+    type Features = tcp::WithPolicies;
     type Segments = [tcp::SegmentRecord; 16];
     type Connections<K: tcp::Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
     type Listeners = [Option<tcp::Listener>; LISTENERS];

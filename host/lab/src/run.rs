@@ -1,12 +1,14 @@
 //! One simulation of a scenario: what goes in beside it, and what comes out.
 
 mod activity;
+mod pairs;
 mod pip;
 mod power;
 pub(crate) mod result;
 mod samples;
 mod simulation;
 
+pub use pairs::drawn;
 pub use power::{PARTS, Power, Spent};
 pub use result::{
     Activity, ActivityKind, AodvResult, BorderResult, Branch, CwndSample, FlashResult, FlowResult,

@@ -3,7 +3,7 @@
 
 use kinglet_lab::audit::audit;
 use kinglet_lab::experiment::{self, Effort, Point};
-use kinglet_lab::scenario::{FlowKind, Role};
+use kinglet_lab::scenario::{FlowKind, Role, Scenario};
 use rayon::prelude::*;
 
 /// Simulated seconds of a point: enough for some hundred frames, or, of a sensor that sleeps, for
@@ -35,4 +35,16 @@ fn nothing_in_any_experiment_breaks_a_rule_of_the_air() {
         }
         assert!(points.is_empty() || frames > 20, "{}: {frames} frames", experiment.id);
     }
+}
+
+#[test]
+fn who_backs_off_as_tinyos_does_breaks_none_either() {
+    let flow = |from, to| format!("[[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = {to}\n");
+    let text = "[radio]\nprofile = \"standard\"\n[mac]\nbackoff = \"tinyos\"\ncsma = \"hardware\"\n\
+                [topology]\nline = { hops = 2 }\n";
+    let text = &format!("{text}{}{}", flow(0, 2), flow(2, 0));
+    let scenario = Scenario::from_toml("tinyos", text).expect("a valid scenario");
+    let found = audit(&scenario, 7, 20.0).expect("it can be simulated");
+    assert_eq!(found.first, None);
+    assert!(found.backoffs > 100, "{} were timed", found.backoffs);
 }

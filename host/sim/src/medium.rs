@@ -4,8 +4,9 @@
 //! transmission touches only the nodes that it reaches.
 
 use crate::ber::mw_from_dbm;
+use crate::fading::Fades;
 use crate::interference::Interferer;
-pub use crate::place::{PathLoss, Position};
+pub use crate::place::{Fading, PathLoss, Position};
 use crate::profile::NOISE_FLOOR_DBM;
 
 /// How links come about.
@@ -23,7 +24,7 @@ pub enum Connectivity {
     },
     /// Exactly these directed links, between different nodes of the run.
     LinkMatrix(Vec<MatrixLink>),
-    /// Log-distance path loss with log-normal shadowing, the same in both directions.
+    /// Log-distance path loss with log-normal shadowing, what nodes differ by, and fading.
     PathLoss(PathLoss),
 }
 
@@ -126,6 +127,7 @@ pub(crate) struct Links {
     links: Vec<Link>,
     /// Whether output power changes what is received.
     pub(crate) power_matters: bool,
+    fades: Option<Fades>,
 }
 
 /// A probability in units of 2^-32.
@@ -175,35 +177,51 @@ impl Links {
             }
             Connectivity::PathLoss(model) => {
                 let weakest = sensitivity_dbm - 10.0;
-                // Shadowing of more than four sigma is cut off, so distance bounds the search.
-                let budget = max_power_dbm - weakest + 4.0 * model.shadowing_sigma_db;
+                // What is drawn is cut off at four sigma, so distance bounds the search.
+                let sigmas = model.shadowing_sigma_db + 2.0 * model.asymmetry_sigma_db;
+                let budget = max_power_dbm - weakest + 4.0 * sigmas;
                 let exponent = (budget - model.reference_loss_db) / (10.0 * model.exponent);
                 let outer = libm::pow(10.0, exponent).max(1.0);
+                let hardware = |node| model.hardware_db(seed, node);
+                let hardware: Vec<_> = (0..positions.len()).map(hardware).collect();
                 for_pairs(positions, outer, |a, b, distance| {
                     let gain = -model.loss_db(seed, (a, b), distance);
-                    if gain + max_power_dbm >= weakest {
-                        directed.push((a as u32, link(b, gain, 1.0, false)));
-                        directed.push((b as u32, link(a, gain, 1.0, false)));
+                    for (from, to) in [(a, b), (b, a)] {
+                        let gain = gain + hardware[from].0 + hardware[to].1;
+                        if gain + max_power_dbm >= weakest {
+                            directed.push((from as u32, link(to, gain, 1.0, false)));
+                        }
                     }
                 });
+                let mut links = Links::from_directed(positions.len(), &mut directed, true);
+                let from: Vec<_> = directed.iter().map(|(from, _)| *from).collect();
+                links.fades = Fades::new(model.fading, seed, &links.links, &from, positions.len());
+                return links;
             }
         }
-        let power_matters = matches!(config.connectivity, Connectivity::PathLoss(_));
-        Links::from_directed(positions.len(), directed, power_matters)
+        Links::from_directed(positions.len(), &mut directed, false)
     }
 
-    fn from_directed(nodes: usize, mut directed: Vec<(u32, Link)>, power_matters: bool) -> Links {
+    fn from_directed(nodes: usize, directed: &mut Vec<(u32, Link)>, power_matters: bool) -> Links {
         directed.sort_by_key(|(from, link)| (*from, link.to));
         directed.dedup_by_key(|(from, link)| (*from, link.to));
         let mut offsets = vec![0u32; nodes + 1];
-        for (from, _) in &directed {
+        for (from, _) in directed.iter() {
             offsets[*from as usize + 1] += 1;
         }
         for i in 0..nodes {
             offsets[i + 1] += offsets[i];
         }
-        let links = directed.into_iter().map(|(_, link)| link).collect();
-        Links { offsets, links, power_matters }
+        let links = directed.iter().map(|(_, link)| *link).collect();
+        Links { offsets, links, power_matters, fades: None }
+    }
+
+    /// Has the links that leave `from` as they are at `now`, in microseconds.
+    pub(crate) fn refresh(&mut self, from: usize, now: u64) {
+        let range = self.range(from);
+        if let Some(fades) = &mut self.fades {
+            fades.refresh(now, from, range, &mut self.links);
+        }
     }
 
     /// Indices of the links that leave `from`.

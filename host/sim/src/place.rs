@@ -28,17 +28,55 @@ pub struct PathLoss {
     pub reference_loss_db: f64,
     /// Standard deviation of the shadowing of a link, in dB; drawn once per pair of nodes.
     pub shadowing_sigma_db: f64,
+    /// Standard deviation of what a node's transmitter has more or less than others, in dB, and of
+    /// what its receiver has: with it links are not the same in both directions. Both are drawn
+    /// once per node.
+    pub asymmetry_sigma_db: f64,
+    /// How links change in time.
+    pub fading: Fading,
+}
+
+/// How the loss of a link changes in time, the same in both directions: by a sum of four waves
+/// whose periods and phases are drawn once per pair of nodes, so that it hangs on time alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fading {
+    /// Standard deviation in dB; 0 is none. It never goes beyond 2.8 times as much.
+    pub sigma_db: f64,
+    /// The shortest period of a wave in seconds; the longest is four times as long.
+    pub period_s: f64,
+}
+
+impl Fading {
+    /// Links stay as they are.
+    pub const NONE: Fading = Fading { sigma_db: 0.0, period_s: 60.0 };
 }
 
 impl PathLoss {
     /// 3GPP TR 38.901 indoor hotspot without line of sight, at 2.4 GHz:
     /// 17.3 + 38.3 log10 d + 24.9 log10 f, sigma 8.03 dB (as used by OTNS2).
-    pub const INDOOR_NLOS: PathLoss =
-        PathLoss { exponent: 3.83, reference_loss_db: 26.77, shadowing_sigma_db: 8.03 };
+    pub const INDOOR_NLOS: PathLoss = PathLoss::constant(3.83, 26.77, 8.03);
     /// 3GPP TR 38.901 indoor hotspot with line of sight, at 2.4 GHz:
     /// 32.4 + 17.3 log10 d + 20 log10 f, sigma 3 dB (as used by OTNS2).
-    pub const INDOOR_LOS: PathLoss =
-        PathLoss { exponent: 1.73, reference_loss_db: 40.0, shadowing_sigma_db: 3.0 };
+    pub const INDOOR_LOS: PathLoss = PathLoss::constant(1.73, 40.0, 3.0);
+
+    /// The same in both directions, and for ever.
+    pub const fn constant(exponent: f64, reference_loss_db: f64, shadowing_sigma_db: f64) -> Self {
+        PathLoss {
+            exponent,
+            reference_loss_db,
+            shadowing_sigma_db,
+            asymmetry_sigma_db: 0.0,
+            fading: Fading::NONE,
+        }
+    }
+
+    /// How much better than others the transmitter of `node` is, and its receiver, in dB.
+    pub(crate) fn hardware_db(&self, seed: u64, node: usize) -> (f64, f64) {
+        let mut random = stream(seed, node as u64, Purpose::Hardware);
+        let mut draw = || self.asymmetry_sigma_db * random.normal().clamp(-4.0, 4.0);
+        let transmitter = draw();
+        (transmitter, draw())
+    }
 
     /// Loss over `distance_m` metres between two nodes, the lower number first, in the run of
     /// `seed`: its mean, and the shadowing of this pair. More than four sigma is cut off.

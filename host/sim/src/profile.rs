@@ -63,6 +63,17 @@ pub struct Cca {
     pub threshold_dbm: f64,
 }
 
+/// What a radio makes the link quality indication of a frame from. IEEE 802.15.4 leaves it to the
+/// manufacturer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkQuality {
+    /// The strength of the signal: 0 at the sensitivity and 255 40 dB above.
+    Strength,
+    /// How well the first eight symbols correlate with the sequences of chips that they were taken
+    /// for, which interference spoils as noise does.
+    Correlation,
+}
+
 /// A radio as the simulator sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioProfile {
@@ -95,6 +106,8 @@ pub struct RadioProfile {
     pub searches_after_filter: bool,
     /// How it assesses the channel.
     pub cca: Cca,
+    /// What it tells of the quality of a frame.
+    pub link_quality: LinkQuality,
     /// The output powers that can be set, in dBm.
     pub power_steps_dbm: &'static [i8],
     /// Supply currents.
@@ -133,6 +146,7 @@ pub const AT86RF233: RadioProfile = RadioProfile {
     // sets (samkumar/RIOT-OS, drivers/at86rf2xx). CCA_THRES: reset value 7, two dB each above an
     // RSSI base of -94 dBm (Linux at86rf230.c, at86rf233_ed_levels).
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: -80.0 },
+    link_quality: LinkQuality::Strength,
     // TX_PWR 0x0f to 0x00 (RIOT, at86rf2xx_getset.c).
     power_steps_dbm: &[-17, -12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4],
     // Data sheet 8351B: DEEP_SLEEP 0.02 uA, TRX_OFF 300 uA, RX_ON 11.8 mA, BUSY_TX 13.8 mA at
@@ -180,6 +194,7 @@ pub const NRF52840: RadioProfile = RadioProfile {
     // NRF_802154_CCA_MODE_DEFAULT and NRF_802154_CCA_ED_THRESHOLD_DBM_DEFAULT
     // (nrf_802154_config.h).
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: -75.0 },
+    link_quality: LinkQuality::Strength,
     // TXPOWER register (product specification, RADIO).
     power_steps_dbm: &[-40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 7, 8],
     // Product specification, DC/DC at 3 V: RX 6.53 mA, TX 0 dBm 6.40 mA. A disabled radio draws
@@ -218,6 +233,8 @@ pub const CC2420: RadioProfile = RadioProfile {
     searches_after_filter: false,
     // CCA_THR after reset: -32, and an offset of -45 dB.
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: -77.0 },
+    // Data sheet SWRS041B, section 24: an average correlation over eight symbols.
+    link_quality: LinkQuality::Correlation,
     // PA_LEVEL 3 to 31 (sheet, table 9), and the two between them that Kim et al. used: -22 and
     // -17 dBm.
     power_steps_dbm: &[-25, -22, -17, -15, -10, -7, -5, -3, -1, 0],
@@ -268,6 +285,7 @@ pub const STANDARD: RadioProfile = RadioProfile {
     searches_after_filter: false,
     // The most that 10.2.7 allows: 10 dB above the sensitivity.
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: NOISE_FLOOR_DBM + 10.51 },
+    link_quality: LinkQuality::Strength,
     ..NRF52840
 };
 

@@ -7,7 +7,7 @@ use crate::frame::Psdu;
 use crate::ledger::{Cause, Unacknowledged};
 use crate::medium::Position;
 use crate::profile::RadioProfile;
-use crate::rng::Stream;
+use crate::rng::{Purpose, Stream};
 use kinglet_radio::{
     Access, CCA, Capabilities, Channel, Event, Filter, LinkKey, SENSES_APART, Start, Whose,
 };
@@ -155,6 +155,8 @@ pub(crate) struct Lock {
     /// What the demodulator has of it: the received power less the implementation loss.
     pub(crate) mw: f64,
     pub(crate) dbm: f32,
+    /// What other frames were on the air when it began, in milliwatts.
+    pub(crate) others_mw: f32,
     /// Loss probability of the link, in units of 2^-32.
     pub(crate) loss: u32,
     /// Another frame overlapped.
@@ -246,6 +248,7 @@ pub(crate) struct Radio {
     pub(crate) cca_threshold_mw: f64,
     pub(crate) csma_random: Stream,
     pub(crate) reception_random: Stream,
+    pub(crate) correlation_random: Stream,
     pub(crate) filter: Filter,
     pub(crate) profile: RadioProfile,
     pub(crate) outgoing: Psdu,
@@ -271,12 +274,12 @@ pub struct NodeConfig {
 }
 
 impl Radio {
-    /// `grey_db` is how far below the sensitivity frames are received at times.
+    /// `grey_db` is how far below the sensitivity frames are received at times; `random` makes a
+    /// stream for a purpose.
     pub(crate) fn new(
         config: &NodeConfig,
         grey_db: f64,
-        csma_random: Stream,
-        reception_random: Stream,
+        random: impl Fn(Purpose) -> Stream,
     ) -> Self {
         let profile = config.radio;
         let capabilities = profile.capabilities();
@@ -321,8 +324,9 @@ impl Radio {
             weakest_dbm: (profile.sensitivity_dbm - grey_db) as f32,
             demodulated: mw_from_dbm(-profile.implementation_loss_db),
             cca_threshold_mw: mw_from_dbm(profile.cca.threshold_dbm),
-            csma_random,
-            reception_random,
+            csma_random: random(Purpose::Csma),
+            reception_random: random(Purpose::Reception),
+            correlation_random: random(Purpose::Correlation),
             filter: config.filter,
             profile,
             outgoing: Psdu::EMPTY,

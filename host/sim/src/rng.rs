@@ -29,6 +29,12 @@ pub enum Purpose {
     Clock = 9,
     /// Where its flash is first erased.
     Flash = 10,
+    /// How much better or worse than others its transmitter and receiver are.
+    Hardware = 11,
+    /// How a link changes in time (drawn per pair of nodes).
+    Fading = 12,
+    /// What a receiver's correlation of symbols differs by from its mean.
+    Correlation = 13,
 }
 
 /// The SplitMix64 output function: a bijection on 64 bits with good avalanche

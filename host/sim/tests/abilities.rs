@@ -5,8 +5,8 @@ mod common;
 
 use common::*;
 use kinglet::mac::{
-    AlwaysOn, ByRadio, CcmStar, Class, Config, Indication, Key, LinkSecurity, Mac, Neighbour, Peer,
-    Security, Sizes, Slot, Tabled, Token, TxRequest,
+    AlwaysOn, ByRadio, CcmStar, Class, Config, Exponential, Indication, Key, LinkSecurity, Mac,
+    Neighbour, Peer, Security, Sizes, Slot, Tabled, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{Access, CCA, Capabilities, Channel, Command, Event, air_time};
@@ -43,6 +43,7 @@ impl<S: LinkSecurity> Sizes for Plan<S> {
     type Listening = AlwaysOn;
     type Reach = ();
     type Security = S;
+    type Backoff = Exponential;
 }
 
 /// What does not depend on the kind of a MAC's security.

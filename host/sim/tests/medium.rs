@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use kinglet_radio::{Access, Ack, Event};
-use kinglet_sim::medium::{Connectivity, MediumConfig, Overlap, PathLoss, Position};
+use kinglet_sim::medium::{Connectivity, Fading, MediumConfig, Overlap, PathLoss, Position};
 use kinglet_sim::observe::Trace;
 use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::rng::{Purpose, stream};
@@ -223,9 +223,9 @@ fn models() -> Vec<MediumConfig> {
     for overlap in overlaps {
         models.push(MediumConfig { overlap, frame_loss: 0.05, ..disc() });
         let path_loss = Connectivity::PathLoss(PathLoss {
-            exponent: 4.0,
-            reference_loss_db: 55.0,
-            shadowing_sigma_db: 4.0,
+            asymmetry_sigma_db: 1.0,
+            fading: Fading { sigma_db: 2.0, period_s: 1.0 },
+            ..PathLoss::constant(4.0, 55.0, 4.0)
         });
         let noise_floor_dbm = -100.0;
         models.push(MediumConfig { connectivity: path_loss, overlap, noise_floor_dbm, ..disc() });
@@ -246,7 +246,7 @@ fn links_are_between_those_who_hear_each_other_at_the_power_that_they_send_with(
     };
     assert_eq!(line(&beyond, three()).links(0), [(0, 1), (1, 2)]);
     // 91.1 dB at 8 m, 103.2 dB at 16 m; the AT86RF233 hears -101 dBm.
-    let loss = PathLoss { exponent: 4.0, reference_loss_db: 55.0, shadowing_sigma_db: 0.0 };
+    let loss = PathLoss::constant(4.0, 55.0, 0.0);
     let medium = MediumConfig { connectivity: Connectivity::PathLoss(loss), ..disc() };
     let world = line(&medium, three());
     assert_eq!(world.links(0), [(0, 1), (1, 2)]);

@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
-    CcmStar, Class, Config, Csl, DataRequestOutcome, Indication, Indirect, Mac, Neighbour, Peer,
-    Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
+    CcmStar, Class, Config, Csl, DataRequestOutcome, Exponential, Indication, Indirect, Mac,
+    Neighbour, Peer, Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, LIFS, SIFS, TURNAROUND, air_time};
@@ -113,6 +113,7 @@ impl Sizes for Plan {
     type Listening = Sampled;
     type Reach = Sleepers<[Sleeper<Samples>; 2]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
+    type Backoff = Exponential;
 }
 
 /// A MAC that asks its parent every `interval`, and answers who asks for data.

@@ -49,6 +49,8 @@ impl<S: Sizes> Aodv<S> {
             Message::Rreq(rreq) => self.requested(now, from, rreq),
             Message::Rrep(rrep) => self.replied(now, from, rrep),
             Message::Rerr(rerr) => self.erred(now, from, rerr),
+            // Its acknowledgement was the answer.
+            Message::RrepAck => Ok(()),
         }
     }
 

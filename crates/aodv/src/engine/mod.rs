@@ -194,12 +194,14 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// A frame that asked `to` for an acknowledgement got one, or was given up after all attempts:
-    /// then the link is broken.
+    /// then the link is broken, or in doubt ([`Config::doubts`]).
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
-        if let Some(link) = self.link_mut(to) {
-            link.sent(now, acked);
-        }
-        if acked {
+        let doubts = self.config.doubts;
+        let is_broken = match self.link_mut(to) {
+            Some(link) => link.sent(now, acked, doubts),
+            None => !acked,
+        };
+        if !is_broken {
             return;
         }
         let mut lost = false;

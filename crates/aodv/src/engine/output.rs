@@ -13,7 +13,7 @@ use crate::sequence::newest;
 use crate::stats::count;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
+use kinglet_wire::aodv::{RREP_ACK_MESSAGE, RerrWriter, Rrep, Rreq, Unreachable};
 
 /// Whom a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,7 @@ impl<S: Sizes> Aodv<S> {
     /// `buf` is too short, nothing changes.
     pub fn poll_message(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         self.poll_error(now, buf)
+            .or_else(|| self.poll_probe(buf))
             .or_else(|| self.poll_reply(buf))
             .or_else(|| self.poll_answer(now, buf))
             .or_else(|| self.poll_search(now, buf))
@@ -75,6 +76,17 @@ impl<S: Sizes> Aodv<S> {
             Precursors::Nobody | Precursors::Many => Destination::Broadcast,
         };
         Some(Out { to, len })
+    }
+
+    /// Asks a neighbour whether it is still there.
+    fn poll_probe(&mut self, buf: &mut [u8]) -> Option<Out> {
+        let mut links = self.links.as_mut_slice().iter_mut().flatten();
+        let link = links.find(|link| link.is_to_be_asked())?;
+        let out = buf.first_chunk_mut()?;
+        *out = RREP_ACK_MESSAGE;
+        link.ask();
+        count(&mut self.stats.probes);
+        Some(Out { to: Destination::Short(link.short), len: RREP_ACK_MESSAGE.len() })
     }
 
     /// A reply of somebody else.

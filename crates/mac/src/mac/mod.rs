@@ -10,7 +10,7 @@ mod transmit;
 pub use receive::Indication;
 
 use crate::config::{Config, Csma};
-use crate::csma::Attempt;
+use crate::csma::Backoff;
 use crate::link::{Link, Neighbour, Neighbours};
 use crate::listening::{DataRequestOutcome, Listening, Mode, Situation, Told};
 use crate::plain::Plain;
@@ -49,6 +49,9 @@ pub trait Sizes {
     type Reach: Reach;
     /// Whether frames are secured, and by whom; all but `()` give the same frames.
     type Security: LinkSecurity;
+    /// How long the channel is left alone before it is assessed:
+    /// [`Exponential`](crate::Exponential), or [`TinyOs`](crate::TinyOs), or one's own.
+    type Backoff: Backoff;
 }
 
 /// What the configuration of a plan has for a key.
@@ -118,7 +121,7 @@ pub struct Mac<S: Sizes> {
     pub(crate) listening: S::Listening,
     pub(crate) reach: S::Reach,
     pub(crate) tx: TxState,
-    pub(crate) attempt: Attempt,
+    pub(crate) backoff: S::Backoff,
     pub(crate) outstanding: Outstanding,
     /// When the radio has been silent about that for too long.
     pub(crate) silent_at: Instant,
@@ -185,7 +188,6 @@ impl<S: Sizes> Mac<S> {
         // multiplication with the golden ratio.
         let [.., sequence] = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();
         Mac {
-            attempt: Attempt::new(&config.csma_params),
             config,
             key,
             capabilities,
@@ -197,6 +199,7 @@ impl<S: Sizes> Mac<S> {
             listening: S::Listening::NEW,
             reach: S::Reach::NEW,
             tx: TxState::Idle,
+            backoff: S::Backoff::NEW,
             outstanding: Outstanding::None,
             silent_at: Instant::ZERO,
             reset_radio: false,
@@ -611,6 +614,11 @@ impl<S: Sizes> Mac<S> {
         self.config.rx_on_when_idle = rx_on_when_idle;
     }
 
+    /// What says how long the channel is left alone, for a type of which there is more to say.
+    pub const fn backoff_mut(&mut self) -> &mut S::Backoff {
+        &mut self.backoff
+    }
+
     /// Changes the d of TCPlp §7.1 from the next retry on.
     pub const fn set_retry_delay(&mut self, retry_delay_max: Duration) {
         self.config.retry_delay_max = retry_delay_max;
@@ -689,7 +697,9 @@ impl<S: Sizes> Mac<S> {
 
     /// Whether the radio runs CSMA-CA.
     pub(crate) fn csma_in_hardware(&self) -> bool {
-        self.config.csma == Csma::Hardware && self.capabilities.contains(Capabilities::CSMA)
+        self.config.csma == Csma::Hardware
+            && self.capabilities.contains(Capabilities::CSMA)
+            && self.backoff.is_by_radios()
     }
 
     /// The header that most frames have: unsecured data between short addresses. It has the octets

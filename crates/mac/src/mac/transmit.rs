@@ -3,7 +3,7 @@
 use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
 use crate::csl;
-use crate::csma::Attempt;
+use crate::csma::Backoff;
 use crate::link::Link;
 use crate::listening::{Listening, Told};
 use crate::queue::{Delivery, Kind, Slot, TxState};
@@ -23,7 +23,7 @@ impl<S: Sizes> Mac<S> {
         }
         let free = self.tx == TxState::Idle && !self.listening.awaits_frame();
         if free && self.queue.advance() {
-            self.attempt = Attempt::new(&self.csma_params());
+            self.backoff.begin(&self.csma_params());
             self.start_attempt(now, Duration::ZERO);
         }
     }
@@ -70,7 +70,7 @@ impl<S: Sizes> Mac<S> {
     fn start_attempt(&mut self, now: Instant, extra: Duration) {
         let backoff = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
             true => Duration::ZERO,
-            false => self.attempt.backoff(&mut self.random),
+            false => self.backoff.wait(&mut self.random),
         };
         let until = self.spaced_until.max(now) + extra + backoff;
         self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
@@ -213,16 +213,11 @@ impl<S: Sizes> Mac<S> {
             self.strobe_failed(now, StrobeResult::Busy, Delivery::ChannelAccessFailure);
             return Ok(());
         }
-        let next = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
-            true => None,
-            false => self.attempt.busy(&self.csma_params()),
-        };
-        match next {
-            Some(attempt) => {
-                self.attempt = attempt;
-                self.go_on(now, Duration::ZERO);
-            }
-            None => self.attempt_failed(now, Delivery::ChannelAccessFailure),
+        let whole = self.csma_in_hardware() || matches!(self.head_way(), Way::At(_));
+        if !whole && self.backoff.handle_busy(&self.csma_params()) {
+            self.go_on(now, Duration::ZERO);
+        } else {
+            self.attempt_failed(now, Delivery::ChannelAccessFailure);
         }
         Ok(())
     }
@@ -326,7 +321,7 @@ impl<S: Sizes> Mac<S> {
             // or the radio was reset after a longer time than any delay.
             _ => Duration::ZERO,
         };
-        self.attempt = Attempt::new(&self.csma_params());
+        self.backoff.begin(&self.csma_params());
         self.go_on(now, delay);
     }
 

@@ -142,3 +142,62 @@ fn a_refused_command_is_submitted_again_after_a_backoff_and_costs_no_attempt() {
     assert_eq!(mac.poll_outcome(now).unwrap().transmissions, 1);
     assert_eq!(mac.stats().refused, 20);
 }
+
+/// As [`Plan`], and it backs off as TinyOS does.
+struct Patient;
+impl Sizes for Patient {
+    type Queue = [Slot; 4];
+    type Neighbours = [Neighbour; 3];
+    type Listening = AlwaysOn;
+    type Reach = ();
+    type Security = ();
+    type Backoff = TinyOs;
+}
+
+#[test]
+fn tinyos_waits_long_first_and_then_shortly_until_its_bound_ends_the_attempt() {
+    let symbols = |mac: &Mac<Patient>, now| {
+        let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
+        wait.as_micros() / kinglet_radio::SYMBOL.as_micros()
+    };
+    let (mut first, mut later) = ((u64::MAX, 0), (u64::MAX, 0));
+    let widen = |range: &mut (u64, u64), drawn: u64| {
+        *range = (range.0.min(drawn), range.1.max(drawn));
+    };
+    for seed in 0..2_000 {
+        // What the radio could do by itself is something else, so the MAC does it.
+        let csma = Csma::Hardware;
+        let config = Config { csma, max_frame_retries: 1, ..config() }.unsecured();
+        let (mut mac, mut now) = (Mac::<Patient>::new(config, all(), seed), T0);
+        assert!(mac.poll_radio(now).is_some(), "it listens");
+        mac.enqueue(now, request(9), |_| 4).unwrap();
+        for assessment in 0..2 * u32::from(TinyOs::MOST_BUSY) {
+            let fresh = assessment % u32::from(TinyOs::MOST_BUSY) == 0;
+            widen(if fresh { &mut first } else { &mut later }, symbols(&mac, now));
+            now = mac.deadline().unwrap();
+            mac.handle_deadline(now);
+            let command = mac.poll_radio(now).unwrap().command;
+            assert!(matches!(command, Command::Transmit { access: Access::Cca, .. }));
+            assert_eq!(mac.poll_outcome(now), None);
+            assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &mut []), Ok(None));
+        }
+        assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::ChannelAccessFailure);
+    }
+    assert_eq!((first, later), ((20, 640), (20, 140)));
+}
+
+#[test]
+fn retries_are_as_many_as_are_configured() {
+    for max_frame_retries in [0, 1, 3, 5, 7, 15] {
+        let (mut mac, mut now) = (mac(Config { max_frame_retries, ..config() }, all(), 1), T0);
+        put(&mut mac, now, request(9)).unwrap();
+        for _ in 0..=max_frame_retries {
+            assert_eq!(mac.poll_outcome(now), None);
+            submitted(&mut mac, &mut now);
+            transmitted(&mut mac, now, Ack::Missing);
+        }
+        let outcome = mac.poll_outcome(now).unwrap();
+        let times = u32::from(outcome.transmissions);
+        assert_eq!((outcome.result, times), (Delivery::NoAck, u32::from(max_frame_retries) + 1));
+    }
+}

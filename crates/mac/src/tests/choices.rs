@@ -10,6 +10,7 @@ impl Sizes for Plain {
     type Listening = AlwaysOn;
     type Reach = ();
     type Security = ();
+    type Backoff = Exponential;
 }
 
 /// A leaf that asks, and has leaves of its own that ask.
@@ -20,6 +21,7 @@ impl Sizes for Asking {
     type Listening = Polled;
     type Reach = Sleepers<[Sleeper; 2]>;
     type Security = ();
+    type Backoff = Exponential;
 }
 
 const SLEEPY: Config = Config {
@@ -105,6 +107,7 @@ fn what_is_left_out_takes_no_memory() {
         type Listening = AlwaysOn;
         type Reach = ();
         type Security = CcmStar<Tabled, [Peer; 4]>;
+        type Backoff = Exponential;
     }
     assert_eq!(size_of::<AlwaysOn>(), 0);
     let [plain, asking, secured] =

@@ -16,6 +16,7 @@ impl Sizes for Plan {
     type Listening = Waking<AlwaysOn>;
     type Reach = Strobing<(), [Strobed; 3]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
+    type Backoff = Exponential;
 }
 
 type Device = Mac<Plan>;

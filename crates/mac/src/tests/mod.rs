@@ -30,6 +30,7 @@ impl Sizes for Plan {
     type Listening = crate::Sampled;
     type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
     type Security = crate::CcmStar<crate::Tabled, [Peer; 4]>;
+    type Backoff = crate::Exponential;
 }
 
 type TestMac = Mac<Plan>;

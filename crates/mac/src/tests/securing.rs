@@ -374,6 +374,7 @@ impl<S: LinkSecurity> Sizes for With<S> {
     type Listening = crate::Sampled;
     type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
     type Security = S;
+    type Backoff = Exponential;
 }
 
 /// The first frame of a device with the key, as it is given to its radio, and what the radio was

@@ -12,6 +12,7 @@ impl Sizes for Plan {
     type Listening = Waking<AlwaysOn>;
     type Reach = Strobing<(), [Strobed; 3]>;
     type Security = ();
+    type Backoff = Exponential;
 }
 
 type Sleeper = Mac<Plan>;

@@ -651,6 +651,12 @@ impl<P: Profile> Node<P> {
         }
     }
 
+    /// What says how long the channel is left alone before it is assessed, for a type of which
+    /// there is more to say.
+    pub const fn backoff_mut(&mut self) -> &mut P::Backoff {
+        self.mac.backoff_mut()
+    }
+
     /// The MAC, to look at.
     pub const fn mac(&self) -> &Mac<P> {
         &self.mac

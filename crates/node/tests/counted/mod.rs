@@ -37,6 +37,7 @@ impl mac::Sizes for Counted {
     type Listening = <BorderRouter as mac::Sizes>::Listening;
     type Reach = Counting<<BorderRouter as mac::Sizes>::Reach>;
     type Security = <BorderRouter as mac::Sizes>::Security;
+    type Backoff = <BorderRouter as mac::Sizes>::Backoff;
 }
 
 impl net::Sizes for Counted {

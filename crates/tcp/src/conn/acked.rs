@@ -75,7 +75,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         } else if self.heeds_sack() {
             self.end_probe(ack, duplicated);
             safe &= !self.detect_losses(now, arrival.octets);
-        } else if duplicate {
+        } else if duplicate && !self.is_slow() {
             delivered = u32::from(self.snd.mss);
             self.duplicate_ack();
         }
@@ -126,7 +126,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
         if let Some(us) = arrival.rtt_us {
-            self.snd.take_sample(Duration::from_micros(u64::from(us)));
+            self.snd.take_sample(Duration::from_micros(u64::from(us)), &self.params);
         }
     }
 

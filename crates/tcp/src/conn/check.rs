@@ -5,6 +5,7 @@ use super::facts::Facts;
 use crate::congestion::Controller;
 use crate::error::Violation;
 use crate::features::Features;
+use crate::recv::ack::MOST_OWED;
 use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::state::State;
@@ -35,6 +36,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             (self.rcv.nxt.at_or_before(self.rcv.adv), Violation::ReceiveWindow),
             (self.rcv.wnd() <= self.rcv.rx.free(), Violation::ReceiveWindow),
             (self.rcv.rx.fits(), Violation::ReceiveRing),
+            (!self.acknowledges_each() || self.rcv.ack.owed() <= MOST_OWED, Violation::Owed),
             (self.snd.cc.window() > 0 && self.snd.mss > 0, Violation::CongestionWindow),
         ]
         .iter()

@@ -40,7 +40,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has agreed upon stays.
         let own_mss = self.params.own_mss;
-        self.params = Params::new(config, own_mss);
+        self.params = Params::new::<F>(config, own_mss);
         self.snd.rtt.set_bounds(Setup::rto_bounds(config));
         // An acknowledgment that waits does not wait longer than the new settings allow.
         self.rcv.ack.now |= self.rcv.ack.is_delayed() && config.delayed_ack == Duration::ZERO;

@@ -227,7 +227,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
                 self.rcv.remember_timestamp(now, header);
             }
             if !reset && len > 0 {
-                self.rcv.ack.hurry(AFTER_TIMEOUT);
+                match self.acknowledges_each() {
+                    true => self.rcv.ack.owe(0),
+                    false => self.rcv.ack.hurry(AFTER_TIMEOUT),
+                }
             }
             let end = seq.plus(u32::try_from(segment.payload.len()).unwrap_or(0));
             if !reset && end.at_or_before(self.rcv.nxt) {
@@ -246,7 +249,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let old = self.rcv.nxt.since(seq);
         if old > 0 {
             // Whatever was sent again, the peer has not seen its acknowledgment.
-            self.rcv.ack.hurry(AFTER_TIMEOUT);
+            if !self.acknowledges_each() {
+                self.rcv.ack.hurry(AFTER_TIMEOUT);
+            }
             self.rcv.rx.note_duplicate(seq, self.rcv.nxt);
             let cut = (old as usize).min(payload.len());
             payload = payload.get(cut..).unwrap_or(&[]);
@@ -422,7 +427,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
-        if !segment.push && len < self.rcv.mss {
+        let each = self.acknowledges_each();
+        if !segment.push && len < self.rcv.mss && !each {
             self.rcv.ack.hurry(AFTER_TIMEOUT);
         }
         // A sender may change its segment size, and every second of them wants an acknowledgment.
@@ -442,6 +448,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.rcv.ack.set_more(full || !segment.push);
         }
         self.touch_fin_wait_2(now);
+        if each {
+            return self.rcv.ack.owe(advance);
+        }
         let full = u32::from(self.rcv.mss);
         let threshold = threshold(full, self.params.ack_every, self.rcv.rx.capacity());
         let delay = millis(patience(self.params.delayed_ack_ms, segment.push));

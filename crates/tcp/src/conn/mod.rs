@@ -181,7 +181,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.wl1 = from.irs;
         self.snd.set_window(from.wnd);
         if let Some(rtt) = from.rtt {
-            self.snd.take_sample(rtt);
+            self.snd.take_sample(rtt, &self.params);
         }
         if from.early {
             self.fast_open = FastOpen::Accepted;
@@ -220,7 +220,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn begin_sending(&mut self, syn_lost: bool) {
         let mss = u32::from(self.snd.mss);
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
-        let initial = if syn_lost { mss } else { initial_window(mss, self.params.initial_window) };
+        let initial =
+            if syn_lost { mss } else { initial_window(mss, self.params.initial_window()) };
         self.snd.cc = C::new(mss, initial);
         self.snd.recovery.restart(self.snd.una, self.snd.iss);
         self.board.reset(self.snd.una);
@@ -309,7 +310,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Whether the peer's SACK says what is lost; else duplicate acknowledgments do.
     fn heeds_sack(&self) -> bool {
-        A::SELECTIVE && self.facts.has(Facts::SACK)
+        A::SELECTIVE && self.facts.has(Facts::SACK) && !self.is_slow()
+    }
+
+    /// Whether losses are found by the timer alone.
+    fn is_slow(&self) -> bool {
+        !A::DUPLICATES || (F::SLOW_RECOVERY && self.params.has(Params::SLOW_RECOVERY))
+    }
+
+    /// Whether each segment has an acknowledgment of its own.
+    fn acknowledges_each(&self) -> bool {
+        F::POSITIVE_ACKS && self.params.has(Params::POSITIVE_ACKS)
     }
 
     /// Ends the connection without a segment.
@@ -481,7 +492,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// RCV.WND as a header would say it.
     pub(crate) fn window_field(&self) -> u16 {
-        self.rcv.window_field()
+        self.rcv.window_field(0)
     }
 
     //= rfc9293#MUST-48 rfc9293#SHLD-21 rfc9293#SHLD-22

@@ -142,7 +142,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let window = self.rcv.rx.free().min(u32::from(u16::MAX));
         if answering {
             self.rcv.adv = self.rcv.adv.later(self.rcv.nxt.plus(window));
-            self.rcv.ack.sent();
+            self.acknowledge();
         }
         header.seq = self.snd.iss.value();
         header.ack = if answering { self.rcv.nxt.value() } else { 0 };
@@ -412,31 +412,47 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#SHLD-12
     fn emit_ack(&mut self, now: Instant, seq: SeqNum, header: &mut Header) -> Emission {
         self.fill_header(now, seq, Flags::ACK, header);
-        Emission { more: self.facts.has(Facts::KEEP_PROBE), ..Emission::BARE }
+        let more = self.facts.has(Facts::KEEP_PROBE) || self.owes_more_acks();
+        Emission { more, ..Emission::BARE }
     }
 
     /// Whether a segment may follow the one with text that was just formed: else nothing need be
     /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
     fn may_follow(&mut self, now: Instant) -> bool {
         let paced = self.snd.is_paced(now);
-        self.facts.has(Facts::KEEP_PROBE) || (self.has_text_to_send() && !paced)
+        let acks = self.owes_more_acks();
+        self.facts.has(Facts::KEEP_PROBE) || acks || (self.has_text_to_send() && !paced)
     }
 
-    /// Acknowledges everything and advertises the window.
+    fn owes_more_acks(&self) -> bool {
+        F::POSITIVE_ACKS && self.rcv.ack.now
+    }
+
+    /// Acknowledges everything, or the next segment if each has an acknowledgment of its own, and
+    /// advertises the window.
     //= rfc9293#MUST-65 rfc9293#SHLD-14
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         header.options.timestamps = self.timestamps(now);
         self.rcv.advance_edge(self.snd.mss);
-        self.rcv.ack.sent();
+        let left = self.acknowledge();
         let room = self.rcv.wnd() >= u32::from(self.rcv.mss);
         if room && self.can_receive_fin() && !self.facts.has(Facts::FIN_KNOWN) {
             self.rcv.ack.await_more(now, self.snd.rtt.rto(0));
         }
         self.note_sent(now);
         header.seq = seq.value();
-        header.ack = self.rcv.nxt.value();
+        header.ack = self.rcv.nxt.minus(left).value();
         header.flags = flags | self.echo();
-        header.window = self.rcv.window_field();
+        header.window = self.rcv.window_field(left);
+    }
+
+    /// An acknowledgment is being formed. Answers how many octets it leaves to the next one.
+    fn acknowledge(&mut self) -> u32 {
+        if self.acknowledges_each() {
+            return self.rcv.ack.sent_one(u32::from(self.rcv.mss));
+        }
+        self.rcv.ack.sent();
+        0
     }
 
     fn note_sent(&mut self, now: Instant) {

@@ -4,7 +4,7 @@ use super::{Connection, Established, Setup};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::send::flight::{Flight, SegmentRecord};
-use crate::send::recovery::{Aids, Selective};
+use crate::send::recovery::{Aids, ByTimeout, Selective};
 use crate::send::scoreboard::{Plain, Scoreboard};
 use crate::seq::SeqNum;
 use core::ops::{Deref, DerefMut};
@@ -19,6 +19,7 @@ use kinglet_time::Instant;
 ///   sends: three duplicates, or the timer, after which all that was in flight goes again but for
 ///   what is acknowledged meanwhile. SACK is sent all the same. One segment a round trip is timed
 ///   (RFC 6298 §3).
+/// * [`ByTimeout`]: as `()`, but duplicates tell nothing: the timer alone finds losses.
 pub trait LossRecovery {
     /// What is known of what is in flight.
     #[doc(hidden)]
@@ -36,6 +37,11 @@ impl<const N: usize> LossRecovery for [SegmentRecord; N] {
 impl LossRecovery for () {
     type Board = Plain;
     type Aids = ();
+}
+
+impl LossRecovery for ByTimeout {
+    type Board = Plain;
+    type Aids = ByTimeout;
 }
 
 /// A connection with the memory that a plan gives it; used as one that does not know how much.

@@ -62,9 +62,9 @@ impl<F: Features> Receiving<F> {
         self.nxt.minus(self.ack.unacked())
     }
 
-    /// RCV.WND as a header would say it.
-    pub(super) fn window_field(&self) -> u16 {
-        let wnd = self.wnd();
+    /// RCV.WND as a header would say it that leaves `left` octets to the next acknowledgment.
+    pub(super) fn window_field(&self, left: u32) -> u16 {
+        let wnd = self.wnd().saturating_add(left);
         // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
         // retract the edge.
         let slack = (1_u32 << self.rx.shift()).saturating_sub(1);

@@ -5,6 +5,7 @@
 //! marks of congestion (`ecn.rs`) change it.
 
 use super::{Params, Setup, initial_window};
+use crate::config::Rto;
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::rtt::RttEstimator;
@@ -86,7 +87,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     /// A SYN is to be sent.
     pub(super) fn new(now: Instant, setup: &Setup, iss: SeqNum) -> Self {
         let mss = setup.params.own_mss;
-        let window = initial_window(u32::from(mss), setup.params.initial_window);
+        let window = initial_window(u32::from(mss), setup.params.initial_window());
         Sending {
             backoff: 0,
             needless: 0,
@@ -151,7 +152,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     /// wants one; two, on a path where timeouts are no congestion, is the least of RFC 9002 §7.2.
     pub(super) fn window(&self, params: &Params) -> u32 {
         let two = u32::from(self.mss).saturating_mul(2);
-        match self.recovery.phase() {
+        let window = match self.recovery.phase() {
             Phase::Fast { rate, .. } => match rate.window() {
                 Some(window) => window.max(two.min(self.cc.slow_start_threshold())),
                 // RFC 6582: what duplicates add is taken from what is in flight.
@@ -159,11 +160,18 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             },
             Phase::Timeout { .. } if params.has(Params::LOSSY_PATH) => self.cc.window().max(two),
             Phase::Timeout { .. } | Phase::Open { .. } => self.cc.window(),
+        };
+        match params.window_limit::<F>() {
+            Some(limit) => window.min(u32::from(self.mss).saturating_mul(u32::from(limit))),
+            None => window,
         }
     }
 
-    pub(super) fn take_sample(&mut self, rtt: Duration) {
-        self.rtt.sample(rtt);
+    pub(super) fn take_sample(&mut self, rtt: Duration, params: &Params) {
+        match params.rto::<F>() {
+            Rto::FirstRoundTrip => self.rtt.sample_beside_first(rtt),
+            Rto::RoundTrips | Rto::AtLeast | Rto::Static => self.rtt.sample(rtt),
+        }
         self.needless = 0;
         self.sampled = true;
     }
@@ -174,7 +182,14 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         let told = self.told > 0 || params.has(Params::LOSSY_PATH);
         let data = self.flight() > 0 && self.una != self.iss;
         let same = if told && data { SAME_RTO } else { 0 };
-        self.rtt.rto(self.backoff.saturating_sub(same))
+        let backoff = self.backoff.saturating_sub(same);
+        if !F::RTO_RULES {
+            return self.rtt.rto(backoff);
+        }
+        // The initial sequence number comes from a keyed hash, and a SYN has its own timeout.
+        let [.., a, b] = self.iss.value().wrapping_mul(0x9e37_79b1).to_le_bytes();
+        let drawn = (self.una != self.iss).then_some(u16::from_le_bytes([a, b]));
+        self.rtt.rto_by(params.rto::<F>(), drawn, backoff)
     }
 
     /// The application has written so many octets.
@@ -233,8 +248,8 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
 
     /// Karn's algorithm (RFC 6298 §5.5): who cannot find out that a timeout was needless takes each
     /// one for that, or an RTO that is too short would stay so.
-    pub(super) fn keep_backoff(&mut self) {
-        if !A::SELECTIVE {
+    pub(super) fn keep_backoff(&mut self, is_slow: bool) {
+        if !A::SELECTIVE || is_slow {
             self.note_needless();
         }
     }

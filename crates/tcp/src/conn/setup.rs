@@ -2,7 +2,8 @@
 //! used. A listener keeps them for connections to come, in a third of the octets that they take as
 //! they are written.
 
-use crate::config::ConnectionConfig;
+use crate::config::{ConnectionConfig, Rto};
+use crate::features::Features;
 use crate::recv::ack::MAX_DELAYED_ACK_MS;
 use crate::rtt::{RtoBounds, in_units};
 
@@ -22,7 +23,8 @@ pub(crate) struct Params {
     pub(super) max_retransmits: u8,
     pub(crate) syn_retries: u8,
     pub(super) keep_probes: u8,
-    pub(super) initial_window: u8,
+    /// In segments, and in the upper half the window limit.
+    windows: u8,
     pub(super) diffserv: u8,
 }
 
@@ -40,8 +42,13 @@ impl Params {
     pub(super) const PACING: u16 = 128;
     pub(super) const FAST_OPEN: u16 = 256;
     pub(super) const LOSSY_PATH: u16 = 512;
+    pub(super) const POSITIVE_ACKS: u16 = 1024;
+    pub(super) const SLOW_RECOVERY: u16 = 2048;
+    /// Two bits: an [`Rto`].
+    const RTO: u16 = 4096;
+    const RTO_MASK: u16 = 3 * Params::RTO;
 
-    pub(super) fn new(config: &ConnectionConfig, own_mss: u16) -> Params {
+    pub(super) fn new<F: Features>(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
         Params {
             delayed_ack_ms: in_units(config.delayed_ack, 1_000).min(MAX_DELAYED_ACK_MS),
@@ -54,7 +61,7 @@ impl Params {
             max_retransmits: config.max_retransmits,
             syn_retries: config.syn_retries,
             keep_probes: keep.map_or(0, |k| k.probes),
-            initial_window: config.initial_window.min(10),
+            windows: config.initial_window.min(10) | Params::limit::<F>(config) << 4,
             diffserv: config.diffserv & 0x3F,
             switches: [
                 (config.nagle, Params::NAGLE),
@@ -69,7 +76,50 @@ impl Params {
                 (config.lossy_path, Params::LOSSY_PATH),
             ]
             .iter()
-            .fold(0, |all, (on, bit)| if *on { all | bit } else { all }),
+            .fold(
+                Params::policies::<F>(config),
+                |all, (on, bit)| if *on { all | bit } else { all },
+            ),
+        }
+    }
+
+    fn limit<F: Features>(config: &ConnectionConfig) -> u8 {
+        if F::WINDOW_LIMIT { config.window_limit.min(15) } else { 0 }
+    }
+
+    /// The switches of [`WithPolicies`](crate::WithPolicies).
+    fn policies<F: Features>(config: &ConnectionConfig) -> u16 {
+        let acks = F::POSITIVE_ACKS && config.positive_acks;
+        let slow = F::SLOW_RECOVERY && !config.fast_recovery;
+        let rto = match config.rto {
+            _ if !F::RTO_RULES => 0,
+            Rto::RoundTrips => 0,
+            Rto::AtLeast => Params::RTO,
+            Rto::Static => 2 * Params::RTO,
+            Rto::FirstRoundTrip => 3 * Params::RTO,
+        };
+        let acks = if acks { Params::POSITIVE_ACKS } else { 0 };
+        acks | if slow { Params::SLOW_RECOVERY } else { 0 } | rto
+    }
+
+    /// In segments; 0 for those of RFC 5681.
+    pub(super) const fn initial_window(&self) -> u8 {
+        self.windows & 15
+    }
+
+    /// What the window is limited to, in segments, if it is.
+    pub(super) fn window_limit<F: Features>(&self) -> Option<u8> {
+        Some(self.windows >> 4).filter(|&limit| F::WINDOW_LIMIT && limit > 0)
+    }
+
+    /// What RTO follows from.
+    pub(super) fn rto<F: Features>(&self) -> Rto {
+        match self.switches & Params::RTO_MASK {
+            _ if !F::RTO_RULES => Rto::RoundTrips,
+            0 => Rto::RoundTrips,
+            Params::RTO => Rto::AtLeast,
+            Params::RTO_MASK => Rto::FirstRoundTrip,
+            _ => Rto::Static,
         }
     }
 
@@ -89,13 +139,13 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(
+    pub(crate) fn new<F: Features>(
         config: &ConnectionConfig,
         own_mss: u16,
         send: usize,
         receive: usize,
     ) -> Setup {
-        let (params, rto) = (Params::new(config, own_mss), Setup::rto_bounds(config));
+        let (params, rto) = (Params::new::<F>(config, own_mss), Setup::rto_bounds(config));
         Setup { params, rto, send, receive }
     }
 

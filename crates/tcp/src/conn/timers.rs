@@ -80,7 +80,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.snd.rtx_kind = Rtx::Timeout;
         if let Some(rack) = self.snd.recovery.rack()
-            && self.facts.has(Facts::SACK)
+            && self.heeds_sack()
             && self.snd.sampled
             && rack.probe == Probe::None
             && match self.snd.recovery.phase() {
@@ -159,11 +159,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
-            self.snd.remember_window();
+            let is_slow = self.is_slow();
+            if !is_slow {
+                self.snd.remember_window();
+            }
             let first = !self.snd.recovery.is_timeout() || self.snd.backoff == 0;
             let first = first && self.begin_reduction();
             self.snd.cc.on_timeout(self.snd.flight(), first);
-            self.snd.keep_backoff();
+            self.snd.keep_backoff(is_slow);
             self.time_out(now);
         }
         self.snd.backoff = self.snd.backoff.saturating_add(1);

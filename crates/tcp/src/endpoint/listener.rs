@@ -224,7 +224,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// What a connection with this configuration is set up with.
     pub(super) fn setup(&self, config: &ConnectionConfig) -> Setup {
         let marks = S::ReceiveMap::LEN.saturating_mul(8);
-        Setup::new(
+        Setup::new::<S::Features>(
             config,
             config.own_mss(self.config.max_mss),
             capacity(config.send_buffer, S::SendBuffer::LEN),

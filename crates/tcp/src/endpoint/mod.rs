@@ -96,7 +96,8 @@ pub trait Sizes: Sized {
     type Features: Features;
     /// Records of the segments in flight, by which losses are found; at most 255 are used. Two
     /// more than full segments fit the send ring are enough. With fewer, neighbours share one, and
-    /// losses are found later. `()`: none, and New Reno; see [`LossRecovery`].
+    /// losses are found later. `()`: none, and New Reno; [`ByTimeout`](crate::ByTimeout): the timer
+    /// alone; see [`LossRecovery`].
     type Segments: LossRecovery;
     /// Connections, open or being opened actively; at most 65,535.
     type Connections<K: Peer>: Array<Slot<K, Self>>;

@@ -12,7 +12,8 @@ pub(crate) struct AckState {
     /// Sequence numbers received since the last acknowledgment, or as many as this can count:
     /// before there are more an acknowledgment is due.
     unacked: u16,
-    /// Segments whose acknowledgment does not wait, as the peer may wait for each; and [`MORE`].
+    /// Segments whose acknowledgment does not wait, as the peer may wait for each; where each has
+    /// one of its own, how many are owed. And [`MORE`].
     prompt: u8,
     /// While an acknowledgment is owed, when to send it at the latest; else until when the text
     /// that it lets the peer send is expected.
@@ -25,6 +26,10 @@ pub(crate) const AFTER_GAP: u8 = 2;
 /// After signs of a timeout, which leaves one segment for a window: what has come twice, or less
 /// than a full segment though the peer has more.
 pub(crate) const AFTER_TIMEOUT: u8 = 8;
+
+/// Acknowledgments owed at most, where each segment has its own: twice a window of eight, the
+/// largest of "design criteria" (II-C).
+pub(crate) const MOST_OWED: u8 = 16;
 
 /// The last text was a full segment, or one that the peer has not pushed: it has more to send. In
 /// the octet that counts segments, of which there are never so many.
@@ -95,6 +100,38 @@ impl AckState {
     pub(crate) fn finished(&mut self) {
         self.now = true;
         self.unacked = self.unacked.saturating_add(1);
+    }
+
+    /// Each segment has an acknowledgment of its own: one has come, with `octets` that are new and
+    /// in order. Of more than [`MOST_OWED`] one tells for the rest.
+    #[inline(never)]
+    pub(crate) fn owe(&mut self, octets: u32) {
+        self.timer.clear();
+        let unacked = u32::from(self.unacked).saturating_add(octets);
+        self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
+        self.now = true;
+        self.prompt = self.owed().saturating_add(1).min(MOST_OWED) | self.prompt & MORE;
+    }
+
+    /// One of them has been formed. Answers how many octets it leaves to those after it: what has
+    /// come in order has come in segments of `full` octets, but perhaps for the last.
+    #[inline(never)]
+    pub(crate) fn sent_one(&mut self, full: u32) -> u32 {
+        let owed = self.owed().saturating_sub(1);
+        let left = if owed > 0 { u32::from(self.unacked).saturating_sub(full) } else { 0 };
+        let unacked = u16::try_from(left).unwrap_or(u16::MAX);
+        *self = AckState {
+            now: owed > 0,
+            unacked,
+            prompt: owed | self.prompt & MORE,
+            ..AckState::NONE
+        };
+        left
+    }
+
+    /// Acknowledgments owed, where each segment has its own.
+    pub(crate) fn owed(&self) -> u8 {
+        self.prompt & !MORE
     }
 
     /// Nothing is sent any more.

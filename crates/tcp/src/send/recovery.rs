@@ -25,6 +25,8 @@ pub(crate) const DUP_THRESH: u8 = 3;
 pub trait Aids: Copy {
     /// Whether SACK is heeded.
     const SELECTIVE: bool;
+    /// Whether duplicate acknowledgments show losses; else the timer alone does.
+    const DUPLICATES: bool;
     /// How much may leave during fast recovery.
     type Rate: Rate;
     /// Nothing has been heard yet of what is sent from `una` on.
@@ -46,6 +48,7 @@ pub struct Selective {
 
 impl Aids for Selective {
     const SELECTIVE: bool = true;
+    const DUPLICATES: bool = true;
     type Rate = Prr;
 
     fn new(una: SeqNum) -> Self {
@@ -61,8 +64,32 @@ impl Aids for Selective {
     }
 }
 
+/// The timer alone finds losses, and everything in flight is sent again after it, in slow start:
+/// RFC 793 with the window of RFC 5681.
+#[derive(Clone, Copy, Debug)]
+pub struct ByTimeout;
+
+impl Aids for ByTimeout {
+    const SELECTIVE: bool = false;
+    const DUPLICATES: bool = false;
+    type Rate = ();
+
+    fn new(_: SeqNum) -> Self {
+        ByTimeout
+    }
+
+    fn get(&self) -> Option<&Selective> {
+        None
+    }
+
+    fn get_mut(&mut self) -> Option<&mut Selective> {
+        None
+    }
+}
+
 impl Aids for () {
     const SELECTIVE: bool = false;
+    const DUPLICATES: bool = true;
     type Rate = ();
 
     fn new(_: SeqNum) -> Self {}

@@ -8,7 +8,8 @@
 //! | addresses of 32 bits | short addresses of IEEE 802.15.4; 0xFFFE is whatever lies outside |
 //! | the TTL of a RREQ is that of its IP header | the last octet of what is reserved in a RREQ |
 //! | metric: Hop Count | besides, an extension (9) of type 2 has PATH-DR in 16 bits |
-//! | J, R, G, A flags, RREP-ACK | not set, ignored; link-layer acknowledgements do what A is for |
+//! | J, R, G, A flags | not set, ignored; link-layer acknowledgements do what A is for |
+//! | RREP-ACK (5.4) answers an RREP with A | it answers nothing: who sends it wants to know whether it is acknowledged |
 //! | Prefix Size | 0 only |
 
 mod rerr;
@@ -30,6 +31,7 @@ pub const OUTSIDE: u16 = 0xFFFE;
 const RREQ: u8 = 1;
 const RREP: u8 = 2;
 const RERR: u8 = 3;
+const RREP_ACK: u8 = 4;
 
 /// Extensions (RFC 3561, 9): the type of PATH-DR, and from where on none may be skipped.
 const PATH_DR: u8 = 2;
@@ -46,7 +48,12 @@ pub enum Message<'a> {
     Rrep(Rrep),
     /// Ways are no more.
     Rerr(Rerr<'a>),
+    /// Somebody asks whether this neighbour is still there.
+    RrepAck,
 }
+
+/// An RREP-ACK (5.4): its type, and a reserved octet.
+pub const RREP_ACK_MESSAGE: [u8; 2] = [RREP_ACK, 0];
 
 impl<'a> Message<'a> {
     /// # Errors
@@ -60,6 +67,10 @@ impl<'a> Message<'a> {
             RREQ => Rreq::parse(octets).map(Message::Rreq),
             RREP => Rrep::parse(octets).map(Message::Rrep),
             RERR => Rerr::parse(octets).map(Message::Rerr),
+            RREP_ACK if octets.len() < RREP_ACK_MESSAGE.len() => {
+                Err(Error::Truncated(Field::AodvMessage))
+            }
+            RREP_ACK => Ok(Message::RrepAck),
             _ => Err(Error::Unsupported(Field::AodvType)),
         }
     }

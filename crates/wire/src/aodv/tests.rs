@@ -155,7 +155,7 @@ fn what_is_malformed_is_refused_by_name() {
     for (octets, error) in [
         (&[][..], Error::Truncated(Field::AodvMessage)),
         (&[0, 0, 0, 0], Error::Unsupported(Field::AodvType)),
-        (&[4, 0], Error::Unsupported(Field::AodvType)),
+        (&[5, 0], Error::Unsupported(Field::AodvType)),
         (&[0x11, 0], Error::Unsupported(Field::AodvType)),
         (&[1; 19], Error::Truncated(Field::AodvMessage)),
         (&[2; 15], Error::Truncated(Field::AodvMessage)),
@@ -180,4 +180,11 @@ fn what_is_malformed_is_refused_by_name() {
         panic!()
     };
     assert!(rerr.no_delete);
+}
+
+#[test]
+fn a_question_is_two_octets_or_more() {
+    assert_eq!(Message::parse(&RREP_ACK_MESSAGE), Ok(Message::RrepAck));
+    assert_eq!(Message::parse(&[4, 9, 9]), Ok(Message::RrepAck));
+    assert_eq!(Message::parse(&[4]), Err(Error::Truncated(Field::AodvMessage)));
 }

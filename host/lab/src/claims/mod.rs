@@ -7,6 +7,7 @@ mod bounds;
 mod bursts;
 mod context;
 mod crossings;
+mod design;
 mod duty_cycles;
 mod equations;
 mod low_power;

@@ -1,8 +1,8 @@
 //! One test per claim. Thresholds are the reference list's suggestions, not tuned to our results.
 
 use super::{
-    Test, air, bursts, crossings, duty_cycles, equations, low_power, multi_hop, one_hop, over_rpl,
-    timing,
+    Test, air, bursts, crossings, design, duty_cycles, equations, low_power, multi_hop, one_hop,
+    over_rpl, timing,
 };
 
 /// The test of the claim with this id.
@@ -48,7 +48,8 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
                 .or_else(|| bursts::test_of(id))
                 .or_else(|| crossings::test_of(id))
                 .or_else(|| timing::test_of(id))
-                .or_else(|| duty_cycles::test_of(id));
+                .or_else(|| duty_cycles::test_of(id))
+                .or_else(|| design::test_of(id));
         }
     })
 }

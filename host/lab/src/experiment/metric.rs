@@ -1,6 +1,7 @@
 //! What can be read off a finished simulation.
 
 use super::bursts::OfBursts;
+use super::design::OfPairs;
 use super::duty_cycles::OfNode;
 use super::intervals::{fairness, jain, quantile};
 use super::over_rpl::OfTree;
@@ -144,6 +145,8 @@ pub enum Metric {
     OfBursts(OfBursts),
     /// Of a node at the end of a line and of those between.
     OfNode(OfNode),
+    /// Of transfers between pairs of nodes.
+    OfPairs(OfPairs),
 }
 
 impl Metric {
@@ -215,6 +218,7 @@ impl Metric {
             Metric::OfTree(of) => of.name().0,
             Metric::OfBursts(of) => of.name().0,
             Metric::OfNode(of) => of.name().0,
+            Metric::OfPairs(of) => of.name().0,
         }
     }
 
@@ -274,6 +278,7 @@ impl Metric {
             Metric::OfTree(of) => of.name().1,
             Metric::OfBursts(of) => of.name().1,
             Metric::OfNode(of) => of.name().1,
+            Metric::OfPairs(of) => of.name().1,
         }
     }
 
@@ -315,6 +320,7 @@ impl Metric {
             Metric::Failed => Some(f64::from(flow.failed)),
             Metric::OfTree(of) => of.value(scenario, run),
             Metric::OfNode(of) => of.value(run),
+            Metric::OfPairs(of) => of.value(run),
             _ => self
                 .of_all_flows(run)
                 .or_else(|| self.of_mac(run))

@@ -8,6 +8,7 @@
 mod air;
 pub(crate) mod bursts;
 mod defaults;
+pub(crate) mod design;
 pub(crate) mod duty_cycles;
 mod headers_on_air;
 mod hosts;
@@ -56,6 +57,7 @@ mod tcplp_timers;
 
 pub use bursts::{Drawn, OfBursts, OfFrame};
 pub use defaults::SERIES as DEFAULTS;
+pub use design::OfPairs;
 pub use duty_cycles::OfNode;
 pub(crate) use hosts::Host;
 pub use metric::Metric;
@@ -288,6 +290,12 @@ pub fn all() -> &'static [Experiment] {
         bursts::TIMELINE,
         bursts::POWER,
         bursts::TRANSPORTS,
+        design::BACKOFF,
+        design::RETRIES,
+        design::METRIC,
+        design::ACKS,
+        design::RTO,
+        design::WINDOW,
     ];
     ALL
 }

@@ -108,6 +108,10 @@ pub struct FlowResult {
     pub timeout_ms: Option<f64>,
     /// Largest segment in octets; 0 for UDP.
     pub mss: u32,
+    /// Radio hops of its way, as a mean over the time that it lasted; `None` where nobody has given
+    /// or sought one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops: Option<f64>,
     /// Every octet that arrived was the right one.
     pub intact: bool,
     /// A transfer of given size has ended; no request has failed; no reading was lost.

@@ -1,12 +1,13 @@
 //! Runs a network and reads the results off it.
 
 use super::activity;
+use super::pairs::{Following, drawn, given_hops};
 use super::pip;
 use super::power::{Power, VOLTS};
 use super::samples::Sampling;
 use super::{
-    AodvResult, BorderResult, CwndSample, FlashResult, NodeResult, Options, RplResult, RunError,
-    RunResult, StrobeResult, Tree,
+    AodvResult, BorderResult, CwndSample, FlashResult, FlowResult, NodeResult, Options, RplResult,
+    RunError, RunResult, StrobeResult, Tree,
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
@@ -41,7 +42,7 @@ pub(super) fn simulate(
 ) -> Result<RunResult, RunError> {
     refuse_tunnel(scenario)?;
     let clock = std::time::Instant::now();
-    let scenario = &*scenario.drawn(seed);
+    let scenario = &*drawn(scenario, seed)?;
     check(scenario)?;
     pip::check_options(scenario, options)?;
     if let Some(file) = pip::file_of(scenario) {
@@ -53,9 +54,13 @@ pub(super) fn simulate(
     let clock = std::time::Instant::now();
     let follows = options.tree || scenario.routing == Routing::Rpl;
     let mut sampler = follows.then(|| Sampler::new(scenario));
+    let mut following = Following::new(scenario);
     let mut sampling = options.samples.then(|| Sampling::new(scenario, &ends));
     let end = instant(scenario.duration_s);
-    advance(&mut world, end, options, (sampler.as_mut(), sampling.as_mut()));
+    let lasts = |world: &Network, flow: usize| under_way(world, scenario, &ends, flow);
+    let looks =
+        Looks { tree: sampler.as_mut(), samples: sampling.as_mut(), ways: following.as_mut() };
+    advance(&mut world, end, options, scenario, looks, &lasts);
     let samples = sampling.map(Sampling::into_samples).unwrap_or_default();
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
@@ -65,7 +70,13 @@ pub(super) fn simulate(
     world.set_trace(None);
     let trees = sampler.map(Sampler::into_trees).unwrap_or_default();
     let flows = scenario.flows.iter().zip(&ends);
-    let flows = flows.map(|(f, e)| flows::result(&world, f, *e, sim_seconds)).collect();
+    let flows = flows.enumerate().map(|(index, (flow, ends))| {
+        let result = flows::result(&world, flow, *ends, sim_seconds);
+        let given = given_hops(scenario, result.from, result.to);
+        let hops = given.or_else(|| following.as_ref()?.hops(index));
+        FlowResult { hops, ..result }
+    });
+    let flows = flows.collect();
     let nodes = 0..scenario.nodes.len();
     Ok(RunResult {
         flows,
@@ -100,7 +111,7 @@ pub(super) fn refuse_tunnel(scenario: &Scenario) -> Result<(), RunError> {
 pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {
     check(scenario)?;
     pip::refuse(scenario, "nodes with Kinglet's stack")?;
-    let scenario = &*scenario.drawn(seed);
+    let scenario = &*drawn(scenario, seed)?;
     let (mut world, ends) = network(scenario, seed);
     add_faults(&mut world, &scenario.faults, Instant::ZERO);
     Ok((world, ends))
@@ -258,24 +269,53 @@ fn output_error(path: &Path, error: std::io::Error) -> RunError {
     RunError::Output { path: path.to_path_buf(), error }
 }
 
-/// Runs to `end`, in slices between which cancellation is seen and the tree is looked at.
+/// Whether a bulk transfer has begun and not yet ended.
+fn under_way(world: &Network, scenario: &Scenario, ends: &[Ends], flow: usize) -> bool {
+    let (Some(of), Some(ends)) = (scenario.flows.get(flow), ends.get(flow)) else { return false };
+    let FlowKind::TcpBulk { bytes, .. } = of.kind else { return false };
+    let begun = world.now() >= instant(of.start_s);
+    begun && bytes.is_none_or(|bytes| flows::delivered(world, of, *ends) < bytes)
+}
+
+/// Who looks at the network while it runs.
+struct Looks<'a, 'b> {
+    tree: Option<&'a mut Sampler>,
+    samples: Option<&'a mut Sampling<'b>>,
+    ways: Option<&'a mut Following>,
+}
+
+impl Looks<'_, '_> {
+    /// When one of them is to look.
+    fn next(&self) -> Option<Instant> {
+        let tree = self.tree.as_ref().map(|it| it.next());
+        let samples = self.samples.as_ref().map(|it| it.next());
+        let ways = self.ways.as_ref().map(|it| it.next());
+        [tree, samples, ways].into_iter().flatten().min()
+    }
+}
+
+/// Runs to `end`, in slices between which cancellation is seen and the network is looked at.
 fn advance(
     world: &mut Network,
     end: Instant,
     options: &Options<'_>,
-    (mut sampler, mut sampling): (Option<&mut Sampler>, Option<&mut Sampling<'_>>),
+    scenario: &Scenario,
+    mut looks: Looks<'_, '_>,
+    lasts: &dyn Fn(&Network, usize) -> bool,
 ) {
     let cancelled = || options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
     while world.now() < end && !cancelled() {
         let slice = world.now() + SLICE;
-        let next = sampler.as_ref().map_or(slice, |sampler| sampler.next().min(slice));
-        let next = sampling.as_ref().map_or(next, |sampling| sampling.next().min(next));
+        let next = looks.next().map_or(slice, |next| next.min(slice));
         world.run_until(next.min(end));
-        if let Some(sampling) = &mut sampling {
+        if let Some(sampling) = &mut looks.samples {
             sampling.look(world);
         }
-        if let Some(sampler) = &mut sampler {
+        if let Some(sampler) = &mut looks.tree {
             sampler.look(world);
+        }
+        if let Some(following) = &mut looks.ways {
+            following.look(world, scenario, |flow| lasts(world, flow));
         }
         if let Some(progress) = options.progress {
             progress(world.now().as_micros() as f64 / end.as_micros() as f64);

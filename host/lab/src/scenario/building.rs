@@ -11,7 +11,7 @@
 //! paper's depth from both of its border routers. The first is in the middle, the second at the
 //! end: seven hops of 1.35 times the length are the double of five.
 
-use super::{NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario, Wire};
+use super::{Fading, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario, Wire};
 use kinglet_sim::place::{PathLoss, Position};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::borrow::Cow;
@@ -167,6 +167,8 @@ impl Scenario {
             exponent: LOSS.exponent,
             reference_loss_db: LOSS.reference_loss_db,
             shadowing_db: LOSS.shadowing_sigma_db,
+            asymmetry_db: 0.0,
+            fading: Fading::NONE,
             // The radio's: see `kinglet_sim::profile::CC2420`.
             noise_floor_dbm: -100.0,
         };

@@ -11,11 +11,15 @@ use super::presets::{SECURITY, Tcp};
 use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
 use super::topology;
-use super::{Buffer, Flash, Fragments, HostTcp, Mss, Objective, Routing, Scenario, Tunnel, Wire};
+use super::{
+    Buffer, Flash, Fragments, HostTcp, Mss, Objective, Pairs, Routing, Scenario, Tunnel, Wire,
+};
+use crate::backoff::EitherBackoff;
 use kinglet::aodv::Metric;
 use kinglet::mac::Csma;
 use kinglet::net::{BorderPolicy, QueueDiscipline, Red};
 use kinglet::rpl::Mode;
+use kinglet::tcp::Rto;
 use kinglet::wire::ieee802154::PanId;
 use kinglet_peers::Stack;
 
@@ -76,6 +80,14 @@ pub(super) const MAC: &[Key<Scenario>] = &[
         choice!(mac.csma; "software" => Csma::Software, "hardware" => Csma::Hardware),
         "who does the backoff: the MAC, and the radio listens meanwhile; the radio, which is deaf \
          meanwhile",
+    ),
+    Key::<Scenario>::new(
+        "backoff",
+        choice!(backoff;
+            "exponential" => EitherBackoff::EXPONENTIAL, "tinyos" => EitherBackoff::TINYOS),
+        "how long it is: 0 to 2^BE − 1 units of 320 µs, BE growing from `min_be` to `max_be` with \
+         each busy channel; or TinyOS's, 20 to 640 symbols of 16 µs, then 20 to 140 after each of \
+         up to 23 busy channels, which the MAC does whatever `csma` says",
     ),
     Key::<Scenario>::new(
         "pan",
@@ -159,10 +171,25 @@ pub(super) const NET: &[Key<Scenario>] = &[
          of up to 16 hops when packets need them, without leaves",
     ),
     Key::<Scenario>::new(
+        "route",
+        Value::Apart,
+        "static routes, in tables of `node` (who has it), `destination` and `next_hop`; with one of \
+         them no others are computed",
+    )
+    .allowed("tables")
+    .default("cheapest paths"),
+    Key::<Scenario>::new(
         "aodv_metric",
         choice!(aodv_metric; "hop-count" => Metric::HopCount, "path-dr" => Metric::PathDr),
         "which way is best: the shortest, or that with the highest product of its links' delivery \
-         ratios, as their LQI tells",
+         ratios, as their LQI tells; also where pairs are drawn (`[pairs]`)",
+    ),
+    Key::<Scenario>::new(
+        "aodv_doubts",
+        flag!(aodv_doubts),
+        "a neighbour that has acknowledged frames within the last second is asked whether it is \
+         still there before its link counts as broken; or each frame that is given up breaks its \
+         link (nst-AODV)",
     )
     .needs("routing"),
     Key::<Scenario>::new(
@@ -406,6 +433,12 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         whole!(1..=8, connection.ack_every: u8),
         "acknowledge at the latest every n-th full segment",
     ),
+    Key::<Tcp>::new(
+        "acks",
+        choice!(connection.positive_acks; "cumulative" => false, "positive" => true),
+        "one acknowledges all that has come until it leaves; or each segment has one of its own, \
+         at once",
+    ),
     Key::<Tcp>::new("nagle", flag!(connection.nagle), "Nagle's algorithm"),
     Key::<Tcp>::new(
         "initial_rto_ms",
@@ -419,9 +452,34 @@ pub(super) const TCP: &[Key<Tcp>] = &[
          burst",
     ),
     Key::<Tcp>::new(
+        "rto",
+        choice!(connection.rto;
+            "distance" => Rto::RoundTrips,
+            "rfc6298" => Rto::AtLeast,
+            "static" => Rto::Static,
+            "semi-dynamic" => Rto::FirstRoundTrip),
+        "what the retransmission timeout follows from: round trips, with a distance of \
+         `min_rto_ms`, as Linux has it; the same, but `min_rto_ms` is the least timeout (RFC \
+         6298); nothing, it is drawn once for each connection from 2 to 3 s (CoAP); or it is four \
+         times the round trip of the handshake, at least `min_rto_ms`, and stays so",
+    ),
+    Key::<Tcp>::new(
         "min_rto_ms",
-        millis!(10.0..=60_000.0, connection.rto_min),
-        "least distance of the retransmission timeout from the smoothed round-trip time",
+        millis!(1.0..=60_000.0, connection.rto_min),
+        "least distance of the retransmission timeout from the smoothed round-trip time; or the \
+         least timeout, if `rto` says so",
+    ),
+    Key::<Tcp>::new(
+        "window_limit",
+        whole!(0..=15, connection.window_limit: u8),
+        "at most so many full segments are in flight, however far the congestion window has \
+         grown; 0: no limit",
+    ),
+    Key::<Tcp>::new(
+        "recovery",
+        choice!(connection.fast_recovery; "fast" => true, "timeout" => false),
+        "losses are found by what arrives; or by the retransmission timer alone, and nothing is \
+         taken back (RFC 793 with slow start); what `link_losses` tells of is sent again in both",
     ),
     Key::<Tcp>::new("timestamps", flag!(connection.timestamps), "timestamps option (RFC 7323)"),
     Key::<Tcp>::new("sack", flag!(connection.sack), "selective acknowledgements (RFC 2018)"),
@@ -543,6 +601,32 @@ pub(super) const WIRE: &[Key<Wire>] = &[
         "host",
         choice!(host; "same" => HostTcp::Same, "linux" => HostTcp::Linux),
         "the host's TCP: as `[tcp]`, or Linux's",
+    ),
+];
+
+/// `[pairs]`.
+pub(super) const PAIRS: &[Key<Pairs>] = &[
+    Key::<Pairs>::new(
+        "count",
+        whole!(1..=1_000, count: u32),
+        "how many pairs of nodes the seed draws; the only flow, a bulk transfer, goes between each",
+    ),
+    Key::<Pairs>::new(
+        "hops",
+        Value::Whole {
+            range: 1..=16,
+            bound: Bound::No,
+            get: |t| t.hops.map(u64::from),
+            set: |t, hops| t.hops = Some(hops as u32),
+        },
+        "only pairs with so many hops between them, as AODV finds them beforehand (`aodv_metric`); \
+         static routes follow what it finds",
+    )
+    .default("any"),
+    Key::<Pairs>::new(
+        "every_s",
+        number!(0.001..=MAX_SECONDS, every_s),
+        "from the start of one transfer to that of the next, s",
     ),
 ];
 

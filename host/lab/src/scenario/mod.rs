@@ -4,12 +4,14 @@
 //! write TOML ([`Scenario::from_toml`], `SCENARIO.md` beside this crate lists every key).
 
 mod building;
+mod ceiling;
 mod error;
 mod flow;
 mod interference;
 mod keys;
 mod near;
 mod office;
+mod pairs;
 mod parse;
 mod peers;
 mod places;
@@ -26,17 +28,20 @@ pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
+pub use pairs::Pairs;
 pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};
 pub use reference::reference;
 pub use topology::{Route, connected};
 pub use tunnel::Tunnel;
 
+use crate::backoff::EitherBackoff;
 use kinglet::aodv;
 use kinglet::rpl::Mode;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Polling, mac, net};
 use kinglet_peers::Stack;
+pub use kinglet_sim::place::Fading;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -63,6 +68,8 @@ pub struct Scenario {
     /// The link layer of every node; addresses, channel, power and whether its radio listens while
     /// nothing is sent come from the node and its radio.
     pub mac: mac::Config,
+    /// How long every node leaves the channel alone before it assesses it.
+    pub backoff: EitherBackoff,
     /// When leaves ask their parents.
     pub polling: Polling,
     /// How nodes wake several times a second, if they do.
@@ -79,10 +86,14 @@ pub struct Scenario {
     pub flash: Flash,
     /// Who decides on routes.
     pub routing: Routing,
+    /// The static routes, if they are not to be the cheapest paths.
+    pub given_routes: Option<Vec<Route>>,
     /// What RPL does, if it is that.
     pub rpl: Rpl,
     /// What AODV takes for a good way, if it is that.
     pub aodv_metric: aodv::Metric,
+    /// Whether AODV asks a neighbour before its link counts as broken.
+    pub aodv_doubts: bool,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
@@ -112,6 +123,8 @@ pub struct Scenario {
     pub tunnel: Option<Tunnel>,
     /// The applications.
     pub flows: Vec<Flow>,
+    /// Between which nodes the only one of them goes, again and again, if the seed draws that.
+    pub pairs: Option<Pairs>,
     /// What goes wrong on purpose.
     pub faults: Vec<Fault>,
 }
@@ -128,6 +141,7 @@ impl Default for Scenario {
             medium: Medium::default(),
             interference: Vec::new(),
             mac: MAC,
+            backoff: EitherBackoff::EXPONENTIAL,
             polling: Polling::DEFAULT,
             wake: None,
             net: NET,
@@ -135,6 +149,7 @@ impl Default for Scenario {
             fragments: Fragments::Reassembled,
             flash: Flash::None,
             routing: Routing::Static,
+            given_routes: None,
             rpl: Rpl {
                 mode: Mode::Storing,
                 option: true,
@@ -145,6 +160,7 @@ impl Default for Scenario {
                 never_renews: false,
             },
             aodv_metric: aodv::Metric::PathDr,
+            aodv_doubts: true,
             discovery: false,
             registration: false,
             listener_reports: false,
@@ -159,6 +175,7 @@ impl Default for Scenario {
             wire: None,
             tunnel: None,
             flows: Vec::new(),
+            pairs: None,
             faults: Vec::new(),
         }
     }
@@ -216,6 +233,7 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..tcplp::MAC
             },
+            backoff: EitherBackoff::EXPONENTIAL,
             tcp: Tcp {
                 stack: Some(Stack::FreeBsd),
                 connection: tcplp::CONNECTION,
@@ -234,6 +252,7 @@ impl Scenario {
     pub fn as_tinyos(self, mss: u16) -> Self {
         Scenario {
             mac: tinyos::MAC,
+            backoff: EitherBackoff::EXPONENTIAL,
             net: net::Config { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
             // A reading and its headers fill a frame to seven octets: with the option it would take
@@ -263,6 +282,7 @@ impl Scenario {
                 reserved_security: self.mac.reserved_security,
                 ..MAC
             },
+            backoff: EitherBackoff::EXPONENTIAL,
             tcp: Tcp::default(),
             polling: Polling::DEFAULT,
             net: NET,
@@ -311,11 +331,11 @@ impl Scenario {
     }
 
     /// Static routes for every flow, both ways; those of a server lead to the border router, and so
-    /// do those of flows with the host and of a tunnel. Cheapest paths: a hop costs 1, and where
-    /// there is path loss 1, 2 or 4 by its margin, as in Thread.
+    /// do those of flows with the host and of a tunnel. Those that are given, or else the cheapest
+    /// paths: a hop costs 1, and where there is path loss 1, 2 or 4 by its margin, as in Thread.
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
-            Routing::Static => topology::routes(self),
+            Routing::Static => self.given_routes.clone().unwrap_or_else(|| topology::routes(self)),
             Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
     }
@@ -331,6 +351,7 @@ impl Scenario {
     /// static route connects.
     pub fn warnings(&self) -> Vec<String> {
         match self.routing {
+            Routing::Static if self.given_routes.is_some() => topology::missing_routes(self),
             Routing::Static => topology::missing_paths(self),
             Routing::Mesh | Routing::Rpl | Routing::Aodv => Vec::new(),
         }
@@ -507,7 +528,8 @@ pub enum Propagation {
         /// One entry per pair, or per direction.
         links: Vec<Link>,
     },
-    /// Log-distance path loss with shadowing, reception by signal to interference and noise.
+    /// Log-distance path loss with shadowing, what nodes differ by, and fading; reception by signal
+    /// to interference and noise.
     PathLoss {
         /// Path loss exponent; 2 in free space, about 3 in offices.
         exponent: f64,
@@ -515,6 +537,10 @@ pub enum Propagation {
         reference_loss_db: f64,
         /// Standard deviation of the shadowing per link in dB.
         shadowing_db: f64,
+        /// Standard deviation of what transmitters differ by, and receivers, in dB.
+        asymmetry_db: f64,
+        /// How links change in time.
+        fading: Fading,
         /// Noise floor in dBm; -111 dBm thermal in 2 MHz plus the receiver's noise figure.
         noise_floor_dbm: f64,
     },

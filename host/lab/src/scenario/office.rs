@@ -8,7 +8,7 @@
 //! dBm) it is quality 2, two rooms further 1. The border router stands at the western end, and
 //! leaves are three and five hops away.
 
-use super::{Interferer, NodeId, NodePlace, Propagation, Role, Scenario, Wire};
+use super::{Fading, Interferer, NodeId, NodePlace, Propagation, Role, Scenario, Wire};
 use kinglet_sim::profile::NOISE_FLOOR_DBM;
 
 /// Metres east and north. Node numbers are those of the paper less one.
@@ -48,6 +48,8 @@ impl Scenario {
             exponent: 3.83,
             reference_loss_db: 26.77,
             shadowing_db: 0.0,
+            asymmetry_db: 0.0,
+            fading: Fading::NONE,
             noise_floor_dbm: NOISE_FLOOR_DBM,
         };
         scenario.wire = Some(Wire::PERFECT);

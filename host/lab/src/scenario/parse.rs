@@ -7,8 +7,8 @@ use super::read::{Reader, Source};
 use super::table::{Key, read};
 use super::{CONTEXTS, interference, places};
 use super::{
-    Fault, HostCost, Link, Mss, NodeId, NodePlace, Propagation, Radio, RadioProfile, Role, Routing,
-    Scenario, Tcp, Tunnel, Wake, Wire,
+    Fault, Flow, FlowKind, HostCost, Link, Mss, NodeId, NodePlace, Pairs, Propagation, Radio,
+    RadioProfile, Role, Route, Routing, Scenario, Tcp, Tunnel, Wake, Wire,
 };
 use kinglet::wire::sixlowpan::Context;
 use std::path::Path;
@@ -53,6 +53,9 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     scenario.interference =
         interference::tables(&mut root, &scenario.medium, nodes, scenario.interference)?;
     scenario.flows = flows(root.tables("flow")?, &scenario)?;
+    if let Some(table) = root.table_opt("pairs")? {
+        scenario.pairs = Some(pairs(table, &scenario.flows)?);
+    }
     for table in root.tables("fault")? {
         scenario.faults.push(fault(table, scenario.nodes.len(), scenario.duration_s)?);
     }
@@ -173,6 +176,14 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         let message = "nobody advertises without registration = true".to_owned();
         return Err(t.error_at("contexts_from", message));
     }
+    for table in t.tables("route")? {
+        let route = route(table, scenario.nodes.len())?;
+        scenario.given_routes.get_or_insert_default().push(route);
+    }
+    if scenario.given_routes.is_some() && scenario.routing != Routing::Static {
+        let message = "only routing = \"static\" has routes that are given".to_owned();
+        return Err(t.error_at("route", message));
+    }
     if t.has("context") {
         scenario.contexts.get_or_insert_default();
     }
@@ -180,6 +191,13 @@ fn net(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         context(table, scenario.contexts.get_or_insert_default())?;
     }
     t.finish()
+}
+
+fn route(mut t: Reader<'_>, nodes: usize) -> Result<Route> {
+    let node = t.node("node", nodes)?;
+    let (destination, next_hop) = (t.node("destination", nodes)?, t.node("next_hop", nodes)?);
+    t.finish()?;
+    Ok(Route { node, destination, next_hop })
 }
 
 fn context(mut t: Reader<'_>, contexts: &mut [Option<Context>; CONTEXTS]) -> Result<()> {
@@ -229,6 +247,17 @@ fn tunnel(mut t: Reader<'_>, nodes: usize) -> Result<Tunnel> {
     read(&mut t, keys::TUNNEL, &mut tunnel)?;
     t.finish()?;
     Ok(tunnel)
+}
+
+fn pairs(mut t: Reader<'_>, flows: &[Flow]) -> Result<Pairs> {
+    let mut pairs = Pairs::USUAL;
+    read(&mut t, keys::PAIRS, &mut pairs)?;
+    if !matches!(flows, [Flow { kind: FlowKind::TcpBulk { .. }, .. }]) {
+        let message = "needs one [[flow]] and no other, of kind \"tcp-bulk\"".to_owned();
+        return Err(t.error(message));
+    }
+    t.finish()?;
+    Ok(pairs)
 }
 
 fn fault(mut t: Reader<'_>, nodes: usize, duration_s: f64) -> Result<Fault> {

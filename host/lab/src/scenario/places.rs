@@ -21,7 +21,8 @@ pub(super) fn base(root: &mut Reader<'_>, seed: u64) -> Result<Scenario> {
         (None, true) => {
             let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
                            `grid = { columns = 5, rows = 3 }` or `office = {}` or \
-                           `building = {}` or `street = { meters = 500 }`, or [[node]] entries";
+                           `building = {}` or `street = { meters = 500 }` or `ceiling = {}`, or \
+                           [[node]] entries";
             Err(root.error(message.to_owned()))
         }
     }
@@ -84,10 +85,17 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
         }
         None => None,
     };
-    let given = [line.map(on), grid.map(on), office, building, street];
+    let ceiling = match t.table_opt("ceiling")? {
+        Some(ceiling) => {
+            ceiling.finish()?;
+            Some(Scenario::ceiling())
+        }
+        None => None,
+    };
+    let given = [line.map(on), grid.map(on), office, building, street, ceiling];
     let mut given = given.into_iter().flatten();
     let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }`, \
-                   `office = {}`, `building = {}` and `street = { meters = … }`";
+                   `office = {}`, `building = {}`, `street = { meters = … }` and `ceiling = {}`";
     match (given.next(), given.next()) {
         (Some(scenario), None) => {
             t.finish()?;

@@ -3,7 +3,7 @@
 use super::interference::Interferer;
 use super::keys::{self, Buffers};
 use super::table::markdown;
-use super::{Link, Medium, Radio, Scenario, Tcp, Tunnel, Wake, Wire};
+use super::{Link, Medium, Pairs, Radio, Scenario, Tcp, Tunnel, Wake, Wire};
 
 /// The first lines of each table.
 const HEAD: &str = "| key | meaning | allowed | default |\n|---|---|---|---|\n";
@@ -30,6 +30,7 @@ pub fn reference() -> Vec<(&'static str, String)> {
         ("[net]", markdown(keys::NET, &all)),
         ("[tcp]", markdown(keys::TCP, &tcp) + &markdown(keys::BUFFERS, &Buffers { send, receive })),
         ("[wire]", markdown(keys::WIRE, &Wire::PERFECT)),
+        ("[pairs]", markdown(keys::PAIRS, &Pairs::USUAL)),
         ("[tunnel]", markdown(keys::TUNNEL, &Tunnel::to(0))),
     ]
     .map(|(section, rows)| (section, format!("{HEAD}{rows}")))

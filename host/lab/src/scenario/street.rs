@@ -8,8 +8,8 @@
 //! an nRF52840.
 
 use super::{
-    Carrier, Flow, FlowKind, HostTcp, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario,
-    Sensor, Wire,
+    Carrier, Fading, Flow, FlowKind, HostTcp, NodeId, NodePlace, Propagation, RadioProfile, Role,
+    Scenario, Sensor, Wire,
 };
 use kinglet_sim::rng::{Purpose, stream};
 
@@ -46,6 +46,8 @@ impl Scenario {
             exponent: EXPONENT,
             reference_loss_db: LOSS_DB,
             shadowing_db: SHADOWING_DB,
+            asymmetry_db: 0.0,
+            fading: Fading::NONE,
             // Thermal noise in 2 MHz, and what the radio adds: see
             // `kinglet_sim::profile::NRF52840`.
             noise_floor_dbm: -105.0,

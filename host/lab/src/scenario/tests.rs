@@ -1,5 +1,7 @@
 use super::*;
+use crate::backoff::EitherBackoff;
 use crate::build;
+use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet_sim::profile::{AT86RF233, CcaMode};
 
@@ -447,4 +449,30 @@ fn every_scenario_that_comes_along_can_be_read_and_simulated() {
         assert!(crate::run::check(&scenario).is_ok() && !scenario.flows.is_empty(), "{path:?}");
         assert_eq!(scenario.warnings(), [""; 0], "{path:?}");
     }
+}
+
+#[test]
+fn the_settings_of_simpler_stacks_are_read() {
+    let text = format!(
+        "{LINE}[mac]\nbackoff = \"tinyos\"\nmax_frame_retries = 7\n[tcp]\nacks = \"positive\"\n\
+         rto = \"rfc6298\"\nmin_rto_ms = 500\nwindow_limit = 8\nrecovery = \"timeout\"\n"
+    );
+    let scenario = Scenario::from_toml("s", &text).unwrap();
+    assert_eq!((scenario.backoff, scenario.mac.max_frame_retries), (EitherBackoff::TINYOS, 7));
+    let connection = ConnectionConfig {
+        positive_acks: true,
+        rto: Rto::AtLeast,
+        rto_min: Duration::from_millis(500),
+        window_limit: 8,
+        fast_recovery: false,
+        ..ConnectionConfig::DEFAULT
+    };
+    assert_eq!(scenario.tcp.connection, connection);
+    for (name, rule) in [("static", Rto::Static), ("semi-dynamic", Rto::FirstRoundTrip)] {
+        let scenario = Scenario::from_toml("s", &text.replace("rfc6298", name)).unwrap();
+        assert_eq!(scenario.tcp.connection.rto, rule);
+    }
+    assert!(refused(&text.replace("\"tinyos\"", "\"tiny\"")).contains("did you mean \"tinyos\"?"));
+    assert!(refused(&text.replace("acks =", "ack =")).contains("did you mean `acks`?"));
+    assert!(refused(&text.replace("= 8", "= 16")).contains("allowed are 0 to 15"));
 }

@@ -136,6 +136,26 @@ pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
+/// Says of every pair of nodes that a flow needs a path for where the given routes end instead.
+pub(super) fn missing_routes(scenario: &Scenario) -> Vec<String> {
+    let routes = scenario.routes();
+    let next = |node: NodeId, to: NodeId| {
+        routes.iter().find(|r| (r.node, r.destination) == (node, to)).map(|r| r.next_hop)
+    };
+    let missing = |(to, from): (NodeId, NodeId)| {
+        let mut node = from;
+        for _ in 0..scenario.nodes.len() {
+            match next(node, to) {
+                _ if node == to => return None,
+                Some(hop) => node = hop,
+                None => return Some(format!("no route from node {node} to node {to}")),
+            }
+        }
+        Some(format!("the routes from node {from} to node {to} lead in a circle"))
+    };
+    wanted_pairs(scenario).into_iter().filter_map(missing).collect()
+}
+
 /// See [`Scenario::farther_than`].
 pub(super) fn farther_than(scenario: &Scenario, most: u32) -> Option<(NodeId, NodeId, u32)> {
     let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
@@ -344,6 +364,7 @@ impl<'a> Trees<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Fading;
     use super::*;
     use crate::scenario::Link;
     use kinglet_sim::rng::{Purpose, stream};
@@ -364,8 +385,14 @@ mod tests {
         let disc = Scenario::default().medium.propagation;
         let (exponent, reference_loss_db) = (3.83, 26.77);
         let (shadowing_db, noise_floor_dbm) = (0.0, -100.0);
-        let loss =
-            Propagation::PathLoss { exponent, reference_loss_db, shadowing_db, noise_floor_dbm };
+        let loss = Propagation::PathLoss {
+            exponent,
+            reference_loss_db,
+            shadowing_db,
+            asymmetry_db: 0.0,
+            fading: Fading::NONE,
+            noise_floor_dbm,
+        };
         let models = [disc, Propagation::LinkMatrix { links }, loss];
         models
             .map(|propagation| {

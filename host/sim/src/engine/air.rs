@@ -42,6 +42,7 @@ impl Core {
         let phase = if is_ack { Phase::AckAir } else { Phase::Air };
         self.enter(node, phase, end, RadioState::Transmit);
         let begin = Begin { from: node as u32, on_air, power_dbm: f32::from(power_dbm), power };
+        self.links.refresh(node, now);
         for index in self.links.range(node) {
             let link = *self.links.at(index);
             if !link.cut {
@@ -99,12 +100,18 @@ impl Core {
         } else {
             let signal_mw = mw * radio.demodulated;
             let quiet = !overlapping && !self.interference.exists();
+            let others_mw = if overlapping {
+                Radio::strength_of_others(&radio.signals, channel, from).1
+            } else {
+                0.0
+            };
             let new = Lock {
                 from,
                 begin: now,
                 synchronised: false,
                 mw: signal_mw,
                 dbm,
+                others_mw: others_mw as f32,
                 loss: link.loss,
                 interfered: overlapping,
                 undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,

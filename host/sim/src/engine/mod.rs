@@ -22,7 +22,7 @@ use crate::medium::{Links, MediumConfig, Overlap};
 use crate::observe::Observer;
 use crate::queue::{Class, MAX_NODES, Queue, next_generation};
 use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
-use crate::rng::{Purpose, stream};
+use crate::rng::stream;
 use crate::stats::{Counters, Fate};
 use kinglet_radio::{
     Access, Busy, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start, air_time,
@@ -67,8 +67,7 @@ impl Core {
         let power = nodes.iter().map(|n| f64::from(n.radio.max_power_dbm())).fold(0.0, f64::max);
         let grey_db = if medium.overlap == Overlap::SinrBer { GREY_DB } else { 0.0 };
         let radios = nodes.iter().enumerate().map(|(i, config)| {
-            let of = |purpose| stream(seed, i as u64, purpose);
-            Radio::new(config, grey_db, of(Purpose::Csma), of(Purpose::Reception))
+            Radio::new(config, grey_db, |purpose| stream(seed, i as u64, purpose))
         });
         Core {
             now: 0,

@@ -4,17 +4,22 @@ use super::air::pair;
 use super::{Core, SHR_US};
 use crate::frame::Psdu;
 use crate::ledger::{Cause, cause_of};
+use crate::profile::LinkQuality;
+use crate::quality::by_correlation;
 use crate::queue::{Class, next_generation};
 use crate::radio::{Lock, Mode, Phase};
 use crate::secure;
 use crate::stats::Fate;
 use kinglet::wire::ieee802154::{Address, Frame};
-use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, TURNAROUND, Whose, air_time};
+use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, OCTET, TURNAROUND, Whose, air_time};
 use kinglet_time::Instant;
 
-/// The strength above the sensitivity at which the link quality indication reaches 255, in dB. LQI
-/// is the manufacturer's choice; this one is linear in the signal strength.
+/// The strength above the sensitivity at which an indication of link quality that is made from it
+/// reaches 255, in dB.
 const LQI_SPAN_DB: f32 = 40.0;
+
+/// Eight symbols, over which others average correlations.
+const CORRELATED_US: u64 = 4 * OCTET.as_micros();
 
 impl Core {
     /// The frame that `node` was locked on ended, with a right FCS.
@@ -91,6 +96,7 @@ impl Core {
 
     /// Copies the frame and reports it, now or when it has been read out.
     fn take_in(&mut self, node: usize, lock: Lock, wants_ack: bool) {
+        let lqi = self.link_quality(node, &lock);
         let (sender, radio) = pair(&mut self.radios, lock.from as usize, node);
         let mut waits = radio.received.is_some().then(|| Box::new(Psdu::EMPTY));
         let psdu = waits.as_deref_mut().unwrap_or(&mut radio.incoming);
@@ -101,17 +107,33 @@ impl Core {
             return;
         }
         let psdu_len = psdu.psdu_len();
-        let above = (lock.dbm - radio.sensitivity_dbm) / LQI_SPAN_DB;
         let event = Event::Received {
             sfd: Instant::from_micros(sender.air.start + SHR_US),
             len: (psdu_len - FCS_LEN) as u8,
             rssi_dbm: lock.dbm as i8,
-            lqi: (above * 255.0) as u8,
+            lqi,
             acked: wants_ack && radio.auto_ack,
         };
         radio.behind = waits.map(|psdu| (event, psdu));
         if radio.behind.is_none() {
             self.read_out(node, event);
+        }
+    }
+
+    /// What the radio of `node` says of the frame that it was locked on.
+    fn link_quality(&mut self, node: usize, lock: &Lock) -> u8 {
+        let radio = &mut self.radios[node];
+        match radio.profile.link_quality {
+            LinkQuality::Strength => {
+                ((lock.dbm - radio.sensitivity_dbm) / LQI_SPAN_DB * 255.0) as u8
+            }
+            LinkQuality::Correlation => {
+                let from = lock.begin + SHR_US;
+                let span = from..from + CORRELATED_US;
+                let strangers_mw = self.interference.mean_mw(node, radio.channel, span);
+                let others_mw = self.noise_mw + f64::from(lock.others_mw) + strangers_mw;
+                by_correlation(lock.mw / others_mw, &mut radio.correlation_random)
+            }
         }
     }
 

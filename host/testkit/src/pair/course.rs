@@ -1,7 +1,7 @@
 //! What a run is to be: settings of both ends, faults of the link, what the applications do.
 
 use super::source::Source;
-use kinglet_tcp::{ConnectionConfig, KeepAlive};
+use kinglet_tcp::{ConnectionConfig, KeepAlive, Rto};
 use kinglet_time::{Duration, Instant};
 
 /// What happens to segments on their way in one direction; chances in 1/256.
@@ -207,7 +207,7 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         false => (60, source.between(45, 60)),
     };
     let keepalive = KeepAlive { probes: probes as u8, ..keepalive };
-    ConnectionConfig {
+    let config = ConnectionConfig {
         mss,
         // The owner of the endpoints here never changes it.
         adaptive_mss: false,
@@ -238,5 +238,19 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         random_backoff: source.chance(80),
         pacing: source.chance(80),
         lossy_path: source.chance(80),
+        ..ConnectionConfig::DEFAULT
+    };
+    if source.chance(60) { with_policies(config, source) } else { config }
+}
+
+/// The policies of simpler TCPs.
+fn with_policies(config: ConnectionConfig, source: &mut dyn Source) -> ConnectionConfig {
+    let rules = [Rto::RoundTrips, Rto::AtLeast, Rto::Static, Rto::FirstRoundTrip];
+    ConnectionConfig {
+        positive_acks: source.chance(128),
+        rto: rules[source.below(rules.len() as u32) as usize],
+        window_limit: source.below(9) as u8,
+        fast_recovery: source.chance(128),
+        ..config
     }
 }

@@ -65,7 +65,7 @@ impl<C: Controller> Sizes for Memory<C> {
     type Pieces = [Piece; 2];
     type ReceiveBuffer = [u8; RING];
     type ReceiveMap = [u8; RING / 8];
-    type Features = kinglet_tcp::Full;
+    type Features = kinglet_tcp::WithPolicies;
     type Segments = [kinglet_tcp::SegmentRecord; 8];
     type Connections<K: Peer> = [Slot<K, Self>; SLOTS];
     type Listeners = [Option<Listener>; 1];

@@ -2,8 +2,8 @@
 
 use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
 use crate::scenario::{
-    Cca, DISC_RSSI_DBM, HostCost, Hours, Interferer, Link, Medium, Overlap, Propagation, Radio,
-    RadioProfile, Source,
+    Cca, DISC_RSSI_DBM, Fading, HostCost, Hours, Interferer, Link, Medium, Overlap, Propagation,
+    Radio, RadioProfile, Source,
 };
 use kinglet_sim::profile::NOISE_FLOOR_DBM;
 
@@ -82,6 +82,8 @@ pub(in crate::scenario) const OFFICE_LOSS: Propagation = Propagation::PathLoss {
     exponent: 3.0,
     reference_loss_db: 40.2,
     shadowing_db: 0.0,
+    asymmetry_db: 0.0,
+    fading: Fading::NONE,
     noise_floor_dbm: NOISE_FLOOR_DBM,
 };
 
@@ -220,11 +222,52 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
         "standard deviation per link",
     ),
     Key::<Propagation>::new(
+        "asymmetry_db",
+        part!(0.0..=10.0, PathLoss, asymmetry_db, Bound::No),
+        "standard deviation of what a node's transmitter has more or less than others, and of what \
+         its receiver has; 1 dB in TOSSIM's quieter setting",
+    ),
+    Key::<Propagation>::new(
+        "fading_db",
+        Value::Number {
+            range: 0.0..=20.0,
+            bound: Bound::No,
+            get: |t| fading(t).map(|fading| fading.sigma_db),
+            set: |t, db| fading_mut(t).into_iter().for_each(|fading| fading.sigma_db = db),
+        },
+        "standard deviation of what a link changes by in time, the same in both directions",
+    ),
+    Key::<Propagation>::new(
+        "fading_s",
+        Value::Number {
+            range: 0.01..=86_400.0,
+            bound: Bound::No,
+            get: |t| fading(t).map(|fading| fading.period_s),
+            set: |t, s| fading_mut(t).into_iter().for_each(|fading| fading.period_s = s),
+        },
+        "the shortest period of the four waves that it is made of; the longest is four times as \
+         long",
+    ),
+    Key::<Propagation>::new(
         "noise_floor_dbm",
         part!(-150.0..=-50.0, PathLoss, noise_floor_dbm, Bound::No),
         "thermal −111 dBm in 2 MHz plus a noise figure of 6 dB",
     ),
 ];
+
+const fn fading(of: &Propagation) -> Option<&Fading> {
+    match of {
+        Propagation::PathLoss { fading, .. } => Some(fading),
+        _ => None,
+    }
+}
+
+const fn fading_mut(of: &mut Propagation) -> Option<&mut Fading> {
+    match of {
+        Propagation::PathLoss { fading, .. } => Some(fading),
+        _ => None,
+    }
+}
 
 /// A number that need not be there.
 macro_rules! optional {

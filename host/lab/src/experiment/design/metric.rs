@@ -1,0 +1,109 @@
+//! What is read off transfers between pairs of nodes.
+
+use crate::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
+
+/// A quantity of transfers one after the other. Goodput and round-trip times are those of transfers
+/// that ended, as in the paper (II-C).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfPairs {
+    /// Mean over transfers, kb/s.
+    Goodput,
+    /// The same over those whose ways had so many hops.
+    GoodputAt(u8),
+    /// Mean over transfers of the mean round-trip time of their segments, ms.
+    Rtt,
+    /// Transfers that ended, %.
+    Success,
+    /// Hops, mean over transfers.
+    Hops,
+    /// Standard deviation of the hops over transfers.
+    HopsSpread,
+    /// Transmissions whose acknowledgement did not come, % of all.
+    Failed,
+    /// Frames given up, % of those that were to be sent.
+    Dropped,
+    /// Links that broke, as AODV has it, per transfer.
+    Repairs,
+    /// Expiries of the retransmission timer per transfer.
+    Timeouts,
+    /// Segments with data that a transfer has, repetitions not counted.
+    Segments,
+    /// Transmissions that followed one of the same node, % of all: who had the channel has it again.
+    WonAgain,
+}
+
+impl OfPairs {
+    /// Name in results, and unit.
+    pub const fn name(self) -> (&'static str, &'static str) {
+        match self {
+            OfPairs::Goodput => ("goodput", "kb/s"),
+            OfPairs::GoodputAt(1) => ("goodput_hops_1", "kb/s"),
+            OfPairs::GoodputAt(2) => ("goodput_hops_2", "kb/s"),
+            OfPairs::GoodputAt(3) => ("goodput_hops_3", "kb/s"),
+            OfPairs::GoodputAt(4) => ("goodput_hops_4", "kb/s"),
+            OfPairs::GoodputAt(5) => ("goodput_hops_5", "kb/s"),
+            OfPairs::GoodputAt(_) => ("goodput_hops_6", "kb/s"),
+            OfPairs::Rtt => ("rtt", "ms"),
+            OfPairs::Success => ("success", "%"),
+            OfPairs::Hops => ("hops", "hops"),
+            OfPairs::HopsSpread => ("hops_spread", "hops"),
+            OfPairs::Failed => ("failed_transmissions", "%"),
+            OfPairs::Dropped => ("dropped_frames", "%"),
+            OfPairs::Repairs => ("repairs", "per transfer"),
+            OfPairs::Timeouts => ("timeouts", "per transfer"),
+            OfPairs::Segments => ("segments", "per transfer"),
+            OfPairs::WonAgain => ("won_again", "%"),
+        }
+    }
+
+    /// The value in one run.
+    pub fn value(self, run: &RunResult) -> Option<f64> {
+        let ended = || run.flows.iter().filter(|flow| flow.complete);
+        let per_transfer = |sum: u64| sum as f64 / run.flows.len().max(1) as f64;
+        let of_flows = |count: fn(&FlowResult) -> u64| run.flows.iter().map(count).sum();
+        let of_nodes = |count: fn(&NodeResult) -> u64| run.nodes.iter().map(count).sum::<u64>();
+        let percent = |part: u64, all: u64| (all > 0).then(|| part as f64 * 100.0 / all as f64);
+        match self {
+            OfPairs::Goodput => mean(ended().map(|flow| flow.goodput_kbps)),
+            OfPairs::GoodputAt(hops) => {
+                let at = |flow: &&FlowResult| flow.hops.map(f64::round) == Some(f64::from(hops));
+                mean(ended().filter(at).map(|flow| flow.goodput_kbps))
+            }
+            OfPairs::Rtt => mean(ended().filter_map(|flow| flow.rtt_ms)),
+            OfPairs::Success => percent(ended().count() as u64, run.flows.len() as u64),
+            OfPairs::Hops => mean(run.flows.iter().filter_map(|flow| flow.hops)),
+            OfPairs::HopsSpread => {
+                let hops: Vec<_> = run.flows.iter().filter_map(|flow| flow.hops).collect();
+                let middle = mean(hops.iter().copied())?;
+                mean(hops.iter().map(|hops| (hops - middle).powi(2))).map(f64::sqrt)
+            }
+            OfPairs::Failed => {
+                percent(of_nodes(|node| node.acks_missing), of_nodes(|node| node.frames_sent))
+            }
+            OfPairs::Dropped => {
+                let all = of_nodes(|node| node.frames_failed + node.frames_acked);
+                percent(of_nodes(|node| node.frames_failed), all)
+            }
+            OfPairs::Repairs => {
+                Some(per_transfer(of_nodes(|n| n.aodv.map_or(0, |aodv| aodv.broken_links.into()))))
+            }
+            OfPairs::Timeouts => Some(per_transfer(of_flows(|flow| flow.timeouts))),
+            OfPairs::Segments => {
+                let new = |flow: &FlowResult| flow.segments_sent - flow.retransmissions;
+                mean(ended().map(|flow| new(flow) as f64))
+            }
+            OfPairs::WonAgain => {
+                let sent = |it: &&Activity| it.kind == ActivityKind::Transmit;
+                let mut sent: Vec<_> = run.timeline.iter().filter(sent).collect();
+                sent.sort_by_key(|it| it.from_us);
+                let again = sent.windows(2).filter(|two| two[0].node == two[1].node).count();
+                percent(again as u64, sent.len().saturating_sub(1) as u64)
+            }
+        }
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
+}

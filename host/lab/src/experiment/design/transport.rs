@@ -1,0 +1,177 @@
+//! Acknowledgements, timeouts and windows of the transport.
+
+use super::{OfPairs, Settings, THREATS, Ways, lengths, point, scenario};
+use crate::chart::{Figure, curves};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point};
+use kinglet::aodv;
+use kinglet::tcp::Rto;
+
+pub(in crate::experiment) const ACKS: Experiment = Experiment {
+    id: "design-acks",
+    title: "One acknowledgement for each segment, or for all that have come",
+    source: "Design criteria, Fig. 7, §III-C1",
+    question: "What do acknowledgements gain that say all that has come until they leave?",
+    method: "44 kB between random pairs of the grid on ways found beforehand with PATH-DR; windows \
+             of 1 to 8 segments; TinyOS's back-off, 3 retries.",
+    threats: &THREATS,
+    main: "acks=cumulative cwl=8",
+    plan: acks_plan,
+    refine: |_| (),
+    figures: by_window,
+};
+
+pub(in crate::experiment) const RTO: Experiment = Experiment {
+    id: "design-rto",
+    title: "What the retransmission timeout follows from",
+    source: "Design criteria, Fig. 8, §III-C2",
+    question: "Does a timeout drawn once from 2 to 3 s do as well as one that follows round trips, \
+               or one that is four times that of the handshake?",
+    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; windows of \
+             1, 4 and 8 segments; TinyOS's back-off, 3 retries.",
+    threats: &THREATS,
+    main: "hops=3 cwl=8 rto=rfc6298",
+    plan: rto_plan,
+    refine: |_| (),
+    figures: by_hops,
+};
+
+pub(in crate::experiment) const WINDOW: Experiment = Experiment {
+    id: "design-window",
+    title: "How far the window may grow",
+    source: "Design criteria, Fig. 9, §III-C3",
+    question: "From which window on does nothing more come of it, by route length, and what does a \
+               larger one cost where routing takes contention for broken links?",
+    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; and \
+             between 31 random pairs with nst-AODV and PATH-DR; windows of 1 to 8 segments; TinyOS's \
+             back-off, 3 retries.",
+    threats: &THREATS,
+    main: "live cwl=5",
+    plan: window_plan,
+    refine: |_| (),
+    figures: by_window,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::Rtt),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Failed),
+    Metric::OfPairs(OfPairs::Dropped),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
+
+const LIVE_METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::GoodputAt(1)),
+    Metric::OfPairs(OfPairs::GoodputAt(2)),
+    Metric::OfPairs(OfPairs::GoodputAt(3)),
+    Metric::OfPairs(OfPairs::GoodputAt(4)),
+    Metric::OfPairs(OfPairs::GoodputAt(5)),
+    Metric::OfPairs(OfPairs::GoodputAt(6)),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Hops),
+    Metric::OfPairs(OfPairs::Repairs),
+    Metric::OfPairs(OfPairs::Dropped),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
+
+fn acks_plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (name, positive_acks) in [("cumulative", false), ("positive", true)] {
+        for window in 1..=8 {
+            let metric = aodv::Metric::PathDr;
+            let settings = Settings { positive_acks, window, metric, ..Settings::TABLE_1 };
+            let scenario = scenario(effort, settings, Ways::StaticOfAnyLength);
+            let label = format!("acks={name} cwl={window}");
+            points.push(point(label, name, window.into(), scenario, METRICS));
+        }
+    }
+    points
+}
+
+fn rto_plan(effort: Effort) -> Vec<Point> {
+    let rules =
+        [("rfc6298", Rto::AtLeast), ("static", Rto::Static), ("semi-dynamic", Rto::FirstRoundTrip)];
+    let mut points = Vec::new();
+    for window in [1, 4, 8] {
+        for (name, rto) in rules {
+            for hops in lengths(effort) {
+                let settings = Settings { rto, window, ..Settings::TABLE_1 };
+                let scenario = scenario(effort, settings, Ways::Static(*hops));
+                let label = format!("hops={hops} cwl={window} rto={name}");
+                points.push(point(
+                    label,
+                    rto_series(window, rto),
+                    (*hops).into(),
+                    scenario,
+                    METRICS,
+                ));
+            }
+        }
+    }
+    points
+}
+
+const fn rto_series(window: u8, rto: Rto) -> &'static str {
+    match (window, rto) {
+        (1, Rto::Static) => "window 1, static",
+        (1, Rto::FirstRoundTrip) => "window 1, semi-dynamic",
+        (1, _) => "window 1, RFC 6298",
+        (4, Rto::Static) => "window 4, static",
+        (4, Rto::FirstRoundTrip) => "window 4, semi-dynamic",
+        (4, _) => "window 4, RFC 6298",
+        (_, Rto::Static) => "window 8, static",
+        (_, Rto::FirstRoundTrip) => "window 8, semi-dynamic",
+        (..) => "window 8, RFC 6298",
+    }
+}
+
+fn window_plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for hops in lengths(effort) {
+        for window in 1..=8 {
+            let settings = Settings { window, ..Settings::TABLE_1 };
+            let scenario = scenario(effort, settings, Ways::Static(*hops));
+            let label = format!("hops={hops} cwl={window}");
+            points.push(point(label, of_length(*hops), window.into(), scenario, METRICS));
+        }
+    }
+    for window in 1..=8 {
+        let settings = Settings { window, metric: aodv::Metric::PathDr, ..Settings::TABLE_1 };
+        let scenario = scenario(effort, settings, Ways::Live);
+        let label = format!("live cwl={window}");
+        points.push(point(label, "live", window.into(), scenario, LIVE_METRICS));
+    }
+    points
+}
+
+const fn of_length(hops: u32) -> &'static str {
+    match hops {
+        1 => "1 hop",
+        2 => "2 hops",
+        3 => "3 hops",
+        4 => "4 hops",
+        _ => "5 hops",
+    }
+}
+
+fn by_window(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "congestion window limit, segments";
+    let figures = [
+        curves(&result.rows, "goodput", "Goodput", x),
+        curves(&result.rows, "rtt", "Round-trip time", x),
+        curves(&result.rows, "repairs", "Ways that were sought again", x),
+        curves(&result.rows, "goodput_hops_4", "Goodput of live ways of four hops", x),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+fn by_hops(result: &ExperimentResult) -> Vec<Figure> {
+    [
+        curves(&result.rows, "goodput", "Goodput", "hops"),
+        curves(&result.rows, "timeouts", "Expiries of the timer", "hops"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,289 @@
+//! What a seed draws of a scenario before it runs: a building, or pairs of nodes and ways between
+//! them.
+//!
+//! Ways are found as "design criteria" has it (II-C): nst-AODV seeks them beforehand, each alone,
+//! and they stay as they are then. The link layer of that search is always the same, so that
+//! settings are compared on the same ways.
+
+use super::RunError;
+use crate::build::place::{address_of, short_of};
+use crate::build::{Network, network};
+use crate::scenario::{Flow, FlowKind, MAC, NodeId, Pairs, Route, Routing, Scenario};
+use kinglet::time::{Duration, Instant};
+use kinglet_sim::rng::{Purpose, Stream, stream};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+/// A search answers within this, over sixteen hops.
+const SEARCH: Duration = Duration::from_secs(2);
+/// From one search to the next: neither frames nor ways are left of it.
+const REST: Duration = Duration::from_secs(10);
+/// Pairs that are tried for each that is wanted.
+const TRIES: u32 = 40;
+
+/// Both ways between two nodes, each beginning with its sender.
+struct Pair {
+    there: Vec<NodeId>,
+    back: Vec<NodeId>,
+}
+
+/// The scenario as `seed` has it: in the building that it draws, between the pairs that it draws.
+///
+/// # Errors
+/// [`RunError::Unsupported`] if there are too few such pairs.
+pub fn drawn(scenario: &Scenario, seed: u64) -> Result<Cow<'_, Scenario>, RunError> {
+    let scenario = scenario.drawn(seed);
+    let Some(pairs) = scenario.pairs else { return Ok(scenario) };
+    let found = known(&scenario, pairs, seed)?;
+    Ok(Cow::Owned(with_pairs(&scenario, pairs, &found)))
+}
+
+/// What [`search`] finds, from memory if it is asked for again: settings are compared on the same
+/// pairs.
+fn known(scenario: &Scenario, pairs: Pairs, seed: u64) -> Result<Arc<Vec<Pair>>, RunError> {
+    static KNOWN: Mutex<BTreeMap<String, Arc<Vec<Pair>>>> = Mutex::new(BTreeMap::new());
+    let base = searching(scenario);
+    let key = format!("{seed} {:?} {:?} {base:?}", pairs.count, pairs.hops);
+    if let Ok(known) = KNOWN.lock()
+        && let Some(found) = known.get(&key)
+    {
+        return Ok(found.clone());
+    }
+    let found = Arc::new(search(&base, pairs, seed)?);
+    if let Ok(mut known) = KNOWN.lock() {
+        known.insert(key, found.clone());
+    }
+    Ok(found)
+}
+
+/// The same network with nothing but nst-AODV.
+fn searching(scenario: &Scenario) -> Scenario {
+    Scenario {
+        mac: MAC,
+        nodes: scenario.nodes.clone(),
+        radio: scenario.radio.clone(),
+        medium: scenario.medium.clone(),
+        routing: Routing::Aodv,
+        aodv_metric: scenario.aodv_metric,
+        ..Scenario::default()
+    }
+}
+
+/// Draws pairs until there are enough with as many hops as wanted.
+fn search(base: &Scenario, pairs: Pairs, seed: u64) -> Result<Vec<Pair>, RunError> {
+    let (mut world, _) = network(base, seed);
+    let mut random = stream(seed, 0, Purpose::Placement);
+    let mut tried = BTreeSet::new();
+    let mut found = Vec::new();
+    let all = base.host() * base.host().saturating_sub(1);
+    let most = pairs.count.saturating_mul(TRIES).min(all);
+    while (found.len() as u32) < pairs.count {
+        if tried.len() as u32 >= most {
+            return Err(RunError::Unsupported(format!(
+                "{} pairs{} in the building of seed {seed}: of {most} pairs {} are such",
+                pairs.count,
+                pairs.hops.map(|hops| format!(" of {hops} hops")).unwrap_or_default(),
+                found.len()
+            )));
+        }
+        let Some(ends) = untried(&mut random, base.host(), &mut tried) else { continue };
+        if let Some(pair) = ways(&mut world, base, ends)
+            && pairs.hops.is_none_or(|hops| pair.there.len() as u32 == hops + 1)
+        {
+            found.push(pair);
+        }
+    }
+    Ok(found)
+}
+
+/// Two nodes that have not been tried, or none if chance has met others.
+fn untried(
+    random: &mut Stream,
+    nodes: NodeId,
+    tried: &mut BTreeSet<(NodeId, NodeId)>,
+) -> Option<(NodeId, NodeId)> {
+    let ends = (random.below(nodes), random.below(nodes));
+    (ends.0 != ends.1 && tried.insert(ends)).then_some(ends)
+}
+
+/// Has `from` seek `to`, and follows what is found.
+fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> Option<Pair> {
+    let begin = world.now();
+    let address = address_of(base.prefix, to);
+    let sent = world.with_device(from as usize, |station, now| {
+        station.node_mut().datagrams().ping(now, address, 0, 0, &[])
+    });
+    let mut pair = None;
+    let end = begin + SEARCH;
+    // A way is read while it is fresh, which it is not long.
+    while sent.is_ok() && pair.is_none() && world.now() < end {
+        world.run_until(world.now() + Duration::from_millis(100));
+        pair = way(world, from, to).zip(way(world, to, from));
+    }
+    world.run_until(end + REST);
+    pair.map(|(there, back)| Pair { there, back })
+}
+
+/// Follows the ways that nodes know; `None` if one knows none.
+fn way(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+    let mut way = vec![from];
+    let mut at = from;
+    while at != to {
+        let aodv = world.device(at as usize).node().routing().aodv()?;
+        let next = aodv.next_hop(short_of(to))?;
+        at = (0..world.nodes() as NodeId).find(|node| short_of(*node) == next)?;
+        if way.contains(&at) {
+            return None;
+        }
+        way.push(at);
+    }
+    Some(way)
+}
+
+/// The scenario with a transfer for each pair, and with their ways if nobody seeks any.
+fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
+    let mut drawn = Scenario { pairs: None, flows: Vec::new(), ..scenario.clone() };
+    let mut routes: BTreeMap<(NodeId, NodeId), NodeId> = BTreeMap::new();
+    for (index, pair) in found.iter().enumerate() {
+        let (Some(from), Some(to)) = (pair.there.first(), pair.there.last()) else { continue };
+        drawn.flows.extend(scenario.flows.first().map(|flow| {
+            let start_s = flow.start_s + index as f64 * pairs.every_s;
+            Flow { start_s, kind: between(&flow.kind, *from, *to), ..flow.clone() }
+        }));
+        for way in [&pair.there, &pair.back] {
+            let Some(destination) = way.last() else { continue };
+            // Where a way meets an earlier one to the same node, it goes on as that does.
+            for hop in way.windows(2) {
+                if routes.contains_key(&(hop[0], *destination)) {
+                    break;
+                }
+                routes.insert((hop[0], *destination), hop[1]);
+            }
+        }
+    }
+    let route = |((node, destination), next_hop)| Route { node, destination, next_hop };
+    drawn.given_routes =
+        (scenario.routing == Routing::Static).then(|| routes.into_iter().map(route).collect());
+    drawn
+}
+
+/// The same between other nodes.
+fn between(kind: &FlowKind, from: NodeId, to: NodeId) -> FlowKind {
+    let mut kind = kind.clone();
+    if let FlowKind::TcpBulk { from: a, to: b, .. } = &mut kind {
+        (*a, *b) = (from, to);
+    }
+    kind
+}
+
+/// How many hops the ways of transfers have while they last, where AODV seeks them.
+pub(super) struct Following {
+    /// Sum and number of looks, of each flow.
+    looks: Vec<(f64, f64)>,
+    next: Instant,
+}
+
+/// How often ways are looked at.
+const LOOK: Duration = Duration::from_secs(2);
+
+impl Following {
+    pub(super) fn new(scenario: &Scenario) -> Option<Following> {
+        let looks = vec![(0.0, 0.0); scenario.flows.len()];
+        (scenario.routing == Routing::Aodv).then_some(Following { looks, next: Instant::ZERO })
+    }
+
+    /// When it is to look.
+    pub(super) const fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Looks, if it is time; `lasts` tells whether a flow, by its number, is under way.
+    pub(super) fn look(
+        &mut self,
+        world: &Network,
+        scenario: &Scenario,
+        lasts: impl Fn(usize) -> bool,
+    ) {
+        if world.now() < self.next {
+            return;
+        }
+        self.next = world.now() + LOOK;
+        for (index, flow) in scenario.flows.iter().enumerate().filter(|(index, _)| lasts(*index)) {
+            let (from, to) = flow.kind.ends();
+            if let Some(way) = to.and_then(|to| way(world, from, to)) {
+                self.looks[index].0 += (way.len() - 1) as f64;
+                self.looks[index].1 += 1.0;
+            }
+        }
+    }
+
+    /// The mean for a flow; `None` if it had no way when somebody looked.
+    pub(super) fn hops(&self, flow: usize) -> Option<f64> {
+        let (sum, looks) = *self.looks.get(flow)?;
+        (looks > 0.0).then(|| sum / looks)
+    }
+}
+
+/// Hops of the given routes from one node to the other.
+pub(super) fn given_hops(scenario: &Scenario, from: NodeId, to: NodeId) -> Option<f64> {
+    let routes = scenario.given_routes.as_ref()?;
+    let next = |at: NodeId| {
+        routes.iter().find(|r| (r.node, r.destination) == (at, to)).map(|r| r.next_hop)
+    };
+    let mut at = from;
+    for hops in 0..scenario.nodes.len() {
+        if at == to {
+            return Some(hops as f64);
+        }
+        at = next(at)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ceiling(routing: Routing, hops: Option<u32>) -> Scenario {
+        let pairs = Some(Pairs { count: 3, hops, every_s: 20.0 });
+        let mut scenario = Scenario { routing, pairs, ..Scenario::ceiling() };
+        scenario.flows = vec![Flow::bulk(0, 1)];
+        scenario
+    }
+
+    #[test]
+    fn pairs_have_the_hops_that_are_wanted_and_the_seed_draws_them() {
+        let scenario = ceiling(Routing::Static, Some(4));
+        let of = |seed| drawn(&scenario, seed).expect("there are such pairs").into_owned();
+        let first = of(1);
+        assert_eq!((first.flows.len(), first.pairs), (3, None));
+        for (index, flow) in first.flows.iter().enumerate() {
+            let (from, to) = flow.kind.ends();
+            let to = to.expect("a transfer has two ends");
+            let after = flow.start_s - first.flows[0].start_s;
+            assert!((after - index as f64 * 20.0).abs() < 1e-9);
+            assert!(given_hops(&first, from, to).is_some_and(|hops| (3.0..=5.0).contains(&hops)));
+            assert!(given_hops(&first, to, from).is_some());
+        }
+        assert!(first.warnings().is_empty());
+        assert_eq!(of(1), first);
+        assert_ne!(of(2).flows, first.flows);
+    }
+
+    #[test]
+    fn where_nodes_seek_ways_none_are_given() {
+        let scenario = ceiling(Routing::Aodv, None);
+        let drawn = drawn(&scenario, 1).expect("there are pairs");
+        assert_eq!((drawn.flows.len(), &drawn.given_routes), (3, &None));
+    }
+
+    #[test]
+    fn too_few_pairs_are_an_error() {
+        let Err(error) = drawn(&ceiling(Routing::Static, Some(16)), 1) else {
+            panic!("nobody is so far away");
+        };
+        let wanted = "3 pairs of 16 hops in the building of seed 1: of 120 pairs 0 are such";
+        assert!(error.to_string().contains(wanted), "{error}");
+    }
+}
