@@ -73,6 +73,18 @@ def test_ctrl_c_keeps_what_is_finished(line: dict[str, Any], tmp_path: Path) -> 
     pd.testing.assert_frame_equal(rows, kinglet.sweep(slow, FIELDS, seeds=seeds))
 
 
+def test_ctrl_c_ends_what_others_run_as_well(line: dict[str, Any]) -> None:
+    slow = {**line, "duration_s": 300}
+
+    def press(finished: int, _: int) -> None:
+        if finished >= 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with cf.ThreadPoolExecutor(2) as pool, pytest.raises(kinglet.SweepInterrupted) as caught:
+        kinglet.sweep(slow, FIELDS, seeds=range(1, 10), executor=pool, progress=press)
+    assert 3 <= len(caught.value.rows) < 36
+
+
 def test_a_full_disk_is_one_error_and_loses_nothing(line: dict[str, Any], tmp_path: Path) -> None:
     journal = tmp_path / "j.journal"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
