@@ -39,7 +39,7 @@ pub(crate) struct Args {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         let code = match error {
-            JournalError::Io { .. } => Code::Io,
+            JournalError::Unreadable { .. } | JournalError::Io { .. } => Code::Io,
             _ => Code::Usage,
         };
         Failure { code, message: error.to_string() }

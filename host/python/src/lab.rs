@@ -3,7 +3,7 @@
 use crate::{errors, interrupt};
 use kinglet_lab::experiment::{self, Config, Effort};
 use kinglet_lab::{claims, output, scenario};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt};
 use pyo3::prelude::*;
 use std::sync::atomic::AtomicBool;
 
@@ -13,7 +13,8 @@ pub(crate) fn experiments() -> Vec<(&'static str, &'static str, &'static str, &'
     experiment::all().iter().map(|e| (e.id, e.title, e.source, e.question)).collect()
 }
 
-/// Runs an experiment; gives its results as `kinglet lab run --json` prints them.
+/// Runs an experiment; gives its results as `kinglet lab run --json` prints them, and whether Ctrl-C
+/// has ended it: then they are of what was finished.
 #[pyfunction]
 pub(crate) fn run_experiment(
     py: Python<'_>,
@@ -22,7 +23,7 @@ pub(crate) fn run_experiment(
     seeds: Option<u32>,
     first_seed: u32,
     jobs: usize,
-) -> PyResult<String> {
+) -> PyResult<(String, bool)> {
     let Some(found) = experiment::find(id) else {
         let known: Vec<&str> = experiment::all().iter().map(|e| e.id).collect();
         let hint = match scenario::nearest(id, &known) {
@@ -39,8 +40,12 @@ pub(crate) fn run_experiment(
         let config = Config { effort, seeds, first_seed, jobs, cancel: &cancel, progress };
         experiment::run(&[found], config)
     };
-    let outcome = interrupt::ended(interrupt::work(py, &cancel, |_| Ok(()), measure))?;
+    let (done, raised) = interrupt::work(py, &cancel, |_| Ok(()), measure);
+    let interrupted =
+        raised.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py));
+    let raised = if interrupted { Ok(()) } else { raised };
+    let outcome = interrupt::ended((done, raised))?;
     let outcome = outcome.map_err(|error| errors::run(py, &error.error))?;
     let verdicts = claims::check(&outcome.experiments);
-    Ok(output::json(&outcome.experiments, &verdicts))
+    Ok((output::json(&outcome.experiments, &verdicts), interrupted))
 }

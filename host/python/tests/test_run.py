@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import kinglet
@@ -92,3 +93,14 @@ def test_an_experiment_has_rows_and_claims() -> None:
     assert "tcplp.fig6a.cwnd" in set(found.claims["id"])
     with pytest.raises(KeyError, match="did you mean tcplp-cwnd"):
         kinglet.lab.run("tcplp-cwn")
+
+
+def test_ctrl_c_keeps_what_an_experiment_has_finished() -> None:
+    def press() -> None:
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(kinglet.Interrupted) as caught:
+        kinglet.lab.run("tcplp-hops", seeds=200, jobs=1)
+    assert isinstance(caught.value.rows, pd.DataFrame)

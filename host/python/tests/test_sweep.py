@@ -63,7 +63,7 @@ def test_ctrl_c_keeps_what_is_finished(line: dict[str, Any], tmp_path: Path) -> 
 
     threading.Thread(target=press).start()
     seeds = range(1, 6)
-    with pytest.raises(kinglet.SweepInterrupted) as caught:
+    with pytest.raises(kinglet.Interrupted) as caught:
         kinglet.sweep(slow, FIELDS, seeds=seeds, journal=journal, jobs=1)
     kept = len(caught.value.rows)
     assert 3 <= kept < 20
@@ -80,7 +80,7 @@ def test_ctrl_c_ends_what_others_run_as_well(line: dict[str, Any]) -> None:
         if finished >= 3:
             signal.raise_signal(signal.SIGINT)
 
-    with cf.ThreadPoolExecutor(2) as pool, pytest.raises(kinglet.SweepInterrupted) as caught:
+    with cf.ThreadPoolExecutor(2) as pool, pytest.raises(kinglet.Interrupted) as caught:
         kinglet.sweep(slow, FIELDS, seeds=range(1, 10), executor=pool, progress=press)
     assert 3 <= len(caught.value.rows) < 36
 

@@ -29,7 +29,14 @@ pub struct Journal {
 /// Why a journal cannot be used.
 #[derive(Debug)]
 pub enum JournalError {
-    /// It cannot be read or written.
+    /// It cannot be opened or read.
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It cannot be written.
     Io {
         /// Which.
         path: PathBuf,
@@ -58,6 +65,7 @@ pub enum JournalError {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            JournalError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
             JournalError::Io { path, error } => write!(
                 f,
                 "{}: {error}; what is finished is kept there, and the same command goes on from it",
@@ -100,7 +108,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError`]
     pub fn open(path: &Path, program: &str) -> Result<(Self, Finished), JournalError> {
-        let failed = |error| JournalError::Io { path: path.to_path_buf(), error };
+        let failed = |error| JournalError::Unreadable { path: path.to_path_buf(), error };
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)

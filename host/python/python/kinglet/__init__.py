@@ -10,15 +10,15 @@ from . import lab
 from ._native import __version__
 from ._run import Run, Scenario, run
 from ._sweep import sweep
-from .errors import JournalError, RunError, ScenarioError, SweepInterrupted
+from .errors import Interrupted, JournalError, RunError, ScenarioError
 
 __all__ = [
+    "Interrupted",
     "JournalError",
     "Run",
     "RunError",
     "Scenario",
     "ScenarioError",
-    "SweepInterrupted",
     "__version__",
     "lab",
     "run",

@@ -12,7 +12,7 @@ import pandas as pd
 
 from . import _executors, _frames, _native
 from ._run import Scenario, source
-from .errors import SweepInterrupted
+from .errors import Interrupted
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -52,7 +52,7 @@ def sweep(
 
     ``journal`` names a file that has every finished run; what is in it is not run again. A full disk
     is one :class:`~kinglet.JournalError` and loses nothing of it. Ctrl-C is
-    :class:`~kinglet.SweepInterrupted`, whose ``rows`` are finished. What is wrong with a field is a
+    :class:`~kinglet.Interrupted`, whose ``rows`` are finished. What is wrong with a field is a
     :class:`~kinglet.ScenarioError` before anything runs.
     """
     file, text = source(base)
@@ -66,7 +66,7 @@ def sweep(
         else:
             _elsewhere(session, _executors.of(executor), tell)
     except KeyboardInterrupt:
-        raise SweepInterrupted(_frames.of_columns(session.table())) from None
+        raise Interrupted(_frames.of_columns(session.table())) from None
     finally:
         session.close()
     return _frames.of_columns(session.table())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["JournalError", "RunError", "ScenarioError", "SweepInterrupted"]
+__all__ = ["Interrupted", "JournalError", "RunError", "ScenarioError"]
 
 
 class ScenarioError(ValueError):
@@ -47,8 +47,8 @@ class JournalError(OSError):
     """A journal that cannot be written, is damaged, or is of another build of kinglet."""
 
 
-class SweepInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a sweep. ``rows`` are those of the runs that were finished."""
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a sweep or an experiment. ``rows`` are those of what was finished."""
 
     def __init__(self, rows: pd.DataFrame) -> None:
         super().__init__(f"{len(rows)} rows are finished")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from . import _native
+from .errors import Interrupted
 
 __all__ = ["Experiment", "experiments", "run"]
 
@@ -39,11 +40,14 @@ def run(
 ) -> Experiment:
     """Runs an experiment as ``kinglet lab run`` does, in ``jobs`` threads (one for each core).
 
-    ``quick`` has shorter simulations. Raises ``KeyError`` for an id that does not exist.
+    ``quick`` has shorter simulations. Raises ``KeyError`` for an id that does not exist, and on
+    Ctrl-C :class:`~kinglet.Interrupted`, whose ``rows`` are of the points that were finished.
     """
-    text = _native.run_experiment(id, quick, seeds, first_seed, jobs or 0)
+    text, interrupted = _native.run_experiment(id, quick, seeds, first_seed, jobs or 0)
     document = json.loads(text)
     [result] = document["experiments"]
     rows = pd.DataFrame(result["rows"])
     rows.attrs["units"] = dict.fromkeys(["mean", "ci95", "bound", "paper"], "see `unit`")
+    if interrupted:
+        raise Interrupted(rows)
     return Experiment(rows=rows, claims=pd.DataFrame(document["claims"]))
