@@ -19,9 +19,10 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     question: "Which settings matter, which only with others, and which of the paper's \
                recommendations hold when the others are set well?",
     method: "44 kB between random pairs of the grid, in an eighth of all combinations of back-off, \
-             retries, metric, acknowledgements, timeout and window, on ways found beforehand and on \
-             live ones. Effects are means of the logarithm of goodput over all combinations with a \
-             level, against the mean over all; beside them the paper's defaults, and what is best.",
+             retries, metric, acknowledgements, timeout and window, on ways found beforehand and \
+             on live ones. Effects are means of the logarithm of goodput over all combinations \
+             with a level, against the mean over all; beside them the paper's defaults, and what \
+             is best.",
     threats: &THREATS,
     main: "live defaults of the paper",
     plan,
@@ -248,7 +249,8 @@ mod tests {
         let name = label("live", [1, 3, 1, 1, 2, 7]);
         assert_eq!(
             name,
-            "live back-off=exponential retries=7 metric=PATH-DR acks=positive timeout=semi-dynamic window=8"
+            "live back-off=exponential retries=7 metric=PATH-DR acks=positive \
+             timeout=semi-dynamic window=8"
         );
     }
 }

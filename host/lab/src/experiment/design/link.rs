@@ -15,9 +15,9 @@ pub(in crate::experiment) const BACKOFF: Experiment = Experiment {
     question: "What does the standard's exponential back-off gain over TinyOS's, which begins long \
                and goes on short, by route length and window?",
     method: "44 kB between nodes so many hops apart in the grid of sixty, buildings drawn by the \
-             seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 retries. \
-             At four hops also with other models of overlapping frames. Who had the channel: two \
-             nodes that send as much as they can to a third.",
+             seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 \
+             retries. At four hops also with other models of overlapping frames. Who had the \
+             channel: two nodes that send as much as they can to a third.",
     threats: &THREATS,
     main: "hops=3 cwl=8 backoff=tinyos",
     plan: backoff_plan,

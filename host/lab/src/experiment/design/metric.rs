@@ -34,7 +34,7 @@ pub enum OfPairs {
     Gap,
     /// Segments with data that a transfer has, repetitions not counted.
     Segments,
-    /// Transmissions that followed one of the same node, % of all: who had the channel has it again.
+    /// Transmissions that followed one of the same node, % of all: who had the channel has it.
     WonAgain,
 }
 

@@ -83,10 +83,10 @@ const PAIRS: u32 = 31;
 
 /// What is the same in all of these experiments' threats.
 const THREATS: [&str; 5] = [
-    "The paper has no positions of links, no signal strengths and no route lengths. The grid's links \
-     are drawn by the seed from TOSSIM's model of a cluttered corridor, with an asymmetry and a slow \
-     fading; fitted_loss_db = 10 is chosen so that ways have up to six hops, and the fading of 1.5 dB \
-     over half a minute is assumed (host/lab/src/scenario/ceiling.rs).",
+    "The paper has no positions of links, no signal strengths and no route lengths. The grid's \
+     links are drawn by the seed from TOSSIM's model of a cluttered corridor, with an asymmetry \
+     and a slow fading; fitted_loss_db = 10 is chosen so that ways have up to six hops, and the \
+     fading of 1.5 dB over half a minute is assumed (host/lab/src/scenario/ceiling.rs).",
     "The CPU's time is that of copying over SPI; what TinyOS computes is not counted.",
     "A segment is what one frame holds with IPv6 and TCP headers compressed as RFC 6282 does: 87 \
      octets, where the paper's transfer of 44 kB takes 470 frames of about 94.",

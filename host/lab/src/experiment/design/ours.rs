@@ -12,10 +12,10 @@ pub(in crate::experiment) const DEFAULTS: Experiment = Experiment {
     title: "Kinglet's defaults beside the paper's and the best of the paper's",
     source: "own question",
     question: "Does a stack whose settings follow what happens need to be tuned for the grid?",
-    method: "44 kB between random pairs of the grid, on ways found beforehand and on live ones: with \
-             the paper's defaults (Table I), with what design-factorial found to be best of its \
-             settings, and with all defaults of Kinglet's, whose frames are encrypted. With other \
-             models of overlapping frames as well.",
+    method: "44 kB between random pairs of the grid, on ways found beforehand and on live ones: \
+             with the paper's defaults (Table I), with what design-factorial found to be best of \
+             its settings, and with all defaults of Kinglet's, whose frames are encrypted. With \
+             other models of overlapping frames as well.",
     threats: &THREATS,
     main: "live kinglet",
     plan: defaults_plan,
@@ -29,10 +29,10 @@ pub(in crate::experiment) const LINK_FAILURE: Experiment = Experiment {
     source: "Design criteria, §III-C3, and own question",
     question: "How many links break if a neighbour that has worked lately is asked first, and how \
                much later is the death of a node noticed?",
-    method: "44 kB between random pairs of the grid with nst-AODV and PATH-DR, TinyOS's back-off, 3 \
-             retries; windows of 1 to 8 segments; each frame that is given up breaks its link, or \
-             its neighbour is asked first. And with the node in the middle of the way gone from the \
-             third second on: the longest time in which nothing arrives.",
+    method: "44 kB between random pairs of the grid with nst-AODV and PATH-DR, TinyOS's back-off, \
+             3 retries; windows of 1 to 8 segments; each frame that is given up breaks its link, \
+             or its neighbour is asked first. And with the node in the middle of the way gone from \
+             the third second on: the longest time in which nothing arrives.",
     threats: &THREATS,
     main: "doubts cwl=8",
     plan: link_failure_plan,

@@ -25,8 +25,8 @@ pub(in crate::experiment) const RTO: Experiment = Experiment {
     source: "Design criteria, Fig. 8, §III-C2",
     question: "Does a timeout drawn once from 2 to 3 s do as well as one that follows round trips, \
                or one that is four times that of the handshake?",
-    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; windows of \
-             1, 4 and 8 segments; TinyOS's back-off, 3 retries.",
+    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; windows \
+             of 1, 4 and 8 segments; TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "hops=3 cwl=8 rto=rfc6298",
     plan: rto_plan,
@@ -41,8 +41,8 @@ pub(in crate::experiment) const WINDOW: Experiment = Experiment {
     question: "From which window on does nothing more come of it, by route length, and what does a \
                larger one cost where routing takes contention for broken links?",
     method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; and \
-             between 31 random pairs with nst-AODV and PATH-DR; windows of 1 to 8 segments; TinyOS's \
-             back-off, 3 retries.",
+             between 31 random pairs with nst-AODV and PATH-DR; windows of 1 to 8 segments; \
+             TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "live cwl=5",
     plan: window_plan,
