@@ -70,6 +70,9 @@ pub struct Node<P: Profile> {
     /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
     /// comes, ends that.
     pub(crate) tcp_is_quiet: bool,
+    /// A segment without payload that the MAC has, and whose it is: its connection holds the next
+    /// acknowledgment back until that has left.
+    acking: Option<(net::Token, tcp::Handle)>,
     pub(crate) poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
     /// The default route leads to the parent.
@@ -139,6 +142,7 @@ impl<P: Profile> Node<P> {
             net: Net::with_layers(with_addresses(config.net, &config.mac), routing, discovery),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
+            acking: None,
             sleeps,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
@@ -391,6 +395,11 @@ impl<P: Profile> Node<P> {
         let delivered = outcome.result == mac::Delivery::Delivered;
         self.routing_outcome(now, outcome);
         let token = net::Token(outcome.token.0);
+        if let Some((_, handle)) = self.acking.take_if(|(ack, _)| *ack == token)
+            && self.tcp.release_acks(handle)
+        {
+            self.wake_tcp();
+        }
         if let Some(payload) = self.net.handle_outcome(now, token, delivered) {
             self.wake_tcp().notify_lost(now, payload);
         }
@@ -425,6 +434,12 @@ impl<P: Profile> Node<P> {
         });
         if filled.is_err() {
             return false;
+        }
+        if self.acking.is_none()
+            && let Some(PayloadRef { handle, len: 0, .. }) = self.net.key_of(pending.token)
+        {
+            self.acking = Some((pending.token, handle));
+            self.tcp.hold_acks(handle);
         }
         if written == 0 && self.net.pending().is_some_and(|p| p.token == pending.token) {
             // Not stale, so no frame is large enough, and none ever will be: TCP need not try

@@ -99,7 +99,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn poll_slot(&mut self, now: Instant, index: usize, header: &mut Header) -> Option<Emission> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
         let Entry { local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
-        let mut emission = conn.poll(now, slot.map.as_slice(), header);
+        let mut emission = conn.poll(now, slot.map.as_slice(), told.holds_acks(), header);
         (header.src_port, header.dst_port) = (*local_port, *remote_port);
         if !emission.is_some_and(|emission| emission.more) {
             told.rest();
