@@ -2,8 +2,9 @@
 
 mod common;
 use common::*;
+use kinglet::mac::{CcmStar, Peer, Tabled};
 use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
-use kinglet::tcp::{ConnectionConfig, ListenConfig, State};
+use kinglet::tcp::{ConnectionConfig, ListenConfig, State, WithPolicies};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Node};
 use std::collections::VecDeque;
@@ -39,17 +40,37 @@ impl Driver for Radio {
     }
 }
 
-/// Two nodes and their radios; what one transmits the other receives a millisecond later.
-struct Two {
-    now: Instant,
-    nodes: [Box<Node<Mote>>; 2],
-    radios: [Radio; 2],
+kinglet::profile! {
+    /// Has a place for late acknowledgments.
+    struct Late {
+        features: WithPolicies,
+        security: CcmStar<Tabled, [Peer; 4]>,
+    }
 }
 
-impl Two {
+/// Two nodes and their radios; what one transmits the other receives a millisecond later.
+struct Two<P: Plan = Mote> {
+    now: Instant,
+    nodes: [Box<Node<P>>; 2],
+    radios: [Radio; 2],
+    /// The second radio does not tell yet what became of what it was given.
+    slow: bool,
+    untold: Vec<Event>,
+    /// What each has transmitted.
+    transmitted: [usize; 2],
+}
+
+impl<P: Plan> Two<P> {
     fn new() -> Self {
-        let nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, usual()));
-        Two { now: Instant::from_secs(1), nodes, radios: Default::default() }
+        let nodes = [1, 2].map(|n| node::<P>(n, 1, 2, usual()));
+        Two {
+            now: Instant::from_secs(1),
+            nodes,
+            radios: Default::default(),
+            slow: false,
+            untold: Vec::new(),
+            transmitted: [0; 2],
+        }
     }
 
     /// Drives both, and carries what they transmit; when they want to be called again.
@@ -64,7 +85,13 @@ impl Two {
                 self.radios[1 - side].events.push_back((heard, frame));
                 let ack =
                     if ack { Ack::Received { frame_pending: false } } else { Ack::NotAwaited };
-                self.radios[side].events.push_back((Event::Transmitted { sfd, ack }, Vec::new()));
+                self.transmitted[side] += 1;
+                let told = Event::Transmitted { sfd, ack };
+                if side == 1 && self.slow {
+                    self.untold.push(told);
+                } else {
+                    self.radios[side].events.push_back((told, Vec::new()));
+                }
             }
         }
         self.now += Duration::from_millis(1);
@@ -74,7 +101,7 @@ impl Two {
 
 #[test]
 fn an_application_needs_no_other_call_than_drive() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     let config = ListenConfig { backlog: 1, ..ListenConfig::default() };
     two.nodes[1].streams().listen(80, config).unwrap();
     let default = ConnectionConfig::DEFAULT;
@@ -95,7 +122,7 @@ fn an_application_needs_no_other_call_than_drive() {
 
 #[test]
 fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for_a_time() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     let default = ConnectionConfig::DEFAULT;
     assert_eq!(two.turn(), [None, None], "nothing to do");
     two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
@@ -109,7 +136,7 @@ fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for
 
 #[test]
 fn a_refused_transmission_is_told_and_comes_again() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     two.radios[0].refuses = true;
     let default = ConnectionConfig::DEFAULT;
     two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
@@ -120,7 +147,7 @@ fn a_refused_transmission_is_told_and_comes_again() {
 
 #[test]
 fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     two.nodes[1].streams().listen(80, ListenConfig::default()).unwrap();
     let default = ConnectionConfig::DEFAULT;
     let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
@@ -131,7 +158,7 @@ fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
     let mut idle = 0;
     for _ in 0..2_000 {
         two.turn();
-        let Two { now, nodes, radios } = &mut two;
+        let Two { now, nodes, radios, .. } = &mut two;
         for (node, radio) in nodes.iter_mut().zip(radios) {
             let due = node.deadline();
             if !radio.events.is_empty() || due.is_some_and(|at| at <= *now) {
@@ -148,4 +175,38 @@ fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
         }
     }
     assert!(idle > 2_000, "{idle} of 4,000 turns had nothing to do");
+}
+
+#[test]
+fn acknowledgments_become_one_while_an_earlier_one_has_not_left() {
+    let mut two = Two::<Late>::new();
+    let config = ConnectionConfig {
+        mss: 64,
+        initial_window: 10,
+        pacing: false,
+        delayed_ack: Duration::ZERO,
+        ack_every: 1,
+        ..ConnectionConfig::DEFAULT
+    };
+    let listening = ListenConfig { connection: config, ..ListenConfig::default() };
+    two.nodes[1].streams().listen(80, listening).unwrap();
+    let client = two.nodes[0].streams().connect(two.now, global(2), 80, config).unwrap();
+    for _ in 0..50 {
+        two.turn();
+    }
+    two.slow = true;
+    let before = two.transmitted[1];
+    two.nodes[0].streams().send(client, &[7; 640]).unwrap();
+    for _ in 0..60 {
+        two.turn();
+    }
+    assert_eq!(two.transmitted[1] - before, 1, "the radio has the first");
+    two.slow = false;
+    let told = two.untold.drain(..).map(|event| (event, Vec::new()));
+    two.radios[1].events.extend(told);
+    for _ in 0..15 {
+        two.turn();
+    }
+    assert_eq!(two.transmitted[1] - before, 2, "and one for the rest");
+    assert_eq!(two.nodes[0].tcp().info(client).unwrap().bytes_in_flight, 0);
 }

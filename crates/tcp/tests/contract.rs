@@ -126,6 +126,11 @@ impl<S: Sizes> World<S> {
                 self.ep.notify_packet_too_big(&Pair(1, 2), (src_port, dst_port), seq, dice >> 20);
                 "too big".to_owned()
             }
+            6 if dice & 0x100 == 0 => format!("release {}", self.ep.release_acks(h)),
+            6 => {
+                self.ep.hold_acks(h);
+                "hold".to_owned()
+            }
             _ => {
                 self.payload.into_iter().for_each(|payload| self.ep.notify_lost(now, payload));
                 format!("lost {:?}", self.payload)

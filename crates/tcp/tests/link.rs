@@ -76,6 +76,47 @@ fn a_lost_acknowledgment_a_lost_fin_and_a_lost_syn_go_again_too() {
 }
 
 #[test]
+fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
+    let (config, options) = with_sack();
+    let config = ConnectionConfig { delayed_ack: Duration::ZERO, ..config };
+    let (mut s, handle) = Script::server(config, options);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 101);
+    s.ep.hold_acks(handle);
+    s.give(ACK, 101, 1, &[2; 100]).unwrap();
+    s.silent();
+    s.give(ACK, 201, 1, &[3; 100]).unwrap();
+    s.silent();
+    assert_eq!(s.ep.deadline(), None, "nothing is due before it has left");
+    assert!(s.ep.release_acks(handle));
+    assert_eq!(s.take_all().iter().map(|got| got.ack).collect::<Vec<_>>(), [301]);
+
+    // Text says it as well.
+    s.ep.hold_acks(handle);
+    s.give(ACK, 301, 1, &[4; 100]).unwrap();
+    s.ep.send(handle, &[9; 50]).unwrap();
+    let text = s.take().unwrap();
+    assert_eq!((text.ack, text.payload.len()), (401, 50));
+    assert!(!s.ep.release_acks(handle), "none has waited");
+    s.silent();
+}
+
+#[test]
+fn what_the_peer_counts_does_not_wait_for_an_acknowledgment_to_leave() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Script::server(config, options);
+    s.ep.hold_acks(handle);
+    for n in 1..4 {
+        s.give(ACK, 1 + n * 100, 1, &[1; 100]).unwrap();
+        assert_eq!(s.take().expect("after a gap").ack, 1);
+    }
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    s.silent();
+    assert!(s.ep.release_acks(handle));
+    assert_eq!(s.take().unwrap().ack, 401);
+}
+
+#[test]
 fn a_dead_link_does_not_keep_a_connection_alive() {
     let config = ConnectionConfig { max_retransmits: 4, ..plain() };
     let (mut s, handle) = Script::server(config, Options::NONE);

@@ -74,6 +74,15 @@ fn each_segment_has_an_acknowledgment_of_its_own_though_they_leave_late() {
 }
 
 #[test]
+fn none_of_them_waits_for_another_to_leave() {
+    let (mut s, handle) = Alone::server(each(), Options::NONE);
+    s.ep.hold_acks(handle);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    s.give(ACK, 101, 1, &[2; 100]).unwrap();
+    assert_eq!(acks(&s.take_all()), [101, 201]);
+}
+
+#[test]
 fn text_that_goes_the_other_way_carries_the_first_of_them() {
     let (mut s, handle) = Alone::server(each(), Options::NONE);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();

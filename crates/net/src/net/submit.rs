@@ -251,6 +251,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.finished.iter_mut().find(of_token)?.take().map(|(_, key)| key)
     }
 
+    /// The key of external payload, if `token` names the last datagram with such whose last frame
+    /// was written.
+    pub fn key_of(&self, token: Token) -> Option<X> {
+        let newest = self.finished.first().copied().flatten()?;
+        (newest.0 == token.0).then_some(newest.1)
+    }
+
     /// The key of the datagram in progress, if its payload is external.
     pub(crate) fn external_key(&self) -> Option<X> {
         match (self.current?.origin, self.external.as_ref()?.body) {

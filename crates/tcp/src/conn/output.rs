@@ -45,22 +45,24 @@ struct Stretch {
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
     /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
-    /// `map` is the bitmap of the receive ring.
+    /// `map` is the bitmap of the receive ring. If `held`, acknowledgments wait that would carry
+    /// nothing else and can say later what they would say now.
     #[inline(never)] // See `Connection`.
     pub(crate) fn poll(
         &mut self,
         now: Instant,
         map: &[u8],
+        held: bool,
         header: &mut Header,
     ) -> Option<Emission> {
         let emission = match self.state {
             State::Closed => self.poll_reset(now, header),
             State::TimeWait => None,
             State::SynReceived if self.is_opening_early() && !self.snd.retransmit_now => {
-                self.poll_synchronised(now, header)
+                self.poll_synchronised(now, held, header)
             }
             State::SynSent | State::SynReceived => self.poll_syn(now, header),
-            _ => self.poll_synchronised(now, header),
+            _ => self.poll_synchronised(now, held, header),
         };
         let carries = !header.flags.intersects(Flags::SYN | Flags::RST);
         if emission.is_some() && self.facts.has(Facts::SACK) && carries && self.rcv.rx.has_blocks()
@@ -161,7 +163,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Some(Emission::BARE)
     }
 
-    fn poll_synchronised(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
+    fn poll_synchronised(
+        &mut self,
+        now: Instant,
+        held: bool,
+        header: &mut Header,
+    ) -> Option<Emission> {
         if self.snd.retransmit_now || self.has_text_to_send() {
             let room = self.segment_room();
             if let Some(stretch) = self.next_stretch(now, room) {
@@ -169,7 +176,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             }
             self.arm_persist(now);
         }
-        if self.rcv.ack.now || self.window_update_due() {
+        let waits = held && !self.acknowledges_each() && !self.rcv.rx.has_blocks();
+        if !waits && self.wants_ack() {
             return Some(self.emit_ack(now, self.snd.nxt, header));
         }
         if self.facts.take(Facts::KEEP_PROBE) {
@@ -186,10 +194,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let opened = matches!(self.fast_open(), FastOpen::Off | FastOpen::Accepted);
         let speaks = opening
             || !opened
-            || self.rcv.ack.now
             || self.snd.retransmit_now
             || self.facts.has(Facts::KEEP_PROBE | Facts::RESET_PENDING);
-        !speaks && !self.has_text_to_send() && !self.window_update_due()
+        !speaks && !self.has_text_to_send() && !self.wants_ack()
+    }
+
+    /// An acknowledgment is to be sent, or what it says of the window.
+    #[inline(never)]
+    pub(crate) fn wants_ack(&self) -> bool {
+        self.rcv.ack.now || self.window_update_due()
     }
 
     /// Something is unsent, to be sent again, or to be probed for.

@@ -366,6 +366,27 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
+    /// Tells that a segment without payload waits below to be sent. Until
+    /// [`Endpoint::release_acks`] another acknowledgment without text waits in the connection: it
+    /// could leave no sooner, and says then all that has come. What the peer counts does not wait:
+    /// acknowledgments after a gap, those of which each segment has its own, and probes.
+    pub fn hold_acks(&mut self, handle: Handle) {
+        if let Some(slot) = self.slot_mut(handle)
+            && let Some(entry) = &mut slot.entry
+        {
+            entry.told.hold_acks();
+        }
+    }
+
+    /// Tells that the segment has left, or never will. Whether an acknowledgment has waited for
+    /// that.
+    pub fn release_acks(&mut self, handle: Handle) -> bool {
+        let Some(slot) = self.slot_mut(handle) else { return false };
+        let Some(entry) = &mut slot.entry else { return false };
+        entry.told.release_acks();
+        entry.conn.wants_ack()
+    }
+
     /// A router reports that a segment to `remote_port` of `peer` with sequence number `seq` was
     /// too big for a link of `mtu` octets (ICMPv6 Packet Too Big, RFC 8201). If that number is in
     /// flight (RFC 5927 §4.1), the segment size comes down, though not below what IPv6's minimum

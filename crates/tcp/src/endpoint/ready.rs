@@ -38,10 +38,12 @@ impl Told {
     const LEFT: Told = Told(16);
     /// Something has happened since `poll_packet` last found nothing to send.
     const AWAKE: Told = Told(64);
+    /// A bare acknowledgment has not left yet, and the next one waits for that.
+    const HELD: Told = Told(128);
     /// The application has the handle, and has been told nothing else.
     pub(super) const ACCEPTED: Told = Told(32);
     /// Of a connection that its application has given up it is told no more.
-    pub(super) const ALL: Told = Told(u8::MAX);
+    pub(super) const ALL: Told = Told(!Told::HELD.0);
     pub(super) const NOTHING: Told = Told(0);
 
     const fn if_so(self, so: bool) -> Told {
@@ -72,7 +74,7 @@ impl Told {
 
     /// The application has taken the handle: whatever is possible is news.
     pub(super) const fn accept(&mut self) {
-        *self = Told(self.0 & Told::AWAKE.0 | Told::ACCEPTED.0);
+        *self = Told(self.0 & (Told::AWAKE.0 | Told::HELD.0) | Told::ACCEPTED.0);
     }
 
     pub(super) const fn close(&mut self) {
@@ -92,6 +94,21 @@ impl Told {
     /// There is nothing more to send.
     pub(super) const fn rest(&mut self) {
         *self = self.without(Told::AWAKE);
+    }
+
+    /// Whether bare acknowledgments wait.
+    pub(super) const fn holds_acks(self) -> bool {
+        self.has(Told::HELD)
+    }
+
+    /// From now on bare acknowledgments wait.
+    pub(super) const fn hold_acks(&mut self) {
+        *self = self.and(Told::HELD);
+    }
+
+    /// They do not wait any longer, and there may be one.
+    pub(super) const fn release_acks(&mut self) {
+        *self = self.without(Told::HELD).and(Told::AWAKE);
     }
 
     /// The application has read: whatever can be read then is news.

@@ -291,6 +291,11 @@ pub(super) const TCP: &[Key<Tcp>] = &[
          grown; 0: no limit",
     ),
     Key::<Tcp>::new(
+        "window_by_distance",
+        flag!(connection.window_by_distance),
+        "that limit is 3 to a neighbour and 2 over several hops",
+    ),
+    Key::<Tcp>::new(
         "recovery",
         choice!(connection.fast_recovery; "fast" => true, "timeout" => false),
         "losses are found by what arrives; or by the retransmission timer alone, and nothing is \
