@@ -122,8 +122,8 @@ impl<P: Place> Features for Small<P> {
 }
 
 /// `F`, late acknowledgments, and the policies of simpler TCPs, each if a connection is set to it:
-/// positive acknowledgments, other timeouts, a limited window, losses found by the timer alone. For studies
-/// of what they cost.
+/// positive acknowledgments, other timeouts, a limited window, losses found by the timer alone. For
+/// studies of what they cost.
 #[derive(Clone, Copy, Debug)]
 pub struct WithPolicies<F = Full>(PhantomData<F>);
 

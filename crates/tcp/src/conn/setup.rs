@@ -28,8 +28,8 @@ pub(crate) struct Params {
     pub(super) diffserv: u8,
 }
 
-/// Segments in flight to a neighbour, and over several hops: with more nothing more arrives, or less
-/// (`experiments/design-window`).
+/// Segments in flight to a neighbour, and over several hops: with more nothing more arrives, or
+/// less (`experiments/design-window`).
 const NEAR_WINDOW: u8 = 3;
 const FAR_WINDOW: u8 = 2;
 

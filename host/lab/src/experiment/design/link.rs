@@ -16,8 +16,9 @@ pub(in crate::experiment) const BACKOFF: Experiment = Experiment {
                and goes on short, by route length and window?",
     method: "44 kB between nodes so many hops apart in the grid of sixty, buildings drawn by the \
              seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 \
-             retries. At three hops also with other models of overlapping frames, and where everybody's carrier sense hears all. Who had the \
-             channel: two nodes that send as much as they can to a third.",
+             retries. At three hops also with other models of overlapping frames, and where \
+             everybody's carrier sense hears all. Who had the channel: two nodes that send as much \
+             as they can to a third.",
     threats: &THREATS,
     main: "hops=3 cwl=8 backoff=tinyos",
     plan: backoff_plan,
