@@ -8,6 +8,7 @@ mod lab_cmd;
 mod node_cmd;
 mod progress;
 mod sim_cmd;
+mod sweep_cmd;
 
 use clap::{Parser, Subcommand};
 use exit::Failure;
@@ -24,6 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   kinglet                                    the demonstration
   kinglet sim host/lab/scenarios/annotated.toml --pcap out.pcap
+  kinglet sweep host/lab/sweeps/window.toml  one scenario, fields varied, on all cores
   kinglet lab list                           what can be repeated
   kinglet lab run tcplp-hops --seeds 10      one experiment, with narrower intervals
   kinglet lab check --quick                  every claim: paper, ours, holds?
@@ -53,6 +55,8 @@ struct Cli {
 enum Command {
     /// Simulate one scenario file
     Sim(sim_cmd::Args),
+    /// Simulate a scenario with every combination of values of some fields
+    Sweep(sweep_cmd::Args),
     /// Repeat published experiments and check claims
     #[command(subcommand)]
     Lab(lab_cmd::Command),
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None => demo::run(),
         Some(Command::Sim(args)) => sim_cmd::run(args),
+        Some(Command::Sweep(args)) => sweep_cmd::run(&args),
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
         Some(Command::Node(args)) => node_cmd::run(args),

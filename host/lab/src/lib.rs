@@ -4,6 +4,7 @@
 //! * [`scenario`] — what is simulated, from TOML or from code
 //! * [`run`] — one simulation
 //! * [`experiment`] — sweeps over scenarios and seeds, with the paper's figures and bounds
+//! * [`sweep`] — one scenario with fields varied, by people and not by experiments
 //! * [`claims`] — what the paper says, checked against what was measured
 //! * [`report`], [`output`], [`tables`] — HTML, JSON, tables
 //!
@@ -45,6 +46,7 @@ pub mod run;
 pub mod scenario;
 pub mod stats;
 pub mod store;
+pub mod sweep;
 pub mod tables;
 mod timers;
 pub mod tinyrpl;

@@ -88,6 +88,15 @@ pub fn check(scenario: &Scenario) -> Result<(), RunError> {
     simulation::check(scenario)
 }
 
+/// Whether `scenario` can be simulated as [`run`] does it, without a computer at its far end.
+///
+/// # Errors
+/// [`RunError::Unsupported`]
+pub fn check_alone(scenario: &Scenario) -> Result<(), RunError> {
+    simulation::refuse_tunnel(scenario)?;
+    simulation::check(scenario)
+}
+
 /// Schedules `faults`, whose times count from `from` on.
 pub fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from: Instant) {
     simulation::add_faults(world, faults, from);

@@ -194,8 +194,9 @@ impl Links {
                     }
                 });
                 let mut links = Links::from_directed(positions.len(), &mut directed, true);
-                let from: Vec<_> = directed.iter().map(|(from, _)| *from).collect();
-                links.fades = Fades::new(model.fading, seed, &links.links, &from, positions.len());
+                let ends = directed.iter().map(|(from, link)| (*from, link.to, link.gain_dbm));
+                let ends: Vec<_> = ends.collect();
+                links.fades = Fades::new(model.fading, seed, &ends, positions.len());
                 return links;
             }
         }
@@ -219,8 +220,11 @@ impl Links {
     /// Has the links that leave `from` as they are at `now`, in microseconds.
     pub(crate) fn refresh(&mut self, from: usize, now: u64) {
         let range = self.range(from);
-        if let Some(fades) = &mut self.fades {
-            fades.refresh(now, from, range, &mut self.links);
+        let Links { links, fades, .. } = self;
+        if let Some(fades) = fades {
+            fades.refresh(now, from, range, |index, db| {
+                (links[index].gain_dbm, links[index].gain_mw) = (db as f32, mw_from_dbm(db));
+            });
         }
     }
 
@@ -369,6 +373,16 @@ mod tests {
         let large = Links::build(&config, 9, &line(6, 5.0), -101.0, 0.0);
         let gain = |l: &Links| l.range(0).map(|i| l.at(i).gain_dbm).take(2).collect::<Vec<_>>();
         assert_eq!(gain(&small), gain(&large));
+    }
+
+    #[test]
+    fn what_nodes_differ_by_makes_the_directions_differ() {
+        let mut config = MediumConfig::unit_disc(1.0);
+        let model = PathLoss { asymmetry_sigma_db: 1.0, ..PathLoss::constant(3.0, 40.0, 0.0) };
+        config.connectivity = Connectivity::PathLoss(model);
+        let mut links = Links::build(&config, 1, &line(2, 5.0), -95.0, 0.0);
+        let mut gain = |from, to| links.find(from, to).map_or(0.0, |link| link.gain_dbm);
+        assert!((gain(0, 1) - gain(1, 0)).abs() > 0.01);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! | the TTL of a RREQ is that of its IP header | the last octet of what is reserved in a RREQ |
 //! | metric: Hop Count | besides, an extension (9) of type 2 has PATH-DR in 16 bits |
 //! | J, R, G, A flags | not set, ignored; link-layer acknowledgements do what A is for |
-//! | RREP-ACK (5.4) answers an RREP with A | it answers nothing: who sends it wants to know whether it is acknowledged |
+//! | RREP-ACK (5.4) answers an RREP | answers nothing: is it acknowledged, the link works |
 //! | Prefix Size | 0 only |
 
 mod rerr;

@@ -320,7 +320,7 @@ impl Metric {
             Metric::Failed => Some(f64::from(flow.failed)),
             Metric::OfTree(of) => of.value(scenario, run),
             Metric::OfNode(of) => of.value(run),
-            Metric::OfPairs(of) => of.value(run),
+            Metric::OfPairs(of) => of.value(scenario, run),
             _ => self
                 .of_all_flows(run)
                 .or_else(|| self.of_mac(run))

@@ -8,7 +8,7 @@
 use super::RunError;
 use crate::build::place::{address_of, short_of};
 use crate::build::{Network, network};
-use crate::scenario::{Flow, FlowKind, MAC, NodeId, Pairs, Route, Routing, Scenario};
+use crate::scenario::{Fault, Flow, FlowKind, MAC, NodeId, Pairs, Route, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::borrow::Cow;
@@ -149,9 +149,16 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
     for (index, pair) in found.iter().enumerate() {
         let (Some(from), Some(to)) = (pair.there.first(), pair.there.last()) else { continue };
         drawn.flows.extend(scenario.flows.first().map(|flow| {
-            let start_s = flow.start_s + index as f64 * pairs.every_s;
+            let start_s = flow.start_s + f64::from(index as u32 / pairs.at_once) * pairs.every_s;
             Flow { start_s, kind: between(&flow.kind, *from, *to), ..flow.clone() }
         }));
+        if pairs.dies_s > 0.0
+            && let Some(middle) = middle(&pair.there)
+            && let Some(start_s) = drawn.flows.last().map(|flow| flow.start_s)
+        {
+            let (from_s, to_s) = (start_s + pairs.dies_s, Some(start_s + pairs.every_s));
+            drawn.faults.push(Fault::Partition { nodes: vec![middle], from_s, to_s });
+        }
         for way in [&pair.there, &pair.back] {
             let Some(destination) = way.last() else { continue };
             // Where a way meets an earlier one to the same node, it goes on as that does.
@@ -167,6 +174,11 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
     drawn.given_routes =
         (scenario.routing == Routing::Static).then(|| routes.into_iter().map(route).collect());
     drawn
+}
+
+/// The node in the middle of a way that has one between its ends.
+fn middle(way: &[NodeId]) -> Option<NodeId> {
+    way.get(1..way.len() - 1)?.get((way.len() - 2) / 2).copied()
 }
 
 /// The same between other nodes.
@@ -247,7 +259,7 @@ mod tests {
     use super::*;
 
     fn ceiling(routing: Routing, hops: Option<u32>) -> Scenario {
-        let pairs = Some(Pairs { count: 3, hops, every_s: 20.0 });
+        let pairs = Some(Pairs { count: 3, hops, every_s: 20.0, ..Pairs::USUAL });
         let mut scenario = Scenario { routing, pairs, ..Scenario::ceiling() };
         scenario.flows = vec![Flow::bulk(0, 1)];
         scenario

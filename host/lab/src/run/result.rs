@@ -108,6 +108,9 @@ pub struct FlowResult {
     pub timeout_ms: Option<f64>,
     /// Largest segment in octets; 0 for UDP.
     pub mss: u32,
+    /// A transfer's: the longest time, in seconds, in which nothing of it arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_gap_s: Option<f64>,
     /// Radio hops of its way, as a mean over the time that it lasted; `None` where nobody has given
     /// or sought one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -40,10 +40,7 @@ pub(super) fn simulate(
     seed: u64,
     options: &Options<'_>,
 ) -> Result<RunResult, RunError> {
-    if scenario.tunnel.is_some() {
-        let what = "a [tunnel], whose far end is a computer; `kinglet gateway` runs this scenario";
-        return Err(RunError::Unsupported(what.to_owned()));
-    }
+    refuse_tunnel(scenario)?;
     let clock = std::time::Instant::now();
     let scenario = &*drawn(scenario, seed)?;
     check(scenario)?;
@@ -100,6 +97,15 @@ pub(super) fn simulate(
         links: if options.tree { links(&world, scenario) } else { Vec::new() },
         cut_short: failures.try_iter().collect(),
     })
+}
+
+/// Refuses a scenario with a computer in it.
+pub(super) fn refuse_tunnel(scenario: &Scenario) -> Result<(), RunError> {
+    if scenario.tunnel.is_some() {
+        let what = "a [tunnel], whose far end is a computer; `kinglet gateway` runs this scenario";
+        return Err(RunError::Unsupported(what.to_owned()));
+    }
+    Ok(())
 }
 
 pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), RunError> {

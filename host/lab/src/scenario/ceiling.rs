@@ -2,8 +2,8 @@
 //! a TelosB with its CC2420 at the lowest power, on channel 26 at night.
 //!
 //! How signals go there the paper shows as a drawing of irregular links, and no figure. What is
-//! published of a cluttered corridor with the same nodes stands in for it: TOSSIM's "building aisle"
-//! (exponent 3.3, shadowing of 5.5 dB, 52.1 dB at 1 m) with its quieter asymmetry, which has
+//! published of a cluttered corridor with the same nodes stands in for it: TOSSIM's "building
+//! aisle" (exponent 3.3, shadowing of 5.5 dB, 52.1 dB at 1 m) with its quieter asymmetry, which has
 //! variances of 0.9 and 1.2 dB for receivers and transmitters. Each seed draws other walls.
 //!
 //! Two figures are nowhere published. At its lowest setting the radio sends with "less than -25

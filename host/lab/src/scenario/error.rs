@@ -17,6 +17,8 @@ pub struct ScenarioError {
     pub field: String,
     /// What is wrong and what would be right.
     pub message: String,
+    /// The valid key or word that was probably meant; the message has it as well.
+    pub nearest: Option<Box<str>>,
     /// Whether the file could not be read at all (as opposed to being wrong).
     pub io: bool,
 }
@@ -35,8 +37,20 @@ impl ScenarioError {
             position: Some(line_column(text, span.start)),
             field: field.to_owned(),
             message,
+            nearest: None,
             io: false,
         }
+    }
+
+    /// A fault that has no place in `file`.
+    pub(crate) fn nowhere(file: &Path, field: &str, message: String) -> Self {
+        let (file, field) = (file.to_path_buf(), field.to_owned());
+        ScenarioError { file, position: None, field, message, nearest: None, io: false }
+    }
+
+    /// The same, of what was probably meant as `nearest`.
+    pub(super) fn meant(self, nearest: Option<&str>) -> Self {
+        ScenarioError { nearest: nearest.map(Box::from), ..self }
     }
 
     /// The file cannot be read.
@@ -46,6 +60,7 @@ impl ScenarioError {
             position: None,
             field: String::new(),
             message: format!("cannot be read: {error}; give the path of a scenario file (TOML)"),
+            nearest: None,
             io: true,
         }
     }

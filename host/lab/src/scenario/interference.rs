@@ -295,6 +295,7 @@ fn trace(t: &Reader<'_>, written: &str, step_us: Option<u32>) -> Result<Trace> {
         position: Some((error.line, error.column)),
         field: t.field("file"),
         message: error.message,
+        nearest: None,
         io: false,
     })
 }

@@ -17,7 +17,7 @@ mod peers;
 mod places;
 mod prefix;
 mod presets;
-mod read;
+pub(crate) mod read;
 mod reference;
 mod street;
 mod table;

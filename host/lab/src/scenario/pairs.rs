@@ -8,11 +8,17 @@ pub struct Pairs {
     pub count: u32,
     /// How many hops their ways have; `None` is any number.
     pub hops: Option<u32>,
-    /// From the start of one to that of the next, in seconds.
+    /// How many begin at the same time.
+    pub at_once: u32,
+    /// From the start of those to that of the next, in seconds.
     pub every_s: f64,
+    /// So many seconds after the start of a transfer the node in the middle of its way falls out,
+    /// until the next one starts; 0: never.
+    pub dies_s: f64,
 }
 
 impl Pairs {
     /// A quarter of an hour for each.
-    pub const USUAL: Pairs = Pairs { count: 1, hops: None, every_s: 900.0 };
+    pub const USUAL: Pairs =
+        Pairs { count: 1, hops: None, at_once: 1, every_s: 900.0, dies_s: 0.0 };
 }

@@ -57,6 +57,27 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
         }
         None => None,
     };
+    let given = [line.map(on), grid.map(on)].into_iter().chain(ready_made(&mut t, seed)?);
+    let mut given = given.flatten();
+    let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }`, \
+                   `office = {}`, `building = {}`, `street = { meters = … }` and `ceiling = {}`";
+    match (given.next(), given.next()) {
+        (Some(scenario), None) => {
+            t.finish()?;
+            Ok(scenario)
+        }
+        (None, _) => {
+            // An unknown key is the more helpful message, if that is why there is neither.
+            let error = t.error(message.to_owned());
+            t.finish()?;
+            Err(error)
+        }
+        (Some(_), Some(_)) => Err(t.error(message.to_owned())),
+    }
+}
+
+/// Networks that bring their nodes and their medium.
+fn ready_made(t: &mut Reader<'_>, seed: u64) -> Result<[Option<Scenario>; 4]> {
     let office = match t.table_opt("office")? {
         Some(mut office) => {
             let day = office.boolean("day", false)?;
@@ -92,23 +113,7 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
         }
         None => None,
     };
-    let given = [line.map(on), grid.map(on), office, building, street, ceiling];
-    let mut given = given.into_iter().flatten();
-    let message = "needs exactly one of `line = { hops = … }`, `grid = { columns = …, rows = … }`, \
-                   `office = {}`, `building = {}`, `street = { meters = … }` and `ceiling = {}`";
-    match (given.next(), given.next()) {
-        (Some(scenario), None) => {
-            t.finish()?;
-            Ok(scenario)
-        }
-        (None, _) => {
-            // An unknown key is the more helpful message, if that is why there is neither.
-            let error = t.error(message.to_owned());
-            t.finish()?;
-            Err(error)
-        }
-        (Some(_), Some(_)) => Err(t.error(message.to_owned())),
-    }
+    Ok([office, building, street, ceiling])
 }
 
 fn explicit_nodes(tables: Vec<Reader<'_>>) -> Result<Vec<NodePlace>> {

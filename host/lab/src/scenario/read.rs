@@ -13,22 +13,22 @@ use toml::de::{DeTable, DeValue};
 
 /// The file being read.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// For messages.
-    pub(super) file: &'a Path,
+    pub(crate) file: &'a Path,
     /// Its text.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl Source<'_> {
     /// An error at `span`.
-    pub(super) fn error(&self, span: Range<usize>, field: &str, message: String) -> ScenarioError {
+    pub(crate) fn error(&self, span: Range<usize>, field: &str, message: String) -> ScenarioError {
         ScenarioError::at(self.file, self.text, span, field, message)
     }
 }
 
 /// One table, its place in the file, and the keys asked for so far.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     source: Source<'a>,
     table: &'a DeTable<'a>,
     span: Range<usize>,
@@ -38,7 +38,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A reader of `table`, whose dotted path is `path`.
-    pub(super) fn new(
+    pub(crate) fn new(
         source: Source<'a>,
         table: &'a DeTable<'a>,
         span: Range<usize>,
@@ -48,17 +48,17 @@ impl<'a> Reader<'a> {
     }
 
     /// The dotted path of `key` in this table.
-    pub(super) fn field(&self, key: &str) -> String {
+    pub(crate) fn field(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// An error about this table as a whole.
-    pub(super) fn error(&self, message: String) -> ScenarioError {
+    pub(crate) fn error(&self, message: String) -> ScenarioError {
         self.source.error(self.span.clone(), &self.path, message)
     }
 
     /// An error about the value of `key` (or the whole table if it is not there).
-    pub(super) fn error_at(&self, key: &str, message: String) -> ScenarioError {
+    pub(crate) fn error_at(&self, key: &str, message: String) -> ScenarioError {
         let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
         self.source.error(span, &self.field(key), message)
     }
@@ -69,18 +69,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Refuses keys that nobody asked for.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
             if self.asked.contains(&name) {
                 continue;
             }
-            let hint = match nearest(name, &self.asked) {
+            let near = nearest(name, &self.asked);
+            let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("valid keys here: {}", self.asked.join(", ")),
             };
             let message = format!("unknown key; {hint}");
-            return Err(self.source.error(key.span(), &self.field(name), message));
+            return Err(self.source.error(key.span(), &self.field(name), message).meant(near));
         }
         Ok(())
     }
@@ -97,8 +98,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether `key` is present.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
+    }
+
+    /// Whether `key` is a table.
+    pub(crate) fn has_table(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(|value| value.get_ref().is_table())
     }
 
     /// A number within `range`, if present.
@@ -130,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number within `range`, if present.
-    pub(super) fn integer_opt(
+    pub(crate) fn integer_opt(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -146,7 +152,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A whole number within `range`, or `default`.
-    pub(super) fn integer(
+    pub(crate) fn integer(
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
@@ -182,7 +188,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string, if present.
-    pub(super) fn string_opt(&mut self, key: &'static str) -> Result<Option<&'a str>> {
+    pub(crate) fn string_opt(&mut self, key: &'static str) -> Result<Option<&'a str>> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::String(text) => Ok(Some(text.as_ref())),
@@ -201,11 +207,12 @@ impl<'a> Reader<'a> {
             return Ok(Some(*choice));
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        let hint = match nearest(written, &names) {
+        let near = nearest(written, &names);
+        let hint = match near {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("allowed are {}", quoted(&names)),
         };
-        Err(self.error_at(key, format!("\"{written}\" is not known; {hint}")))
+        Err(self.error_at(key, format!("\"{written}\" is not known; {hint}")).meant(near))
     }
 
     /// One of the named choices, or `default`.
@@ -228,7 +235,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A table, if present.
-    pub(super) fn table_opt(&mut self, key: &'static str) -> Result<Option<Reader<'a>>> {
+    pub(crate) fn table_opt(&mut self, key: &'static str) -> Result<Option<Reader<'a>>> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match value.get_ref() {
             DeValue::Table(table) => {
@@ -258,7 +265,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An array of whole numbers up to `max`; empty if absent.
-    pub(super) fn integers(&mut self, key: &'static str, max: u64) -> Result<Vec<u64>> {
+    pub(crate) fn integers(&mut self, key: &'static str, max: u64) -> Result<Vec<u64>> {
         let Some(value) = self.value(key) else { return Ok(Vec::new()) };
         let DeValue::Array(array) = value.get_ref() else {
             return Err(self.wrong_type(key, value, "an array of whole numbers"));

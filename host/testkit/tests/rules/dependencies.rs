@@ -65,6 +65,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
             [below_lab(), vec!["kinglet-lab", "kinglet-peers", "kinglet-zep"]].concat()
         }
         "kinglet-zep" => below_sim(),
+        "kinglet-python" => vec!["kinglet-lab"],
         "kinglet-cli" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()
         }

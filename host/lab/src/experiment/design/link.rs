@@ -15,9 +15,9 @@ pub(in crate::experiment) const BACKOFF: Experiment = Experiment {
     question: "What does the standard's exponential back-off gain over TinyOS's, which begins long \
                and goes on short, by route length and window?",
     method: "44 kB between nodes so many hops apart in the grid of sixty, buildings drawn by the \
-             seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 retries. \
-             At four hops also with other models of overlapping frames. Who had the channel: two \
-             nodes that send as much as they can to a third.",
+             seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 \
+             retries. At four hops also with other models of overlapping frames. Who had the \
+             channel: two nodes that send as much as they can to a third.",
     threats: &THREATS,
     main: "hops=3 cwl=8 backoff=tinyos",
     plan: backoff_plan,
@@ -72,7 +72,7 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for backoff in BACKOFFS {
             for hops in lengths(effort) {
-                let settings = Settings { backoff, window, ..Settings::TABLE_1 };
+                let settings = Settings { backoff, window, ..Settings::ON_STATIC_WAYS };
                 let label = format!("hops={hops} cwl={window} backoff={}", backoff_name(backoff));
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let series = series(backoff, window);
@@ -82,7 +82,7 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     }
     for overlap in [Overlap::Strict, Overlap::Capture] {
         for backoff in BACKOFFS {
-            let settings = Settings { backoff, ..Settings::TABLE_1 };
+            let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
             let (name, overlaps) = (backoff_name(backoff), overlap.name());
             let label = format!("hops={BESIDE} cwl=8 backoff={name} overlap={overlaps}");
             let scenario = scenario(effort, settings, Ways::Static(BESIDE));
@@ -99,7 +99,8 @@ const CONTENTION_S: (f64, f64) = (5.0, 65.0);
 
 /// Two nodes that send to a third as much as they can.
 fn contention(backoff: EitherBackoff) -> Point {
-    let base = scenario(Effort::Quick, Settings { backoff, ..Settings::TABLE_1 }, Ways::Live);
+    let base =
+        scenario(Effort::Quick, Settings { backoff, ..Settings::ON_STATIC_WAYS }, Ways::Live);
     let mut scenario = Scenario { pairs: None, ..base }.on_line(2, 1.0);
     scenario.medium = Scenario::default().medium;
     scenario.routing = crate::scenario::Routing::Static;
@@ -149,7 +150,7 @@ fn retries_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for retries in RETRIES_OF {
             for hops in lengths(effort) {
-                let settings = Settings { retries, window, ..Settings::TABLE_1 };
+                let settings = Settings { retries, window, ..Settings::ON_STATIC_WAYS };
                 let label = format!("hops={hops} cwl={window} retries={retries}");
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let series = retries_series(window, retries);

@@ -1,6 +1,8 @@
 //! What is read off transfers between pairs of nodes.
 
+use crate::experiment::intervals::jain;
 use crate::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
+use crate::scenario::Scenario;
 
 /// A quantity of transfers one after the other. Goodput and round-trip times are those of transfers
 /// that ended, as in the paper (II-C).
@@ -26,9 +28,13 @@ pub enum OfPairs {
     Repairs,
     /// Expiries of the retransmission timer per transfer.
     Timeouts,
+    /// Jain's index of the goodput of those that began at the same time, mean over such groups, %.
+    Fairness,
+    /// The longest time in which nothing arrived, mean over transfers, s.
+    Gap,
     /// Segments with data that a transfer has, repetitions not counted.
     Segments,
-    /// Transmissions that followed one of the same node, % of all: who had the channel has it again.
+    /// Transmissions that followed one of the same node, % of all: who had the channel has it.
     WonAgain,
 }
 
@@ -51,13 +57,15 @@ impl OfPairs {
             OfPairs::Dropped => ("dropped_frames", "%"),
             OfPairs::Repairs => ("repairs", "per transfer"),
             OfPairs::Timeouts => ("timeouts", "per transfer"),
+            OfPairs::Fairness => ("fairness", "%"),
+            OfPairs::Gap => ("gap", "s"),
             OfPairs::Segments => ("segments", "per transfer"),
             OfPairs::WonAgain => ("won_again", "%"),
         }
     }
 
     /// The value in one run.
-    pub fn value(self, run: &RunResult) -> Option<f64> {
+    pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let ended = || run.flows.iter().filter(|flow| flow.complete);
         let per_transfer = |sum: u64| sum as f64 / run.flows.len().max(1) as f64;
         let of_flows = |count: fn(&FlowResult) -> u64| run.flows.iter().map(count).sum();
@@ -88,6 +96,13 @@ impl OfPairs {
                 Some(per_transfer(of_nodes(|n| n.aodv.map_or(0, |aodv| aodv.broken_links.into()))))
             }
             OfPairs::Timeouts => Some(per_transfer(of_flows(|flow| flow.timeouts))),
+            OfPairs::Fairness => {
+                let at_once = scenario.pairs.map_or(1, |pairs| pairs.at_once) as usize;
+                let groups = run.flows.chunks(at_once);
+                let index = |flows: &[FlowResult]| jain(flows.iter().map(|it| it.goodput_kbps));
+                mean(groups.filter_map(index)).map(|share| share * 100.0)
+            }
+            OfPairs::Gap => mean(ended().filter_map(|flow| flow.longest_gap_s)),
             OfPairs::Segments => {
                 let new = |flow: &FlowResult| flow.segments_sent - flow.retransmissions;
                 mean(ended().map(|flow| new(flow) as f64))

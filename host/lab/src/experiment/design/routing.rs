@@ -10,8 +10,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     title: "Short ways or good ones",
     source: "Design criteria, Fig. 6, §III-B",
     question: "What do ways gain whose links' LQIs promise most, over those with fewest hops?",
-    method: "44 kB between 31 random pairs of the grid, one after the other, with nst-AODV; windows \
-             of 1 to 5 segments; TinyOS's back-off, 3 retries.",
+    method: "44 kB between 31 random pairs of the grid, one after the other, with nst-AODV; \
+             windows of 1 to 5 segments; TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "metric=hop-count cwl=5",
     plan,

@@ -3,7 +3,6 @@
 use super::{OfPairs, Settings, THREATS, Ways, lengths, point, scenario};
 use crate::chart::{Figure, curves};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point};
-use kinglet::aodv;
 use kinglet::tcp::Rto;
 
 pub(in crate::experiment) const ACKS: Experiment = Experiment {
@@ -26,8 +25,8 @@ pub(in crate::experiment) const RTO: Experiment = Experiment {
     source: "Design criteria, Fig. 8, §III-C2",
     question: "Does a timeout drawn once from 2 to 3 s do as well as one that follows round trips, \
                or one that is four times that of the handshake?",
-    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; windows of \
-             1, 4 and 8 segments; TinyOS's back-off, 3 retries.",
+    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; windows \
+             of 1, 4 and 8 segments; TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "hops=3 cwl=8 rto=rfc6298",
     plan: rto_plan,
@@ -42,8 +41,8 @@ pub(in crate::experiment) const WINDOW: Experiment = Experiment {
     question: "From which window on does nothing more come of it, by route length, and what does a \
                larger one cost where routing takes contention for broken links?",
     method: "44 kB between nodes so many hops apart in the grid on ways found beforehand; and \
-             between 31 random pairs with nst-AODV and PATH-DR; windows of 1 to 8 segments; TinyOS's \
-             back-off, 3 retries.",
+             between 31 random pairs with nst-AODV and PATH-DR; windows of 1 to 8 segments; \
+             TinyOS's back-off, 3 retries.",
     threats: &THREATS,
     main: "live cwl=5",
     plan: window_plan,
@@ -79,8 +78,7 @@ fn acks_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, positive_acks) in [("cumulative", false), ("positive", true)] {
         for window in 1..=8 {
-            let metric = aodv::Metric::PathDr;
-            let settings = Settings { positive_acks, window, metric, ..Settings::TABLE_1 };
+            let settings = Settings { positive_acks, window, ..Settings::ON_STATIC_WAYS };
             let scenario = scenario(effort, settings, Ways::StaticOfAnyLength);
             let label = format!("acks={name} cwl={window}");
             points.push(point(label, name, window.into(), scenario, METRICS));
@@ -96,7 +94,7 @@ fn rto_plan(effort: Effort) -> Vec<Point> {
     for window in [1, 4, 8] {
         for (name, rto) in rules {
             for hops in lengths(effort) {
-                let settings = Settings { rto, window, ..Settings::TABLE_1 };
+                let settings = Settings { rto, window, ..Settings::ON_STATIC_WAYS };
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let label = format!("hops={hops} cwl={window} rto={name}");
                 points.push(point(
@@ -130,14 +128,14 @@ fn window_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for hops in lengths(effort) {
         for window in 1..=8 {
-            let settings = Settings { window, ..Settings::TABLE_1 };
+            let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
             let scenario = scenario(effort, settings, Ways::Static(*hops));
             let label = format!("hops={hops} cwl={window}");
             points.push(point(label, of_length(*hops), window.into(), scenario, METRICS));
         }
     }
     for window in 1..=8 {
-        let settings = Settings { window, metric: aodv::Metric::PathDr, ..Settings::TABLE_1 };
+        let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
         let scenario = scenario(effort, settings, Ways::Live);
         let label = format!("live cwl={window}");
         points.push(point(label, "live", window.into(), scenario, LIVE_METRICS));

@@ -1,0 +1,147 @@
+//! What each factor of a design with many is worth, alone and with another one.
+//!
+//! Values are taken as logarithms, so that effects are factors and not differences. With every
+//! level of one factor beside every level of another about equally often, means over levels are the
+//! effects.
+
+/// A run: the level of each factor, and what came out.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) levels: Vec<usize>,
+    pub(super) value: f64,
+}
+
+/// Means over the runs of a design.
+pub(super) struct Effects {
+    runs: Vec<Run>,
+    mean: f64,
+    /// Of each factor, of each level: how much the logarithm differs from the mean.
+    main: Vec<Vec<f64>>,
+    /// The standard deviation of what the factors alone do not explain.
+    residual: f64,
+}
+
+impl Effects {
+    /// Runs without a value above zero say nothing. `None` with too few runs.
+    pub(super) fn of(runs: &[Run], levels: &[usize]) -> Option<Effects> {
+        let logarithm =
+            |run: &Run| (run.value > 0.0).then(|| Run { value: run.value.ln(), ..run.clone() });
+        let runs: Vec<Run> = runs.iter().filter_map(logarithm).collect();
+        let parameters = 1 + levels.iter().map(|count| count - 1).sum::<usize>();
+        if runs.len() <= parameters {
+            return None;
+        }
+        let mean = runs.iter().map(|run| run.value).sum::<f64>() / runs.len() as f64;
+        let effect = |factor: usize, level: usize| {
+            average(runs.iter().filter(|run| run.levels[factor] == level)).map_or(0.0, |m| m - mean)
+        };
+        let main: Vec<Vec<f64>> = levels
+            .iter()
+            .enumerate()
+            .map(|(factor, count)| (0..*count).map(|level| effect(factor, level)).collect())
+            .collect();
+        let left = |run: &Run| {
+            let explained = run.levels.iter().zip(&main).map(|(level, main)| main[*level]);
+            run.value - mean - explained.sum::<f64>()
+        };
+        let squares: f64 = runs.iter().map(|run| left(run).powi(2)).sum();
+        let residual = (squares / (runs.len() - parameters) as f64).sqrt();
+        Some(Effects { runs, mean, main, residual })
+    }
+
+    /// How much a level differs from the mean over all, in per cent, and half of the 95 % interval
+    /// of that.
+    pub(super) fn main(&self, factor: usize, level: usize) -> (f64, f64) {
+        let count = self.runs.iter().filter(|run| run.levels[factor] == level).count().max(1);
+        let effect = self.main[factor][level];
+        let half = 1.96 * self.residual / (count as f64).sqrt();
+        (percent(effect), percent(effect + half) - percent(effect))
+    }
+
+    /// The level of a factor with the highest mean.
+    pub(super) fn best(&self, factor: usize) -> usize {
+        let levels = self.main[factor].iter().enumerate();
+        levels.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(level, _)| level)
+    }
+
+    /// What share of the variance a factor explains alone, in per cent.
+    pub(super) fn share(&self, factor: usize) -> f64 {
+        let explained: f64 =
+            self.runs.iter().map(|run| self.main[factor][run.levels[factor]].powi(2)).sum();
+        explained / self.total() * 100.0
+    }
+
+    /// The same of two factors together, beyond what each does alone.
+    pub(super) fn shared(&self, (a, b): (usize, usize)) -> f64 {
+        let mut explained = 0.0;
+        for level_a in 0..self.main[a].len() {
+            for level_b in 0..self.main[b].len() {
+                let here = |run: &&Run| (run.levels[a], run.levels[b]) == (level_a, level_b);
+                let count = self.runs.iter().filter(here).count() as f64;
+                let Some(mean) = average(self.runs.iter().filter(here)) else { continue };
+                let alone = self.mean + self.main[a][level_a] + self.main[b][level_b];
+                explained += count * (mean - alone).powi(2);
+            }
+        }
+        explained / self.total() * 100.0
+    }
+
+    fn total(&self) -> f64 {
+        self.runs
+            .iter()
+            .map(|run| (run.value - self.mean).powi(2))
+            .sum::<f64>()
+            .max(f64::MIN_POSITIVE)
+    }
+}
+
+fn percent(logarithm: f64) -> f64 {
+    logarithm.exp_m1() * 100.0
+}
+
+fn average<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<f64> {
+    let (sum, count) = runs.fold((0.0, 0.0), |(sum, count), run| (sum + run.value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two levels each of three factors; the first doubles, the second and the third triple it only
+    /// together.
+    fn design() -> Vec<Run> {
+        let mut runs = Vec::new();
+        for (a, b, c) in (0..8).map(|i| (i & 1, i >> 1 & 1, i >> 2)) {
+            for noise in [0.99, 1.01] {
+                let value =
+                    noise * if a == 1 { 2.0 } else { 1.0 } * if b * c == 1 { 3.0 } else { 1.0 };
+                runs.push(Run { levels: vec![a, b, c], value });
+            }
+        }
+        runs
+    }
+
+    #[test]
+    fn effects_are_factors_and_their_shares_add_up() {
+        let effects = Effects::of(&design(), &[2, 2, 2]).expect("enough runs");
+        let ratio = |factor| {
+            (1.0 + effects.main(factor, 1).0 / 100.0) / (1.0 + effects.main(factor, 0).0 / 100.0)
+        };
+        assert!((ratio(0) - 2.0).abs() < 1e-9, "{}", ratio(0));
+        assert!((ratio(1) - 3f64.sqrt()).abs() < 1e-9, "{}", ratio(1));
+        assert_eq!([0, 1, 2].map(|factor| effects.best(factor)), [1, 1, 1]);
+        assert!(effects.shared((1, 2)) > 15.0 && effects.shared((0, 1)) < 1e-6);
+        let alone: f64 = (0..3).map(|factor| effects.share(factor)).sum();
+        let all = alone + effects.shared((1, 2));
+        assert!((99.0..=100.0).contains(&all), "noise is the rest: {all}");
+        assert!(effects.main(0, 1).1 > 0.0);
+    }
+
+    #[test]
+    fn too_few_runs_say_nothing() {
+        assert!(Effects::of(&design()[..4], &[2, 2, 2]).is_none());
+        let none: Vec<_> = design().into_iter().map(|run| Run { value: 0.0, ..run }).collect();
+        assert!(Effects::of(&none, &[2, 2, 2]).is_none());
+    }
+}

@@ -1,0 +1,189 @@
+//! What Kinglet does on the same grid: its defaults, links that are asked before they count as
+//! broken, and several transfers at once.
+
+use super::{OfPairs, Settings, THREATS, Ways, point, scenario, with_overlap};
+use crate::backoff::EitherBackoff;
+use crate::chart::{Figure, curves};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Overlap, Pairs, Scenario};
+
+pub(in crate::experiment) const DEFAULTS: Experiment = Experiment {
+    id: "design-defaults",
+    title: "Kinglet's defaults beside the paper's and the best of the paper's",
+    source: "own question",
+    question: "Does a stack whose settings follow what happens need to be tuned for the grid?",
+    method: "44 kB between random pairs of the grid, on ways found beforehand and on live ones: \
+             with the paper's defaults (Table I), with what design-factorial found to be best of \
+             its settings, and with all defaults of Kinglet's, whose frames are encrypted. With \
+             other models of overlapping frames as well.",
+    threats: &THREATS,
+    main: "live kinglet",
+    plan: defaults_plan,
+    refine: |_: &mut Rows| (),
+    figures: by_case,
+};
+
+pub(in crate::experiment) const LINK_FAILURE: Experiment = Experiment {
+    id: "design-link-failure",
+    title: "A frame that was given up is not always a broken link",
+    source: "Design criteria, §III-C3, and own question",
+    question: "How many links break if a neighbour that has worked lately is asked first, and how \
+               much later is the death of a node noticed?",
+    method: "44 kB between random pairs of the grid with nst-AODV and PATH-DR, TinyOS's back-off, \
+             3 retries; windows of 1 to 8 segments; each frame that is given up breaks its link, \
+             or its neighbour is asked first. And with the node in the middle of the way gone from \
+             the third second on: the longest time in which nothing arrives.",
+    threats: &THREATS,
+    main: "doubts cwl=8",
+    plan: link_failure_plan,
+    refine: |_: &mut Rows| (),
+    figures: by_window,
+};
+
+pub(in crate::experiment) const MULTIFLOW: Experiment = Experiment {
+    id: "design-multiflow",
+    title: "Several transfers at once",
+    source: "Design criteria, §II-C and §IV (future work), and own question",
+    question: "Do settings that are good for one transfer stay good for two, four and eight at \
+               once, and are those fair to each other?",
+    method: "44 kB between random pairs of the grid, one, two, four or eight transfers at a time, \
+             with live ways: the paper's defaults, its best settings, and Kinglet's defaults.",
+    threats: &THREATS,
+    main: "kinglet at_once=4",
+    plan: multiflow_plan,
+    refine: |_: &mut Rows| (),
+    figures: by_number,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::GoodputAt(1)),
+    Metric::OfPairs(OfPairs::GoodputAt(2)),
+    Metric::OfPairs(OfPairs::GoodputAt(3)),
+    Metric::OfPairs(OfPairs::GoodputAt(4)),
+    Metric::OfPairs(OfPairs::GoodputAt(5)),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Rtt),
+    Metric::OfPairs(OfPairs::Repairs),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
+
+const BROKEN_METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Repairs),
+    Metric::OfPairs(OfPairs::Gap),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
+
+const FAIR_METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::Fairness),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Repairs),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
+
+/// What is best of the paper's settings (design-factorial, seeds 11 to 13).
+const TUNED: Settings = super::factorial::TUNED;
+
+/// All defaults of Kinglet's, on the same grid.
+fn kinglet(effort: Effort, ways: Ways) -> Scenario {
+    let paper = scenario(effort, Settings::ON_STATIC_WAYS, ways);
+    let mac = crate::scenario::MAC;
+    Scenario { backoff: EitherBackoff::EXPONENTIAL, aodv_doubts: true, mac, ..paper.as_kinglet() }
+}
+
+fn cases(effort: Effort, ways: Ways) -> [(&'static str, Scenario); 3] {
+    [
+        ("paper", scenario(effort, Settings::TABLE_1, ways)),
+        ("tuned", scenario(effort, TUNED, ways)),
+        ("kinglet", kinglet(effort, ways)),
+    ]
+}
+
+fn defaults_plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (place, (name, ways)) in
+        [("static", Ways::StaticOfAnyLength), ("live", Ways::Live)].into_iter().enumerate()
+    {
+        for (case, scenario) in cases(effort, ways) {
+            for overlap in [Overlap::SinrBer, Overlap::Strict, Overlap::Capture] {
+                let label = match overlap {
+                    Overlap::SinrBer => format!("{name} {case}"),
+                    _ => format!("{name} {case} overlap={}", overlap.name()),
+                };
+                let scenario = with_overlap(scenario.clone(), overlap);
+                points.push(point(label, case, place as f64, scenario, METRICS));
+            }
+        }
+    }
+    points
+}
+
+/// When the node in the middle falls out, in seconds after the start.
+const DEATH_S: f64 = 3.0;
+
+fn link_failure_plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (name, aodv_doubts) in [("at-once", false), ("doubts", true)] {
+        for window in 1..=8 {
+            let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
+            let scenario = Scenario { aodv_doubts, ..scenario(effort, settings, Ways::Live) };
+            let label = format!("{name} cwl={window}");
+            points.push(point(label, name, window.into(), scenario.clone(), BROKEN_METRICS));
+            if window == 8 {
+                let pairs = scenario.pairs.map(|pairs| Pairs { dies_s: DEATH_S, ..pairs });
+                let scenario = Scenario { pairs, ..scenario };
+                let label = format!("{name} cwl={window} a relay dies");
+                points.push(point(label, "a relay dies", window.into(), scenario, BROKEN_METRICS));
+            }
+        }
+    }
+    points
+}
+
+fn multiflow_plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (case, scenario) in cases(effort, Ways::Live) {
+        for at_once in [1, 2, 4, 8] {
+            let mut scenario = scenario.clone();
+            if let Some(pairs) = &mut scenario.pairs {
+                pairs.count = if effort == Effort::Full { 32 } else { 8 };
+                // As much time for each.
+                (pairs.at_once, pairs.every_s) = (at_once, pairs.every_s * f64::from(at_once));
+                scenario.duration_s = pairs.every_s * f64::from(pairs.count / at_once);
+            }
+            let label = format!("{case} at_once={at_once}");
+            points.push(point(label, case, at_once.into(), scenario, FAIR_METRICS));
+        }
+    }
+    points
+}
+
+fn by_case(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "0: ways found beforehand, 1: live";
+    curves(&result.rows, "goodput", "Goodput", x).into_iter().collect()
+}
+
+fn by_window(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "congestion window limit, segments";
+    [
+        curves(&result.rows, "repairs", "Links that broke", x),
+        curves(&result.rows, "goodput", "Goodput", x),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn by_number(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "transfers at once";
+    [
+        curves(&result.rows, "goodput", "Goodput of each", x),
+        curves(&result.rows, "fairness", "Jain's index", x),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,234 @@
+//! Finished runs in a file: a line for each as soon as it has ended.
+//!
+//! What a kill or a full disk leaves half-written is the last line, and is cut off the next time.
+
+use super::record::{Finished, Record};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What the first line says of the form of the others.
+const FORMAT: &str = "kinglet-sweep-1";
+/// How long what is written may wait before it has to be on the disk.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// The finished runs of a sweep, on the disk.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    /// Octets of whole lines.
+    whole: u64,
+    synced: Instant,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug)]
+pub enum JournalError {
+    /// It cannot be opened or read.
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It cannot be written.
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// This is no journal, or a damaged one.
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Its runs are another program's, whose results may differ.
+    OtherProgram {
+        /// Which.
+        path: PathBuf,
+    },
+    /// Somebody else writes to it.
+    InUse {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JournalError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
+            JournalError::Io { path, error } => write!(
+                f,
+                "{}: {error}; what is finished is kept there, and the same command goes on from it",
+                path.display()
+            ),
+            JournalError::Damaged { path, line } => {
+                write!(f, "{}:{line}: no journal of a sweep, or a damaged one", path.display())
+            }
+            JournalError::OtherProgram { path } => write!(
+                f,
+                "{}: its runs were made by another build of kinglet, whose results may differ; \
+                 remove it or name another one",
+                path.display()
+            ),
+            JournalError::InUse { path } => {
+                write!(f, "{}: in use by another sweep", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for JournalError {}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    format: String,
+    program: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    run: String,
+    rows: Vec<Record>,
+}
+
+impl Journal {
+    /// Opens the journal at `path`, or begins it, for runs of `program`, which is whatever tells
+    /// builds apart; gives the runs that are in it as well.
+    ///
+    /// # Errors
+    /// [`JournalError`]
+    pub fn open(path: &Path, program: &str) -> Result<(Self, Finished), JournalError> {
+        let failed = |error| JournalError::Unreadable { path: path.to_path_buf(), error };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
+        // A device may have no end.
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(JournalError::Damaged { path: path.to_path_buf(), line: 1 });
+        }
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(JournalError::InUse { path: path.to_path_buf() });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let mut octets = Vec::new();
+        file.read_to_end(&mut octets).map_err(failed)?;
+        let (whole, finished) = read(path, &octets, program)?;
+        let (path, synced) = (path.to_path_buf(), Instant::now());
+        let mut journal = Journal { path, file, whole: whole as u64, synced };
+        journal.cut().map_err(|error| journal.failed(error))?;
+        if journal.whole == 0 {
+            let head = Head { format: FORMAT.to_owned(), program: program.to_owned() };
+            journal.append_line(&head)?;
+        }
+        Ok((journal, finished))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Notes a run that has ended.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`]; what was in it before stays.
+    pub fn append(&mut self, key: &str, rows: &[Record]) -> Result<(), JournalError> {
+        self.append_line(&Line { run: key.to_owned(), rows: rows.to_vec() })?;
+        if self.synced.elapsed() >= SYNC_EVERY {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`]
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        self.synced = Instant::now();
+        self.file.sync_data().map_err(|error| self.failed(error))
+    }
+
+    fn append_line(&mut self, line: &impl Serialize) -> Result<(), JournalError> {
+        let mut text = serde_json::to_vec(line).map_err(|error| self.failed(error.into()))?;
+        text.push(b'\n');
+        if let Err(error) = self.file.write_all(&text) {
+            // A part of the line would be cut off the next time, too.
+            let _ = self.cut();
+            return Err(self.failed(error));
+        }
+        self.whole += text.len() as u64;
+        Ok(())
+    }
+
+    /// Cuts off what follows the last whole line, and goes on from there.
+    fn cut(&mut self) -> io::Result<()> {
+        if self.file.metadata()?.len() > self.whole {
+            self.file.set_len(self.whole)?;
+        }
+        self.file.seek(SeekFrom::Start(self.whole)).map(|_| ())
+    }
+
+    fn failed(&self, error: io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), error }
+    }
+}
+
+/// What tells the program in this file from others, for [`Journal::open`].
+///
+/// # Errors
+/// The file cannot be read.
+pub fn digest(program: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    io::copy(&mut File::open(program)?, &mut digest)?;
+    Ok(digest.finalize().iter().take(16).map(|octet| format!("{octet:02x}")).collect())
+}
+
+/// How many octets are whole lines, and the runs in them.
+fn read(path: &Path, octets: &[u8], program: &str) -> Result<(usize, Finished), JournalError> {
+    let mut finished = Finished::new();
+    let mut whole = 0;
+    let lines = octets.split_inclusive(|octet| *octet == b'\n');
+    let lines: Vec<&[u8]> = lines.filter(|line| line.ends_with(b"\n")).collect();
+    for (index, line) in lines.iter().enumerate() {
+        let damaged = || JournalError::Damaged { path: path.to_path_buf(), line: index + 1 };
+        if index == 0 {
+            let head: Head = serde_json::from_slice(line).map_err(|_| damaged())?;
+            if (head.format.as_str(), head.program.as_str()) != (FORMAT, program) {
+                return Err(JournalError::OtherProgram { path: path.to_path_buf() });
+            }
+        } else {
+            match serde_json::from_slice::<Line>(line) {
+                Ok(Line { run, rows }) => {
+                    finished.insert(run, rows);
+                }
+                // What a machine that lost its power has not got onto its disk.
+                Err(_) if index + 1 == lines.len() => break,
+                Err(_) => return Err(damaged()),
+            }
+        }
+        whole += line.len();
+    }
+    // Whoever names a file of their own by mistake keeps it.
+    if whole == 0 && !octets.is_empty() && !octets.starts_with(b"{\"format\"") {
+        return Err(JournalError::Damaged { path: path.to_path_buf(), line: 1 });
+    }
+    Ok((whole, finished))
+}

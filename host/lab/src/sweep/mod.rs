@@ -1,0 +1,50 @@
+//! Sweeps: one scenario, fields of it with lists of values, every one with every other, and seeds.
+//!
+//! * [`Sweep`] — what is varied, from a file or from code
+//! * [`Plan`] — the runs that it comes to, all of them checked before the first one begins
+//! * [`simulate`] — one run; [`run`] — all that are not finished yet, on all cores
+//! * [`Journal`] — what is finished, so that nothing of it is run again
+//! * [`Table`] — a row for each run and flow, to CSV and Parquet
+//!
+//! ```
+//! use kinglet_lab::sweep::{Finished, Plan, Sweep, simulate};
+//! use std::sync::atomic::AtomicBool;
+//! let text = "
+//!     seeds = { first = 1, count = 2 }
+//!     [fields]
+//!     topology.line.hops = [1, 2]
+//!     [scenario]
+//!     duration_s = 2
+//!     flow = [{ kind = 'tcp-bulk', from = 1, to = 0 }]
+//! ";
+//! let sweep = Sweep::from_toml("hops.toml".as_ref(), text).unwrap();
+//! let plan = Plan::new(sweep).unwrap();
+//! let mut finished = Finished::new();
+//! for run in plan.pending(&finished) {
+//!     let rows = simulate(&plan.scenario(run).unwrap(), run.seed, &AtomicBool::new(false));
+//!     finished.insert(run.key.clone(), rows.unwrap().unwrap());
+//! }
+//! let table = plan.table(&finished);
+//! assert_eq!(table.rows(), 4);
+//! assert_eq!(table.columns[0].name, "topology.line.hops");
+//! ```
+
+mod engine;
+mod file;
+mod journal;
+mod path;
+mod plan;
+mod record;
+mod spec;
+mod table;
+mod unit;
+mod write;
+
+pub use engine::{Config, SweepError, run};
+pub use journal::{Journal, JournalError, digest};
+pub use plan::{Plan, Run};
+pub use record::{Finished, Record, columns_of, simulate};
+pub use spec::{Base, Sweep};
+pub use table::{Cells, Column, Table};
+pub use unit::unit;
+pub use write::{Format, write};

@@ -1,0 +1,134 @@
+//! Where a value stands in a scenario.
+
+use std::fmt;
+use std::ops::Range;
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+/// Keys from the top of a scenario down, and numbers for the entries of `[[…]]`, counted from 0:
+/// `tcp.ack_every`, `flow.0.bytes`, `topology.line.hops`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FieldPath(Vec<String>);
+
+impl FieldPath {
+    /// Reads `tcp.ack_every`, or `flow[0].bytes`, as messages about scenarios have it.
+    pub(super) fn parse(text: &str) -> Self {
+        let text = text.replace('[', ".").replace(']', "");
+        FieldPath(text.split('.').map(|part| part.trim().to_owned()).collect())
+    }
+
+    /// This one with `key` after it.
+    pub(super) fn join(&self, key: &str) -> Self {
+        let more = FieldPath::parse(key).0;
+        FieldPath(self.0.iter().cloned().chain(more).collect())
+    }
+
+    /// That of a document as a whole.
+    pub(super) const fn whole() -> Self {
+        FieldPath(Vec::new())
+    }
+
+    /// How many keys both begin with, if one of the two ends there.
+    pub(super) fn overlap(&self, other: &Self) -> Option<usize> {
+        let same = self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count();
+        (same == self.0.len().min(other.0.len()) && same > 0).then_some(same)
+    }
+
+    /// Puts `value` there. Tables on the way are made if they are not there.
+    ///
+    /// # Errors
+    /// What is in the way.
+    pub(super) fn set(&self, root: &mut Table, value: Value) -> Result<(), String> {
+        let Some((first, rest)) = self.0.split_first() else { return Ok(()) };
+        let new = || Value::Table(Table::new());
+        let mut at = root.entry(first.clone()).or_insert_with(new);
+        let mut way = first.clone();
+        for part in rest {
+            at = match at {
+                Value::Table(table) => table.entry(part.clone()).or_insert_with(new),
+                Value::Array(entries) => {
+                    let count = entries.len();
+                    let entry = part.parse().ok().and_then(|number: usize| entries.get_mut(number));
+                    entry.ok_or_else(|| {
+                        format!("`{way}` has {count} entries, numbered from 0; {part} is none")
+                    })?
+                }
+                other => return Err(format!("`{way}` is a {}: no table", other.type_str())),
+            };
+            way = format!("{way}.{part}");
+        }
+        *at = value;
+        Ok(())
+    }
+
+    /// Where in `document` it is written, or the last of the tables on the way that is.
+    pub(super) fn locate(&self, document: &DeTable<'_>) -> Option<Range<usize>> {
+        let mut found = None;
+        let mut parts = self.0.iter();
+        let (key, mut value) = document.get_key_value(parts.next()?.as_str())?;
+        found.replace(key.span());
+        for part in parts {
+            let next = match value.get_ref() {
+                DeValue::Table(table) => {
+                    table.get_key_value(part.as_str()).map(|(key, value)| (key.span(), value))
+                }
+                DeValue::Array(entries) => {
+                    let number = part.parse().ok();
+                    let entry = number.and_then(|number: usize| entries.get(number));
+                    entry.map(|value| (value.span(), value))
+                }
+                _ => None,
+            };
+            let Some((span, inside)) = next else { break };
+            found.replace(span);
+            value = inside;
+        }
+        found
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(path: &str, text: &str) -> Result<String, String> {
+        let mut table: Table = text.parse().expect("valid TOML");
+        FieldPath::parse(path).set(&mut table, Value::Integer(7))?;
+        Ok(toml::to_string(&table).expect("it was TOML"))
+    }
+
+    #[test]
+    fn a_value_goes_where_its_path_says_and_tables_are_made() {
+        assert_eq!(set("tcp.ack_every", "").unwrap(), "[tcp]\nack_every = 7\n");
+        assert_eq!(
+            set("flow.1.to", "[[flow]]\n[[flow]]\nto = 1\n").unwrap().matches('7').count(),
+            1
+        );
+        assert_eq!(set("flow[0].to", "[[flow]]\nto = 1\n").unwrap(), "[[flow]]\nto = 7\n");
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let error = set("flow.2.to", "[[flow]]\n").unwrap_err();
+        assert_eq!(error, "`flow` has 1 entries, numbered from 0; 2 is none");
+        let error = set("seed.first", "seed = 1\n").unwrap_err();
+        assert_eq!(error, "`seed` is a integer: no table");
+    }
+
+    #[test]
+    fn a_path_is_found_in_the_text_as_far_as_it_is_there() {
+        let text = "[tcp]\nnagle = true\n\n[[flow]]\nto = 0\n";
+        let document = DeTable::parse(text).expect("valid TOML");
+        let at = |path| FieldPath::parse(path).locate(document.get_ref()).map(|span| span.start);
+        assert_eq!(at("tcp.nagle"), text.find("nagle"));
+        assert_eq!(at("tcp.sack"), text.find("tcp"));
+        assert_eq!(at("flow.0.to"), text.find("to ="));
+        assert_eq!(at("mac"), None);
+    }
+}

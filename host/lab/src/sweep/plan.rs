@@ -1,0 +1,109 @@
+//! The runs of a sweep, in order.
+
+use super::record::{Finished, Record};
+use super::spec::Sweep;
+use super::table::Table;
+use crate::run::{self, RunError};
+use crate::scenario::{Scenario, ScenarioError};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// A sweep whose every point is known to be a scenario that can be simulated.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    sweep: Sweep,
+    runs: Vec<Run>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The place of its combination of values.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// Of all that it depends on but the program: same key, same result.
+    pub key: String,
+}
+
+impl Plan {
+    /// The runs of `sweep`: by point, and by seed in each.
+    ///
+    /// # Errors
+    /// The first point that is no scenario, or none that can be simulated.
+    pub fn new(sweep: Sweep) -> Result<Self, ScenarioError> {
+        let mut runs = Vec::new();
+        for point in 0..sweep.points() {
+            let scenario = sweep.scenario(point)?;
+            run::check_alone(&scenario).map_err(|error| refused(&sweep, point, &error))?;
+            // All that is simulated, defaults and recorded traces with it.
+            let whole = Sha256::new_with_prefix(format!("{scenario:?}"));
+            runs.extend(sweep.seeds().iter().map(|&seed| {
+                let digest = whole.clone().chain_update(seed.to_le_bytes()).finalize();
+                let key = digest.iter().take(16).map(|octet| format!("{octet:02x}")).collect();
+                Run { point, seed, key }
+            }));
+        }
+        Ok(Plan { sweep, runs })
+    }
+
+    /// What is varied.
+    pub const fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// All runs, in order.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The scenario of `run`.
+    ///
+    /// # Errors
+    /// None, if nothing that the scenario reads has changed since [`Plan::new`].
+    pub fn scenario(&self, run: &Run) -> Result<Scenario, ScenarioError> {
+        self.sweep.scenario(run.point)
+    }
+
+    /// Runs that are not among `finished`, each scenario with each seed once.
+    pub fn pending(&self, finished: &Finished) -> Vec<&Run> {
+        let mut met = BTreeSet::new();
+        let mut runs: Vec<&Run> = self.runs.iter().collect();
+        runs.retain(|run| !finished.contains_key(&run.key) && met.insert(&run.key));
+        runs
+    }
+
+    /// How many of `finished` are of no run of this sweep.
+    pub fn strangers(&self, finished: &Finished) -> usize {
+        let own: BTreeSet<_> = self.runs.iter().map(|run| &run.key).collect();
+        finished.keys().filter(|key| !own.contains(key)).count()
+    }
+
+    /// The rows of those runs that are finished, in the order of the runs whatever the order was
+    /// in which they ended; before what was measured stand the fields and the seed.
+    pub fn table(&self, finished: &Finished) -> Table {
+        let mut rows = Vec::new();
+        for run in &self.runs {
+            let values = self.sweep.values(run.point);
+            for measured in finished.get(&run.key).into_iter().flatten() {
+                let mut row = Record::new();
+                for (name, value) in self.sweep.fields().into_iter().zip(&values) {
+                    // What TOML has JSON has as well.
+                    row.insert(name, serde_json::to_value(value).unwrap_or(Json::Null));
+                }
+                row.insert("seed".to_owned(), run.seed.into());
+                row.extend(measured.iter().map(|(name, value)| (name.clone(), value.clone())));
+                rows.push(row);
+            }
+        }
+        Table::of(&rows)
+    }
+}
+
+fn refused(sweep: &Sweep, point: usize, error: &RunError) -> ScenarioError {
+    let fields = sweep.fields().into_iter().zip(sweep.values(point));
+    let with: Vec<String> = fields.map(|(name, value)| format!("{name} = {value}")).collect();
+    let message = format!("{error} (with {})", with.join(", "));
+    ScenarioError::nowhere(&sweep.file, "", message)
+}

@@ -1,0 +1,246 @@
+//! What is varied: a scenario, fields with their values, and seeds.
+
+use super::path::FieldPath;
+use crate::scenario::{Scenario, ScenarioError};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use toml::de::DeTable;
+use toml::{Table, Value};
+
+/// A scenario, fields of it with the values that they take, every one with every other, and seeds.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// Where fields and seeds are written, for messages.
+    pub(super) file: PathBuf,
+    pub(super) base: Base,
+    pub(super) fields: Vec<Field>,
+    pub(super) seeds: Vec<u64>,
+}
+
+/// The scenario that is varied.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// The file that it stands in; what it names is looked for from there.
+    file: PathBuf,
+    table: Table,
+    /// The file's text, if there is one, to find lines in.
+    text: String,
+    /// What the scenario stands under in that.
+    under: FieldPath,
+}
+
+impl Base {
+    /// Reads a scenario file, of which only the form is checked yet.
+    ///
+    /// # Errors
+    /// [`ScenarioError`]
+    pub fn from_file(file: &Path) -> Result<Self, ScenarioError> {
+        let text =
+            std::fs::read_to_string(file).map_err(|e| ScenarioError::unreadable(file, &e))?;
+        let table = parse(file, &text)?;
+        Ok(Base { file: file.to_path_buf(), table, text, under: FieldPath::whole() })
+    }
+
+    /// A scenario from code; what it names is looked for from where `file` would be.
+    pub fn from_table(file: &Path, table: Table) -> Self {
+        Base { file: file.into(), table, text: String::new(), under: FieldPath::whole() }
+    }
+
+    /// What stands under `key` in the text of a file.
+    pub(super) fn inside(file: &Path, text: &str, key: &str, table: Table) -> Self {
+        let (file, text) = (file.to_path_buf(), text.to_owned());
+        Base { file, table, text, under: FieldPath::parse(key) }
+    }
+
+    /// The same message with the place where this scenario has that field.
+    fn placed(&self, error: ScenarioError) -> ScenarioError {
+        let document = DeTable::parse(&self.text).ok();
+        let path = match error.field.as_str() {
+            "" => self.under.clone(),
+            field => self.under.join(field),
+        };
+        let span = document.and_then(|document| path.locate(document.get_ref()));
+        match span {
+            Some(span) => {
+                let place = ScenarioError::at(&self.file, &self.text, span, "", String::new());
+                ScenarioError { file: place.file, position: place.position, ..error }
+            }
+            None => ScenarioError { file: self.file.clone(), position: None, ..error },
+        }
+    }
+}
+
+/// One field with its values.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) path: FieldPath,
+    pub(super) values: Vec<Value>,
+    /// Line and column of each value, if they are from a file.
+    pub(super) places: Vec<(usize, usize)>,
+}
+
+/// A sweep as it is sent to those who run a part of it, and are told the seeds of that.
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    file: PathBuf,
+    base: Table,
+    fields: Vec<(String, Vec<Value>)>,
+}
+
+impl Sweep {
+    /// A sweep from code. `fields` are dotted paths (`tcp.ack_every`, `flow.0.bytes`) with their
+    /// values; without `seeds` the scenario's own is the only one.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] for fields without values and those that no sweep can have.
+    pub fn new(
+        base: Base,
+        fields: Vec<(String, Vec<Value>)>,
+        seeds: Option<Vec<u64>>,
+    ) -> Result<Self, ScenarioError> {
+        let field = |(path, values): (String, Vec<Value>)| Field {
+            path: FieldPath::parse(&path),
+            values,
+            places: Vec::new(),
+        };
+        let seeds = seeds.unwrap_or_else(|| vec![base.seed()]);
+        let fields = fields.into_iter().map(field).collect();
+        let sweep = Sweep { file: base.file.clone(), base, fields, seeds };
+        sweep.checked()
+    }
+
+    /// This one, if it has something to run.
+    pub(super) fn checked(self) -> Result<Self, ScenarioError> {
+        let refuse = |field: &str, message: &str| {
+            Err(ScenarioError::nowhere(&self.file, field, message.to_owned()))
+        };
+        if self.seeds.is_empty() {
+            return refuse("seeds", "no seeds");
+        }
+        for (index, field) in self.fields.iter().enumerate() {
+            let name = field.path.to_string();
+            if field.values.is_empty() {
+                return refuse(&name, "no values");
+            }
+            if name == "seed" {
+                return refuse(&name, "give them as `seeds`");
+            }
+            let others = self.fields.iter().take(index);
+            if let Some(other) = others.into_iter().find(|o| o.path.overlap(&field.path).is_some())
+            {
+                let position = field.places.first().copied();
+                let message = format!("`{}` is varied as well", other.path);
+                let error = ScenarioError::nowhere(&self.file, &name, message);
+                return Err(ScenarioError { position, ..error });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Names of the fields, in order.
+    pub fn fields(&self) -> Vec<String> {
+        self.fields.iter().map(|field| field.path.to_string()).collect()
+    }
+
+    /// The seeds, in order.
+    pub fn seeds(&self) -> &[u64] {
+        &self.seeds
+    }
+
+    /// How many combinations of values there are.
+    pub fn points(&self) -> usize {
+        self.fields.iter().map(|field| field.values.len()).product()
+    }
+
+    /// The values of the fields at a point; the last field varies fastest.
+    pub fn values(&self, point: usize) -> Vec<&Value> {
+        self.places(point).into_iter().map(|(field, place)| &field.values[place]).collect()
+    }
+
+    /// Each field with the place of its value at `point`.
+    fn places(&self, point: usize) -> Vec<(&Field, usize)> {
+        let mut rest = point;
+        let mut places: Vec<(&Field, usize)> = Vec::new();
+        for field in self.fields.iter().rev() {
+            places.push((field, rest % field.values.len()));
+            rest /= field.values.len();
+        }
+        places.reverse();
+        places
+    }
+
+    /// What is simulated at a point.
+    ///
+    /// # Errors
+    /// A [`ScenarioError`] that says where in the sweep or in its base the fault is.
+    pub fn scenario(&self, point: usize) -> Result<Scenario, ScenarioError> {
+        let mut table = self.base.table.clone();
+        for (field, place) in self.places(point) {
+            field.path.set(&mut table, field.values[place].clone()).map_err(|message| {
+                let position = field.places.get(place).copied();
+                let error = ScenarioError::nowhere(&self.file, &field.path.to_string(), message);
+                ScenarioError { position, ..error }
+            })?;
+        }
+        let file = &self.base.file;
+        let text = toml::to_string(&table)
+            .map_err(|error| ScenarioError::nowhere(file, "", error.to_string()))?;
+        // The lines of that text nobody has seen.
+        Scenario::from_toml(&file.to_string_lossy(), &text)
+            .map_err(|error| self.placed(point, error))
+    }
+
+    /// The same message with the place where its field has its value.
+    pub(super) fn placed(&self, point: usize, error: ScenarioError) -> ScenarioError {
+        let path = FieldPath::parse(&error.field);
+        let places = self.places(point).into_iter();
+        let near = places.filter_map(|(field, place)| {
+            Some((field.path.overlap(&path)?, field.places.get(place).copied()))
+        });
+        match near.max_by_key(|(overlap, _)| *overlap) {
+            Some((_, position)) => ScenarioError { file: self.file.clone(), position, ..error },
+            None => self.base.placed(error),
+        }
+    }
+
+    /// Its points as text, for a worker elsewhere ([`Sweep::from_json`]).
+    ///
+    /// # Errors
+    /// A value that JSON does not have.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let fields = self.fields.iter();
+        let sent = Sent {
+            // That worker may be somewhere else.
+            file: std::path::absolute(&self.base.file).unwrap_or(self.base.file.clone()),
+            base: self.base.table.clone(),
+            fields: fields.map(|field| (field.path.to_string(), field.values.clone())).collect(),
+        };
+        serde_json::to_string(&sent)
+    }
+
+    /// What [`Sweep::to_json`] has written; its messages name no lines.
+    ///
+    /// # Errors
+    /// Text that is no such thing.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let Sent { file, base, fields } = serde_json::from_str(text)?;
+        let base = Base::from_table(&file, base);
+        Sweep::new(base, fields, None).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Base {
+    /// The seed that it says, or that of scenarios that say none.
+    pub(super) fn seed(&self) -> u64 {
+        let given = self.table.get("seed").and_then(Value::as_integer);
+        given.and_then(|seed| seed.try_into().ok()).unwrap_or(Scenario::default().seed)
+    }
+}
+
+/// The tables of a file.
+pub(super) fn parse(file: &Path, text: &str) -> Result<Table, ScenarioError> {
+    text.parse::<Table>().map_err(|error| {
+        let message = format!("not valid TOML: {}", error.message().trim_end());
+        ScenarioError::at(file, text, error.span().unwrap_or(0..0), "", message)
+    })
+}

@@ -1,0 +1,137 @@
+//! Rows as columns that have one type each.
+
+use super::record::Record;
+use super::unit::unit;
+use serde_json::Value;
+
+/// The results of a sweep.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Columns of the same length, fields first.
+    pub columns: Vec<Column>,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// The unit of its values; empty for what has none.
+    pub unit: &'static str,
+    /// A value for each row that has one.
+    pub cells: Cells,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    /// Whole numbers.
+    Whole(Vec<Option<i64>>),
+    /// Numbers.
+    Number(Vec<Option<f64>>),
+    /// True or false.
+    Flag(Vec<Option<bool>>),
+    /// Text; lists and tables of a sweep as JSON.
+    Text(Vec<Option<String>>),
+}
+
+impl Cells {
+    /// The narrowest type that holds all of `values`.
+    fn of(values: &[Option<&Value>]) -> Self {
+        let present: Vec<&Value> = values.iter().copied().flatten().collect();
+        let all = |is: fn(&Value) -> bool| present.iter().all(|value| is(value));
+        let each = values.iter().copied();
+        // Also a column without values, of which nothing is known.
+        if present.is_empty() || (all(Value::is_number) && !all(Value::is_i64)) {
+            return Cells::Number(each.map(|value| value.and_then(Value::as_f64)).collect());
+        }
+        if all(Value::is_i64) {
+            return Cells::Whole(each.map(|value| value.and_then(Value::as_i64)).collect());
+        }
+        if all(Value::is_boolean) {
+            return Cells::Flag(each.map(|value| value.and_then(Value::as_bool)).collect());
+        }
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Cells::Text(each.map(|value| value.map(text)).collect())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Cells::Whole(cells) => cells.len(),
+            Cells::Number(cells) => cells.len(),
+            Cells::Flag(cells) => cells.len(),
+            Cells::Text(cells) => cells.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value in `row`, which is null if it has none.
+    pub fn value(&self, row: usize) -> Value {
+        match self {
+            Cells::Whole(cells) => cells.get(row).copied().flatten().into(),
+            Cells::Number(cells) => cells.get(row).copied().flatten().into(),
+            Cells::Flag(cells) => cells.get(row).copied().flatten().into(),
+            Cells::Text(cells) => cells.get(row).cloned().flatten().into(),
+        }
+    }
+}
+
+impl Table {
+    /// The columns of `rows`, in the order in which they are met.
+    pub(super) fn of(rows: &[Record]) -> Self {
+        let mut names = Record::new();
+        for name in rows.iter().flat_map(Record::keys) {
+            if !names.contains_key(name) {
+                names.insert(name.clone(), Value::Null);
+            }
+        }
+        let column = |(name, _): (String, Value)| {
+            let values = rows.iter().map(|row| row.get(&name).filter(|value| !value.is_null()));
+            let cells = Cells::of(&values.collect::<Vec<_>>());
+            Column { unit: unit(&name), name, cells }
+        };
+        Table { columns: names.into_iter().map(column).collect() }
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.cells.len())
+    }
+
+    /// One row, by name.
+    pub fn row(&self, row: usize) -> Record {
+        let columns = self.columns.iter();
+        columns.map(|column| (column.name.clone(), column.cells.value(row))).collect()
+    }
+
+    /// The units of those columns that have one, by name.
+    pub fn units(&self) -> Record {
+        let columns = self.columns.iter().filter(|column| !column.unit.is_empty());
+        columns.map(|column| (column.name.clone(), column.unit.into())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_column_has_one_type_and_absent_values_stay_absent() {
+        let rows = [json!({"a": 1, "b": 1, "c": "x"}), json!({"b": 2.5, "c": 1, "d": true})];
+        let rows: Vec<Record> = rows.iter().filter_map(|r| r.as_object().cloned()).collect();
+        let cells: Vec<Cells> = Table::of(&rows).columns.into_iter().map(|c| c.cells).collect();
+        let expected = [
+            Cells::Whole(vec![Some(1), None]),
+            Cells::Number(vec![Some(1.0), Some(2.5)]),
+            Cells::Text(vec![Some("x".to_owned()), Some("1".to_owned())]),
+            Cells::Flag(vec![None, Some(true)]),
+        ];
+        assert_eq!(cells, expected);
+    }
+}

@@ -1,0 +1,138 @@
+//! A table as a file.
+
+use super::table::{Cells, Column, Table};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where pandas keeps what it knows of a table beside its values.
+const PANDAS_ATTRS: &str = "PANDAS_ATTRS";
+
+/// What a table is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values with a line of names.
+    Csv,
+    /// Apache Parquet, not compressed. The file's metadata have the units as JSON under `units`,
+    /// and where pandas makes `df.attrs["units"]` of them.
+    Parquet,
+}
+
+impl Format {
+    /// That of a file with this name; `None` for names that end in neither.
+    pub fn of(file: &Path) -> Option<Self> {
+        match file.extension()?.to_str()? {
+            "csv" => Some(Format::Csv),
+            "parquet" => Some(Format::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// Writes `table` to `file`, as a whole or not at all: what was there before stays until the new
+/// one is complete.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(table: &Table, format: Format, file: &Path) -> io::Result<()> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".part");
+    let part = PathBuf::from(name);
+    let written = File::create(&part).and_then(|mut out| {
+        match format {
+            Format::Csv => csv(table, &mut out)?,
+            Format::Parquet => parquet(table, &mut out)?,
+        }
+        out.sync_all()
+    });
+    let done = written.and_then(|()| std::fs::rename(&part, file));
+    if done.is_err() {
+        // It may be what has filled the disk.
+        let _ = std::fs::remove_file(&part);
+    }
+    done
+}
+
+fn csv(table: &Table, out: impl Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(io::BufWriter::new(out));
+    writer.write_record(table.columns.iter().map(|column| &column.name))?;
+    for row in 0..table.rows() {
+        let text = |column: &Column| match column.cells.value(row) {
+            Value::Null => String::new(),
+            Value::String(text) => text,
+            value => value.to_string(),
+        };
+        writer.write_record(table.columns.iter().map(text))?;
+    }
+    writer.flush()
+}
+
+fn parquet(table: &Table, out: impl Write + Send) -> io::Result<()> {
+    let write = || -> Result<()> {
+        let columns = table.columns.iter().map(|column| Ok(Arc::new(schema_of(column)?)));
+        let fields = columns.collect::<Result<Vec<_>>>()?;
+        let schema = Type::group_type_builder("sweep").with_fields(fields).build()?;
+        let units = Value::Object(table.units());
+        let attrs = json!({ "units": units });
+        let note = |key: &str, value: &Value| KeyValue::new(key.to_owned(), value.to_string());
+        let notes = vec![note("units", &units), note(PANDAS_ATTRS, &attrs)];
+        let properties = WriterProperties::builder().set_key_value_metadata(Some(notes)).build();
+        let mut writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
+        let mut group = writer.next_row_group()?;
+        for column in &table.columns {
+            match &column.cells {
+                Cells::Whole(cells) => cells_of::<Int64Type, _>(&mut group, cells)?,
+                Cells::Number(cells) => cells_of::<DoubleType, _>(&mut group, cells)?,
+                Cells::Flag(cells) => cells_of::<BoolType, _>(&mut group, cells)?,
+                Cells::Text(cells) => {
+                    let octets = |cell: &Option<String>| cell.as_deref().map(ByteArray::from);
+                    let cells: Vec<_> = cells.iter().map(octets).collect();
+                    cells_of::<ByteArrayType, _>(&mut group, &cells)?;
+                }
+            }
+        }
+        group.close()?;
+        writer.close().map(drop)
+    };
+    write().map_err(|error| match error {
+        ParquetError::External(inside) => match inside.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        },
+        other => io::Error::other(other),
+    })
+}
+
+fn schema_of(column: &Column) -> Result<Type> {
+    let (physical, logical) = match column.cells {
+        Cells::Whole(_) => (Physical::INT64, None),
+        Cells::Number(_) => (Physical::DOUBLE, None),
+        Cells::Flag(_) => (Physical::BOOLEAN, None),
+        Cells::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    Type::primitive_type_builder(&column.name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+}
+
+/// Writes the next column: what is there, and for each row whether it is.
+fn cells_of<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    cells: &[Option<T::T>],
+) -> Result<()> {
+    let Some(mut column) = group.next_column()? else { return Ok(()) };
+    let values: Vec<T::T> = cells.iter().flatten().cloned().collect();
+    let present: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+    column.typed::<T>().write_batch(&values, Some(&present), None)?;
+    column.close()
+}

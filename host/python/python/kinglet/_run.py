@@ -1,0 +1,101 @@
+"""One run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from . import _native
+from ._frames import of_records
+
+Scenario = str | os.PathLike[str] | Mapping[str, Any]
+"""A scenario file, or what stands in one as a mapping."""
+
+
+def source(scenario: Scenario) -> tuple[str, str | None]:
+    """File and text of a scenario; a mapping has a stand-in for the file, from which paths count."""
+    if isinstance(scenario, Mapping):
+        return "scenario", json.dumps(scenario, allow_nan=False)
+    return os.fspath(scenario), None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run has measured. Every frame has its units in ``attrs["units"]``."""
+
+    seed: int
+    result: dict[str, Any]
+    """What ``kinglet sim --json`` prints."""
+    pcap: Path | None
+    """The capture, if one was asked for."""
+    trace: Path | None
+    """The trace of events, if one was asked for."""
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """A row for each application."""
+        return of_records(self.result["flows"])
+
+    @property
+    def nodes(self) -> pd.DataFrame:
+        """A row for each node."""
+        return of_records(self.result["nodes"]).set_index("id")
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        """What the radio of each node was on for, in seconds."""
+        frame = pd.DataFrame([node["radio_s"] for node in self.result["nodes"]])
+        frame.index.name = "id"
+        frame.attrs["units"] = dict.fromkeys(frame.columns, "s")
+        return frame
+
+    @property
+    def samples(self) -> pd.DataFrame:
+        """What changes, every second, if that was asked for."""
+        return of_records(self.result.get("samples", []))
+
+    @property
+    def cwnd(self) -> pd.DataFrame:
+        """Congestion windows in octets, if they were asked for."""
+        frame = of_records(self.result.get("cwnd", []))
+        frame.attrs["units"] |= {"cwnd": "octets", "ssthresh": "octets"}
+        return frame
+
+    @property
+    def timeline(self) -> pd.DataFrame:
+        """Activity of the radios, if it was asked for."""
+        return of_records(self.result.get("timeline", []))
+
+
+def run(
+    scenario: Scenario,
+    seed: int | None = None,
+    *,
+    pcap: str | os.PathLike[str] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    timeline_s: tuple[float, float] | None = None,
+    samples: bool = False,
+    cwnd: bool = False,
+) -> Run:
+    """Simulates a scenario once, with the seed that it says unless another is given.
+
+    ``pcap`` and ``trace`` name files to write every frame and every event to; ``timeline_s``, from
+    when to when, ``samples`` and ``cwnd`` ask for those frames of the result.
+
+    Raises :class:`~kinglet.ScenarioError` and :class:`~kinglet.RunError`. Other threads of Python go
+    on meanwhile, and Ctrl-C ends it; files end where it was then.
+    """
+    file, text = source(scenario)
+    used, result = _native.run(file, text, seed, pcap, trace, timeline_s, samples, cwnd)
+    return Run(
+        seed=used,
+        result=json.loads(result),
+        pcap=None if pcap is None else Path(pcap),
+        trace=None if trace is None else Path(trace),
+    )

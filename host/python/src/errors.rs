@@ -1,0 +1,52 @@
+//! Failures as the exceptions of `kinglet.errors`.
+
+use kinglet_lab::run::RunError;
+use kinglet_lab::scenario::ScenarioError;
+use kinglet_lab::sweep::{JournalError, SweepError};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+
+/// An exception of that name with these arguments.
+fn exception<'py, A>(py: Python<'py>, name: &str, arguments: A) -> PyErr
+where
+    A: PyCallArgs<'py>,
+{
+    let made = || -> PyResult<Bound<'py, PyAny>> {
+        let class = py.import("kinglet.errors")?.getattr(name)?;
+        class.call1(arguments)
+    };
+    made().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// A fault in a scenario or a sweep, with its place.
+pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
+    let (line, column) = error.position.unzip();
+    let file = error.file.display().to_string();
+    let arguments =
+        (error.to_string(), file, line, column, error.field.clone(), error.nearest.as_deref());
+    exception(py, "ScenarioError", arguments)
+}
+
+/// A simulation that could not be done.
+pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
+    exception(py, "RunError", (error.to_string(),))
+}
+
+/// A journal that cannot be used.
+pub(crate) fn journal(py: Python<'_>, error: &JournalError) -> PyErr {
+    exception(py, "JournalError", (error.to_string(),))
+}
+
+/// A sweep that has ended early.
+pub(crate) fn sweep(py: Python<'_>, error: &SweepError) -> PyErr {
+    match error {
+        SweepError::Scenario(error) => scenario(py, error),
+        SweepError::Run(error) => run(py, error),
+        SweepError::Journal(error) => journal(py, error),
+    }
+}
+
+/// Anything else that has been said wrongly.
+pub(crate) fn value(error: impl std::fmt::Display) -> PyErr {
+    pyo3::exceptions::PyValueError::new_err(error.to_string())
+}

@@ -1,0 +1,30 @@
+//! What the Python package `kinglet` has from the laboratory: runs, experiments, and the parts of
+//! sweeps that have to be the same whoever executes them. Frames, executors and documentation are
+//! Python's (`python/kinglet`).
+
+#![forbid(unsafe_code)]
+
+mod errors;
+mod interrupt;
+mod lab;
+mod run;
+mod sweep;
+
+use pyo3::prelude::*;
+
+/// The unit of a column by its name; empty for what is counted, and for text.
+#[pyfunction]
+fn unit(name: &str) -> &'static str {
+    kinglet_lab::sweep::unit(name)
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(unit, module)?)?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(lab::experiments, module)?)?;
+    module.add_function(wrap_pyfunction!(lab::run_experiment, module)?)?;
+    module.add_class::<sweep::Session>()?;
+    module.add_class::<sweep::Part>()
+}
