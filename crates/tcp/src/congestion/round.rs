@@ -19,7 +19,8 @@ pub(super) struct Round {
     before: u32,
     /// What has been acknowledged since, in octets.
     delivered: u32,
-    /// The shortest round trip in milliseconds since [`Round::forget`]; 0 before the first.
+    /// The shortest round trip in milliseconds; 0 before the first. It is never forgotten: what is
+    /// measured amid losses is a queue, and a way that has grown longer is used less.
     least_ms: u32,
 }
 
@@ -49,12 +50,6 @@ impl Round {
     pub(super) fn interrupt(&mut self) {
         self.since = None;
         self.delivered = 0;
-    }
-
-    /// After a timeout one segment is on a path that may be another, and finds no queue of this
-    /// connection's: its round trip is the shortest that there can be.
-    pub(super) fn forget(&mut self) {
-        *self = Round::NONE;
     }
 
     /// What a path with this rate, in octets a second, holds without a queue, in octets.

@@ -79,7 +79,7 @@ impl Controller for Westwood {
         self.reno.on_timeout(flight, first);
         if first {
             self.set_threshold();
-            self.round.forget();
+            self.round.interrupt();
         }
     }
 
