@@ -2,8 +2,9 @@
 
 mod common;
 use common::*;
+use kinglet::mac::{CcmStar, Peer, Tabled};
 use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
-use kinglet::tcp::{ConnectionConfig, ListenConfig, State};
+use kinglet::tcp::{ConnectionConfig, ListenConfig, State, WithPolicies};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Node};
 use std::collections::VecDeque;
@@ -39,10 +40,18 @@ impl Driver for Radio {
     }
 }
 
+kinglet::profile! {
+    /// Has a place for late acknowledgments.
+    struct Late {
+        features: WithPolicies,
+        security: CcmStar<Tabled, [Peer; 4]>,
+    }
+}
+
 /// Two nodes and their radios; what one transmits the other receives a millisecond later.
-struct Two {
+struct Two<P: Plan = Mote> {
     now: Instant,
-    nodes: [Box<Node<Mote>>; 2],
+    nodes: [Box<Node<P>>; 2],
     radios: [Radio; 2],
     /// The second radio does not tell yet what became of what it was given.
     slow: bool,
@@ -51,9 +60,9 @@ struct Two {
     transmitted: [usize; 2],
 }
 
-impl Two {
+impl<P: Plan> Two<P> {
     fn new() -> Self {
-        let nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, usual()));
+        let nodes = [1, 2].map(|n| node::<P>(n, 1, 2, usual()));
         Two {
             now: Instant::from_secs(1),
             nodes,
@@ -92,7 +101,7 @@ impl Two {
 
 #[test]
 fn an_application_needs_no_other_call_than_drive() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     let config = ListenConfig { backlog: 1, ..ListenConfig::default() };
     two.nodes[1].streams().listen(80, config).unwrap();
     let default = ConnectionConfig::DEFAULT;
@@ -113,7 +122,7 @@ fn an_application_needs_no_other_call_than_drive() {
 
 #[test]
 fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for_a_time() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     let default = ConnectionConfig::DEFAULT;
     assert_eq!(two.turn(), [None, None], "nothing to do");
     two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
@@ -127,7 +136,7 @@ fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for
 
 #[test]
 fn a_refused_transmission_is_told_and_comes_again() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     two.radios[0].refuses = true;
     let default = ConnectionConfig::DEFAULT;
     two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
@@ -138,7 +147,7 @@ fn a_refused_transmission_is_told_and_comes_again() {
 
 #[test]
 fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
-    let mut two = Two::new();
+    let mut two = Two::<Mote>::new();
     two.nodes[1].streams().listen(80, ListenConfig::default()).unwrap();
     let default = ConnectionConfig::DEFAULT;
     let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
@@ -170,7 +179,7 @@ fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
 
 #[test]
 fn acknowledgments_become_one_while_an_earlier_one_has_not_left() {
-    let mut two = Two::new();
+    let mut two = Two::<Late>::new();
     let config = ConnectionConfig {
         mss: 64,
         initial_window: 10,

@@ -169,6 +169,11 @@ pub struct ConnectionConfig {
     /// has grown to; 0, the default, for no limit. In a plan with
     /// [`Features::WINDOW_LIMIT`](crate::Features::WINDOW_LIMIT).
     pub window_limit: u8,
+    /// Whether that limit follows from how far away the peer is, of which
+    /// [`crate::Endpoint::note_distance`] tells: three segments to a neighbour, and two over several
+    /// hops of one channel, where each more meets its own acknowledgments. Until something has come
+    /// from the peer `window_limit` counts. In the same plans. Default false.
+    pub window_by_distance: bool,
     /// Whether losses are found by what arrives; otherwise by the timer alone, and nothing is taken
     /// back: RFC 793 with slow start. To be `false` it takes a plan with
     /// [`Features::SLOW_RECOVERY`](crate::Features::SLOW_RECOVERY). What the link tells of is sent
@@ -221,6 +226,7 @@ impl ConnectionConfig {
         keepalive: None,
         initial_window: 0,
         window_limit: 0,
+        window_by_distance: false,
         fast_recovery: true,
         link_losses: true,
         diffserv: 0,

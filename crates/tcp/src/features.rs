@@ -34,6 +34,11 @@ pub trait Features {
     /// half-open connections: one place. Without a place there are no cookies, and such a SYN is
     /// dropped; its sender tries again. `T` is what is kept of it, [`HalfOpen`](crate::HalfOpen).
     type SynCookies<T>: Array<Option<T>>;
+    /// Acknowledgments that wait while one is below and has not left, so that one says all that has
+    /// come until it can ([`Endpoint::hold_acks`](crate::Endpoint::hold_acks)): one place for what
+    /// `T` is known of that. Without a place each leaves as soon as it is due, which is the same
+    /// wherever acknowledgments are delayed: it takes one for each segment over a busy channel.
+    type LateAcks<T>: Array<Option<T>>;
     /// What holds a place in a ring, and how many octets are in it.
     type Place: Place;
 }
@@ -82,6 +87,7 @@ impl<P: Place> Features for Full<P> {
     const PACING: bool = true;
     const ADAPTIVE_MSS: bool = true;
     type SynCookies<T> = [Option<T>; 1];
+    type LateAcks<T> = [Option<T>; 0];
     type Place = P;
 }
 
@@ -96,6 +102,7 @@ impl<P: Place> Features for Usual<P> {
     const PACING: bool = true;
     const ADAPTIVE_MSS: bool = true;
     type SynCookies<T> = [Option<T>; 0];
+    type LateAcks<T> = [Option<T>; 0];
     type Place = P;
 }
 
@@ -110,12 +117,13 @@ impl<P: Place> Features for Small<P> {
     const PACING: bool = false;
     const ADAPTIVE_MSS: bool = false;
     type SynCookies<T> = [Option<T>; 0];
+    type LateAcks<T> = [Option<T>; 0];
     type Place = P;
 }
 
-/// `F`, and the policies of simpler TCPs, each if a connection is set to it: positive
-/// acknowledgments, other timeouts, a limited window, losses found by the timer alone. For studies
-/// of what they cost.
+/// `F`, late acknowledgments, and the policies of simpler TCPs, each if a connection is set to it:
+/// positive acknowledgments, other timeouts, a limited window, losses found by the timer alone. For
+/// studies of what they cost.
 #[derive(Clone, Copy, Debug)]
 pub struct WithPolicies<F = Full>(PhantomData<F>);
 
@@ -129,5 +137,6 @@ impl<F: Features> Features for WithPolicies<F> {
     const WINDOW_LIMIT: bool = true;
     const SLOW_RECOVERY: bool = true;
     type SynCookies<T> = F::SynCookies<T>;
+    type LateAcks<T> = [Option<T>; 1];
     type Place = F::Place;
 }

@@ -33,6 +33,11 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 use rest::Rest;
 
+/// A segment without payload that the MAC has, and whose it is.
+type Acking = (net::Token, tcp::Handle);
+/// Room for one, in a plan that asks for it.
+type LateAcks<P> = <<P as tcp::Sizes>::Features as tcp::Features>::LateAcks<Acking>;
+
 /// What got lost between the layers; counters stop at their maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -70,9 +75,8 @@ pub struct Node<P: Profile> {
     /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
     /// comes, ends that.
     pub(crate) tcp_is_quiet: bool,
-    /// A segment without payload that the MAC has, and whose it is: its connection holds the next
-    /// acknowledgment back until that has left.
-    acking: Option<(net::Token, tcp::Handle)>,
+    /// The acknowledgment until whose leaving its connection holds the next one back.
+    acking: LateAcks<P>,
     pub(crate) poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
     /// The default route leads to the parent.
@@ -97,6 +101,17 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
 
 /// RFC 4944, 5.3.
 const LONGEST_REASSEMBLY: Duration = Duration::from_secs(60);
+
+/// How many hops a packet has taken whose hop limit is `left` here: it began with 64, 128 or 255,
+/// the next of them that is not less, and a neighbour's has lost nothing.
+const fn hops_of(left: u8) -> u8 {
+    let begun: u8 = match left {
+        0..=64 => 64,
+        65..=128 => 128,
+        _ => 255,
+    };
+    begun.saturating_sub(left).saturating_add(1)
+}
 
 impl<P: Profile> Node<P> {
     /// Whether its receiver may be off, so that somebody has to be asked for data; what it needs
@@ -142,7 +157,7 @@ impl<P: Profile> Node<P> {
             net: Net::with_layers(with_addresses(config.net, &config.mac), routing, discovery),
             tcp: Endpoint::new(config.tcp),
             tcp_is_quiet: false,
-            acking: None,
+            acking: <LateAcks<P> as Array<_>>::EMPTY,
             sleeps,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
@@ -243,6 +258,9 @@ impl<P: Profile> Node<P> {
                 self.tcp_is_quiet = false;
                 let ecn = Ecn::of(header.traffic_class);
                 let taken = self.tcp.handle_packet(now, peer, ecn, segment).is_ok();
+                if <P::Features as tcp::Features>::WINDOW_LIMIT && taken {
+                    self.tcp.note_distance(&peer, hops_of(header.hop_limit));
+                }
                 // A SYN may be the first that passes between the two. The flags are octet 13.
                 let opens = segment.get(13).is_none_or(|flags| flags & 2 != 0);
                 if <P::Discovery as net::Discovery>::PRESENT && taken && !opens {
@@ -395,7 +413,8 @@ impl<P: Profile> Node<P> {
         let delivered = outcome.result == mac::Delivery::Delivered;
         self.routing_outcome(now, outcome);
         let token = net::Token(outcome.token.0);
-        if let Some((_, handle)) = self.acking.take_if(|(ack, _)| *ack == token)
+        if let Some(place) = self.acking.as_mut_slice().first_mut()
+            && let Some((_, handle)) = place.take_if(|(ack, _)| *ack == token)
             && self.tcp.release_acks(handle)
         {
             self.wake_tcp();
@@ -435,10 +454,10 @@ impl<P: Profile> Node<P> {
         if filled.is_err() {
             return false;
         }
-        if self.acking.is_none()
+        if let Some(place @ None) = self.acking.as_mut_slice().first_mut()
             && let Some(PayloadRef { handle, len: 0, .. }) = self.net.key_of(pending.token)
         {
-            self.acking = Some((pending.token, handle));
+            *place = Some((pending.token, handle));
             self.tcp.hold_acks(handle);
         }
         if written == 0 && self.net.pending().is_some_and(|p| p.token == pending.token) {

@@ -48,6 +48,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.touch_fin_wait_2(now);
     }
 
+    /// The peer's segments take so many hops.
+    pub(crate) fn note_distance(&mut self, hops: u8) {
+        self.params.note_distance(hops);
+    }
+
     /// Changes the segment size to `mss` octets, options included, within what both sides have
     /// announced. Before the handshake has ended it changes nothing.
     pub(crate) fn set_mss(&mut self, mss: u16) {

@@ -28,6 +28,11 @@ pub(crate) struct Params {
     pub(super) diffserv: u8,
 }
 
+/// Segments in flight to a neighbour, and over several hops: with more nothing more arrives, or
+/// less (`experiments/design-window`).
+const NEAR_WINDOW: u8 = 3;
+const FAR_WINDOW: u8 = 2;
+
 /// Microseconds.
 const SECOND: u32 = 1_000_000;
 
@@ -47,6 +52,7 @@ impl Params {
     /// Two bits: an [`Rto`].
     const RTO: u16 = 4096;
     const RTO_MASK: u16 = 3 * Params::RTO;
+    const BY_DISTANCE: u16 = 16_384;
 
     pub(super) fn new<F: Features>(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
@@ -99,12 +105,22 @@ impl Params {
             Rto::FirstRoundTrip => 3 * Params::RTO,
         };
         let acks = if acks { Params::POSITIVE_ACKS } else { 0 };
-        acks | if slow { Params::SLOW_RECOVERY } else { 0 } | rto
+        let near = F::WINDOW_LIMIT && config.window_by_distance;
+        let near = if near { Params::BY_DISTANCE } else { 0 };
+        acks | if slow { Params::SLOW_RECOVERY } else { 0 } | rto | near
     }
 
     /// In segments; 0 for those of RFC 5681.
     pub(super) const fn initial_window(&self) -> u8 {
         self.windows & 15
+    }
+
+    /// The peer's segments take so many hops.
+    pub(super) fn note_distance(&mut self, hops: u8) {
+        if self.has(Params::BY_DISTANCE) {
+            let limit = if hops > 1 { FAR_WINDOW } else { NEAR_WINDOW };
+            self.windows = self.initial_window() | limit << 4;
+        }
     }
 
     /// What the window is limited to, in segments, if it is.

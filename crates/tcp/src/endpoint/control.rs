@@ -56,6 +56,16 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
+    /// Tells how many transmissions segments of `peer` take to get here, at the least one: whoever
+    /// carries them may know. Connections with
+    /// [`window_by_distance`](ConnectionConfig::window_by_distance) go by it.
+    pub fn note_distance(&mut self, peer: &K, hops: u8) {
+        let entries = self.slots.as_mut_slice().iter_mut().filter_map(|slot| slot.entry.as_mut());
+        for entry in entries.filter(|entry| entry.peer == *peer) {
+            entry.conn.note_distance(hops);
+        }
+    }
+
     /// The congestion control of a connection, for a controller that has something to be set.
     pub fn congestion(&mut self, handle: Handle) -> Option<&mut S::Congestion> {
         let entry = self.slot_mut(handle)?.entry.as_mut()?;

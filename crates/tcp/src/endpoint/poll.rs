@@ -3,6 +3,7 @@
 use super::{Endpoint, Entry, Handle, HeaderBytes, KnownServer, Packet, PayloadRef, Peer, Sizes};
 use crate::conn::{Emission, FastOpen};
 use crate::error::Stale;
+use crate::features::Features;
 use crate::seq::SeqNum;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
@@ -26,6 +27,9 @@ const EMPTY: Header = Header {
 };
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// Whether acknowledgments may have to wait.
+    const HOLDS_ACKS: bool = <S::Features as Features>::LateAcks::<()>::LEN > 0;
+
     /// The next segment to send, or `None` until something happens. A segment that is handed out
     /// counts as sent.
     #[inline(never)]
@@ -99,7 +103,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn poll_slot(&mut self, now: Instant, index: usize, header: &mut Header) -> Option<Emission> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
         let Entry { local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
-        let mut emission = conn.poll(now, slot.map.as_slice(), told.holds_acks(), header);
+        let held = Self::HOLDS_ACKS && told.holds_acks();
+        let mut emission = conn.poll(now, slot.map.as_slice(), held, header);
         (header.src_port, header.dst_port) = (*local_port, *remote_port);
         if !emission.is_some_and(|emission| emission.more) {
             told.rest();

@@ -300,10 +300,25 @@ pub(super) const TCP: &[Key<Tcp>] = &[
          Westwood+, or by samples of the rate, as BBR; if its TCP is Kinglet's",
     ),
     Key::<Tcp>::new(
+        "window_by_distance",
+        flag!(connection.window_by_distance),
+        "that limit is 3 to a neighbour and 2 over several hops",
+    ),
+    Key::<Tcp>::new(
         "recovery",
         choice!(connection.fast_recovery; "fast" => true, "timeout" => false),
         "losses are found by what arrives; or by the retransmission timer alone, and nothing is \
          taken back (RFC 793 with slow start); what `link_losses` tells of is sent again in both",
+    ),
+    Key::<Tcp>::new(
+        "initial_window",
+        whole!(0..=10, connection.initial_window: u8),
+        "segments of the first window; 0: the 2 to 4 of RFC 5681",
+    ),
+    Key::<Tcp>::new(
+        "max_retransmits",
+        whole!(1..=255, connection.max_retransmits: u8),
+        "repetitions of the same data after which a connection is given up",
     ),
     Key::<Tcp>::new("timestamps", flag!(connection.timestamps), "timestamps option (RFC 7323)"),
     Key::<Tcp>::new("sack", flag!(connection.sack), "selective acknowledgements (RFC 2018)"),

@@ -84,6 +84,7 @@ fn settings(levels: [usize; 6]) -> Settings {
         positive_acks: acks == 1,
         rto: [Rto::AtLeast, Rto::Static, Rto::FirstRoundTrip][rto],
         window: window as u8 + 1,
+        by_distance: false,
     }
 }
 
@@ -102,7 +103,8 @@ pub(super) const TUNED: Settings = Settings {
     metric: aodv::Metric::PathDr,
     positive_acks: false,
     rto: Rto::AtLeast,
-    window: 3,
+    window: 2,
+    by_distance: false,
 };
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -133,7 +135,7 @@ fn fewer(mut scenario: crate::scenario::Scenario) -> crate::scenario::Scenario {
     scenario
 }
 
-const MOST_PAIRS: u32 = 12;
+const MOST_PAIRS: u32 = 8;
 
 fn refine(rows: &mut Rows) {
     for (name, _) in WAYS {

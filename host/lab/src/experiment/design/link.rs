@@ -16,8 +16,9 @@ pub(in crate::experiment) const BACKOFF: Experiment = Experiment {
                and goes on short, by route length and window?",
     method: "44 kB between nodes so many hops apart in the grid of sixty, buildings drawn by the \
              seed, on ways found by nst-AODV beforehand; windows of 1, 4 and 8 segments; 3 \
-             retries. At four hops also with other models of overlapping frames. Who had the \
-             channel: two nodes that send as much as they can to a third.",
+             retries. At three hops also with other models of overlapping frames, and where \
+             everybody's carrier sense hears all. Who had the channel: two nodes that send as much \
+             as they can to a third.",
     threats: &THREATS,
     main: "hops=3 cwl=8 backoff=tinyos",
     plan: backoff_plan,
@@ -89,6 +90,13 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
             let scenario = with_overlap(scenario, overlap);
             points.push(point(label, "other overlaps", f64::from(BESIDE), scenario, METRICS));
         }
+    }
+    for backoff in BACKOFFS {
+        let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
+        let label = format!("hops={BESIDE} cwl=8 backoff={} all heard", backoff_name(backoff));
+        let mut scenario = scenario(effort, settings, Ways::Static(BESIDE));
+        scenario.medium.hidden_terminals = false;
+        points.push(point(label, "all heard", f64::from(BESIDE), scenario, METRICS));
     }
     points.extend(BACKOFFS.map(contention));
     points

@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) rto: Rto,
     /// The congestion window's limit, in segments.
     pub(crate) window: u8,
+    /// That limit follows from the hops instead.
+    pub(crate) by_distance: bool,
 }
 
 impl Settings {
@@ -58,6 +60,7 @@ impl Settings {
         positive_acks: false,
         rto: Rto::AtLeast,
         window: 8,
+        by_distance: false,
     };
 
     /// The same on ways that stay. Their links were of "good average quality" (III-A2), which those
@@ -138,7 +141,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, ways: Ways) -> Scenar
         relays_yield: false,
         routing: if ways == Ways::Live { Routing::Aodv } else { Routing::Static },
         aodv_metric: settings.metric,
-        aodv_doubts: false,
+        aodv_doubts: ways != Ways::Live,
         tcp: Tcp {
             mss: Mss::Frames(1),
             send_buffer: Buffer::Segments(8),
@@ -159,6 +162,7 @@ fn connection(settings: Settings) -> ConnectionConfig {
     ConnectionConfig {
         positive_acks: settings.positive_acks,
         window_limit: settings.window,
+        window_by_distance: settings.by_distance,
         rto: settings.rto,
         rto_min: Duration::from_millis(500),
         rto_initial: Duration::from_secs(1),

@@ -127,20 +127,29 @@ const fn rto_series(window: u8, rto: Rto) -> &'static str {
 fn window_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for hops in lengths(effort) {
-        for window in 1..=8 {
-            let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
-            let scenario = scenario(effort, settings, Ways::Static(*hops));
-            let label = format!("hops={hops} cwl={window}");
-            points.push(point(label, of_length(*hops), window.into(), scenario, METRICS));
+        let ways = Ways::Static(*hops);
+        for (name, settings, x) in windows() {
+            let label = format!("hops={hops} cwl={name}");
+            let series = if settings.by_distance { "by distance" } else { of_length(*hops) };
+            points.push(point(label, series, x, scenario(effort, settings, ways), METRICS));
         }
     }
-    for window in 1..=8 {
-        let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
+    for (name, settings, x) in windows() {
         let scenario = scenario(effort, settings, Ways::Live);
-        let label = format!("live cwl={window}");
-        points.push(point(label, "live", window.into(), scenario, LIVE_METRICS));
+        let series = if settings.by_distance { "live, by distance" } else { "live" };
+        points.push(point(format!("live cwl={name}"), series, x, scenario, LIVE_METRICS));
     }
     points
+}
+
+/// Fixed windows, and one that follows from the hops.
+fn windows() -> Vec<(String, Settings, f64)> {
+    let fixed = (1..=8).map(|window| {
+        let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
+        (window.to_string(), settings, f64::from(window))
+    });
+    let by_distance = Settings { by_distance: true, ..Settings::ON_STATIC_WAYS };
+    fixed.chain([("distance".to_owned(), by_distance, 0.0)]).collect()
 }
 
 const fn of_length(hops: u32) -> &'static str {
