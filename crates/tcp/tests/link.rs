@@ -3,7 +3,6 @@
 #[macro_use]
 mod common;
 use common::script::*;
-use common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
