@@ -187,7 +187,7 @@ impl Lengths {
 /// | `fragmentation` | how datagrams are cut, and passed on: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
 /// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
 /// | `headers` | how headers are compressed: [`Iphc`] | the same |
-/// | `congestion` | [`tcp::congestion`](crate::tcp::congestion): `NewReno` or `Cubic` | `NewReno` |
+/// | `congestion` | [`NewReno`](crate::tcp::congestion), or another one there | `NewReno` |
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
 /// | `recovery` | `()`: New Reno; [`ByTimeout`]: timeouts alone | RACK-TLP by `segments` records |
 ///

@@ -1,10 +1,23 @@
 //! What the link tells: segments that did not reach the next hop.
 
+#[macro_use]
 mod common;
 use common::script::*;
+use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::Options;
+
+plan!(Late {
+    congestion: NewReno,
+    send: 4096,
+    receive: 4096,
+    pieces: 0,
+    features: WithPolicies,
+    segments: [SegmentRecord; 10],
+    connections: 1,
+    servers: 0,
+});
 
 /// Polls what there is and answers where in the stream each segment begins, with its reference.
 fn poll_all(s: &mut Script) -> Vec<(u32, PayloadRef)> {
@@ -79,7 +92,7 @@ fn a_lost_acknowledgment_a_lost_fin_and_a_lost_syn_go_again_too() {
 fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
     let (config, options) = with_sack();
     let config = ConnectionConfig { delayed_ack: Duration::ZERO, ..config };
-    let (mut s, handle) = Script::server(config, options);
+    let (mut s, handle) = Scripted::<Late>::server(config, options);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     assert_eq!(s.take().unwrap().ack, 101);
     s.ep.hold_acks(handle);
@@ -104,7 +117,7 @@ fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
 #[test]
 fn what_the_peer_counts_does_not_wait_for_an_acknowledgment_to_leave() {
     let (config, options) = with_sack();
-    let (mut s, handle) = Script::server(config, options);
+    let (mut s, handle) = Scripted::<Late>::server(config, options);
     s.ep.hold_acks(handle);
     for n in 1..4 {
         s.give(ACK, 1 + n * 100, 1, &[1; 100]).unwrap();

@@ -3,6 +3,7 @@
 
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
+use crate::apps::controlled::Controlled;
 use crate::apps::crowd::{Crowd, Member};
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
@@ -15,6 +16,7 @@ use crate::apps::tcp::{Foreign, OnOwn, Socket, Speaker};
 use crate::apps::udp::{UdpSender, UdpSink};
 use crate::build::place::{Ends, Network, Place, address_in, app_at};
 use crate::build::transport::{connection, listen, payload_of};
+use crate::control::Control;
 use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
 use crate::run::result::{FlowResult, Readings};
@@ -263,6 +265,11 @@ impl<'a> Builder<'a> {
                 let to_port = (address_in(scenario, to), port);
                 let sender = BulkSender::new(to_port, start, bytes, config).recording();
                 let sink = BulkSink::new(port, listen(config));
+                let control = scenario.tcp.congestion;
+                if control != Control::NewReno && self.foreign_at(from).is_none() {
+                    let sender = self.place(from, Box::new(Controlled::new(sender, control)));
+                    return Ends { from: sender, to: self.speak(to, sink) };
+                }
                 self.streams((from, sender), (to, sink), port)
             }
             FlowKind::Udp(ref datagrams) => self.add_datagrams(datagrams, start, port),

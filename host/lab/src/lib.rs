@@ -26,6 +26,7 @@ pub mod capture;
 pub mod chart;
 pub mod claims;
 mod conflict;
+pub mod control;
 mod cpu;
 pub mod discovery;
 pub mod experiment;

@@ -1,6 +1,7 @@
 //! The memory of simulated nodes.
 
 use crate::backoff::EitherBackoff;
+use crate::control::AnyControl;
 use crate::discovery::Optional;
 use crate::learning::Learning;
 use crate::memory::{Devices, Growing, Later, Octets};
@@ -110,7 +111,7 @@ impl aodv::Sizes for LabProfile {
 }
 
 impl tcp::Sizes for LabProfile {
-    type Congestion = tcp::congestion::NewReno;
+    type Congestion = AnyControl;
     type SendBuffer = Octets<BUFFER>;
     type Pieces = [tcp::Piece; 1];
     type ReceiveBuffer = Octets<BUFFER>;

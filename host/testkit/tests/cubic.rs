@@ -10,6 +10,8 @@ fn acked(now_ms: u64, octets: u32) -> Acked {
     Acked {
         now: Instant::from_millis(now_ms),
         srtt: Duration::from_millis(100),
+        rtt: Duration::from_millis(100),
+        flight: 0,
         octets,
         limited: true,
         after_timeout: false,

@@ -210,6 +210,8 @@ mod tests {
         Acked {
             now: Instant::from_millis(now_ms),
             srtt: Duration::from_millis(100),
+            rtt: Duration::from_millis(100),
+            flight: 0,
             octets,
             limited: true,
             after_timeout: false,

@@ -1,12 +1,18 @@
 //! Congestion control as a trait, so that a study can bring its own. [`NewReno`] is the standard,
-//! [`Cubic`] the alternative for windows of many segments. What is not chosen in
+//! [`Cubic`] the alternative for windows of many segments; [`Westwood`] and [`RateSampled`] go by
+//! estimates of what the path carries, which a window of few segments shows. What is not chosen in
 //! [`crate::Sizes::Congestion`] is not linked.
 
 mod cubic;
 mod new_reno;
+mod rate;
+mod round;
+mod westwood;
 
 pub use cubic::Cubic;
 pub use new_reno::NewReno;
+pub use rate::RateSampled;
+pub use westwood::Westwood;
 
 use kinglet_time::{Duration, Instant};
 
@@ -17,6 +23,10 @@ pub struct Acked {
     pub now: Instant,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Duration,
+    /// The last sample of the round-trip time; zero before the first.
+    pub rtt: Duration,
+    /// Octets that are outstanding after it.
+    pub flight: u32,
     /// Octets acknowledged for the first time, cumulatively.
     pub octets: u32,
     /// Whether the congestion window, not the application or the peer, held the sender back;
@@ -67,4 +77,29 @@ pub trait Controller {
     fn on_spurious(&mut self, window: u32, threshold: u32);
     /// Nothing was sent for longer than an RTO.
     fn on_idle(&mut self);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Acked, Controller};
+    use kinglet_time::{Duration, Instant};
+
+    /// So many acknowledgments of `octets`, one every `each_ms`, of what was sent `rtt_ms` before.
+    pub(super) fn steady(
+        cc: &mut impl Controller,
+        acks: u64,
+        each_ms: u64,
+        rtt_ms: u64,
+        octets: u32,
+    ) {
+        let rtt = Duration::from_millis(rtt_ms);
+        let behind = u32::try_from(rtt_ms.checked_div(each_ms).unwrap_or(0).saturating_sub(1));
+        let flight = behind.unwrap_or(0).saturating_mul(octets);
+        for n in 0..acks {
+            let now = Instant::from_millis(n * each_ms);
+            let acked =
+                Acked { now, srtt: rtt, rtt, flight, octets, limited: true, after_timeout: false };
+            cc.on_ack(acked);
+        }
+    }
 }

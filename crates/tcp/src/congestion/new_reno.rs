@@ -24,6 +24,16 @@ impl NewReno {
         (flight / 2).max(self.mss().saturating_mul(2))
     }
 
+    /// ssthresh is what somebody knows better, but never less than two segments.
+    pub(super) fn set_threshold(&mut self, octets: u32) {
+        self.ssthresh = octets.max(self.mss().saturating_mul(2));
+    }
+
+    /// cwnd = ssthresh.
+    pub(super) fn begin_at_threshold(&mut self) {
+        self.cwnd = self.ssthresh;
+    }
+
     fn mss(&self) -> u32 {
         u32::from(self.mss)
     }
@@ -109,8 +119,8 @@ mod tests {
     use kinglet_time::{Duration, Instant};
 
     fn acked(octets: u32) -> Acked {
-        let (now, srtt) = (Instant::ZERO, Duration::ZERO);
-        Acked { now, srtt, octets, limited: true, after_timeout: false }
+        let (now, srtt, rtt) = (Instant::ZERO, Duration::ZERO, Duration::ZERO);
+        Acked { now, srtt, rtt, flight: 0, octets, limited: true, after_timeout: false }
     }
 
     #[test]

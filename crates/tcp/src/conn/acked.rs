@@ -182,8 +182,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let full = !ack.before(self.snd.recovery.point());
         let (open, after_timeout) = (self.snd.recovery.is_open(), self.snd.recovery.is_timeout());
         if open || after_timeout {
-            let srtt = self.snd.rtt.srtt();
-            self.snd.cc.on_ack(Acked { now, srtt, octets: acked, limited, after_timeout });
+            let (srtt, rtt, flight) = (self.snd.rtt.srtt(), self.snd.rtt.last(), self.snd.flight());
+            let octets = acked;
+            let acked = Acked { now, srtt, rtt, flight, octets, limited, after_timeout };
+            self.snd.cc.on_ack(acked);
         } else if self.heeds_sack() {
             // RACK says what is lost besides, and PRR how much may leave.
         } else if full {

@@ -80,6 +80,11 @@ impl BulkSender {
         }
     }
 
+    /// Its connection.
+    pub(crate) const fn connection(&self) -> Option<Socket> {
+        self.sender.connection()
+    }
+
     /// Why the retransmission timer has expired.
     pub const fn timeout_causes(&self) -> TimeoutCauses {
         self.causes

@@ -2,6 +2,7 @@
 
 pub mod bulk;
 pub mod coap;
+pub(crate) mod controlled;
 pub(crate) mod crowd;
 pub mod http_client;
 pub mod peer;

@@ -26,6 +26,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "design.fig8.cwl1" => timeouts_alone,
         "design.fig9a.cwl-static" => flattens,
         "design.fig9b.cwl-dynamic" => falls,
+        "kinglet.design-bandwidth" => estimates,
         "design.headline.defaults-not-best" => headline,
         "kinglet.design-window" => window_by_distance,
         "kinglet.design-link-failure" => link_failure,
@@ -378,6 +379,23 @@ fn falls(t: &Table<'_>) -> Option<Finding> {
     bounds
         .above("repairs with window 5", many, few)
         .found(worst, format!("repairs of a transfer {few:.1} with window 1, {many:.1} with 5"))
+}
+
+/// What estimates gain over the best fixed limit of each length, and on live ways, in %.
+fn estimates(t: &Table<'_>) -> Option<Finding> {
+    let places: Vec<_> =
+        HOPS.map(|hops| format!("hops={hops}")).chain(["live".to_owned()]).collect();
+    let gains = |name: &str| -> Option<Vec<(f64, f64)>> {
+        let of = |place: &String| t.mean(&format!("{place} {name}"), "gain");
+        let values: Vec<_> = places.iter().filter_map(of).map(|gain| (0.0, gain)).collect();
+        (values.len() > 2).then_some(values)
+    };
+    let [westwood, rate] = [gains("westwood")?, gains("rate")?];
+    Bounds::default()
+        .at_most("% by Westwood+ at its best length", most(&westwood), 2.0)
+        .at_most("% by rate samples at their best length", most(&rate), 2.0)
+        .at_least("% by rate samples, mean", mean(&rate), -5.0)
+        .found(mean(&rate), format!("by rate samples, mean; Westwood+ {:.0} %", mean(&westwood)))
 }
 
 fn headline(t: &Table<'_>) -> Option<Finding> {

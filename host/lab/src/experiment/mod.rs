@@ -299,6 +299,7 @@ static ALL: &[Experiment] = &[
     design::ACKS,
     design::RTO,
     design::WINDOW,
+    design::BANDWIDTH,
     design::FACTORIAL,
     design::LINK_FAILURE,
     design::MULTIFLOW,

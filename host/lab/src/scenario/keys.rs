@@ -14,6 +14,7 @@ use super::read::Reader;
 use super::table::{Bound, Key, Value, choice, flag, millis, number, read, whole};
 use super::{Buffer, HostTcp, Mss, Pairs, Scenario, Tunnel, Wire};
 use crate::backoff::EitherBackoff;
+use crate::control::Control;
 use kinglet::mac::Csma;
 use kinglet::tcp::Rto;
 use kinglet::wire::ieee802154::PanId;
@@ -289,6 +290,14 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         whole!(0..=15, connection.window_limit: u8),
         "at most so many full segments are in flight, however far the congestion window has \
          grown; 0: no limit",
+    ),
+    Key::<Tcp>::new(
+        "congestion",
+        choice!(congestion;
+            "new-reno" => Control::NewReno, "cubic" => Control::Cubic,
+            "westwood" => Control::Westwood, "rate" => Control::Rate),
+        "how the sender of a bulk transfer finds how much may be in flight: RFC 5681, RFC 9438, \
+         Westwood+, or by samples of the rate, as BBR; if its TCP is Kinglet's",
     ),
     Key::<Tcp>::new(
         "window_by_distance",

@@ -1,6 +1,7 @@
 //! What nodes are set to unless a scenario says otherwise, and what TCPlp's nodes are set to.
 
 use super::{Buffer, Mss};
+use crate::control::Control;
 use kinglet::mac;
 use kinglet::net;
 use kinglet::tcp::ConnectionConfig;
@@ -50,6 +51,8 @@ pub struct Tcp {
     pub peer_stack: Option<Option<Stack>>,
     /// What is another way with peer stacks.
     pub quirks: Quirks,
+    /// How senders of bulk transfers find how much may be in flight, if their TCP is Kinglet's.
+    pub congestion: Control,
     /// All the rest; its own sizes are those above, in octets, once a network is built.
     pub connection: ConnectionConfig,
 }
@@ -65,6 +68,7 @@ impl Default for Tcp {
             stack: None,
             peer_stack: None,
             quirks: Quirks::NONE,
+            congestion: Control::NewReno,
             connection: ConnectionConfig::DEFAULT,
         }
     }

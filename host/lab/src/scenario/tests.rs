@@ -1,6 +1,7 @@
 use super::*;
 use crate::backoff::EitherBackoff;
 use crate::build;
+use crate::control::Control;
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet_sim::profile::{AT86RF233, CcaMode};
@@ -471,6 +472,12 @@ fn the_settings_of_simpler_stacks_are_read() {
     for (name, rule) in [("static", Rto::Static), ("semi-dynamic", Rto::FirstRoundTrip)] {
         let scenario = Scenario::from_toml("s", &text.replace("rfc6298", name)).unwrap();
         assert_eq!(scenario.tcp.connection.rto, rule);
+    }
+    for (name, congestion) in
+        [("cubic", Control::Cubic), ("westwood", Control::Westwood), ("rate", Control::Rate)]
+    {
+        let text = format!("{text}congestion = \"{name}\"\n");
+        assert_eq!(Scenario::from_toml("s", &text).unwrap().tcp.congestion, congestion);
     }
     assert!(refused(&text.replace("\"tinyos\"", "\"tiny\"")).contains("did you mean \"tinyos\"?"));
     assert!(refused(&text.replace("acks =", "ack =")).contains("did you mean `acks`?"));

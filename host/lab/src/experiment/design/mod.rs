@@ -7,8 +7,10 @@
 //! | `routing.rs` | what makes a way good: Fig. 6 |
 //! | `transport.rs` | acknowledgements, timeouts and windows: Figs. 7 to 9 |
 //! | `factorial.rs`, `effects.rs` | all settings together |
+//! | `bandwidth.rs` | estimates of the bandwidth beside limits of the window |
 //! | `ours.rs` | what Kinglet does there |
 
+mod bandwidth;
 mod effects;
 mod factorial;
 mod link;
@@ -17,6 +19,7 @@ mod ours;
 mod routing;
 mod transport;
 
+pub(super) use bandwidth::EXPERIMENT as BANDWIDTH;
 pub(super) use factorial::EXPERIMENT as FACTORIAL;
 pub(super) use link::{BACKOFF, RETRIES};
 pub use metric::OfPairs;

@@ -1,0 +1,175 @@
+//! A window by rate samples: no more in flight than the path delivers in its shortest round trip,
+//! with some over so that more is noticed if there is more (BBR, draft-ietf-ccwg-bbr, without its
+//! pacing and its phases).
+
+use super::round::Round;
+use super::{Acked, Controller};
+
+/// cwnd = gain × highest rate of the last rounds × shortest round trip. A loss that is repaired
+/// changes nothing, as it says nothing of the rate; a timeout leaves one segment, and what is
+/// acknowledged lets it grow again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSampled {
+    cwnd: u32,
+    mss: u32,
+    round: Round,
+    /// The highest rates of these rounds and of those before, in octets a second.
+    highest: [u32; 2],
+    /// Rounds in the first of them.
+    rounds: u8,
+    /// In quarters.
+    gain: u8,
+}
+
+/// Rounds after which the highest rate begins anew; it is remembered for as many more.
+const ROUNDS: u8 = 8;
+/// In quarters. BBR has twice the product, for receivers that acknowledge late.
+const GAIN: u8 = 6;
+/// Segments that may always be in flight: with one there is no more to be noticed.
+const LEAST: u32 = 2;
+
+impl RateSampled {
+    /// How many quarters of what the path holds may be in flight; 6 if nobody says otherwise.
+    pub const fn set_gain(&mut self, quarters: u8) {
+        self.gain = quarters;
+    }
+
+    /// What may be in flight; without bound as long as nothing is known.
+    fn most(&self) -> u32 {
+        let [now, before] = self.highest;
+        match now.max(before) {
+            0 => u32::MAX,
+            rate => {
+                let product = self.round.product(rate);
+                let most = (product / 4).saturating_mul(u32::from(self.gain));
+                most.max(self.mss.saturating_mul(LEAST))
+            }
+        }
+    }
+
+    fn take(&mut self, rate: u32, limited: bool) {
+        let [now, before] = &mut self.highest;
+        // Of one that had nothing to send only what is more says something.
+        if !limited && rate <= *now.max(before) {
+            return;
+        }
+        if self.rounds >= ROUNDS {
+            (*before, *now, self.rounds) = (*now, 0, 0);
+        }
+        *now = rate.max(*now);
+        self.rounds = self.rounds.saturating_add(1);
+    }
+}
+
+impl Controller for RateSampled {
+    fn new(mss: u32, initial_window: u32) -> Self {
+        let (round, highest) = (Round::NONE, [0; 2]);
+        RateSampled { cwnd: initial_window, mss, round, highest, rounds: 0, gain: GAIN }
+    }
+
+    fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
+        self.cwnd = self.cwnd.max(mss);
+    }
+
+    fn window(&self) -> u32 {
+        self.cwnd
+    }
+
+    fn slow_start_threshold(&self) -> u32 {
+        self.most()
+    }
+
+    fn on_ack(&mut self, acked: Acked) {
+        if let Some(rate) = self.round.on_ack(&acked) {
+            self.take(rate, acked.limited);
+        }
+        let grown = match acked.limited {
+            true => self.cwnd.saturating_add(acked.octets.min(self.mss.saturating_mul(2))),
+            false => self.cwnd,
+        };
+        self.cwnd = grown.min(self.most()).max(self.mss);
+    }
+
+    fn on_loss(&mut self, _: u32) {
+        self.cwnd = self.cwnd.min(self.most());
+        self.round.interrupt();
+    }
+
+    fn on_mark(&mut self, flight: u32) {
+        self.cwnd = (flight.min(self.cwnd) / 2).max(self.mss);
+    }
+
+    fn on_recovered(&mut self, flight: u32) {
+        self.cwnd = self.cwnd.min(flight.max(self.mss).saturating_add(self.mss));
+    }
+
+    fn on_timeout(&mut self, _: u32, _: bool) {
+        self.cwnd = self.mss;
+        self.round.interrupt();
+    }
+
+    fn on_spurious(&mut self, window: u32, _: u32) {
+        self.cwnd = self.cwnd.max(window.min(self.most()));
+    }
+
+    fn on_idle(&mut self) {
+        self.cwnd = self.cwnd.min(self.mss.saturating_mul(LEAST));
+        self.round.interrupt();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::steady;
+    use super::*;
+
+    #[test]
+    fn the_window_is_so_much_of_what_the_path_holds() {
+        let mut cc = RateSampled::new(100, 400);
+        // 400 octets every 100 ms.
+        steady(&mut cc, 40, 25, 100, 100);
+        assert_eq!(cc.window(), 600);
+        cc.set_gain(8);
+        steady(&mut cc, 40, 25, 100, 100);
+        assert_eq!(cc.window(), 800);
+        cc.on_loss(800);
+        cc.on_recovered(800);
+        assert_eq!(cc.window(), 800, "a loss says nothing of the rate");
+    }
+
+    #[test]
+    fn a_path_that_holds_less_than_two_segments_has_two() {
+        let mut cc = RateSampled::new(100, 100);
+        steady(&mut cc, 40, 50, 50, 100);
+        assert_eq!(cc.window(), 200);
+    }
+
+    #[test]
+    fn after_a_timeout_there_is_one_segment_and_then_what_the_path_holds() {
+        let mut cc = RateSampled::new(100, 400);
+        steady(&mut cc, 40, 25, 100, 100);
+        cc.on_timeout(400, true);
+        assert_eq!(cc.window(), 100);
+        // Round trips amid losses are longer, and say nothing.
+        steady(&mut cc, 8, 25, 300, 100);
+        assert_eq!(cc.window(), 600);
+    }
+
+    #[test]
+    fn a_rate_that_is_gone_is_forgotten_after_sixteen_rounds() {
+        let mut cc = RateSampled::new(100, 800);
+        steady(&mut cc, 40, 10, 80, 100);
+        let fast = cc.window();
+        steady(&mut cc, 200, 40, 80, 100);
+        assert!(cc.window() < fast / 2, "{} after {fast}", cc.window());
+    }
+
+    #[test]
+    fn extremes_do_no_harm() {
+        let mut cc = RateSampled::new(0, 0);
+        cc.on_loss(0);
+        steady(&mut cc, 4, 0, 0, u32::MAX);
+        cc.on_mark(u32::MAX);
+    }
+}

@@ -1,0 +1,57 @@
+//! A bulk transfer under the congestion control that the scenario chooses.
+
+use super::bulk::BulkSender;
+use super::tcp::{OnOwn, Socket};
+use crate::control::{AnyControl, Control};
+use kinglet::tcp::{Handle, State};
+use kinglet::time::{Expected, Instant};
+use kinglet::{Node, Profile};
+use kinglet_sim::Hosted;
+use std::any::Any;
+
+/// A sender of a bulk transfer whose connections have a controller of the scenario's choice.
+pub(crate) struct Controlled {
+    sender: OnOwn<BulkSender>,
+    control: Control,
+    /// The connection that has it.
+    told: Option<Handle>,
+}
+
+impl Controlled {
+    pub(crate) const fn new(sender: BulkSender, control: Control) -> Self {
+        Controlled { sender: OnOwn(sender), control, told: None }
+    }
+}
+
+impl<P: Profile<Congestion = AnyControl>> Hosted<P> for Controlled {
+    fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
+        let more = self.sender.poll(now, node);
+        if let Some(Socket::Own(handle)) = self.sender.0.connection()
+            && self.told != Some(handle)
+            // The handshake's end makes a new one.
+            && let Some(info) = node.tcp().info(handle)
+            && info.state == State::Established
+            && let Some(control) = node.streams().congestion(handle)
+        {
+            *control = self.control.begin(info.mss, info.cwnd);
+            self.told = Some(handle);
+        }
+        more
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        Hosted::<P>::deadline(&self.sender)
+    }
+
+    fn expected(&self, now: Instant) -> Option<Expected> {
+        Hosted::<P>::expected(&self.sender, now)
+    }
+
+    fn messages(&self) -> (u32, u32) {
+        Hosted::<P>::messages(&self.sender)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        Hosted::<P>::as_any(&self.sender)
+    }
+}

@@ -1,0 +1,102 @@
+//! How simulated connections find how much may be in flight, as the scenario says: one type of
+//! connection has all controllers.
+
+use kinglet::tcp::congestion::{Acked, Controller, Cubic, NewReno, RateSampled, Westwood};
+
+/// Which controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// RFC 5681.
+    #[default]
+    NewReno,
+    /// RFC 9438.
+    Cubic,
+    /// Westwood+.
+    Westwood,
+    /// By rate samples.
+    Rate,
+}
+
+/// One of them, at work: New Reno, unless it was told to be another one. There are many nodes, so
+/// what few have lies elsewhere.
+#[derive(Debug)]
+pub enum AnyControl {
+    /// RFC 5681.
+    NewReno(NewReno),
+    /// RFC 9438.
+    Cubic(Box<Cubic>),
+    /// Westwood+.
+    Westwood(Box<Westwood>),
+    /// By rate samples.
+    Rate(Box<RateSampled>),
+}
+
+impl Control {
+    /// The state of a new connection.
+    pub fn begin(self, mss: u32, window: u32) -> AnyControl {
+        match self {
+            Control::NewReno => AnyControl::NewReno(NewReno::new(mss, window)),
+            Control::Cubic => AnyControl::Cubic(Box::new(Cubic::new(mss, window))),
+            Control::Westwood => AnyControl::Westwood(Box::new(Westwood::new(mss, window))),
+            Control::Rate => AnyControl::Rate(Box::new(RateSampled::new(mss, window))),
+        }
+    }
+}
+
+/// Does it with the one that there is.
+macro_rules! with {
+    ($any:expr, $it:ident => $done:expr) => {
+        match $any {
+            AnyControl::NewReno($it) => $done,
+            AnyControl::Cubic($it) => $done,
+            AnyControl::Westwood($it) => $done,
+            AnyControl::Rate($it) => $done,
+        }
+    };
+}
+
+impl Controller for AnyControl {
+    fn new(mss: u32, initial_window: u32) -> Self {
+        Control::NewReno.begin(mss, initial_window)
+    }
+
+    fn set_mss(&mut self, mss: u32) {
+        with!(self, it => it.set_mss(mss));
+    }
+
+    fn window(&self) -> u32 {
+        with!(self, it => it.window())
+    }
+
+    fn slow_start_threshold(&self) -> u32 {
+        with!(self, it => it.slow_start_threshold())
+    }
+
+    fn on_ack(&mut self, acked: Acked) {
+        with!(self, it => it.on_ack(acked));
+    }
+
+    fn on_loss(&mut self, flight: u32) {
+        with!(self, it => it.on_loss(flight));
+    }
+
+    fn on_mark(&mut self, flight: u32) {
+        with!(self, it => it.on_mark(flight));
+    }
+
+    fn on_recovered(&mut self, flight: u32) {
+        with!(self, it => it.on_recovered(flight));
+    }
+
+    fn on_timeout(&mut self, flight: u32, first: bool) {
+        with!(self, it => it.on_timeout(flight, first));
+    }
+
+    fn on_spurious(&mut self, window: u32, threshold: u32) {
+        with!(self, it => it.on_spurious(window, threshold));
+    }
+
+    fn on_idle(&mut self) {
+        with!(self, it => it.on_idle());
+    }
+}

@@ -1,0 +1,123 @@
+//! Estimates of what a way carries, in the place of a limit of the window.
+
+use super::{OfPairs, Settings, THREATS, Ways, lengths, point, scenario};
+use crate::chart::{Figure, curves};
+use crate::control::Control;
+use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::scenario::{Scenario, Tcp};
+use kinglet::tcp::ConnectionConfig;
+
+pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
+    id: "design-bandwidth",
+    title: "Estimating what a way carries, or limiting the window",
+    source: "own question, after design criteria, §III-C3",
+    question: "Does a sender that estimates the bandwidth do better than one whose window has the \
+               best fixed limit for the length of the way?",
+    method: "44 kB between nodes so many hops apart in the grid on ways found beforehand, and \
+             between random pairs with nst-AODV, both by PATH-DR; TinyOS's back-off, 3 retries. \
+             New Reno with a limit of 1 to 8 segments; Westwood+ and a window of one and a half \
+             times rate by round trip, without a limit but that of buffers of 8 segments.",
+    threats: &THREATS,
+    main: "live cwl=2",
+    plan,
+    refine,
+    figures,
+};
+
+const METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::Rtt),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
+
+const LIVE_METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::Rtt),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Timeouts),
+    Metric::OfPairs(OfPairs::Repairs),
+];
+
+/// Segments of the fixed limits.
+const LIMITS: std::ops::RangeInclusive<u8> = 1..=8;
+/// Controllers without one, and what their results are called.
+const ESTIMATES: [(Control, &str, &str); 2] =
+    [(Control::Westwood, "westwood", "Westwood+"), (Control::Rate, "rate", "by rate samples")];
+
+const fn limit_name(window: u8) -> &'static str {
+    match window {
+        1 => "window 1",
+        2 => "window 2",
+        3 => "window 3",
+        4 => "window 4",
+        5 => "window 5",
+        6 => "window 6",
+        7 => "window 7",
+        _ => "window 8",
+    }
+}
+
+/// The same, and the sender estimates.
+fn estimating(scenario: Scenario, congestion: Control) -> Scenario {
+    let connection = ConnectionConfig { window_limit: 0, ..scenario.tcp.connection };
+    Scenario { tcp: Tcp { congestion, connection, ..scenario.tcp }, ..scenario }
+}
+
+/// Places in the figures: lengths of ways that stay, and 0 for live ones.
+fn places(effort: Effort) -> impl Iterator<Item = (String, u32, Ways)> {
+    let fixed = lengths(effort).iter().map(|hops| (of_length(*hops), *hops, Ways::Static(*hops)));
+    fixed.chain([("live".to_owned(), 0, Ways::Live)])
+}
+
+fn of_length(hops: u32) -> String {
+    format!("hops={hops}")
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (place, x, ways) in places(effort) {
+        let metrics = if ways == Ways::Live { LIVE_METRICS } else { METRICS };
+        for window in LIMITS {
+            let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
+            let scenario = scenario(effort, settings, ways);
+            let label = format!("{place} cwl={window}");
+            points.push(point(label, limit_name(window), x.into(), scenario, metrics));
+        }
+        for (control, name, series) in ESTIMATES {
+            let scenario = scenario(effort, Settings::ON_STATIC_WAYS, ways);
+            let scenario = estimating(scenario, control);
+            let label = format!("{place} {name}");
+            points.push(point(label, series, x.into(), scenario, metrics));
+        }
+    }
+    points
+}
+
+/// What estimates gain over the limit that turned out to be best there, in per cent.
+fn refine(rows: &mut Rows) {
+    for (place, x, _) in places(Effort::Full) {
+        let at = |window| rows.mean(&format!("{place} cwl={window}"), "goodput");
+        let best = LIMITS.filter_map(at).fold(0.0, f64::max);
+        for (_, name, series) in ESTIMATES {
+            let label = format!("{place} {name}");
+            let Some(goodput) = rows.mean(&label, "goodput").filter(|_| best > 0.0) else {
+                continue;
+            };
+            let gain = (goodput / best - 1.0) * 100.0;
+            rows.compute(&label, series, x.into(), ("gain", "%"), gain);
+        }
+    }
+}
+
+fn figures(result: &ExperimentResult) -> Vec<Figure> {
+    let x = "hops of ways that stay; 0: live";
+    [
+        curves(&result.rows, "goodput", "Goodput", x),
+        curves(&result.rows, "gain", "Goodput that estimates gain over the best limit", x),
+        curves(&result.rows, "rtt", "Round-trip time", x),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
