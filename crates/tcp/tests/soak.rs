@@ -19,6 +19,24 @@ fn five_hundred_connections_live_and_end_as_they_should() {
     assert!(total.reboots > 50 && total.errors > 50 && total.timeouts > 500, "{total:?}");
 }
 
+/// A FIN that acknowledged no more than the segment whose turn it was, as each had its own: the rest
+/// got lost, and who had sent the last of it heard a reset.
+#[test]
+fn a_fin_says_all_that_has_come() {
+    #[rustfmt::skip]
+    let choices = [
+        0, 0, 0, 73, 27, 0, 192, 2, 0, 0, 0, 0, 0, 105, 92, 0, 0, 0, 0, 0, 0, 156, 0, 0, 11, 0, 232,
+        0, 76, 17, 0, 0, 0, 192, 1, 0, 26, 0, 0, 76, 59, 156, 42, 0, 0, 0, 0, 26, 0, 0, 83, 53, 0,
+        0, 1, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        196, 128, 0, 0, 0, 1, 148, 1, 192, 0, 0, 0, 192, 87, 57, 0, 0, 0, 0, 109, 124, 0, 0, 0, 0,
+        0, 0, 0, 0, 176, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 176, 196, 0, 7, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 197, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 197, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 239,
+    ];
+    run::<NewReno>(&mut Octets(&choices), false);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,

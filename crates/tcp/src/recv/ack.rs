@@ -129,6 +129,11 @@ impl AckState {
         left
     }
 
+    /// The one that is being formed stands for all that are owed.
+    pub(crate) fn forgive(&mut self) {
+        self.prompt &= MORE;
+    }
+
     /// Acknowledgments owed, where each segment has its own.
     pub(crate) fn owed(&self) -> u8 {
         self.prompt & !MORE
