@@ -222,9 +222,11 @@ impl Following {
             return;
         }
         self.next = world.now() + LOOK;
+        // What is for the host leaves the network at the border router.
+        let inside = |node| if node == scenario.host() { scenario.root() } else { node };
         for (index, flow) in scenario.flows.iter().enumerate().filter(|(index, _)| lasts(*index)) {
             let (from, to) = flow.kind.ends();
-            if let Some(way) = to.and_then(|to| way(world, from, to)) {
+            if let Some(way) = to.and_then(|to| way(world, inside(from), inside(to))) {
                 self.looks[index].0 += (way.len() - 1) as f64;
                 self.looks[index].1 += 1.0;
             }
