@@ -19,8 +19,8 @@ fn five_hundred_connections_live_and_end_as_they_should() {
     assert!(total.reboots > 50 && total.errors > 50 && total.timeouts > 500, "{total:?}");
 }
 
-/// A FIN that acknowledged no more than the segment whose turn it was, as each had its own: the rest
-/// got lost, and who had sent the last of it heard a reset.
+/// A FIN acknowledged no more than the segment whose turn it was, as each had its own: the rest got
+/// lost, and who had sent the last of it heard a reset.
 #[test]
 fn a_fin_says_all_that_has_come() {
     #[rustfmt::skip]
