@@ -346,6 +346,10 @@ pub fn aodv(data: &[u8]) {
             }
             Ok(writer.len())
         }
+        a::Message::RrepAck => {
+            out[..a::RREP_ACK_MESSAGE.len()].copy_from_slice(&a::RREP_ACK_MESSAGE);
+            Ok(a::RREP_ACK_MESSAGE.len())
+        }
     };
     let len = len.expect("it is no longer than what was read");
     match (message, a::Message::parse(&out[..len]).expect("it was written here")) {
