@@ -48,6 +48,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.touch_fin_wait_2(now);
     }
 
+    /// Whether acknowledgments are not put off until there is more to acknowledge.
+    pub(crate) fn acknowledges_every_segment(&self) -> bool {
+        self.params.ack_every <= 1
+    }
+
     /// The peer's segments take so many hops.
     pub(crate) fn note_distance(&mut self, hops: u8) {
         self.params.note_distance(hops);

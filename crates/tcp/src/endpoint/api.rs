@@ -366,13 +366,15 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Tells that a segment without payload waits below to be sent. Until
+    /// Tells that a segment without payload waits below to be sent. Where every segment is to be
+    /// acknowledged ([`ack_every`](ConnectionConfig::ack_every) is 1): until
     /// [`Endpoint::release_acks`] another acknowledgment without text waits in the connection: it
     /// could leave no sooner, and says then all that has come. What the peer counts does not wait:
     /// acknowledgments after a gap, those of which each segment has its own, and probes.
     pub fn hold_acks(&mut self, handle: Handle) {
         if let Some(slot) = self.slot_mut(handle)
             && let Some(entry) = &mut slot.entry
+            && entry.conn.acknowledges_every_segment()
         {
             entry.told.hold_acks();
         }
