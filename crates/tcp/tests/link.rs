@@ -91,7 +91,7 @@ fn a_lost_acknowledgment_a_lost_fin_and_a_lost_syn_go_again_too() {
 #[test]
 fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
     let (config, options) = with_sack();
-    let config = ConnectionConfig { delayed_ack: Duration::ZERO, ..config };
+    let config = ConnectionConfig { delayed_ack: Duration::ZERO, ack_every: 1, ..config };
     let (mut s, handle) = Scripted::<Late>::server(config, options);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     assert_eq!(s.take().unwrap().ack, 101);
@@ -115,8 +115,19 @@ fn until_an_acknowledgment_has_left_the_next_one_waits_and_says_all() {
 }
 
 #[test]
+fn where_acknowledgments_are_put_off_anyway_none_waits_for_another() {
+    let (config, options) = with_sack();
+    let (mut s, handle) = Scripted::<Late>::server(config, options);
+    s.ep.hold_acks(handle);
+    s.give(ACK, 1, 1, &[1; 100]).unwrap();
+    s.give(ACK, 101, 1, &[2; 100]).unwrap();
+    assert_eq!(s.take().unwrap().ack, 201);
+}
+
+#[test]
 fn what_the_peer_counts_does_not_wait_for_an_acknowledgment_to_leave() {
     let (config, options) = with_sack();
+    let config = ConnectionConfig { ack_every: 1, ..config };
     let (mut s, handle) = Scripted::<Late>::server(config, options);
     s.ep.hold_acks(handle);
     for n in 1..4 {
