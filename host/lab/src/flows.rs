@@ -655,7 +655,6 @@ fn bulk(
         seconds,
         goodput_kbps: rate_kbps(sink.received(), seconds),
         rtt_ms: sender.mean_rtt_ms(),
-        longest_gap_s: Some(sink.longest_gap().as_micros() as f64 / 1e6),
         intact: sink.intact(),
         complete: limit.is_none_or(|limit| sink.finished() && sink.received() == limit),
         ..base

@@ -1,6 +1,7 @@
 //! One simulation of a scenario: what goes in beside it, and what comes out.
 
 mod activity;
+mod deaths;
 mod pairs;
 mod pip;
 mod power;

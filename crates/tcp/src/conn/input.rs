@@ -289,11 +289,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if SeqNum::new(segment.header.seq) != self.rcv.nxt {
             return Err(Discard::ResetNotExact);
         }
-        // In CLOSING, LAST-ACK and TIME-WAIT both sides have finished, and if the peer has all that
-        // was sent, that is no error for the application.
+        // In CLOSING and LAST-ACK both sides have finished, and if the peer has all that was sent,
+        // that is no error for the application.
         let all = !self.snd.una.before(self.snd.end);
         let error = match self.state {
-            State::Closing | State::LastAck | State::TimeWait if all => None,
+            State::Closing | State::LastAck if all => None,
             State::SynReceived if !self.is_opening_early() => Some(ConnectionError::Refused),
             _ => Some(ConnectionError::Reset),
         };

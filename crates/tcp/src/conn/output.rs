@@ -461,10 +461,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// An acknowledgment is being formed. Answers how many octets it leaves to the next one.
     fn acknowledge(&mut self) -> u32 {
-        if self.acknowledges_each() && self.can_receive_fin() {
-            return self.rcv.ack.sent_one(u32::from(self.rcv.mss));
-        }
         if self.acknowledges_each() {
+            if self.can_receive_fin() {
+                return self.rcv.ack.sent_one(u32::from(self.rcv.mss));
+            }
             // Nothing comes after the peer's FIN. Our own must say that it has: the peer may hear
             // nothing else before this side is gone.
             self.rcv.ack.forgive();

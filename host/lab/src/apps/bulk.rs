@@ -2,7 +2,7 @@
 
 use super::tcp::Socket;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig, Repair, State};
-use kinglet::time::{Duration, Instant};
+use kinglet::time::Instant;
 use kinglet_apps::bulk::{Receiver, Sender};
 use kinglet_apps::{Peer, Sockets, StreamApp};
 use serde::Serialize;
@@ -160,29 +160,18 @@ impl StreamApp<Socket> for BulkSender {
 pub struct BulkSink {
     receiver: Receiver<Socket>,
     last: Instant,
-    longest_gap: Duration,
     info: Option<Info>,
 }
 
 impl BulkSink {
     /// As [`Receiver::new`].
     pub fn new(port: u16, config: ListenConfig) -> Self {
-        BulkSink {
-            receiver: Receiver::new(port, config),
-            last: Instant::ZERO,
-            longest_gap: Duration::ZERO,
-            info: None,
-        }
+        BulkSink { receiver: Receiver::new(port, config), last: Instant::ZERO, info: None }
     }
 
     /// Octets that arrived in order.
     pub fn received(&self) -> u64 {
         self.receiver.received()
-    }
-
-    /// The longest time between two of them.
-    pub fn longest_gap(&self) -> Duration {
-        self.longest_gap
     }
 
     /// When the last of them did.
@@ -213,9 +202,6 @@ impl StreamApp<Socket> for BulkSink {
         let before = self.receiver.received();
         let busy = self.receiver.turn(now, sockets);
         if self.receiver.received() != before {
-            if before > 0 {
-                self.longest_gap = self.longest_gap.max(now - self.last);
-            }
             self.last = now;
         }
         busy

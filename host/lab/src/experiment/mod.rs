@@ -69,7 +69,7 @@ pub(crate) use tcplp_stacks::table_9;
 use crate::chart::Figure;
 use crate::row::Row;
 use crate::run::RunResult;
-use crate::scenario::{Scenario, tcplp};
+use crate::scenario::{Overlap, Scenario, tcplp};
 use kinglet::time::Duration;
 
 /// How much is simulated.
@@ -313,6 +313,23 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 
 /// Signal strength of the links of a line at the receiver's end, dBm; far above the noise.
 const RSSI_DBM: f64 = -60.0;
+
+/// A point of which nothing is recorded.
+fn point(
+    label: String,
+    series: &'static str,
+    x: f64,
+    scenario: Scenario,
+    metrics: &'static [Metric],
+) -> Point {
+    Point { label, series, x, scenario, metrics, timeline_s: None }
+}
+
+/// The same where frames that overlap do something else.
+fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
+    scenario.medium.overlap = overlap;
+    scenario
+}
 
 /// No simulation: everything is computed.
 fn nothing_to_simulate(_: Effort) -> Vec<Point> {

@@ -8,7 +8,7 @@
 use super::RunError;
 use crate::build::place::{address_of, short_of};
 use crate::build::{Network, network};
-use crate::scenario::{Fault, Flow, FlowKind, MAC, NodeId, Pairs, Route, Routing, Scenario};
+use crate::scenario::{Flow, FlowKind, MAC, NodeId, Pairs, RelayDeath, Route, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> O
 }
 
 /// Follows the ways that nodes know; `None` if one knows none.
-fn way(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+pub(super) fn way(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
     let mut way = vec![from];
     let mut at = from;
     while at != to {
@@ -153,11 +153,10 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
             Flow { start_s, kind: between(&flow.kind, *from, *to), ..flow.clone() }
         }));
         if pairs.dies_s > 0.0
-            && let Some(middle) = middle(&pair.there)
-            && let Some(start_s) = drawn.flows.last().map(|flow| flow.start_s)
+            && let Some(flow) = drawn.flows.last()
         {
-            let (from_s, to_s) = (start_s + pairs.dies_s, Some(start_s + pairs.every_s));
-            drawn.faults.push(Fault::Partition { nodes: vec![middle], from_s, to_s });
+            let (from_s, to_s) = (flow.start_s + pairs.dies_s, flow.start_s + pairs.every_s);
+            drawn.relay_deaths.push(RelayDeath { flow: index, from_s, to_s });
         }
         for way in [&pair.there, &pair.back] {
             let Some(destination) = way.last() else { continue };
@@ -174,11 +173,6 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
     drawn.given_routes =
         (scenario.routing == Routing::Static).then(|| routes.into_iter().map(route).collect());
     drawn
-}
-
-/// The node in the middle of a way that has one between its ends.
-fn middle(way: &[NodeId]) -> Option<NodeId> {
-    way.get(1..way.len() - 1)?.get((way.len() - 2) / 2).copied()
 }
 
 /// The same between other nodes.

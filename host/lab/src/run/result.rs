@@ -108,9 +108,10 @@ pub struct FlowResult {
     pub timeout_ms: Option<f64>,
     /// Largest segment in octets; 0 for UDP.
     pub mss: u32,
-    /// A transfer's: the longest time, in seconds, in which nothing of it arrived.
+    /// From the death of a relay on purpose (`[pairs] dies_s`) until its source had a way without
+    /// it, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub longest_gap_s: Option<f64>,
+    pub around_s: Option<f64>,
     /// Radio hops of its way, as a mean over the time that it lasted; `None` where nobody has given
     /// or sought one.
     #[serde(skip_serializing_if = "Option::is_none")]

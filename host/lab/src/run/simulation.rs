@@ -1,6 +1,7 @@
 //! Runs a network and reads the results off it.
 
 use super::activity;
+use super::deaths::Deaths;
 use super::pairs::{Following, drawn, given_hops};
 use super::pip;
 use super::power::{Power, VOLTS};
@@ -55,11 +56,16 @@ pub(super) fn simulate(
     let follows = options.tree || scenario.routing == Routing::Rpl;
     let mut sampler = follows.then(|| Sampler::new(scenario));
     let mut following = Following::new(scenario);
+    let mut deaths = Deaths::new(scenario);
     let mut sampling = options.samples.then(|| Sampling::new(scenario, &ends));
     let end = instant(scenario.duration_s);
     let lasts = |world: &Network, flow: usize| under_way(world, scenario, &ends, flow);
-    let looks =
-        Looks { tree: sampler.as_mut(), samples: sampling.as_mut(), ways: following.as_mut() };
+    let looks = Looks {
+        tree: sampler.as_mut(),
+        samples: sampling.as_mut(),
+        ways: following.as_mut(),
+        deaths: deaths.as_mut(),
+    };
     advance(&mut world, end, options, scenario, looks, &lasts);
     let samples = sampling.map(Sampling::into_samples).unwrap_or_default();
     let wall_seconds = clock.elapsed().as_secs_f64();
@@ -74,7 +80,8 @@ pub(super) fn simulate(
         let result = flows::result(&world, flow, *ends, sim_seconds);
         let given = given_hops(scenario, result.from, result.to);
         let hops = given.or_else(|| following.as_ref()?.hops(index));
-        FlowResult { hops, ..result }
+        let around_s = deaths.as_ref().and_then(|deaths| deaths.around_s(index));
+        FlowResult { hops, around_s, ..result }
     });
     let flows = flows.collect();
     let nodes = 0..scenario.nodes.len();
@@ -282,6 +289,7 @@ struct Looks<'a, 'b> {
     tree: Option<&'a mut Sampler>,
     samples: Option<&'a mut Sampling<'b>>,
     ways: Option<&'a mut Following>,
+    deaths: Option<&'a mut Deaths<'b>>,
 }
 
 impl Looks<'_, '_> {
@@ -290,7 +298,8 @@ impl Looks<'_, '_> {
         let tree = self.tree.as_ref().map(|it| it.next());
         let samples = self.samples.as_ref().map(|it| it.next());
         let ways = self.ways.as_ref().map(|it| it.next());
-        [tree, samples, ways].into_iter().flatten().min()
+        let deaths = self.deaths.as_ref().and_then(|it| it.next());
+        [tree, samples, ways, deaths].into_iter().flatten().min()
     }
 }
 
@@ -316,6 +325,9 @@ fn advance(
         }
         if let Some(following) = &mut looks.ways {
             following.look(world, scenario, |flow| lasts(world, flow));
+        }
+        if let Some(deaths) = &mut looks.deaths {
+            deaths.look(world, lasts);
         }
         if let Some(progress) = options.progress {
             progress(world.now().as_micros() as f64 / end.as_micros() as f64);

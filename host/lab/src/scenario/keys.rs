@@ -476,8 +476,8 @@ pub(super) const PAIRS: &[Key<Pairs>] = &[
     Key::<Pairs>::new(
         "dies_s",
         number!(0.0..=MAX_SECONDS, dies_s),
-        "so long after a transfer's start the node in the middle of its way, as it was found \
-         beforehand, falls out until the next one starts, s; 0: never",
+        "so long after a transfer's start the node in the middle of its live way falls out until \
+         the next one starts, s; 0: never",
     ),
 ];
 

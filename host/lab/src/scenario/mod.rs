@@ -28,7 +28,7 @@ pub use building::Building;
 pub use error::{ScenarioError, nearest};
 pub use flow::{Carrier, Datagrams, File, Flow, FlowKind, Listening, Pace, Sensor, Transport};
 pub use interference::{Hours, Interferer, Source};
-pub use pairs::Pairs;
+pub use pairs::{Pairs, RelayDeath};
 pub use prefix::Prefix;
 pub use presets::{MAC, NET, SECURITY, Tcp, base_of, csl_every, polling_every, tcplp, tinyos};
 pub use reference::reference;
@@ -127,6 +127,8 @@ pub struct Scenario {
     pub pairs: Option<Pairs>,
     /// What goes wrong on purpose.
     pub faults: Vec<Fault>,
+    /// Relays that fall out while somebody needs them, in order of time.
+    pub relay_deaths: Vec<RelayDeath>,
 }
 
 impl Default for Scenario {
@@ -177,6 +179,7 @@ impl Default for Scenario {
             flows: Vec::new(),
             pairs: None,
             faults: Vec::new(),
+            relay_deaths: Vec::new(),
         }
     }
 }

@@ -12,9 +12,20 @@ pub struct Pairs {
     pub at_once: u32,
     /// From the start of those to that of the next, in seconds.
     pub every_s: f64,
-    /// So many seconds after the start of a transfer the node in the middle of its way falls out,
-    /// until the next one starts; 0: never.
+    /// So many seconds after the start of a transfer the node in the middle of its way, as it is
+    /// then, falls out until the next one starts; 0: never.
     pub dies_s: f64,
+}
+
+/// The node in the middle of a flow's live way falls out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RelayDeath {
+    /// The flow's place.
+    pub flow: usize,
+    /// When, in seconds; which node that is turns out then.
+    pub from_s: f64,
+    /// When it is back.
+    pub to_s: f64,
 }
 
 impl Pairs {

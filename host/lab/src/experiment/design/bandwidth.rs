@@ -1,9 +1,9 @@
 //! Estimates of what a way carries, in the place of a limit of the window.
 
-use super::{OfPairs, Settings, THREATS, Ways, lengths, point, scenario};
+use super::{LIVE_METRICS, STATIC_METRICS, Settings, THREATS, Ways, lengths, point, scenario};
 use crate::chart::{Figure, curves};
 use crate::control::Control;
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
 use crate::scenario::{Scenario, Tcp};
 use kinglet::tcp::ConnectionConfig;
 
@@ -23,21 +23,6 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     refine,
     figures,
 };
-
-const METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Timeouts),
-];
-
-const LIVE_METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Timeouts),
-    Metric::OfPairs(OfPairs::Repairs),
-];
 
 /// Segments of the fixed limits.
 const LIMITS: std::ops::RangeInclusive<u8> = 1..=8;
@@ -77,7 +62,7 @@ fn of_length(hops: u32) -> String {
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (place, x, ways) in places(effort) {
-        let metrics = if ways == Ways::Live { LIVE_METRICS } else { METRICS };
+        let metrics = if ways == Ways::Live { LIVE_METRICS } else { STATIC_METRICS };
         for window in LIMITS {
             let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
             let scenario = scenario(effort, settings, ways);

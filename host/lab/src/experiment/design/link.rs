@@ -1,7 +1,8 @@
 //! Back-off and retries of the link layer, on ways that stay.
 
 use super::{
-    OfPairs, Settings, THREATS, Ways, backoff_name, lengths, point, scenario, with_overlap,
+    OfPairs, STATIC_METRICS, Settings, THREATS, Ways, backoff_name, lengths, point, scenario,
+    with_overlap,
 };
 use crate::backoff::EitherBackoff;
 use crate::chart::{Figure, curves};
@@ -40,16 +41,6 @@ pub(in crate::experiment) const RETRIES: Experiment = Experiment {
     figures: retries_figures,
 };
 
-const METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Failed),
-    Metric::OfPairs(OfPairs::Dropped),
-    Metric::OfPairs(OfPairs::Timeouts),
-    Metric::OfPairs(OfPairs::Segments),
-];
-
 /// Windows of the paper's figures.
 const WINDOWS: [u8; 3] = [1, 4, 8];
 const BACKOFFS: [EitherBackoff; 2] = [EitherBackoff::TINYOS, EitherBackoff::EXPONENTIAL];
@@ -77,7 +68,7 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
                 let label = format!("hops={hops} cwl={window} backoff={}", backoff_name(backoff));
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let series = series(backoff, window);
-                points.push(point(label, series, f64::from(*hops), scenario, METRICS));
+                points.push(point(label, series, f64::from(*hops), scenario, STATIC_METRICS));
             }
         }
     }
@@ -88,7 +79,13 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
             let label = format!("hops={BESIDE} cwl=8 backoff={name} overlap={overlaps}");
             let scenario = scenario(effort, settings, Ways::Static(BESIDE));
             let scenario = with_overlap(scenario, overlap);
-            points.push(point(label, "other overlaps", f64::from(BESIDE), scenario, METRICS));
+            points.push(point(
+                label,
+                "other overlaps",
+                f64::from(BESIDE),
+                scenario,
+                STATIC_METRICS,
+            ));
         }
     }
     for backoff in BACKOFFS {
@@ -96,7 +93,7 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
         let label = format!("hops={BESIDE} cwl=8 backoff={} all heard", backoff_name(backoff));
         let mut scenario = scenario(effort, settings, Ways::Static(BESIDE));
         scenario.medium.hidden_terminals = false;
-        points.push(point(label, "all heard", f64::from(BESIDE), scenario, METRICS));
+        points.push(point(label, "all heard", f64::from(BESIDE), scenario, STATIC_METRICS));
     }
     points.extend(BACKOFFS.map(contention));
     points
@@ -162,7 +159,7 @@ fn retries_plan(effort: Effort) -> Vec<Point> {
                 let label = format!("hops={hops} cwl={window} retries={retries}");
                 let scenario = scenario(effort, settings, Ways::Static(*hops));
                 let series = retries_series(window, retries);
-                points.push(point(label, series, f64::from(*hops), scenario, METRICS));
+                points.push(point(label, series, f64::from(*hops), scenario, STATIC_METRICS));
             }
         }
     }

@@ -30,8 +30,9 @@ pub enum OfPairs {
     Timeouts,
     /// Jain's index of the goodput of those that began at the same time, mean over such groups, %.
     Fairness,
-    /// The longest time in which nothing arrived, mean over transfers, s.
-    Gap,
+    /// From the death of a relay until the source had a way without it, mean over transfers that
+    /// lost one, s.
+    Around,
     /// Segments with data that a transfer has, repetitions not counted.
     Segments,
     /// Transmissions that followed one of the same node, % of all: who had the channel has it.
@@ -58,7 +59,7 @@ impl OfPairs {
             OfPairs::Repairs => ("repairs", "per transfer"),
             OfPairs::Timeouts => ("timeouts", "per transfer"),
             OfPairs::Fairness => ("fairness", "%"),
-            OfPairs::Gap => ("gap", "s"),
+            OfPairs::Around => ("around", "s"),
             OfPairs::Segments => ("segments", "per transfer"),
             OfPairs::WonAgain => ("won_again", "%"),
         }
@@ -102,7 +103,7 @@ impl OfPairs {
                 let index = |flows: &[FlowResult]| jain(flows.iter().map(|it| it.goodput_kbps));
                 mean(groups.filter_map(index)).map(|share| share * 100.0)
             }
-            OfPairs::Gap => mean(ended().filter_map(|flow| flow.longest_gap_s)),
+            OfPairs::Around => mean(run.flows.iter().filter_map(|flow| flow.around_s)),
             OfPairs::Segments => {
                 let new = |flow: &FlowResult| flow.segments_sent - flow.retransmissions;
                 mean(ended().map(|flow| new(flow) as f64))

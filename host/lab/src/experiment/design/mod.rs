@@ -27,11 +27,9 @@ pub(super) use ours::{DEFAULTS, LINK_FAILURE, MULTIFLOW};
 pub(super) use routing::EXPERIMENT as METRIC;
 pub(super) use transport::{ACKS, RTO, WINDOW};
 
-use super::{Effort, Metric, Point};
+use super::{Effort, Metric, point, with_overlap};
 use crate::backoff::EitherBackoff;
-use crate::scenario::{
-    Buffer, Flow, FlowKind, MAC, Mss, NET, Overlap, Pairs, Routing, Scenario, Tcp,
-};
+use crate::scenario::{Buffer, Flow, FlowKind, MAC, Mss, NET, Pairs, Routing, Scenario, Tcp};
 use kinglet::aodv;
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
@@ -79,6 +77,34 @@ pub(crate) enum Ways {
     /// AODV seeks them when they are needed, and after each link that breaks.
     Live,
 }
+
+/// What is measured where ways stay.
+const STATIC_METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::Rtt),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Failed),
+    Metric::OfPairs(OfPairs::Dropped),
+    Metric::OfPairs(OfPairs::Timeouts),
+    Metric::OfPairs(OfPairs::Segments),
+];
+
+/// The same for pairs at any distance, on live ways.
+const LIVE_METRICS: &[Metric] = &[
+    Metric::OfPairs(OfPairs::Goodput),
+    Metric::OfPairs(OfPairs::GoodputAt(1)),
+    Metric::OfPairs(OfPairs::GoodputAt(2)),
+    Metric::OfPairs(OfPairs::GoodputAt(3)),
+    Metric::OfPairs(OfPairs::GoodputAt(4)),
+    Metric::OfPairs(OfPairs::GoodputAt(5)),
+    Metric::OfPairs(OfPairs::GoodputAt(6)),
+    Metric::OfPairs(OfPairs::Rtt),
+    Metric::OfPairs(OfPairs::Success),
+    Metric::OfPairs(OfPairs::Hops),
+    Metric::OfPairs(OfPairs::Repairs),
+    Metric::OfPairs(OfPairs::Dropped),
+    Metric::OfPairs(OfPairs::Timeouts),
+];
 
 /// Octets of a transfer (II-C).
 const BYTES: u64 = 44_000;
@@ -191,20 +217,4 @@ const fn backoff_name(backoff: EitherBackoff) -> &'static str {
         EitherBackoff::Exponential(_) => "beb",
         EitherBackoff::TinyOs(_) => "tinyos",
     }
-}
-
-/// The same where frames that overlap do something else.
-fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
-    scenario.medium.overlap = overlap;
-    scenario
-}
-
-fn point(
-    label: String,
-    series: &'static str,
-    x: f64,
-    scenario: Scenario,
-    metrics: &'static [Metric],
-) -> Point {
-    Point { label, series, x, scenario, metrics, timeline_s: None }
 }

@@ -1,7 +1,7 @@
 //! What Kinglet does on the same grid: its defaults, links that are asked before they count as
 //! broken, and several transfers at once.
 
-use super::{OfPairs, Settings, THREATS, Ways, point, scenario, with_overlap};
+use super::{LIVE_METRICS, OfPairs, Settings, THREATS, Ways, point, scenario, with_overlap};
 use crate::backoff::EitherBackoff;
 use crate::chart::{Figure, curves};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -31,8 +31,8 @@ pub(in crate::experiment) const LINK_FAILURE: Experiment = Experiment {
                much later is the death of a node noticed?",
     method: "44 kB between random pairs of the grid with nst-AODV and PATH-DR, TinyOS's back-off, \
              3 retries; windows of 1 to 8 segments; each frame that is given up breaks its link, \
-             or its neighbour is asked first. And with the node in the middle of the way gone from \
-             the third second on: the longest time in which nothing arrives.",
+             or its neighbour is asked first. And with the node in the middle of the way, as it is \
+             then, gone from the third second on: how long its source has no way without it.",
     threats: &THREATS,
     main: "doubts cwl=8",
     plan: link_failure_plan,
@@ -55,24 +55,11 @@ pub(in crate::experiment) const MULTIFLOW: Experiment = Experiment {
     figures: by_number,
 };
 
-const METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::GoodputAt(1)),
-    Metric::OfPairs(OfPairs::GoodputAt(2)),
-    Metric::OfPairs(OfPairs::GoodputAt(3)),
-    Metric::OfPairs(OfPairs::GoodputAt(4)),
-    Metric::OfPairs(OfPairs::GoodputAt(5)),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Repairs),
-    Metric::OfPairs(OfPairs::Timeouts),
-];
-
 const BROKEN_METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Goodput),
     Metric::OfPairs(OfPairs::Success),
     Metric::OfPairs(OfPairs::Repairs),
-    Metric::OfPairs(OfPairs::Gap),
+    Metric::OfPairs(OfPairs::Around),
     Metric::OfPairs(OfPairs::Timeouts),
 ];
 
@@ -114,7 +101,7 @@ fn defaults_plan(effort: Effort) -> Vec<Point> {
                     _ => format!("{name} {case} overlap={}", overlap.name()),
                 };
                 let scenario = with_overlap(scenario.clone(), overlap);
-                points.push(point(label, case, place as f64, scenario, METRICS));
+                points.push(point(label, case, place as f64, scenario, LIVE_METRICS));
             }
         }
     }
@@ -132,7 +119,7 @@ fn link_failure_plan(effort: Effort) -> Vec<Point> {
             let scenario = Scenario { aodv_doubts, ..scenario(effort, settings, Ways::Live) };
             let label = format!("{name} cwl={window}");
             points.push(point(label, name, window.into(), scenario.clone(), BROKEN_METRICS));
-            if window == 8 {
+            if matches!(window, 2 | 8) {
                 let pairs = scenario.pairs.map(|pairs| Pairs { dies_s: DEATH_S, ..pairs });
                 let scenario = Scenario { pairs, ..scenario };
                 let label = format!("{name} cwl={window} a relay dies");

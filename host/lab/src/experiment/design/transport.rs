@@ -1,8 +1,8 @@
 //! Acknowledgements, timeouts and windows of the transport.
 
-use super::{OfPairs, Settings, THREATS, Ways, lengths, point, scenario};
+use super::{LIVE_METRICS, STATIC_METRICS, Settings, THREATS, Ways, lengths, point, scenario};
 use crate::chart::{Figure, curves};
-use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point};
+use crate::experiment::{Effort, Experiment, ExperimentResult, Point};
 use kinglet::tcp::Rto;
 
 pub(in crate::experiment) const ACKS: Experiment = Experiment {
@@ -50,30 +50,6 @@ pub(in crate::experiment) const WINDOW: Experiment = Experiment {
     figures: by_window,
 };
 
-const METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::Rtt),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Failed),
-    Metric::OfPairs(OfPairs::Dropped),
-    Metric::OfPairs(OfPairs::Timeouts),
-];
-
-const LIVE_METRICS: &[Metric] = &[
-    Metric::OfPairs(OfPairs::Goodput),
-    Metric::OfPairs(OfPairs::GoodputAt(1)),
-    Metric::OfPairs(OfPairs::GoodputAt(2)),
-    Metric::OfPairs(OfPairs::GoodputAt(3)),
-    Metric::OfPairs(OfPairs::GoodputAt(4)),
-    Metric::OfPairs(OfPairs::GoodputAt(5)),
-    Metric::OfPairs(OfPairs::GoodputAt(6)),
-    Metric::OfPairs(OfPairs::Success),
-    Metric::OfPairs(OfPairs::Hops),
-    Metric::OfPairs(OfPairs::Repairs),
-    Metric::OfPairs(OfPairs::Dropped),
-    Metric::OfPairs(OfPairs::Timeouts),
-];
-
 fn acks_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, positive_acks) in [("cumulative", false), ("positive", true)] {
@@ -81,7 +57,7 @@ fn acks_plan(effort: Effort) -> Vec<Point> {
             let settings = Settings { positive_acks, window, ..Settings::ON_STATIC_WAYS };
             let scenario = scenario(effort, settings, Ways::StaticOfAnyLength);
             let label = format!("acks={name} cwl={window}");
-            points.push(point(label, name, window.into(), scenario, METRICS));
+            points.push(point(label, name, window.into(), scenario, STATIC_METRICS));
         }
     }
     points
@@ -102,7 +78,7 @@ fn rto_plan(effort: Effort) -> Vec<Point> {
                     rto_series(window, rto),
                     (*hops).into(),
                     scenario,
-                    METRICS,
+                    STATIC_METRICS,
                 ));
             }
         }
@@ -131,7 +107,7 @@ fn window_plan(effort: Effort) -> Vec<Point> {
         for (name, settings, x) in windows() {
             let label = format!("hops={hops} cwl={name}");
             let series = if settings.by_distance { "by distance" } else { of_length(*hops) };
-            points.push(point(label, series, x, scenario(effort, settings, ways), METRICS));
+            points.push(point(label, series, x, scenario(effort, settings, ways), STATIC_METRICS));
         }
     }
     for (name, settings, x) in windows() {

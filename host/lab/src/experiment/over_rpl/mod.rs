@@ -28,11 +28,9 @@ pub(super) use meters::EXPERIMENT as METERS;
 pub use metric::OfTree;
 pub(super) use rto::EXPERIMENT as RTO;
 
-use super::{Effort, Metric, Point};
+use super::{Effort, point, with_overlap};
 use crate::apps::sense::LEN;
-use crate::scenario::{
-    Building, Carrier, Flow, FlowKind, NodeId, Overlap, Routing, Scenario, Sensor,
-};
+use crate::scenario::{Building, Carrier, Flow, FlowKind, NodeId, Routing, Scenario, Sensor};
 use kinglet_peers::Stack;
 use kinglet_sim::rng::{Purpose, stream};
 
@@ -140,22 +138,6 @@ fn with_stack(scenario: Scenario, stack: Stack) -> Scenario {
     Scenario { tcp, ..scenario }
 }
 
-/// The same where frames that overlap do something else.
-fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
-    scenario.medium.overlap = overlap;
-    scenario
-}
-
 fn label(case: Case, load: u32) -> String {
     format!("{} load={load}", case.name())
-}
-
-fn point(
-    label: String,
-    series: &'static str,
-    x: f64,
-    scenario: Scenario,
-    metrics: &'static [Metric],
-) -> Point {
-    Point { label, series, x, scenario, metrics, timeline_s: None }
 }

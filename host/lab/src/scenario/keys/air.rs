@@ -135,19 +135,19 @@ const fn model(of: &Propagation) -> usize {
     }
 }
 
-/// A number of one model of propagation.
+/// A number of one model of propagation, or of a part of it.
 macro_rules! part {
-    ($range:expr, $model:ident, $field:ident, $bound:expr) => {
+    ($range:expr, $model:ident, $field:ident $(. $inner:ident)?, $bound:expr) => {
         Value::Number {
             range: $range,
             bound: $bound,
             get: |t| match t {
-                Propagation::$model { $field, .. } => Some(*$field),
+                Propagation::$model { $field, .. } => Some((*$field)$(.$inner)?),
                 _ => None,
             },
             set: |t, number| {
                 if let Propagation::$model { $field, .. } = t {
-                    *$field = number;
+                    (*$field)$(.$inner)? = number;
                 }
             },
         }
@@ -229,22 +229,12 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
     ),
     Key::<Propagation>::new(
         "fading_db",
-        Value::Number {
-            range: 0.0..=20.0,
-            bound: Bound::No,
-            get: |t| fading(t).map(|fading| fading.sigma_db),
-            set: |t, db| fading_mut(t).into_iter().for_each(|fading| fading.sigma_db = db),
-        },
+        part!(0.0..=20.0, PathLoss, fading.sigma_db, Bound::No),
         "standard deviation of what a link changes by in time, the same in both directions",
     ),
     Key::<Propagation>::new(
         "fading_s",
-        Value::Number {
-            range: 0.01..=86_400.0,
-            bound: Bound::No,
-            get: |t| fading(t).map(|fading| fading.period_s),
-            set: |t, s| fading_mut(t).into_iter().for_each(|fading| fading.period_s = s),
-        },
+        part!(0.01..=86_400.0, PathLoss, fading.period_s, Bound::No),
         "the shortest period of the four waves that it is made of; the longest is four times as \
          long",
     ),
@@ -254,20 +244,6 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
         "thermal −111 dBm in 2 MHz plus a noise figure of 6 dB",
     ),
 ];
-
-const fn fading(of: &Propagation) -> Option<&Fading> {
-    match of {
-        Propagation::PathLoss { fading, .. } => Some(fading),
-        _ => None,
-    }
-}
-
-const fn fading_mut(of: &mut Propagation) -> Option<&mut Fading> {
-    match of {
-        Propagation::PathLoss { fading, .. } => Some(fading),
-        _ => None,
-    }
-}
 
 /// A number that need not be there.
 macro_rules! optional {

@@ -1,0 +1,124 @@
+//! Relays that fall out while a transfer needs them, and how long its source goes without another
+//! way.
+
+use super::pairs::way;
+use crate::build::Network;
+use crate::scenario::{NodeId, RelayDeath, Scenario};
+use kinglet::time::{Duration, Instant};
+use kinglet_sim::Fault;
+
+/// How often it is looked whether there is another way.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What [`Scenario::relay_deaths`] says, carried out.
+pub(super) struct Deaths<'a> {
+    scenario: &'a Scenario,
+    coming: &'a [RelayDeath],
+    /// Who is dead that some flow needed, since when, and when that is looked at next.
+    dead: Option<(RelayDeath, NodeId, Instant, Instant)>,
+    /// Seconds until each flow had a way around, if it lost one and found another.
+    around_s: Vec<Option<f64>>,
+}
+
+fn instant(seconds: f64) -> Instant {
+    Instant::from_micros((seconds * 1e6).round() as u64)
+}
+
+impl<'a> Deaths<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Option<Self> {
+        let coming = scenario.relay_deaths.as_slice();
+        let around_s = vec![None; scenario.flows.len()];
+        (!coming.is_empty()).then_some(Deaths { scenario, coming, dead: None, around_s })
+    }
+
+    /// When it is to look.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let coming = self.coming.first().map(|death| instant(death.from_s));
+        self.dead.map(|(.., next)| next).or(coming)
+    }
+
+    /// Lets die whose time has come, or looks for a way around who is dead; `lasts` tells whether a
+    /// flow, by its number, is under way.
+    pub(super) fn look(&mut self, world: &mut Network, lasts: impl Fn(&Network, usize) -> bool) {
+        let now = world.now();
+        if let Some((death, node, since, next)) = &mut self.dead {
+            if now < *next {
+                return;
+            }
+            *next = now + LOOK;
+            let around = self.scenario.way_of(world, death.flow).is_some_and(|w| !w.contains(node));
+            if around {
+                self.around_s[death.flow] = Some((now - *since).as_micros() as f64 / 1e6);
+            }
+            if around || now >= instant(death.to_s) || !lasts(world, death.flow) {
+                self.dead = None;
+            }
+        } else if let Some((death, rest)) = self.coming.split_first()
+            && now >= instant(death.from_s)
+        {
+            self.coming = rest;
+            let way = self.scenario.way_of(world, death.flow).filter(|_| lasts(world, death.flow));
+            if let Some(node) = way.as_deref().and_then(middle) {
+                world.schedule_fault(now, Fault::Partition(vec![node as usize]));
+                world.schedule_fault(instant(death.to_s), Fault::Partition(Vec::new()));
+                self.dead = Some((*death, node, now, now + LOOK));
+            }
+        }
+    }
+
+    /// Seconds from the death of a relay of this flow until its source had a way without it.
+    pub(super) fn around_s(&self, flow: usize) -> Option<f64> {
+        *self.around_s.get(flow)?
+    }
+}
+
+impl Scenario {
+    /// The way that a flow's frames take now, if its source knows one.
+    fn way_of(&self, world: &Network, flow: usize) -> Option<Vec<NodeId>> {
+        let (from, to) = self.flows.get(flow)?.kind.ends();
+        way(world, from, to?)
+    }
+}
+
+/// The node in the middle of a way that has one between its ends.
+fn middle(way: &[NodeId]) -> Option<NodeId> {
+    let between = way.get(1..way.len().checked_sub(1)?)?;
+    between.get(between.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Options, run};
+    use crate::scenario::{Flow, FlowKind, Pairs, Routing};
+
+    #[test]
+    fn the_node_in_the_middle_is_between_the_ends() {
+        assert_eq!([&[1][..], &[1, 2]].map(middle), [None, None]);
+        assert_eq!([&[1, 2, 3][..], &[1, 2, 3, 4]].map(middle), [Some(2), Some(3)]);
+    }
+
+    #[test]
+    fn a_transfer_goes_on_around_a_relay_that_dies() {
+        let pairs = Pairs { count: 2, hops: Some(3), every_s: 60.0, dies_s: 2.0, ..Pairs::USUAL };
+        let base = Scenario::ceiling();
+        let mut scenario = Scenario { routing: Routing::Aodv, pairs: Some(pairs), ..base };
+        scenario.duration_s = 120.0;
+        scenario.flows = vec![Flow::new(
+            1.0,
+            FlowKind::TcpBulk {
+                from: 0,
+                to: 1,
+                bytes: Some(44_000),
+                send_buffer: None,
+                receive_buffer: None,
+            },
+        )];
+        let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+        assert_eq!(result.flows.len(), 2);
+        for flow in result.flows {
+            assert!(flow.complete && flow.intact, "{flow:?}");
+            assert!(flow.around_s.is_some_and(|s| (0.02..30.0).contains(&s)), "{flow:?}");
+        }
+    }
+}
