@@ -37,8 +37,10 @@ pub struct Config {
     /// Whether a link that has worked within the last second counts as broken only when the
     /// neighbour does not acknowledge either that it is asked whether it is still there
     /// (RFC 3561, 6.10). Where frames are given up for contention, as over several hops of one
-    /// channel, that is no reason to seek other ways. Otherwise each frame that is given up breaks
-    /// its link, as in nst-AODV.
+    /// channel, that is no reason to seek other ways. Where this node sends packets to a
+    /// destination at the time when the way is lost, it then seeks another one at once. Otherwise
+    /// each frame that is given up breaks its link, and the next packet begins the search, as in
+    /// nst-AODV.
     pub doubts: bool,
 }
 

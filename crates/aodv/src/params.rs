@@ -26,7 +26,8 @@ pub(crate) const RREQ_RATELIMIT: u8 = 10;
 /// RFC 3561, 10: in a second.
 pub(crate) const RERR_RATELIMIT: u8 = 10;
 /// A link that has worked within this time is not broken because one frame was given up: a second
-/// of a transfer is a dozen segments or more.
+/// of a transfer is a dozen segments or more. What has gone out within it is not over yet: other
+/// ways are sought for it.
 pub(crate) const LATELY: Duration = SECOND;
 /// Floods in a second that are passed on for one neighbour, and for all of them: as many as one
 /// node may begin.

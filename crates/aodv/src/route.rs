@@ -1,7 +1,7 @@
 //! The ways that are known, and who gives way to whom in their table.
 
 use crate::metric::Worth;
-use crate::params::{ACTIVE_ROUTE_TIMEOUT, DELETE_PERIOD};
+use crate::params::{ACTIVE_ROUTE_TIMEOUT, DELETE_PERIOD, LATELY};
 use crate::precursors::Precursors;
 use crate::sequence::{is_newer, newest};
 use kinglet_time::{Duration, Instant, earliest};
@@ -17,6 +17,10 @@ pub struct Route {
     pub(crate) is_valid: bool,
     /// Packets have gone there.
     is_used: bool,
+    /// When a packet went there that began here.
+    began: Option<Instant>,
+    /// It was lost while packets that begin here needed it.
+    is_missed: bool,
     /// Its precursors are to be told that the way is lost.
     pub(crate) is_untold: bool,
     /// Until when the way is believed in, or that it is lost is remembered.
@@ -57,6 +61,8 @@ impl Route {
             worth,
             is_valid: true,
             is_used: false,
+            began: None,
+            is_missed: false,
             is_untold: false,
             expires: now + lifetime,
             precursors: Precursors::Nobody,
@@ -85,6 +91,16 @@ impl Route {
         self.keep(now + ACTIVE_ROUTE_TIMEOUT);
     }
 
+    /// A packet that begins here goes there.
+    pub(crate) const fn begin(&mut self, now: Instant) {
+        self.began = Some(now);
+    }
+
+    /// Whether it was lost while packets that begin here needed it; once.
+    pub(crate) const fn take_missed(&mut self) -> bool {
+        core::mem::replace(&mut self.is_missed, false)
+    }
+
     /// It lasts until then at the least.
     pub(crate) fn keep(&mut self, until: Instant) {
         self.expires = self.expires.max(until);
@@ -96,6 +112,7 @@ impl Route {
         self.sequence = newest(self.sequence, sequence);
         (self.is_valid, self.is_used) = (false, false);
         self.is_untold = self.precursors != Precursors::Nobody;
+        self.is_missed = self.began.is_some_and(|at| now - at < LATELY);
         self.expires = now + DELETE_PERIOD;
     }
 
@@ -126,6 +143,7 @@ impl Route {
         *self = Route::new(now, offer);
         if before.is_valid {
             (self.is_used, self.precursors) = (before.is_used, before.precursors);
+            self.began = before.began;
             self.keep(before.expires);
         }
         Taken::Yes

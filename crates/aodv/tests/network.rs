@@ -480,9 +480,41 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
     let Ok(Message::Rerr(rerr)) = Message::parse(&buf[..out.len]) else { panic!() };
     assert_eq!(rerr.entries().map(|entry| entry.destination).collect::<Vec<_>>(), [5]);
     network.carry(3, out.to, &buf[..out.len]);
-    // 2 has one before it, 3 none.
+    // 2 has one before it, 3 none; both have packets of their own and seek another way at once.
     let out = network.node(2).poll_message(now, &mut buf).unwrap();
     assert_eq!(out.to, Destination::Short(1));
-    assert_eq!(network.node(3).poll_message(now, &mut buf), None);
+    for node in [2, 3] {
+        let out = network.node(node).poll_message(now, &mut buf).unwrap();
+        assert_eq!(out.to, Destination::Broadcast);
+        let Ok(Message::Rreq(rreq)) = Message::parse(&buf[..out.len]) else { panic!() };
+        assert_eq!(rreq.destination, 5);
+        assert_eq!(network.node(node).poll_message(now, &mut buf), None);
+    }
     assert_eq!(network.node(3).next_hop(5), None);
+}
+
+/// A transport whose segments were lost with the way sends nothing before its timer expires. Who
+/// has sent nothing for long, or does not ask its neighbours, waits for a packet.
+#[test]
+fn who_loses_a_way_that_it_needs_seeks_another_at_once() {
+    let seeks = |doubts, idle| {
+        let mut network = Network::line(4, Metric::PathDr);
+        for short in 1..=4 {
+            let config = Config { doubts, ..Config::new(short, Role::Router, short.into()) };
+            *network.node(short) = Aodv::new(config);
+        }
+        assert!(network.seek(1, 4));
+        assert_eq!(network.send(1, 4), (4, true));
+        network.run(idle);
+        network.join(3, 4, 0);
+        let now = network.now;
+        network.node(3).handle_sent(now, 4, false);
+        network.run(Duration::from_millis(10));
+        assert_eq!(network.node(1).next_hop(4), None);
+        network.node(1).is_seeking(4)
+    };
+    let (soon, late) = (Duration::from_millis(100), Duration::from_millis(1_500));
+    assert!(seeks(true, soon));
+    assert!(!seeks(true, late));
+    assert!(!seeks(false, soon));
 }

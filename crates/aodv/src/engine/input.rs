@@ -239,7 +239,7 @@ impl<S: Sizes> Aodv<S> {
             return Err(Discard::NotOnWay);
         }
         self.has_changed = true;
-        self.plan_errors(now);
+        self.handle_losses(now);
         Ok(())
     }
 }

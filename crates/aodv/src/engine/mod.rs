@@ -131,7 +131,10 @@ impl<S: Sizes> Aodv<S> {
     ) {
         if let Some(route) = self.valid_route_mut(destination) {
             route.touch(now);
-            from.into_iter().for_each(|from| route.precursors.add(from));
+            match from {
+                Some(from) => route.precursors.add(from),
+                None => route.begin(now),
+            }
         }
         if let Some(route) = self.valid_route_mut(source) {
             route.touch(now);
@@ -163,7 +166,7 @@ impl<S: Sizes> Aodv<S> {
         if !route.is_untold {
             route.break_off(now);
         }
-        self.plan_errors(now);
+        self.handle_losses(now);
     }
 
     /// A packet to `destination` has come back: the way leads in a circle, as it does only if
@@ -173,7 +176,7 @@ impl<S: Sizes> Aodv<S> {
             route.break_off(now);
             count(&mut self.stats.loops);
             self.has_changed = true;
-            self.plan_errors(now);
+            self.handle_losses(now);
         }
     }
 
@@ -215,7 +218,7 @@ impl<S: Sizes> Aodv<S> {
         if lost {
             count(&mut self.stats.broken_links);
             self.has_changed = true;
-            self.plan_errors(now);
+            self.handle_losses(now);
         }
     }
 
@@ -223,11 +226,27 @@ impl<S: Sizes> Aodv<S> {
         self.links.as_mut_slice().iter_mut().flatten().find(|link| link.short == short)
     }
 
-    /// Has errors sent if there are any, as soon as that may be.
-    fn plan_errors(&mut self, now: Instant) {
+    /// Ways were lost: has errors sent if there are any, as soon as that may be, and other ways
+    /// sought for what begins here.
+    fn handle_losses(&mut self, now: Instant) {
+        if self.config.doubts {
+            self.seek_missed(now);
+        }
         let any = self.routes.as_slice().iter().flatten().any(|route| route.is_untold);
         if any && self.errors_due == Due::No {
             self.errors_due = Due::within(&mut self.erring, now);
+        }
+    }
+
+    /// Seeks other ways to where packets that begin here went until now, before the next one needs
+    /// them. That pays where a link counts as broken only when its end does not answer: a transport
+    /// that has lost what was under way sends nothing before its timer expires.
+    fn seek_missed(&mut self, now: Instant) {
+        let missed = |route: &mut Route| route.take_missed().then_some(route.destination);
+        while let Some(destination) =
+            self.routes.as_mut_slice().iter_mut().flatten().find_map(missed)
+        {
+            self.seek(now, destination);
         }
     }
 

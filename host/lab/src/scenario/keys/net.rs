@@ -45,8 +45,9 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
         "aodv_doubts",
         flag!(aodv_doubts),
         "a neighbour that has acknowledged frames within the last second is asked whether it is \
-         still there before its link counts as broken; or each frame that is given up breaks its \
-         link (nst-AODV)",
+         still there before its link counts as broken, and who loses a way that its packets need \
+         seeks another at once; or each frame that is given up breaks its link, and the next \
+         packet seeks (nst-AODV)",
     )
     .needs("routing"),
     Key::<Scenario>::new(
