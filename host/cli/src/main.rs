@@ -1,6 +1,7 @@
 //! `kinglet`: simulate IEEE 802.15.4 networks, repeat published experiments, bridge a simulated
 //! network to Linux.
 
+mod advise_cmd;
 mod demo;
 mod exit;
 mod gateway_cmd;
@@ -26,6 +27,7 @@ Examples:
   kinglet                                    the demonstration
   kinglet sim host/lab/scenarios/annotated.toml --pcap out.pcap
   kinglet sweep host/lab/sweeps/window.toml  one scenario, fields varied, on all cores
+  kinglet advise host/lab/scenarios/lossy.toml  what should be set, and what for
   kinglet lab list                           what can be repeated
   kinglet lab run tcplp-hops --seeds 10      one experiment, with narrower intervals
   kinglet lab check --quick                  every claim: paper, ours, holds?
@@ -57,6 +59,8 @@ enum Command {
     Sim(sim_cmd::Args),
     /// Simulate a scenario with every combination of values of some fields
     Sweep(sweep_cmd::Args),
+    /// Find the settings that serve a scenario best, and what each of them is worth
+    Advise(advise_cmd::Args),
     /// Repeat published experiments and check claims
     #[command(subcommand)]
     Lab(lab_cmd::Command),
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
         None => demo::run(),
         Some(Command::Sim(args)) => sim_cmd::run(args),
         Some(Command::Sweep(args)) => sweep_cmd::run(&args),
+        Some(Command::Advise(args)) => advise_cmd::run(&args),
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
         Some(Command::Node(args)) => node_cmd::run(args),

@@ -18,6 +18,7 @@
 //! );
 //! ```
 
+pub mod advise;
 pub mod apps;
 pub mod audit;
 pub mod backoff;

@@ -46,6 +46,28 @@ impl Base {
         Base { file: file.into(), table, text: String::new(), under: FieldPath::whole() }
     }
 
+    /// The file that it stands in, or is taken to.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What it says.
+    pub const fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The scenario that a version of this one's table stands for; messages name no lines.
+    ///
+    /// # Errors
+    /// [`ScenarioError`]
+    pub fn read(&self, table: &Table) -> Result<Scenario, ScenarioError> {
+        let file = &self.file;
+        let text = toml::to_string(table)
+            .map_err(|error| ScenarioError::nowhere(file, "", error.to_string()))?;
+        // The lines of that text nobody has seen.
+        Scenario::from_toml(&file.to_string_lossy(), &text)
+    }
+
     /// What stands under `key` in the text of a file.
     pub(super) fn inside(file: &Path, text: &str, key: &str, table: Table) -> Self {
         let (file, text) = (file.to_path_buf(), text.to_owned());
@@ -53,7 +75,7 @@ impl Base {
     }
 
     /// The same message with the place where this scenario has that field.
-    fn placed(&self, error: ScenarioError) -> ScenarioError {
+    pub fn placed(&self, error: ScenarioError) -> ScenarioError {
         let document = DeTable::parse(&self.text).ok();
         let path = match error.field.as_str() {
             "" => self.under.clone(),
@@ -182,12 +204,7 @@ impl Sweep {
                 ScenarioError { position, ..error }
             })?;
         }
-        let file = &self.base.file;
-        let text = toml::to_string(&table)
-            .map_err(|error| ScenarioError::nowhere(file, "", error.to_string()))?;
-        // The lines of that text nobody has seen.
-        Scenario::from_toml(&file.to_string_lossy(), &text)
-            .map_err(|error| self.placed(point, error))
+        self.base.read(&table).map_err(|error| self.placed(point, error))
     }
 
     /// The same message with the place where its field has its value.

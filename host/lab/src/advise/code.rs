@@ -1,0 +1,172 @@
+//! Settings as Rust code for a device.
+
+use crate::backoff::EitherBackoff;
+use crate::build::transport::connection;
+use crate::scenario::{Routing, Scenario};
+use kinglet::tcp::{ConnectionConfig, Rto};
+use kinglet::time::Duration;
+use kinglet::{Config, Polling, aodv, mac};
+use std::fmt::Write as _;
+
+/// Octets that a receive ring's length is a multiple of.
+const RING_UNIT: usize = 8;
+
+/// A profile with the buffers and parts that the nodes of `scenario` have, and functions that give
+/// a node the rest. What is as by default is left out.
+pub(super) fn of(scenario: &Scenario) -> String {
+    let connection = connection(scenario, None, None);
+    let mut code = String::new();
+    profile(&mut code, scenario, &connection);
+    node(&mut code, scenario);
+    connections(&mut code, &connection);
+    if let Some(wake) = scenario.wake {
+        waking(&mut code, &wake.settings);
+    }
+    if scenario.routing == Routing::Aodv {
+        discovering(&mut code, scenario);
+    }
+    code
+}
+
+fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig) {
+    let receive = connection.receive_buffer.next_multiple_of(RING_UNIT);
+    // Two more than full ones fit.
+    let segments = connection.send_buffer.div_ceil(usize::from(connection.mss).max(1)) + 2;
+    let policies = connection.window_limit > 0
+        || connection.window_by_distance
+        || connection.positive_acks
+        || connection.rto != Rto::RoundTrips;
+    let _ =
+        writeln!(code, "kinglet::profile! {{\n    /// Beside these it has what the device needs.");
+    let _ = writeln!(code, "    pub struct Advised {{");
+    let _ = writeln!(code, "        send_buffer: {},", connection.send_buffer);
+    let _ = writeln!(code, "        receive_buffer: {receive},");
+    let _ = writeln!(code, "        segments: {segments},");
+    if policies {
+        let _ = writeln!(code, "        features: kinglet::tcp::WithPolicies,");
+    }
+    if scenario.backoff != EitherBackoff::EXPONENTIAL {
+        let _ = writeln!(code, "        backoff: kinglet::mac::TinyOs,");
+    }
+    let _ = writeln!(code, "    }}\n}}");
+}
+
+/// Lines for the fields of one struct that differ from its default.
+struct Fields<'a> {
+    code: &'a mut String,
+    /// What each begins with, and ends with.
+    before: &'static str,
+    between: &'static str,
+    after: &'static str,
+}
+
+impl Fields<'_> {
+    fn field<T: PartialEq>(&mut self, name: &str, value: T, usual: T, text: impl Fn(T) -> String) {
+        if value != usual {
+            let Fields { before, between, after, .. } = self;
+            let _ = writeln!(self.code, "    {before}{name}{between}{}{after}", text(value));
+        }
+    }
+}
+
+fn plain<T: ToString>(value: T) -> String {
+    value.to_string()
+}
+
+fn duration(value: Duration) -> String {
+    match value.as_micros() {
+        us if us % 1_000 == 0 => format!("kinglet::time::Duration::from_millis({})", us / 1_000),
+        us => format!("kinglet::time::Duration::from_micros({us})"),
+    }
+}
+
+fn node(code: &mut String, scenario: &Scenario) {
+    let usual = Config::new(0, [0; 8], 0, [0; 16]);
+    code.push_str("\n/// Gives a node's configuration its settings.\n");
+    code.push_str("pub fn advise<K>(config: &mut kinglet::Config<K>) {\n");
+    let begun = code.len();
+    let mut fields = Fields { code, before: "config.", between: " = ", after: ";" };
+    let (own, mac) = (&scenario.mac, &usual.mac);
+    fields.field("mac.max_frame_retries", own.max_frame_retries, mac.max_frame_retries, plain);
+    fields.field("mac.retry_delay_max", own.retry_delay_max, mac.retry_delay_max, duration);
+    let adaptive = (own.adaptive_retry_delay, mac.adaptive_retry_delay);
+    fields.field("mac.adaptive_retry_delay", adaptive.0, adaptive.1, plain);
+    fields.field("mac.csl", own.csl, mac.csl, csl);
+    fields.field("net.queue_limit", scenario.net.queue_limit, usual.net.queue_limit, plain);
+    fields.field("yields", scenario.relays_yield, usual.yields, plain);
+    fields.field("polling", scenario.polling, usual.polling, polling);
+    if code.len() == begun {
+        code.push_str("    let _ = config; // the defaults\n");
+    }
+    code.push_str("}\n");
+}
+
+fn csl(csl: Option<mac::Csl>) -> String {
+    let Some(csl) = csl else { return "None".to_owned() };
+    let mac::Csl { period, drift_ppm, sync_interval } = csl;
+    format!(
+        "Some(kinglet::mac::Csl {{\n        period: {},\n        drift_ppm: {drift_ppm},\n        \
+         sync_interval: {},\n    }})",
+        duration(period),
+        duration(sync_interval)
+    )
+}
+
+fn polling(polling: Polling) -> String {
+    match polling {
+        Polling::Fixed { base, expecting } => format!(
+            "kinglet::Polling::Fixed {{\n        base: {},\n        expecting: {},\n    }}",
+            duration(base),
+            duration(expecting)
+        ),
+        Polling::Predictive { base } => {
+            format!("kinglet::Polling::Predictive {{ base: {} }}", duration(base))
+        }
+    }
+}
+
+fn connections(code: &mut String, own: &ConnectionConfig) {
+    let usual = ConnectionConfig::DEFAULT;
+    code.push_str("\n/// Of each connection, at both ends.\n");
+    code.push_str("pub const CONNECTION: kinglet::tcp::ConnectionConfig = ");
+    code.push_str("kinglet::tcp::ConnectionConfig {\n");
+    let mut fields = Fields { code, before: "", between: ": ", after: "," };
+    fields.field("mss", own.mss, usual.mss, plain);
+    fields.field("send_buffer", own.send_buffer, usual.send_buffer, plain);
+    fields.field("receive_buffer", own.receive_buffer, usual.receive_buffer, plain);
+    fields.field("window_limit", own.window_limit, usual.window_limit, plain);
+    fields.field("window_by_distance", own.window_by_distance, usual.window_by_distance, plain);
+    fields.field("ack_every", own.ack_every, usual.ack_every, plain);
+    fields.field("delayed_ack", own.delayed_ack, usual.delayed_ack, duration);
+    fields.field("positive_acks", own.positive_acks, usual.positive_acks, plain);
+    fields.field("rto_min", own.rto_min, usual.rto_min, duration);
+    fields.field("rto", own.rto, usual.rto, |rto| format!("kinglet::tcp::Rto::{rto:?}"));
+    fields.field("pacing", own.pacing, usual.pacing, plain);
+    fields.field("sack", own.sack, usual.sack, plain);
+    fields.field("nagle", own.nagle, usual.nagle, plain);
+    code.push_str("    ..kinglet::tcp::ConnectionConfig::DEFAULT\n};\n");
+}
+
+fn waking(code: &mut String, own: &mac::Wake) {
+    let usual = mac::Wake::DEFAULT;
+    code.push_str("\n/// For `Node::set_wake`; `channels` follow from the radio's.\n");
+    code.push_str("pub const WAKE: kinglet::mac::Wake = kinglet::mac::Wake {\n");
+    let mut fields = Fields { code, before: "", between: ": ", after: "," };
+    fields.field("period", own.period, usual.period, duration);
+    fields.field("burst", own.burst, usual.burst, duration);
+    fields.field("repeats", own.repeats, usual.repeats, plain);
+    fields.field("burst_repeats", own.burst_repeats, usual.burst_repeats, plain);
+    code.push_str("    ..kinglet::mac::Wake::DEFAULT\n};\n");
+}
+
+fn discovering(code: &mut String, scenario: &Scenario) {
+    let usual = aodv::Config::OFF;
+    code.push_str("\n/// For `Aoded::new`.\n");
+    code.push_str("pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {\n");
+    code.push_str("    role: kinglet::aodv::Role::Router,\n");
+    let mut fields = Fields { code, before: "", between: ": ", after: "," };
+    let metric = |metric| format!("kinglet::aodv::Metric::{metric:?}");
+    fields.field("metric", scenario.aodv_metric, usual.metric, metric);
+    fields.field("doubts", scenario.aodv_doubts, usual.doubts, plain);
+    code.push_str("    ..kinglet::aodv::Config::OFF\n};\n");
+}

@@ -1,0 +1,249 @@
+//! Which settings serve a scenario best, and what each of them is worth.
+//!
+//! 1. A race ([`race`]) on some seeds: combinations of settings meet the same seeds, those that are
+//!    certainly worse than the best one leave, and the next ones are drawn near those that stay.
+//! 2. What is worth less than [`WORTH_IT`] by itself, or not [surely](SURE_ENOUGH), is taken back.
+//! 3. Seeds that the race has not seen confirm what is left, as a whole and setting by setting.
+//!
+//! ```
+//! use kinglet_lab::advise::{Config, Objective, advise};
+//! use kinglet_lab::sweep::Base;
+//! let text = "
+//!     duration_s = 20
+//!     topology = { line = { hops = 2 } }
+//!     mac = { max_frame_retries = 0 }
+//!     medium = { frame_loss = 0.1 }
+//!     flow = [{ kind = 'tcp-bulk', from = 2, to = 0 }]
+//! ";
+//! let base = Base::from_table("two.toml".as_ref(), text.parse().unwrap());
+//! let config = Config { runs: 120, confirmations: 4, ..Config::new(Objective::Goodput) };
+//! let advice = advise(&base, &config).unwrap().unwrap();
+//! assert!(advice.gain.mean > 0.0);
+//! ```
+
+mod code;
+mod objective;
+mod race;
+mod settings;
+mod trials;
+mod verdict;
+
+pub use objective::Objective;
+pub use verdict::Verdict;
+
+use crate::scenario::ScenarioError;
+use crate::sweep::Base;
+use race::{Candidate, Race};
+use serde::Serialize;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use trials::{Outcome, Stopped, Trials};
+
+/// What a setting must be worth by itself to be advised, as a share of what there is without it,
+pub const WORTH_IT: f64 = 0.01;
+/// and how sure that must be.
+pub const SURE_ENOUGH: f64 = 0.9;
+/// Seeds that confirm come after those of the race by this much.
+const HELD_OUT: u64 = 1_000_000;
+/// Seeds by which settings are taken back.
+const SECOND_LOOKS: u64 = 8;
+
+/// How advice is sought.
+#[derive(Clone, Copy)]
+pub struct Config<'a> {
+    /// What is to become better.
+    pub objective: Objective,
+    /// Octets that the buffers of one node's connections may take; `None`: any number.
+    pub budget: Option<usize>,
+    /// Simulations of the race, at the most; what follows it needs some more.
+    pub runs: usize,
+    /// Seeds that confirm, at least 2.
+    pub confirmations: u64,
+    /// Threads; 0 = one per core. The advice does not depend on it.
+    pub jobs: usize,
+    /// Nothing more is simulated when this becomes true.
+    pub cancel: &'a AtomicBool,
+    /// Called with (finished, planned) simulations.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl Config<'_> {
+    /// The defaults: 400 simulations, ten seeds that confirm.
+    pub fn new(objective: Objective) -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Config {
+            objective,
+            budget: None,
+            runs: 400,
+            confirmations: 10,
+            jobs: 0,
+            cancel: &NEVER,
+            progress: &|_, _| (),
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// What was to become better.
+    pub objective: Objective,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its mean with the scenario's own settings, by the seeds that confirm.
+    pub before: f64,
+    /// Its mean with the advice.
+    pub after: f64,
+    /// What all settings together are worth, as a share of what there is without them.
+    pub gain: Verdict,
+    /// Share of what was sent that arrived, 0 to 1, before and after.
+    pub arrived: [f64; 2],
+    /// Octets of the buffers of the busiest node's connections, before and after.
+    pub buffers: [usize; 2],
+    /// Settings that are to be changed, the one that is worth most first.
+    pub changes: Vec<Change>,
+    /// Simulations that it took.
+    pub runs: usize,
+    /// The seeds that confirm: the first one and how many.
+    pub confirmed_by: (u64, u64),
+    /// The changes as a part of a scenario.
+    pub toml: String,
+    /// What the scenario's nodes have then as Rust code: a profile and what its node is told.
+    pub rust: String,
+}
+
+/// One setting that is to be changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// Its name: that of its key, or of the first of several.
+    pub name: &'static str,
+    /// What it says in the scenario.
+    pub before: String,
+    /// What it is to say.
+    pub after: String,
+    /// What it is worth by itself: how much is lost, as a share, if it alone is taken back; `None`
+    /// if the others are impossible without it.
+    pub worth: Option<Verdict>,
+}
+
+/// Why there is no advice.
+#[derive(Debug)]
+pub enum AdviseError {
+    /// The scenario is none, or cannot be simulated.
+    Scenario(ScenarioError),
+    /// There is nothing to measure, or nothing to set, or no room.
+    Pointless(String),
+}
+
+impl fmt::Display for AdviseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AdviseError::Scenario(error) => error.fmt(f),
+            AdviseError::Pointless(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for AdviseError {}
+
+/// Settings for the scenario `base`; `None` if that was cancelled.
+///
+/// # Errors
+/// [`AdviseError`]
+pub fn advise(base: &Base, config: &Config<'_>) -> Result<Option<Advice>, AdviseError> {
+    let mut trials = Trials::new(base, config)?;
+    match sought(&mut trials, config) {
+        Ok(advice) => Ok(Some(advice)),
+        Err(Stopped::Cancelled) => Ok(None),
+        Err(Stopped::Failed(error)) => Err(error),
+    }
+}
+
+fn sought(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stopped> {
+    let first = trials.base().seed;
+    let plain = Candidate::plain(trials.choices().len());
+    let begin = [plain.clone(), trials.usual()];
+    let begin = begin.into_iter().filter(|it| trials.fits(it)).collect();
+    let mut race = Race::new(trials.choices(), first, config.runs);
+    let winner = race.run(begin, &mut |candidates, seed| trials.measure(candidates, seed))?;
+    let Some(winner) = winner else {
+        let why = match config.budget {
+            Some(most) => format!("nothing that was tried fits into {most} octets of buffers"),
+            None => "no combination of settings that was tried can be simulated".to_owned(),
+        };
+        return Err(Stopped::Failed(AdviseError::Pointless(why)));
+    };
+    let winner = simplified(trials, winner, first)?;
+    confirmed(trials, &winner, first + HELD_OUT, config.confirmations.max(2))
+}
+
+/// `winner` without the changes that are not worth it.
+fn simplified(
+    trials: &mut Trials<'_>,
+    mut winner: Candidate,
+    first: u64,
+) -> Result<Candidate, Stopped> {
+    let seeds = first..first + SECOND_LOOKS;
+    loop {
+        let fewer: Vec<Candidate> = winner.without_one().map(|(_, fewer)| fewer).collect();
+        let with = trials.outcomes(&winner, seeds.clone())?;
+        let mut least: Option<(f64, Candidate)> = None;
+        for fewer in fewer.into_iter().filter(|fewer| trials.fits(fewer)).collect::<Vec<_>>() {
+            let without = trials.outcomes(&fewer, seeds.clone())?;
+            let Verdict { mean: worth, sure, .. } = Verdict::of(&without, &with);
+            let pays = worth >= WORTH_IT && sure >= SURE_ENOUGH;
+            if !pays && least.as_ref().is_none_or(|(least, _)| worth < *least) {
+                least = Some((worth, fewer));
+            }
+        }
+        match least {
+            Some((_, fewer)) => winner = fewer,
+            None => return Ok(winner),
+        }
+    }
+}
+
+fn confirmed(
+    trials: &mut Trials<'_>,
+    winner: &Candidate,
+    first: u64,
+    count: u64,
+) -> Result<Advice, Stopped> {
+    let seeds = first..first + count;
+    let plain = Candidate::plain(winner.len());
+    let before = trials.outcomes(&plain, seeds.clone())?;
+    let after = trials.outcomes(winner, seeds.clone())?;
+    let mut changes = Vec::new();
+    for (place, fewer) in winner.without_one() {
+        let without = trials.outcomes(&fewer, seeds.clone())?;
+        let setting = trials.setting(place);
+        changes.push(Change {
+            name: setting.name,
+            before: setting.said_by(&trials.file_of(&plain)),
+            after: setting.said_by(&trials.file_of(winner)),
+            worth: (!without.is_empty()).then(|| Verdict::of(&without, &after)),
+        });
+    }
+    let worth = |change: &Change| change.worth.map_or(f64::INFINITY, |worth| worth.mean);
+    changes.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+    let objective = trials.objective();
+    let scenario = trials.scenario_of(winner).unwrap_or_else(|| trials.base().clone());
+    Ok(Advice {
+        objective,
+        unit: objective.unit(),
+        before: mean(&before, |it| it.value),
+        after: mean(&after, |it| it.value),
+        gain: Verdict::of(&before, &after),
+        arrived: [&before, &after].map(|outcomes| mean(outcomes, |it| it.arrived)),
+        buffers: [trials.base(), &scenario].map(objective::buffers_of),
+        changes,
+        runs: trials.done(),
+        confirmed_by: (first, count),
+        toml: trials.fragment(winner),
+        rust: code::of(&scenario),
+    })
+}
+
+fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64
+}

@@ -1,0 +1,132 @@
+//! What is to become better, as one number of a run.
+
+use super::trials::Outcome;
+use crate::build::transport::connection;
+use crate::run::{FlowResult, NodeResult, RunResult};
+use crate::scenario::{FlowKind, NodeId, Role, Scenario, Transport};
+use crate::stats::quantile;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is to become better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Objective {
+    /// Goodput: the mean of what flows carry. A transfer that has not ended carries nothing.
+    Goodput,
+    /// Energy that nodes without mains spend for what arrives: leaves if there are any, or those
+    /// that wake several times a second, or all but the border router.
+    Energy,
+    /// How long applications wait: of requests what 95 % of them take at most, of datagrams their
+    /// mean delay, else the mean round trip.
+    Latency,
+    /// The share of what was sent that arrived: readings, datagrams, requests, transfers.
+    Reliability,
+}
+
+impl Objective {
+    /// Its unit.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Objective::Goodput => "kb/s",
+            Objective::Energy => "mJ/kB",
+            Objective::Latency => "ms",
+            Objective::Reliability => "%",
+        }
+    }
+
+    const fn higher_is_better(self) -> bool {
+        matches!(self, Objective::Goodput | Objective::Reliability)
+    }
+
+    /// What a run comes to; `None` if it has nothing of the kind.
+    pub(super) fn of(self, scenario: &Scenario, result: &RunResult) -> Option<Outcome> {
+        let arrived = mean(result.flows.iter().filter_map(arrived_of))?;
+        let value = match self {
+            Objective::Goodput => mean(result.flows.iter().filter_map(goodput_of))?,
+            Objective::Energy => energy(scenario, result),
+            Objective::Latency => mean(result.flows.iter().filter_map(latency_of))?,
+            Objective::Reliability => arrived * 100.0,
+        };
+        Some(Outcome { value, arrived, higher_is_better: self.higher_is_better() })
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Whether a flow is somebody who only answers.
+fn serves(flow: &FlowResult) -> bool {
+    matches!(flow.kind, "services" | "http-server" | "coap-server")
+}
+
+fn goodput_of(flow: &FlowResult) -> Option<f64> {
+    let ended = if flow.complete { flow.goodput_kbps } else { 0.0 };
+    (!serves(flow)).then_some(ended)
+}
+
+/// Share of what a flow sent that arrived.
+fn arrived_of(flow: &FlowResult) -> Option<f64> {
+    if serves(flow) {
+        return None;
+    }
+    if let Some(readings) = &flow.readings {
+        return Some(readings.reliability().unwrap_or(1.0));
+    }
+    let answered = flow.latencies_ms.len() as f64;
+    if answered > 0.0 || flow.failed > 0 {
+        return Some(answered / (answered + f64::from(flow.failed)));
+    }
+    if flow.delay_ms.is_some() && flow.segments_sent > 0 {
+        return Some(flow.segments_received as f64 / flow.segments_sent as f64);
+    }
+    Some(f64::from(u8::from(flow.complete && flow.bytes > 0)))
+}
+
+fn latency_of(flow: &FlowResult) -> Option<f64> {
+    quantile(&flow.latencies_ms, 0.95).or(flow.delay_ms).or(flow.rtt_ms)
+}
+
+/// Millijoules of nodes without mains for each thousand octets that arrived.
+fn energy(scenario: &Scenario, result: &RunResult) -> f64 {
+    let leaves = scenario.nodes.iter().any(|node| node.role == Role::Leaf);
+    let has_battery = |node: &&NodeResult| {
+        let role = scenario.nodes.get(node.id as usize).map(|place| place.role);
+        match role {
+            Some(Role::Leaf) => true,
+            Some(Role::BorderRouter) => scenario.wake.is_some_and(|wake| wake.border_sleeps),
+            Some(Role::Router) => !leaves,
+            _ => false,
+        }
+    };
+    let flash = |node: &NodeResult| node.flash.as_ref().map_or(0.0, |flash| flash.mj);
+    let nodes = result.nodes.iter().filter(has_battery);
+    let spent: f64 = nodes.map(|node| node.energy_mj + node.cpu_mj + flash(node)).sum();
+    let bytes: u64 = result.flows.iter().map(|flow| flow.bytes).sum();
+    // As if one had arrived: nothing is worse than that.
+    spent / (bytes.max(1) as f64 / 1_000.0)
+}
+
+/// Octets of the buffers of the connections at the node that has most of them.
+pub(super) fn buffers_of(scenario: &Scenario) -> usize {
+    let mut at: BTreeMap<NodeId, usize> = BTreeMap::new();
+    for flow in &scenario.flows {
+        let (send, receive) = match &flow.kind {
+            FlowKind::TcpBulk { send_buffer, receive_buffer, .. } => {
+                (*send_buffer, *receive_buffer)
+            }
+            _ => (None, None),
+        };
+        if flow.target(0).is_none_or(|at| at.transport != Transport::Tcp) {
+            continue;
+        }
+        let connection = connection(scenario, send, receive);
+        let (from, to) = flow.kind.ends();
+        for node in [Some(from), to].into_iter().flatten().filter(|node| *node < scenario.host()) {
+            *at.entry(node).or_default() += connection.send_buffer + connection.receive_buffer;
+        }
+    }
+    at.into_values().max().unwrap_or(0)
+}

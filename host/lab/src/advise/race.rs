@@ -1,0 +1,238 @@
+//! A race of combinations: all meet the same seeds, and who is certainly worse leaves.
+//!
+//! After López-Ibáñez et al., "The irace package: iterated racing for automatic algorithm
+//! configuration" (2016), with a paired test as pairs of runs have their seed in common, and with
+//! settings drawn alike instead of from a distribution for each.
+
+use super::trials::{Outcome, Stopped};
+use crate::stats::Estimate;
+use kinglet_sim::rng::Stream;
+use std::collections::BTreeSet;
+
+/// Rounds: each draws new combinations near the best of the one before.
+const ROUNDS: usize = 5;
+/// Seeds that all of a round meet before one of them may leave, and those that each round has at
+/// the least: a race of fewer is a lottery.
+const FIRST_TEST: u64 = 3;
+/// So few go on to the next round.
+const ELITE: usize = 3;
+/// Seeds after which a round has seen enough.
+const MOST_SEEDS: u64 = 8;
+/// Simulations of a round for each of its combinations, about: some leave early.
+const RUNS_EACH: usize = 5;
+/// A combination may lose this much more of what is sent than the scenario as it is.
+const MORE_LOST: f64 = 0.01;
+/// Draws of a combination that is new before there are taken to be no more.
+const DRAWS: usize = 200;
+
+/// A combination of settings: for each its place among its values, 0 for what the scenario says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Candidate(pub(super) Vec<usize>);
+
+impl Candidate {
+    /// The scenario as it is.
+    pub(super) fn plain(settings: usize) -> Self {
+        Candidate(vec![0; settings])
+    }
+
+    /// How many settings there are.
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Each place that is changed, and the same combination without that change.
+    pub(super) fn without_one(&self) -> impl Iterator<Item = (usize, Candidate)> + '_ {
+        let changed = self.0.iter().enumerate().filter(|(_, value)| **value != 0);
+        changed.map(|(place, _)| {
+            let mut fewer = self.clone();
+            fewer.0[place] = 0;
+            (place, fewer)
+        })
+    }
+}
+
+/// What comes of combinations with one seed; `None` for those that are impossible.
+type Measure<'a> = dyn FnMut(&[Candidate], u64) -> Result<Vec<Option<Outcome>>, Stopped> + 'a;
+
+/// A race.
+pub(super) struct Race {
+    /// How many values each setting has, that of the scenario among them.
+    choices: Vec<usize>,
+    first: u64,
+    /// Simulations that are left.
+    left: usize,
+    random: Stream,
+    known: BTreeSet<Candidate>,
+}
+
+/// One that runs, with what has come of it, by seed.
+struct Runner {
+    candidate: Candidate,
+    outcomes: Vec<Outcome>,
+}
+
+impl Runner {
+    fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
+        self.outcomes.iter().map(of).sum::<f64>() / self.outcomes.len() as f64
+    }
+
+    /// Whether `self` is certainly worse than `best`, on seeds that both have met.
+    fn loses_to(&self, best: &Runner) -> bool {
+        let both = self.outcomes.iter().zip(&best.outcomes);
+        let behind: Vec<f64> = both.map(|(own, best)| best.score() - own.score()).collect();
+        let behind = Estimate::from_values(&behind);
+        behind.is_some_and(|it| it.ci95.is_some_and(|ci95| it.mean > ci95))
+    }
+}
+
+impl Race {
+    /// A race between combinations of so many `choices`, with seeds from `first` on, of `runs`
+    /// simulations.
+    pub(super) fn new(choices: Vec<usize>, first: u64, runs: usize) -> Self {
+        let random = Stream::from_seed(first);
+        Race { choices, first, left: runs, random, known: BTreeSet::new() }
+    }
+
+    /// The winner, `begin` among those who may be it; `None` if all are impossible.
+    ///
+    /// # Errors
+    /// What `measure` has.
+    pub(super) fn run(
+        &mut self,
+        begin: Vec<Candidate>,
+        measure: &mut Measure<'_>,
+    ) -> Result<Option<Candidate>, Stopped> {
+        let plain = Candidate::plain(self.choices.len());
+        self.known.insert(plain.clone());
+        self.known.extend(begin.iter().cloned());
+        let mut elite = begin;
+        for round in 0..ROUNDS {
+            let share = self.left / (ROUNDS - round);
+            let count = (share / RUNS_EACH).max(ELITE + 1);
+            let mut field = elite.clone();
+            for number in field.len()..count {
+                let parent = elite.get(number % elite.len().max(1)).unwrap_or(&plain);
+                let Some(new) = self.draw(parent, round) else { break };
+                field.push(new);
+            }
+            elite = self.round(field, share, measure)?;
+        }
+        Ok(elite.into_iter().next())
+    }
+
+    /// One that differs from `parent` in half of its settings in the first round, in one in the
+    /// last, and was not there yet.
+    fn draw(&mut self, parent: &Candidate, round: usize) -> Option<Candidate> {
+        let settings = self.choices.len();
+        let most = (settings / 2).max(1) >> round;
+        for _ in 0..DRAWS {
+            let mut new = parent.clone();
+            for _ in 0..most.max(1) {
+                let place = self.random.below(settings as u32) as usize;
+                let choices = *self.choices.get(place)?;
+                new.0[place] = self.random.below(choices as u32) as usize;
+            }
+            if self.known.insert(new.clone()) {
+                return Some(new);
+            }
+        }
+        None
+    }
+
+    /// Lets `field` run for so many simulations; who is left, the best one first.
+    fn round(
+        &mut self,
+        field: Vec<Candidate>,
+        share: usize,
+        measure: &mut Measure<'_>,
+    ) -> Result<Vec<Candidate>, Stopped> {
+        let new = |candidate| Runner { candidate, outcomes: Vec::new() };
+        // What the others lose is compared with what the scenario loses as it is.
+        let mut usual = new(Candidate::plain(self.choices.len()));
+        let mut runners: Vec<Runner> = field.into_iter().map(new).collect();
+        let mut spent = 0;
+        for met in 0..MOST_SEEDS {
+            if met >= FIRST_TEST && (spent + runners.len() > share || runners.len() <= 1) {
+                break;
+            }
+            spent += runners.len();
+            let all = runners.iter().chain([&usual]).map(|it| it.candidate.clone());
+            let mut outcomes = measure(&all.collect::<Vec<_>>(), self.first + met)?;
+            usual.outcomes.extend(outcomes.pop().flatten());
+            let mut outcomes = outcomes.into_iter();
+            runners.retain_mut(|runner| {
+                let outcome = outcomes.next().flatten();
+                runner.outcomes.extend(outcome);
+                outcome.is_some()
+            });
+            if met + 1 >= FIRST_TEST {
+                runners = survivors(runners, usual.mean(|it| it.arrived));
+            }
+        }
+        self.left = self.left.saturating_sub(spent);
+        runners.truncate(ELITE);
+        Ok(runners.into_iter().map(|runner| runner.candidate).collect())
+    }
+}
+
+/// Those who do not lose too much of what is sent and are not certainly worse than the best one,
+/// which comes first.
+fn survivors(mut runners: Vec<Runner>, usual_arrived: f64) -> Vec<Runner> {
+    runners.retain(|it| it.mean(|of| of.arrived) >= usual_arrived - MORE_LOST);
+    runners.sort_by(|a, b| b.mean(Outcome::score).total_cmp(&a.mean(Outcome::score)));
+    let Some((best, others)) = runners.split_first() else { return runners };
+    let mut stays = others.iter().map(|it| !it.loses_to(best)).collect::<Vec<_>>().into_iter();
+    let (mut left, rest) = (Vec::new(), runners);
+    for (place, runner) in rest.into_iter().enumerate() {
+        if place == 0 || stays.next().unwrap_or(false) {
+            left.push(runner);
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three settings of which two help, the second only with the first; noise by the seed.
+    fn measure(candidates: &[Candidate], seed: u64) -> Result<Vec<Option<Outcome>>, Stopped> {
+        let one = |candidate: &Candidate| {
+            let &[a, b, c] = candidate.0.as_slice() else { return None };
+            let mut noise = Stream::from_seed(seed * 1_000 + (a * 100 + b * 10 + c) as u64);
+            let value = 10.0 + a as f64 + if a == 3 { 2.0 * b as f64 } else { -(b as f64) };
+            // The third one is impossible in one place, and loses in another.
+            let arrived = if c == 2 { 0.5 } else { 1.0 };
+            let value = if c == 2 { value + 50.0 } else { value };
+            let value = value + noise.unit() - 0.5;
+            (c != 1).then_some(Outcome { value, arrived, higher_is_better: true })
+        };
+        Ok(candidates.iter().map(one).collect())
+    }
+
+    #[test]
+    fn the_best_combination_wins_that_loses_nothing() {
+        for first in [1, 100, 200, 300, 400] {
+            let mut race = Race::new(vec![4, 4, 3], first, 300);
+            let begin = vec![Candidate::plain(3)];
+            let winner = race.run(begin, &mut measure).expect("nothing fails").expect("a winner");
+            assert_eq!(winner.0, [3, 3, 0], "seeds from {first}");
+        }
+    }
+
+    #[test]
+    fn a_race_measures_about_what_it_may() {
+        for runs in [40, 200, 1_000] {
+            let mut count = 0;
+            let mut counting = |candidates: &[Candidate], seed: u64| {
+                // One more is what the scenario does as it is, which costs nothing the next time.
+                count += candidates.len() - 1;
+                measure(candidates, seed)
+            };
+            let mut race = Race::new(vec![6; 3], 1, runs);
+            race.run(Vec::new(), &mut counting).expect("nothing fails");
+            // Each round has at least four combinations and three seeds.
+            assert!(count <= runs.max(ROUNDS * 4 * 3) + ROUNDS * 4, "{count} of {runs}");
+        }
+    }
+}

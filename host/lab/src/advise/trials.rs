@@ -1,0 +1,199 @@
+//! Combinations of settings, simulated once with each seed.
+
+use super::objective::{Objective, buffers_of};
+use super::race::Candidate;
+use super::settings::{self, Offered, offered, with};
+use super::{AdviseError, Config};
+use crate::run::{self, Options, RunError};
+use crate::scenario::{Scenario, ScenarioError};
+use crate::sweep::Base;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What came of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Outcome {
+    /// What is measured, in its unit.
+    pub value: f64,
+    /// Share of what was sent that arrived, 0 to 1.
+    pub arrived: f64,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+}
+
+impl Outcome {
+    /// What is measured with its sign such that more is better.
+    pub(super) const fn score(&self) -> f64 {
+        if self.higher_is_better { self.value } else { -self.value }
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    /// Nobody wants it any more.
+    Cancelled,
+    /// It cannot be had.
+    Failed(AdviseError),
+}
+
+/// What can be set, and what was measured.
+pub(super) struct Trials<'a> {
+    base: &'a Base,
+    config: &'a Config<'a>,
+    plain: Scenario,
+    settings: Vec<Offered>,
+    scenarios: BTreeMap<Candidate, Option<Scenario>>,
+    outcomes: BTreeMap<(Candidate, u64), Outcome>,
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl<'a> Trials<'a> {
+    pub(super) fn new(base: &'a Base, config: &'a Config<'a>) -> Result<Self, AdviseError> {
+        let plain =
+            base.read(base.table()).map_err(|error| AdviseError::Scenario(base.placed(error)))?;
+        let impossible =
+            |error: RunError| ScenarioError::nowhere(base.file(), "", error.to_string());
+        run::check_alone(&plain).map_err(impossible).map_err(AdviseError::Scenario)?;
+        let settings = offered(base, &plain);
+        if settings.is_empty() {
+            let why = "none of the settings that advice is given about has an effect here";
+            return Err(AdviseError::Pointless(why.to_owned()));
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build().ok();
+        let (scenarios, outcomes) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Trials { base, config, plain, settings, scenarios, outcomes, pool })
+    }
+
+    pub(super) const fn base(&self) -> &Scenario {
+        &self.plain
+    }
+
+    pub(super) const fn objective(&self) -> Objective {
+        self.config.objective
+    }
+
+    pub(super) fn setting(&self, place: usize) -> &Offered {
+        &self.settings[place]
+    }
+
+    /// Simulations that were done.
+    pub(super) fn done(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// How many values each setting has, with that of the scenario.
+    pub(super) fn choices(&self) -> Vec<usize> {
+        self.settings.iter().map(|setting| setting.values.len() + 1).collect()
+    }
+
+    fn changes(&self, candidate: &Candidate) -> Vec<&settings::Value> {
+        let chosen = self.settings.iter().zip(&candidate.0);
+        chosen.filter_map(|(setting, value)| setting.values.get(value.checked_sub(1)?)).collect()
+    }
+
+    /// The scenario file with the settings of `candidate`.
+    pub(super) fn file_of(&self, candidate: &Candidate) -> toml::Table {
+        with(self.base, &self.changes(candidate))
+    }
+
+    /// The settings of `candidate` alone, as TOML.
+    pub(super) fn fragment(&self, candidate: &Candidate) -> String {
+        settings::fragment(&self.changes(candidate))
+    }
+
+    /// Kinglet's defaults.
+    pub(super) fn usual(&self) -> Candidate {
+        Candidate(self.settings.iter().map(|setting| setting.usual).collect())
+    }
+
+    /// What `candidate` simulates, if that is possible.
+    pub(super) fn scenario_of(&mut self, candidate: &Candidate) -> Option<Scenario> {
+        if let Some(known) = self.scenarios.get(candidate) {
+            return known.clone();
+        }
+        let scenario = self.base.read(&self.file_of(candidate)).ok();
+        let scenario = scenario.filter(|scenario| run::check_alone(scenario).is_ok());
+        self.scenarios.insert(candidate.clone(), scenario.clone());
+        scenario
+    }
+
+    /// Whether `candidate` is possible and its buffers have room.
+    pub(super) fn fits(&mut self, candidate: &Candidate) -> bool {
+        let most = self.config.budget.unwrap_or(usize::MAX);
+        self.scenario_of(candidate).is_some_and(|scenario| buffers_of(&scenario) <= most)
+    }
+
+    /// What comes of `candidate` with each of these seeds, whether its buffers have room or not;
+    /// nothing if it is impossible.
+    pub(super) fn outcomes(
+        &mut self,
+        candidate: &Candidate,
+        seeds: Range<u64>,
+    ) -> Result<Vec<Outcome>, Stopped> {
+        let Some(scenario) = self.scenario_of(candidate) else { return Ok(Vec::new()) };
+        self.complete(seeds.clone().map(|seed| (candidate, &scenario, seed)).collect())?;
+        Ok(seeds.filter_map(|seed| self.outcome(candidate, seed)).collect())
+    }
+
+    /// What comes of these with this seed; `None` for those that are impossible or have no room. The
+    /// scenario as it is has an outcome whatever room it takes.
+    pub(super) fn measure(
+        &mut self,
+        candidates: &[Candidate],
+        seed: u64,
+    ) -> Result<Vec<Option<Outcome>>, Stopped> {
+        let plain = Candidate::plain(self.settings.len());
+        let mut possible = Vec::new();
+        for candidate in candidates.iter().filter(|it| **it == plain || self.fits(it)) {
+            possible.push(candidate);
+        }
+        let scenarios: Vec<Option<Scenario>> =
+            possible.iter().map(|candidate| self.scenario_of(candidate)).collect();
+        let runs = possible.iter().zip(&scenarios);
+        self.complete(runs.filter_map(|(it, of)| Some((*it, of.as_ref()?, seed))).collect())?;
+        Ok(candidates.iter().map(|candidate| self.outcome(candidate, seed)).collect())
+    }
+
+    fn outcome(&self, candidate: &Candidate, seed: u64) -> Option<Outcome> {
+        self.outcomes.get(&(candidate.clone(), seed)).copied()
+    }
+
+    /// Simulates what was not simulated yet.
+    fn complete(&mut self, mut runs: Vec<(&Candidate, &Scenario, u64)>) -> Result<(), Stopped> {
+        runs.retain(|(candidate, _, seed)| {
+            !self.outcomes.contains_key(&((*candidate).clone(), *seed))
+        });
+        let Config { cancel, progress, runs: planned, objective, .. } = *self.config;
+        let before = self.outcomes.len();
+        let counted = AtomicUsize::new(before);
+        let one = |(candidate, scenario, seed): (&Candidate, &Scenario, u64)| {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Stopped::Cancelled);
+            }
+            let options = Options { cancel: Some(cancel), ..Options::default() };
+            let result = run::run(scenario, seed, &options);
+            if cancel.load(Ordering::Relaxed) {
+                return Err(Stopped::Cancelled);
+            }
+            let done = counted.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(done, planned.max(done));
+            let outcome = result.ok().and_then(|result| objective.of(scenario, &result));
+            outcome.map(|outcome| ((candidate.clone(), seed), outcome)).ok_or_else(|| {
+                let why = format!(
+                    "the scenario has nothing to measure {objective:?} by: no flow of the kind"
+                );
+                Stopped::Failed(AdviseError::Pointless(why))
+            })
+        };
+        let all = || runs.into_par_iter().with_max_len(1).map(one).collect::<Result<Vec<_>, _>>();
+        let new = match &self.pool {
+            Some(pool) => pool.install(all),
+            None => all(),
+        }?;
+        self.outcomes.extend(new);
+        Ok(())
+    }
+}
