@@ -121,8 +121,8 @@ fn text(advice: &Advice) -> String {
     }
     let _ = writeln!(
         text,
-        "{:?}: {before:.3} {unit} as it is, {after:.3} {unit} with what follows: {} (sure: {}).",
-        advice.objective,
+        "The {}: {before:.3} {unit} as it is, {after:.3} {unit} with what follows: {} (sure: {}).",
+        advice.objective.name(),
         worth(gain),
         sure(gain)
     );

@@ -13,7 +13,7 @@ const RING_UNIT: usize = 8;
 
 /// A profile with the buffers and parts that the nodes of `scenario` have, and functions that give
 /// a node the rest. What is as by default is left out.
-pub(super) fn of(scenario: &Scenario) -> String {
+pub fn code(scenario: &Scenario) -> String {
     let connection = connection(scenario, None, None);
     let mut code = String::new();
     profile(&mut code, scenario, &connection);

@@ -28,6 +28,7 @@ mod settings;
 mod trials;
 mod verdict;
 
+pub use code::code;
 pub use objective::Objective;
 pub use verdict::Verdict;
 
@@ -240,7 +241,7 @@ fn confirmed(
         runs: trials.done(),
         confirmed_by: (first, count),
         toml: trials.fragment(winner),
-        rust: code::of(&scenario),
+        rust: code(&scenario),
     })
 }
 

@@ -25,6 +25,16 @@ pub enum Objective {
 }
 
 impl Objective {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Objective::Goodput => "goodput",
+            Objective::Energy => "energy",
+            Objective::Latency => "latency",
+            Objective::Reliability => "reliability",
+        }
+    }
+
     /// Its unit.
     pub const fn unit(self) -> &'static str {
         match self {

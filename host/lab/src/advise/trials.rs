@@ -183,7 +183,7 @@ impl<'a> Trials<'a> {
             let outcome = result.ok().and_then(|result| objective.of(scenario, &result));
             outcome.map(|outcome| ((candidate.clone(), seed), outcome)).ok_or_else(|| {
                 let why = format!(
-                    "the scenario has nothing to measure {objective:?} by: no flow of the kind"
+                    "the scenario has nothing to measure {} by: it has no flow of a kind that has it",objective.name()
                 );
                 Stopped::Failed(AdviseError::Pointless(why))
             })

@@ -1,0 +1,95 @@
+//! Advice: that it is right where the answer is known, and what it says.
+
+use kinglet_lab::advise::{Advice, AdviseError, Config, Objective, advise, code};
+use kinglet_lab::sweep::Base;
+
+/// What one setting of each kind comes to as code, which is to compile.
+#[allow(dead_code, reason = "a device would use it")]
+mod advised {
+    include!("advised/all.rs");
+}
+
+const LINE: &str = "duration_s = 20\ntopology = { line = { hops = 2 } }\n";
+const FLOW: &str = "[[flow]]\nkind = 'tcp-bulk'\nfrom = 2\nto = 0\n";
+
+fn base(text: &str) -> Base {
+    Base::from_table("s.toml".as_ref(), text.parse().expect("valid TOML"))
+}
+
+fn of(text: &str, config: Config<'_>) -> Result<Advice, AdviseError> {
+    let config = Config { confirmations: 4, ..config };
+    advise(&base(text), &config).map(|advice| advice.expect("nobody cancels it"))
+}
+
+fn goodput(runs: usize) -> Config<'static> {
+    Config { runs, ..Config::new(Objective::Goodput) }
+}
+
+/// A fifth of the frames is lost, and none is sent again.
+#[test]
+fn what_is_plainly_wrong_is_put_right() {
+    let text =
+        format!("{LINE}medium = {{ frame_loss = 0.2 }}\nmac = {{ max_frame_retries = 0 }}\n{FLOW}");
+    let advice = of(&text, goodput(120)).expect("advice");
+    let retries = advice.changes.iter().find(|it| it.name == "mac.max_frame_retries");
+    let retries = retries.expect("that is what is wrong");
+    assert_eq!(retries.before, "0");
+    let worth = retries.worth.expect("it is possible without");
+    assert!(worth.mean > 0.5 && worth.sure > 0.95, "{worth:?}");
+    assert!(advice.gain.mean > 1.0 && advice.after > advice.before, "{:?}", advice.gain);
+    assert!(advice.toml.contains("max_frame_retries = "), "{}", advice.toml);
+}
+
+#[test]
+fn the_same_question_has_the_same_answer_whatever_the_threads() {
+    let text = format!("{LINE}mac = {{ retry_delay_ms = 0 }}\n{FLOW}");
+    let [one, two] = [1, 2].map(|jobs| of(&text, Config { jobs, ..goodput(60) }).expect("advice"));
+    assert_eq!(format!("{one:?}"), format!("{two:?}"));
+}
+
+#[test]
+fn buffers_stay_within_the_budget_or_there_is_no_advice() {
+    let text = format!("{LINE}tcp = {{ mss_frames = 8 }}\n{FLOW}");
+    let within = |budget| of(&text, Config { budget: Some(budget), ..goodput(60) });
+    let advice = within(1_500).expect("advice");
+    assert!(advice.buffers[0] > 1_500 && advice.buffers[1] <= 1_500, "{:?}", advice.buffers);
+    let error = within(10).expect_err("no segment is that small");
+    assert_eq!(error.to_string(), "nothing that was tried fits into 10 octets of buffers");
+}
+
+#[test]
+fn what_cannot_be_measured_or_read_is_told() {
+    let error = of(LINE, goodput(60)).expect_err("no flow");
+    assert_eq!(
+        error.to_string(),
+        "the scenario has nothing to measure goodput by: it has no flow of a kind that has it"
+    );
+    let error =
+        of(&format!("{LINE}mac = {{ max_be = 9 }}\n{FLOW}"), goodput(60)).expect_err("a typo");
+    assert!(error.to_string().contains("mac.max_be: 9 is out of range"), "{error}");
+}
+
+/// The code that `tests/advised/all.rs` has is what comes of settings of every kind.
+#[test]
+fn settings_of_every_kind_come_as_code_that_compiles() {
+    let text = format!(
+        "{LINE}\
+         radio = {{ profile = 'nrf52840' }}\n\
+         mac = {{ max_frame_retries = 3, retry_delay_ms = 0, adaptive_retry_delay = false, \
+         backoff = 'tinyos' }}\n\
+         net = {{ routing = 'aodv', aodv_metric = 'hop-count', aodv_doubts = false, \
+         relays_yield = false, queue_packets = 7 }}\n\
+         tcp = {{ mss_frames = 2, window_limit = 2, window_by_distance = true, acks = 'positive', \
+         ack_every = 1, ack_delay_ms = 0, rto = 'static', pacing = false, sack = false, \
+         nagle = false, min_rto_ms = 500 }}\n\
+         leaf = {{ polling = 'fixed', csl_period_ms = 250 }}\n{FLOW}"
+    );
+    let waking = "radio = { profile = 'nrf52840' }\nwake = { rate_hz = 4, burst_ms = 100 }\n";
+    let [all, wake] = [text, format!("{LINE}{waking}{FLOW}")].map(|text| {
+        let base = base(&text);
+        code(&base.read(base.table()).expect("a scenario"))
+    });
+    let (_, wake) = wake.split_once("\n/// For `Node::set_wake`").expect("they sleep");
+    let code = format!("{all}\n/// For `Node::set_wake`{wake}");
+    assert_eq!(code, include_str!("advised/all.rs"), "tests/advised/all.rs should be\n{code}");
+}

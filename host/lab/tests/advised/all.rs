@@ -1,0 +1,61 @@
+kinglet::profile! {
+    /// Beside these it has what the device needs.
+    pub struct Advised {
+        send_buffer: 676,
+        receive_buffer: 680,
+        segments: 6,
+        features: kinglet::tcp::WithPolicies,
+        backoff: kinglet::mac::TinyOs,
+    }
+}
+
+/// Gives a node's configuration its settings.
+pub fn advise<K>(config: &mut kinglet::Config<K>) {
+    config.mac.max_frame_retries = 3;
+    config.mac.retry_delay_max = kinglet::time::Duration::from_millis(0);
+    config.mac.adaptive_retry_delay = false;
+    config.mac.csl = Some(kinglet::mac::Csl {
+        period: kinglet::time::Duration::from_millis(250),
+        drift_ppm: 40,
+        sync_interval: kinglet::time::Duration::from_millis(50000),
+    });
+    config.net.queue_limit = 7;
+    config.yields = false;
+    config.polling = kinglet::Polling::Fixed {
+        base: kinglet::time::Duration::from_millis(240000),
+        expecting: kinglet::time::Duration::from_millis(100),
+    };
+}
+
+/// Of each connection, at both ends.
+pub const CONNECTION: kinglet::tcp::ConnectionConfig = kinglet::tcp::ConnectionConfig {
+    mss: 169,
+    send_buffer: 676,
+    receive_buffer: 676,
+    window_limit: 2,
+    window_by_distance: true,
+    ack_every: 1,
+    delayed_ack: kinglet::time::Duration::from_millis(0),
+    positive_acks: true,
+    rto_min: kinglet::time::Duration::from_millis(500),
+    rto: kinglet::tcp::Rto::Static,
+    pacing: false,
+    sack: false,
+    nagle: false,
+    ..kinglet::tcp::ConnectionConfig::DEFAULT
+};
+
+/// For `Aoded::new`.
+pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
+    role: kinglet::aodv::Role::Router,
+    metric: kinglet::aodv::Metric::HopCount,
+    doubts: false,
+    ..kinglet::aodv::Config::OFF
+};
+
+/// For `Node::set_wake`; `channels` follow from the radio's.
+pub const WAKE: kinglet::mac::Wake = kinglet::mac::Wake {
+    period: kinglet::time::Duration::from_millis(250),
+    burst: kinglet::time::Duration::from_millis(100),
+    ..kinglet::mac::Wake::DEFAULT
+};
