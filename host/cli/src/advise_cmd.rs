@@ -113,8 +113,8 @@ fn text(advice: &Advice) -> String {
     if advice.changes.is_empty() {
         let _ = writeln!(
             text,
-            "Nothing that was tried is worth a change: {before:.3} {unit} with seeds {first} to {last}; \
-             {} simulations.",
+            "Nothing that was tried is worth a change: {before:.3} {unit} with seeds {first} to \
+             {last}; {} simulations.",
             advice.runs
         );
         return text;
@@ -129,13 +129,14 @@ fn text(advice: &Advice) -> String {
     let [lost_before, lost_after] = advice.arrived.map(|arrived| (1.0 - arrived) * 100.0);
     let _ = writeln!(
         text,
-        "Lost: {lost_before:.2} %, then {lost_after:.2} %. Buffers of a node's connections: {} octets, \
-         then {}.",
+        "Lost: {lost_before:.2} %, then {lost_after:.2} %. Buffers of a node's connections: {} \
+         octets, then {}.",
         advice.buffers[0], advice.buffers[1]
     );
     let _ = writeln!(
         text,
-        "Found in {} simulations; confirmed by seeds {first} to {last}, on which nothing was chosen.\n",
+        "Found in {} simulations; confirmed by seeds {first} to {last}, on which nothing was \
+         chosen.\n",
         advice.runs
     );
     text.push_str(&table(&advice.changes));

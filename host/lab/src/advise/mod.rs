@@ -22,23 +22,26 @@
 //! ```
 
 mod code;
+mod error;
 mod objective;
+mod outcome;
 mod race;
 mod settings;
 mod trials;
 mod verdict;
 
 pub use code::code;
+pub use error::AdviseError;
 pub use objective::Objective;
 pub use verdict::Verdict;
 
-use crate::scenario::ScenarioError;
 use crate::sweep::Base;
-use race::{Candidate, Race};
+use error::Stopped;
+use outcome::{Candidate, Outcome};
+use race::Race;
 use serde::Serialize;
-use std::fmt;
 use std::sync::atomic::AtomicBool;
-use trials::{Outcome, Stopped, Trials};
+use trials::Trials;
 
 /// What a setting must be worth by itself to be advised, as a share of what there is without it,
 pub const WORTH_IT: f64 = 0.01;
@@ -127,26 +130,6 @@ pub struct Change {
     pub worth: Option<Verdict>,
 }
 
-/// Why there is no advice.
-#[derive(Debug)]
-pub enum AdviseError {
-    /// The scenario is none, or cannot be simulated.
-    Scenario(ScenarioError),
-    /// There is nothing to measure, or nothing to set, or no room.
-    Pointless(String),
-}
-
-impl fmt::Display for AdviseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AdviseError::Scenario(error) => error.fmt(f),
-            AdviseError::Pointless(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for AdviseError {}
-
 /// Settings for the scenario `base`; `None` if that was cancelled.
 ///
 /// # Errors
@@ -163,6 +146,13 @@ pub fn advise(base: &Base, config: &Config<'_>) -> Result<Option<Advice>, Advise
 fn sought(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stopped> {
     let first = trials.base().seed;
     let plain = Candidate::plain(trials.choices().len());
+    if trials.outcomes(&plain, first..first + 1)?.is_empty() {
+        let why = format!(
+            "the scenario has nothing to measure {} by: it has no flow of a kind that has it",
+            config.objective.name()
+        );
+        return Err(Stopped::Failed(AdviseError::Pointless(why)));
+    }
     let begin = [plain.clone(), trials.usual()];
     let begin = begin.into_iter().filter(|it| trials.fits(it)).collect();
     let mut race = Race::new(trials.choices(), first, config.runs);

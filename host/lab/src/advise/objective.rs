@@ -1,6 +1,6 @@
 //! What is to become better, as one number of a run.
 
-use super::trials::Outcome;
+use super::outcome::Outcome;
 use crate::build::transport::connection;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{FlowKind, NodeId, Role, Scenario, Transport};

@@ -4,7 +4,8 @@
 //! configuration" (2016), with a paired test as pairs of runs have their seed in common, and with
 //! settings drawn alike instead of from a distribution for each.
 
-use super::trials::{Outcome, Stopped};
+use super::error::Stopped;
+use super::outcome::{Candidate, Outcome};
 use crate::stats::Estimate;
 use kinglet_sim::rng::Stream;
 use std::collections::BTreeSet;
@@ -24,32 +25,6 @@ const RUNS_EACH: usize = 5;
 const MORE_LOST: f64 = 0.01;
 /// Draws of a combination that is new before there are taken to be no more.
 const DRAWS: usize = 200;
-
-/// A combination of settings: for each its place among its values, 0 for what the scenario says.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Candidate(pub(super) Vec<usize>);
-
-impl Candidate {
-    /// The scenario as it is.
-    pub(super) fn plain(settings: usize) -> Self {
-        Candidate(vec![0; settings])
-    }
-
-    /// How many settings there are.
-    pub(super) const fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Each place that is changed, and the same combination without that change.
-    pub(super) fn without_one(&self) -> impl Iterator<Item = (usize, Candidate)> + '_ {
-        let changed = self.0.iter().enumerate().filter(|(_, value)| **value != 0);
-        changed.map(|(place, _)| {
-            let mut fewer = self.clone();
-            fewer.0[place] = 0;
-            (place, fewer)
-        })
-    }
-}
 
 /// What comes of combinations with one seed; `None` for those that are impossible.
 type Measure<'a> = dyn FnMut(&[Candidate], u64) -> Result<Vec<Option<Outcome>>, Stopped> + 'a;

@@ -1,9 +1,10 @@
 //! Combinations of settings, simulated once with each seed.
 
+use super::Config;
+use super::error::{AdviseError, Stopped};
 use super::objective::{Objective, buffers_of};
-use super::race::Candidate;
+use super::outcome::{Candidate, Outcome};
 use super::settings::{self, Offered, offered, with};
-use super::{AdviseError, Config};
 use crate::run::{self, Options, RunError};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::sweep::Base;
@@ -11,33 +12,6 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// What came of one run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Outcome {
-    /// What is measured, in its unit.
-    pub value: f64,
-    /// Share of what was sent that arrived, 0 to 1.
-    pub arrived: f64,
-    /// Whether more of it is better.
-    pub higher_is_better: bool,
-}
-
-impl Outcome {
-    /// What is measured with its sign such that more is better.
-    pub(super) const fn score(&self) -> f64 {
-        if self.higher_is_better { self.value } else { -self.value }
-    }
-}
-
-/// Why there is no outcome.
-#[derive(Debug)]
-pub(super) enum Stopped {
-    /// Nobody wants it any more.
-    Cancelled,
-    /// It cannot be had.
-    Failed(AdviseError),
-}
 
 /// What can be set, and what was measured.
 pub(super) struct Trials<'a> {
@@ -138,8 +112,8 @@ impl<'a> Trials<'a> {
         Ok(seeds.filter_map(|seed| self.outcome(candidate, seed)).collect())
     }
 
-    /// What comes of these with this seed; `None` for those that are impossible or have no room. The
-    /// scenario as it is has an outcome whatever room it takes.
+    /// What comes of these with this seed; `None` for those that are impossible, have no room, or
+    /// do nothing that can be measured. The scenario as it is may take any room.
     pub(super) fn measure(
         &mut self,
         candidates: &[Candidate],
@@ -163,36 +137,30 @@ impl<'a> Trials<'a> {
 
     /// Simulates what was not simulated yet.
     fn complete(&mut self, mut runs: Vec<(&Candidate, &Scenario, u64)>) -> Result<(), Stopped> {
-        runs.retain(|(candidate, _, seed)| {
-            !self.outcomes.contains_key(&((*candidate).clone(), *seed))
-        });
+        runs.retain(|(candidate, _, seed)| self.outcome(candidate, *seed).is_none());
         let Config { cancel, progress, runs: planned, objective, .. } = *self.config;
-        let before = self.outcomes.len();
-        let counted = AtomicUsize::new(before);
+        let counted = AtomicUsize::new(self.outcomes.len());
         let one = |(candidate, scenario, seed): (&Candidate, &Scenario, u64)| {
-            if cancel.load(Ordering::Relaxed) {
-                return Err(Stopped::Cancelled);
-            }
             let options = Options { cancel: Some(cancel), ..Options::default() };
-            let result = run::run(scenario, seed, &options);
-            if cancel.load(Ordering::Relaxed) {
-                return Err(Stopped::Cancelled);
-            }
+            let result = run::run(scenario, seed, &options).ok();
             let done = counted.fetch_add(1, Ordering::Relaxed) + 1;
             progress(done, planned.max(done));
-            let outcome = result.ok().and_then(|result| objective.of(scenario, &result));
-            outcome.map(|outcome| ((candidate.clone(), seed), outcome)).ok_or_else(|| {
-                let why = format!(
-                    "the scenario has nothing to measure {} by: it has no flow of a kind that has it",objective.name()
-                );
-                Stopped::Failed(AdviseError::Pointless(why))
-            })
+            let outcome = objective.of(scenario, &result?)?;
+            Some(((candidate.clone(), seed), outcome))
         };
-        let all = || runs.into_par_iter().with_max_len(1).map(one).collect::<Result<Vec<_>, _>>();
+        let stopped = || cancel.load(Ordering::Relaxed);
+        let all = || {
+            let runs = runs.into_par_iter().with_max_len(1);
+            runs.filter_map(|run| if stopped() { None } else { one(run) }).collect::<Vec<_>>()
+        };
         let new = match &self.pool {
             Some(pool) => pool.install(all),
             None => all(),
-        }?;
+        };
+        // Some of them may have ended early.
+        if stopped() {
+            return Err(Stopped::Cancelled);
+        }
         self.outcomes.extend(new);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What a change is worth, by pairs of runs that have their seed in common.
 
-use super::trials::Outcome;
+use super::outcome::Outcome;
 use crate::stats::Estimate;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
