@@ -381,6 +381,8 @@ impl Block {
     /// The delay of an acknowledgement is over: no text took it along (`tcp_delack_timer_handler`).
     pub(crate) fn end_delay(&mut self) {
         self.interactive = false;
+        // It is over though the acknowledgement may have to wait for its interface.
+        self.delayed = None;
         self.ack_now();
     }
 

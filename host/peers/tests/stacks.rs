@@ -542,3 +542,22 @@ fn a_window_is_reduced_once_for_the_marks_of_a_round_trip_and_the_echo_ends() {
     link.run(Instant::from_secs(100));
     assert!(!link.info().ecn, "only if both ask for it");
 }
+
+/// Linux's interface to a mote may be full when an acknowledgement is due.
+#[test]
+fn what_was_due_is_over_though_nothing_can_be_sent() {
+    let mut delayed = 0;
+    for stack in ALL {
+        let mut link = Link::new(published(stack), published(stack)).sending(50);
+        link.closes = false;
+        // The text has come, and nobody has acknowledged it yet.
+        link.run(link.now + Duration::from_millis(76));
+        let server = &mut link.hosts[1];
+        let Some(due) = server.deadline() else { continue };
+        delayed += 1;
+        server.handle_deadline(due);
+        assert!(server.deadline().is_none_or(|at| at > due), "{stack:?}");
+        assert!(server.poll_packet(due).is_some(), "{stack:?} acknowledges");
+    }
+    assert!(delayed >= 2, "{delayed}");
+}
