@@ -2,8 +2,10 @@
 
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable};
 use crate::progress::Progress;
+use kinglet_lab::report::picture;
 use kinglet_lab::sweep::{self, Config, Finished, Format, Journal, JournalError, Plan};
-use kinglet_lab::sweep::{Sweep, SweepError, Table};
+use kinglet_lab::sweep::{FieldWorth, Sweep, SweepError, Table, Worth};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -13,6 +15,7 @@ Examples:
   kinglet sweep host/lab/sweeps/window.toml
   kinglet sweep mine.toml --out mine.csv --out mine.parquet --jobs 4
   kinglet sweep mine.toml --json | jq '.rows[].goodput_kbps'
+  kinglet sweep mine.toml --effects goodput_kbps --by hops --plot effects.svg
 
 What a sweep file says is described in host/lab/SWEEPS.md.
 What is finished is in the journal: after Ctrl-C, a crash or a full disk the same command goes on.
@@ -31,7 +34,16 @@ pub(crate) struct Args {
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Rows as JSON on standard output
+    /// What each field is worth for this column, alone and with another, and the best combinations
+    #[arg(long, value_name = "COLUMN")]
+    effects: Option<String>,
+    /// The same for the rows of each rounded value of this column, as `hops`
+    #[arg(long, value_name = "COLUMN", requires = "effects")]
+    by: Option<String>,
+    /// A picture of what differences come from
+    #[arg(long, value_name = "FILE.svg", requires = "effects")]
+    plot: Option<PathBuf>,
+    /// Rows as JSON on standard output, and effects with them
     #[arg(long)]
     json: bool,
 }
@@ -76,11 +88,13 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         return Ok(Code::Interrupted);
     }
     let table = plan.table(&finished);
+    // Before anything is written, as it may be told that there is no such column.
+    let worth = worth(args, &plan, &finished)?;
     for (format, file) in &outs {
         sweep::write(&table, *format, file).map_err(|e| Failure::io(file, &e))?;
     }
     if args.json {
-        say(&json(&table));
+        say(&json(&table, worth.as_ref()));
     } else {
         let files: Vec<String> = outs.iter().map(|(_, file)| file.display().to_string()).collect();
         say(&format!(
@@ -90,9 +104,49 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
             table.columns.len(),
             files.join(", ")
         ));
+        worth.iter().for_each(|worth| say(&text(worth, &plan)));
     }
     Ok(Code::Success)
 }
+
+/// What is asked for with `--effects`, and its picture.
+fn worth(args: &Args, plan: &Plan, finished: &Finished) -> Result<Option<Worth>, Failure> {
+    let Some(column) = &args.effects else { return Ok(None) };
+    let worth = Worth::of(plan, finished, column, args.by.as_deref()).map_err(Failure::usage)?;
+    if let Some((file, figure)) = args.plot.as_ref().zip(worth.figure()) {
+        std::fs::write(file, picture(&figure)).map_err(|e| Failure::io(file, &e))?;
+    }
+    Ok(Some(worth))
+}
+
+/// What fields are worth, for people.
+fn text(worth: &Worth, plan: &Plan) -> String {
+    let mut text = String::new();
+    let names = plan.sweep().fields();
+    for group in &worth.groups {
+        let of = group.of.as_ref().map_or(String::new(), |(by, kind)| format!(", {by} = {kind}"));
+        let _ = writeln!(text, "\n{}{of} ({} runs)", worth.column, group.runs);
+        for FieldWorth { field, share, values } in &group.fields {
+            let _ = writeln!(text, "  {field}: {share:.1} % of the variance");
+            for (value, effect, half) in values {
+                let _ = writeln!(text, "    {value:12} {effect:+6.1} % ± {half:.1}");
+            }
+        }
+        for (a, b, share) in group.pairs.iter().filter(|(.., share)| *share >= TOLD) {
+            let _ = writeln!(text, "  {a} with {b}: {share:.1} % more");
+        }
+        let _ = writeln!(text, "  best:");
+        for (values, mean) in &group.best {
+            let said = names.iter().zip(values).map(|(name, value)| format!("{name} = {value}"));
+            let said = said.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "    {mean:.3} {}: {said}", worth.unit);
+        }
+    }
+    text
+}
+
+/// Pairs of fields that explain less than this, in per cent, are not told of.
+const TOLD: f64 = 0.5;
 
 /// Where rows go, all of which can be written.
 fn outs(args: &Args) -> Result<Vec<(Format, PathBuf)>, Failure> {
@@ -150,8 +204,11 @@ fn complete(
     Ok(sweep::run(plan, finished, Some(journal), config)?)
 }
 
-fn json(table: &Table) -> String {
+fn json(table: &Table, worth: Option<&Worth>) -> String {
     let rows: Vec<_> = (0..table.rows()).map(|row| table.row(row)).collect();
-    let document = serde_json::json!({ "units": table.units(), "rows": rows });
+    let mut document = serde_json::json!({ "units": table.units(), "rows": rows });
+    if let Some(worth) = worth {
+        document["effects"] = serde_json::json!(worth);
+    }
     format!("{document:#}\n")
 }

@@ -30,6 +30,7 @@ mod conflict;
 pub mod control;
 mod cpu;
 pub mod discovery;
+mod effects;
 pub mod experiment;
 mod flows;
 pub mod layout;

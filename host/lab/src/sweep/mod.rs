@@ -5,6 +5,7 @@
 //! * [`simulate`] — one run; [`run`] — all that are not finished yet, on all cores
 //! * [`Journal`] — what is finished, so that nothing of it is run again
 //! * [`Table`] — a row for each run and flow, to CSV and Parquet
+//! * [`Worth`] — what each field is worth for a column, and the best combinations
 //!
 //! ```
 //! use kinglet_lab::sweep::{Finished, Plan, Sweep, simulate};
@@ -38,6 +39,7 @@ mod record;
 mod spec;
 mod table;
 mod unit;
+mod worth;
 mod write;
 
 pub use engine::{Config, SweepError, run};
@@ -47,4 +49,5 @@ pub use record::{Finished, Record, columns_of, simulate};
 pub use spec::{Base, Sweep};
 pub use table::{Cells, Column, Table};
 pub use unit::unit;
+pub use worth::{FieldWorth, Group, Worth};
 pub use write::{Format, write};

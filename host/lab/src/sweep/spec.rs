@@ -179,6 +179,22 @@ impl Sweep {
         self.places(point).into_iter().map(|(field, place)| &field.values[place]).collect()
     }
 
+    /// How many values each field has.
+    pub fn counts(&self) -> Vec<usize> {
+        self.fields.iter().map(|field| field.values.len()).collect()
+    }
+
+    /// The place of each field's value at `point` among its values.
+    pub fn levels(&self, point: usize) -> Vec<usize> {
+        self.places(point).into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// A value of a field, both by their places, as TOML; empty if there is none.
+    pub fn value(&self, field: usize, level: usize) -> String {
+        let value = self.fields.get(field).and_then(|field| field.values.get(level));
+        value.map(ToString::to_string).unwrap_or_default()
+    }
+
     /// Each field with the place of its value at `point`.
     fn places(&self, point: usize) -> Vec<(&Field, usize)> {
         let mut rest = point;

@@ -4,10 +4,10 @@
 //! follows from the other levels, so that each level of one factor stands beside each of another
 //! (nearly) equally often. `experiments/design-factorial/sweep.toml` has all of them.
 
-use super::effects::{Effects, Run};
 use super::{OfPairs, Settings, THREATS, Ways, point, scenario};
 use crate::backoff::EitherBackoff;
 use crate::chart::{Bars, Figure};
+use crate::effects::{Effects, Run};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use kinglet::aodv;
 use kinglet::tcp::Rto;

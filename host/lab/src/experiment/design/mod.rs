@@ -11,7 +11,6 @@
 //! | `ours.rs` | what Kinglet does there |
 
 mod bandwidth;
-mod effects;
 mod factorial;
 mod link;
 mod metric;

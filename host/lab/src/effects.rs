@@ -6,13 +6,13 @@
 
 /// A run: the level of each factor, and what came out.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) levels: Vec<usize>,
-    pub(super) value: f64,
+pub(crate) struct Run {
+    pub(crate) levels: Vec<usize>,
+    pub(crate) value: f64,
 }
 
 /// Means over the runs of a design.
-pub(super) struct Effects {
+pub(crate) struct Effects {
     runs: Vec<Run>,
     mean: f64,
     /// Of each factor, of each level: how much the logarithm differs from the mean.
@@ -23,7 +23,7 @@ pub(super) struct Effects {
 
 impl Effects {
     /// Runs without a value above zero say nothing. `None` with too few runs.
-    pub(super) fn of(runs: &[Run], levels: &[usize]) -> Option<Effects> {
+    pub(crate) fn of(runs: &[Run], levels: &[usize]) -> Option<Effects> {
         let logarithm =
             |run: &Run| (run.value > 0.0).then(|| Run { value: run.value.ln(), ..run.clone() });
         let runs: Vec<Run> = runs.iter().filter_map(logarithm).collect();
@@ -51,7 +51,7 @@ impl Effects {
 
     /// How much a level differs from the mean over all, in per cent, and half of the 95 % interval
     /// of that.
-    pub(super) fn main(&self, factor: usize, level: usize) -> (f64, f64) {
+    pub(crate) fn main(&self, factor: usize, level: usize) -> (f64, f64) {
         let count = self.runs.iter().filter(|run| run.levels[factor] == level).count().max(1);
         let effect = self.main[factor][level];
         let half = 1.96 * self.residual / (count as f64).sqrt();
@@ -59,20 +59,20 @@ impl Effects {
     }
 
     /// The level of a factor with the highest mean.
-    pub(super) fn best(&self, factor: usize) -> usize {
+    pub(crate) fn best(&self, factor: usize) -> usize {
         let levels = self.main[factor].iter().enumerate();
         levels.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(level, _)| level)
     }
 
     /// What share of the variance a factor explains alone, in per cent.
-    pub(super) fn share(&self, factor: usize) -> f64 {
+    pub(crate) fn share(&self, factor: usize) -> f64 {
         let explained: f64 =
             self.runs.iter().map(|run| self.main[factor][run.levels[factor]].powi(2)).sum();
         explained / self.total() * 100.0
     }
 
     /// The same of two factors together, beyond what each does alone.
-    pub(super) fn shared(&self, (a, b): (usize, usize)) -> f64 {
+    pub(crate) fn shared(&self, (a, b): (usize, usize)) -> f64 {
         let mut explained = 0.0;
         for level_a in 0..self.main[a].len() {
             for level_b in 0..self.main[b].len() {

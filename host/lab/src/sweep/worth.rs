@@ -1,0 +1,260 @@
+//! What each field of a sweep is worth for one of its columns, alone and with another one, and
+//! which combinations are the best.
+
+use super::plan::Plan;
+use super::record::Finished;
+use crate::chart::{Bars, Figure};
+use crate::effects::{Effects, Run};
+use crate::scenario::nearest;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Combinations that are named as the best.
+const BEST: usize = 5;
+
+/// What fields are worth.
+#[derive(Clone, Debug, Serialize)]
+pub struct Worth {
+    /// The column that is explained.
+    pub column: String,
+    /// Its unit; empty for what is counted.
+    pub unit: &'static str,
+    /// Of all rows, and of the rows of each group, if there are groups.
+    pub groups: Vec<Group>,
+}
+
+/// Rows that are looked at by themselves.
+#[derive(Clone, Debug, Serialize)]
+pub struct Group {
+    /// The column that makes groups with its rounded value; `None` of all rows.
+    pub of: Option<(String, i64)>,
+    /// Runs that it has.
+    pub runs: usize,
+    /// Each field, the one that explains most first.
+    pub fields: Vec<FieldWorth>,
+    /// Pairs of fields, by what they explain beyond what each does alone, in per cent of the
+    /// variance, the one that explains most first.
+    pub pairs: Vec<(String, String, f64)>,
+    /// The best combinations: values of the fields in their order, and the column's mean.
+    pub best: Vec<(Vec<String>, f64)>,
+}
+
+/// What one field is worth.
+#[derive(Clone, Debug, Serialize)]
+pub struct FieldWorth {
+    /// Its name.
+    pub field: String,
+    /// What it explains alone, in per cent of the variance of the column's logarithm.
+    pub share: f64,
+    /// Each value, how much the column differs with it from the mean over all, in per cent, and
+    /// half of the 95 % interval of that.
+    pub values: Vec<(String, f64, f64)>,
+}
+
+/// One run: the places of its fields' values, and the mean of the column over its rows.
+struct Point {
+    levels: Vec<usize>,
+    value: f64,
+}
+
+impl Worth {
+    /// Of what is finished of `plan`, for the numbers in `column`, if wanted in groups of rows with
+    /// the same rounded value in the column `by`. Means are taken over the rows of a run; effects
+    /// are those of the logarithm, so that they are factors.
+    ///
+    /// # Errors
+    /// A column that there is not, or without numbers above zero.
+    pub fn of(
+        plan: &Plan,
+        finished: &Finished,
+        column: &str,
+        by: Option<&str>,
+    ) -> Result<Self, String> {
+        for name in [Some(column), by].into_iter().flatten() {
+            has_numbers(plan, finished, name)?;
+        }
+        let mut kinds = vec![None];
+        if let Some(by) = by {
+            kinds.extend(kinds_of(plan, finished, by).into_iter().map(|kind| Some((by, kind))));
+        }
+        let groups = kinds.into_iter().filter_map(|kind| group(plan, finished, column, kind));
+        let groups: Vec<Group> = groups.collect();
+        if groups.is_empty() {
+            return Err(format!("`{column}`: too few runs with more than zero to tell effects"));
+        }
+        Ok(Worth { column: column.to_owned(), unit: super::unit(column), groups })
+    }
+
+    /// What differences in the column come from, of all rows.
+    pub fn figure(&self) -> Option<Figure> {
+        let group = self.groups.first()?;
+        let alone = group.fields.iter().map(|it| (it.field.clone(), it.share));
+        let both = group.pairs.iter().map(|(a, b, share)| (format!("{a} and {b}"), *share));
+        let mut bars: Vec<_> = alone.chain(both).map(|(name, share)| (name, vec![share])).collect();
+        bars.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
+        bars.truncate(12);
+        Some(Figure::Bars(Bars {
+            title: format!("What differences in {} come from", self.column),
+            unit: "% of the variance of its logarithm".to_owned(),
+            parts: vec!["share".to_owned()],
+            bars,
+            marks: Vec::new(),
+        }))
+    }
+}
+
+/// Whether some row has a number there.
+fn has_numbers(plan: &Plan, finished: &Finished, column: &str) -> Result<(), String> {
+    let mut rows = plan.runs().iter().filter_map(|run| finished.get(&run.key)).flatten();
+    if rows.any(|row| row.get(column).is_some_and(serde_json::Value::is_number)) {
+        return Ok(());
+    }
+    let rows = plan.runs().iter().filter_map(|run| finished.get(&run.key)).flatten();
+    let mut names: Vec<&str> = rows.flat_map(|row| row.keys().map(String::as_str)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let meant = nearest(column, &names).map(|name| format!("; did you mean `{name}`?"));
+    Err(format!("`{column}` is no column with numbers{}", meant.unwrap_or_default()))
+}
+
+/// The rounded values of a column.
+fn kinds_of(plan: &Plan, finished: &Finished, column: &str) -> Vec<i64> {
+    let rows = plan.runs().iter().filter_map(|run| finished.get(&run.key)).flatten();
+    let values = rows.filter_map(|row| row.get(column)?.as_f64());
+    let mut kinds: Vec<i64> = values.map(|value| value.round() as i64).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+fn group(
+    plan: &Plan,
+    finished: &Finished,
+    column: &str,
+    kind: Option<(&str, i64)>,
+) -> Option<Group> {
+    let points = points(plan, finished, column, kind);
+    let names = plan.sweep().fields();
+    let counts = plan.sweep().counts();
+    let runs: Vec<Run> = points
+        .iter()
+        .map(|point| Run { levels: point.levels.clone(), value: point.value })
+        .collect();
+    let effects = Effects::of(&runs, &counts)?;
+    let text = |field: usize, level: usize| plan.sweep().value(field, level);
+    let mut fields: Vec<FieldWorth> = (0..names.len())
+        .map(|field| FieldWorth {
+            field: names[field].clone(),
+            share: effects.share(field),
+            values: (0..counts[field])
+                .map(|level| {
+                    let (effect, half) = effects.main(field, level);
+                    (text(field, level), effect, half)
+                })
+                .collect(),
+        })
+        .collect();
+    fields.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let mut pairs = Vec::new();
+    for a in 0..names.len() {
+        for b in a + 1..names.len() {
+            pairs.push((names[a].clone(), names[b].clone(), effects.shared((a, b))));
+        }
+    }
+    pairs.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let best = best(&points).into_iter().map(|(levels, mean)| {
+        (levels.iter().enumerate().map(|(field, level)| text(field, *level)).collect(), mean)
+    });
+    let of = kind.map(|(column, kind)| (column.to_owned(), kind));
+    Some(Group { of, runs: points.len(), fields, pairs, best: best.collect() })
+}
+
+fn points(plan: &Plan, finished: &Finished, column: &str, kind: Option<(&str, i64)>) -> Vec<Point> {
+    let of_run = |run: &super::Run| {
+        let rows = finished.get(&run.key)?.iter().filter(|row| {
+            kind.is_none_or(|(by, kind)| {
+                row.get(by).and_then(|v| v.as_f64()).is_some_and(|v| v.round() as i64 == kind)
+            })
+        });
+        let values: Vec<f64> = rows.filter_map(|row| row.get(column)?.as_f64()).collect();
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        (!values.is_empty()).then(|| Point { levels: plan.sweep().levels(run.point), value })
+    };
+    plan.runs().iter().filter_map(of_run).collect()
+}
+
+/// The combinations with the highest means over their runs.
+fn best(points: &[Point]) -> Vec<(Vec<usize>, f64)> {
+    let mut sums: BTreeMap<&[usize], (f64, f64)> = BTreeMap::new();
+    for point in points {
+        let (sum, count) = sums.entry(&point.levels).or_default();
+        *sum += point.value;
+        *count += 1.0;
+    }
+    // One that has seen fewer seeds than others was lucky with those.
+    let most = sums.values().map(|(_, count)| *count).fold(0.0, f64::max);
+    let mut means: Vec<(Vec<usize>, f64)> = sums
+        .into_iter()
+        .filter(|(_, (_, count))| *count * 2.0 > most)
+        .map(|(levels, (sum, count))| (levels.to_vec(), sum / count))
+        .collect();
+    means.sort_by(|a, b| b.1.total_cmp(&a.1));
+    means.truncate(BEST);
+    means
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Record, Sweep};
+    use super::*;
+    use serde_json::json;
+
+    fn plan() -> Plan {
+        let text = "seeds = [1, 2]\n[fields]\ntcp.nagle = [true, false]\nmac.max_be = [4, 5, 6]\n\
+                    [scenario]\ntopology = { line = { hops = 1 } }\n";
+        Plan::new(Sweep::from_toml("s.toml".as_ref(), text).expect("a sweep")).expect("a plan")
+    }
+
+    /// Without Nagle twice as much, over two hops half of it; the exponent does nothing.
+    fn finished(plan: &Plan) -> Finished {
+        let rows = |run: &super::super::Run| -> Vec<Record> {
+            let twice = if plan.sweep().levels(run.point)[0] == 1 { 2.0 } else { 1.0 };
+            let noise = if run.seed == 1 { 0.98 } else { 1.02 };
+            [1.2, 1.9]
+                .iter()
+                .map(|hops: &f64| {
+                    let row = json!({"hops": hops, "kbps": 10.0 * twice * noise / hops.round()});
+                    row.as_object().cloned().unwrap_or_default()
+                })
+                .collect()
+        };
+        plan.runs().iter().map(|run| (run.key.clone(), rows(run))).collect()
+    }
+
+    #[test]
+    fn what_matters_comes_first_and_groups_stand_by_themselves() {
+        let plan = plan();
+        let worth = Worth::of(&plan, &finished(&plan), "kbps", Some("hops")).expect("effects");
+        let groups: Vec<_> = worth.groups.iter().map(|it| it.of.as_ref().map(|of| of.1)).collect();
+        assert_eq!(groups, [None, Some(1), Some(2)]);
+        for (group, mean) in worth.groups.iter().zip([15.0, 20.0, 10.0]) {
+            assert_eq!((group.runs, group.fields[0].field.as_str()), (12, "tcp.nagle"));
+            assert!(group.fields[0].share > 99.0 && group.fields[1].share < 1.0);
+            let [(_, with, _), (name, without, _)] = &group.fields[0].values[..] else { panic!() };
+            assert_eq!(name, "false");
+            assert!(((1.0 + without / 100.0) / (1.0 + with / 100.0) - 2.0).abs() < 1e-9);
+            assert_eq!(group.best[0].0[0], "false");
+            assert!((group.best[0].1 - mean).abs() < 1e-9, "{:?}", group.best[0]);
+        }
+        assert!(worth.figure().is_some());
+    }
+
+    #[test]
+    fn a_column_that_there_is_not_is_told_with_what_was_meant() {
+        let plan = plan();
+        let error = Worth::of(&plan, &finished(&plan), "kpbs", None).expect_err("no such column");
+        assert_eq!(error, "`kpbs` is no column with numbers; did you mean `kbps`?");
+        let error = Worth::of(&plan, &Finished::new(), "kbps", None).expect_err("nothing");
+        assert_eq!(error, "`kbps` is no column with numbers");
+    }
+}
