@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RAM", value_parser = clap::value_parser!(u32).range(1..))]
     budget: Option<u32>,
     /// Simulations of the race; the seeds that confirm need some more
-    #[arg(long, value_name = "N", default_value_t = 400)]
+    #[arg(long, value_name = "N", default_value_t = 600)]
     #[arg(value_parser = clap::value_parser!(u32).range(60..=1_000_000))]
     runs: u32,
     /// Seeds that confirm

@@ -72,13 +72,13 @@ pub struct Config<'a> {
 }
 
 impl Config<'_> {
-    /// The defaults: 400 simulations, ten seeds that confirm.
+    /// The defaults: 600 simulations, ten seeds that confirm.
     pub fn new(objective: Objective) -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Config {
             objective,
             budget: None,
-            runs: 400,
+            runs: 600,
             confirmations: 10,
             jobs: 0,
             cancel: &NEVER,

@@ -11,7 +11,10 @@ use kinglet_sim::rng::Stream;
 use std::collections::BTreeSet;
 
 /// Rounds: each draws new combinations near the best of the one before.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
+/// The share of the simulations that those have. With the rest each value of each setting races
+/// beside the winner's, as single changes are seldom drawn.
+const DRAWN: f64 = 0.4;
 /// Seeds that all of a round meet before one of them may leave, and those that each round has at
 /// the least: a race of fewer is a lottery.
 const FIRST_TEST: u64 = 3;
@@ -38,6 +41,8 @@ pub(super) struct Race {
     left: usize,
     random: Stream,
     known: BTreeSet<Candidate>,
+    /// What was measured: that costs nothing again.
+    measured: BTreeSet<(Candidate, u64)>,
 }
 
 /// One that runs, with what has come of it, by seed.
@@ -65,7 +70,8 @@ impl Race {
     /// simulations.
     pub(super) fn new(choices: Vec<usize>, first: u64, runs: usize) -> Self {
         let random = Stream::from_seed(first);
-        Race { choices, first, left: runs, random, known: BTreeSet::new() }
+        let (known, measured) = (BTreeSet::new(), BTreeSet::new());
+        Race { choices, first, left: runs, random, known, measured }
     }
 
     /// The winner, `begin` among those who may be it; `None` if all are impossible.
@@ -81,8 +87,9 @@ impl Race {
         self.known.insert(plain.clone());
         self.known.extend(begin.iter().cloned());
         let mut elite = begin;
+        let drawn = (self.left as f64 * DRAWN) as usize;
         for round in 0..ROUNDS {
-            let share = self.left / (ROUNDS - round);
+            let share = drawn / ROUNDS;
             let count = (share / RUNS_EACH).max(ELITE + 1);
             let mut field = elite.clone();
             for number in field.len()..count {
@@ -92,7 +99,42 @@ impl Race {
             }
             elite = self.round(field, share, measure)?;
         }
-        Ok(elite.into_iter().next())
+        // Each may stand on a hill of its own.
+        let mut refined = Vec::new();
+        for (done, winner) in elite.iter().enumerate() {
+            let share = self.left / (elite.len() - done);
+            refined.push(self.refined(winner.clone(), share, measure)?);
+        }
+        refined.dedup();
+        Ok(self.round(refined, usize::MAX, measure)?.into_iter().next())
+    }
+
+    /// `winner` with each value of each setting that is better beside the others, again and again
+    /// until none is or `share` simulations were done.
+    fn refined(
+        &mut self,
+        mut winner: Candidate,
+        share: usize,
+        measure: &mut Measure<'_>,
+    ) -> Result<Candidate, Stopped> {
+        let until = self.left - share;
+        let mut unchanged = 0;
+        for place in (0..self.choices.len()).cycle() {
+            if unchanged == self.choices.len() || self.left <= until {
+                break;
+            }
+            let with = |value| {
+                let mut other = winner.clone();
+                other.0[place] = value;
+                other
+            };
+            let field = (0..self.choices[place]).map(with).collect();
+            let best = self.round(field, self.left - until, measure)?.into_iter().next();
+            let best = best.unwrap_or_else(|| winner.clone());
+            unchanged = if best == winner { unchanged + 1 } else { 0 };
+            winner = best;
+        }
+        Ok(winner)
     }
 
     /// One that differs from `parent` in half of its settings in the first round, in one in the
@@ -121,18 +163,22 @@ impl Race {
         share: usize,
         measure: &mut Measure<'_>,
     ) -> Result<Vec<Candidate>, Stopped> {
-        let new = |candidate| Runner { candidate, outcomes: Vec::new() };
+        let runner = |candidate| Runner { candidate, outcomes: Vec::new() };
         // What the others lose is compared with what the scenario loses as it is.
-        let mut usual = new(Candidate::plain(self.choices.len()));
-        let mut runners: Vec<Runner> = field.into_iter().map(new).collect();
-        let mut spent = 0;
+        let mut usual = runner(Candidate::plain(self.choices.len()));
+        let mut runners: Vec<Runner> = field.into_iter().map(runner).collect();
+        let mut spent = 0_usize;
         for met in 0..MOST_SEEDS {
-            if met >= FIRST_TEST && (spent + runners.len() > share || runners.len() <= 1) {
+            if met >= FIRST_TEST
+                && (spent.saturating_add(runners.len()) > share || runners.len() <= 1)
+            {
                 break;
             }
-            spent += runners.len();
+            let now = self.first + met;
+            let keys = runners.iter().map(|it| (it.candidate.clone(), now));
+            spent += keys.filter(|key| self.measured.insert(key.clone())).count();
             let all = runners.iter().chain([&usual]).map(|it| it.candidate.clone());
-            let mut outcomes = measure(&all.collect::<Vec<_>>(), self.first + met)?;
+            let mut outcomes = measure(&all.collect::<Vec<_>>(), now)?;
             usual.outcomes.extend(outcomes.pop().flatten());
             let mut outcomes = outcomes.into_iter();
             runners.retain_mut(|runner| {
@@ -198,16 +244,17 @@ mod tests {
     #[test]
     fn a_race_measures_about_what_it_may() {
         for runs in [40, 200, 1_000] {
-            let mut count = 0;
+            let (mut count, mut known) = (0, BTreeSet::new());
             let mut counting = |candidates: &[Candidate], seed: u64| {
-                // One more is what the scenario does as it is, which costs nothing the next time.
-                count += candidates.len() - 1;
+                // What was measured costs nothing again.
+                let keys = candidates.iter().map(|it| (it.clone(), seed));
+                count += keys.filter(|key| known.insert(key.clone())).count();
                 measure(candidates, seed)
             };
             let mut race = Race::new(vec![6; 3], 1, runs);
             race.run(Vec::new(), &mut counting).expect("nothing fails");
-            // Each round has at least four combinations and three seeds.
-            assert!(count <= runs.max(ROUNDS * 4 * 3) + ROUNDS * 4, "{count} of {runs}");
+            // Each round has at least four combinations and three seeds, and the last of each hill ends.
+            assert!(count <= runs.max(ROUNDS * 4 * 3) + (ELITE + 1) * 6 * 8, "{count} of {runs}");
         }
     }
 }
