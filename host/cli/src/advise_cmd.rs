@@ -2,10 +2,12 @@
 
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, say};
 use crate::progress::Progress;
-use kinglet_lab::advise::{Advice, AdviseError, Change, Config, Objective, Verdict, advise};
-use kinglet_lab::sweep::Base;
+use crate::sweep_cmd::{beside_here, program};
+use kinglet_lab::advise::{Advice, AdviseError, Change, Config, Kept, Objective, Verdict, advise};
+use kinglet_lab::sweep::{Base, Journal};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -20,7 +22,9 @@ they sleep. Combinations race on some seeds; others, which the race has not seen
 all settings together and each of them is worth. \"Sure\" is how probable it is that a setting is
 worth more than nothing (Student's t, pairs of runs with the same seed). No advice loses more than
 1 % more of what is sent.
-The same file, options and program give the same advice, with any number of threads.")]
+Finished simulations are in the journal: after Ctrl-C, or with another objective, the same command
+goes on from there. The same file, options and program give the same advice, with any number of
+threads.")]
 pub(crate) struct Args {
     /// The scenario, with the settings that are in use
     #[arg(value_name = "SCENARIO.toml")]
@@ -39,6 +43,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=10_000))]
     confirm: u16,
+    /// Where finished simulations are kept  [default: SCENARIO.advice, in this directory]
+    #[arg(long, value_name = "FILE")]
+    journal: Option<PathBuf>,
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
@@ -74,6 +81,7 @@ impl From<AdviseError> for Failure {
     fn from(error: AdviseError) -> Self {
         match error {
             AdviseError::Scenario(error) => error.into(),
+            AdviseError::Journal(error) => error.into(),
             AdviseError::Pointless(why) => Failure::usage(why),
         }
     }
@@ -81,18 +89,25 @@ impl From<AdviseError> for Failure {
 
 pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let base = Base::from_file(&args.file)?;
+    let journal = args.journal.clone().unwrap_or_else(|| beside_here(&args.file, "advice"));
+    let (journal, finished) = Journal::open(&journal, &program()?)?;
+    let kept_in = journal.path().display().to_string();
+    let kept = Mutex::new(Kept::new(journal, finished));
     let progress = Progress::of_simulations();
     let config = Config {
         budget: args.budget.map(|octets| octets as usize),
         runs: args.runs as usize,
         confirmations: args.confirm.into(),
         jobs: args.jobs.map_or(0, usize::from),
+        kept: Some(&kept),
         cancel: cancel_on_ctrl_c(),
         progress: &|done, planned| progress.update(done, planned),
         ..Config::new(args.objective.into())
     };
     let Some(advice) = advise(&base, &config)? else {
-        eprintln!("kinglet: stopped before there was any advice");
+        drop(progress);
+        let done = kept.lock().map_or(0, |kept| kept.len());
+        eprintln!("kinglet: {done} simulations are kept in {kept_in}; the same command goes on");
         return Ok(Code::Interrupted);
     };
     drop(progress);

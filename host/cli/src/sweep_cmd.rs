@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
             table.columns.len(),
             files.join(", ")
         ));
-        worth.iter().for_each(|worth| say(&text(worth, &plan)));
+        worth.iter().for_each(|worth| say(&text(worth)));
     }
     Ok(Code::Success)
 }
@@ -120,9 +120,8 @@ fn worth(args: &Args, plan: &Plan, finished: &Finished) -> Result<Option<Worth>,
 }
 
 /// What fields are worth, for people.
-fn text(worth: &Worth, plan: &Plan) -> String {
+fn text(worth: &Worth) -> String {
     let mut text = String::new();
-    let names = plan.sweep().fields();
     for group in &worth.groups {
         let of = group.of.as_ref().map_or(String::new(), |(by, kind)| format!(", {by} = {kind}"));
         let _ = writeln!(text, "\n{}{of} ({} runs)", worth.column, group.runs);
@@ -137,7 +136,7 @@ fn text(worth: &Worth, plan: &Plan) -> String {
         }
         let _ = writeln!(text, "  best:");
         for (values, mean) in &group.best {
-            let said = names.iter().zip(values).map(|(name, value)| format!("{name} = {value}"));
+            let said = values.iter().map(|(name, value)| format!("{name} = {value}"));
             let said = said.collect::<Vec<_>>().join(", ");
             let _ = writeln!(text, "    {mean:.3} {}: {said}", worth.unit);
         }
@@ -168,12 +167,12 @@ fn outs(args: &Args) -> Result<Vec<(Format, PathBuf)>, Failure> {
 }
 
 /// A file in this directory that is called as the sweep, but for its end.
-fn beside_here(sweep: &Path, extension: &str) -> PathBuf {
+pub(crate) fn beside_here(sweep: &Path, extension: &str) -> PathBuf {
     Path::new(sweep.file_stem().unwrap_or("sweep".as_ref())).with_extension(extension)
 }
 
 /// What tells this build from others.
-fn program() -> Result<String, Failure> {
+pub(crate) fn program() -> Result<String, Failure> {
     let path = std::env::current_exe().map_err(|e| Failure::io(Path::new("kinglet"), &e))?;
     sweep::digest(&path).map_err(|e| Failure::io(&path, &e))
 }

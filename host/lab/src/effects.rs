@@ -49,10 +49,15 @@ impl Effects {
         Some(Effects { runs, mean, main, residual })
     }
 
+    /// How many runs have a level.
+    pub(crate) fn count(&self, factor: usize, level: usize) -> usize {
+        self.runs.iter().filter(|run| run.levels[factor] == level).count()
+    }
+
     /// How much a level differs from the mean over all, in per cent, and half of the 95 % interval
     /// of that.
     pub(crate) fn main(&self, factor: usize, level: usize) -> (f64, f64) {
-        let count = self.runs.iter().filter(|run| run.levels[factor] == level).count().max(1);
+        let count = self.count(factor, level).max(1);
         let effect = self.main[factor][level];
         let half = 1.96 * self.residual / (count as f64).sqrt();
         (percent(effect), percent(effect + half) - percent(effect))

@@ -1,6 +1,7 @@
 //! Why there is no advice.
 
 use crate::scenario::ScenarioError;
+use crate::sweep::JournalError;
 use std::fmt;
 
 /// Why there is no advice.
@@ -8,6 +9,8 @@ use std::fmt;
 pub enum AdviseError {
     /// The scenario is none, or cannot be simulated.
     Scenario(ScenarioError),
+    /// What was measured cannot be kept.
+    Journal(JournalError),
     /// There is nothing to measure, or nothing to set, or no room.
     Pointless(String),
 }
@@ -16,6 +19,7 @@ impl fmt::Display for AdviseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AdviseError::Scenario(error) => error.fmt(f),
+            AdviseError::Journal(error) => error.fmt(f),
             AdviseError::Pointless(why) => f.write_str(why),
         }
     }

@@ -23,6 +23,7 @@
 
 mod code;
 mod error;
+mod kept;
 mod objective;
 mod outcome;
 mod race;
@@ -32,6 +33,7 @@ mod verdict;
 
 pub use code::code;
 pub use error::AdviseError;
+pub use kept::Kept;
 pub use objective::Objective;
 pub use verdict::Verdict;
 
@@ -40,6 +42,7 @@ use error::Stopped;
 use outcome::{Candidate, Outcome};
 use race::Race;
 use serde::Serialize;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use trials::Trials;
 
@@ -65,6 +68,8 @@ pub struct Config<'a> {
     pub confirmations: u64,
     /// Threads; 0 = one per core. The advice does not depend on it.
     pub jobs: usize,
+    /// Where what was measured is kept, and where it is looked for.
+    pub kept: Option<&'a Mutex<Kept>>,
     /// Nothing more is simulated when this becomes true.
     pub cancel: &'a AtomicBool,
     /// Called with (finished, planned) simulations.
@@ -81,6 +86,7 @@ impl Config<'_> {
             runs: 600,
             confirmations: 10,
             jobs: 0,
+            kept: None,
             cancel: &NEVER,
             progress: &|_, _| (),
         }

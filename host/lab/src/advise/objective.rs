@@ -5,6 +5,7 @@ use crate::build::transport::connection;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{FlowKind, NodeId, Role, Scenario, Transport};
 use crate::stats::quantile;
+use crate::sweep::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -49,17 +50,30 @@ impl Objective {
         matches!(self, Objective::Goodput | Objective::Reliability)
     }
 
-    /// What a run comes to; `None` if it has nothing of the kind.
-    pub(super) fn of(self, scenario: &Scenario, result: &RunResult) -> Option<Outcome> {
-        let arrived = mean(result.flows.iter().filter_map(arrived_of))?;
-        let value = match self {
-            Objective::Goodput => mean(result.flows.iter().filter_map(goodput_of))?,
-            Objective::Energy => energy(scenario, result),
-            Objective::Latency => mean(result.flows.iter().filter_map(latency_of))?,
-            Objective::Reliability => arrived * 100.0,
-        };
+    /// What a run has come to; `None` if it has nothing of the kind.
+    pub(super) fn of(self, measured: &Record) -> Option<Outcome> {
+        let number = |name: &str| measured.get(name)?.as_f64();
+        let (value, arrived) = (number(self.name())?, number(ARRIVED)?);
         Some(Outcome { value, arrived, higher_is_better: self.higher_is_better() })
     }
+}
+
+/// What the share of what arrived is called in a record.
+const ARRIVED: &str = "arrived";
+
+/// All that a run comes to, by name.
+pub(super) fn measured(scenario: &Scenario, result: &RunResult) -> Record {
+    let mut record = Record::new();
+    let Some(arrived) = mean(result.flows.iter().filter_map(arrived_of)) else { return record };
+    let values = [
+        (ARRIVED, Some(arrived)),
+        (Objective::Goodput.name(), mean(result.flows.iter().filter_map(goodput_of))),
+        (Objective::Energy.name(), Some(energy(scenario, result))),
+        (Objective::Latency.name(), mean(result.flows.iter().filter_map(latency_of))),
+        (Objective::Reliability.name(), Some(arrived * 100.0)),
+    ];
+    record.extend(values.map(|(name, value)| (name.to_owned(), value.into())));
+    record
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -253,7 +253,8 @@ mod tests {
             };
             let mut race = Race::new(vec![6; 3], 1, runs);
             race.run(Vec::new(), &mut counting).expect("nothing fails");
-            // Each round has at least four combinations and three seeds, and the last of each hill ends.
+            // Each round has at least four combinations and three seeds, and the last of each hill
+            // ends.
             assert!(count <= runs.max(ROUNDS * 4 * 3) + (ELITE + 1) * 6 * 8, "{count} of {runs}");
         }
     }

@@ -2,16 +2,18 @@
 
 use super::Config;
 use super::error::{AdviseError, Stopped};
-use super::objective::{Objective, buffers_of};
+use super::kept::Kept;
+use super::objective::{Objective, buffers_of, measured};
 use super::outcome::{Candidate, Outcome};
 use super::settings::{self, Offered, offered, with};
 use crate::run::{self, Options, RunError};
 use crate::scenario::{Scenario, ScenarioError};
-use crate::sweep::Base;
+use crate::sweep::{Base, JournalError, Record, keys_of};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{MutexGuard, PoisonError};
 
 /// What can be set, and what was measured.
 pub(super) struct Trials<'a> {
@@ -138,30 +140,59 @@ impl<'a> Trials<'a> {
     /// Simulates what was not simulated yet.
     fn complete(&mut self, mut runs: Vec<(&Candidate, &Scenario, u64)>) -> Result<(), Stopped> {
         runs.retain(|(candidate, _, seed)| self.outcome(candidate, *seed).is_none());
-        let Config { cancel, progress, runs: planned, objective, .. } = *self.config;
+        let Config { progress, runs: planned, objective, .. } = *self.config;
         let counted = AtomicUsize::new(self.outcomes.len());
         let one = |(candidate, scenario, seed): (&Candidate, &Scenario, u64)| {
-            let options = Options { cancel: Some(cancel), ..Options::default() };
-            let result = run::run(scenario, seed, &options).ok();
+            let measured = self.simulated(scenario, seed)?;
             let done = counted.fetch_add(1, Ordering::Relaxed) + 1;
             progress(done, planned.max(done));
-            let outcome = objective.of(scenario, &result?)?;
-            Some(((candidate.clone(), seed), outcome))
+            Ok(objective.of(&measured).map(|outcome| ((candidate.clone(), seed), outcome)))
         };
-        let stopped = || cancel.load(Ordering::Relaxed);
         let all = || {
             let runs = runs.into_par_iter().with_max_len(1);
-            runs.filter_map(|run| if stopped() { None } else { one(run) }).collect::<Vec<_>>()
+            runs.map(one).collect::<Result<Vec<_>, Stopped>>()
         };
         let new = match &self.pool {
             Some(pool) => pool.install(all),
             None => all(),
         };
-        // Some of them may have ended early.
-        if stopped() {
-            return Err(Stopped::Cancelled);
+        if let Some(mut kept) = self.kept() {
+            kept.sync().map_err(lost)?;
         }
-        self.outcomes.extend(new);
+        // Those that are impossible have none.
+        self.outcomes.extend(new?.into_iter().flatten());
         Ok(())
     }
+
+    fn kept(&self) -> Option<MutexGuard<'_, Kept>> {
+        self.config.kept.map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What comes of one run, now or before; nothing if it is impossible.
+    fn simulated(&self, scenario: &Scenario, seed: u64) -> Result<Record, Stopped> {
+        let cancel = self.config.cancel;
+        let key = self.config.kept.map(|_| keys_of(scenario)(seed));
+        let known = self.kept().zip(key.as_ref()).and_then(|(kept, key)| kept.get(key));
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Stopped::Cancelled);
+        }
+        let options = Options { cancel: Some(cancel), ..Options::default() };
+        let result = run::run(scenario, seed, &options);
+        // It may have ended early.
+        if cancel.load(Ordering::Relaxed) {
+            return Err(Stopped::Cancelled);
+        }
+        let measured = result.map_or_else(|_| Record::new(), |result| measured(scenario, &result));
+        if let Some((mut kept, key)) = self.kept().zip(key) {
+            kept.put(key, &measured).map_err(lost)?;
+        }
+        Ok(measured)
+    }
+}
+
+fn lost(error: JournalError) -> Stopped {
+    Stopped::Failed(AdviseError::Journal(error))
 }

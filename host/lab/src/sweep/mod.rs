@@ -44,6 +44,7 @@ mod write;
 
 pub use engine::{Config, SweepError, run};
 pub use journal::{Journal, JournalError, digest};
+pub(crate) use plan::keys_of;
 pub use plan::{Plan, Run};
 pub use record::{Finished, Record, columns_of, simulate};
 pub use spec::{Base, Sweep};

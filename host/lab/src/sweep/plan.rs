@@ -37,13 +37,8 @@ impl Plan {
         for point in 0..sweep.points() {
             let scenario = sweep.scenario(point)?;
             run::check_alone(&scenario).map_err(|error| refused(&sweep, point, &error))?;
-            // All that is simulated, defaults and recorded traces with it.
-            let whole = Sha256::new_with_prefix(format!("{scenario:?}"));
-            runs.extend(sweep.seeds().iter().map(|&seed| {
-                let digest = whole.clone().chain_update(seed.to_le_bytes()).finalize();
-                let key = digest.iter().take(16).map(|octet| format!("{octet:02x}")).collect();
-                Run { point, seed, key }
-            }));
+            let key = keys_of(&scenario);
+            runs.extend(sweep.seeds().iter().map(|&seed| Run { point, seed, key: key(seed) }));
         }
         Ok(Plan { sweep, runs })
     }
@@ -98,6 +93,16 @@ impl Plan {
             }
         }
         Table::of(&rows)
+    }
+}
+
+/// By what the runs of `scenario` are known, for each seed: all that is simulated, defaults and
+/// recorded traces with it.
+pub(crate) fn keys_of(scenario: &Scenario) -> impl Fn(u64) -> String + use<> {
+    let whole = Sha256::new_with_prefix(format!("{scenario:?}"));
+    move |seed| {
+        let digest = whole.clone().chain_update(seed.to_le_bytes()).finalize();
+        digest.iter().take(16).map(|octet| format!("{octet:02x}")).collect()
     }
 }
 

@@ -30,13 +30,13 @@ pub struct Group {
     pub of: Option<(String, i64)>,
     /// Runs that it has.
     pub runs: usize,
-    /// Each field, the one that explains most first.
+    /// Each field with more than one value, the one that explains most first.
     pub fields: Vec<FieldWorth>,
     /// Pairs of fields, by what they explain beyond what each does alone, in per cent of the
     /// variance, the one that explains most first.
     pub pairs: Vec<(String, String, f64)>,
-    /// The best combinations: values of the fields in their order, and the column's mean.
-    pub best: Vec<(Vec<String>, f64)>,
+    /// The best combinations: fields with their values, and the column's mean.
+    pub best: Vec<(Vec<(String, String)>, f64)>,
 }
 
 /// What one field is worth.
@@ -142,11 +142,15 @@ fn group(
         .collect();
     let effects = Effects::of(&runs, &counts)?;
     let text = |field: usize, level: usize| plan.sweep().value(field, level);
-    let mut fields: Vec<FieldWorth> = (0..names.len())
-        .map(|field| FieldWorth {
+    // A field with one value is no question.
+    let varied: Vec<usize> = (0..names.len()).filter(|field| counts[*field] > 1).collect();
+    let mut fields: Vec<FieldWorth> = varied
+        .iter()
+        .map(|&field| FieldWorth {
             field: names[field].clone(),
             share: effects.share(field),
             values: (0..counts[field])
+                .filter(|level| effects.count(field, *level) > 0)
                 .map(|level| {
                     let (effect, half) = effects.main(field, level);
                     (text(field, level), effect, half)
@@ -156,14 +160,15 @@ fn group(
         .collect();
     fields.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut pairs = Vec::new();
-    for a in 0..names.len() {
-        for b in a + 1..names.len() {
+    for (place, &a) in varied.iter().enumerate() {
+        for &b in &varied[place + 1..] {
             pairs.push((names[a].clone(), names[b].clone(), effects.shared((a, b))));
         }
     }
     pairs.sort_by(|a, b| b.2.total_cmp(&a.2));
     let best = best(&points).into_iter().map(|(levels, mean)| {
-        (levels.iter().enumerate().map(|(field, level)| text(field, *level)).collect(), mean)
+        let said = varied.iter().map(|&field| (names[field].clone(), text(field, levels[field])));
+        (said.collect(), mean)
     });
     let of = kind.map(|(column, kind)| (column.to_owned(), kind));
     Some(Group { of, runs: points.len(), fields, pairs, best: best.collect() })
@@ -243,7 +248,7 @@ mod tests {
             let [(_, with, _), (name, without, _)] = &group.fields[0].values[..] else { panic!() };
             assert_eq!(name, "false");
             assert!(((1.0 + without / 100.0) / (1.0 + with / 100.0) - 2.0).abs() < 1e-9);
-            assert_eq!(group.best[0].0[0], "false");
+            assert_eq!(group.best[0].0[0].1, "false");
             assert!((group.best[0].1 - mean).abs() < 1e-9, "{:?}", group.best[0]);
         }
         assert!(worth.figure().is_some());
