@@ -1,7 +1,8 @@
 //! Which settings serve a scenario best, and what each of them is worth.
 //!
-//! 1. A race (`race.rs`) on some seeds: combinations of settings meet the same seeds, those that are
-//!    certainly worse than the best one leave, and the next ones are drawn near those that stay.
+//! 1. A race (`race.rs`) on some seeds: combinations of settings meet the same seeds, those that
+//!    are certainly worse than the best one leave, and the next ones are drawn near those that
+//!    stay.
 //! 2. What is worth less than [`WORTH_IT`] by itself, or not [surely](SURE_ENOUGH), is taken back.
 //! 3. Seeds that the race has not seen confirm what is left, as a whole and setting by setting.
 //!
