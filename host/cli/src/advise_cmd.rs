@@ -20,8 +20,9 @@ What is tried: segment size, buffers, window, acknowledgements, timeouts, link r
 delays, back-off, queues; routing, if nodes find their ways themselves; how often nodes wake, if
 they sleep. Combinations race on some seeds; others, which the race has not seen, then say what
 all settings together and each of them is worth. \"Sure\" is how probable it is that a setting is
-worth more than nothing (Student's t, pairs of runs with the same seed). No advice loses more than
-1 % more of what is sent.
+worth more than nothing (Student's t, pairs of runs with the same seed). What loses 1 % more of what
+is sent than the scenario as it is, in the race, is not advised. Advice is for the network that the
+scenario describes: if its losses or lengths are not known, describe the worst that is expected.
 Finished simulations are in the journal: after Ctrl-C, or with another objective, the same command
 goes on from there. The same file, options and program give the same advice, with any number of
 threads.")]

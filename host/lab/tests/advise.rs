@@ -83,10 +83,13 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
          relays_yield = false, queue_packets = 7 }}\n\
          tcp = {{ mss_frames = 2, window_limit = 2, window_by_distance = true, acks = 'positive', \
          ack_every = 1, ack_delay_ms = 0, rto = 'static', pacing = false, sack = false, \
-         nagle = false, min_rto_ms = 500 }}\n\
+         nagle = false, min_rto_ms = 500, initial_rto_ms = 500, recovery = 'timeout', \
+         link_losses = false, initial_window = 1, max_retransmits = 8, ecn = true, \
+         timestamps = true, adaptive_segments = true, congestion = 'westwood' }}\n\
          leaf = {{ polling = 'fixed', csl_period_ms = 250 }}\n{FLOW}"
     );
-    let waking = "radio = { profile = 'nrf52840' }\nwake = { rate_hz = 4, burst_ms = 100 }\n";
+    let waking = "radio = { profile = 'nrf52840' }\n\
+                  wake = { rate_hz = 4, burst_ms = 100, rests = false, max_attempts = 5 }\n";
     let [all, wake] = [text, format!("{LINE}{waking}{FLOW}")].map(|text| {
         let base = base(&text);
         code(&base.read(base.table()).expect("a scenario"))

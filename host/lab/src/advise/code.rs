@@ -2,6 +2,7 @@
 
 use crate::backoff::EitherBackoff;
 use crate::build::transport::connection;
+use crate::control::Control;
 use crate::scenario::{Routing, Scenario};
 use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
@@ -11,11 +12,15 @@ use std::fmt::Write as _;
 /// Octets that a receive ring's length is a multiple of.
 const RING_UNIT: usize = 8;
 
-/// A profile with the buffers and parts that the nodes of `scenario` have, and functions that give
-/// a node the rest. What is as by default is left out.
+/// What the nodes of `scenario` have, as far as advice is given about it, and of TCP all: a profile
+/// with buffers and parts, and what a node, its connections and its routing are told. What is as by
+/// default is left out.
 pub fn code(scenario: &Scenario) -> String {
     let connection = connection(scenario, None, None);
     let mut code = String::new();
+    if scenario.tcp.stack.is_some() || scenario.tcp.peer_stack.flatten().is_some() {
+        code.push_str("// Not what was simulated: there some TCP is that of another stack.\n");
+    }
     profile(&mut code, scenario, &connection);
     node(&mut code, scenario);
     connections(&mut code, &connection);
@@ -35,7 +40,8 @@ fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig
     let policies = connection.window_limit > 0
         || connection.window_by_distance
         || connection.positive_acks
-        || connection.rto != Rto::RoundTrips;
+        || connection.rto != Rto::RoundTrips
+        || !connection.fast_recovery;
     let _ =
         writeln!(code, "kinglet::profile! {{\n    /// Beside these it has what the device needs.");
     let _ = writeln!(code, "    pub struct Advised {{");
@@ -44,6 +50,15 @@ fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig
     let _ = writeln!(code, "        segments: {segments},");
     if policies {
         let _ = writeln!(code, "        features: kinglet::tcp::WithPolicies,");
+    }
+    let congestion = match scenario.tcp.congestion {
+        Control::NewReno => None,
+        Control::Cubic => Some("Cubic"),
+        Control::Westwood => Some("Westwood"),
+        Control::Rate => Some("RateSampled"),
+    };
+    if let Some(congestion) = congestion {
+        let _ = writeln!(code, "        congestion: kinglet::tcp::congestion::{congestion},");
     }
     if scenario.backoff != EitherBackoff::EXPONENTIAL {
         let _ = writeln!(code, "        backoff: kinglet::mac::TinyOs,");
@@ -125,48 +140,67 @@ fn polling(polling: Polling) -> String {
     }
 }
 
+/// A constant of a type that has defaults, called `name`.
+fn constant(
+    code: &mut String,
+    says: &str,
+    (name, of, default): (&str, &str, &str),
+    fields: impl FnOnce(&mut Fields<'_>),
+) {
+    let _ = write!(code, "\n/// {says}\npub const {name}: {of} = {of} {{\n");
+    fields(&mut Fields { code, before: "", between: ": ", after: "," });
+    let _ = write!(code, "    ..{of}::{default}\n}};\n");
+}
+
 fn connections(code: &mut String, own: &ConnectionConfig) {
     let usual = ConnectionConfig::DEFAULT;
-    code.push_str("\n/// Of each connection, at both ends.\n");
-    code.push_str("pub const CONNECTION: kinglet::tcp::ConnectionConfig = ");
-    code.push_str("kinglet::tcp::ConnectionConfig {\n");
-    let mut fields = Fields { code, before: "", between: ": ", after: "," };
-    fields.field("mss", own.mss, usual.mss, plain);
-    fields.field("send_buffer", own.send_buffer, usual.send_buffer, plain);
-    fields.field("receive_buffer", own.receive_buffer, usual.receive_buffer, plain);
-    fields.field("window_limit", own.window_limit, usual.window_limit, plain);
-    fields.field("window_by_distance", own.window_by_distance, usual.window_by_distance, plain);
-    fields.field("ack_every", own.ack_every, usual.ack_every, plain);
-    fields.field("delayed_ack", own.delayed_ack, usual.delayed_ack, duration);
-    fields.field("positive_acks", own.positive_acks, usual.positive_acks, plain);
-    fields.field("rto_min", own.rto_min, usual.rto_min, duration);
-    fields.field("rto", own.rto, usual.rto, |rto| format!("kinglet::tcp::Rto::{rto:?}"));
-    fields.field("pacing", own.pacing, usual.pacing, plain);
-    fields.field("sack", own.sack, usual.sack, plain);
-    fields.field("nagle", own.nagle, usual.nagle, plain);
-    code.push_str("    ..kinglet::tcp::ConnectionConfig::DEFAULT\n};\n");
+    let named = ("CONNECTION", "kinglet::tcp::ConnectionConfig", "DEFAULT");
+    constant(code, "Of each connection, at both ends.", named, |fields| {
+        fields.field("mss", own.mss, usual.mss, plain);
+        fields.field("adaptive_mss", own.adaptive_mss, usual.adaptive_mss, plain);
+        fields.field("send_buffer", own.send_buffer, usual.send_buffer, plain);
+        fields.field("receive_buffer", own.receive_buffer, usual.receive_buffer, plain);
+        fields.field("initial_window", own.initial_window, usual.initial_window, plain);
+        fields.field("window_limit", own.window_limit, usual.window_limit, plain);
+        let by_distance = (own.window_by_distance, usual.window_by_distance);
+        fields.field("window_by_distance", by_distance.0, by_distance.1, plain);
+        fields.field("ack_every", own.ack_every, usual.ack_every, plain);
+        fields.field("delayed_ack", own.delayed_ack, usual.delayed_ack, duration);
+        fields.field("positive_acks", own.positive_acks, usual.positive_acks, plain);
+        fields.field("rto_initial", own.rto_initial, usual.rto_initial, duration);
+        fields.field("rto_min", own.rto_min, usual.rto_min, duration);
+        fields.field("rto", own.rto, usual.rto, |rto| format!("kinglet::tcp::Rto::{rto:?}"));
+        fields.field("max_retransmits", own.max_retransmits, usual.max_retransmits, plain);
+        fields.field("fast_recovery", own.fast_recovery, usual.fast_recovery, plain);
+        fields.field("link_losses", own.link_losses, usual.link_losses, plain);
+        fields.field("pacing", own.pacing, usual.pacing, plain);
+        fields.field("timestamps", own.timestamps, usual.timestamps, plain);
+        fields.field("sack", own.sack, usual.sack, plain);
+        fields.field("ecn", own.ecn, usual.ecn, plain);
+        fields.field("nagle", own.nagle, usual.nagle, plain);
+    });
 }
 
 fn waking(code: &mut String, own: &mac::Wake) {
     let usual = mac::Wake::DEFAULT;
-    code.push_str("\n/// For `Node::set_wake`; `channels` follow from the radio's.\n");
-    code.push_str("pub const WAKE: kinglet::mac::Wake = kinglet::mac::Wake {\n");
-    let mut fields = Fields { code, before: "", between: ": ", after: "," };
-    fields.field("period", own.period, usual.period, duration);
-    fields.field("burst", own.burst, usual.burst, duration);
-    fields.field("repeats", own.repeats, usual.repeats, plain);
-    fields.field("burst_repeats", own.burst_repeats, usual.burst_repeats, plain);
-    code.push_str("    ..kinglet::mac::Wake::DEFAULT\n};\n");
+    let named = ("WAKE", "kinglet::mac::Wake", "DEFAULT");
+    constant(code, "For `Node::set_wake`; `channels` follow from the radio's.", named, |fields| {
+        fields.field("period", own.period, usual.period, duration);
+        fields.field("burst", own.burst, usual.burst, duration);
+        fields.field("repeats", own.repeats, usual.repeats, plain);
+        fields.field("burst_repeats", own.burst_repeats, usual.burst_repeats, plain);
+        fields.field("rests", own.rests, usual.rests, plain);
+        fields.field("drift_ppm", own.drift_ppm, usual.drift_ppm, plain);
+        fields.field("max_attempts", own.max_attempts, usual.max_attempts, |it| format!("{it:?}"));
+    });
 }
 
 fn discovering(code: &mut String, scenario: &Scenario) {
     let usual = aodv::Config::OFF;
-    code.push_str("\n/// For `Aoded::new`.\n");
-    code.push_str("pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {\n");
-    code.push_str("    role: kinglet::aodv::Role::Router,\n");
-    let mut fields = Fields { code, before: "", between: ": ", after: "," };
-    let metric = |metric| format!("kinglet::aodv::Metric::{metric:?}");
-    fields.field("metric", scenario.aodv_metric, usual.metric, metric);
-    fields.field("doubts", scenario.aodv_doubts, usual.doubts, plain);
-    code.push_str("    ..kinglet::aodv::Config::OFF\n};\n");
+    let named = ("AODV", "kinglet::aodv::Config", "OFF");
+    constant(code, "For `Aoded::new`, with the node's role.", named, |fields| {
+        let metric = |metric| format!("kinglet::aodv::Metric::{metric:?}");
+        fields.field("metric", scenario.aodv_metric, usual.metric, metric);
+        fields.field("doubts", scenario.aodv_doubts, usual.doubts, plain);
+    });
 }

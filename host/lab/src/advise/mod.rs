@@ -29,6 +29,7 @@ mod objective;
 mod outcome;
 mod race;
 mod settings;
+mod simplify;
 mod trials;
 mod verdict;
 
@@ -36,21 +37,19 @@ pub use code::code;
 pub use error::AdviseError;
 pub use kept::Kept;
 pub use objective::Objective;
+pub use simplify::{SURE_ENOUGH, WORTH_IT};
 pub use verdict::Verdict;
 
 use crate::sweep::Base;
 use error::Stopped;
-use outcome::{Candidate, Outcome};
+use outcome::{Candidate, mean};
 use race::Race;
 use serde::Serialize;
+use simplify::simplified;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use trials::Trials;
 
-/// What a setting must be worth by itself to be advised, as a share of what there is without it,
-pub const WORTH_IT: f64 = 0.01;
-/// and how sure that must be.
-pub const SURE_ENOUGH: f64 = 0.9;
 /// Seeds that confirm come after those of the race by this much.
 const HELD_OUT: u64 = 1_000_000;
 /// Seeds by which settings are taken back.
@@ -171,34 +170,13 @@ fn sought(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stoppe
         };
         return Err(Stopped::Failed(AdviseError::Pointless(why)));
     };
-    let winner = simplified(trials, winner, first)?;
-    confirmed(trials, &winner, first + HELD_OUT, config.confirmations.max(2))
-}
-
-/// `winner` without the changes that are not worth it.
-fn simplified(
-    trials: &mut Trials<'_>,
-    mut winner: Candidate,
-    first: u64,
-) -> Result<Candidate, Stopped> {
     let seeds = first..first + SECOND_LOOKS;
-    loop {
-        let fewer: Vec<Candidate> = winner.without_one().map(|(_, fewer)| fewer).collect();
-        let with = trials.outcomes(&winner, seeds.clone())?;
-        let mut least: Option<(f64, Candidate)> = None;
-        for fewer in fewer.into_iter().filter(|fewer| trials.fits(fewer)).collect::<Vec<_>>() {
-            let without = trials.outcomes(&fewer, seeds.clone())?;
-            let Verdict { mean: worth, sure, .. } = Verdict::of(&without, &with);
-            let pays = worth >= WORTH_IT && sure >= SURE_ENOUGH;
-            if !pays && least.as_ref().is_none_or(|(least, _)| worth < *least) {
-                least = Some((worth, fewer));
-            }
-        }
-        match least {
-            Some((_, fewer)) => winner = fewer,
-            None => return Ok(winner),
-        }
-    }
+    let usual = trials.outcomes(&plain, seeds.clone())?;
+    let winner = simplified(winner, &usual, &mut |candidate| match trials.fits(candidate) {
+        true => trials.outcomes(candidate, seeds.clone()),
+        false => Ok(Vec::new()),
+    })?;
+    confirmed(trials, &winner, first + HELD_OUT, config.confirmations.max(2))
 }
 
 fn confirmed(
@@ -240,8 +218,4 @@ fn confirmed(
         toml: trials.fragment(winner),
         rust: code(&scenario),
     })
-}
-
-fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
-    outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64
 }

@@ -43,3 +43,16 @@ impl Outcome {
         if self.higher_is_better { self.value } else { -self.value }
     }
 }
+
+/// A combination may lose this much more of what is sent than the scenario as it is.
+const MORE_LOST: f64 = 0.01;
+
+/// The mean of something over runs.
+pub(super) fn mean(outcomes: &[Outcome], of: impl Fn(&Outcome) -> f64) -> f64 {
+    outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64
+}
+
+/// Whether too much more is lost than in the runs of the scenario as it is, `usual`.
+pub(super) fn loses_too_much(outcomes: &[Outcome], usual: &[Outcome]) -> bool {
+    mean(outcomes, |it| it.arrived) < mean(usual, |it| it.arrived) - MORE_LOST
+}

@@ -5,7 +5,7 @@
 //! settings drawn alike instead of from a distribution for each.
 
 use super::error::Stopped;
-use super::outcome::{Candidate, Outcome};
+use super::outcome::{Candidate, Outcome, loses_too_much, mean};
 use crate::stats::Estimate;
 use kinglet_sim::rng::Stream;
 use std::collections::BTreeSet;
@@ -24,8 +24,6 @@ const ELITE: usize = 3;
 const MOST_SEEDS: u64 = 8;
 /// Simulations of a round for each of its combinations, about: some leave early.
 const RUNS_EACH: usize = 5;
-/// A combination may lose this much more of what is sent than the scenario as it is.
-const MORE_LOST: f64 = 0.01;
 /// Draws of a combination that is new before there are taken to be no more.
 const DRAWS: usize = 200;
 
@@ -52,8 +50,8 @@ struct Runner {
 }
 
 impl Runner {
-    fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
-        self.outcomes.iter().map(of).sum::<f64>() / self.outcomes.len() as f64
+    fn score(&self) -> f64 {
+        mean(&self.outcomes, Outcome::score)
     }
 
     /// Whether `self` is certainly worse than `best`, on seeds that both have met.
@@ -187,7 +185,7 @@ impl Race {
                 outcome.is_some()
             });
             if met + 1 >= FIRST_TEST {
-                runners = survivors(runners, usual.mean(|it| it.arrived));
+                runners = survivors(runners, &usual.outcomes);
             }
         }
         self.left = self.left.saturating_sub(spent);
@@ -198,9 +196,9 @@ impl Race {
 
 /// Those who do not lose too much of what is sent and are not certainly worse than the best one,
 /// which comes first.
-fn survivors(mut runners: Vec<Runner>, usual_arrived: f64) -> Vec<Runner> {
-    runners.retain(|it| it.mean(|of| of.arrived) >= usual_arrived - MORE_LOST);
-    runners.sort_by(|a, b| b.mean(Outcome::score).total_cmp(&a.mean(Outcome::score)));
+fn survivors(mut runners: Vec<Runner>, usual: &[Outcome]) -> Vec<Runner> {
+    runners.retain(|it| !loses_too_much(&it.outcomes, usual));
+    runners.sort_by(|a, b| b.score().total_cmp(&a.score()));
     let Some((best, others)) = runners.split_first() else { return runners };
     let mut stays = others.iter().map(|it| !it.loses_to(best)).collect::<Vec<_>>().into_iter();
     let (mut left, rest) = (Vec::new(), runners);

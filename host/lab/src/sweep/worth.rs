@@ -51,12 +51,6 @@ pub struct FieldWorth {
     pub values: Vec<(String, f64, f64)>,
 }
 
-/// One run: the places of its fields' values, and the mean of the column over its rows.
-struct Point {
-    levels: Vec<usize>,
-    value: f64,
-}
-
 impl Worth {
     /// Of what is finished of `plan`, for the numbers in `column`, if wanted in groups of rows with
     /// the same rounded value in the column `by`. Means are taken over the rows of a run; effects
@@ -133,13 +127,9 @@ fn group(
     column: &str,
     kind: Option<(&str, i64)>,
 ) -> Option<Group> {
-    let points = points(plan, finished, column, kind);
+    let runs = runs(plan, finished, column, kind);
     let names = plan.sweep().fields();
     let counts = plan.sweep().counts();
-    let runs: Vec<Run> = points
-        .iter()
-        .map(|point| Run { levels: point.levels.clone(), value: point.value })
-        .collect();
     let effects = Effects::of(&runs, &counts)?;
     let text = |field: usize, level: usize| plan.sweep().value(field, level);
     // A field with one value is no question.
@@ -166,15 +156,16 @@ fn group(
         }
     }
     pairs.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let best = best(&points).into_iter().map(|(levels, mean)| {
+    let best = best(&runs).into_iter().map(|(levels, mean)| {
         let said = varied.iter().map(|&field| (names[field].clone(), text(field, levels[field])));
         (said.collect(), mean)
     });
     let of = kind.map(|(column, kind)| (column.to_owned(), kind));
-    Some(Group { of, runs: points.len(), fields, pairs, best: best.collect() })
+    Some(Group { of, runs: runs.len(), fields, pairs, best: best.collect() })
 }
 
-fn points(plan: &Plan, finished: &Finished, column: &str, kind: Option<(&str, i64)>) -> Vec<Point> {
+/// The runs, each with the mean of the column over its rows.
+fn runs(plan: &Plan, finished: &Finished, column: &str, kind: Option<(&str, i64)>) -> Vec<Run> {
     let of_run = |run: &super::Run| {
         let rows = finished.get(&run.key)?.iter().filter(|row| {
             kind.is_none_or(|(by, kind)| {
@@ -183,17 +174,17 @@ fn points(plan: &Plan, finished: &Finished, column: &str, kind: Option<(&str, i6
         });
         let values: Vec<f64> = rows.filter_map(|row| row.get(column)?.as_f64()).collect();
         let value = values.iter().sum::<f64>() / values.len() as f64;
-        (!values.is_empty()).then(|| Point { levels: plan.sweep().levels(run.point), value })
+        (!values.is_empty()).then(|| Run { levels: plan.sweep().levels(run.point), value })
     };
     plan.runs().iter().filter_map(of_run).collect()
 }
 
 /// The combinations with the highest means over their runs.
-fn best(points: &[Point]) -> Vec<(Vec<usize>, f64)> {
+fn best(runs: &[Run]) -> Vec<(Vec<usize>, f64)> {
     let mut sums: BTreeMap<&[usize], (f64, f64)> = BTreeMap::new();
-    for point in points {
-        let (sum, count) = sums.entry(&point.levels).or_default();
-        *sum += point.value;
+    for run in runs {
+        let (sum, count) = sums.entry(&run.levels).or_default();
+        *sum += run.value;
         *count += 1.0;
     }
     // One that has seen fewer seeds than others was lucky with those.

@@ -1,10 +1,11 @@
 kinglet::profile! {
     /// Beside these it has what the device needs.
     pub struct Advised {
-        send_buffer: 676,
-        receive_buffer: 680,
+        send_buffer: 628,
+        receive_buffer: 632,
         segments: 6,
         features: kinglet::tcp::WithPolicies,
+        congestion: kinglet::tcp::congestion::Westwood,
         backoff: kinglet::mac::TinyOs,
     }
 }
@@ -30,24 +31,31 @@ pub fn advise<K>(config: &mut kinglet::Config<K>) {
 /// Of each connection, at both ends.
 pub const CONNECTION: kinglet::tcp::ConnectionConfig = kinglet::tcp::ConnectionConfig {
     mss: 169,
-    send_buffer: 676,
-    receive_buffer: 676,
+    adaptive_mss: true,
+    send_buffer: 628,
+    receive_buffer: 628,
+    initial_window: 1,
     window_limit: 2,
     window_by_distance: true,
     ack_every: 1,
     delayed_ack: kinglet::time::Duration::from_millis(0),
     positive_acks: true,
+    rto_initial: kinglet::time::Duration::from_millis(500),
     rto_min: kinglet::time::Duration::from_millis(500),
     rto: kinglet::tcp::Rto::Static,
+    max_retransmits: 8,
+    fast_recovery: false,
+    link_losses: false,
     pacing: false,
+    timestamps: true,
     sack: false,
+    ecn: true,
     nagle: false,
     ..kinglet::tcp::ConnectionConfig::DEFAULT
 };
 
-/// For `Aoded::new`.
+/// For `Aoded::new`, with the node's role.
 pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
-    role: kinglet::aodv::Role::Router,
     metric: kinglet::aodv::Metric::HopCount,
     doubts: false,
     ..kinglet::aodv::Config::OFF
@@ -57,5 +65,7 @@ pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
 pub const WAKE: kinglet::mac::Wake = kinglet::mac::Wake {
     period: kinglet::time::Duration::from_millis(250),
     burst: kinglet::time::Duration::from_millis(100),
+    rests: false,
+    max_attempts: Some(5),
     ..kinglet::mac::Wake::DEFAULT
 };
