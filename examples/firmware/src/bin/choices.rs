@@ -1,6 +1,7 @@
 //! What the segments of `measure` cost nodes that are made of less, or whose hardware does more:
-//! the small TCP, a cipher in hardware, a radio that secures frames by itself. An image of its own,
-//! as each further profile changes what is inlined.
+//! the small TCP, a cipher in hardware, a radio that secures frames by itself; and what other
+//! controllers of congestion cost beside New Reno. An image of its own, as each further profile
+//! changes what is inlined.
 
 #![no_std]
 #![no_main]
@@ -15,6 +16,7 @@ use cortex_m_rt::entry;
 use kinglet::mac::{self, Block, BlockCipher};
 use kinglet::radio::Capabilities;
 use kinglet::tcp;
+use kinglet::tcp::congestion::{RateSampled, Westwood};
 use kinglet_firmware::Place;
 use kinglet_firmware::app::{self, RECEIVER, SECURITY, SECURITY_OCTETS, SENDER};
 use kinglet_firmware::console;
@@ -22,6 +24,12 @@ use station::{Station, with};
 use transfer::{CLEAR, Ends, FRAMES, Load, SEGMENTS, per, report_count, transfer};
 
 kinglet_firmware::echo_profile!(Small { features: tcp::Small, recovery: () });
+
+kinglet_firmware::echo_profile!(NewReno {});
+
+kinglet_firmware::echo_profile!(ByWestwood { congestion: Westwood });
+
+kinglet_firmware::echo_profile!(ByRates { congestion: RateSampled });
 
 kinglet_firmware::echo_profile!(Engine { security: mac::CcmStar<EncryptBlock, [mac::Peer; 16]>, });
 
@@ -62,6 +70,17 @@ macro_rules! ends {
     }};
 }
 
+/// Moves the segments of `measure` between two nodes with this profile, in the clear.
+macro_rules! clear {
+    ($profile:ty, $received:literal, $sent:literal) => {{
+        let unsecured = |short| app::config(short).unsecured();
+        let mut ends: Ends<'_, $profile> = ends!($profile, unsecured, Capabilities::NONE);
+        transfer(&mut ends, &CLEAR)?;
+        report_count($received, per(ends.0.ticks, SEGMENTS));
+        report_count($sent, per(ends.1.ticks, SEGMENTS));
+    }};
+}
+
 /// The longest payload of a segment.
 const LONGEST: usize = CLEAR.len;
 
@@ -72,16 +91,15 @@ fn main() -> ! {
 
 fn measure() -> Result<(), &'static str> {
     transfer::start_clock()?;
-    let unsecured = |short| app::config(short).unsecured();
     let secured = |short| {
         let mut config = app::config(short);
         config.mac.security = Some(SECURITY);
         config
     };
-    let mut small: Ends<'_, Small> = ends!(Small, unsecured, Capabilities::NONE);
-    transfer(&mut small, &CLEAR)?;
-    report_count("receiver_small", per(small.0.ticks, SEGMENTS));
-    report_count("sender_small", per(small.1.ticks, SEGMENTS));
+    clear!(Small, "receiver_small", "sender_small");
+    clear!(NewReno, "receiver_new_reno", "sender_new_reno");
+    clear!(ByWestwood, "receiver_westwood", "sender_westwood");
+    clear!(ByRates, "receiver_rate_samples", "sender_rate_samples");
     let secured_load = Load::prompt(FRAMES as u8, SECURITY_OCTETS);
     let mut engine: Ends<'_, Engine> = ends!(Engine, secured, Capabilities::NONE);
     transfer(&mut engine, &secured_load)?;
