@@ -128,6 +128,15 @@ fn last_ack_processes_every_ack() {
 }
 
 #[test]
+fn a_syn_that_nobody_answers_counts_as_a_timeout_and_as_sent_again() {
+    let mut s = Script::new();
+    let handle = s.connecting(plain());
+    assert!(s.wait(Duration::from_secs(4)).iter().all(|got| got.is(SYN)));
+    let counters = s.ep.info(handle).unwrap().counters;
+    assert_eq!((counters.timeouts, counters.retransmits()), (2, 2), "after one second and three");
+}
+
+#[test]
 fn close_in_syn_received_still_retransmits_the_syn_ack_and_sends_fin_later() {
     let mut s = Script::new();
     let handle = s.connecting(plain());

@@ -180,6 +180,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.tries = self.snd.tries.saturating_add(1);
         self.snd.backoff = self.snd.backoff.saturating_add(1);
         self.snd.retransmit_now = true;
+        self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
+        self.counters.timeout_retransmits = self.counters.timeout_retransmits.wrapping_add(1);
     }
 
     /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
