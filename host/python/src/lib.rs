@@ -1,9 +1,10 @@
-//! What the Python package `kinglet` has from the laboratory: runs, experiments, and the parts of
-//! sweeps that have to be the same whoever executes them. Frames, executors and documentation are
+//! What the Python package `kinglet` has from the laboratory: runs, experiments, advice, and
+//! the parts of sweeps that have to be the same whoever executes them. Frames, executors and documentation are
 //! Python's (`python/kinglet`).
 
 #![forbid(unsafe_code)]
 
+mod advise;
 mod errors;
 mod interrupt;
 mod lab;
@@ -25,6 +26,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(lab::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(lab::run_experiment, module)?)?;
+    module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
     module.add_class::<sweep::Session>()?;
     module.add_class::<sweep::Part>()
 }

@@ -26,6 +26,10 @@ pub enum Objective {
 }
 
 impl Objective {
+    /// All of them.
+    pub const ALL: [Objective; 4] =
+        [Objective::Goodput, Objective::Energy, Objective::Latency, Objective::Reliability];
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {

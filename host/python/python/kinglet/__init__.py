@@ -1,18 +1,22 @@
-"""Full-scale TCP/IPv6 over IEEE 802.15.4, simulated: runs, experiments and sweeps.
+"""Full-scale TCP/IPv6 over IEEE 802.15.4, simulated: runs, experiments, sweeps and advice.
 
 >>> import kinglet
 >>> run = kinglet.run("office.toml", seed=7)
 >>> run.flows[["kind", "goodput_kbps"]]
 >>> rows = kinglet.sweep("line.toml", {"tcp.ack_every": [1, 2]}, seeds=range(1, 11))
+>>> print(kinglet.advise("line.toml", "energy").toml)
 """
 
 from . import lab
+from ._advise import Advice, advise
 from ._native import __version__
 from ._run import Run, Scenario, run
 from ._sweep import sweep
-from .errors import Interrupted, JournalError, RunError, ScenarioError
+from .errors import ExecutorError, Interrupted, JournalError, RunError, ScenarioError
 
 __all__ = [
+    "Advice",
+    "ExecutorError",
     "Interrupted",
     "JournalError",
     "Run",
@@ -20,6 +24,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "advise",
     "lab",
     "run",
     "sweep",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import concurrent.futures as cf
 import functools
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from . import _native
+from .errors import JournalError, RunError, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from distributed import Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Points = list[tuple[int, int]]
 """Points of a sweep with seeds."""
@@ -26,6 +30,22 @@ def run_part(sent: str, runs: Points) -> list[str]:
     """Runs a part of a sweep where it is called; gives the rows of each run as JSON."""
     part = _part(sent)
     return [part.run(point, seed) for point, seed in runs]
+
+
+class Lost(Exception):
+    """An executor has failed: the cause is what it has raised."""
+
+
+def asked(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Calls an executor. What it raises by itself, and no run has, is :class:`Lost`."""
+    try:
+        return call(*args, **kwargs)
+    except (JournalError, RunError, ScenarioError):
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        first, _, _ = str(error).partition("\n")
+        raise Lost(f"the executor has failed ({name}: {first})") from error
 
 
 class Executor(Protocol):

@@ -19,6 +19,18 @@ def experiments() -> list[tuple[str, str, str, str]]: ...
 def run_experiment(
     id: str, quick: bool, seeds: int | None, first_seed: int, jobs: int
 ) -> tuple[str, bool]: ...
+def advise(
+    file: str | PathLike[str],
+    json: str | None,
+    objective: str,
+    budget: int | None,
+    runs: int,
+    confirmations: int,
+    journal: str | PathLike[str] | None,
+    program: str | PathLike[str],
+    jobs: int,
+    progress: Callable[[int, int], object],
+) -> str: ...
 
 class Session:
     def __init__(

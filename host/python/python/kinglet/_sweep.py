@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -12,7 +13,7 @@ import pandas as pd
 
 from . import _executors, _frames, _native
 from ._run import Scenario, source
-from .errors import Interrupted
+from .errors import ExecutorError, Interrupted
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -52,7 +53,8 @@ def sweep(
 
     ``journal`` names a file that has every finished run; what is in it is not run again. A full disk
     is one :class:`~kinglet.JournalError` and loses nothing of it. Ctrl-C is
-    :class:`~kinglet.Interrupted`, whose ``rows`` are finished. What is wrong with a field is a
+    :class:`~kinglet.Interrupted`, whose ``rows`` are finished, and so is a cluster that is gone as a
+    whole :class:`~kinglet.ExecutorError`. What is wrong with a field is a
     :class:`~kinglet.ScenarioError` before anything runs.
     """
     file, text = source(base)
@@ -67,6 +69,11 @@ def sweep(
             _elsewhere(session, _executors.of(executor), tell)
     except KeyboardInterrupt:
         raise Interrupted(_frames.of_columns(session.table())) from None
+    except _executors.Lost as lost:
+        rows = _frames.of_columns(session.table())
+        left = f"{len(session.pending())} of {len(session)} runs are not finished"
+        kept = "the others are in `rows`" if journal is None else f"the others are in {journal}"
+        raise ExecutorError(f"{lost}; {left}, {kept}", rows) from lost.__cause__
     finally:
         session.close()
     return _frames.of_columns(session.table())
@@ -77,7 +84,8 @@ def _elsewhere(session: _native.Session, executor: _executors.Executor, progress
     sent, left = session.sent(), session.pending()
     planned, finished = len(left), 0
     left.reverse()
-    slots = executor.slots()
+    asked = _executors.asked
+    slots = asked(executor.slots)
     waiting: dict[Any, list[str]] = {}
     length, began = 1, time.monotonic()
     try:
@@ -86,14 +94,16 @@ def _elsewhere(session: _native.Session, executor: _executors.Executor, progress
                 # The last parts are short, so that all workers end at about the same time.
                 share = max(1, min(length, len(left) // (slots * (1 + _AHEAD))))
                 part = [left.pop() for _ in range(share)]
-                future = executor.submit(sent, [(point, seed) for _, point, seed in part])
+                future = asked(executor.submit, sent, [(point, seed) for _, point, seed in part])
                 waiting[future] = [key for key, _, _ in part]
-            for ended in executor.wait(waiting):
-                for key, rows in zip(waiting.pop(ended), executor.result(ended), strict=True):
+            for ended in asked(executor.wait, waiting):
+                for key, rows in zip(waiting.pop(ended), asked(executor.result, ended), strict=True):
                     session.put(key, rows)
                     finished += 1
             progress(finished, planned)
             each_s = (time.monotonic() - began) * slots / finished
             length = max(1, min(_MOST_RUNS, int(_PART_S / each_s)))
     finally:
-        executor.cancel(waiting)
+        # An executor that is gone cannot give up anything.
+        with contextlib.suppress(_executors.Lost):
+            asked(executor.cancel, waiting)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Interrupted", "JournalError", "RunError", "ScenarioError"]
+__all__ = ["ExecutorError", "Interrupted", "JournalError", "RunError", "ScenarioError"]
 
 
 class ScenarioError(ValueError):
@@ -45,6 +45,21 @@ class RunError(RuntimeError):
 
 class JournalError(OSError):
     """A journal that cannot be written, is damaged, or is of another build of kinglet."""
+
+
+class ExecutorError(RuntimeError):
+    """Those who execute a sweep are gone, or cannot. ``rows`` are those of what was finished.
+
+    What the executor itself has said is the cause (``__cause__``).
+    """
+
+    def __init__(self, message: str, rows: pd.DataFrame) -> None:
+        super().__init__(message, rows)
+        self.message = message
+        self.rows = rows
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class Interrupted(KeyboardInterrupt):
