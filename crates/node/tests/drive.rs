@@ -135,6 +135,22 @@ fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for
 }
 
 #[test]
+fn it_asks_for_another_look_at_a_connection_that_had_no_route() {
+    let mut two = Two::<Mote>::new();
+    let nowhere = "2001:db8:1::1".parse().unwrap();
+    let default = ConnectionConfig::DEFAULT;
+    let client = two.nodes[0].streams().connect(two.now, nowhere, 80, default).unwrap();
+    let turn = two.now;
+    let [wish, _] = two.turn();
+    assert_eq!(two.nodes[0].tcp().state(client), Some(State::Closed), "found while sending");
+    let soon = turn + Duration::from_micros(1);
+    assert_eq!(wish, Some(soon), "its application is not called else");
+    let turn = two.now;
+    assert_eq!(two.turn(), [Some(turn), None]);
+    assert_eq!(two.turn(), [None, None], "once");
+}
+
+#[test]
 fn a_refused_transmission_is_told_and_comes_again() {
     let mut two = Two::<Mote>::new();
     two.radios[0].refuses = true;

@@ -15,7 +15,7 @@ use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Network, app_at, network, short_of};
 use kinglet_lab::profile::LabProfile;
 use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::{Flow, FlowKind, NodeId, Scenario};
+use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
@@ -140,6 +140,20 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
         let sink = app_at::<BulkSink>(&network, ends[0].to).expect("a sink");
         assert!(sink.received() == 60_000 && sink.intact(), "seed {seed}: {}", sink.received());
     }
+}
+
+/// The first connection ends because there is no way to node 5, the next one counts anew.
+#[test]
+fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_one() {
+    let mut scenario = grid(3, 2);
+    scenario.duration_s = 90.0;
+    scenario.flows = vec![bulk(0, 5, 5_000)];
+    let (from_s, to_s) = (0.0, Some(20.0));
+    scenario.faults.push(scenario::Fault::Partition { nodes: vec![5], from_s, to_s });
+    let result = simulate(&scenario, 1);
+    let flow = &result.flows[0];
+    assert!(flow.complete);
+    assert!((1..10).contains(&flow.timeout_causes.handshake), "{:?}", flow.timeout_causes);
 }
 
 /// Columns 0 to 2 and 3 to 5 hear nothing of each other from the tenth second on.

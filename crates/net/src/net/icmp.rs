@@ -42,6 +42,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.echo_replies.pop()
     }
 
+    /// Whether an error waits to be polled.
+    pub fn has_errors(&self) -> bool {
+        self.errors.len() > 0
+    }
+
     /// The oldest error report not asked for yet; four are kept.
     pub fn poll_error(&mut self) -> Option<ErrorReport> {
         self.errors.pop()

@@ -197,6 +197,9 @@ impl<P: Profile> Node<P> {
             return;
         }
         self.net.reroute(now);
+        if self.net.has_errors() {
+            self.tell_soon(now);
+        }
         self.net.park(now, &SendRings(&self.tcp));
         // As many reports as are kept.
         while let Some(report) = self.net.poll_error_about(protocol::TCP) {

@@ -83,6 +83,9 @@ pub struct Node<P: Profile> {
     has_parent: bool,
     /// The receiver is to be off between frames.
     pub(crate) sleeps: bool,
+    /// When applications are to be looked at, as they should hear of what has happened while the
+    /// radio was offered something: packets have no way. Nobody looks at them then.
+    pub(crate) news: Option<Instant>,
     /// Whether there is anything to do.
     pub(crate) rest: Cell<Rest>,
     /// The deadline of the layers above the MAC, if it is known.
@@ -159,6 +162,7 @@ impl<P: Profile> Node<P> {
             tcp_is_quiet: false,
             acking: <LateAcks<P> as Array<_>>::EMPTY,
             sleeps,
+            news: None,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
             has_parent: false,
@@ -519,11 +523,17 @@ impl<P: Profile> Node<P> {
                 let count = &mut self.stats.unroutable_segments;
                 *count = count.saturating_add(1);
                 if let (net::SendError::NoRoute, Some(head)) = (error, header.first_chunk()) {
+                    self.tell_soon(now);
                     self.unreachable(&peer, *head);
                 }
             }
         }
         true
+    }
+
+    /// As soon as may be: what is due after a deadline is later than that.
+    pub(crate) fn tell_soon(&mut self, now: Instant) {
+        self.news = Some(now + Duration::from_micros(1));
     }
 
     /// Holds a connection back that has just sent, if this node relays for others.
@@ -559,6 +569,7 @@ impl<P: Profile> Node<P> {
             return;
         }
         self.wake();
+        self.news = self.news.filter(|at| *at > now);
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);

@@ -56,7 +56,7 @@ impl<P: Profile> Node<P> {
                 at
             }
         };
-        earliest(self.mac.deadline(), above)
+        earliest(self.news, earliest(self.mac.deadline(), above))
     }
 
     /// Whether nothing has happened and nothing is due.

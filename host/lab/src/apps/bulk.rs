@@ -145,8 +145,11 @@ impl StreamApp<Socket> for BulkSender {
             let early = [ConnectionError::Refused, ConnectionError::Unreachable];
             info.error.is_some_and(|error| early.contains(&error))
         };
-        if let Some(info) = info.filter(|info| !is_early(info)) {
-            self.observe(now, info);
+        match info {
+            // Nothing was sent by that one; what it counted is not what the next one counts.
+            Some(info) if is_early(&info) => self.info = None,
+            Some(info) => self.observe(now, info),
+            None => {}
         }
         self.sender.turn(now, sockets)
     }
