@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::sockets::Peer;
+use core::marker::PhantomData;
 use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
 use kinglet_mem::{Array, copy};
@@ -177,13 +178,15 @@ impl<B: Array<u8>> App for Bulk<B> {
     }
 }
 
-/// Counts what arrives on a port.
+/// Counts what arrives on a port. `B` is room for the longest; one that is longer than
+/// [`MAX_DATAGRAM`] is only received where `B` is.
 #[derive(Debug)]
-pub struct Sink {
+pub struct Sink<B = [u8; MAX_DATAGRAM]> {
     port: u16,
     socket: Option<UdpHandle>,
     received: u32,
     bytes: u64,
+    room: PhantomData<B>,
 }
 
 /// The number of a datagram of a [`Sender`] or a [`Bulk`].
@@ -191,10 +194,10 @@ pub fn number_of(datagram: &[u8]) -> Option<u32> {
     datagram.first_chunk::<SEQUENCE>().map(|octets| u32::from_be_bytes(*octets))
 }
 
-impl Sink {
+impl<B: Array<u8>> Sink<B> {
     /// A sink on `port`.
     pub const fn new(port: u16) -> Self {
-        Sink { port, socket: None, received: 0, bytes: 0 }
+        Sink { port, socket: None, received: 0, bytes: 0, room: PhantomData }
     }
 
     /// Datagrams that arrived.
@@ -211,12 +214,16 @@ impl Sink {
     pub fn take<P: Profile>(&mut self, node: &mut Node<P>, mut look: impl FnMut(&[u8])) -> bool {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(self.port).ok();
+            if let Some(socket) = self.socket.filter(|_| B::LEN > MAX_DATAGRAM) {
+                node.datagrams().accept_long(socket);
+            }
         }
         let Some(socket) = self.socket else { return false };
-        let mut buf = [0; MAX_DATAGRAM];
+        let mut room = B::EMPTY;
+        let buf = room.as_mut_slice();
         let mut busy = false;
         // As many as a socket holds.
-        while let Ok(Some(datagram)) = node.datagrams().recv(socket, &mut buf) {
+        while let Ok(Some(datagram)) = node.datagrams().recv(socket, buf) {
             self.received = self.received.wrapping_add(1);
             self.bytes = self.bytes.saturating_add(datagram.len as u64);
             look(buf.get(..datagram.len).unwrap_or_default());
@@ -226,7 +233,7 @@ impl Sink {
     }
 }
 
-impl App for Sink {
+impl<B: Array<u8>> App for Sink<B> {
     fn poll<P: Profile>(&mut self, _now: Instant, node: &mut Node<P>) -> bool {
         self.take(node, |_| ())
     }

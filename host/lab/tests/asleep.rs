@@ -202,6 +202,23 @@ fn long_queues_go_through_flash_and_nothing_of_them_is_lost() {
 }
 
 #[test]
+fn datagrams_of_1504_octets_pass_where_nodes_take_packets_as_long() {
+    let text = |mtu| {
+        format!(
+            "duration_s = 60\n[topology]\nline = {{ hops = 3 }}\n[radio]\nprofile = \"nrf52840\"\n\
+             [wake]\n[net]\nmtu = {mtu}\n\
+             fragments = \"forwarded\"\n[[flow]]\nkind = \"udp-periodic\"\nfrom = 3\nto = 0\n\
+             period_ms = 5000\npayload_bytes = 1504\n"
+        )
+    };
+    let scenario = Scenario::from_toml("long.toml", &text(1552)).expect("a scenario");
+    let flow = &result(&scenario, 1).flows[0];
+    assert!(flow.decided >= 9 && flow.segments_received >= flow.decided, "{flow:?}");
+    let error = Scenario::from_toml("long.toml", &text(1280)).expect_err("too long").to_string();
+    assert!(error.ends_with("1504 is out of range; allowed are 4 to 1232"), "{error}");
+}
+
+#[test]
 fn crossing_streams_all_arrive() {
     for seed in 1..=3 {
         let mut scenario = line(4);

@@ -3,11 +3,11 @@
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
 use kinglet_apps::App;
-use kinglet_apps::udp::{Bulk, MAX_DATAGRAM, Sender, Sink, number_of};
+use kinglet_apps::udp::{Bulk, Sender, Sink, number_of};
 use kinglet_sim::rng::Stream;
 
-/// Room for any datagram.
-type Datagram = [u8; MAX_DATAGRAM];
+/// Room for any datagram: the longest packet that a scenario's mesh takes has 1552 octets.
+type Datagram = [u8; 1_552 - 40 - 8];
 
 /// Sends numbered datagrams.
 pub struct UdpSender {
@@ -83,7 +83,7 @@ impl App for UdpSender {
 
 /// Counts what arrives, and notes when.
 pub struct UdpSink {
-    sink: Sink,
+    sink: Sink<Datagram>,
     arrivals: Vec<(u32, Instant)>,
 }
 

@@ -53,19 +53,19 @@ fn fragments(t: &Table<'_>, payload: u16, attempts: &str, metric: &str) -> Optio
 /// With few retransmissions many fragments rarely arrive, with all of them always.
 fn reassembly(t: &Table<'_>) -> Option<Finding> {
     let of = |payload, attempts| fragments(t, payload, attempts, "arrived");
-    let (small, large) = (of(76, "2")?, of(1_232, "2")?);
-    let all = of(1_232, "all")?;
+    let (small, large) = (of(76, "2")?, of(1_504, "2")?);
+    let all = of(1_504, "all")?;
     Bounds::default()
         .below("of one fragment's share with two strobes", large / small, 0.5)
         .above("of what two strobes have with all", all / large.max(0.1), 2.0)
         .at_least("% with all", all.min(of(76, "all")?), 99.9)
-        .found(all, format!("with two strobes {large:.1} of thirteen fragments, {small:.0} of one"))
+        .found(all, format!("with two strobes {large:.1} of fifteen fragments, {small:.0} of one"))
 }
 
 /// The most is had with large datagrams and all retransmissions, and small ones lose by more.
 fn goodput(t: &Table<'_>) -> Option<Finding> {
     let of = |payload, attempts| fragments(t, payload, attempts, "throughput");
-    let (best, small) = (of(1_232, "all")?, of(76, "all")?);
+    let (best, small) = (of(1_504, "all")?, of(76, "all")?);
     let few = of(76, "1")?;
     Bounds::default()
         .above("of what small ones have", best / small, 1.0)
@@ -75,7 +75,7 @@ fn goodput(t: &Table<'_>) -> Option<Finding> {
 
 fn latency(t: &Table<'_>) -> Option<Finding> {
     let of = |payload, attempts| fragments(t, payload, attempts, "delay");
-    let (least, most) = (of(76, "1")?, of(1_232, "all")?);
+    let (least, most) = (of(76, "1")?, of(1_504, "all")?);
     Bounds::default()
         .above("of that of one fragment, tried once", most / least, 1.0)
         .found(most, format!("{least:.0} of one fragment, tried once"))

@@ -449,12 +449,12 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
             let Buffers { send: send_buffer, receive: receive_buffer } = Buffers::read(t)?;
             FlowKind::TcpBulk { from, to, bytes, send_buffer, receive_buffer }
         }
-        Kind::UdpPeriodic => periodic(t, everyone)?,
-        Kind::UdpBulk => in_bulk(t, everyone)?,
+        Kind::UdpPeriodic => periodic(t, everyone, scenario.net.mtu)?,
+        Kind::UdpBulk => in_bulk(t, everyone, scenario.net.mtu)?,
         Kind::Snack => snack(t, nodes.len())?,
         Kind::Pip => FlowKind::Pip(file(t, nodes.len())?),
         Kind::UdpNeighbours => {
-            flows.extend(neighbours(t, nodes, start_s)?);
+            flows.extend(neighbours(t, scenario, start_s)?);
             return Ok(());
         }
         Kind::Meters => {
@@ -503,17 +503,17 @@ fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Resul
     Ok(())
 }
 
-fn periodic(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
+fn periodic(t: &mut Reader<'_>, nodes: usize, mtu: u16) -> Result<FlowKind> {
     let (from, to) = ends(t, nodes)?;
-    let (period_ms, payload_bytes) = datagrams(t)?;
+    let (period_ms, payload_bytes) = datagrams(t, mtu)?;
     let most = t.integer_opt("period_max_ms", u64::from(period_ms)..=86_400_000)?;
     let pace = most.map_or(Pace::Every(period_ms), |most| Pace::Between(period_ms, most as u32));
     Ok(FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
 }
 
-fn in_bulk(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
+fn in_bulk(t: &mut Reader<'_>, nodes: usize, mtu: u16) -> Result<FlowKind> {
     let (from, to) = ends(t, nodes)?;
-    let payload_bytes = payload(t)?;
+    let payload_bytes = payload(t, mtu)?;
     let bytes = t.integer_opt("bytes", 1..=1_000_000_000)?;
     let count = bytes.map(|bytes| bytes.div_ceil(payload_bytes.into()) as u32);
     Ok(FlowKind::Udp(Datagrams { from, to, payload_bytes, pace: Pace::Bulk(count) }))
@@ -538,8 +538,9 @@ fn snack(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
 }
 
 /// From every node to its nearest.
-fn neighbours(t: &mut Reader<'_>, nodes: &[NodePlace], start_s: f64) -> Result<Vec<Flow>> {
-    let (period_ms, payload_bytes) = datagrams(t)?;
+fn neighbours(t: &mut Reader<'_>, scenario: &Scenario, start_s: f64) -> Result<Vec<Flow>> {
+    let nodes = &scenario.nodes;
+    let (period_ms, payload_bytes) = datagrams(t, scenario.net.mtu)?;
     let count = nodes.len() as NodeId;
     let cells = Cells::of_one(nodes);
     let flow = |from| {
@@ -604,12 +605,12 @@ fn ends(t: &mut Reader<'_>, nodes: usize) -> Result<(NodeId, NodeId)> {
     Ok((from, to))
 }
 
-fn datagrams(t: &mut Reader<'_>) -> Result<(u32, u16)> {
+fn datagrams(t: &mut Reader<'_>, mtu: u16) -> Result<(u32, u16)> {
     let period_ms = t.integer("period_ms", 1..=86_400_000, 1_000)? as u32;
-    Ok((period_ms, payload(t)?))
+    Ok((period_ms, payload(t, mtu)?))
 }
 
-fn payload(t: &mut Reader<'_>) -> Result<u16> {
-    // IPv6's minimum MTU of 1280 minus the IPv6 and UDP headers.
-    Ok(t.integer("payload_bytes", 4..=1_232, 80)? as u16)
+fn payload(t: &mut Reader<'_>, mtu: u16) -> Result<u16> {
+    // What a packet has beside the IPv6 and UDP headers.
+    Ok(t.integer("payload_bytes", 4..=u64::from(mtu - 48), 80)? as u16)
 }
