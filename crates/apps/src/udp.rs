@@ -194,9 +194,16 @@ pub fn number_of(datagram: &[u8]) -> Option<u32> {
     datagram.first_chunk::<SEQUENCE>().map(|octets| u32::from_be_bytes(*octets))
 }
 
-impl<B: Array<u8>> Sink<B> {
+impl Sink {
     /// A sink on `port`.
     pub const fn new(port: u16) -> Self {
+        Self::with_room(port)
+    }
+}
+
+impl<B: Array<u8>> Sink<B> {
+    /// A sink on `port` with room for datagrams as long as `B`.
+    pub const fn with_room(port: u16) -> Self {
         Sink { port, socket: None, received: 0, bytes: 0, room: PhantomData }
     }
 

@@ -90,7 +90,7 @@ pub struct UdpSink {
 impl UdpSink {
     /// A sink on `port`.
     pub const fn new(port: u16) -> Self {
-        UdpSink { sink: Sink::new(port), arrivals: Vec::new() }
+        UdpSink { sink: Sink::with_room(port), arrivals: Vec::new() }
     }
 
     /// Datagrams that arrived.

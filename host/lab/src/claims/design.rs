@@ -7,6 +7,7 @@ use crate::stats::rank_correlation;
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
+        "design.setup.testbed" => several_hops,
         "design.setup.transfer" => frames,
         "design.fig2.beb-cwl1" => gain_with_window_1,
         "design.fig2.beb-cwl8" => gain_with_windows,
@@ -203,6 +204,14 @@ fn by_metric(t: &Table<'_>, metric: &str) -> Option<Vec<(f64, f64)>> {
         Some((of("hop-count")?, of("path-dr")?))
     };
     (1..=5).map(at).collect()
+}
+
+/// At the lowest power the grid has ways of several hops.
+fn several_hops(t: &Table<'_>) -> Option<Finding> {
+    let (short, good) = *by_metric(t, "hops")?.last()?;
+    Bounds::default()
+        .above("hops of the mean way by hop count", short, 1.0)
+        .found(short, format!("by PATH-DR {good:.2}"))
 }
 
 fn lengths_of_ways(t: &Table<'_>) -> Option<Finding> {
