@@ -300,7 +300,9 @@ fn a_leaf_that_samples_the_channel_need_not_ask_and_may() {
     let [alone, both] = [never, Polling::DEFAULT].map(|polling| {
         let outcome = run_sampling(NRF52840, polling, Some(csl), delay, 0.0, 1);
         println!("{polling:?}: {outcome:?}; without samples: {asks:?}");
-        assert_eq!((outcome.read, outcome.timeouts), (BATCH * BATCHES as usize, 0));
+        assert_eq!(outcome.read, BATCH * BATCHES as usize);
+        // The SYN may wait for a sample for longer than its second.
+        assert!(outcome.timeouts <= 1);
         outcome
     });
     // One every four minutes is left.
