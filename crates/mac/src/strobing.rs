@@ -22,10 +22,10 @@ use kinglet_wire::ieee802154::Address;
 
 /// How long before its first preamble a strobe is given to the radio: for the CPU and to load a
 /// full frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it
-/// (4.4 ms).
-const AHEAD: Duration = Duration::from_millis(9);
+/// (3.7 ms).
+const AHEAD: Duration = Duration::from_millis(8);
 /// Less than that is too late.
-const TOO_LATE: Duration = Duration::from_millis(8);
+const TOO_LATE: Duration = Duration::from_millis(7);
 /// How exact a rhythm is right after it was learnt.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
 /// After so many strobes in a row without an acknowledgement a rhythm is looked for again, and

@@ -168,17 +168,15 @@ const LAST_CHANNEL: u8 = 26;
 /// Samples of the channel at a wake-up.
 pub(crate) const SAMPLES: u8 = 2;
 /// Samples before a burst: as many as are farther apart than two frames of one (`MAX_GAP`), so that
-/// none is taken for a quiet channel, and as last longer than a frame: a radio that only knows of
-/// those whose beginning it has received misses none either.
-pub(crate) const SAMPLES_BEFORE: u8 = 7;
+/// none is taken for a quiet channel.
+pub(crate) const SAMPLES_BEFORE: u8 = 6;
 /// The longest silence between two frames of a burst of which others' samples know: 3 ms on the
 /// paper's hardware (5.1), after which the sender is given a tenth more.
 const MAX_GAP: Duration = Duration::from_micros(3_300);
-const BEFORE: Duration = Duration::from_micros(
-    (SENSES_APART.as_micros() + CCA.as_micros()) * (SAMPLES_BEFORE as u64 - 1) + CCA.as_micros(),
+const _: () = assert!(
+    (SENSES_APART.as_micros() + CCA.as_micros()) * (SAMPLES_BEFORE as u64 - 1) + CCA.as_micros()
+        >= MAX_GAP.as_micros()
 );
-const _: () = assert!(BEFORE.as_micros() >= MAX_GAP.as_micros());
-const _: () = assert!(BEFORE.as_micros() >= LONGEST.as_micros());
 /// For so long who has sent a burst listens for one that answers it: its recipient waits for a
 /// repetition of the last frame first ([`LINGER`]), hands that on, and loads its own (1.2 and
 /// 1.6 ms on the paper's hardware).

@@ -38,9 +38,6 @@
 //!   with exactly one [`Event::Sensed`], at the first assessment that finds the channel busy,
 //!   within [`time_limit`] of [`Access::Cca`] and 20 ms, and until then counts as the outstanding
 //!   `Transmit`.
-//! * The assessments before a `Strobe` look for frames and not for energy (IEEE 802.15.4-2015,
-//!   10.2.7, mode 2). A radio that knows a frame only if it has received its beginning listens from
-//!   the first to the last of them.
 //! * `Strobe` is a `Transmit` whose frame goes out again and again, each time [`STROBE_GAP`] after
 //!   its end at the latest, without being loaded or the channel being assessed again, until its
 //!   acknowledgement has come or the next one would begin too long after the first. What begins in
@@ -355,8 +352,8 @@ pub enum Command {
     Strobe {
         /// When its SFD ends for the first time.
         start: Start,
-        /// Assessments of the channel before, 0 to 8, as far apart as those of `Sense` but by
-        /// carrier alone: a frame ends the command with [`Event::ChannelBusy`], noise does not.
+        /// Assessments of the channel before, as in `Sense`, 0 to 8: busy ends the command with
+        /// [`Event::ChannelBusy`].
         senses: u8,
         /// Where to send.
         channel: Channel,

@@ -61,9 +61,6 @@ pub struct Cca {
     pub mode: CcaMode,
     /// The threshold of energy, in dBm.
     pub threshold_dbm: f64,
-    /// Frames are known only if their beginning was received; else by their modulation, whenever it
-    /// looks.
-    pub needs_beginning: bool,
 }
 
 /// What a radio makes the link quality indication of a frame from. IEEE 802.15.4 leaves it to the
@@ -148,7 +145,7 @@ pub const AT86RF233: RadioProfile = RadioProfile {
     // PHY_CC_CCA: CCA_MODE 1, which is the reset value and which the driver of the TCPlp code base
     // sets (samkumar/RIOT-OS, drivers/at86rf2xx). CCA_THRES: reset value 7, two dB each above an
     // RSSI base of -94 dBm (Linux at86rf230.c, at86rf233_ed_levels).
-    cca: Cca { mode: CcaMode::Energy, threshold_dbm: -80.0, needs_beginning: false },
+    cca: Cca { mode: CcaMode::Energy, threshold_dbm: -80.0 },
     link_quality: LinkQuality::Strength,
     // TX_PWR 0x0f to 0x00 (RIOT, at86rf2xx_getset.c).
     power_steps_dbm: &[-17, -12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4],
@@ -196,7 +193,7 @@ pub const NRF52840: RadioProfile = RadioProfile {
     searches_after_filter: true,
     // NRF_802154_CCA_MODE_DEFAULT and NRF_802154_CCA_ED_THRESHOLD_DBM_DEFAULT
     // (nrf_802154_config.h).
-    cca: Cca { mode: CcaMode::Energy, threshold_dbm: -75.0, needs_beginning: false },
+    cca: Cca { mode: CcaMode::Energy, threshold_dbm: -75.0 },
     link_quality: LinkQuality::Strength,
     // TXPOWER register (product specification, RADIO).
     power_steps_dbm: &[-40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 7, 8],
@@ -234,9 +231,8 @@ pub const CC2420: RadioProfile = RadioProfile {
     implementation_loss_db: 4.49,
     // Unknown, as with the AT86RF233.
     searches_after_filter: false,
-    // CCA_THR after reset: -32, and an offset of -45 dB. By carrier it is busy while it is
-    // receiving valid data (SWRS041B, section 25).
-    cca: Cca { mode: CcaMode::Energy, threshold_dbm: -77.0, needs_beginning: true },
+    // CCA_THR after reset: -32, and an offset of -45 dB.
+    cca: Cca { mode: CcaMode::Energy, threshold_dbm: -77.0 },
     // Data sheet SWRS041B, section 24: an average correlation over eight symbols.
     link_quality: LinkQuality::Correlation,
     // PA_LEVEL 3 to 31 (sheet, table 9), and the two between them that Kim et al. used: -22 and
@@ -288,11 +284,7 @@ pub const STANDARD: RadioProfile = RadioProfile {
     implementation_loss_db: 0.0,
     searches_after_filter: false,
     // The most that 10.2.7 allows: 10 dB above the sensitivity.
-    cca: Cca {
-        mode: CcaMode::Energy,
-        threshold_dbm: NOISE_FLOOR_DBM + 10.51,
-        needs_beginning: false,
-    },
+    cca: Cca { mode: CcaMode::Energy, threshold_dbm: NOISE_FLOOR_DBM + 10.51 },
     link_quality: LinkQuality::Strength,
     ..NRF52840
 };

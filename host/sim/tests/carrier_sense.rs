@@ -25,7 +25,7 @@ fn busy(radio: RadioProfile, dbm: f64, at_us: u64) -> bool {
 }
 
 fn with_mode(mode: CcaMode) -> RadioProfile {
-    RadioProfile { cca: Cca { mode, threshold_dbm: -80.0, needs_beginning: false }, ..AT86RF233 }
+    RadioProfile { cca: Cca { mode, threshold_dbm: -80.0 }, ..AT86RF233 }
 }
 
 const BEGIN: u64 = 10_000 + 17 + 129;

@@ -9,9 +9,7 @@ use kinglet_radio::{
 };
 use kinglet_sim::World;
 use kinglet_sim::energy::RadioState;
-use kinglet_sim::interference::{Heard, Interferer, Pattern};
-use kinglet_sim::medium::{Connectivity, MediumConfig, Overlap, PathLoss, Position};
-use kinglet_sim::profile::{CC2420_CONTIKI as CC2420, NRF52840, RadioProfile};
+use kinglet_sim::profile::{CC2420_CONTIKI as CC2420, RadioProfile};
 use kinglet_time::Duration;
 
 const ACKED: Ack = Ack::Received { frame_pending: false };
@@ -124,57 +122,6 @@ fn assessments_before_a_strobe_notice_another_whenever_it_has_begun() {
         assert_eq!(world.device(1).events(), [Event::ChannelBusy], "{later}");
         assert_eq!(world.counters(1).frames_sent, 0);
     }
-}
-
-/// Noise at both nodes, all the time.
-fn noisy(radio: RadioProfile, devices: Vec<Script>) -> World<Script> {
-    let path = PathLoss { shadowing_sigma_db: 0.0, ..PathLoss::INDOOR_NLOS };
-    let noise = Interferer {
-        heard: Heard::Around { position: Position { x_m: 4.0, y_m: 0.0 }, power_dbm: 0.0, path },
-        pattern: Pattern::Periodic { period_us: 1_000, on_us: 1_000 },
-        hours: [1.0; 24],
-        within_us: 0..u64::MAX,
-        channels: 11..=26,
-    };
-    let connectivity = Connectivity::PathLoss(path);
-    let overlap = Overlap::SinrBer;
-    let medium = MediumConfig { connectivity, overlap, interferers: vec![noise], ..disc() };
-    let place = |(i, device)| (with_radio(node(i, i as f64 * 8.0), radio), device);
-    World::new(1, &medium, devices.into_iter().enumerate().map(place).collect())
-}
-
-#[test]
-fn noise_holds_no_strobe_back_and_a_frame_in_it_does() {
-    for radio in [CC2420, NRF52840] {
-        let alone = Script::silent()
-            .send(1_000, strobe(7, false, 0), data(1, 0, 7, 30))
-            .at(60_000, sense(2));
-        let mut world = noisy(radio, vec![alone]);
-        run(&mut world, 100_000);
-        let [Event::Strobed { .. }, Event::Sensed { busy: true }] = world.device(0).events()[..]
-        else {
-            panic!("{}: {:?}", radio.name, world.device(0).events())
-        };
-        let first = Script::silent().send(1_000, strobe(0, false, 40_000), data(9, 0, 7, 30));
-        let second = Script::silent().send(10_000, strobe(7, false, 0), data(9, 1, 8, 30));
-        let mut world = noisy(radio, vec![first, second]);
-        run(&mut world, 100_000);
-        assert_eq!(world.device(1).events(), [Event::ChannelBusy], "{}", radio.name);
-    }
-}
-
-#[test]
-fn who_knows_only_frames_whose_beginning_it_has_received_listens_all_the_time_before_a_strobe() {
-    let listened = |radio: RadioProfile, senses: u8| {
-        let alone = Script::silent().send(1_000, strobe(senses, false, 0), data(1, 0, 7, 30));
-        let mut world = world(radio, vec![alone]);
-        run(&mut world, 100_000);
-        world.energy(0).radio.of(RadioState::Listen)
-    };
-    let (samples, gaps) = (7 * CCA.as_micros(), 6 * SENSES_APART.as_micros());
-    assert_eq!(listened(CC2420, 7) - listened(CC2420, 0), samples + gaps);
-    assert!(samples + gaps > air_time(127).as_micros(), "so it misses none");
-    assert_eq!(listened(NRF52840, 7) - listened(NRF52840, 0), samples);
 }
 
 #[test]

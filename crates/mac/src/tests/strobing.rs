@@ -2,7 +2,7 @@
 //! bursts, and what follows from a strobe that nobody answers.
 
 use super::*;
-use crate::wake::{CHECK, MIN_FRAME, SAMPLES_BEFORE, repetition};
+use crate::wake::{CHECK, MIN_FRAME, repetition};
 use kinglet_radio::{LIFS, SIFS, air_time};
 
 struct Plan;
@@ -89,7 +89,7 @@ fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
 fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     put_one(mac, *now, dst);
     let at = strobe(mac, now);
-    assert_eq!((at.dst, at.senses), (dst, SAMPLES_BEFORE));
+    assert_eq!((at.dst, at.senses), (dst, 6));
     let sfd = at.at + Duration::from_millis(20);
     *now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
     end(mac, *now, sfd, ACKED, 2);
@@ -154,7 +154,7 @@ fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
     }
     let first = strobe(&mut mac, &mut now);
     put_one(&mut mac, now, B);
-    assert_eq!((first.dst, first.more, first.senses), (A, true, SAMPLES_BEFORE));
+    assert_eq!((first.dst, first.more, first.senses), (A, true, 6));
     now = first.first.unwrap() + Duration::from_millis(9);
     end(&mut mac, now, now - Duration::from_millis(4), ACKED, 2);
     for (n, more) in [(1, true), (2, false)] {
@@ -241,7 +241,7 @@ fn while_one_backs_off_others_are_served_and_order_is_kept() {
     now += Duration::from_millis(30);
     end(&mut mac, now, now, ACKED, 5);
     let again = strobe(&mut mac, &mut now);
-    assert_eq!((again.dst, again.sequence, again.senses), (A, first.sequence, SAMPLES_BEFORE));
+    assert_eq!((again.dst, again.sequence, again.senses), (A, first.sequence, 6));
     assert_eq!(mac.strobe_stats().unwrap().failed, 1);
 }
 

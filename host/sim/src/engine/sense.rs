@@ -1,9 +1,8 @@
-//! Clear channel assessment (IEEE 802.15.4-2015, 10.2.7), in the mode that the radio has, and
-//! before a strobe by carrier.
+//! Clear channel assessment (IEEE 802.15.4-2015, 10.2.7), in the mode that the radio has.
 
 use super::Core;
 use crate::profile::CcaMode;
-use crate::radio::{Phase, Task};
+use crate::radio::Phase;
 
 impl Core {
     /// Adds what `node` has noticed since the last frame began or ended to the assessment that is
@@ -26,11 +25,9 @@ impl Core {
             false => 0.0,
         };
         let radio = &self.radios[node];
-        let strobes = radio.job.is_some_and(|job| matches!(job.task, Task::Strobe(_)));
         if !self.hidden_terminals {
             let (frames, last) = self.on_air[usize::from(radio.channel.number())];
-            let noise = others_mw >= radio.cca_threshold_mw && !strobes;
-            return frames > 0 || last > since || noise;
+            return frames > 0 || last > since || others_mw >= radio.cca_threshold_mw;
         }
         let length = self.now.saturating_sub(since).max(1) as f64;
         let energy = || radio.measured / length + others_mw >= radio.cca_threshold_mw;
@@ -39,7 +36,6 @@ impl Core {
             radio.last_carrier > since || radio.signals.iter().any(heard)
         };
         match radio.profile.cca.mode {
-            _ if strobes => carrier(),
             CcaMode::Energy => energy(),
             CcaMode::Carrier => carrier(),
             CcaMode::Either => carrier() || energy(),

@@ -230,12 +230,7 @@ impl Core {
         radio.assess_at(now + SENSES_APART.as_micros());
         let until = radio.sense_at + CCA.as_micros();
         let sleeps = radio.profile.wake_us() < SENSES_APART.as_micros();
-        let strobes = radio.job.is_some_and(|job| job.task != Task::Sense);
-        let state = match sleeps {
-            _ if strobes && radio.profile.cca.needs_beginning => RadioState::Listen,
-            true => RadioState::Sleep,
-            false => RadioState::Ready,
-        };
+        let state = if sleeps { RadioState::Sleep } else { RadioState::Ready };
         self.enter(node, Phase::Access, until, state);
     }
 
