@@ -22,6 +22,7 @@ const PACKETS: usize = 8;
 const KEPT: usize = 16;
 /// How many datagrams it knows of which it passes fragments on.
 const VIRTUALS: usize = 4;
+type Virtuals = [Option<net::Virtual>; VIRTUALS];
 /// Packets for the radio: half of the slots, and two places for errors.
 const OUTPUT: usize = 4;
 
@@ -32,7 +33,7 @@ kinglet::profile! {
         output: OUTPUT,
         listening: mac::Waking<mac::AlwaysOn>,
         reach: mac::Strobing<(), [mac::Strobed; 4], 1>,
-        fragmentation: net::Rfc8930<[Option<net::Virtual>; VIRTUALS], store::Ram<[store::Frame; KEPT]>>,
+        fragmentation: net::Rfc8930<Virtuals, store::Ram<[store::Frame; KEPT]>>,
         security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
     }
 }

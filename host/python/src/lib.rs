@@ -1,6 +1,6 @@
-//! What the Python package `kinglet` has from the laboratory: runs, experiments, advice, and
-//! the parts of sweeps that have to be the same whoever executes them. Frames, executors and documentation are
-//! Python's (`python/kinglet`).
+//! What the Python package `kinglet` has from the laboratory: runs, experiments, advice, and the
+//! parts of sweeps that have to be the same whoever executes them. Frames, executors and
+//! documentation are Python's (`python/kinglet`).
 
 #![forbid(unsafe_code)]
 
