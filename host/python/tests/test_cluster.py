@@ -127,8 +127,10 @@ def test_ray_gives_the_same_rows_also_if_a_worker_dies(line: dict[str, Any]) -> 
         def kill(done: int, _: int) -> None:
             if not killed:
                 killed.append(done)
-                [pid, *_rest] = _ray_workers()
-                os.kill(pid, signal.SIGKILL)
+                # Between two parts a process has another name.
+                while not (workers := _ray_workers()):
+                    time.sleep(0.01)
+                os.kill(workers[0], signal.SIGKILL)
 
         rows = kinglet.sweep(slow, FIELDS, seeds=range(1, 16), executor="ray", progress=kill)
         assert killed[0] < 60, "it was killed before the end"
