@@ -2,15 +2,14 @@
 
 mod common;
 
+use common::frames::{Heard, datagram, hear};
 use common::{global, local, node_routed, usual};
 use kinglet::aodv::{self, Role};
 use kinglet::radio::{Command, Event};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::aodv::{RerrWriter, Rrep, Rreq, Unreachable};
-use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
-use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
-use kinglet::wire::udp;
+use kinglet::wire::ieee802154::Frame;
 use kinglet::{Aoded, Config, MESH_PORT, Node, mac, net};
 use kinglet_radio::Ack;
 use kinglet_testkit::contract::{Subject, check};
@@ -96,51 +95,19 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
 
 /// A datagram, with hop limit 255 if it is from a neighbour.
 fn packet(from: u16, (to, port): (core::net::Ipv6Addr, u16), data: &[u8]) -> Vec<u8> {
-    let is_near = port == MESH_PORT;
-    let length = (udp::HEADER_LEN + data.len()) as u16;
-    let header = Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_len: length,
-        next_header: protocol::UDP,
-        hop_limit: if is_near { 255 } else { 9 },
-        src: if is_near { local(from) } else { global(from) },
-        dst: to,
-    };
-    let mut packet = vec![0; HEADER_LEN + udp::HEADER_LEN];
-    header.emit(&mut packet).unwrap();
-    let head = udp::Header { src_port: port, dst_port: port, length, checksum: 0 };
-    head.emit(&mut packet[HEADER_LEN..]).unwrap();
-    packet.extend_from_slice(data);
-    let sum = header.pseudo_header_sum(length.into(), protocol::UDP);
-    udp::fill_checksum(&mut packet[HEADER_LEN..], sum).unwrap();
-    packet
+    match port {
+        MESH_PORT => datagram(local(from), to, 255, port, data),
+        _ => datagram(global(from), to, 9, port, data),
+    }
 }
 
 impl Device {
     fn hear(&mut self, now: Instant, from: u16, lqi: u8, packet: &[u8]) {
         self.sequence = self.sequence.wrapping_add(1);
-        let repr = Repr {
-            frame_type: FrameType::Data,
-            version: Version::V2006,
-            ack_request: true,
-            frame_pending: false,
-            sequence: self.sequence,
-            pan_id: PanId(0xabcd),
-            dst: Address::Short(1),
-            src: Address::Short(from),
-            security: None,
-            csl: None,
-            filling: 0,
-        };
-        let mut frame = vec![0; 125];
-        let at = repr.emit(&mut frame).unwrap();
-        frame.truncate(at);
-        frame.push(0x41);
-        frame.extend_from_slice(&packet[..packet.len().min(100)]);
-        let len = frame.len() as u8;
-        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi, acked: true };
-        self.node.handle_radio(now, event, &mut frame);
+        let payload = [&[0x41], &packet[..packet.len().min(100)]].concat();
+        let (sequence, more) = (self.sequence, false);
+        let heard = Heard { from, to: 1, sequence, more, lqi, payload: &payload };
+        hear(&mut self.node, now, &heard);
     }
 }
 

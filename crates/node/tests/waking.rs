@@ -3,16 +3,15 @@
 
 mod common;
 
+use common::frames::{Heard, datagram, hear};
 use common::{global, node_with, usual};
 use kinglet::mac::{self, Wake};
 use kinglet::radio::{Ack, Capabilities, Command, Event};
 use kinglet::store;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};
-use kinglet::wire::ieee802154::{Address, Frame, FrameType, PanId, Repr, Version};
-use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
+use kinglet::wire::ieee802154::Frame;
 use kinglet::wire::sixlowpan::FragmentHeader;
-use kinglet::wire::udp;
 use kinglet::{Config, Node, net};
 use kinglet_testkit::contract::{Subject, check};
 use rand_core::{Rng, SeedableRng};
@@ -46,32 +45,13 @@ struct Device {
     sequence: u8,
 }
 
-/// A datagram of `size` octets, 200 to 327: one fragment is not enough.
-fn datagram(from: u16, to: u16, size: u16) -> Vec<u8> {
-    let length = size - HEADER_LEN as u16;
-    let header = Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_len: length,
-        next_header: protocol::UDP,
-        hop_limit: 9,
-        src: global(from),
-        dst: global(to),
-    };
-    let mut packet = vec![0; size.into()];
-    header.emit(&mut packet).unwrap();
-    let head = udp::Header { src_port: 7, dst_port: 7, length, checksum: 0 };
-    head.emit(&mut packet[HEADER_LEN..]).unwrap();
-    let sum = header.pseudo_header_sum(length.into(), protocol::UDP);
-    udp::fill_checksum(&mut packet[HEADER_LEN..], sum).unwrap();
-    packet
-}
-
 /// One fragment of a datagram with uncompressed headers, not always the one that is due.
 fn fragment(from: u16, dice: u32) -> Vec<u8> {
     let [tag, which, a, b] = dice.to_le_bytes();
-    let size = 200 + u16::from(b & 127);
-    let packet = datagram(from, 1 + u16::from(a & 3), size);
+    // One fragment is not enough.
+    let data = vec![0; 152 + usize::from(b & 127)];
+    let packet = datagram(global(from), global(1 + u16::from(a & 3)), 9, 7, &data);
+    let size = packet.len() as u16;
     let offset = match which & 3 {
         0 | 1 => None,
         2 => Some(80),
@@ -91,26 +71,9 @@ fn fragment(from: u16, dice: u32) -> Vec<u8> {
 impl Device {
     fn hear(&mut self, now: Instant, from: u16, more: bool, payload: &[u8]) -> String {
         self.sequence = self.sequence.wrapping_add(1);
-        let repr = Repr {
-            frame_type: FrameType::Data,
-            version: Version::V2006,
-            ack_request: true,
-            frame_pending: more,
-            sequence: self.sequence,
-            pan_id: PanId(0xabcd),
-            dst: Address::Short(2),
-            src: Address::Short(from),
-            security: None,
-            csl: None,
-            filling: 0,
-        };
-        let mut frame = vec![0; 125];
-        let at = repr.emit(&mut frame).unwrap();
-        frame.truncate(at);
-        frame.extend_from_slice(payload);
-        let len = frame.len() as u8;
-        let event = Event::Received { sfd: now, len, rssi_dbm: -60, lqi: 255, acked: true };
-        self.node.handle_radio(now, event, &mut frame);
+        let sequence = self.sequence;
+        let heard = Heard { from, to: 2, sequence, more, lqi: 255, payload };
+        hear(&mut self.node, now, &heard);
         format!("{from}, {more}: {payload:02x?}")
     }
 }

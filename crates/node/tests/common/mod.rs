@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 pub mod air;
+pub mod frames;
 pub mod stream;
 
 use air::Air;
