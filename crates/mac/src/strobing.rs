@@ -284,7 +284,8 @@ impl Strobed {
         let sought = self.is_to_be_sought();
         let within = if sought { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
-        let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, from));
+        let woke = from + wake.period * self.awake_before();
+        let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, woke));
         Strobe { start, senses: SAMPLES_BEFORE, lasting, spacing: LIFS, channel }
     }
 
@@ -350,6 +351,18 @@ impl Strobed {
         let begun = end.sfd - PREAMBLE_SFD - repetitions;
         let stays = wake.burst_wait() + wake.stubborn(MAX_FRAME);
         self.heard > Instant::ZERO && begun < self.heard + stays
+    }
+
+    /// How many wake-ups before its only observation the neighbour is supposed to have woken. One
+    /// that is busy with somebody else's burst hears others at its next wake-ups too, but where it
+    /// was at the first of them. So each search but the first supposes one more: once round all
+    /// channels.
+    fn awake_before(&self) -> u32 {
+        let searches = match self.trust {
+            Trust::Once if self.is_to_be_sought() => self.failures / MAX_FAILURES_AT_FIRST,
+            Trust::Once | Trust::Confirmed | Trust::Doubted => 0,
+        };
+        searches.saturating_sub(1).into()
     }
 
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {

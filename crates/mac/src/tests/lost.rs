@@ -280,6 +280,29 @@ fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
     }
 }
 
+#[test]
+fn a_neighbour_that_was_awake_for_somebody_else_is_found_where_it_wakes() {
+    for (before, first) in (1..=3).flat_map(|n| [1, 40, 77, 124].map(|first| (n, first))) {
+        let (mut sender, neighbour) = on_channels(Duration::from_millis(first), 0);
+        // It hears a search where it was some wake-ups ago, and is there yet.
+        sender.put();
+        sender.now += Duration::from_secs(1);
+        loop {
+            let sent = sender.strobe();
+            let woke = neighbour.wakes(sent.begin - PERIOD * before);
+            let heard = (sent.channel == neighbour.channel_at(woke)).then_some(5);
+            sender.end(&sent, heard);
+            if heard.is_some() {
+                break;
+            }
+        }
+        sender.now += Duration::from_secs(1);
+        let (failed, _) = sender.send(&neighbour);
+        assert!((1..=3 * (before + 2)).contains(&failed), "{before}, {first}: {failed}");
+        assert_eq!(settled(&mut sender, &neighbour).0, 0);
+    }
+}
+
 /// Nobody can tell a forged acknowledgement: it has a sequence number, and no more. With one its
 /// frame is lost on this hop. But what it teaches is forgotten.
 #[test]
