@@ -15,19 +15,6 @@ const LANES: usize = 12;
 /// fill the store.
 const LITTLE: u16 = 2;
 
-/// Who fills a store leaves a quarter of it to others, who may send something now and then: a burst
-/// in every wake-up would take each place that becomes free.
-const SHARE_FOR_OTHERS: usize = 4;
-/// And it has to wait until so much is free. Whoever always has a frame ready takes a place as soon as
-/// there is one, and of the others, as they find the relay busy, none comes.
-const SHARE_AGAIN: usize = 2;
-/// Two neighbours whose stores are full of frames for each other would wait for ever. So an eighth
-/// of a store is kept for what comes from where most of it goes to: if each does that, each can
-/// take something from the other.
-pub(crate) const SHARE_KEPT: usize = 8;
-/// Of a small store it is so many frames: for fewer nobody is listened for.
-const LEAST_KEPT: usize = 2;
-
 /// A datagram whose first fragment has been passed on.
 #[derive(Clone, Copy, Debug)]
 pub struct Virtual {
@@ -110,8 +97,6 @@ pub struct Relay<V, Q> {
     lanes: [Lane; LANES],
     /// Of those who bring frames.
     pub(crate) turns: Turns,
-    /// Who has brought most of what waits brings no more for the present.
-    pub(crate) is_filled: bool,
 }
 
 /// Whether, and how, fragments are passed on one by one: a part of
@@ -166,7 +151,6 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
         },
         lanes: [Lane::EMPTY; LANES],
         turns: Turns::NEW,
-        is_filled: false,
     };
     const PRESENT: bool = true;
     type Virtuals = V;
@@ -225,22 +209,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
             lane.waiting = lane.waiting.saturating_add(1);
             self.turns.brought(now, lane.from);
         }
-        self.note_room();
         Ok(())
-    }
-
-    fn note_room(&mut self) {
-        let room = self.store.room_in_all();
-        self.is_filled = match self.is_filled {
-            true => room < self.share(SHARE_AGAIN),
-            false => room <= self.share(SHARE_FOR_OTHERS),
-        };
-    }
-
-    /// One of so many equal parts of the store, in frames.
-    pub(crate) fn share(&self, of: usize) -> usize {
-        let all = self.store.len().saturating_add(self.store.room_in_all());
-        all.checked_div(of).unwrap_or(0).max(LEAST_KEPT)
     }
 
     /// The next frame for a neighbour that is `wanted`: the oldest one in a lane with little, else
@@ -280,7 +249,6 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
             let frames = u16::try_from(frames).unwrap_or(u16::MAX);
             lane.waiting = lane.waiting.saturating_sub(frames);
         }
-        self.note_room();
     }
 
     /// A frame of the datagram with this tag was not delivered, or is missing: the others are not

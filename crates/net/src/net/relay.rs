@@ -15,7 +15,7 @@ use crate::discovery::Discovery;
 use crate::frame::{Class, FrameIn, FrameOut, Pending, Token};
 use crate::incoming::Delivery;
 use crate::pool::PacketHandle;
-use crate::relay::{Relay, RelayStats, Relaying, SHARE_KEPT, Virtual, count};
+use crate::relay::{Relay, RelayStats, Relaying, Virtual, count};
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
 use crate::tables::Egress;
@@ -79,6 +79,16 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8
     }
 }
 
+/// Who fills a store leaves a quarter of it to others, who may send something now and then: a burst
+/// in every wake-up would take each place that becomes free.
+const SHARE_FOR_OTHERS: usize = 4;
+/// Two neighbours whose stores are full of frames for each other would wait for ever. So an eighth
+/// of a store is kept for what comes from where most of it goes to: if each does that, each can
+/// take something from the other.
+const SHARE_KEPT: usize = 8;
+/// Of a small store it is so many frames: for fewer nobody is listened for.
+const LEAST_KEPT: usize = 2;
+
 /// Who may still bring frames to be passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Welcome {
@@ -125,12 +135,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
             return Welcome::All;
         };
-        let room = relay.store.room_in_all();
-        if room <= relay.share(SHARE_KEPT) {
+        let (waiting, room) = (relay.store.len(), relay.store.room_in_all());
+        let all = waiting.saturating_add(room);
+        let share = |of: usize| all.checked_div(of).unwrap_or(0).max(LEAST_KEPT);
+        if room <= share(SHARE_KEPT) {
             relay.most(|lane| lane.to).map_or(Welcome::All, Welcome::Only)
         } else if let Some(ahead) = relay.turns.ahead(now) {
             Welcome::AllBut(ahead)
-        } else if relay.is_filled {
+        } else if room <= share(SHARE_FOR_OTHERS) {
             relay.most(|lane| lane.from).map_or(Welcome::All, Welcome::AllBut)
         } else {
             Welcome::All
