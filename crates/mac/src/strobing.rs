@@ -284,8 +284,9 @@ impl Strobed {
         let sought = self.is_to_be_sought();
         let within = if sought { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
-        let woke = from + wake.period * self.awake_before();
-        let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, woke));
+        // Having begun its round so much earlier, it is so much further.
+        let further = from + wake.period * self.awake_before();
+        let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, further));
         Strobe { start, senses: SAMPLES_BEFORE, lasting, spacing: LIFS, channel }
     }
 
