@@ -28,10 +28,6 @@ const TRIES: u8 = 3;
 /// The first time within this, and each time within twice that, up to so many doublings.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
-/// A former parent is told that it is left when the others have had time to hear of the new one: if
-/// it were told at once, that there is no way would often reach the root before the way that there
-/// is. Packets that still come through it are passed on.
-const LEAVE_DELAY: Duration = Duration::from_secs(8);
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -67,9 +63,7 @@ pub(crate) struct Announce {
     refresh: Option<Instant>,
     /// When the targets of others are.
     retell: Option<Instant>,
-    /// A former parent that is to forget this node, and when it is told.
-    leaves: Option<(Ipv6Addr, Instant)>,
-    /// One that is being told, and of how many routes it was.
+    /// A former parent that is to forget this node, and of how many routes it was told so.
     pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
 }
 
@@ -90,7 +84,6 @@ impl Announce {
             known: None,
             refresh: None,
             retell: None,
-            leaves: None,
             withdraw: None,
         }
     }
@@ -131,24 +124,18 @@ impl Announce {
     /// Nobody is there to be told.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        (self.withdraw, self.leaves) = (None, None);
-        (self.retell, self.known) = (None, None);
+        (self.withdraw, self.retell, self.known) = (None, None, None);
         // That nobody has answered says nothing of the next way up.
         (self.unanswered, self.given_up) = (0, 0);
         self.told = Told::Not;
     }
 
     /// Another is the parent now instead of `old`, which is to forget this node unless it is gone.
-    pub(crate) fn leave(&mut self, now: Instant, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
-        let before = self.leaves.take().filter(|(former, _)| *former != parent);
-        self.leaves = old.map(|old| (old, now + LEAVE_DELAY));
-        // There is room for one that waits.
-        match before {
-            Some((former, at)) if self.leaves.is_none() => self.leaves = Some((former, at)),
-            Some((former, _)) => self.withdraw = Some((former, 0)),
-            None => {}
-        }
-        let _ = self.withdraw.take_if(|(former, _)| *former == parent);
+    pub(crate) fn leave(&mut self, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
+        let before = self.withdraw.filter(|(former, _)| *former != parent);
+        self.withdraw = old.map(|old| (old, 0)).or(before);
+        // That the former has not answered says nothing of this one.
+        (self.delay, self.unanswered, self.given_up) = (None, 0, 0);
     }
 
     /// What was on its way is not awaited any more.
@@ -220,17 +207,13 @@ impl Announce {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let awaited = self.awaiting.map(|awaiting| awaiting.until);
-        let leaves = self.leaves.map(|(_, at)| at);
-        [self.delay, self.refresh, self.retell, awaited, leaves].into_iter().fold(None, earliest)
+        [self.delay, self.refresh, self.retell, awaited].into_iter().fold(None, earliest)
     }
 
     /// What is due: DelayDAO and refreshes here, the answer says of the rest.
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) -> Missed {
         if self.delay.take_if(|at| *at <= now).is_some() {
             self.ready = true;
-        }
-        if let Some((former, _)) = self.leaves.take_if(|(_, at)| *at <= now) {
-            self.withdraw = Some((former, 0));
         }
         if self.refresh.take_if(|at| *at <= now).is_some() {
             self.repeat(now, News::Now, random);
@@ -309,6 +292,23 @@ mod tests {
         announce.stop();
         announce.schedule(now, News::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
+    }
+
+    #[test]
+    fn a_new_parent_is_told_at_once_though_the_former_has_not_answered() {
+        let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
+        let [a, b, c] = [1, 2, 3].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
+        (0..20).for_each(|_| announce.await_acknowledgement(Instant::ZERO, &mut random));
+        announce.schedule(Instant::ZERO, News::Now, &mut random);
+        announce.leave(Some(a), b);
+        announce.renew(Instant::ZERO, News::Now, &mut random);
+        assert!(announce.delay.unwrap() <= Instant::ZERO + FIRST_DELAY);
+        // Who comes back has not left, and one that waits is told of what can be told only once.
+        assert_eq!(announce.withdraw, Some((a, 0)));
+        announce.leave(None, c);
+        assert_eq!(announce.withdraw, Some((a, 0)));
+        announce.leave(Some(c), a);
+        assert_eq!(announce.withdraw, Some((c, 0)));
     }
 
     #[test]

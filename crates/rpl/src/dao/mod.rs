@@ -32,14 +32,15 @@ pub struct Route {
     /// Non-storing mode: the routable address of the target's parent.
     pub(crate) via: Ipv6Addr,
     pub(crate) sequence: Counter,
-    /// As it was told, in units; 0: lost, and kept until the parent has been told.
+    /// As it was told, in units; 0: lost, and kept until the parent has been told. If that expires,
+    /// it leads there until then.
     pub(crate) lifetime: u8,
     /// Not RPL's: the E flag.
     pub(crate) external: bool,
     /// A leaf of this node.
     pub(crate) local: bool,
-    /// Another child has told it with the same sequence, and may have it still.
-    pub(crate) contested: bool,
+    /// Another child has told it with the same sequence, and has not taken it back.
+    pub(crate) other: Option<Ipv6Addr>,
     /// `None`: never.
     pub(crate) expires: Option<Instant>,
     pub(crate) told: Told,
@@ -62,8 +63,26 @@ impl Route {
         self.external
     }
 
+    /// Whether others may be told of it.
     pub(crate) const fn is_usable(&self) -> bool {
         self.lifetime > 0
+    }
+
+    /// Whether the neighbour that is next has left, and passes on what still comes this way.
+    pub(crate) const fn is_left(&self) -> bool {
+        self.lifetime == 0 && self.expires.is_some()
+    }
+
+    /// Whether packets go this way.
+    pub(crate) const fn leads(&self) -> bool {
+        self.lifetime > 0 || self.is_left()
+    }
+
+    /// Goes through the other child that has told it, if one has. Whether one has.
+    pub(crate) fn turn(&mut self) -> bool {
+        let Some(other) = self.other.take() else { return false };
+        self.via = other;
+        true
     }
 
     fn covers(&self, address: Ipv6Addr) -> bool {

@@ -50,7 +50,7 @@ mod tests {
             lifetime: 1,
             external: false,
             local: false,
-            contested: false,
+            other: None,
             expires: None,
             told: Told::Not,
         })

@@ -10,8 +10,8 @@ use kinglet_wire::rpl::Target;
 pub(crate) enum Outcome {
     /// It is news.
     Updated,
-    /// It is gone, but another child may know it.
-    Missed,
+    /// The child goes elsewhere, with all that are behind it.
+    Left,
     /// It was known. If it lives longer now the parent need not hear of that: what it was told is
     /// good for longer.
     Known,
@@ -39,38 +39,59 @@ impl Targets<'_> {
         let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
         // What cannot be compared is of one that has begun anew, or was away for long. A way that
         // is lost keeps nobody from offering one: a packet finds out what is stale.
-        if known.is_usable() && offer.sequence.is_surely_before(known.sequence) {
+        if known.leads() && offer.sequence.is_surely_before(known.sequence) {
             return Outcome::Stale;
         }
-        if !offer.is_usable() && (offer.via != known.via || !known.is_usable()) {
-            // It has gone another way since, or is gone already. One that takes it back does not
-            // have it still.
-            known.contested &= offer.sequence != known.sequence;
-            return Outcome::Known;
+        if !offer.is_usable() {
+            return self.take_back(index, offer);
         }
+        let elsewhere = known.is_usable() && offer.via != known.via;
+        let again = offer.sequence == known.sequence;
         // Who has told itself has left its child if it gives a new sequence, and not before.
-        let elsewhere = offer.is_usable() && offer.via != known.via;
-        let told_itself = known.is_usable() && is_of(&known.target, known.via);
-        if told_itself && elsewhere && offer.sequence == known.sequence {
+        if elsewhere && again && is_of(&known.target, known.via) {
             return Outcome::Stale;
         }
         // With equal sequences nobody knows who is right: the last may be late, but for the target
         // itself.
-        let owner = is_of(&offer.target, offer.via);
-        let other = known.is_usable() && offer.via != known.via && !owner;
-        let unclear = offer.sequence == known.sequence && (known.contested && !owner || other);
-        let contested = offer.is_usable() && unclear;
-        let missed = !offer.is_usable() && unclear;
-        let kept = Route { expires: offer.expires, told: offer.told, contested: false, ..*known };
-        let same = kept == offer;
+        let other = match elsewhere {
+            true => Some(known.via),
+            false => known.other.filter(|other| *other != offer.via),
+        };
+        let other = other.filter(|_| again && !is_of(&offer.target, offer.via));
+        // The parent need not hear that it goes another way, or lives longer: what it was told is
+        // good for longer.
+        let same = known.is_usable() && again && offer.external == known.external;
+        let same = same && offer.local == known.local;
         let told = if same { known.told } else { Told::Not };
-        let expires = offer.expires.filter(|_| offer.is_usable());
-        *known = Route { told, expires, contested, ..offer };
-        match () {
-            () if same => Outcome::Known,
-            () if missed => Outcome::Missed,
-            () => Outcome::Updated,
+        *known = Route { told, other, ..offer };
+        if same { Outcome::Known } else { Outcome::Updated }
+    }
+
+    /// Who has told a target before takes it back.
+    fn take_back(&mut self, index: usize, offer: Route) -> Outcome {
+        let leaves = !offer.local && is_of(&offer.target, offer.via) && self.is_last_of(&offer);
+        let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
+        let _ = known.other.take_if(|other| *other == offer.via);
+        if offer.via != known.via || !known.is_usable() {
+            // It has gone another way since, or is gone already.
+            return Outcome::Known;
         }
+        if leaves {
+            self.leave(offer.via, offer.expires);
+            return Outcome::Left;
+        }
+        if offer.sequence == known.sequence && known.turn() {
+            return Outcome::Known;
+        }
+        *known = Route { expires: None, told: Told::Not, ..offer };
+        Outcome::Updated
+    }
+
+    /// Whether no other address of the child is known, as while a network is renumbered.
+    fn is_last_of(&self, offer: &Route) -> bool {
+        let others = self.0.iter().flatten().filter(|route| route.target != offer.target);
+        let mut usable = others.filter(|route| route.is_usable() && route.via == offer.via);
+        !usable.any(|route| is_of(&route.target, offer.via))
     }
 
     fn insert(&mut self, offer: Route) -> Outcome {
@@ -88,22 +109,54 @@ impl Targets<'_> {
 
     /// The way to an address: that of the longest prefix.
     pub(crate) fn find(table: &[Option<Route>], address: Ipv6Addr) -> Option<&Route> {
-        let all = table.iter().flatten().filter(|route| route.is_usable());
+        let all = table.iter().flatten().filter(|route| route.leads());
         all.filter(|route| route.covers(address)).max_by_key(|route| route.target.prefix_len)
+    }
+
+    /// The way to a target through this child leads nowhere; the parent is told if it is lost.
+    /// Whether it is.
+    pub(crate) fn lose_way(&mut self, target: &Target, child: Ipv6Addr) -> bool {
+        let Some(index) = self.position(target) else { return false };
+        let Some(Some(known)) = self.0.get_mut(index) else { return false };
+        known.via == child && !known.turn() && self.lose(|route| route.target == *target)
+    }
+
+    /// Nothing goes through this child any more; the parent is told of what is lost. Whether
+    /// anything is.
+    pub(crate) fn lose_child(&mut self, child: Ipv6Addr) -> bool {
+        for route in self.0.iter_mut().flatten().filter(|route| !route.local) {
+            let _ = route.other.take_if(|other| *other == child);
+            if route.via == child && route.is_usable() {
+                route.turn();
+            }
+        }
+        self.lose(|route| route.via == child && !route.local)
     }
 
     /// Routes that match are lost; the parent is told so. Whether there were any.
     pub(crate) fn lose(&mut self, matches: impl Fn(&Route) -> bool) -> bool {
         let mut any = false;
         for route in self.0.iter_mut().flatten() {
-            if route.is_usable() && matches(route) {
+            if route.leads() && matches(route) {
                 route.lifetime = 0;
                 route.told = Told::Not;
-                route.expires = None;
+                (route.expires, route.other) = (None, None);
                 any = true;
             }
         }
         any
+    }
+
+    /// The child has another parent now. Packets go through it until the others have had time to
+    /// hear of that, but no new parent is told so: above, two ways of the same sequence would be
+    /// known.
+    fn leave(&mut self, child: Ipv6Addr, until: Option<Instant>) {
+        for route in self.0.iter_mut().flatten() {
+            let _ = route.other.take_if(|other| *other == child);
+            if route.is_usable() && !route.local && route.via == child && !route.turn() {
+                (route.lifetime, route.expires) = (0, until);
+            }
+        }
     }
 
     /// Routes that match are gone, and nobody is told.
@@ -115,7 +168,7 @@ impl Targets<'_> {
 
     /// Forgets lost routes of which the parent has been told, or all if nobody is to be told.
     pub(crate) fn sweep(&mut self, all: bool) {
-        self.forget(|route| !route.is_usable() && (all || route.told == Told::Yes));
+        self.forget(|route| !route.leads() && (all || route.told == Told::Yes));
     }
 
     /// Marks all that are marked `from` as `to`; whether there were any.
@@ -171,7 +224,7 @@ mod tests {
             lifetime,
             external: false,
             local: false,
-            contested: false,
+            other: None,
             expires: Some(Instant::ZERO + Duration::from_secs(60) * u32::from(lifetime)),
             told: Told::Not,
         }
@@ -188,7 +241,7 @@ mod tests {
         let mut targets = Targets(&mut table);
         assert_eq!(targets.consider(route(1, 7, 240, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(1, 8, 239, 5)), Outcome::Stale);
-        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Updated);
+        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
         // Taken back by the one that it does not go through any more.
         assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Known);
         assert_eq!(via(targets.0, 1), Some(8));
@@ -216,17 +269,25 @@ mod tests {
 
     /// A router that changed its parent and one that has not heard of it tell the same sequence.
     #[test]
-    fn what_two_children_told_is_missed_when_the_last_takes_it_back() {
+    fn what_two_children_told_goes_through_the_other_when_the_last_takes_it_back() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
-        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Updated);
+        targets.mark(Told::Not, Told::Yes);
+        // The parent was told of it, and need not hear who is next.
         assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
-        assert_eq!(targets.consider(route(1, 8, 240, 0)), Outcome::Missed);
+        assert_eq!(via(targets.0, 1), Some(8));
+        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
+        assert_eq!(targets.consider(route(1, 8, 240, 0)), Outcome::Known);
+        assert_eq!(via(targets.0, 1), Some(7));
+        assert!(!targets.mark(Told::Not, Told::Yes));
+        assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Updated);
         assert_eq!(via(targets.0, 1), None);
         // With another sequence it is clear who is right.
-        targets.consider(route(1, 8, 241, 5));
+        targets.consider(route(1, 7, 240, 5));
+        assert_eq!(targets.consider(route(1, 8, 241, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(1, 8, 241, 0)), Outcome::Updated);
+        assert_eq!(via(targets.0, 1), None);
     }
 
     #[test]
@@ -234,12 +295,68 @@ mod tests {
         let mut table = [None; 2];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
-        assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Updated);
+        targets.consider(route(1, 8, 240, 5));
         assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Known);
         assert_eq!(targets.consider(route(1, 8, 240, 0)), Outcome::Updated);
         targets.consider(route(8, 7, 240, 5));
-        assert_eq!(targets.consider(route(8, 8, 240, 5)), Outcome::Updated);
-        assert_eq!(targets.consider(route(8, 8, 240, 0)), Outcome::Updated);
+        targets.consider(route(8, 8, 240, 5));
+        assert_eq!(targets.consider(route(8, 8, 240, 0)), Outcome::Left);
+        assert_eq!(targets.0.iter().flatten().filter(|route| route.is_usable()).count(), 0);
+    }
+
+    #[test]
+    fn who_leaves_is_gone_through_for_a_while_and_nobody_is_told_of_it() {
+        let mut table = [None; 3];
+        let mut targets = Targets(&mut table);
+        for target in [7, 1, 2] {
+            targets.consider(route(target, 7, 240, 5));
+        }
+        targets.consider(route(2, 8, 240, 5));
+        targets.consider(route(2, 7, 240, 5));
+        targets.mark(Told::Not, Told::Yes);
+        let until = Instant::from_secs(9);
+        let takes_back = Route { expires: Some(until), ..route(7, 7, 241, 0) };
+        assert_eq!(targets.consider(takes_back), Outcome::Left);
+        targets.sweep(false);
+        // What another child has told as well goes through that one.
+        assert_eq!([7, 1, 2].map(|target| via(targets.0, target)), [Some(7), Some(7), Some(8)]);
+        assert!([0, 1].iter().all(|index| targets.0[*index].is_some_and(|it| it.is_left())));
+        assert!(!targets.handle_deadline(Instant::from_secs(8)));
+        assert!(targets.handle_deadline(until));
+        assert_eq!([7, 1, 2].map(|target| via(targets.0, target)), [None, None, Some(8)]);
+        assert!(targets.mark(Told::Not, Told::Yes));
+    }
+
+    #[test]
+    fn who_takes_back_one_of_two_addresses_has_not_left() {
+        let mut table = [None; 3];
+        let mut targets = Targets(&mut table);
+        let old = route(7, 7, 240, 5);
+        let mut new = old;
+        new.target.prefix = Ipv6Addr::new(0xFD01, 0, 0, 0, 0, 0, 0, 7);
+        for offer in [old, new, route(1, 7, 240, 5)] {
+            targets.consider(offer);
+        }
+        assert_eq!(targets.consider(route(7, 7, 240, 0)), Outcome::Updated);
+        assert_eq!([7, 1].map(|target| via(targets.0, target)), [None, Some(7)]);
+        assert!(targets.0[2].is_some_and(|other| other.is_usable()));
+        assert_eq!(targets.consider(Route { lifetime: 0, ..new }), Outcome::Left);
+        assert!(targets.0[2].is_some_and(|other| other.is_left()));
+    }
+
+    #[test]
+    fn a_child_that_is_lost_is_replaced_where_another_has_told_the_same() {
+        let mut table = [None; 3];
+        let mut targets = Targets(&mut table);
+        targets.consider(route(1, 7, 240, 5));
+        targets.consider(route(2, 7, 240, 5));
+        targets.consider(route(2, 8, 240, 5));
+        targets.consider(route(3, 8, 240, 5));
+        targets.consider(route(3, 7, 240, 5));
+        assert!(targets.lose_child(route(0, 7, 0, 0).via));
+        assert_eq!([1, 2, 3].map(|target| via(targets.0, target)), [None, Some(8), Some(8)]);
+        assert!(targets.lose_child(route(0, 8, 0, 0).via));
+        assert_eq!([2, 3].map(|target| via(targets.0, target)), [None, None]);
     }
 
     #[test]

@@ -13,6 +13,10 @@ use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, Target, Transit};
 /// Status of a DAO-ACK that rejects (RFC 6550, 6.5.1: above 127).
 const REJECTED: u8 = 128;
 
+/// Packets go through a child that has left for so long. If that were told above at once, the root
+/// would often hear that there is no way before it heard of the new one.
+const LEAVE_DELAY: Duration = Duration::from_secs(8);
+
 /// Targets and what applies to them (9.4, rule 3).
 struct Group<'a> {
     /// From the first target on.
@@ -98,10 +102,14 @@ impl<S: Sizes> Rpl<S> {
         while let Some(group) = Group::next(&mut rest) {
             self.check(&dodag, &group?)?;
         }
-        let (mut news, mut missed, mut full, mut rest) = (false, false, false, options);
+        let (mut news, mut full, mut rest) = (false, false, options);
         while let Some(Ok(group)) = Group::next(&mut rest) {
             let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
             let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
+            let span = match path_lifetime {
+                0 => Some(LEAVE_DELAY),
+                units => dodag.lifetime(units),
+            };
             // One way to the parent is enough, and what it refuses is not to be told.
             let above = |target: &Target| dodag.preferred.is_some_and(|it| is_of(target, it));
             for target in group.targets().filter(|target| !above(target)) {
@@ -112,20 +120,16 @@ impl<S: Sizes> Rpl<S> {
                     lifetime: path_lifetime,
                     external,
                     local: false,
-                    contested: false,
-                    expires: dodag.lifetime(path_lifetime).map(|span| now + span),
+                    other: None,
+                    expires: span.map(|span| now + span),
                     told: Told::Not,
                 });
-                news |= matches!(outcome, Outcome::Updated | Outcome::Missed);
-                missed |= outcome == Outcome::Missed;
+                news |= outcome == Outcome::Updated;
                 full |= outcome == Outcome::Full;
             }
         }
         if news {
             self.tell(now, News::Now);
-        }
-        if missed {
-            self.ask_for_daos(now);
         }
         if dao.acknowledge {
             let status = if full { REJECTED } else { 0 };
@@ -201,7 +205,7 @@ impl<S: Sizes> Rpl<S> {
             lifetime,
             external: true,
             local: true,
-            contested: false,
+            other: None,
             expires: dodag.lifetime(lifetime).map(|span| now + span),
             told: Told::Not,
         });

@@ -279,7 +279,8 @@ impl<S: Sizes> Rpl<S> {
 
     /// Nobody is reached through this child any more.
     fn forget_child(&mut self, now: Instant, child: Ipv6Addr) {
-        if self.lose_routes(now, |route| route.via == child && !route.local) {
+        if self.targets().lose_child(child) {
+            self.tell(now, News::Now);
             // If it is still there, it believes that it is known.
             self.lost.note(now, child);
             self.ask_for_daos(now);

@@ -207,6 +207,7 @@ impl<S: Sizes> Rpl<S> {
         let (mut more, mut others) = (false, false);
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
             let tells = route.told == Told::Not && (route.local || dodag.is_storing());
+            let tells = tells && !route.is_left();
             if !tells {
                 continue;
             }

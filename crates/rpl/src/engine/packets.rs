@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Route, Targets, compute, is_of};
+use crate::dao::{News, Route, Targets, compute, is_of};
 use crate::datapath::{Direction, Needs, Onward, Refusal, Way, judge};
 use crate::dodag::Dodag;
 use crate::stats::count;
@@ -206,10 +206,9 @@ impl<S: Sizes> Rpl<S> {
         if information.forwarding_error {
             // It came back: whoever sent it has no way (11.2.2.3).
             count(&mut self.stats.forwarding_errors);
-            let known = Targets::find(self.routes.as_slice(), destination);
-            if let Some(target) = known.filter(|route| route.via == from).map(|route| route.target)
-            {
-                self.lose_routes(now, |route| route.target == target);
+            let known = Targets::find(self.routes.as_slice(), destination).map(Route::target);
+            if known.is_some_and(|target| self.targets().lose_way(&target, from)) {
+                self.tell(now, News::Now);
                 self.ask_for_daos(now);
             }
             // Who is nearer to the root returns nothing: it was below this node once.

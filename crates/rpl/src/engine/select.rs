@@ -128,29 +128,29 @@ impl<S: Sizes> Rpl<S> {
         // It was below this node perhaps. If told of a way to itself, or that there is none, it
         // refuses all that it is told with that.
         self.targets().forget(|route| !route.local && is_of(&route.target, parent));
-        let _ = self.targets().lose(|route| !route.local && route.via == parent);
+        let _ = self.targets().lose_child(parent);
         let is_storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         // In storing mode the routers on the way are told.
         let known = self.announce.known.filter(|_| !is_storing);
         let works = |via| self.neighbour_mut(via).is_some_and(|candidate| candidate.link.works());
         let news = if known.is_some_and(works) { News::Later } else { News::Now };
-        self.readvertise(now, news);
         if is_storing {
-            self.leave(now, old, parent);
-            // Who is still below this node was forgotten.
-            if old.is_none() {
-                self.ask_for_daos(now);
-            }
+            self.leave(old, parent);
+        }
+        self.readvertise(now, news);
+        // Who is still below this node was forgotten.
+        if old.is_none() {
+            self.ask_for_daos(now);
         }
     }
 
     /// The former parent is to forget this node and all below it. One that is gone does not hear.
-    fn leave(&mut self, now: Instant, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
+    fn leave(&mut self, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
         let hears = |old: &Ipv6Addr| {
             self.neighbour_mut(*old).is_none_or(|candidate| !candidate.link.is_dead())
         };
         let old = old.filter(hears);
-        self.announce.leave(now, old, parent);
+        self.announce.leave(old, parent);
     }
 
     /// The parent has this node for its own parent: each has chosen by what the other said before.
