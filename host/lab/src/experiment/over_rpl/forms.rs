@@ -29,7 +29,8 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
              seen. At 90 s the router with most nodes below it falls silent; the tree has healed \
              when all ways of those whom links still join to the border router lead around it. \
              Five seeds, the worst of them. Counted too: for how long parents were in a \
-             circle, and packets whose hop limit ended.",
+             circle, for how long between 30 and 90 s somebody had no way up or down, and packets \
+             whose hop limit ended.",
     threats: &[
         "All are switched on within a millisecond, which is the worst for collisions and the best \
          for waiting.",
@@ -46,6 +47,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 pub(crate) const FORMED: &str = "formed";
 pub(crate) const HEALED: &str = "healed";
 pub(crate) const CIRCLE: &str = "circle";
+const WAYLESS: &str = "wayless";
 pub(crate) const EXPIRED: &str = "expired";
 pub(crate) const UNREACHED: &str = "unreached";
 pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
@@ -126,6 +128,8 @@ struct Formation {
     healed_s: f64,
     /// The longest time in which somebody's ancestors were in a circle.
     circle_s: f64,
+    /// For how long somebody had no way although nobody had died.
+    wayless_s: f64,
     /// Packets whose hop limit ended.
     expired: f64,
     /// Flows of which nothing arrived, in % of those that should.
@@ -144,6 +148,7 @@ fn refine(rows: &mut Rows) {
             ((FORMED, "s"), worst(|run| run.formed_s)),
             ((HEALED, "s"), worst(|run| run.healed_s)),
             ((CIRCLE, "s"), worst(|run| run.circle_s)),
+            ((WAYLESS, "s"), worst(|run| run.wayless_s)),
             ((EXPIRED, "packets"), worst(|run| run.expired)),
             ((UNREACHED, "%"), worst(|run| run.unreached)),
             ((UNREACHED_AFTER, "%"), worst(|run| run.unreached_after)),
@@ -157,10 +162,11 @@ fn refine(rows: &mut Rows) {
 fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     let scenario = &*scenario.drawn(seed);
     let (world, ends) = network(scenario, seed);
-    let mut watch = Watch { world, scenario, circle: Duration::ZERO, longest: Duration::ZERO };
     let root = building.root();
-    let all: Vec<NodeId> = (0..watch.world.nodes() as NodeId).collect();
-    let formed_s = watch.until(|watch| watch.ways().all_reach(root, &all, None));
+    let [circle, longest, wayless] = [Duration::ZERO; 3];
+    let mut watch = Watch { world, scenario, root, circle, longest, wayless };
+    let formed_s = watch.until(|watch| watch.ways().all_reach(root, &watch.all(), None));
+    let all = watch.all();
     let unreached = watch.unreached(&ends, &all);
     watch.run_to(DEATH);
     let (dead, left) = watch.busiest(root, |dead| building.survivors(seed, dead));
@@ -171,17 +177,21 @@ fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     let expired =
         |node: usize| watch.world.device(node).node().net().stats().discarded(Discard::HopLimit);
     let expired = (0..watch.world.nodes()).map(expired).map(f64::from).sum();
-    let circle_s = watch.longest.as_micros() as f64 / 1e6;
-    Formation { formed_s, healed_s, circle_s, expired, unreached, unreached_after }
+    let [circle_s, wayless_s] =
+        [watch.longest, watch.wayless].map(|span| span.as_micros() as f64 / 1e6);
+    Formation { formed_s, healed_s, circle_s, wayless_s, expired, unreached, unreached_after }
 }
 
 /// A network that is looked at.
 struct Watch<'a> {
     world: Network,
     scenario: &'a Scenario,
+    root: NodeId,
     /// For how long parents have been in a circle, and the longest time that they were.
     circle: Duration,
     longest: Duration,
+    /// For how long somebody had no way up or down, from when datagrams begin until a router dies.
+    wayless: Duration,
 }
 
 impl Watch<'_> {
@@ -195,6 +205,15 @@ impl Watch<'_> {
         let circles = (0..count as NodeId).any(|node| self.ways().above(node).count() > count);
         self.circle = if circles { self.circle + STEP } else { Duration::ZERO };
         self.longest = self.longest.max(self.circle);
+        let now = self.world.now();
+        let alive = now.as_micros() as f64 > DATA_S * 1e6 && now <= DEATH;
+        if alive && !self.ways().all_reach(self.root, &self.all(), None) {
+            self.wayless += STEP;
+        }
+    }
+
+    fn all(&self) -> Vec<NodeId> {
+        (0..self.world.nodes() as NodeId).collect()
     }
 
     fn run_to(&mut self, end: Instant) {
