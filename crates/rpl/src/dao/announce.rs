@@ -57,7 +57,7 @@ pub(crate) struct Announce {
     /// Path Sequence of the own address.
     pub(crate) path_sequence: Counter,
     pub(crate) told: Told,
-    /// Through whom the way leads that the root has acknowledged last.
+    /// Through whom the way leads that was acknowledged last.
     pub(crate) known: Option<Ipv6Addr>,
     /// When the own address is told again.
     refresh: Option<Instant>,
@@ -130,12 +130,20 @@ impl Announce {
         self.told = Told::Not;
     }
 
-    /// Another is the parent now instead of `old`, which is to forget this node unless it is gone.
-    pub(crate) fn leave(&mut self, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
-        let before = self.withdraw.filter(|(former, _)| *former != parent);
-        self.withdraw = old.map(|old| (old, 0)).or(before);
+    /// Another is the parent now instead of `old`, which is to forget this node, unless others know
+    /// that as the way here: it goes on passing packets down until they know the new one.
+    pub(crate) fn change(&mut self, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
+        let _ = self.withdraw.take_if(|(former, _)| *former == parent);
+        if old != self.known {
+            self.forget_by(old);
+        }
         // That the former has not answered says nothing of this one.
         (self.delay, self.unanswered, self.given_up) = (None, 0, 0);
+    }
+
+    /// A former parent is to forget this node.
+    pub(crate) fn forget_by(&mut self, former: Option<Ipv6Addr>) {
+        self.withdraw = former.map(|former| (former, 0)).or(self.withdraw);
     }
 
     /// What was on its way is not awaited any more.
@@ -297,18 +305,31 @@ mod tests {
     #[test]
     fn a_new_parent_is_told_at_once_though_the_former_has_not_answered() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
-        let [a, b, c] = [1, 2, 3].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
+        let [a, b] = [1, 2].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
         (0..20).for_each(|_| announce.await_acknowledgement(Instant::ZERO, &mut random));
         announce.schedule(Instant::ZERO, News::Now, &mut random);
-        announce.leave(Some(a), b);
+        announce.change(Some(a), b);
         announce.renew(Instant::ZERO, News::Now, &mut random);
         assert!(announce.delay.unwrap() <= Instant::ZERO + FIRST_DELAY);
-        // Who comes back has not left, and one that waits is told of what can be told only once.
-        assert_eq!(announce.withdraw, Some((a, 0)));
-        announce.leave(None, c);
-        assert_eq!(announce.withdraw, Some((a, 0)));
-        announce.leave(Some(c), a);
+    }
+
+    #[test]
+    fn who_is_known_as_the_way_here_is_left_last() {
+        let [a, b, c] = [1, 2, 3].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
+        let mut announce = Announce::new();
+        announce.known = Some(a);
+        announce.change(Some(a), b);
+        assert_eq!(announce.withdraw, None);
+        announce.change(Some(b), c);
+        assert_eq!(announce.withdraw, Some((b, 0)));
+        // Who comes back has not left.
+        announce.change(Some(c), b);
         assert_eq!(announce.withdraw, Some((c, 0)));
+        announce.forget_by(Some(a));
+        assert_eq!(announce.withdraw, Some((a, 0)));
+        announce.forget_by(None);
+        announce.change(None, a);
+        assert_eq!(announce.withdraw, None);
     }
 
     #[test]

@@ -166,7 +166,9 @@ impl<S: Sizes> Rpl<S> {
         self.targets().sweep(false);
         if self.announce.told == Told::Sent {
             self.announce.told = Told::Yes;
-            self.announce.known = self.parent();
+        }
+        if self.announce.told == Told::Yes && !self.announce.ready {
+            self.settle();
         }
         Ok(())
     }

@@ -244,6 +244,9 @@ impl<S: Sizes> Rpl<S> {
             self.announce.await_acknowledgement(now, &mut self.random);
         } else {
             self.targets().sweep(false);
+            if !more && dodag.is_storing() {
+                self.settle();
+            }
         }
         count(&mut self.stats.daos);
         let to = if dodag.is_storing() { preferred } else { dodag.id };

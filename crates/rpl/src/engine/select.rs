@@ -135,7 +135,8 @@ impl<S: Sizes> Rpl<S> {
         let works = |via| self.neighbour_mut(via).is_some_and(|candidate| candidate.link.works());
         let news = if known.is_some_and(works) { News::Later } else { News::Now };
         if is_storing {
-            self.leave(old, parent);
+            let old = self.hearing(old);
+            self.announce.change(old, parent);
         }
         self.readvertise(now, news);
         // Who is still below this node was forgotten.
@@ -144,13 +145,21 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// The former parent is to forget this node and all below it. One that is gone does not hear.
-    fn leave(&mut self, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
-        let hears = |old: &Ipv6Addr| {
-            self.neighbour_mut(*old).is_none_or(|candidate| !candidate.link.is_dead())
-        };
-        let old = old.filter(hears);
-        self.announce.leave(old, parent);
+    /// A former parent, unless it is gone and does not hear.
+    fn hearing(&mut self, former: Option<Ipv6Addr>) -> Option<Ipv6Addr> {
+        former.filter(|former| self.neighbour_mut(*former).is_none_or(|it| !it.link.is_dead()))
+    }
+
+    /// The parent knows all that it is to know. In storing mode whoever was known as the way here
+    /// before is left now: of two ways down the one that works is not the one that was told last.
+    pub(super) fn settle(&mut self) {
+        let parent = self.parent();
+        let former = self.announce.known.filter(|known| Some(*known) != parent);
+        self.announce.known = parent;
+        if self.dodag.as_ref().is_some_and(Dodag::is_storing) {
+            let former = self.hearing(former);
+            self.announce.forget_by(former);
+        }
     }
 
     /// The parent has this node for its own parent: each has chosen by what the other said before.

@@ -20,6 +20,8 @@ impl Sizes for Plan {
     type Routes = [Option<Route>; ROUTES];
 }
 
+/// Code of a DAO (RFC 6550, 6.4).
+const DAO: u8 = 2;
 /// Attempts of a MAC.
 const ATTEMPTS: u8 = 4;
 /// Between two looks for loops.
@@ -56,6 +58,8 @@ pub(crate) struct Net {
     pub(crate) links: BTreeMap<(usize, usize), u32>,
     pub(crate) random: Pcg32,
     pub(crate) now: Instant,
+    /// DAOs of the one to the other arrive as frames, but not as messages.
+    pub(crate) daos_lost: Option<(usize, usize)>,
     /// Messages on their way to one node, as they were sent.
     unicasts: VecDeque<(usize, usize, Out, Vec<u8>)>,
     /// Since when a node has been on a loop of parents.
@@ -76,6 +80,7 @@ impl Net {
             links: BTreeMap::new(),
             random: Pcg32::new(seed, 1),
             now: Instant::ZERO,
+            daos_lost: None,
             unicasts: VecDeque::new(),
             looping: BTreeMap::new(),
             longest_loop: Duration::ZERO,
@@ -224,7 +229,8 @@ impl Net {
                 while self.nodes[node].poll_change().is_some() {}
             }
             while let Some((from, to, out, message)) = self.unicasts.pop_front() {
-                if self.carried(from, out.to) {
+                let lost = out.code == DAO && self.daos_lost == Some((from, to));
+                if self.carried(from, out.to) && !lost {
                     let near_by = out.to.is_unicast_link_local();
                     let source = if near_by { near(from) } else { address(from) };
                     self.hear(to, source, &out, &message);

@@ -146,6 +146,25 @@ fn who_changes_its_parent_is_known_all_the_time() {
     }
 }
 
+/// A new parent that has not acknowledged knows of nobody: the former one is left after that.
+#[test]
+fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
+    let mut net = net(6, &[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], 1);
+    let former = node_of(net.nodes[5].parent().unwrap());
+    let (other, rank) = (6 - former, net.nodes[6 - former].rank());
+    net.daos_lost = Some((5, other));
+    hear(&mut net, 5, other, rank, 240);
+    assert_eq!(hear(&mut net, 5, former, 2_000, 240), Some(near(other)));
+    for _ in 0..20 {
+        net.run(secs(1));
+        assert!(matches!(net.packet(0, address(5)), Fate::Delivered(_)), "{:?}", net.now);
+    }
+    net.daos_lost = None;
+    net.run(secs(40));
+    assert_eq!(net.nodes[0].route(address(5)), Way::Neighbour(near(other - 1)));
+    assert!(net.nodes[former].routes().all(|route| route.target().prefix != address(5)));
+}
+
 /// Somebody has made up a version and is gone: nobody else will ever have it.
 #[test]
 fn who_is_alone_in_a_version_comes_back() {
