@@ -124,7 +124,8 @@ pub trait Routing {
     /// interface that something came from.
     fn handle_arrival(&mut self, _from: Address) {}
 
-    /// A packet with this header is for this node, and its RPL option has this data.
+    /// A packet with this header is for this node or the host behind it, and its RPL option has
+    /// this data.
     fn take(&mut self, _now: Instant, _packet: &Header, _option: &[u8]) {}
 
     /// A packet with this header is to be forwarded. Its RPL option has this data, which is brought

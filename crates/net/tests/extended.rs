@@ -376,6 +376,7 @@ fn the_option_comes_off_toward_the_host() {
     assert_eq!((len, buf[5], buf[6], buf[7]), (40 + 13, 13, protocol::UDP, 63));
     assert_eq!(buf[HEADER_LEN + 8..len], *b"hello");
     assert_eq!(packet.len(), len + 8);
+    assert_eq!(root.routing().taken, [global(2)], "who is not known is asked for");
 }
 
 /// What a link takes may be longer than what a host does, where routing adds to packets.

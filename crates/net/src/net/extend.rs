@@ -109,8 +109,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let egress = self.egress(&header.dst);
         let option = option_of(self.pool.get(handle));
         if egress == Some(Egress::Host) {
-            let treatment = if option.is_some() { Treatment::Strip } else { Treatment::Keep };
-            return Ok((Egress::Host, treatment));
+            let Some(option) = option.and_then(|at| self.pool.get(handle).get(at)) else {
+                return Ok((Egress::Host, Treatment::Keep));
+            };
+            self.routing.take(now, header, option);
+            return Ok((Egress::Host, Treatment::Strip));
         }
         let Some(option) = option else {
             return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Add(Origin::Bare)));
