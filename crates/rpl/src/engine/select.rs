@@ -151,7 +151,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// The parent knows all that it is to know. In storing mode whoever was known as the way here
-    /// before is left now: of two ways down the one that works is not the one that was told last.
+    /// before is left now, and not sooner: before that, the new way may not work.
     pub(super) fn settle(&mut self) {
         let parent = self.parent();
         let former = self.announce.known.filter(|known| Some(*known) != parent);

@@ -165,8 +165,8 @@ fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     let root = building.root();
     let [circle, longest, wayless] = [Duration::ZERO; 3];
     let mut watch = Watch { world, scenario, root, circle, longest, wayless };
-    let formed_s = watch.until(|watch| watch.ways().all_reach(root, &watch.all(), None));
     let all = watch.all();
+    let formed_s = watch.until(|watch| watch.ways().all_reach(root, &all, None));
     let unreached = watch.unreached(&ends, &all);
     watch.run_to(DEATH);
     let (dead, left) = watch.busiest(root, |dead| building.survivors(seed, dead));
