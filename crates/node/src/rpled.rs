@@ -39,13 +39,6 @@ const ROUTED_OPTION_LEN: usize = 5;
 const ROUTED_OUTER_LEN: usize = 3;
 const ROUTED_ROUTE_LEN: u16 = 2;
 
-/// Neighbours that are known not to answer, the last ones.
-const SILENT: usize = 4;
-/// Frames in a row that such a neighbour has not acknowledged.
-const FAILURES: u8 = 2;
-/// For so long nothing is sent to it by source routes.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Neighbours that sleep and have this node for a parent.
 const CHILDREN: usize = 16;
 /// One that has asked for nothing for so long is none any more.
@@ -70,20 +63,11 @@ enum State {
     Gone,
 }
 
-/// A neighbour that has not acknowledged what was sent to it last.
-#[derive(Clone, Copy)]
-struct Silent {
-    link: Address,
-    failures: u8,
-    since: Instant,
-}
-
 /// RPL among the layers of a node.
 pub struct Rpled<S: rpl::Sizes> {
     rpl: Rpl<S>,
     /// Whose frame is being taken.
     from: Address,
-    silent: [Option<Silent>; SILENT],
     children: [Option<Sleeping>; CHILDREN],
     address: Made,
 }
@@ -129,13 +113,12 @@ impl<S: rpl::Sizes> Rpled<S> {
     /// A packet with this option has come.
     fn note_source(&mut self, now: Instant, packet: &Header, information: &PacketInformation) {
         if !information.down {
-            self.rpl.note_source(now, packet.src);
+            self.rpl.note_source(now, near(self.from), packet.src);
         }
     }
 
     const fn of(rpl: Rpl<S>) -> Self {
-        let (silent, children) = ([None; SILENT], [None; CHILDREN]);
-        Rpled { rpl, from: Address::None, silent, children, address: Made::No }
+        Rpled { rpl, from: Address::None, children: [None; CHILDREN], address: Made::No }
     }
 
     /// RPL, to look at.
@@ -159,29 +142,6 @@ impl<S: rpl::Sizes> Rpled<S> {
         let (first, rest) = path.first_and_rest()?;
         let fits = SourceRoute::buffer_len(first, rest) <= MAX_ADDED - OPTION_LEN;
         (rest.is_empty() || fits).then_some(path)
-    }
-
-    /// Notes whether a neighbour answers.
-    fn note_answer(&mut self, now: Instant, link: Address, acked: bool) {
-        let is_it = |place: &Option<Silent>| place.is_some_and(|it| it.link == link);
-        let known = self.silent.iter().position(is_it);
-        if acked {
-            if let Some(place) = known.and_then(|index| self.silent.get_mut(index)) {
-                *place = None;
-            }
-            return;
-        }
-        let index = known.unwrap_or_else(|| {
-            // A free one, or the oldest.
-            let oldest = (0..SILENT).min_by_key(|index| {
-                self.silent.get(*index).copied().flatten().map(|silent| silent.since)
-            });
-            oldest.unwrap_or(0)
-        });
-        if let Some(place) = self.silent.get_mut(index) {
-            let failures = place.filter(|it| it.link == link).map_or(0, |it| it.failures);
-            *place = Some(Silent { link, failures: failures.saturating_add(1), since: now });
-        }
     }
 
     /// Addresses are made of another prefix.
@@ -224,14 +184,6 @@ impl<S: rpl::Sizes> Rpled<S> {
             }
         }
         None
-    }
-
-    /// Whether nothing reaches the neighbour.
-    fn is_silent(&self, now: Instant, neighbour: Address) -> bool {
-        self.silent
-            .iter()
-            .flatten()
-            .any(|it| it.link == neighbour && it.failures >= FAILURES && now < it.since + PATIENCE)
     }
 
     /// Writes the option, if packets have one, and the source route of a packet to `first` and
@@ -376,7 +328,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         next: Ipv6Addr,
         option: &mut [u8],
     ) -> Result<(), net::Discard> {
-        if self.is_silent(now, link_address_of(next)) {
+        if self.rpl.is_silent(now, next) {
             return Err(net::Discard::NoRoute);
         }
         let Ok(information) = PacketInformation::read(option) else { return Ok(()) };
@@ -461,7 +413,6 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
-        self.note_answer(now, to, acked);
         self.rpl.handle_sent(now, near(to), transmissions, acked);
     }
 

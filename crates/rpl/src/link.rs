@@ -12,7 +12,7 @@ const EXPECTATION: u16 = 4;
 /// A frame that was given up counts as so many transmissions (Contiki's `ETX_NOACK_PENALTY`).
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
-const MAX_FAILURES: u8 = 4;
+pub(crate) const MAX_FAILURES: u8 = 4;
 /// The newest of so many samples weighs one of so many parts; of fewer all weigh the same.
 const WINDOW: u16 = 16;
 /// Where they follow fast, those of this time count, but not more than so many: a router that sends

@@ -19,13 +19,14 @@ const FIRST_DELAY: Duration = Duration::from_millis(250);
 /// 5,000 meters one router near the root changes thousands of parents, and a root takes fifty DAOs
 /// a second. No longer: the former parent may be gone by then.
 const LATER_DELAY: Duration = Duration::from_secs(12);
-/// An acknowledgement is awaited for so long, and each time twice as long: where DAOs are lost for
-/// want of room, as when thousands join at once, more of them would not help.
+/// An acknowledgement is awaited for so long, at most half as long again. Not longer each time: what
+/// was lost while the way up healed is missed from then on.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Then a DAO is sent again, so often; after that its parent is thought of as before, and the next
-/// refresh tries again.
+/// Then a DAO is sent again, so often; after that its parent is thought of as before, and it is
+/// tried again later.
 const TRIES: u8 = 3;
-/// The first time within this, and each time within twice that, up to so many doublings.
+/// The first time within this, and each time within twice that, up to so many doublings: where DAOs
+/// are lost for want of room, as when thousands join at once, more of them would not help.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
@@ -199,8 +200,7 @@ impl Announce {
 
     pub(crate) fn await_acknowledgement(&mut self, now: Instant, random: &mut Random) {
         self.unanswered = self.unanswered.saturating_add(1);
-        let patience = PATIENCE * (1u32 << self.tries.min(TRIES));
-        let until = now + random.between(patience, patience + patience / 2);
+        let until = now + random.between(PATIENCE, PATIENCE + PATIENCE / 2);
         self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until });
     }
 
@@ -357,7 +357,9 @@ mod tests {
         for expected in [Missed::Again, Missed::Again, Missed::GivenUp] {
             announce.await_acknowledgement(now, &mut random);
             assert_eq!(announce.handle_deadline(now, &mut random), Missed::Nothing);
-            now = announce.deadline().unwrap();
+            let awaited = announce.deadline().unwrap() - now;
+            assert!((PATIENCE..=PATIENCE + PATIENCE / 2).contains(&awaited), "each time");
+            now += awaited;
             assert_eq!(announce.handle_deadline(now, &mut random), expected);
         }
         announce.await_acknowledgement(now, &mut random);

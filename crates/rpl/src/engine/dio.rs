@@ -237,6 +237,9 @@ impl<S: Sizes> Rpl<S> {
         }
         self.learn(now, from, dio, told);
         let changed = self.select(now);
+        if dio.rank == INFINITE_RANK {
+            self.note_not_above(now, from);
+        }
         if let Some(before) = asked
             && !self.asked_for_daos(now)
             && let Some(candidate) = self.neighbour_mut(from)

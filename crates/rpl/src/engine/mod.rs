@@ -13,11 +13,13 @@ use crate::config::{Config, Probing, Role, Sizes};
 use crate::dao::{Announce, Missed, News, Route, Targets, Told, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
+use crate::link::MAX_FAILURES;
 use crate::load::Load;
 use crate::lost::Lost;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
+use crate::silent::Silent;
 use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -67,6 +69,7 @@ pub struct Rpl<S: Sizes> {
     /// A parent that has not acknowledged the last frame, and when it is tried.
     doubted: Option<(Ipv6Addr, Instant)>,
     lost: Lost,
+    silent: Silent,
     solicit: Solicit,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
@@ -101,6 +104,7 @@ impl<S: Sizes> Rpl<S> {
             routes: S::Routes::EMPTY,
             doubted: None,
             lost: Lost::new(),
+            silent: Silent::new(),
             solicit: Solicit::new(),
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
@@ -266,7 +270,13 @@ impl<S: Sizes> Rpl<S> {
         if acked {
             self.lost.found(to);
         }
-        let Some(candidate) = self.neighbour_mut(to) else { return };
+        let failures = self.silent.note(now, to, acked);
+        let Some(candidate) = self.neighbour_mut(to) else {
+            if failures >= MAX_FAILURES {
+                self.forget_child(now, to);
+            }
+            return;
+        };
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
         if dead {
@@ -275,6 +285,11 @@ impl<S: Sizes> Rpl<S> {
             self.forget_child(now, to);
         }
         self.select(now);
+    }
+
+    /// Whether the neighbour that an address of this DODAG has does not answer now.
+    pub fn is_silent(&self, now: Instant, address: Ipv6Addr) -> bool {
+        self.silent.has(now, Self::neighbour(address))
     }
 
     /// Nobody is reached through this child any more.

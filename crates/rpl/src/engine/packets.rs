@@ -230,12 +230,17 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A packet from `source` goes up through this node, so `source` is below. If the way down to
-    /// it stays unknown, each on that way believes that the next has been told: those below are
-    /// asked.
-    pub fn note_source(&mut self, now: Instant, source: Ipv6Addr) {
+    /// A packet from `source` goes up through this node and came from the neighbour `from`, a
+    /// link-local address, so `source` is below. If the way down to it is unknown, `from` may not
+    /// have heard that this node asks, as DIOs for everybody are not acknowledged: it gets one of
+    /// its own. If the way stays unknown, each on it believes that the next has been told: those
+    /// below are asked.
+    pub fn note_source(&mut self, now: Instant, from: Ipv6Addr, source: Ipv6Addr) {
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
-        if !storing || Targets::find(self.routes.as_slice(), source).is_some() {
+        if !storing {
+            return self.note_not_above(now, Self::neighbour(source));
+        }
+        if Targets::find(self.routes.as_slice(), source).is_some() {
             self.unknown = self.unknown.filter(|(unknown, _)| *unknown != source);
             return;
         }
@@ -245,10 +250,14 @@ impl<S: Sizes> Rpl<S> {
                     // Perhaps it never tells itself: others have to be heard as well.
                     self.unknown = Some((source, now + UNTOLD * 3));
                     self.ask_for_daos(now);
+                    self.inform(now, from);
                 }
             }
             Some((_, since)) if now < since + UNTOLD * 4 => {}
-            _ => self.unknown = Some((source, now)),
+            _ => {
+                self.unknown = Some((source, now));
+                self.inform(now, from);
+            }
         }
     }
 
@@ -299,12 +308,16 @@ impl<S: Sizes> Rpl<S> {
     /// DIO.
     fn correct(&mut self, now: Instant, from: Option<Ipv6Addr>) {
         self.reset(now);
-        if let Some(from) = from
-            && !self.is_leaf()
-            && self.resets.allows(now)
-        {
+        if let Some(from) = from {
+            self.inform(now, from);
+        }
+    }
+
+    /// A neighbour gets a DIO that is repeated until it has arrived.
+    fn inform(&mut self, now: Instant, neighbour: Ipv6Addr) {
+        if !self.is_leaf() && self.resets.allows(now) {
             // If there is no room, the next packet will do.
-            let _ = self.answer(from, Reply::Information);
+            let _ = self.answer(neighbour, Reply::Information);
         }
     }
 

@@ -4,7 +4,7 @@ use super::Rpl;
 use crate::config::{Mode, Sizes};
 use crate::dao::{News, Route, is_of};
 use crate::dodag::Dodag;
-use crate::objective::{MAX_LINK_ETX, Objective, Path};
+use crate::objective::{ETX, MAX_LINK_ETX, Objective, Path};
 use crate::parents::{Candidate, Parents};
 use crate::rank::{INFINITE_RANK, below};
 use crate::stats::count;
@@ -29,15 +29,21 @@ pub(super) fn cost<O: Objective>(
     }
     let (code, step) = (configuration.objective, configuration.min_hop_rank_increase);
     let rank = match O::serves(code) {
-        true => {
-            let path = candidate.path();
-            O::rank_through(code, &Path { etx: path.etx.min(MAX_LINK_ETX), ..path }, step)
-        }
+        true => through::<O>(code, &candidate.path(), step),
         false => below(candidate.rank, step),
     };
     // The parent that it has followed the same rule, so nobody below this node is above it.
     let safe = Some(candidate.address) == dodag.preferred || dodag.is_above(candidate.rank);
     if leaf || safe && rank <= dodag.limit() { rank } else { INFINITE_RANK }
+}
+
+/// The rank through a neighbour to which a link that takes more transmissions than an objective
+/// function allows costs all that it takes: those below have to see that there are better ways.
+fn through<O: Objective>(code: u16, path: &Path, step: u16) -> u16 {
+    let excess = u32::from(path.etx.saturating_sub(MAX_LINK_ETX));
+    let excess = excess.saturating_mul(step.into()) / u32::from(ETX);
+    let rank = O::rank_through(code, &Path { etx: path.etx.min(MAX_LINK_ETX), ..*path }, step);
+    below(rank, u16::try_from(excess).unwrap_or(u16::MAX))
 }
 
 /// Whether this node sends packets down through a neighbour that is not its parent. It does not go
@@ -145,6 +151,16 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    /// A neighbour goes up through this node, or has no way. If it is the former parent behind
+    /// which the root still knows this node, the root's way here leads in a circle, or nowhere: it
+    /// hears of the new one at once. In storing mode it is told at once anyway.
+    pub(super) fn note_not_above(&mut self, now: Instant, neighbour: Ipv6Addr) {
+        let is_former = self.announce.known == Some(neighbour) && self.parent() != Some(neighbour);
+        if is_former && self.dodag.as_ref().is_some_and(|dodag| !dodag.is_storing()) {
+            self.tell(now, News::Now);
+        }
+    }
+
     /// A former parent, unless it is gone and does not hear.
     fn hearing(&mut self, former: Option<Ipv6Addr>) -> Option<Ipv6Addr> {
         former.filter(|former| self.neighbour_mut(*former).is_none_or(|it| !it.link.is_dead()))
@@ -201,5 +217,23 @@ impl<S: Sizes> Rpl<S> {
         if !self.is_leaf() {
             self.hasten(now);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objective::Standard;
+
+    #[test]
+    fn a_link_that_takes_too_many_transmissions_costs_all_of_them() {
+        let rank = |code, etx, step| {
+            through::<Standard>(code, &Path { rank: 256, etx, overloaded: false }, step)
+        };
+        assert_eq!(rank(1, 3 * ETX, 128), 256 + 3 * 128);
+        assert_eq!(rank(1, 7 * ETX, 128), 256 + 7 * 128);
+        assert_eq!(rank(0, 4 * ETX, 256), 256 + 9 * 256);
+        assert_eq!(rank(0, 7 * ETX, 256), 256 + 12 * 256);
+        assert_eq!(rank(1, u16::MAX, 128), INFINITE_RANK);
     }
 }

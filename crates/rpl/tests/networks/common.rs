@@ -60,6 +60,8 @@ pub(crate) struct Net {
     pub(crate) now: Instant,
     /// DAOs of the one to the other arrive as frames, but not as messages.
     pub(crate) daos_lost: Option<(usize, usize)>,
+    /// What the one sends for everybody does not arrive at the other.
+    pub(crate) multicasts_lost: Option<(usize, usize)>,
     /// Messages on their way to one node, as they were sent.
     unicasts: VecDeque<(usize, usize, Out, Vec<u8>)>,
     /// Since when a node has been on a loop of parents.
@@ -81,6 +83,7 @@ impl Net {
             random: Pcg32::new(seed, 1),
             now: Instant::ZERO,
             daos_lost: None,
+            multicasts_lost: None,
             unicasts: VecDeque::new(),
             looping: BTreeMap::new(),
             longest_loop: Duration::ZERO,
@@ -163,6 +166,9 @@ impl Net {
             if address(next) == destination {
                 return Fate::Delivered(hop);
             }
+            if !information.down {
+                self.nodes[next].note_source(self.now, near(at), address(from));
+            }
             let relayed =
                 self.nodes[next].relay(self.now, near(at), destination, Some(information));
             match relayed {
@@ -244,7 +250,7 @@ impl Net {
 
     fn broadcast(&mut self, from: usize, out: &Out, message: &[u8]) {
         for to in 0..self.nodes.len() {
-            if self.arrives(from, to) {
+            if self.arrives(from, to) && self.multicasts_lost != Some((from, to)) {
                 self.hear(to, near(from), out, message);
             }
         }

@@ -94,6 +94,20 @@ fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
     assert_eq!(net.nodes[3].parent(), Some(near(2)));
 }
 
+/// The root knows node 3 behind 1, which has lost its link to the root and goes up through 3 now:
+/// by its source route both are behind each other until it hears that 3 goes through 2.
+#[test]
+fn a_root_hears_at_once_that_who_was_above_is_below() {
+    let mut net = with_two_ways();
+    net.link(0, 1, 0);
+    while net.nodes[1].parent() != Some(near(3)) {
+        net.run_with_traffic(secs(1));
+        assert!(net.now < kinglet_time::Instant::from_secs(240));
+    }
+    net.run(secs(2));
+    assert_eq!(net.packet(0, address(1)), Fate::Delivered(3));
+}
+
 #[test]
 fn the_network_heals_when_its_busiest_router_dies() {
     for mode in [Mode::Storing, Mode::NonStoring] {

@@ -186,11 +186,52 @@ fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     assert_eq!(net.nodes[0].route(address(3)), Way::Unreachable);
     for _ in 0..6 {
         let now = net.now;
-        net.nodes[0].note_source(now, address(3));
+        net.nodes[0].note_source(now, near(1), address(3));
         net.run(secs(1));
     }
     net.run(secs(9));
     assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
+}
+
+/// DIOs for everybody do not arrive, as over a bad link: whoever passes packets up gets its own.
+#[test]
+fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
+    let mut net = net(3, &[(0, 1), (1, 2)], 1);
+    net.multicasts_lost = Some((1, 2));
+    let now = net.now;
+    let back = PacketInformation { forwarding_error: true, ..option(&net, true, 9) };
+    let _ = net.nodes[1].relay(now, near(2), address(2), Some(back));
+    net.run(secs(60));
+    assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    let now = net.now;
+    net.nodes[1].note_source(now, near(2), address(2));
+    net.drain();
+    net.run(secs(3));
+    assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
+    // The same where only packets say that somebody is unknown.
+    told(&mut net, 1, 2, &[2], 0);
+    net.run(secs(20));
+    assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    for _ in 0..5 {
+        let now = net.now;
+        net.nodes[1].note_source(now, near(2), address(2));
+        net.run(secs(1));
+    }
+    net.run(secs(3));
+    assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
+}
+
+/// A root has no candidates, so it knows of no links; what it sends tells it who is gone.
+#[test]
+fn a_root_forgets_a_child_that_acknowledges_nothing() {
+    let mut net = net(3, &[(0, 1), (1, 2)], 1);
+    net.alive[1] = false;
+    for _ in 0..4 {
+        assert_eq!(net.nodes[0].route(address(2)), Way::Neighbour(near(1)));
+        assert_eq!(net.packet(0, address(2)), Fate::Lost);
+    }
+    assert_eq!(net.nodes[0].route(address(2)), Way::Unreachable);
+    assert_eq!(net.nodes[0].route(address(1)), Way::Unreachable);
 }
 
 /// What has an address that it never tells is asked for, and does not keep the network busy.
@@ -200,7 +241,7 @@ fn who_stays_unknown_is_asked_for_now_and_then() {
     let before = net.nodes[0].stats().resets;
     for _ in 0..120 {
         let now = net.now;
-        net.nodes[0].note_source(now, address(9));
+        net.nodes[0].note_source(now, near(1), address(9));
         net.run(secs(1));
     }
     let asked = net.nodes[0].stats().resets - before;
