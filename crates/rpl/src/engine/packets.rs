@@ -240,8 +240,9 @@ impl<S: Sizes> Rpl<S> {
         if !storing {
             return self.note_not_above(now, Self::neighbour(source));
         }
-        if Targets::find(self.routes.as_slice(), source).is_some() {
-            self.unknown = self.unknown.filter(|(unknown, _)| *unknown != source);
+        let is_known = |source| Targets::find(self.routes.as_slice(), source).is_some();
+        self.unknown = self.unknown.filter(|(unknown, _)| !is_known(*unknown));
+        if is_known(source) {
             return;
         }
         match self.unknown {

@@ -221,6 +221,25 @@ fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
 }
 
+/// Who was unknown first, and is known by now, keeps nobody else from being asked for.
+#[test]
+fn who_is_known_again_makes_room_for_the_next() {
+    let mut net = net(4, &[(0, 1), (1, 2), (1, 3)], 1);
+    let now = net.now;
+    net.nodes[1].note_source(now, near(3), address(9));
+    told(&mut net, 1, 3, &[9], 30);
+    net.multicasts_lost = Some((1, 2));
+    let back = PacketInformation { forwarding_error: true, ..option(&net, true, 9) };
+    let _ = net.nodes[1].relay(now, near(2), address(2), Some(back));
+    net.run(secs(2));
+    assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    let now = net.now;
+    net.nodes[1].note_source(now, near(2), address(2));
+    net.drain();
+    net.run(secs(3));
+    assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
+}
+
 /// A root has no candidates, so it knows of no links; what it sends tells it who is gone.
 #[test]
 fn a_root_forgets_a_child_that_acknowledges_nothing() {
