@@ -19,8 +19,8 @@ const FIRST_DELAY: Duration = Duration::from_millis(250);
 /// 5,000 meters one router near the root changes thousands of parents, and a root takes fifty DAOs
 /// a second. No longer: the former parent may be gone by then.
 const LATER_DELAY: Duration = Duration::from_secs(12);
-/// An acknowledgement is awaited for so long, at most half as long again. Not longer each time: what
-/// was lost while the way up healed is missed from then on.
+/// An acknowledgement is awaited for so long, at most half as long again. Not longer each time:
+/// what was lost while the way up healed is to be missed soon.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Then a DAO is sent again, so often; after that its parent is thought of as before, and it is
 /// tried again later.
