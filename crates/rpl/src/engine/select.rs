@@ -40,10 +40,10 @@ pub(super) fn cost<O: Objective>(
 /// The rank through a neighbour to which a link that takes more transmissions than an objective
 /// function allows costs all that it takes: those below have to see that there are better ways.
 fn through<O: Objective>(code: u16, path: &Path, step: u16) -> u16 {
-    let excess = u32::from(path.etx.saturating_sub(MAX_LINK_ETX));
-    let excess = excess.saturating_mul(step.into()) / u32::from(ETX);
+    let excess = u32::from(path.etx.saturating_sub(MAX_LINK_ETX)).saturating_mul(step.into());
+    let excess = excess.checked_div(ETX.into()).and_then(|it| u16::try_from(it).ok());
     let rank = O::rank_through(code, &Path { etx: path.etx.min(MAX_LINK_ETX), ..*path }, step);
-    below(rank, u16::try_from(excess).unwrap_or(u16::MAX))
+    below(rank, excess.unwrap_or(u16::MAX))
 }
 
 /// Whether this node sends packets down through a neighbour that is not its parent. It does not go
