@@ -26,10 +26,9 @@ const EVERY_S: u64 = 15;
 const QUIET_S: u64 = 240;
 /// Until then all know of each other.
 const END_S: u64 = 300;
-/// A packet may come back to where it was because nobody has a way any more (RFC 6550, 11.2.2.3),
-/// from each of two children that have told its target (`Route::other`), and once more by another
-/// way if one of those below has another parent by then.
-const MOST_VISITS: usize = 4;
+/// A packet may come back once to where it was because nobody has a way any more (RFC 6550,
+/// 11.2.2.3), and goes the wrong way once before a rank tells (11.2.2.2).
+const MOST_VISITS: usize = 3;
 
 /// Six by five routers; every fourth sends to the root every 2 s, and the root to every fifth.
 fn scenario(mode: Mode) -> Scenario {
@@ -177,7 +176,7 @@ fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
 #[test]
 fn networks_that_fail_and_heal_have_no_loops_and_lose_no_buffers() {
     for mode in [Mode::Storing, Mode::NonStoring] {
-        for seed in 1..=8 {
+        for seed in 1..=40 {
             let (seen, worst) = faulty(mode, seed);
             println!("{mode:?} {seed}: {seen} datagrams, at most {worst} visits to a node");
             assert!(seen > 500, "{mode:?} {seed}: {seen} is too little to judge by");

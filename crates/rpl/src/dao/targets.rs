@@ -118,6 +118,7 @@ impl Targets<'_> {
     pub(crate) fn lose_way(&mut self, target: &Target, child: Ipv6Addr) -> bool {
         let Some(index) = self.position(target) else { return false };
         let Some(Some(known)) = self.0.get_mut(index) else { return false };
+        let _ = known.other.take_if(|other| *other == child);
         known.via == child && !known.turn() && self.lose(|route| route.target == *target)
     }
 
@@ -357,6 +358,20 @@ mod tests {
         assert_eq!([1, 2, 3].map(|target| via(targets.0, target)), [None, Some(8), Some(8)]);
         assert!(targets.lose_child(route(0, 8, 0, 0).via));
         assert_eq!([2, 3].map(|target| via(targets.0, target)), [None, None]);
+    }
+
+    /// A packet comes back first from the child that told a target before the other did.
+    #[test]
+    fn a_way_that_leads_nowhere_is_not_gone_again() {
+        let mut table = [None; 1];
+        let mut targets = Targets(&mut table);
+        targets.consider(route(1, 7, 240, 5));
+        targets.consider(route(1, 8, 240, 5));
+        let (target, child) = (route(1, 0, 0, 0).target, |n| route(0, n, 0, 0).via);
+        assert!(!targets.lose_way(&target, child(7)));
+        assert_eq!(via(targets.0, 1), Some(8));
+        assert!(targets.lose_way(&target, child(8)));
+        assert_eq!(via(targets.0, 1), None);
     }
 
     #[test]

@@ -211,8 +211,9 @@ impl<S: Sizes> Rpl<S> {
                 self.tell(now, News::Now);
                 self.ask_for_daos(now);
             }
-            // Who is nearer to the root returns nothing: it was below this node once.
-            if information.sender_rank < self.dag_rank() {
+            // Who is not below this node returns nothing: it was once. Two of the same rank that have
+            // each other for a parent would send it to and fro.
+            if information.sender_rank <= self.dag_rank() {
                 count(&mut self.stats.loops);
                 self.reset(now);
                 return Err(Refusal::Loop);
@@ -234,7 +235,7 @@ impl<S: Sizes> Rpl<S> {
     /// link-local address, so `source` is below. If the way down to it is unknown, `from` may not
     /// have heard that this node asks, as DIOs for everybody are not acknowledged: it gets one of
     /// its own. If the way stays unknown, each on it believes that the next has been told: those
-    /// below are asked.
+    /// below are asked. In non-storing mode the root may still know this node behind `source`.
     pub fn note_source(&mut self, now: Instant, from: Ipv6Addr, source: Ipv6Addr) {
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         if !storing {

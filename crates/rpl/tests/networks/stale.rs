@@ -2,7 +2,7 @@
 
 use super::common::{Fate, Net, address, near, node_of};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{INFINITE_RANK, Mode, Probing, Refusal, Role, Root, Way};
+use kinglet_rpl::{INFINITE_RANK, Mode, Onward, Probing, Refusal, Role, Root, Way};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{
     ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit, Writer,
@@ -28,6 +28,18 @@ fn option(net: &Net, down: bool, sender_rank: u16) -> PacketInformation {
     PacketInformation { down, sender_rank, ..net.nodes[0].originate(address(1)) }
 }
 
+/// A packet to node `to` comes back to `node` from that, whose rank is this.
+fn returned(net: &mut Net, node: usize, to: usize, sender_rank: u16) -> Result<Onward, Refusal> {
+    let back = PacketInformation { forwarding_error: true, ..option(net, true, sender_rank) };
+    net.nodes[node].relay(net.now, near(to), address(to), Some(back))
+}
+
+/// A packet from node `source` comes to `node` from that on its way up.
+fn passes_up(net: &mut Net, node: usize, source: usize) {
+    net.nodes[node].note_source(net.now, near(source), address(source));
+    net.drain();
+}
+
 #[test]
 fn a_parent_that_goes_up_through_its_child_is_left_at_once() {
     for by_packet in [true, false] {
@@ -48,15 +60,17 @@ fn a_parent_that_goes_up_through_its_child_is_left_at_once() {
     }
 }
 
+/// Node 2, whose rank is this one's own, could be the parent and send it here again.
 #[test]
-fn what_comes_back_from_who_is_nearer_to_the_root_shows_a_stale_way_too() {
-    let mut net = net(3, &[(0, 1), (1, 2)], 1);
-    let now = net.now;
-    assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
-    let back = PacketInformation { forwarding_error: true, ..option(&net, true, 1) };
-    let result = net.nodes[1].relay(now, near(2), address(2), Some(back));
-    assert_eq!(result, Err(Refusal::Loop));
-    assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(0)), "as all it does not know");
+fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
+    for sender_rank in [1, 2] {
+        let mut net = net(3, &[(0, 1), (1, 2)], 1);
+        assert_eq!(net.nodes[1].dag_rank(), 2);
+        assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+        assert_eq!(returned(&mut net, 1, 2, sender_rank), Err(Refusal::Loop));
+        let up = Way::Neighbour(near(0));
+        assert_eq!(net.nodes[1].route(address(2)), up, "as all it does not know");
+    }
 }
 
 /// In buildings a router that had gone elsewhere was still behind another, far below: its packets
@@ -198,14 +212,10 @@ fn who_sends_packets_up_and_is_not_known_is_asked_for() {
 fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
     net.multicasts_lost = Some((1, 2));
-    let now = net.now;
-    let back = PacketInformation { forwarding_error: true, ..option(&net, true, 9) };
-    let _ = net.nodes[1].relay(now, near(2), address(2), Some(back));
+    returned(&mut net, 1, 2, 9).unwrap();
     net.run(secs(60));
     assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
-    let now = net.now;
-    net.nodes[1].note_source(now, near(2), address(2));
-    net.drain();
+    passes_up(&mut net, 1, 2);
     net.run(secs(3));
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
     // The same where only packets say that somebody is unknown.
@@ -213,8 +223,7 @@ fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     net.run(secs(20));
     assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
     for _ in 0..5 {
-        let now = net.now;
-        net.nodes[1].note_source(now, near(2), address(2));
+        passes_up(&mut net, 1, 2);
         net.run(secs(1));
     }
     net.run(secs(3));
@@ -229,13 +238,9 @@ fn who_is_known_again_makes_room_for_the_next() {
     net.nodes[1].note_source(now, near(3), address(9));
     told(&mut net, 1, 3, &[9], 30);
     net.multicasts_lost = Some((1, 2));
-    let back = PacketInformation { forwarding_error: true, ..option(&net, true, 9) };
-    let _ = net.nodes[1].relay(now, near(2), address(2), Some(back));
+    returned(&mut net, 1, 2, 9).unwrap();
     net.run(secs(2));
-    assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
-    let now = net.now;
-    net.nodes[1].note_source(now, near(2), address(2));
-    net.drain();
+    passes_up(&mut net, 1, 2);
     net.run(secs(3));
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
 }
