@@ -211,8 +211,8 @@ impl<S: Sizes> Rpl<S> {
                 self.tell(now, News::Now);
                 self.ask_for_daos(now);
             }
-            // Who is not below this node returns nothing: it was once. Two of the same rank that have
-            // each other for a parent would send it to and fro.
+            // Who is not below this node returns nothing: it was once. Two of the same rank that
+            // have each other for a parent would send it to and fro.
             if information.sender_rank <= self.dag_rank() {
                 count(&mut self.stats.loops);
                 self.reset(now);
