@@ -24,7 +24,7 @@ const LATER_DELAY: Duration = Duration::from_secs(12);
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Then a DAO is sent again, so often; after that its parent is thought of as before, and it is
 /// tried again later.
-const TRIES: u8 = 3;
+const TRIES: u8 = 4;
 /// The first time within this, and each time within twice that, up to so many doublings: where DAOs
 /// are lost for want of room, as when thousands join at once, more of them would not help.
 const LATER: Duration = Duration::from_secs(40);
@@ -102,6 +102,11 @@ impl Announce {
             self.delay = Some(self.delay.map_or(at, |delay| delay.min(at)));
             self.waiting = news;
         }
+    }
+
+    /// Whether what was told last has not been acknowledged.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.unanswered > 0
     }
 
     /// DelayDAO.
@@ -354,7 +359,7 @@ mod tests {
         assert_eq!(announce.deadline(), Some(due));
         announce.handle_deadline(due, &mut random);
         assert!(announce.ready && announce.deadline().is_none());
-        for expected in [Missed::Again, Missed::Again, Missed::GivenUp] {
+        for expected in [Missed::Again, Missed::Again, Missed::Again, Missed::GivenUp] {
             announce.await_acknowledgement(now, &mut random);
             assert_eq!(announce.handle_deadline(now, &mut random), Missed::Nothing);
             let awaited = announce.deadline().unwrap() - now;

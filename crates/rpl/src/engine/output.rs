@@ -17,6 +17,11 @@ use kinglet_wire::rpl::{
 /// The most octets of a message: a DIO with all options. DAOs have as many targets as fit.
 pub const MAX_LEN: usize = 112;
 
+/// So many octets to a neighbour fit into one frame: of its 127, 23 are MHR and FCS with extended
+/// addresses, 10 a security header and a MIC of four, 4 RFC 6282's and 4 ICMPv6's header. A DAO that
+/// is not the first attempt has no more, as each frame of it has to arrive over a bad link.
+const FRAME: usize = 86;
+
 /// The only active bit of Path Control: one DAO parent (RFC 6550, 9.9).
 const PATH_CONTROL: u8 = 0x80;
 
@@ -196,7 +201,8 @@ impl<S: Sizes> Rpl<S> {
         let acknowledged = self.config.acknowledged;
         let (message, parent) = (self.dao(acknowledged), self.transit_parent(&dodag)?);
         let told = if acknowledged { Told::Sent } else { Told::Yes };
-        let mut writer = Writer::new(buf, &message).ok()?;
+        let room = if self.announce.is_unanswered() { FRAME.min(buf.len()) } else { buf.len() };
+        let mut writer = Writer::new(buf.get_mut(..room)?, &message).ok()?;
         let begun = writer.len();
         let own = self.own_target().filter(|_| self.announce.told == Told::Not);
         if let Some((target, sequence)) = own {

@@ -58,8 +58,8 @@ pub(crate) struct Net {
     pub(crate) links: BTreeMap<(usize, usize), u32>,
     pub(crate) random: Pcg32,
     pub(crate) now: Instant,
-    /// DAOs of the one to the other arrive as frames, but not as messages.
-    pub(crate) daos_lost: Option<(usize, usize)>,
+    /// DAOs of the one to the other arrive as frames, but not as messages if they have more octets.
+    pub(crate) daos_lost: Option<(usize, usize, usize)>,
     /// What the one sends for everybody does not arrive at the other.
     pub(crate) multicasts_lost: Option<(usize, usize)>,
     /// Messages on their way to one node, as they were sent.
@@ -235,7 +235,8 @@ impl Net {
                 while self.nodes[node].poll_change().is_some() {}
             }
             while let Some((from, to, out, message)) = self.unicasts.pop_front() {
-                let lost = out.code == DAO && self.daos_lost == Some((from, to));
+                let is_lost = |(a, b, longest)| (a, b) == (from, to) && out.len > longest;
+                let lost = out.code == DAO && self.daos_lost.is_some_and(is_lost);
                 if self.carried(from, out.to) && !lost {
                     let near_by = out.to.is_unicast_link_local();
                     let source = if near_by { near(from) } else { address(from) };

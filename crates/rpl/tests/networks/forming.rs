@@ -66,6 +66,23 @@ fn links_that_lose_delay_but_do_not_loop() {
     }
 }
 
+/// No DAO of more than one frame arrives over the link to the root. What is told again is told so.
+#[test]
+fn many_targets_are_told_over_a_link_that_loses_most_frames() {
+    let mut roles = vec![Role::Router; 8];
+    roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
+    let mut net = Net::new(roles, Probing::Passive, 5);
+    net.link(0, 1, 100);
+    (2..8).for_each(|below| net.link(1, below, 100));
+    net.daos_lost = Some((1, 0, 0));
+    net.run(secs(3));
+    net.daos_lost = Some((1, 0, 86));
+    net.run(secs(30));
+    for node in 1..8 {
+        assert_eq!(net.packet(0, address(node)), Fate::Delivered(if node == 1 { 1 } else { 2 }));
+    }
+}
+
 /// Node 3 goes up through 1, and could through 2. In non-storing mode.
 fn with_two_ways() -> Net {
     let mut roles = vec![Role::Router; 4];

@@ -166,7 +166,7 @@ fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
     let mut net = net(6, &[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], 1);
     let former = node_of(net.nodes[5].parent().unwrap());
     let (other, rank) = (6 - former, net.nodes[6 - former].rank());
-    net.daos_lost = Some((5, other));
+    net.daos_lost = Some((5, other, 0));
     hear(&mut net, 5, other, rank, 240);
     assert_eq!(hear(&mut net, 5, former, 2_000, 240), Some(near(other)));
     for _ in 0..20 {
