@@ -72,6 +72,7 @@ mod lost;
 pub mod objective;
 mod parents;
 mod rank;
+mod restless;
 mod silent;
 mod stats;
 

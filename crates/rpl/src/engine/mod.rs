@@ -19,6 +19,7 @@ use crate::lost::Lost;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
+use crate::restless::Restless;
 use crate::silent::Silent;
 use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
 use core::net::Ipv6Addr;
@@ -70,6 +71,7 @@ pub struct Rpl<S: Sizes> {
     doubted: Option<(Ipv6Addr, Instant)>,
     lost: Lost,
     silent: Silent,
+    restless: Restless,
     solicit: Solicit,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
@@ -105,6 +107,7 @@ impl<S: Sizes> Rpl<S> {
             doubted: None,
             lost: Lost::new(),
             silent: Silent::new(),
+            restless: Restless::new(),
             solicit: Solicit::new(),
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },

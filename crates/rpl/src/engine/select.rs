@@ -100,8 +100,11 @@ impl<S: Sizes> Rpl<S> {
         let relief = parents.best(with_room).filter(|_| loads && is_full);
         let near = best.map_or(INFINITE_RANK, |(least, _)| least.saturating_add(threshold));
         let relief = relief.filter(|(rank, _)| *rank < near);
+        let is_kept = dodag.is_storing() && self.restless.stays(now);
         let chosen = match (best, current) {
-            (Some((least, _)), Some(current)) if current.0.saturating_sub(least) < threshold => {
+            (Some((least, _)), Some(current))
+                if is_kept || current.0.saturating_sub(least) < threshold =>
+            {
                 Some(current)
             }
             (best, _) => best,
@@ -109,6 +112,9 @@ impl<S: Sizes> Rpl<S> {
         let stays = chosen.is_some() && chosen == current;
         let leaves = stays && relief.is_some() && self.load.may_leave(now, &mut self.random);
         let chosen = if leaves { relief } else { chosen };
+        if current.is_some() && chosen != current {
+            self.restless.note(now);
+        }
         let before = (dodag.preferred, dodag.rank());
         match chosen {
             Some((rank, parent)) => self.attach(now, rank, parent),

@@ -6,6 +6,7 @@ use kinglet_rpl::{
     Route, Rpl, Sizes, Standard, Way,
 };
 use kinglet_time::{Duration, Instant};
+use kinglet_wire::rpl::{ControlOption, Dio, Message, Writer};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::collections::{BTreeMap, VecDeque};
@@ -247,6 +248,46 @@ impl Net {
                 return;
             }
         }
+    }
+
+    /// A DIO of this DODAG's root.
+    pub(crate) fn dio(mode: Mode) -> Dio {
+        Dio {
+            instance: 0,
+            version: 240,
+            rank: 128,
+            grounded: true,
+            mode: if mode == Mode::Storing { 2 } else { 1 },
+            preference: 0,
+            dtsn: 240,
+            dodag_id: address(0),
+        }
+    }
+
+    /// A message that is written here arrives at a node as if from another.
+    pub(crate) fn say(
+        &mut self,
+        from: usize,
+        to: usize,
+        message: Message,
+        options: &[ControlOption<'_>],
+    ) {
+        let mut octets = [0; 200];
+        let mut writer = Writer::new(&mut octets, &message).unwrap();
+        for option in options {
+            writer.option(option).unwrap();
+        }
+        let len = writer.len();
+        let multicast = matches!(message, Message::Dio(_));
+        let node = &mut self.nodes[to];
+        let _ = node.handle_message(
+            self.now,
+            near(from),
+            -60,
+            multicast,
+            message.code(),
+            &octets[..len],
+        );
     }
 
     fn broadcast(&mut self, from: usize, out: &Out, message: &[u8]) {

@@ -5,7 +5,7 @@ use crate::common::{Fate, Net, ROUTES, address, near};
 use core::net::Ipv6Addr;
 use kinglet_rpl::{CONFIGURATION, Config, Discard, Mode, Role, Rpl, Way};
 use kinglet_time::Duration;
-use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, Target, Transit, Writer};
+use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, Target, Transit};
 
 const NODES: usize = 20;
 /// The identifier of whoever forges.
@@ -24,34 +24,11 @@ fn formed(seed: u64) -> Net {
 }
 
 fn forge(net: &mut Net, to: usize, message: Message, options: &[ControlOption<'_>]) {
-    let mut octets = [0; 200];
-    let mut writer = Writer::new(&mut octets, &message).unwrap();
-    for option in options {
-        writer.option(option).unwrap();
-    }
-    let (len, now) = (writer.len(), net.now);
-    let multicast = matches!(message, Message::Dio(_));
-    let _ = net.nodes[to].handle_message(
-        now,
-        near(FORGER),
-        -60,
-        multicast,
-        message.code(),
-        &octets[..len],
-    );
+    net.say(FORGER, to, message, options);
 }
 
 fn dio(rank: u16, version: u8) -> Message {
-    Message::Dio(Dio {
-        instance: 0,
-        version,
-        rank,
-        grounded: true,
-        mode: 2,
-        preference: 0,
-        dtsn: 240,
-        dodag_id: address(0),
-    })
+    Message::Dio(Dio { rank, version, ..Net::dio(Mode::Storing) })
 }
 
 fn delivered(net: &mut Net) -> usize {

@@ -1,8 +1,9 @@
 //! Parents with full queues, and how often they are left.
 
-use crate::common::{Net, address, near};
-use kinglet_rpl::{Config, Mode, Probing, Role, Root, Rpl};
+use crate::common::{Net, address, near, node_of};
+use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl};
 use kinglet_time::Duration;
+use kinglet_wire::rpl::{ControlOption, Dio, Message};
 
 const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -38,6 +39,35 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
         assert_eq!(moved, load);
         assert!(net.nodes[3].stats().parent_changes <= 1 + u32::from(load));
     }
+}
+
+/// Two parents whose ranks take turns in being the lower one, half a minute each: in storing mode
+/// a node follows less and less often, as each change is told for all below it.
+#[test]
+fn who_changes_its_parent_often_waits_longer_each_time() {
+    let changes = |mode| {
+        let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
+        for turn in 0..40 {
+            for parent in [1, 2] {
+                let rank = if turn % 2 == parent % 2 { 256 } else { 512 };
+                let configuration = ControlOption::Configuration(CONFIGURATION);
+                let dio = Dio { rank, dodag_id: address(9), ..Net::dio(mode) };
+                net.say(parent, 0, Message::Dio(dio), &[configuration]);
+            }
+            net.now += secs(30);
+            net.nodes[0].handle_deadline(net.now);
+        }
+        // Without a parent nobody waits.
+        let other = Dio { rank: 512, dodag_id: address(9), ..Net::dio(mode) };
+        let gone = Dio { rank: INFINITE_RANK, ..other };
+        let parent = node_of(net.nodes[0].parent().unwrap());
+        net.say(parent, 0, Message::Dio(gone), &[]);
+        net.say(3 - parent, 0, Message::Dio(other), &[]);
+        assert_eq!(net.nodes[0].parent(), Some(near(3 - parent)));
+        net.nodes[0].stats().parent_changes
+    };
+    assert_eq!(changes(Mode::NonStoring), 42);
+    assert!((8..=14).contains(&changes(Mode::Storing)));
 }
 
 /// Routers with many below them have full queues: whoever leaves fills another one.
