@@ -25,6 +25,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether it has this address, and nothing was ever sent to it.
+    pub(crate) fn is_untried(&self, address: Ipv6Addr) -> bool {
+        self.address == address && self.link.sampled.is_none()
+    }
+
     pub(crate) const fn path(&self) -> Path {
         Path { rank: self.rank, etx: self.link.etx(), overloaded: self.overloaded }
     }

@@ -100,6 +100,10 @@ impl<S: Sizes> Rpl<S> {
         let relief = parents.best(with_room).filter(|_| loads && is_full);
         let near = best.map_or(INFINITE_RANK, |(least, _)| least.saturating_add(threshold));
         let relief = relief.filter(|(rank, _)| *rank < near);
+        // Nobody has tried the link to the best: how it is heard is all that is known of it.
+        let untried = |address| parents.0.iter().flatten().any(|c| c.is_untried(address));
+        let untried = dodag.is_storing() && best.is_some_and(|(_, address)| untried(address));
+        let threshold = if untried { threshold.saturating_add(step) } else { threshold };
         let is_kept = dodag.is_storing() && self.restless.stays(now);
         let chosen = match (best, current) {
             (Some((least, _)), Some(current))

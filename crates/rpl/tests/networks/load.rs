@@ -54,6 +54,9 @@ fn who_changes_its_parent_often_waits_longer_each_time() {
                 let dio = Dio { rank, dodag_id: address(9), ..Net::dio(mode) };
                 net.say(parent, 0, Message::Dio(dio), &[configuration]);
             }
+            for parent in [1, 2] {
+                net.nodes[0].handle_sent(net.now, near(parent), 1, true);
+            }
             net.now += secs(30);
             net.nodes[0].handle_deadline(net.now);
         }
@@ -68,6 +71,24 @@ fn who_changes_its_parent_often_waits_longer_each_time() {
     };
     assert_eq!(changes(Mode::NonStoring), 42);
     assert!((8..=14).contains(&changes(Mode::Storing)));
+}
+
+/// In storing mode a link that nobody has tried has to promise more: what many hear of a router
+/// that has got nearer to the root would else draw all of them to it within a second.
+#[test]
+fn an_untried_link_to_a_better_parent_has_to_promise_more() {
+    for (mode, moves) in [(Mode::Storing, false), (Mode::NonStoring, true)] {
+        let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
+        let configuration = ControlOption::Configuration(CONFIGURATION);
+        let dio = Dio { rank: 512, dodag_id: address(9), ..Net::dio(mode) };
+        net.say(1, 0, Message::Dio(dio), &[configuration]);
+        net.nodes[0].handle_sent(net.now, near(1), 1, true);
+        // Nearer by two hops: by more than the threshold, but not by a hop more than that.
+        net.say(2, 0, Message::Dio(Dio { rank: 256, ..dio }), &[]);
+        assert_eq!(net.nodes[0].parent() == Some(near(2)), moves, "{mode:?}");
+        net.nodes[0].handle_sent(net.now, near(2), 1, true);
+        assert_eq!(net.nodes[0].parent(), Some(near(2)), "{mode:?}");
+    }
 }
 
 /// Routers with many below them have full queues: whoever leaves fills another one.
