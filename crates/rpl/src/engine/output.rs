@@ -18,8 +18,8 @@ use kinglet_wire::rpl::{
 pub const MAX_LEN: usize = 112;
 
 /// So many octets to a neighbour fit into one frame: of its 127, 23 are MHR and FCS with extended
-/// addresses, 10 a security header and a MIC of four, 4 RFC 6282's and 4 ICMPv6's header. A DAO that
-/// is not the first attempt has no more, as each frame of it has to arrive over a bad link.
+/// addresses, 10 a security header and a MIC of four, 4 RFC 6282's and 4 ICMPv6's header. A DAO
+/// that is not the first attempt has no more, as each frame of it has to arrive over a bad link.
 const FRAME: usize = 86;
 
 /// The only active bit of Path Control: one DAO parent (RFC 6550, 9.9).
