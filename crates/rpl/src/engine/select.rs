@@ -102,9 +102,9 @@ impl<S: Sizes> Rpl<S> {
         let relief = relief.filter(|(rank, _)| *rank < near);
         // Nobody has tried the link to the best: how it is heard is all that is known of it.
         let untried = |address| parents.0.iter().flatten().any(|c| c.is_untried(address));
-        let untried = dodag.is_storing() && best.is_some_and(|(_, address)| untried(address));
+        let untried = best.is_some_and(|(_, address)| untried(address));
         let threshold = if untried { threshold.saturating_add(step) } else { threshold };
-        let is_kept = dodag.is_storing() && self.restless.stays(now);
+        let is_kept = self.restless.stays(now);
         let chosen = match (best, current) {
             (Some((least, _)), Some(current))
                 if is_kept || current.0.saturating_sub(least) < threshold =>
