@@ -1,6 +1,7 @@
-//! How often a node goes to a parent that is merely better. Each change is told, in storing mode for
-//! all that are below, and where many change, what they tell delays frames: links seem worse than
-//! they are, and more change. So who has changed often waits longer each time, as after collisions.
+//! How often a node goes to a parent that is merely better. Each change is told, in storing mode
+//! for all that are below, and where many change, what they tell delays frames: links seem worse
+//! than they are, and more change. So who has changed often waits longer each time, as after
+//! collisions.
 
 use kinglet_time::{Duration, Instant};
 
