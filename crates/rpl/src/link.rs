@@ -62,6 +62,11 @@ impl Link {
         !self.is_dead()
     }
 
+    /// Whether nothing was ever sent over it: how the neighbour is heard is all that is known.
+    pub(crate) const fn is_untried(&self) -> bool {
+        self.sampled.is_none()
+    }
+
     /// Whether it is as good as that of a parent should be (RFC 6719, 3.2.2).
     pub(crate) const fn is_good(&self) -> bool {
         self.rests.is_none() && self.etx() <= MAX_LINK_ETX
@@ -81,7 +86,7 @@ impl Link {
     /// sent over it.
     pub(crate) fn heard(&mut self, margin_db: i16) {
         self.expected = expected(margin_db);
-        if self.sampled.is_none() {
+        if self.is_untried() {
             self.etx = fine(self.expected);
         }
     }

@@ -25,11 +25,6 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Whether it has this address, and nothing was ever sent to it.
-    pub(crate) fn is_untried(&self, address: Ipv6Addr) -> bool {
-        self.address == address && self.link.sampled.is_none()
-    }
-
     pub(crate) const fn path(&self) -> Path {
         Path { rank: self.rank, etx: self.link.etx(), overloaded: self.overloaded }
     }
@@ -39,6 +34,10 @@ impl Candidate {
 pub(crate) struct Parents<'a>(pub(crate) &'a mut [Option<Candidate>]);
 
 impl Parents<'_> {
+    pub(crate) fn get(&self, address: Ipv6Addr) -> Option<&Candidate> {
+        self.0.iter().flatten().find(|candidate| candidate.address == address)
+    }
+
     pub(crate) fn get_mut(&mut self, address: Ipv6Addr) -> Option<&mut Candidate> {
         self.0.iter_mut().flatten().find(|candidate| candidate.address == address)
     }

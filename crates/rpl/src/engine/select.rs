@@ -90,7 +90,7 @@ impl<S: Sizes> Rpl<S> {
         let configuration = &dodag.configuration;
         let step = configuration.min_hop_rank_increase;
         let threshold = S::Objective::threshold(configuration.objective, step);
-        let current = parents.0.iter().flatten().find(|c| Some(c.address) == dodag.preferred);
+        let current = dodag.preferred.and_then(|address| parents.get(address));
         let is_full = current.is_some_and(|current| current.overloaded);
         let current =
             current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
@@ -100,10 +100,11 @@ impl<S: Sizes> Rpl<S> {
         let relief = parents.best(with_room).filter(|_| loads && is_full);
         let near = best.map_or(INFINITE_RANK, |(least, _)| least.saturating_add(threshold));
         let relief = relief.filter(|(rank, _)| *rank < near);
-        // Nobody has tried the link to the best: how it is heard is all that is known of it.
-        let untried = |address| parents.0.iter().flatten().any(|c| c.is_untried(address));
-        let untried = best.is_some_and(|(_, address)| untried(address));
-        let threshold = if untried { threshold.saturating_add(step) } else { threshold };
+        // Over a link that nobody has tried the best has to be a hop better than that: all that
+        // hear its DIO would else go there at once, for what their links may not keep.
+        let best_link = best.and_then(|(_, address)| parents.get(address)).map(|c| c.link);
+        let is_untried = best_link.is_some_and(|link| link.is_untried());
+        let threshold = if is_untried { threshold.saturating_add(step) } else { threshold };
         let is_kept = self.restless.stays(now);
         let chosen = match (best, current) {
             (Some((least, _)), Some(current))

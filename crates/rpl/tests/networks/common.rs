@@ -2,8 +2,8 @@
 
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
-    Candidate, Config, INFINITE_RANK, MAX_LEN, Mode, Onward, Out, Probing, Refusal, Role, Root,
-    Route, Rpl, Sizes, Standard, Way,
+    Candidate, Config, Discard, INFINITE_RANK, MAX_LEN, Mode, Onward, Out, Probing, Refusal, Role,
+    Root, Route, Rpl, Sizes, Standard, Way,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{ControlOption, Dio, Message, Writer};
@@ -271,7 +271,7 @@ impl Net {
         to: usize,
         message: Message,
         options: &[ControlOption<'_>],
-    ) {
+    ) -> Result<(), Discard> {
         let mut octets = [0; 200];
         let mut writer = Writer::new(&mut octets, &message).unwrap();
         for option in options {
@@ -280,14 +280,7 @@ impl Net {
         let len = writer.len();
         let multicast = matches!(message, Message::Dio(_));
         let node = &mut self.nodes[to];
-        let _ = node.handle_message(
-            self.now,
-            near(from),
-            -60,
-            multicast,
-            message.code(),
-            &octets[..len],
-        );
+        node.handle_message(self.now, near(from), -60, multicast, message.code(), &octets[..len])
     }
 
     fn broadcast(&mut self, from: usize, out: &Out, message: &[u8]) {

@@ -24,7 +24,7 @@ fn formed(seed: u64) -> Net {
 }
 
 fn forge(net: &mut Net, to: usize, message: Message, options: &[ControlOption<'_>]) {
-    net.say(FORGER, to, message, options);
+    let _ = net.say(FORGER, to, message, options);
 }
 
 fn dio(rank: u16, version: u8) -> Message {

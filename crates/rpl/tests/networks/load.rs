@@ -41,8 +41,8 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
     }
 }
 
-/// Two parents whose ranks take turns in being the lower one, half a minute each: a
-/// node follows less and less often, as each change is told.
+/// Two parents whose ranks take turns in being the lower one, half a minute each: a node
+/// follows less and less often, as each change is told.
 #[test]
 fn who_changes_its_parent_often_waits_longer_each_time() {
     let changes = |mode| {
@@ -52,7 +52,7 @@ fn who_changes_its_parent_often_waits_longer_each_time() {
                 let rank = if turn % 2 == parent % 2 { 256 } else { 512 };
                 let configuration = ControlOption::Configuration(CONFIGURATION);
                 let dio = Dio { rank, dodag_id: address(9), ..Net::dio(mode) };
-                net.say(parent, 0, Message::Dio(dio), &[configuration]);
+                net.say(parent, 0, Message::Dio(dio), &[configuration]).unwrap();
             }
             for parent in [1, 2] {
                 net.nodes[0].handle_sent(net.now, near(parent), 1, true);
@@ -64,8 +64,8 @@ fn who_changes_its_parent_often_waits_longer_each_time() {
         let other = Dio { rank: 512, dodag_id: address(9), ..Net::dio(mode) };
         let gone = Dio { rank: INFINITE_RANK, ..other };
         let parent = node_of(net.nodes[0].parent().unwrap());
-        net.say(parent, 0, Message::Dio(gone), &[]);
-        net.say(3 - parent, 0, Message::Dio(other), &[]);
+        net.say(parent, 0, Message::Dio(gone), &[]).unwrap();
+        net.say(3 - parent, 0, Message::Dio(other), &[]).unwrap();
         assert_eq!(net.nodes[0].parent(), Some(near(3 - parent)));
         net.nodes[0].stats().parent_changes
     };
@@ -82,10 +82,10 @@ fn an_untried_link_to_a_better_parent_has_to_promise_more() {
         let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
         let configuration = ControlOption::Configuration(CONFIGURATION);
         let dio = Dio { rank: 512, dodag_id: address(9), ..Net::dio(mode) };
-        net.say(1, 0, Message::Dio(dio), &[configuration]);
+        net.say(1, 0, Message::Dio(dio), &[configuration]).unwrap();
         net.nodes[0].handle_sent(net.now, near(1), 1, true);
         // Nearer by two hops: by more than the threshold, but not by a hop more than that.
-        net.say(2, 0, Message::Dio(Dio { rank: 256, ..dio }), &[]);
+        net.say(2, 0, Message::Dio(Dio { rank: 256, ..dio }), &[]).unwrap();
         assert_eq!(net.nodes[0].parent(), Some(near(1)), "{mode:?}");
         net.nodes[0].handle_sent(net.now, near(2), 1, true);
         assert_eq!(net.nodes[0].parent(), Some(near(2)), "{mode:?}");

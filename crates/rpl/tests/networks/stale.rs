@@ -4,9 +4,7 @@ use super::common::{Fate, Net, address, near, node_of};
 use core::net::Ipv6Addr;
 use kinglet_rpl::{INFINITE_RANK, Mode, Onward, Probing, Refusal, Role, Root, Way};
 use kinglet_time::Duration;
-use kinglet_wire::rpl::{
-    ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit, Writer,
-};
+use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit};
 
 fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
@@ -96,29 +94,20 @@ fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
 
 /// A node hears a DIO as if from a neighbour; its parent then.
 fn hear(net: &mut Net, node: usize, from: usize, rank: u16, version: u8) -> Option<Ipv6Addr> {
-    let (mode, dodag_id, dtsn, grounded, preference) = (2, address(0), 240, true, 0);
-    let dio = Dio { instance: 0, version, rank, grounded, mode, preference, dtsn, dodag_id };
-    let mut body = [0; 24];
-    Message::Dio(dio).emit(&mut body).unwrap();
-    let now = net.now;
-    net.nodes[node].handle_message(now, near(from), -50, true, 1, &body).unwrap();
+    net.say(from, node, Message::Dio(Dio { rank, version, ..Net::dio(Mode::Storing) }), &[])
+        .unwrap();
     net.nodes[node].parent()
 }
 
 /// A node hears a DAO as if from a neighbour, of these targets and for so many minutes.
 fn told(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetime: u8) {
     let dao = Dao { instance: 0, acknowledge: false, sequence: 250, dodag_id: None };
-    let mut octets = [0; 128];
-    let mut writer = Writer::new(&mut octets, &Message::Dao(dao)).unwrap();
-    for target in targets {
-        let prefix = address(*target);
-        writer.option(&ControlOption::Target(Target { prefix, prefix_len: 128 })).unwrap();
-    }
+    let target = |&target: &usize| Target { prefix: address(target), prefix_len: 128 };
+    let targets = targets.iter().map(target).map(ControlOption::Target);
     let (external, path_control, path_sequence, parent) = (false, 0, 255, None);
     let transit = Transit { external, path_control, path_sequence, path_lifetime, parent };
-    writer.option(&ControlOption::Transit(transit)).unwrap();
-    let (len, now) = (writer.len(), net.now);
-    net.nodes[node].handle_message(now, near(from), -50, false, 2, &octets[..len]).unwrap();
+    let options: Vec<_> = targets.chain([ControlOption::Transit(transit)]).collect();
+    net.say(from, node, Message::Dao(dao), &options).unwrap();
 }
 
 /// Else that would refuse all that it is told, again and again.
