@@ -5,6 +5,7 @@ use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::claims::{self, Verdict};
+use kinglet_lab::demonstration::Question;
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
 use kinglet_lab::run::{self, Options};
 use kinglet_lab::scenario::Role;
@@ -147,7 +148,7 @@ fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
     }
     if let Some(dir) = out {
         let command = repeat_command(&args.ids, &args.amount);
-        let page = write_files(&dir, &command, &outcome, &verdicts)?;
+        let page = write_files(&dir, &command, &[], &outcome, &verdicts)?;
         eprintln!("report: {}", page.display());
     }
     Ok(verdict_code(&outcome, &verdicts))
@@ -244,11 +245,12 @@ pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
     writable(&dir.join(PAGE))
 }
 
-/// Writes report.html, results.json, results.csv and the captures to a directory that has been
-/// prepared; gives the report's path.
+/// Writes report.html (`questions` first), results.json, results.csv and the captures to a directory
+/// that has been prepared; gives the report's path.
 pub(crate) fn write_files(
     dir: &Path,
     command: &str,
+    questions: &[Question],
     outcome: &Outcome,
     verdicts: &[Verdict],
 ) -> Result<PathBuf, Failure> {
@@ -260,7 +262,7 @@ pub(crate) fn write_files(
         interrupted: outcome.interrupted,
     };
     let page = dir.join(PAGE);
-    write(&page, &report::html(&header, &outcome.experiments, verdicts))?;
+    write(&page, &report::html(&header, questions, &outcome.experiments, verdicts))?;
     for experiment in outcome.experiments.iter().filter_map(|e| experiment::find(e.id)) {
         capture(experiment, &dir.join(format!("{}.pcap", experiment.id)))?;
     }

@@ -27,6 +27,27 @@ impl Figure {
             Figure::Timeline(timeline) => &timeline.title,
         }
     }
+
+    /// One sentence on how to read it.
+    pub fn caption(&self) -> String {
+        match self {
+            Figure::Lines(lines) => lines.caption(),
+            Figure::Bars(bars) => match bars.parts.len() {
+                0 | 1 => format!("The length of a bar is its value, in {}.", bars.unit),
+                _ => format!(
+                    "A bar has one colour per part, and its number is the sum, in {}.",
+                    bars.unit
+                ),
+            },
+            Figure::Cwnd(_) => "The line is the congestion window of the first seed's run; the \
+                                dashed line is the send buffer."
+                .to_owned(),
+            Figure::Timeline(timeline) => format!(
+                "One lane per radio: {:.3} s of the first seed's run.",
+                (timeline.range_us.1 - timeline.range_us.0) as f64 / 1e6
+            ),
+        }
+    }
 }
 
 /// Curves over an abscissa.
@@ -40,6 +61,26 @@ pub struct Lines {
     pub y_label: String,
     /// In drawing order.
     pub series: Vec<Series>,
+}
+
+impl Lines {
+    fn caption(&self) -> String {
+        let drawn = |style| self.series.iter().any(|series| series.style == style);
+        let mut signs = Vec::new();
+        if drawn(Style::Measured) {
+            signs.push("points are means with 95 % intervals");
+        }
+        if drawn(Style::Bound) {
+            signs.push("dashed lines are bounds");
+        }
+        if drawn(Style::Model) {
+            signs.push("dotted lines are computed by a model");
+        }
+        if drawn(Style::Paper) {
+            signs.push("crosses are the paper's figures");
+        }
+        format!("{} by {}: {}.", self.y_label, self.x_label, signs.join(", "))
+    }
 }
 
 /// A curve.

@@ -29,6 +29,7 @@ pub mod claims;
 mod conflict;
 pub mod control;
 mod cpu;
+pub mod demonstration;
 pub mod discovery;
 mod effects;
 pub mod experiment;

@@ -337,7 +337,7 @@ fn nothing_to_simulate(_: Effort) -> Vec<Point> {
 }
 
 /// A bulk transfer along a line of `hops`, with TCPlp's parameters of §7 and the given retry delay.
-fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
+pub(crate) fn line_scenario(effort: Effort, hops: u32, retry_delay_ms: u32) -> Scenario {
     let mut scenario =
         Scenario::default().on_line(hops, crate::scenario::LINE_SPACING_M).as_tcplp();
     scenario.name = format!("{hops} hops, d = {retry_delay_ms} ms");

@@ -51,7 +51,7 @@ impl Model {
     }
 
     /// How many links of a line of so many hops exclude each other: what B is divided by.
-    pub(super) fn sharing(self, hops: u32) -> f64 {
+    pub(crate) fn sharing(self, hops: u32) -> f64 {
         let mut scenario = line_scenario(Effort::Quick, hops, 0);
         self.apply(&mut scenario);
         sharing(&scenario).map_or(f64::NAN, f64::from)

@@ -1,6 +1,6 @@
 //! Axes, legends and bars in SVG.
 
-use super::drawing::{Drawing, Key, WIDE};
+use super::drawing::{Drawing, Key, NARROW};
 use super::escape;
 use crate::chart::Bars;
 use crate::output::short;
@@ -100,30 +100,22 @@ pub(super) fn abscissa(page: &mut String, axis: &Axis, least: f64, y: f64, label
     );
 }
 
-/// Pixels left of bars for their names, in letters of 13 px; short ones leave as much as others.
-fn room_for_names<'a>(names: impl Iterator<Item = &'a str>) -> f64 {
-    let letters = names.map(|name| name.chars().count()).max().unwrap_or(0);
-    (16.0 + 7.5 * letters as f64).max(150.0)
-}
-
-/// Stacked horizontal bars.
+/// Stacked horizontal bars, each below its name: names may be long, and pages narrow.
 pub(super) fn bars(bars: &Bars) -> Drawing {
     let mut body = String::new();
     let page = &mut body;
-    let (right, top, row) = (1_080.0, 14.0, 44.0);
-    let left = room_for_names(bars.bars.iter().map(|(name, _)| name.as_str()));
+    let (left, right, top, row) = (8.0, 480.0, 4.0, 46.0);
     let bottom = top + row * bars.bars.len() as f64 + 8.0;
     let totals = bars.bars.iter().map(|(_, parts)| parts.iter().sum::<f64>());
     let marks = bars.marks.iter().map(|m| m.1);
     let axis = Axis::from_zero(totals.chain(marks), (left, right));
     abscissa(page, &axis, 0.0, bottom, &bars.unit);
     for (index, (name, parts)) in bars.bars.iter().enumerate() {
-        let y = top + row * index as f64;
+        let y = top + row * index as f64 + NAME;
         let _ = writeln!(
             page,
-            "<text class=\"name\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            left - 8.0,
-            y + 22.0,
+            "<text class=\"name\" x=\"{left}\" y=\"{:.1}\">{}</text>",
+            y - 5.0,
             escape(name)
         );
         let mut sum = 0.0;
@@ -134,7 +126,7 @@ pub(super) fn bars(bars: &Bars) -> Drawing {
             let tip = format!("{name}: {what} {} {}", short(*value), bars.unit);
             let _ = writeln!(
                 page,
-                "<rect class=\"f{}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"32\" \
+                "<rect class=\"f{}\" x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\" \
                  data-tip=\"{}\"><title>{}</title></rect>",
                 part % COLOURS,
                 (to - from).max(0.0),
@@ -146,7 +138,7 @@ pub(super) fn bars(bars: &Bars) -> Drawing {
             page,
             "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             axis.at(sum) + 6.0,
-            y + 21.0,
+            y + 15.0,
             short(sum)
         );
     }
@@ -167,8 +159,12 @@ pub(super) fn bars(bars: &Bars) -> Drawing {
         (Key::Mark, format!("{name}: {} {}", short(*value), bars.unit))
     };
     legend.extend(bars.marks.iter().map(mark));
-    Drawing { title: bars.title.clone(), size: (WIDE, bottom + 44.0), body, legend }
+    Drawing { title: bars.title.clone(), size: (NARROW, bottom + 44.0), body, legend }
 }
+
+/// Pixels of a row for the name above its bar, and for the bar.
+const NAME: f64 = 21.0;
+const BAR: f64 = 20.0;
 
 #[cfg(test)]
 mod tests {
@@ -182,12 +178,6 @@ mod tests {
             assert!((4..=12).contains(&axis.ticks(0.0).len()), "{high}: {:?}", axis.ticks(0.0));
             assert_eq!(axis.at(0.0), 0.0);
         }
-    }
-
-    #[test]
-    fn long_names_have_room_and_short_ones_do_not_move_the_bars() {
-        assert_eq!(room_for_names(["node 1", "node 12"].into_iter()), 150.0);
-        assert!(room_for_names(["non-confirmable batch=64"].into_iter()) >= 24.0 * 7.0 + 8.0);
     }
 
     #[test]

@@ -31,24 +31,25 @@ pub(super) enum Key {
     Radio(&'static str),
 }
 
-/// The width of drawings that take a whole row of a page.
+/// The width of drawings on a page, where two stand side by side.
+pub(super) const NARROW: f64 = 560.0;
+/// The width of a picture that needs a row of its own.
 pub(super) const WIDE: f64 = 1_104.0;
 
 impl Drawing {
-    /// As part of a page.
-    pub(super) fn html(&self, page: &mut String) {
+    /// As part of a page, with a sentence below it.
+    pub(super) fn html(&self, page: &mut String, caption: &str) {
         let (width, height) = self.size;
         let title = escape(&self.title);
-        let class = if width >= WIDE { "wide" } else { "" };
         let _ = write!(
             page,
-            "<figure class=\"{class}\"><figcaption>{title}</figcaption>\n\
+            "<figure><figcaption>{title}</figcaption>\n\
              <svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n\
              {}</svg>\n",
             self.body
         );
         legend(page, &self.legend);
-        page.push_str("</figure>\n");
+        let _ = writeln!(page, "<p class=\"caption\">{}</p></figure>", escape(caption));
     }
 
     /// As a file: title, drawing and legend, with its own styles, light or dark.

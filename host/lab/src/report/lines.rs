@@ -1,16 +1,16 @@
 //! Curves with intervals, and congestion windows over time.
 
 use super::draw::{Axis, COLOURS, abscissa, ordinate};
-use super::drawing::{Drawing, Key, WIDE};
+use super::drawing::{Drawing, Key, NARROW};
 use super::escape;
 use crate::chart::{Cwnd, Lines, Series, Style};
 use crate::output::short;
 use std::fmt::Write;
 
-const SIZE: (f64, f64) = (560.0, 320.0);
+const SIZE: (f64, f64) = (NARROW, 320.0);
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 546.0;
-const TOP: f64 = 26.0;
+const TOP: f64 = 34.0;
 const BOTTOM: f64 = 276.0;
 
 /// Curves over an abscissa.
@@ -18,8 +18,7 @@ pub(super) fn draw(lines: &Lines) -> Drawing {
     let mut body = String::new();
     let page = &mut body;
     let points = || lines.series.iter().flat_map(|s| &s.points);
-    let tops = points().map(|(_, y, ci)| y + ci.unwrap_or(0.0));
-    let y = Axis::from_zero(tops, (BOTTOM, TOP));
+    let y = y_axis(lines);
     let x = x_axis(points().map(|p| p.0));
     ordinate(page, &y, LEFT, RIGHT, &lines.y_label);
     abscissa(page, &x, 1.0, BOTTOM, &lines.x_label);
@@ -38,6 +37,16 @@ pub(super) fn draw(lines: &Lines) -> Drawing {
     };
     let legend = lines.series.iter().zip(&colours).map(key).collect();
     Drawing { title: lines.title.clone(), size: SIZE, body, legend }
+}
+
+/// From zero to above the highest interval; a share that comes near 100 % ends there.
+fn y_axis(lines: &Lines) -> Axis {
+    let points = || lines.series.iter().flat_map(|s| &s.points);
+    let most = points().map(|(_, y, _)| *y).fold(0.0, f64::max);
+    if lines.y_label.ends_with('%') && (80.0..=100.0).contains(&most) {
+        return Axis { low: 0.0, high: 100.0, pixels: (BOTTOM, TOP) };
+    }
+    Axis::from_zero(points().map(|(_, y, ci)| y + ci.unwrap_or(0.0)), (BOTTOM, TOP))
 }
 
 /// From the first to the last point with a margin, or from zero if that is near.
@@ -85,7 +94,7 @@ fn curve(page: &mut String, series: &Series, colour: usize, x: &Axis, y: &Axis) 
         match series.style {
             Style::Measured => {
                 if let Some(ci) = ci.filter(|ci| *ci > 0.0) {
-                    let (low, high) = (y.at((py - ci).max(0.0)), y.at(py + ci));
+                    let (low, high) = (y.at((py - ci).max(0.0)), y.at((py + ci).min(y.high)));
                     let _ = writeln!(
                         page,
                         "<path class=\"ci c{colour}\" d=\"M{cx:.1} {low:.1}V{high:.1}M{:.1} \
@@ -129,13 +138,13 @@ pub(super) fn cwnd(cwnd: &Cwnd) -> Drawing {
     // The window grows past the buffer without use; as in the paper it is cut there.
     let top = cwnd.buffer;
     let y = Axis::from_zero([top * 1.1].into_iter(), (200.0, TOP));
-    let x = Axis { low: from, high: to.max(from + 1e-6), pixels: (LEFT, 1_090.0) };
-    ordinate(page, &y, LEFT, 1_090.0, "congestion window, octets (cut at the send buffer)");
+    let x = Axis { low: from, high: to.max(from + 1e-6), pixels: (LEFT, RIGHT) };
+    ordinate(page, &y, LEFT, RIGHT, "congestion window, octets (cut at the send buffer)");
     abscissa(page, &x, 1.0, 200.0, "time, s");
     let limit = y.at(top);
     let _ = writeln!(
         page,
-        "<line class=\"line dash c3\" x1=\"{LEFT}\" x2=\"1090\" y1=\"{limit:.1}\" \
+        "<line class=\"line dash c3\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{limit:.1}\" \
          y2=\"{limit:.1}\"/>"
     );
     let every = inside.len().div_ceil(MAX_SAMPLES).max(1);
@@ -149,5 +158,5 @@ pub(super) fn cwnd(cwnd: &Cwnd) -> Drawing {
     }
     let end = if path.is_empty() { String::new() } else { format!("H{:.1}", x.at(to)) };
     let _ = writeln!(page, "<path class=\"line c0\" d=\"{path}{end}\"/>");
-    Drawing { title: cwnd.title.clone(), size: (WIDE, 244.0), body, legend: Vec::new() }
+    Drawing { title: cwnd.title.clone(), size: (NARROW, 244.0), body, legend: Vec::new() }
 }

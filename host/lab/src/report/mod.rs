@@ -13,6 +13,7 @@ pub use one_run::one_run;
 
 use crate::chart::Figure;
 use crate::claims::{Outcome, Verdict};
+use crate::demonstration::Question;
 use crate::experiment::{ExperimentResult, find};
 use crate::output::{short, with_interval};
 use crate::row::Row;
@@ -28,16 +29,24 @@ pub struct Header<'a> {
     pub interrupted: bool,
 }
 
-/// The page. Same results, same bytes.
-pub fn html(header: &Header<'_>, results: &[ExperimentResult], claims: &[Verdict]) -> String {
+/// The page: answers to questions, plots of experiments, then claims. Same results, same bytes.
+pub fn html(
+    header: &Header<'_>,
+    questions: &[Question],
+    results: &[ExperimentResult],
+    claims: &[Verdict],
+) -> String {
     let mut page = String::with_capacity(256 * 1024);
     begin(&mut page, "Kinglet lab report");
     head(&mut page, header, results, claims);
     page.push_str("<main>\n");
-    claims_section(&mut page, claims);
+    for (number, question) in (1..).zip(questions) {
+        question_section(&mut page, number, question);
+    }
     for result in results {
         experiment_section(&mut page, result);
     }
+    claims_section(&mut page, claims);
     end(&mut page);
     page
 }
@@ -61,14 +70,18 @@ fn end(page: &mut String) {
 fn draw_figures(page: &mut String, figures: &[Figure], id: &str) {
     page.push_str("<div class=\"figures\">");
     for (index, figure) in figures.iter().enumerate() {
-        match figure {
-            Figure::Lines(lines) => lines::draw(lines).html(page),
-            Figure::Bars(bars) => draw::bars(bars).html(page),
-            Figure::Cwnd(cwnd) => lines::cwnd(cwnd).html(page),
-            Figure::Timeline(timeline) => timeline::draw(page, timeline, &format!("{id}-{index}")),
-        }
+        draw_figure(page, figure, &figure.caption(), &format!("{id}-{index}"));
     }
     page.push_str("</div>\n");
+}
+
+fn draw_figure(page: &mut String, figure: &Figure, caption: &str, id: &str) {
+    match figure {
+        Figure::Lines(lines) => lines::draw(lines).html(page, caption),
+        Figure::Bars(bars) => draw::bars(bars).html(page, caption),
+        Figure::Cwnd(cwnd) => lines::cwnd(cwnd).html(page, caption),
+        Figure::Timeline(timeline) => timeline::draw(page, timeline, id, caption),
+    }
 }
 
 /// A figure as a picture of its own: a file of SVG that needs no network, light or dark. Same
@@ -126,29 +139,77 @@ fn head(page: &mut String, header: &Header<'_>, results: &[ExperimentResult], cl
     ] {
         let _ = writeln!(page, "<li class=\"{class}\"><b>{number}</b> {text}</li>");
     }
-    page.push_str("</ul>\n<nav aria-label=\"Experiments\">\n<a href=\"#claims\">Claims</a>\n");
+    page.push_str("</ul>\n<nav aria-label=\"Experiments\">\n");
     for result in results {
         let title = find(result.id).map_or(result.id, |e| e.title);
         let id = escape(result.id);
         let _ = writeln!(page, "<a href=\"#{id}\">{}</a>", escape(title));
     }
+    if !claims.is_empty() {
+        page.push_str("<a href=\"#claims\">Claims</a>\n");
+    }
     page.push_str("</nav>\n</div></header>\n");
+}
+
+/// A question with its answer as a plot, the verdict below it, and its numbers.
+fn question_section(page: &mut String, number: u32, question: &Question) {
+    let _ = writeln!(
+        page,
+        "<section id=\"question-{number}\"><h2>{number}. {}</h2>\n<div class=\"figures\">",
+        escape(question.text)
+    );
+    draw_figure(page, &question.figure(), &question.verdict, "");
+    page.push_str("<div>");
+    let heads = question.columns.iter().map(|(_, head)| (head.as_str(), true));
+    let heads: Vec<_> = [(question.measured, false)].into_iter().chain(heads).collect();
+    let cell = |value: &Option<(f64, Option<f64>)>| match value {
+        None => "–".to_owned(),
+        Some((mean, None)) => short(*mean),
+        Some((mean, Some(half))) => format!("{} ± {}", short(*mean), short(*half)),
+    };
+    let rows = question.rows.iter().map(|row| {
+        let name = escape(row.name);
+        [name].into_iter().chain(row.values.iter().map(cell)).collect::<Vec<_>>()
+    });
+    table(page, &heads, rows);
+    page.push_str("</div></div></section>\n");
+}
+
+/// A table whose cells know their column, so that a narrow page can show one below the other:
+/// columns with their heads, those of numbers marked, and rows of HTML.
+fn table(page: &mut String, heads: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) {
+    let class = |number: bool| if number { " class=\"n\"" } else { "" };
+    page.push_str("<table>\n<thead><tr>");
+    for (head, number) in heads {
+        let _ = write!(page, "<th scope=\"col\"{}>{}</th>", class(*number), escape(head));
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    for row in rows {
+        page.push_str("<tr>");
+        for ((head, number), cell) in heads.iter().zip(row) {
+            let head = escape(head);
+            let _ = write!(page, "<td{} data-head=\"{head}\">{cell}</td>", class(*number));
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table>\n");
 }
 
 fn claims_section(page: &mut String, claims: &[Verdict]) {
     if claims.is_empty() {
         return;
     }
-    page.push_str("<section id=\"claims\"><h2>Claims</h2>\n<div class=\"scroll\"><table>\n");
-    page.push_str("<thead><tr><th scope=\"col\">Claim</th><th scope=\"col\">Where</th>");
-    page.push_str(
-        "<th scope=\"col\" class=\"n\">Paper</th><th scope=\"col\" class=\"n\">Ours</th>",
-    );
-    page.push_str(
-        "<th scope=\"col\">Unit</th><th scope=\"col\">Holds?</th></tr></thead>\n<tbody>\n",
-    );
+    page.push_str("<section id=\"claims\"><h2>Claims</h2>\n");
+    let heads = [
+        ("Claim", false),
+        ("Where", false),
+        ("Paper", true),
+        ("Ours", true),
+        ("Unit", false),
+        ("Holds?", false),
+    ];
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
-    for claim in claims {
+    let rows = claims.iter().map(|claim| {
         let word = match claim.outcome() {
             Outcome::Holds => "yes",
             Outcome::DependsOnModel => "depends on the model",
@@ -161,76 +222,80 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
             (_, true) => "bad",
             (_, false) => "known",
         };
-        let _ = writeln!(
-            page,
-            "<tr><td>{}<small><code>{}</code> {}</small></td><td>{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td><td><span class=\"badge \
-                         {class}\">{word}</span></td></tr>",
+        let statement = format!(
+            "{}<details><summary><code>{}</code></summary><small>{}</small></details>",
             escape(&claim.statement),
             escape(&claim.id),
-            escape(&claim.reason),
+            escape(&claim.reason)
+        );
+        vec![
+            statement,
             escape(&claim.place),
             optional(claim.paper),
             optional(claim.ours),
             escape(&claim.unit),
-        );
-    }
-    page.push_str("</tbody></table></div></section>\n");
+            format!("<span class=\"badge {class}\">{word}</span>"),
+        ]
+    });
+    table(page, &heads, rows);
+    page.push_str("</section>\n");
 }
 
 fn experiment_section(page: &mut String, result: &ExperimentResult) {
     let Some(experiment) = find(result.id) else { return };
     let id = escape(result.id);
-    let _ = writeln!(page, "<section id=\"{id}\"><h2>{}</h2>", escape(experiment.title));
+    let _ = writeln!(
+        page,
+        "<section id=\"{id}\"><h2>{}</h2>\n<p class=\"lead\">{}</p>",
+        escape(experiment.title),
+        escape(experiment.question)
+    );
+    let figures = (experiment.figures)(result);
+    draw_figures(page, &figures, &id);
     let seeds = match (experiment.plan)(crate::experiment::Effort::Quick).is_empty() {
         true => "computed".to_owned(),
         false => format!("{} seeds per point", result.seeds),
     };
     let _ = writeln!(
         page,
-        "<p class=\"meta\">{} · <code>{id}</code> · {seeds}</p>\n<p class=\"lead\">{}</p>\n\
-         <p>{}</p>",
+        "<details><summary>Method and threats to validity</summary>\n<p class=\"meta\">{} · \
+         <code>{id}</code> · {seeds}</p>\n<p>{}</p>\n<ul>",
         escape(experiment.source),
-        escape(experiment.question),
         escape(experiment.method)
     );
-    let figures = (experiment.figures)(result);
-    draw_figures(page, &figures, &id);
-    rows_table(page, &result.rows, figures.is_empty());
-    page.push_str("<h3>Threats to validity</h3>\n<ul>\n");
     for threat in experiment.threats {
         let _ = writeln!(page, "<li>{}</li>", escape(threat));
     }
-    page.push_str("</ul>\n</section>\n");
+    page.push_str("</ul></details>\n");
+    rows_table(page, &result.rows, figures.is_empty());
+    page.push_str("</section>\n");
 }
 
 /// All values; folded, unless they are all there is to see.
 fn rows_table(page: &mut String, rows: &[Row], open: bool) {
-    let _ = write!(
-        page,
-        "<details{}><summary>All {} values</summary>\n<div class=\"scroll\"><table>\n<thead><tr>\
-         <th scope=\"col\">Point</th><th scope=\"col\">Metric</th><th scope=\"col\" \
-                     class=\"n\">Paper </th><th scope=\"col\" class=\"n\">Bound</th><th \
-                             scope=\"col\" class=\"n\">Ours (95 %)</th> <th \
-                              scope=\"col\">Unit</th></tr></thead>\n<tbody>\n",
-        if open { " open" } else { "" },
-        rows.len()
-    );
+    let open = if open { " open" } else { "" };
+    let _ = writeln!(page, "<details{open}><summary>All {} values</summary>", rows.len());
+    let heads = [
+        ("Point", false),
+        ("Metric", false),
+        ("Paper", true),
+        ("Bound", true),
+        ("Ours (95 %)", true),
+        ("Unit", false),
+    ];
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
-    for row in rows {
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td>{}</td></tr>",
+    let rows = rows.iter().map(|row| {
+        vec![
             escape(&row.label),
             escape(&row.metric.replace('_', " ")),
             optional(row.paper),
             optional(row.bound),
             with_interval(row),
-            escape(&row.unit)
-        );
-    }
-    page.push_str("</tbody></table></div></details>\n");
+            escape(&row.unit),
+        ]
+    });
+    table(page, &heads, rows);
+    page.push_str("</details>\n");
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The page of a single simulation.
 
-use super::{Header, begin, draw_figures, end, escape, map};
+use super::{Header, begin, draw_figures, end, escape, map, table};
 use crate::chart::{Figure, Timeline, duty_by_hour, ledger, power};
 use crate::output::short;
 use crate::run::{NodeResult, RunResult};
@@ -81,22 +81,11 @@ fn figures(scenario: &Scenario, result: &RunResult, timeline_s: (f64, f64)) -> V
     figures.into_iter().flatten().collect()
 }
 
-fn draw_table(page: &mut String, table: &Table) {
-    let _ = writeln!(page, "<h3>{}</h3>", escape(&capitalised(table.title)));
-    page.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
-    let class = |word: &str| if word == "kind" { "" } else { " class=\"n\"" };
-    for word in &table.head {
-        let _ = write!(page, "<th scope=\"col\"{}>{}</th>", class(word), escape(word));
-    }
-    page.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
-        page.push_str("<tr>");
-        for (word, cell) in table.head.iter().zip(row) {
-            let _ = write!(page, "<td{}>{}</td>", class(word), escape(cell));
-        }
-        page.push_str("</tr>\n");
-    }
-    page.push_str("</tbody></table></div>\n");
+fn draw_table(page: &mut String, drawn: &Table) {
+    let _ = writeln!(page, "<h3>{}</h3>", escape(&capitalised(drawn.title)));
+    let heads: Vec<_> = drawn.head.iter().map(|word| (*word, *word != "kind")).collect();
+    let rows = drawn.rows.iter().map(|row| row.iter().map(|cell| escape(cell)).collect());
+    table(page, &heads, rows);
 }
 
 fn capitalised(text: &str) -> String {

@@ -22,6 +22,8 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     parent.appendChild(element);
     return element;
   };
+  // Units of a drawing are pixels, so that letters keep their size however narrow the page is.
+  const widthOf = (figure) => Math.max(300, Math.min(1104, figure.clientWidth || 1104));
   const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision", on: "on",
     busy: "finds the channel busy", smp: "samples the channel", ntc: "samples the channel and notices something",
     str: "strobes", lost: "strobes and is not heard", bst: "sends a burst", fr: "reads its flash",
@@ -37,7 +39,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     const data = JSON.parse(figure.querySelector("script").textContent);
     const nodes = Number(svg.dataset.nodes);
     const full = [Number(svg.dataset.from), Number(svg.dataset.to)];
-    const W = 1104, LEFT = 64, RIGHT = 1074, TOP = 6, THIN = 3;
+    const W = widthOf(figure), LEFT = 64, RIGHT = W - 30, TOP = 6, THIN = 3;
     const tall = data.some((item) => item[3] in rows);
     const LANE = tall ? 54 : nodes > 6 ? 24 : 34, BOTTOM = TOP + nodes * LANE, STRIP = BOTTOM + 32;
     const H = STRIP + nodes * THIN + 8;
@@ -82,7 +84,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
           count + " frames");
         drawn++;
       });
-      const span = (to - from) / 1e3, raw = span / 8, power = Math.pow(10, Math.floor(Math.log10(raw)));
+      const span = (to - from) / 1e3, raw = span * 140 / W, power = Math.pow(10, Math.floor(Math.log10(raw)));
       const step = [1, 2, 5, 10].map((d) => d * power).find((s) => s >= raw);
       for (let ms = Math.ceil(from / 1e3 / step) * step; ms <= to / 1e3; ms += step) {
         const x = at(ms * 1e3);
@@ -167,7 +169,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     const svg = figure.querySelector("svg"), slider = figure.querySelector("input");
     const { places, links, trees } = JSON.parse(figure.querySelector("script").textContent);
     const refresh = Number(figure.dataset.refreshS || 0);
-    const W = 1104, EDGE = 60, range = (values) => [Math.min(...values), Math.max(...values)];
+    const W = widthOf(figure), EDGE = W < 600 ? 36 : 60, range = (values) => [Math.min(...values), Math.max(...values)];
     const [west, east] = range(places.map((p) => p[0])), [south, north] = range(places.map((p) => p[1]));
     const scale = Math.min((W - 2 * EDGE) / Math.max(east - west, 1e-9), 560 / Math.max(north - south, 1e-9));
     const middle = (W - (east - west) * scale) / 2;

@@ -73,7 +73,7 @@ fn assert_balanced(page: &str) {
 
 #[test]
 fn nothing_from_outside_reaches_the_page_unescaped() {
-    let page = html(&HEADER, &[result("<script>alert(1)</script>\"'&")], &[]);
+    let page = html(&HEADER, &[], &[result("<script>alert(1)</script>\"'&")], &[]);
     assert!(!page.contains("<script>alert") && !page.contains("<b>kinglet"));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
     assert!(page.contains("kinglet lab run &lt;b&gt;"));
@@ -81,16 +81,26 @@ fn nothing_from_outside_reaches_the_page_unescaped() {
 
 #[test]
 fn the_page_is_balanced_and_complete() {
-    let page = html(&HEADER, &[result("d_ms=0")], &crate::claims::check(&[result("d_ms=0")]));
+    let page = html(&HEADER, &[], &[result("d_ms=0")], &crate::claims::check(&[result("d_ms=0")]));
     assert_balanced(&page);
-    for part in ["<polyline", "class=\"wide timeline\"", "id=\"claims\"", "Threats to validity"] {
+    for part in ["<polyline", "class=\"wide timeline\"", "id=\"claims\"", "threats to validity"] {
         assert!(page.contains(part), "{part} is missing");
     }
 }
 
 #[test]
+fn plots_stand_before_claims_and_each_has_a_sentence() {
+    let results = [result("d_ms=0")];
+    let page = html(&HEADER, &[], &results, &crate::claims::check(&results));
+    let claims = page.find("id=\"claims\"").expect("claims");
+    assert!(page.find("<figure").expect("a figure") < claims);
+    assert_eq!(page.matches("<figure").count(), page.matches("<p class=\"caption\">").count());
+    assert!(!page[claims..].contains("<figure"));
+}
+
+#[test]
 fn the_page_needs_no_network() {
-    let page = html(&HEADER, &[result("d_ms=0")], &[]);
+    let page = html(&HEADER, &[], &[result("d_ms=0")], &[]);
     let links = page.matches("http").count();
     // The only address is the name of the SVG namespace, which is not fetched.
     assert_eq!(links, page.matches("http://www.w3.org/2000/svg").count());
@@ -99,7 +109,7 @@ fn the_page_needs_no_network() {
 
 #[test]
 fn the_same_results_give_the_same_bytes() {
-    let page = || html(&HEADER, &[result("d_ms=0")], &[]);
+    let page = || html(&HEADER, &[], &[result("d_ms=0")], &[]);
     assert_eq!(page(), page());
 }
 
@@ -108,7 +118,7 @@ fn an_empty_result_is_still_a_page() {
     for experiment in crate::experiment::all() {
         let empty =
             ExperimentResult { id: experiment.id, rows: Vec::new(), samples: Vec::new(), seeds: 0 };
-        assert_balanced(&html(&HEADER, &[empty], &[]));
+        assert_balanced(&html(&HEADER, &[], &[empty], &[]));
     }
 }
 
@@ -152,7 +162,7 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
     assert!(sleeping.contains("hours since midnight") && sleeping.contains("id=\"t-radios-0\""));
     // What a radio is on for lies over its being on.
     assert!(page.contains("[[1,5000,9000,\"on\"],[1,6000,9000,\"tx\"]]"));
-    assert!(page.contains("<td class=\"n\">0.104</td>"), "90 s of 86400 are 0.104 %");
+    assert!(page.contains(">0.104</td>"), "90 s of 86400 are 0.104 %");
     assert!(others.contains("What sleeping nodes drew") && others.contains("What the others drew"));
     // A node that always listens does nothing else that could be seen beside it.
     assert!(sleeping.contains("node 1: listen") && !others.contains("node 0: listen"));

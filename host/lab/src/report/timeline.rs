@@ -12,7 +12,7 @@ use crate::run::{Activity, ActivityKind};
 use std::fmt::Write;
 
 /// The data for the script, an empty canvas for it, and a table for those who cannot see it.
-pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
+pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str, caption: &str) {
     let (from, to) = timeline.range_us;
     let intervals = shown(timeline);
     let _ = writeln!(
@@ -38,7 +38,7 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str) {
         let count = a.count.map_or_else(String::new, |count| format!(",{count}"));
         let _ = write!(page, "{comma}[{},{},{},\"{kind}\"{count}]", a.node, a.from_us, a.to_us);
     }
-    page.push_str("]</script></figure>\n");
+    let _ = writeln!(page, "]</script><p class=\"caption\">{}</p></figure>", escape(caption));
 }
 
 /// How to read lanes with rows.
