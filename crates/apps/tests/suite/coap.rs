@@ -1,8 +1,6 @@
 //! The CoAP server, between two nodes.
 
-#[path = "../../node/tests/common/mod.rs"]
-mod common;
-use common::{World, global, usual};
+use crate::common::{World, global, usual};
 use kinglet::BorderRouter;
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::coap::{Observer, PORT, Plan, Server, Socket};

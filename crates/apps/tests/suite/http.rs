@@ -1,8 +1,6 @@
 //! The web server, between two nodes.
 
-#[path = "../../node/tests/common/mod.rs"]
-mod common;
-use common::{World, global, usual};
+use crate::common::{World, global, usual};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError};
 use kinglet::time::{Duration, Instant};
 use kinglet::{BorderRouter, Node};

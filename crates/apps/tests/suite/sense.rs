@@ -1,8 +1,6 @@
 //! Sensors and a CoAP client, between two nodes.
 
-#[path = "../../node/tests/common/mod.rs"]
-mod common;
-use common::{World, global, usual};
+use crate::common::{World, global, usual};
 use kinglet::BorderRouter;
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::time::{Duration, Instant};

@@ -1,8 +1,6 @@
 //! Files by UDP over a path that loses, repeats and reorders what it likes.
 
-#[path = "../../node/tests/common/mod.rs"]
-mod common;
-use common::{World, global, usual};
+use crate::common::{World, global, usual};
 use kinglet::net::UdpHandle;
 use kinglet::time::{Duration, Instant};
 use kinglet::{BorderRouter, Mote, Node};

@@ -1,8 +1,6 @@
 //! Applications over streams, between two nodes: transfers, services, and a web client.
 
-#[path = "../../node/tests/common/mod.rs"]
-mod common;
-use common::{World, global, usual};
+use crate::common::{World, global, usual};
 use kinglet::BorderRouter;
 use kinglet::tcp::{ConnectionConfig, ListenConfig, RecvError};
 use kinglet::time::{Duration, Instant};

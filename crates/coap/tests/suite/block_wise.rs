@@ -1,7 +1,6 @@
 //! Bodies in blocks (RFC 7959).
 
-mod common;
-use common::with;
+use crate::common::with;
 use kinglet_coap::*;
 
 const BODY: usize = 300;

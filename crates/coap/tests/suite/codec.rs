@@ -1,7 +1,6 @@
 //! The message format and its reader and writer.
 
-mod common;
-use common::with;
+use crate::common::with;
 use kinglet_coap::*;
 use proptest::prelude::*;
 

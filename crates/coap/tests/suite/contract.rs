@@ -1,7 +1,6 @@
 //! CoAP keeps the laws of a layer, with any datagrams and any order of calls.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_coap::*;
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};

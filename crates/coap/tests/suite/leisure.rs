@@ -1,7 +1,6 @@
 //! Answers to a group (RFC 7252 §8).
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_coap::*;
 
 #[test]

@@ -1,7 +1,6 @@
 //! Answers after the first one (RFC 7641).
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_coap::*;
 
 /// Registers, and takes the first answer away.

@@ -1,7 +1,6 @@
 //! A client that observes (RFC 7641 §3).
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_coap::*;
 
 /// A client whose request with this Observe option was sent: its handle and message.

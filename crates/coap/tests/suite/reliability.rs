@@ -1,7 +1,6 @@
 //! Messages that get lost, come twice or come late (RFC 7252 §4).
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_coap::*;
 use kinglet_time::Instant;
 

@@ -1,7 +1,6 @@
 //! Every transmission parameter (RFC 7252 §4.8) decides what it says.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_coap::*;
 use kinglet_time::Instant;
 

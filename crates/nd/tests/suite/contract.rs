@@ -1,7 +1,6 @@
 //! Discovery keeps the laws of a layer, with any message.
 
-mod common;
-use common::{NEIGHBOURS, Plan, REGISTRATIONS, Serves};
+use crate::common::{NEIGHBOURS, Plan, REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discovery, MAX_LEN, Offer, Serving, Sizes};
 use kinglet_testkit::contract::{Subject, check};
 use kinglet_time::{Duration, Instant};

@@ -1,7 +1,6 @@
 //! Whether another node has an address that this one was given (RFC 4862, 5.4; RFC 4429).
 
-mod common;
-use common::Plan;
+use crate::common::Plan;
 use kinglet_nd::{Config, Configured, Discovery, MAX_LEN};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;

@@ -1,8 +1,7 @@
 //! Multicast groups are told to routers that ask, and when they are new: seldom, whoever asks how
 //! often.
 
-mod common;
-use common::Plan;
+use crate::common::Plan;
 use kinglet_nd::{Config, Discard, Discovery, MAX_LEN};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;

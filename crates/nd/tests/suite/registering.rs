@@ -1,8 +1,7 @@
 //! A host and the router that it registers with (RFC 6775, 5.5; RFC 8505, 5): which one that is,
 //! and when.
 
-mod common;
-use common::Plan;
+use crate::common::Plan;
 use kinglet_nd::{Config, Discard, Discovery, MAX_LEN};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;

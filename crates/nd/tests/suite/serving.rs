@@ -1,7 +1,6 @@
 //! What a router does for others (RFC 6775, 6 to 8; RFC 8505), told by octets.
 
-mod common;
-use common::{REGISTRATIONS, Serves};
+use crate::common::{REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
 use kinglet_nd::{Routed, Serving, Way};
 use kinglet_time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! The states of a neighbour (RFC 4861, 7.2 and 7.3, Appendix C), and that no flood costs anybody
 //! who is in use.
 
-mod common;
-use common::{NEIGHBOURS, Plan};
+use crate::common::{NEIGHBOURS, Plan};
 use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, State, Way};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;

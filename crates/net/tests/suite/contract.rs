@@ -1,7 +1,6 @@
 //! The network layer keeps the laws of a layer, with any frames and any order of calls.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_net::{
     Body, Config, FrameLimits, Indirect, NextHop, Outgoing, QueueDiscipline, Red, Token, UdpHandle,
 };

@@ -1,9 +1,7 @@
 //! What routing adds to packets: the option, source routes and outer headers, and what becomes of
 //! them at those who get such packets.
 
-mod common;
-
-use common::{LIMITS, NOW, global};
+use crate::common::{LIMITS, NOW, global};
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Added, Body, BodySource, Config, Delivery, Discard, ExtendedHead, ExtendedIphc, FrameIn,

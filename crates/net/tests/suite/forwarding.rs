@@ -1,7 +1,7 @@
 //! RFC 8200 and RFC 4443 on the way: what a router does with packets for others.
 
-mod common;
-use common::*;
+use crate::common;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Body, Config, Discard, Neighbour, NextHop, Outgoing, RESERVED, SendError, TableFull,

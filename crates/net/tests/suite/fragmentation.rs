@@ -1,7 +1,6 @@
 //! RFC 4944, 5.3: whatever happens to fragments, a datagram arrives exactly or not at all.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_net::{
     Body, Config, Discard, FrameLimits, NextHop, Outgoing, SendError, mss_for_frames,
     path_header_len,

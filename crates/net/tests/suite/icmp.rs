@@ -1,7 +1,7 @@
 //! RFC 4443: echo, and when errors are sent and believed.
 
-mod common;
-use common::*;
+use crate::common;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{Config, Discard, InterfaceAddress, NextHop};
 use kinglet_time::Duration;

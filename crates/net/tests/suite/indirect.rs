@@ -1,7 +1,7 @@
 //! Packets for children that sleep.
 
-mod common;
-use common::*;
+use crate::common;
+use crate::common::*;
 use kinglet_net::{
     Body, Class, Config, Discard, FrameOut, Indirect, NextHop, Outgoing, RESERVED, Token,
 };

@@ -1,7 +1,6 @@
 //! A plan without what a host need not have.
 
-mod common;
-use common::{NOW, global, packet, route};
+use crate::common::{NOW, global, packet, route};
 use kinglet_net::{
     Child, Config, Discard, FrameIn, InterfaceAddress, Iphc, Neighbour, Net, NextHop, Parked,
     Partial, QueueDiscipline, Queued, Red, Rfc4944, Route, SendError, Sizes, Slot, UdpSocket,

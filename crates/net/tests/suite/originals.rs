@@ -1,8 +1,7 @@
 //! RFC 8200, 4.5: a packet comes out of its fragments exactly or not at all, and whoever sends
 //! fragments of which nothing can come is told.
 
-mod common;
-use common::*;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Config, Delivery, Discard, InterfaceAddress, Net, NextHop, SendError, Small, UdpError,

@@ -1,7 +1,7 @@
 //! Random early detection where packets are relayed.
 
-mod common;
-use common::*;
+use crate::common;
+use crate::common::*;
 use kinglet_net::{Config, Discard, Indirect, NextHop, QueueDiscipline, Red};
 use kinglet_wire::Ecn;
 use kinglet_wire::ieee802154::Address;

@@ -1,7 +1,6 @@
 //! RFC 8930: fragments that routers pass on one by one, and what they do not fall for.
 
-mod common;
-use common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
+use crate::common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Body, Config, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc, Net, NextHop,

@@ -1,8 +1,7 @@
 //! A network layer that passes fragments on one by one keeps the laws of a layer, with any
 //! fragments of several neighbours and any order of calls.
 
-mod common;
-use common::*;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Child, Config, InterfaceAddress, Iphc, Net, NextHop, Originals, Parked, Partial, Queued,

@@ -1,8 +1,8 @@
 //! Routes that are learnt, and the messages by which they are.
 
-mod common;
+use crate::common;
 
-use common::{LIMITS, NOW, Plan, global, local};
+use crate::common::{LIMITS, NOW, Plan, global, local};
 use core::net::Ipv6Addr;
 use kinglet_net::{
     BindError, Config, Discard, FrameIn, Icmpv6Out, InterfaceAddress, Learnt, Net, NextHop, Route,

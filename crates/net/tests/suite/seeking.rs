@@ -1,8 +1,6 @@
 //! Packets that wait while a way is sought.
 
-mod common;
-
-use common::{LIMITS, NOW, PACKETS, Pattern, Plan, global};
+use crate::common::{LIMITS, NOW, PACKETS, Pattern, Plan, global};
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Body, Config, Discard, FrameIn, InterfaceAddress, Learnt, Net, NextHop, Outgoing, PacketHandle,

@@ -1,7 +1,6 @@
 //! UDP sockets.
 
-mod common;
-use common::*;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{BindError, Discard, JoinError, SendError, Sending, UdpError, UdpHandle};
 use kinglet_wire::icmpv6::Kind;

@@ -1,7 +1,6 @@
 //! Which addresses and which hop limit a connection's packets have.
 
-mod common;
-use common::*;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route, SendError};
 use kinglet::time::{Duration, Instant};

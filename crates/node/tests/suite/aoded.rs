@@ -1,9 +1,7 @@
 //! A node that seeks ways keeps the laws of a layer, whatever it hears.
 
-mod common;
-
-use common::frames::{Heard, datagram, hear};
-use common::{global, local, node_routed, usual};
+use crate::common::frames::{Heard, datagram, hear};
+use crate::common::{global, local, node_routed, usual};
 use kinglet::aodv::{self, Role};
 use kinglet::radio::{Command, Event};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};

@@ -1,8 +1,7 @@
 //! What a node lets a router make of it; the router knows RFC 4861 and nothing of this stack.
 
-mod common;
-mod stranger;
-use common::*;
+use crate::common::*;
+use crate::stranger::{Link, group, link_option};
 use kinglet::nd;
 use kinglet::tcp::{ConnectionConfig, State};
 use kinglet::time::Duration;
@@ -10,7 +9,6 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Discovered, Node, mac};
 use std::net::Ipv6Addr;
-use stranger::{Link, group, link_option};
 
 kinglet::profile! {
     struct Host {

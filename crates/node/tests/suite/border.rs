@@ -1,8 +1,7 @@
 //! The host interface of a border router.
 
-mod common;
-use common::stream::{Sink, Source};
-use common::*;
+use crate::common::stream::{Sink, Source};
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};

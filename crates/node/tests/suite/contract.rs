@@ -1,9 +1,7 @@
 //! The composed stack keeps the laws of a layer, with any frames, events and calls.
 
-mod common;
-mod counted;
-use common::*;
-use counted::{Counted, Counting, asked};
+use crate::common::*;
+use crate::counted::{Counted, Counting, asked};
 use kinglet::mac::{Class, Csl, Csma, Indirect, Key, Mac, Security, Submission, Token, TxRequest};
 use kinglet::mesh::{self, Role};
 use kinglet::net::{NextHop, QueueDiscipline, Red, Route, UdpHandle};

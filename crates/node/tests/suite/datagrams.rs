@@ -1,7 +1,6 @@
 //! Datagrams and echo requests between nodes, through every layer.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet::mac::{CcmStar, Peer, Tabled};
 use kinglet::net::{InterfaceAddress, NextHop, Originals, Route, SendError, Sending};
 use kinglet::radio::Capabilities;

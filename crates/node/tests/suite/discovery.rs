@@ -1,8 +1,7 @@
 //! Neighbour discovery with one that knows RFC 4861 and nothing of this stack.
 
-mod common;
-mod stranger;
-use common::*;
+use crate::common::*;
+use crate::stranger::{Link, checksum, group, link_option};
 use kinglet::mac;
 use kinglet::nd::{self, State};
 use kinglet::net::{InterfaceAddress, NextHop, Route};
@@ -10,7 +9,6 @@ use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::{Discovered, Node};
 use std::net::Ipv6Addr;
-use stranger::{Link, checksum, group, link_option};
 
 kinglet::profile! {
     struct Speaker {

@@ -1,7 +1,6 @@
 //! The loop around a node and its radio, as one call.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet::mac::{CcmStar, Peer, Tabled};
 use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet::tcp::{ConnectionConfig, ListenConfig, State, WithPolicies};

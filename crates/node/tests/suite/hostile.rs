@@ -1,7 +1,6 @@
 //! Arbitrary octets, events and calls in any order: a node neither panics nor stops working.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet::net::{NextHop, Route};
 use kinglet::radio::{Ack, Capabilities, Event};
 use kinglet::tcp::{ConnectionConfig, KeepAlive, ListenConfig};

@@ -1,7 +1,6 @@
 //! ICMPv6 messages of a routing protocol, whose types the network layer does not know.
 
-mod common;
-use common::*;
+use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet::net::{self, Icmpv6In, Icmpv6Out, Learnt};
 use kinglet::time::{Duration, Instant};

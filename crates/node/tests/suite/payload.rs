@@ -1,9 +1,8 @@
 //! Payload stays in the send ring until a frame takes it: never a wrong octet on the air, and what
 //! a node takes of memory.
 
-mod common;
-use common::stream::pattern;
-use common::*;
+use crate::common::stream::pattern;
+use crate::common::*;
 use kinglet::radio::{Ack, Capabilities, Command, Event};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
 use kinglet::time::{Duration, Instant};

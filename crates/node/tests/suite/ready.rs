@@ -1,7 +1,6 @@
 //! Which sockets have something for the application.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet::tcp::{ListenConfig, Readiness};
 use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Node, Ready};

@@ -1,14 +1,12 @@
 //! How strongly neighbours are heard, as RPL is told of it.
 
-mod common;
-mod stranger;
-use common::*;
+use crate::common::*;
+use crate::stranger::Link;
 use kinglet::rpl::{self, Role};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::rpl::{ControlOption, Dio, Message, Writer};
 use kinglet::{Node, Rpled, mac};
 use std::net::Ipv6Addr;
-use stranger::Link;
 
 kinglet::profile! {
     struct Relay {

@@ -1,9 +1,8 @@
 //! A node among those who know RFC 4861 only, those who know 6LoWPAN's discovery, and both at once:
 //! as a host, and as the router of others. The strangers are put together from the RFCs.
 
-mod common;
-mod stranger;
-use common::*;
+use crate::common::*;
+use crate::stranger::{Link, group, link_option};
 use kinglet::nd::{self, Border, Offer, Serving};
 use kinglet::net::{InterfaceAddress, NextHop, Route};
 use kinglet::time::{Duration, Instant};
@@ -11,7 +10,6 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::nd::{BorderRouter, PrefixInformation};
 use kinglet::{Discovered, Node, Profile, mac};
 use std::net::Ipv6Addr;
-use stranger::{Link, group, link_option};
 
 kinglet::profile! {
     struct Host {

@@ -1,8 +1,7 @@
 //! TCP between nodes, through every layer.
 
-mod common;
-use common::stream::{Sink, Source};
-use common::*;
+use crate::common::stream::{Sink, Source};
+use crate::common::*;
 use kinglet::radio::Capabilities;
 use kinglet::tcp::{
     ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,

@@ -1,10 +1,8 @@
 //! A relay that sleeps, strobes and passes fragments on one by one keeps the laws of a layer,
 //! whatever its radio reports.
 
-mod common;
-
-use common::frames::{Heard, datagram, hear};
-use common::{global, node_with, usual};
+use crate::common::frames::{Heard, datagram, hear};
+use crate::common::{global, node_with, usual};
 use kinglet::mac::{self, Wake};
 use kinglet::radio::{Ack, Capabilities, Command, Event};
 use kinglet::store;

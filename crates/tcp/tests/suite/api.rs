@@ -1,9 +1,7 @@
 //! What an application may ask of a connection beyond sending and receiving.
 
-#[macro_use]
-mod common;
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::Duration;

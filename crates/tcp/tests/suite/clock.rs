@@ -1,7 +1,6 @@
 //! Time is kept in four octets, which last for 38 hours; nobody must notice.
 
-mod common;
-use common::script::*;
+use crate::common::script::*;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Options;

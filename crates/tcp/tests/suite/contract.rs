@@ -1,9 +1,7 @@
 //! The endpoint keeps the laws of a layer, whatever segments come and in whatever order it is
 //! called.
 
-#[macro_use]
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_testkit::contract::{Subject, check};

@@ -1,9 +1,6 @@
 //! A connection under CUBIC instead of New Reno.
 
-#[macro_use]
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_tcp::congestion::Cubic;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Sending, loss recovery and timers, segment by segment; many tests bear the name of a pitfall
 //! that another stack fell into.
 
-mod common;
-use common::script::*;
+use crate::common;
+use crate::common::script::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock, Timestamps};

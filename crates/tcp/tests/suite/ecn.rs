@@ -1,8 +1,6 @@
 //! ECN end to end (RFC 3168 §6.1); what a single segment does is in `tests/packetdrill/ecn`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};

@@ -1,9 +1,6 @@
 //! Connections whose congestion control goes by estimates of the path.
 
-#[macro_use]
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_tcp::congestion::{RateSampled, Westwood};
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant};

@@ -1,10 +1,8 @@
 //! TCP Fast Open (RFC 7413), server and client.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Cookie, Options, Segment, Timestamps};

@@ -1,8 +1,6 @@
 //! What the link tells: segments that did not reach the next hop.
 
-#[macro_use]
-mod common;
-use common::script::*;
+use crate::common::script::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::Duration;

@@ -1,10 +1,8 @@
 //! Opening under attack: SYN floods and cookies (RFC 4987).
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
-
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Flags, Options, Timestamps};

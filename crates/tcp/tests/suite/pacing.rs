@@ -1,7 +1,6 @@
 //! Gaps between the segments of a window (RFC 9002 §7.7).
 
-mod common;
-use common::script::*;
+use crate::common::script::*;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Options;

@@ -1,10 +1,8 @@
 //! The policies of simpler TCPs, which a plan has if it says so: an acknowledgment for each
 //! segment, other timeouts, a limited window, losses found by the timer alone.
 
-#[macro_use]
-mod common;
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::Duration;

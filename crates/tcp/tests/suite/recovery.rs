@@ -1,7 +1,6 @@
 //! Recovery where no link tells of a loss (decision 23).
 
-mod common;
-use common::script::*;
+use crate::common::script::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock, Timestamps};

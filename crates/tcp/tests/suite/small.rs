@@ -1,10 +1,8 @@
 //! The small TCP: New Reno without records of segments, and no extensions. Alone against segments
 //! made by hand, against itself, and against the full one.
 
-#[macro_use]
-mod common;
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::congestion::NewReno;
 use kinglet_tcp::*;
 use kinglet_time::{Duration, Instant, earliest};

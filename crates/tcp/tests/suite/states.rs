@@ -1,8 +1,7 @@
 //! Every transition of RFC 9293 Figure 5, and what each state makes of unexpected segments.
 
-mod common;
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::Options;

@@ -1,7 +1,6 @@
 //! Whole transfers over links of every quality, with every octet verified.
 
-mod common;
-use common::*;
+use crate::common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use proptest::prelude::*;

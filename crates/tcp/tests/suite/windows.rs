@@ -1,9 +1,8 @@
 //! Windows, probes, acknowledgments and reassembly, segment by segment; many tests bear the name
 //! of a pitfall that another stack fell into.
 
-mod common;
-use common::script::*;
-use common::*;
+use crate::common::script::*;
+use crate::common::*;
 use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock};

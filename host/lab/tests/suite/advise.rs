@@ -71,7 +71,7 @@ fn what_cannot_be_measured_or_read_is_told() {
     assert!(error.to_string().contains("mac.max_be: 9 is out of range"), "{error}");
 }
 
-/// The code that `tests/advised/all.rs` has is what comes of settings of every kind.
+/// The code that `tests/suite/advised/all.rs` has is what comes of settings of every kind.
 #[test]
 fn settings_of_every_kind_come_as_code_that_compiles() {
     let text = format!(
@@ -96,7 +96,11 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
     });
     let (_, wake) = wake.split_once("\n/// For `Node::set_wake`").expect("they sleep");
     let code = format!("{all}\n/// For `Node::set_wake`{wake}");
-    assert_eq!(code, include_str!("advised/all.rs"), "tests/advised/all.rs should be\n{code}");
+    assert_eq!(
+        code,
+        include_str!("advised/all.rs"),
+        "tests/suite/advised/all.rs should be\n{code}"
+    );
 }
 
 /// What is in the journal is not simulated again, and changes nothing.

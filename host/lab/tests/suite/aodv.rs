@@ -1,8 +1,6 @@
 //! nst-AODV on the simulated air: ways are found when packets need them, and again when they break.
 
-mod forged;
-
-use forged::{hear, near};
+use crate::forged::{hear, near};
 use kinglet::MESH_PORT;
 use kinglet::aodv::{self, Metric};
 use kinglet::time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! What a mote's web server answers to requests as clients and others send them, and what a client
 //! does whose server is not there.
 
-mod talk;
-
+use crate::talk::{Client, add, client, hop, line};
 use kinglet::tcp::{ConnectionConfig, ConnectionError};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::http_client::{HttpClient, Requests};
@@ -10,7 +9,6 @@ use kinglet_lab::apps::tcp::OnOwn;
 use kinglet_lab::build::{Network, address_of};
 use kinglet_lab::scenario::Prefix;
 use kinglet_sim::rng::{Purpose, stream};
-use talk::{Client, add, client, hop, line};
 
 const SERVER: &str = "[[flow]]\nkind = \"http-server\"\nnode = 1\n";
 

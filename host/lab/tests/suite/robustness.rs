@@ -1,7 +1,7 @@
 //! Streams that must arrive whole, whatever happens on the way, and networks that must come to
 //! rest.
 
-#[path = "../examples/soak/sleepy.rs"]
+#[path = "../../examples/soak/sleepy.rs"]
 mod sleepy;
 
 use kinglet::time::Duration;

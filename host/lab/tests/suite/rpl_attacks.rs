@@ -1,9 +1,7 @@
 //! Somebody in range of all thirty nodes forges what RPL says. Without the key nobody loses a way;
 //! without link security it costs, as docs/decisions/0035-rpl.md says, and is over when it ends.
 
-mod forged;
-
-use forged::{hear, near};
+use crate::forged::{hear, near};
 use kinglet::rpl::{INFINITE_RANK, Mode, Rpl};
 use kinglet::time::{Duration, Instant};
 use kinglet::wire::icmpv6;

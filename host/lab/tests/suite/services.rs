@@ -1,7 +1,6 @@
 //! Echo, sink and source as a client sees them, and what a client does whose server is late.
 
-mod talk;
-
+use crate::talk::{Client, add, client, hop};
 use kinglet::tcp::{ConnectionConfig, ConnectionError, ListenConfig};
 use kinglet::time::{Duration, Instant};
 use kinglet_apps::{is_intact, pattern};
@@ -10,7 +9,6 @@ use kinglet_lab::apps::services::PORTS;
 use kinglet_lab::apps::tcp::OnOwn;
 use kinglet_lab::build::address_of;
 use kinglet_lab::scenario::Prefix;
-use talk::{Client, add, client, hop};
 
 const SERVICES: &str = "[[flow]]\nkind = \"services\"\nnode = 1\n";
 

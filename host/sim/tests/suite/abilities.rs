@@ -1,9 +1,7 @@
 //! What a radio may do beyond sending and receiving, if it says so: securing frames by itself, and
 //! assessing the channel without sending.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet::mac::{
     AlwaysOn, ByRadio, CcmStar, Class, Config, Exponential, Indication, Key, LinkSecurity, Mac,
     Neighbour, Peer, Security, Sizes, Slot, Tabled, Token, TxRequest,

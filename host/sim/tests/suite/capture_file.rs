@@ -1,8 +1,6 @@
 //! Captures are read by an independent program.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::Access;
 use kinglet_sim::pcap::Pcap;
 use std::io::Write;

@@ -1,8 +1,6 @@
 //! Clear channel assessment: energy and carrier, modes and averaging.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::{Access, Ack, Event};
 use kinglet_sim::World;
 use kinglet_sim::medium::{Connectivity, MediumConfig};

@@ -1,8 +1,6 @@
 //! The CC2420's FIFOs behind a slow bus, to the microsecond.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::{Access, air_time};
 use kinglet_sim::World;
 use kinglet_sim::profile::CC2420;

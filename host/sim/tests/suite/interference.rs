@@ -1,8 +1,6 @@
 //! Sources outside of the network against frames and carrier sense.
 
-mod common;
-
-use common::{Script, csma, data, listen, node, run, transmit};
+use crate::common::{Script, csma, data, listen, node, run, transmit};
 use kinglet_radio::Access;
 use kinglet_sim::World;
 use kinglet_sim::interference::{Heard, Interferer, Pattern};

@@ -1,8 +1,6 @@
 //! What radios are on for: every microsecond once, and for the right cause.
 
-mod common;
-
-use common::{PAN, Script, csma, data, disc, line, listen, run, transmit};
+use crate::common::{PAN, Script, csma, data, disc, line, listen, run, transmit};
 use kinglet_radio::{Access, Command};
 use kinglet_sim::World;
 use kinglet_sim::energy::RadioState;

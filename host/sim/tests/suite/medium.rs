@@ -1,8 +1,6 @@
 //! Hidden terminals, overlap models, faults, determinism, conservation.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::{Access, Ack, Event};
 use kinglet_sim::medium::{Connectivity, Fading, MediumConfig, Overlap, PathLoss, Position};
 use kinglet_sim::observe::Trace;

@@ -1,8 +1,6 @@
 //! Watching a run, energy, and what a broken device gets.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::{Access, Command, Event};
 use kinglet_sim::cpu::HostCost;
 use kinglet_sim::energy::RadioState;

@@ -1,8 +1,6 @@
 //! The AT86RF233 model, to the microsecond.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::{Access, Ack, Capabilities, Channel, Command, Event, Start, air_time};
 use kinglet_sim::cpu::HostCost;
 use kinglet_sim::profile::{AT86RF233, NRF52840, RadioProfile, frame_time};

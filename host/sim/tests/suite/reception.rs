@@ -1,8 +1,6 @@
 //! Which frames a receiver finds and which of their bits are right: sensitivity, preambles, rivals.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::Access;
 use kinglet_sim::World;
 use kinglet_sim::ber::{ln_success, mw_from_dbm};

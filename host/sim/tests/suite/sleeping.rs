@@ -1,8 +1,6 @@
 //! Radios that sleep, and MACs that let them: what a leaf's radio is on for, to the microsecond.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
     CcmStar, Class, Config, Csl, DataRequestOutcome, Exponential, Indication, Indirect, Mac,

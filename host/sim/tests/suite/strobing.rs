@@ -1,8 +1,6 @@
 //! Frames that a radio repeats by itself, and samples of the channel that notice them.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use kinglet_radio::{
     Ack, CCA, Channel, Command, Event, LIFS, SENSES_APART, SIFS, STROBE_GAP, Start, TURNAROUND,
     Whose, air_time,

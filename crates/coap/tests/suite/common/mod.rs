@@ -1,7 +1,5 @@
 //! Two endpoints and a link that a test controls message by message.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
-
 use kinglet_coap::*;
 use kinglet_time::{Duration, Instant};
 

@@ -1,5 +1,4 @@
 //! What the tests have in common: how large the tables are.
-#![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet_nd::{Advertised, Autoconfigured, NameServer, Neighbour, Offered, Registered, Router};

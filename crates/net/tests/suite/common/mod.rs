@@ -1,5 +1,4 @@
 //! Nodes with addresses by number, and frames carried between them.
-#![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use core::marker::PhantomData;

@@ -1,5 +1,5 @@
 //! Nodes in a row, each in range of the next, run by the canonical loop.
-#![allow(dead_code, reason = "every test file uses its part")]
+#![allow(dead_code, reason = "the tests of kinglet-apps use a part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 pub mod air;

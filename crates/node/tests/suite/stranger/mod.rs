@@ -1,7 +1,6 @@
 //! A neighbour that knows RFC 4861 and nothing of this stack: its packets and messages are octets
 //! that are put together here, uncompressed; only frames and what came compressed are read by
 //! others.
-#![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet::radio::{Ack, Command, Event};
@@ -150,13 +149,6 @@ impl<P: Profile> Link<P> {
         let option = link_option(1, self.link);
         let upper = [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..], &option].concat();
         self.send(self.addresses[0], group(target), 255, upper);
-    }
-
-    /// Answers for its first address.
-    pub fn advertise(&mut self, to: Ipv6Addr, target: Ipv6Addr, flags: u8) {
-        let option = link_option(2, self.link);
-        let upper = [&[136, 0, 0, 0, flags, 0, 0, 0], &target.octets()[..], &option].concat();
-        self.send(self.addresses[0], to, 255, upper);
     }
 
     /// As a router of multicast, to all: which groups are listened to.

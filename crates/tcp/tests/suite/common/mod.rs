@@ -1,7 +1,6 @@
 //! Two endpoints and a link between them that loses, delays, reorders and duplicates, driven by a
 //! seeded generator, so that every failure repeats.
-#![allow(dead_code, reason = "each test file uses a part")]
-#![allow(unreachable_pub, reason = "a module of several test programs")]
+#![allow(unreachable_pub, reason = "a module of test files")]
 #![allow(clippy::arithmetic_side_effects, reason = "tests compute with constants")]
 
 pub mod script;
@@ -39,7 +38,7 @@ macro_rules! plan {
         connections: $connections:literal, servers: $servers:literal,
     }) => {
         /// A memory plan.
-        pub struct $name;
+        pub(crate) struct $name;
         impl Sizes for $name {
             type Congestion = $congestion;
             type SendBuffer = [u8; $send];
@@ -150,11 +149,6 @@ impl<S: Sizes> Network<S> {
 
     pub fn pair(side: usize) -> Pair {
         if side == 0 { Pair(1, 2) } else { Pair(2, 1) }
-    }
-
-    /// Delivers octets to `side` right now.
-    pub fn inject(&mut self, side: usize, octets: &[u8]) -> Result<(), Discard> {
-        self.ends[side].handle_packet(self.now, Self::pair(side), Ecn::NotEct, octets)
     }
 
     fn drain(&mut self, side: usize) {

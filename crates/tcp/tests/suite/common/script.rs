@@ -29,7 +29,6 @@ pub struct Got {
     pub seq: u32,
     /// Acknowledgment number from the peer's ISN on.
     pub ack: u32,
-    pub ecn: Ecn,
     pub at: Instant,
 }
 
@@ -178,7 +177,7 @@ impl<S: Sizes> Scripted<S> {
         let header = Segment::parse(&octets).unwrap().header;
         let seq = header.seq.wrapping_sub(self.theirs);
         let ack = header.ack.wrapping_sub(self.isn);
-        Some(Got { header, payload, seq, ack, ecn: packet.ecn, at: self.now })
+        Some(Got { header, payload, seq, ack, at: self.now })
     }
 
     pub fn take_all(&mut self) -> Vec<Got> {

@@ -1,5 +1,4 @@
 //! A client that says what it is told to and keeps what it hears.
-#![allow(dead_code, reason = "every test file uses its part")]
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError, State};

@@ -1,5 +1,5 @@
 //! A device that follows a script and remembers what it was told.
-#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part")]
+#![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet_radio::{Access, Channel, Command, CsmaParams, Event, Filter, Start};
 use kinglet_sim::cpu::HostCost;

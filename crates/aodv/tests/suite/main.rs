@@ -1,0 +1,4 @@
+//! The integration tests of this crate, one module per subject.
+
+mod contract;
+mod network;

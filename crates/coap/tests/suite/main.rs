@@ -1,0 +1,11 @@
+//! The integration tests of this crate, one module per subject.
+
+mod block_wise;
+mod codec;
+mod common;
+mod contract;
+mod leisure;
+mod observe;
+mod observing;
+mod reliability;
+mod settings;

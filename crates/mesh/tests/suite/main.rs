@@ -1,0 +1,5 @@
+//! The integration tests of this crate, one module per subject.
+
+mod contract;
+mod network;
+mod settings;

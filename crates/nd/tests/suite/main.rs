@@ -1,0 +1,9 @@
+//! The integration tests of this crate, one module per subject.
+
+mod common;
+mod contract;
+mod detection;
+mod listening;
+mod registering;
+mod serving;
+mod states;

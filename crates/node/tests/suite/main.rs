@@ -1,0 +1,21 @@
+//! The integration tests of this crate, one module per subject.
+
+mod addresses;
+mod aoded;
+mod autoconfiguration;
+mod border;
+mod common;
+mod contract;
+mod counted;
+mod datagrams;
+mod discovery;
+mod drive;
+mod hostile;
+mod messages;
+mod payload;
+mod ready;
+mod signals;
+mod stranger;
+mod strangers;
+mod streams;
+mod waking;

@@ -1,0 +1,23 @@
+//! The integration tests of this crate, one module per subject.
+
+#[macro_use]
+mod common;
+
+mod api;
+mod clock;
+mod contract;
+mod cubic;
+mod data;
+mod ecn;
+mod estimates;
+mod fast_open;
+mod link;
+mod opening;
+mod pacing;
+mod policies;
+mod recovery;
+mod small;
+mod soak;
+mod states;
+mod transfer;
+mod windows;
