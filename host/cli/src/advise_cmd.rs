@@ -1,69 +1,73 @@
-//! `kinglet advise`: which settings serve a scenario best.
+//! `kinglet advise`: the settings with which a scenario has the best result.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, say};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, note, say};
+use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
-use crate::sweep_cmd::{beside_here, program};
+use crate::sweep_cmd::{here, program};
 use kinglet_lab::advise::{Advice, AdviseError, Change, Config, Kept, Objective, Verdict, advise};
 use kinglet_lab::sweep::{Base, Journal};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::sync::Mutex;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
+Examples, from the project's root:
   kinglet advise host/lab/scenarios/lossy.toml
-  kinglet advise mine.toml --objective energy --budget 4096
-  kinglet advise mine.toml --runs 2000 --json | jq -r .rust
+  kinglet advise host/lab/scenarios/lossy.toml --objective energy --budget 4096
+  kinglet advise host/lab/scenarios/web.toml --runs 100 --json > advice.json
 
-What is tried: segment size, buffers, window, acknowledgements, timeouts, link retries and their
-delays, back-off, queues; routing, if nodes find their ways themselves; how often nodes wake, if
-they sleep. Combinations race on some seeds; others, which the race has not seen, then say what
-all settings together and each of them is worth. \"Sure\" is how probable it is that a setting is
-worth more than nothing (Student's t, pairs of runs with the same seed). What loses 1 % more of what
-is sent than the scenario as it is, in the race, is not advised. Advice is for the network that the
-scenario describes: if its losses or lengths are not known, describe the worst that is expected.
-Finished simulations are in the journal: after Ctrl-C, or with another objective, the same command
-goes on from there. The same file, options and program give the same advice, with any number of
-threads.")]
+Varied are the segment size, buffers, window, acknowledgements, timeouts, link
+retries, backoff and queues, the routing, and the wake-up periods. Combinations
+race on some seeds; other seeds confirm the gain of all settings together and of
+each one. \"Sure\" is the probability that the gain is above zero (Student's t,
+pairs of runs with the same seed). Settings are not advised if 1 % more of the
+sent data is lost. The journal has every finished simulation: after Ctrl-C, or
+with another objective, the same command continues.
+docs/decisions/0048-advice.md describes the method.")]
 pub(crate) struct Args {
-    /// The scenario, with the settings that are in use
+    /// The scenario, with the settings in use
     #[arg(value_name = "SCENARIO.toml")]
-    file: PathBuf,
-    /// What is to become better
-    #[arg(long, value_enum, default_value_t = Wanted::Goodput)]
+    file: Input,
+    /// goodput: mean of the flows, kb/s
+    /// energy: of nodes on batteries, mJ per kB that arrives
+    /// latency: 95th percentile of requests, else the delay
+    /// of datagrams, else the round trip, ms
+    /// reliability: share of sent data that arrives, %
+    /// [default: goodput]
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Wanted::Goodput)]
+    #[arg(hide_possible_values = true, hide_default_value = true, verbatim_doc_comment)]
     objective: Wanted,
-    /// Octets of RAM that the buffers of one node's connections may take  [default: any number]
+    /// RAM for the buffers of one node's connections, in
+    /// octets  [default: no limit]
     #[arg(long, value_name = "RAM", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(verbatim_doc_comment)]
     budget: Option<u32>,
-    /// Simulations of the race; the seeds that confirm need some more
+    /// Simulations of the race
     #[arg(long, value_name = "N", default_value_t = 600)]
     #[arg(value_parser = clap::value_parser!(u32).range(60..=1_000_000))]
     runs: u32,
-    /// Seeds that confirm
+    /// Seeds that confirm the gain
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u16).range(2..=10_000))]
     confirm: u16,
-    /// Where finished simulations are kept  [default: SCENARIO.advice, in this directory]
-    #[arg(long, value_name = "FILE")]
-    journal: Option<PathBuf>,
+    /// Keep finished simulations in this file
+    /// [default: SCENARIO.advice here]
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    journal: Option<Output>,
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Everything as JSON on standard output
+    /// Print the advice as JSON
     #[arg(long)]
     json: bool,
 }
 
+// Documented by `--objective`: clap would print each on lines of its own.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Wanted {
-    /// Mean of what flows carry, kb/s
     Goodput,
-    /// Energy of nodes without mains for what arrives, mJ/kB
     Energy,
-    /// What 95 % of requests take at most; of datagrams their delay, else round trips; ms
     Latency,
-    /// Share of what is sent that arrives, %
     Reliability,
 }
 
@@ -89,9 +93,12 @@ impl From<AdviseError> for Failure {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
-    let base = Base::from_file(&args.file)?;
-    let journal = args.journal.clone().unwrap_or_else(|| beside_here(&args.file, "advice"));
-    let (journal, finished) = Journal::open(&journal, &program()?)?;
+    let mut files = Files::default();
+    let file = files.reads("the scenario", &args.file);
+    let base = Base::from_file(file)?;
+    let journal = files.writes_or("--journal", args.journal.as_ref(), || here(file, "advice"));
+    let outputs = files.check()?;
+    let (journal, finished) = Journal::open(outputs.path(journal), &program()?)?;
     let kept_in = journal.path().display().to_string();
     let kept = Mutex::new(Kept::new(journal, finished));
     let progress = Progress::of_simulations();
@@ -108,7 +115,10 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let Some(advice) = advise(&base, &config)? else {
         drop(progress);
         let done = kept.lock().map_or(0, |kept| kept.len());
-        eprintln!("kinglet: {done} simulations are kept in {kept_in}; the same command goes on");
+        note(&match done {
+            0 => "no simulation has finished".to_owned(),
+            _ => format!("{done} simulations are kept in {kept_in}; the same command continues"),
+        });
         return Ok(Code::Interrupted);
     };
     drop(progress);
@@ -129,17 +139,18 @@ fn text(advice: &Advice) -> String {
     if advice.changes.is_empty() {
         let _ = writeln!(
             text,
-            "Nothing that was tried is worth a change: {before:.3} {unit} with seeds {first} to \
-             {last}; {} simulations.",
+            "No change is advised: {before:.3} {unit} with seeds {first} to {last}; {} \
+             simulations.",
             advice.runs
         );
         return text;
     }
     let _ = writeln!(
         text,
-        "The {}: {before:.3} {unit} as it is, {after:.3} {unit} with what follows: {} (sure: {}).",
+        "The {}: {before:.3} {unit} as it is, {after:.3} {unit} with these settings: {} (sure: \
+         {}).",
         advice.objective.name(),
-        worth(gain),
+        self::gain(gain),
         sure(gain)
     );
     let [lost_before, lost_after] = advice.arrived.map(|arrived| (1.0 - arrived) * 100.0);
@@ -151,8 +162,8 @@ fn text(advice: &Advice) -> String {
     );
     let _ = writeln!(
         text,
-        "Found in {} simulations; confirmed by seeds {first} to {last}, on which nothing was \
-         chosen.\n",
+        "Found in {} simulations; confirmed by seeds {first} to {last}, which the race did not \
+         use.\n",
         advice.runs
     );
     text.push_str(&table(&advice.changes));
@@ -162,13 +173,13 @@ fn text(advice: &Advice) -> String {
 }
 
 fn table(changes: &[Change]) -> String {
-    let head = ["setting", "as it is", "advised", "worth by itself", "sure"].map(str::to_owned);
+    let head = ["setting", "as it is", "advised", "gain by itself", "sure"].map(str::to_owned);
     let rows = changes.iter().map(|change| {
-        let (worth, sure) = change.worth.as_ref().map_or_else(
+        let (gain, sure) = change.worth.as_ref().map_or_else(
             || ("the others need it".to_owned(), String::new()),
-            |verdict| (worth(verdict), sure(verdict)),
+            |verdict| (gain(verdict), sure(verdict)),
         );
-        [change.name.to_owned(), change.before.clone(), change.after.clone(), worth, sure]
+        [change.name.to_owned(), change.before.clone(), change.after.clone(), gain, sure]
     });
     let rows: Vec<[String; 5]> = std::iter::once(head).chain(rows).collect();
     let width = |column: usize| {
@@ -184,7 +195,7 @@ fn table(changes: &[Change]) -> String {
     table
 }
 
-fn worth(verdict: &Verdict) -> String {
+fn gain(verdict: &Verdict) -> String {
     let Verdict { mean, ci95, .. } = verdict;
     format!("{:+.1} % ± {:.1}", mean * 100.0, ci95 * 100.0)
 }

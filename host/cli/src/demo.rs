@@ -23,9 +23,9 @@ pub(crate) fn run() -> Result<Code, Failure> {
     let questions = questions.as_ref().map_or(&[][..], |questions| questions);
     say(&demonstration::text(questions));
     let page = write_files(dir, "kinglet", questions, &outcome, &verdicts)?;
-    let hold = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
+    let passed = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
     say(&format!(
-        "Page      {}: the plots, methods, {} claims ({hold} hold)\n\
+        "Page      {}: the plots, methods, {} claims ({passed} pass)\n\
          Captures  {}/*.pcap, for Wireshark\n",
         page.display(),
         verdicts.len(),

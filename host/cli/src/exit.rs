@@ -5,17 +5,17 @@ use kinglet_lab::scenario::ScenarioError;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-/// How the program ended. The numbers are part of the interface.
+/// The exit code of the program. The numbers are part of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// All is well.
+    /// Success.
     Success = 0,
-    /// A claim that should hold does not.
+    /// A claim fails that should pass.
     ClaimFailed = 1,
-    /// Bad usage or input; the number that clap uses too.
+    /// Wrong usage or input; clap returns the same number.
     Usage = 2,
     /// A file cannot be read or written.
     Io = 3,
@@ -29,7 +29,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// The end of a command that did not work: what to print and what to return.
+/// A command that failed: the message and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -53,53 +53,70 @@ impl From<ScenarioError> for Failure {
     }
 }
 
-/// The code for a simulation that could not be done.
-pub(crate) fn code_of(error: &RunError) -> Code {
-    match error {
-        RunError::Output { .. } => Code::Io,
-        _ => Code::Usage,
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let code = match error {
+            RunError::Output { .. } => Code::Io,
+            _ => Code::Usage,
+        };
+        Failure { code, message: error.to_string() }
     }
 }
 
-/// Writes a file.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|e| Failure::io(path, &e))
+/// Files that are not complete, and why.
+static INCOMPLETE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Notes a file that could not be written, or not to its end. The command continues; the program
+/// ends with [`Code::Io`] and names all of them.
+pub(crate) fn incomplete(file: String) {
+    INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner).push(file);
 }
 
-/// Makes sure that a file can be written later on; what is in it stays.
-pub(crate) fn writable(path: &Path) -> Result<(), Failure> {
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    file.map(drop).map_err(|e| Failure::io(path, &e))
+/// Notes files that end too early.
+pub(crate) fn cut_short(files: &[String]) {
+    files.iter().for_each(|file| incomplete(format!("cut short: {file}")));
 }
 
-/// Why standard output is not whole.
-static UNSAID: OnceLock<std::io::Error> = OnceLock::new();
-
-/// Prints to standard output. Whoever reads it may have read enough (`| head`): not an error; any
-/// other one [`unsaid`] tells of.
-pub(crate) fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            let _ = UNSAID.set(error);
+/// Ends the program: prints the failure and every incomplete file.
+pub(crate) fn end(done: Result<Code, Failure>) -> ExitCode {
+    let files = std::mem::take(&mut *INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner));
+    let code = match done {
+        Ok(code) if files.is_empty() => code,
+        Ok(_) => Code::Io,
+        Err(Failure { code, message }) => {
+            note(&message);
+            code
         }
-        _ => {}
-    }
+    };
+    files.iter().for_each(|file| note(file));
+    code.into()
 }
 
-/// The failure to print something that was to be said.
-pub(crate) fn unsaid() -> Option<Failure> {
-    let error = UNSAID.get()?;
-    Some(Failure { code: Code::Io, message: format!("standard output: {error}") })
+/// Prints a message to standard error. A full disk there is no reason to stop.
+pub(crate) fn note(message: &str) {
+    let _ = writeln!(std::io::stderr(), "kinglet: {message}");
+}
+
+/// Prints to standard output. A reader that has closed the pipe (`| head`) is no failure.
+pub(crate) fn say(text: &str) {
+    static FAILED: AtomicBool = AtomicBool::new(false);
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+        && !FAILED.swap(true, Ordering::Relaxed)
+    {
+        cut_short(&[format!("standard output: {error}")]);
+    }
 }
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that Ctrl-C sets, so that what is finished can be kept. A second Ctrl-C ends at once.
+/// A flag that Ctrl-C sets, so that finished results can be kept. A second Ctrl-C ends the program
+/// at once.
 pub(crate) fn cancel_on_ctrl_c() -> &'static AtomicBool {
     static STARTED: AtomicBool = AtomicBool::new(false);
     if !STARTED.swap(true, Ordering::Relaxed) {
-        // Without a handler Ctrl-C ends the program as it does any other: nothing to report.
+        // Without a thread for the handler Ctrl-C ends the program at once: nothing to report.
         let _ = std::thread::Builder::new().name("ctrl-c".to_owned()).spawn(wait_for_ctrl_c);
     }
     &CANCELLED
@@ -113,7 +130,8 @@ fn wait_for_ctrl_c() {
             return;
         }
         CANCELLED.store(true, Ordering::Relaxed);
-        eprintln!("\nstopping; what is finished is kept (Ctrl-C again to end at once)");
+        let stopping = "stopping; finished results are kept (Ctrl-C again to end at once)";
+        let _ = writeln!(std::io::stderr(), "\n{stopping}");
         if tokio::signal::ctrl_c().await.is_ok() {
             std::process::exit(Code::Interrupted as i32);
         }

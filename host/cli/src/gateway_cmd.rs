@@ -1,9 +1,10 @@
 //! `kinglet gateway`: a simulated network behind a TUN device.
 
-use crate::exit::{Code, Failure};
+use crate::exit::{Code, Failure, incomplete};
 use crate::node_cmd::ends;
+use crate::outputs::{Files, Input, Output};
 use crate::sim_cmd::warn;
-use kinglet_gateway::show::Output;
+use kinglet_gateway::show;
 use kinglet_gateway::{GatewayError, Options};
 use kinglet_lab::scenario::{Prefix, Scenario};
 use kinglet_zep::mote::Ends;
@@ -11,80 +12,83 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
-  sudo kinglet gateway examples/gateway.toml
-and then, in another terminal, the ping and curl commands that it prints. An office with motes
-that sleep, and a table of who does what:
-  sudo kinglet gateway examples/gateway-office.toml
-
-The same office, in which all of them sleep, those who relay for others too:
-  sudo kinglet gateway examples/gateway-asleep.toml
-
-Without root, in a network of its own:
+Examples, from the project's root, in a network namespace that needs no root:
   unshare -rn bash
-  kinglet gateway examples/gateway.toml 2>/dev/null &
+  kinglet gateway examples/gateway.toml > gateway.log &
+  sleep 2; curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:2]/'
 
-A page that shows the office as it runs, to open in a browser:
+In this machine's own network: an office with sleeping leaves, as a page; ten
+sleeping hops between two TUN devices; a second gateway on this machine:
   sudo kinglet gateway examples/gateway-office.toml --map office.html
-
-Ten hops of motes that sleep between two kernels, of which the second one gets a TUN device to be
-moved into a network namespace of its own, by the commands that are printed:
   sudo kinglet gateway examples/tunnel.toml
+  sudo kinglet gateway examples/gateway.toml --prefix fd00:1::/48 --tun kl1
 
-A second one beside it, and a capture of what is on its air:
-  sudo kinglet gateway mine.toml --prefix fd00:1:2::/48 --tun kinglet1 --pcap air.pcap
-
-Ctrl-C ends it with exit code 0.")]
+Ctrl-C ends the gateway with exit code 0.")]
 pub(crate) struct Args {
-    /// The scenario; its border router is connected to this machine
+    /// The scenario; this machine is connected to its border router
     #[arg(value_name = "SCENARIO.toml")]
-    file: PathBuf,
-    /// A mote outside of the simulation: its place and the Unix socket that its serial line is
-    #[arg(long, value_name = "NODE=SOCKET", value_parser = serial)]
+    file: Input,
+    /// Put firmware in the place of NODE; SOCKET is its
+    /// serial line, a Unix socket
+    #[arg(long, value_name = "NODE=SOCKET", value_parser = serial, verbatim_doc_comment)]
     serial: Vec<(u32, PathBuf)>,
-    /// Share the simulated air with RIOT's native boards and others by ZEP version 2 in UDP, at the
-    /// scenario's first place with `role = "outside"`; again for the second. Without a port that is
-    /// 17754; without LOCAL any free port
-    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends)]
+    /// Share the air with RIOT and others by ZEP over
+    /// UDP, port 17754 (host/zep/README.md)
+    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends, verbatim_doc_comment)]
     zep: Vec<Ends>,
     /// Name of the TUN device
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
-    /// Name of the second TUN device, at the far end of the scenario's `[tunnel]` [default: the
-    /// name of the first and `-far`]
-    #[arg(long, value_name = "NAME")]
+    /// Name of the TUN device at the far end of the
+    /// scenario's [tunnel]  [default: TUN-far]
+    #[arg(long, value_name = "NAME", verbatim_doc_comment)]
     far_tun: Option<String>,
-    /// What all addresses begin with: 48 bits, of which subnet 7400 is the mesh
-    #[arg(long, value_name = "PREFIX", default_value_t = Prefix::DEFAULT)]
+    /// Prefix of all addresses, 48 bits; the mesh has
+    /// subnet 7400
+    #[arg(long, value_name = "PREFIX", default_value_t = Prefix::DEFAULT, verbatim_doc_comment)]
     prefix: Prefix,
-    /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
-    #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
-    /// Keep a page here with the nodes at their places, their ways to the border router, hops and
-    /// load, as they are and as they were in the last ten minutes. It is written anew every second,
-    /// and a browser that has it open follows
-    #[arg(long, value_name = "PAGE.html")]
-    map: Option<PathBuf>,
-    /// One JSON object per line: what answers, counters every second, the summary
+    /// Capture every frame on the air; the directory
+    /// FILE.profile gets the settings to read that with
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    pcap: Option<Output>,
+    /// Keep a page with nodes, routes, hops and load; a
+    /// browser that shows it follows every second
+    #[arg(long, value_name = "FILE.html", verbatim_doc_comment)]
+    map: Option<Output>,
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let Args { file, serial, zep, tun, far_tun, prefix, pcap, map, json } = args;
-    let scenario = Scenario::from_file(&file)?;
-    warn(&file, &scenario);
-    let output = if json { Output::Json } else { Output::Text };
+    let mut files = Files::default();
+    let file = files.reads("the scenario", &args.file);
+    for (_, socket) in &args.serial {
+        files.reads_too("the serial line", socket);
+    }
+    let scenario = Scenario::from_file(file)?;
+    warn(file, &scenario);
+    let pcap = args.pcap.as_ref().map(|pcap| files.captures("--pcap", pcap));
+    let map = args.map.as_ref().map(|map| files.writes("--map", map));
+    let outputs = files.check()?;
+    let path = |slot| outputs.path(slot).to_path_buf();
+    let output = if args.json { show::Output::Json } else { show::Output::Text };
+    let (pcap, map) = (pcap.map(path), map.map(path));
+    let Args { serial, zep, tun, far_tun, prefix, .. } = args;
     let options = Options { serial, zep, tun, far_tun, prefix, pcap, map, output };
     match kinglet_gateway::run(&scenario, &options) {
         Ok(()) => Ok(Code::Success),
+        Err(GatewayError::Incomplete(files)) => {
+            files.into_iter().for_each(incomplete);
+            Ok(Code::Io)
+        }
         Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
     }
 }
 
 fn serial(text: &str) -> Result<(u32, PathBuf), String> {
-    let (node, path) = text.split_once('=').ok_or("not of the form NODE=SOCKET")?;
-    let node = node.parse().map_err(|error| format!("\"{node}\" is no node: {error}"))?;
+    let (node, path) = text.split_once('=').ok_or("give NODE=SOCKET, such as 3=mote.sock")?;
+    let node = node.parse().map_err(|error| format!("\"{node}\" is not a node: {error}"))?;
     Ok((node, PathBuf::from(path)))
 }
 
@@ -98,8 +102,8 @@ fn code_of(error: &GatewayError) -> Code {
         | GatewayError::NoTunnel { .. }
         | GatewayError::BadName { .. } => Code::Usage,
         GatewayError::Tun(_)
-        | GatewayError::Map(_)
-        | GatewayError::Capture(_)
+        | GatewayError::Output(_)
+        | GatewayError::Incomplete(_)
         | GatewayError::Io(_) => Code::Io,
     }
 }

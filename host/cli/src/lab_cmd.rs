@@ -1,63 +1,75 @@
 //! `kinglet lab`: run experiments, list them, check claims.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, cut_short, say};
+use crate::outputs::{Files, Output, Outputs, Slot};
 use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::claims::{self, Verdict};
-use kinglet_lab::demonstration::Question;
+use kinglet_lab::demonstration::{IDS, Question};
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
-use kinglet_lab::run::{self, Options};
+use kinglet_lab::run::{self, Options, RunError};
 use kinglet_lab::scenario::Role;
 use kinglet_lab::{markdown, output, report};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run experiments, compare with paper and bound, write a report
+    /// Run experiments; write tables, a report and captures
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// List the experiments
+    #[command(after_help = "Example:\n  kinglet lab list")]
     List,
-    /// Run experiments and print what holds; fails if a claim that should hold does not
+    /// Run experiments; print whether each claim passes
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
 }
 
+pub(crate) const EXAMPLES: &str = "\
+Examples, from the project's root:
+  kinglet lab list
+  kinglet lab run tcplp-hops --quick
+  kinglet lab check --quick";
+
 const RUN_EXAMPLES: &str = "\
-Examples:
+Examples, from the project's root:
   kinglet lab run tcplp-hops
   kinglet lab run tcplp-mss tcplp-buffer --seeds 10 --out results
   kinglet lab run tcplp-retry-delay --quick --json > results.json
   kinglet lab run all --first-seed 101 --tables experiments
 
-Without --json, DIR (kinglet-out) receives report.html, results.json, results.csv and a capture of
-each experiment's main point. With --json, results go to standard output, and files are written only
-if --out is given.";
+DIR of --out gets report.html, results.json, results.csv, and a capture of the
+main point of each experiment. The exit code is 1 if a claim fails that should
+pass. Each experiment has its README in experiments/.";
 
 const CHECK_EXAMPLES: &str = "\
-Examples:
-  kinglet lab check                  every experiment, in full
-  kinglet lab check --quick          a first look
-  kinglet lab check tcplp-hops tcplp-mss --seeds 10";
+Examples, from the project's root:
+  kinglet lab check --quick
+  kinglet lab check tcplp-hops tcplp-mss --seeds 10
 
-/// How much, and how.
+The exit code is 1 if a claim fails that should pass. experiments/claims.md has
+all claims.";
+
+/// Seeds, threads and duration of the simulations.
 #[derive(Args)]
 struct Amount {
-    /// Simulations per point, each with a seed of its own  [default: 5]
+    /// Simulations per point, one per seed  [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     seeds: Option<u32>,
-    /// The first seed; the others follow it. The tables of the project's experiments are of 101 to
-    /// 105, as settings were chosen with lower ones
-    #[arg(long, value_name = "N", default_value_t = 1,
+    /// The first of consecutive seeds; the tables of
+    /// experiments/ have 101 to 105
+    #[arg(long, value_name = "N", default_value_t = 1, verbatim_doc_comment,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     first_seed: u32,
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// Shorter simulations: transfers 2 minutes instead of 5, sensors 10 instead of 60 or more
-    #[arg(long)]
+    /// Shorter simulations: transfers 2 minutes instead of
+    /// 5, sensors 10 instead of 60 or more
+    #[arg(long, verbatim_doc_comment)]
     quick: bool,
 }
 
@@ -69,39 +81,41 @@ impl Amount {
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Which experiments (see `kinglet lab list`), or `all`
+    /// Experiments that `kinglet lab list` has, or `all`
     #[arg(required = true, value_name = "ID")]
-    ids: Vec<String>,
+    pub(crate) ids: Vec<String>,
     #[command(flatten)]
     amount: Amount,
-    /// Results as JSON on standard output instead of tables
+    /// Print the results as JSON, not as tables
     #[arg(long)]
     json: bool,
     /// Directory for report, results and captures
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Directory with a folder for each experiment, whose results.md and pictures are written anew
-    #[arg(long, value_name = "DIR")]
-    tables: Option<PathBuf>,
+    /// [default: kinglet-out; none with --json]
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
+    out: Option<Output>,
+    /// Directory with a folder per experiment, for
+    /// results.md and figures
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
+    tables: Option<Output>,
 }
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Which experiments  [default: all]
+    /// Experiments that `kinglet lab list` has  [default: all]
     #[arg(value_name = "ID")]
-    ids: Vec<String>,
+    pub(crate) ids: Vec<String>,
     #[command(flatten)]
     amount: Amount,
-    /// Results as JSON on standard output instead of a table
+    /// Print the results as JSON, not as a table
     #[arg(long)]
     json: bool,
 }
 
 /// Simulated seconds of a capture: some thousand frames, …
 const CAPTURE_S: f64 = 10.0;
-/// … also where leaves sleep, and speak about once a minute.
+/// … also with sleeping leaves, which send about once a minute.
 const SLEEPY_CAPTURE_S: f64 = 150.0;
-/// Where files go unless told otherwise.
+/// Default directory of the files.
 pub(crate) const DEFAULT_OUT: &str = "kinglet-out";
 
 pub(crate) fn run(command: Command) -> Result<Code, Failure> {
@@ -122,34 +136,27 @@ fn list() -> Code {
 
 fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
     let experiments = select(&args.ids)?;
-    let default = (!args.json).then(|| PathBuf::from(DEFAULT_OUT));
-    let out = args.out.clone().or(default);
-    if let Some(dir) = &out {
-        // Before the simulations, which may take long.
-        prepare(dir)?;
-    }
-    if let Some(dir) = &args.tables {
-        for experiment in &experiments {
-            let file = table_file(dir, experiment.id);
-            let folder = dir.join(experiment.id);
-            std::fs::create_dir_all(&folder).map_err(|e| Failure::io(&folder, &e))?;
-            writable(&file)?;
-        }
-    }
+    let default = (!args.json).then(|| Output::at(DEFAULT_OUT));
+    let mut files = Files::default();
+    let out = args.out.as_ref().or(default.as_ref());
+    let out = out.map(|dir| ReportFiles::declare(&mut files, dir, &experiments));
+    let tables = args.tables.as_ref().map(|dir| TableFiles::declare(&mut files, dir, &experiments));
+    let mut outputs = files.check()?;
     let (outcome, verdicts) = measure(&experiments, &args.amount)?;
     if args.json {
         say(&output::json(&outcome.experiments, &verdicts));
     } else {
         print_tables(&outcome, &verdicts);
     }
-    // What was cut short is not worth keeping.
-    if let Some(dir) = args.tables.as_ref().filter(|_| !outcome.interrupted) {
-        write_tables(dir, &args.amount, &outcome, &verdicts)?;
+    // The tables of an interrupted run would replace complete ones.
+    if let Some(tables) = tables.filter(|_| !outcome.interrupted) {
+        tables.write(&mut outputs, &args.amount, &outcome, &verdicts);
     }
-    if let Some(dir) = out {
+    if let Some(out) = out {
         let command = repeat_command(&args.ids, &args.amount);
-        let page = write_files(&dir, &command, &[], &outcome, &verdicts)?;
-        eprintln!("report: {}", page.display());
+        if out.write(&outputs, &command, &[], &outcome, &verdicts)? {
+            let _ = writeln!(std::io::stderr(), "report: {}", outputs.path(out.page).display());
+        }
     }
     Ok(verdict_code(&outcome, &verdicts))
 }
@@ -166,7 +173,7 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
 }
 
 /// The experiments with these ids, each once; all of them for none or `all`.
-fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
+pub(crate) fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
     if ids.is_empty() || ids.iter().any(|id| id == "all") {
         return Ok(experiment::all().iter().collect());
     }
@@ -178,7 +185,7 @@ fn select(ids: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
                 Some(near) => format!("did you mean {near}?"),
                 None => format!("known are {}", known.join(", ")),
             };
-            return Err(Failure::usage(format!("no experiment is called {id}; {hint}")));
+            return Err(Failure::usage(format!("{id}: no experiment has this ID; {hint}")));
         };
         if !selected.iter().any(|e| e.id == found.id) {
             selected.push(found);
@@ -209,7 +216,7 @@ pub(crate) fn run_plans(
     let cancel = cancel_on_ctrl_c();
     let config = Config { effort, seeds, first_seed, jobs, cancel, progress: &update };
     let outcome = experiment::run(experiments, config)
-        .map_err(|e| Failure { code: code_of(&e.error), message: e.to_string() })?;
+        .map_err(|e| Failure { message: e.to_string(), ..e.error.into() })?;
     drop(progress);
     let verdicts = claims::check(&outcome.experiments);
     Ok((outcome, verdicts))
@@ -225,7 +232,7 @@ fn say_verdicts(outcome: &Outcome, verdicts: &[Verdict]) {
     say(&output::verdicts(verdicts));
     say(&format!("\n{}\n", summary(verdicts)));
     if outcome.interrupted {
-        say("stopped before the end: this is about the points that were finished\n");
+        say("stopped before the end: only the finished points are in it\n");
     }
 }
 
@@ -233,20 +240,16 @@ fn summary(verdicts: &[Verdict]) -> String {
     let held = verdicts.iter().filter(|v| v.holds == Some(true)).count();
     let failed = verdicts.iter().filter(|v| v.is_failure()).count();
     let known = verdicts.len() - held - failed;
-    format!("{held} claims hold, {failed} do not and should, {known} known not to or not tested")
+    format!("{held} claims pass, {failed} fail, {known} are known failures or not tested")
 }
 
-/// The page among the files of a run.
-const PAGE: &str = "report.html";
-
-/// Makes sure that files can be written to this directory later on.
+/// Checks, for the demonstration, that its files can be written to this directory.
 pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(dir).map_err(|e| Failure::io(dir, &e))?;
-    writable(&dir.join(PAGE))
+    report_files(dir, &mut IDS.iter().copied()).map(drop)
 }
 
-/// Writes report.html (`questions` first), results.json, results.csv and the captures to a directory
-/// that has been prepared; gives the report's path.
+/// Writes the files of the demonstration: report.html (`questions` first), results.json,
+/// results.csv and the captures. Returns the path of the report.
 pub(crate) fn write_files(
     dir: &Path,
     command: &str,
@@ -254,52 +257,126 @@ pub(crate) fn write_files(
     outcome: &Outcome,
     verdicts: &[Verdict],
 ) -> Result<PathBuf, Failure> {
-    write(&dir.join("results.json"), &output::json(&outcome.experiments, verdicts))?;
-    write(&dir.join("results.csv"), &output::csv(&outcome.experiments))?;
-    let header = report::Header {
-        command,
-        version: env!("CARGO_PKG_VERSION"),
-        interrupted: outcome.interrupted,
-    };
-    let page = dir.join(PAGE);
-    write(&page, &report::html(&header, questions, &outcome.experiments, verdicts))?;
-    for experiment in outcome.experiments.iter().filter_map(|e| experiment::find(e.id)) {
-        capture(experiment, &dir.join(format!("{}.pcap", experiment.id)))?;
-    }
-    Ok(page)
+    let (files, outputs) = report_files(dir, &mut outcome.experiments.iter().map(|e| e.id))?;
+    files.write(&outputs, command, questions, outcome, verdicts)?;
+    Ok(outputs.path(files.page).to_path_buf())
 }
 
-/// The tables in the folder of an experiment.
-fn table_file(dir: &Path, id: &str) -> PathBuf {
-    dir.join(id).join("results.md")
-}
-
-fn write_tables(
+fn report_files(
     dir: &Path,
-    amount: &Amount,
-    outcome: &Outcome,
-    verdicts: &[Verdict],
-) -> Result<(), Failure> {
-    for result in &outcome.experiments {
-        let command = repeat_command(&[result.id.to_owned()], amount);
-        let command = format!("{command} --tables {}", dir.display());
-        let last = amount.first_seed + result.seeds.max(1) - 1;
-        let seeds = format!("seeds {} to {last}", amount.first_seed);
-        let drawn = experiment::find(result.id).map(|e| (e.figures)(result)).unwrap_or_default();
-        let text = markdown::results(result, &drawn, verdicts, &command, &seeds);
-        write(&table_file(dir, result.id), &text)?;
-        for (index, figure) in drawn.iter().enumerate() {
-            let file = dir.join(result.id).join(markdown::picture_name(index));
-            write(&file, &report::picture(figure))?;
-        }
-    }
-    write(&dir.join("claims.md"), &index_of(dir))
+    ids: &mut dyn Iterator<Item = &'static str>,
+) -> Result<(ReportFiles, Outputs), Failure> {
+    let experiments: Vec<&'static Experiment> = ids.filter_map(experiment::find).collect();
+    let mut files = Files::default();
+    let report = ReportFiles::declare(&mut files, &Output::at(dir), &experiments);
+    Ok((report, files.check()?))
 }
+
+/// The files in the directory of `--out`.
+struct ReportFiles {
+    page: Slot,
+    json: Slot,
+    csv: Slot,
+    captures: Vec<(&'static Experiment, Slot)>,
+}
+
+impl ReportFiles {
+    fn declare(files: &mut Files, dir: &Output, experiments: &[&'static Experiment]) -> Self {
+        let dir = files.directory("--out", dir);
+        let [page, json, csv] =
+            ["report.html", "results.json", "results.csv"].map(|name| files.inside(dir, name));
+        let name = |experiment: &Experiment| format!("{}.pcap", experiment.id);
+        let captures = experiments.iter().map(|&it| (it, files.capture_inside(dir, &name(it))));
+        let captures = captures.collect();
+        ReportFiles { page, json, csv, captures }
+    }
+
+    /// Writes them; whether the page is complete.
+    fn write(
+        &self,
+        outputs: &Outputs,
+        command: &str,
+        questions: &[Question],
+        outcome: &Outcome,
+        verdicts: &[Verdict],
+    ) -> Result<bool, Failure> {
+        outputs.write(self.json, &output::json(&outcome.experiments, verdicts));
+        outputs.write(self.csv, &output::csv(&outcome.experiments));
+        let version = env!("CARGO_PKG_VERSION");
+        let header = report::Header { command, version, interrupted: outcome.interrupted };
+        let page = report::html(&header, questions, &outcome.experiments, verdicts);
+        let written = outputs.write(self.page, &page);
+        for (experiment, file) in &self.captures {
+            if outcome.experiments.iter().any(|result| result.id == experiment.id) {
+                capture(experiment, outputs.path(*file))?;
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// The files in the directory of `--tables`.
+struct TableFiles {
+    dir: Slot,
+    claims: Slot,
+    experiments: Vec<(&'static str, Slot, Slot)>,
+}
+
+impl TableFiles {
+    fn declare(files: &mut Files, dir: &Output, experiments: &[&'static Experiment]) -> Self {
+        let dir = files.directory("--tables", dir);
+        let mut of = |id: &'static str| {
+            let folder = files.folder(dir, id);
+            (id, folder, files.inside(folder, RESULTS))
+        };
+        let tables = experiments.iter().map(|experiment| of(experiment.id)).collect();
+        // The index has the claims of all experiments.
+        let others = experiment::all().iter().map(|experiment| experiment.id);
+        for id in others.filter(|id| experiments.iter().all(|experiment| experiment.id != *id)) {
+            let file = Path::new(id).join(RESULTS);
+            files.reads_inside("the results of another experiment", dir, &file);
+        }
+        let claims = files.inside(dir, "claims.md");
+        TableFiles { dir, claims, experiments: tables }
+    }
+
+    fn write(
+        &self,
+        outputs: &mut Outputs,
+        amount: &Amount,
+        outcome: &Outcome,
+        verdicts: &[Verdict],
+    ) {
+        let dir = outputs.path(self.dir).to_path_buf();
+        for result in &outcome.experiments {
+            let mut slots = self.experiments.iter();
+            let Some((id, folder, table)) = slots.find(|(id, ..)| *id == result.id) else {
+                continue;
+            };
+            let command = repeat_command(&[result.id.to_owned()], amount);
+            let command = format!("{command} --tables {}", dir.display());
+            let last = amount.first_seed + result.seeds.max(1) - 1;
+            let seeds = format!("seeds {} to {last}", amount.first_seed);
+            let drawn = experiment::find(id).map(|e| (e.figures)(result)).unwrap_or_default();
+            let text = markdown::results(result, &drawn, verdicts, &command, &seeds);
+            outputs.write(*table, &text);
+            for (index, figure) in drawn.iter().enumerate() {
+                let name = markdown::picture_name(index);
+                outputs.write_inside(*folder, &name, &report::picture(figure));
+            }
+        }
+        outputs.write(self.claims, &index_of(&dir));
+    }
+}
+
+/// The file of an experiment's tables, in its folder.
+const RESULTS: &str = "results.md";
 
 /// Every claim of the experiments that have a folder in `dir`.
 fn index_of(dir: &Path) -> String {
     let results = experiment::all().iter().filter_map(|experiment| {
-        Some((experiment.id, std::fs::read_to_string(table_file(dir, experiment.id)).ok()?))
+        let file = dir.join(experiment.id).join(RESULTS);
+        Some((experiment.id, std::fs::read_to_string(file).ok()?))
     });
     let folders: Vec<_> = results.collect();
     markdown::index(folders.iter().map(|(id, text)| (*id, text.as_str())))
@@ -312,15 +389,17 @@ fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     scenario.duration_s = if sleepy { SLEEPY_CAPTURE_S } else { CAPTURE_S };
     let options = Options { pcap: Some(path.to_path_buf()), ..Options::default() };
     match run::run(&scenario, scenario.seed, &options) {
-        Ok(result) => match result.cut_short.first() {
-            None => match write_profile(&scenario, path) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(Failure::io(path, &error)),
-            },
-            Some(what) => Err(Failure { code: Code::Io, message: format!("cut short: {what}") }),
-        },
-        Err(error) => Err(Failure { code: code_of(&error), message: error.to_string() }),
+        Ok(result) => cut_short(&result.cut_short),
+        Err(RunError::Output { path, error }) => {
+            cut_short(&[format!("{}: {error}", path.display())]);
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
     }
+    if let Err(files) = write_profile(&scenario, path) {
+        cut_short(&files);
+    }
+    Ok(())
 }
 
 fn repeat_command(ids: &[String], amount: &Amount) -> String {
@@ -337,7 +416,7 @@ fn repeat_command(ids: &[String], amount: &Amount) -> String {
     command
 }
 
-/// Claims are judged only on complete runs.
+/// The claims of an interrupted run have no verdict.
 pub(crate) fn verdict_code(outcome: &Outcome, verdicts: &[Verdict]) -> Code {
     if outcome.interrupted || cancel_on_ctrl_c().load(Ordering::Relaxed) {
         Code::Interrupted

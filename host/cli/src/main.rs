@@ -2,52 +2,50 @@
 //! network to Linux.
 
 mod advise_cmd;
+mod columns;
 mod demo;
 mod exit;
 mod gateway_cmd;
+#[cfg(test)]
+mod helps;
 mod lab_cmd;
+mod named;
 mod node_cmd;
+mod outputs;
 mod progress;
 mod sim_cmd;
 mod sweep_cmd;
 
 use clap::{Parser, Subcommand};
-use exit::Failure;
 use std::process::ExitCode;
 
+// The texts of the help have their own line breaks, at 80 columns, and clap breaks none (it has no
+// `wrap_help`): the help is the same on every terminal.
 const LONG_ABOUT: &str = "\
-Full-scale TCP/IPv6 for IEEE 802.15.4: the stack that runs on motes, here in a deterministic \
-simulator, with the experiments of published papers.
+TCP/IPv6 for IEEE 802.15.4: the stack of the nodes in a deterministic simulator,
+and the experiments of four papers.
 
-Without a command, runs a demonstration of less than a minute: three experiments of the TCPlp \
-paper in quick form, compared with its figures and with what physics allows.";
+Without a command, runs a demonstration of less than a minute that answers three
+questions: how much TCP carries over several radio hops, whether a sleeping
+sensor's data arrives when packets are lost, and what that costs its battery.";
 
 const EXAMPLES: &str = "\
-Examples:
-  kinglet                                    the demonstration
-  kinglet sim host/lab/scenarios/annotated.toml --pcap out.pcap
-  kinglet sweep host/lab/sweeps/window.toml  one scenario, fields varied, on all cores
-  kinglet advise host/lab/scenarios/lossy.toml  what should be set, and what for
-  kinglet lab list                           what can be repeated
-  kinglet lab run tcplp-hops --seeds 10      one experiment, with narrower intervals
-  kinglet lab check --quick                  every claim: paper, ours, holds?
-  kinglet gateway examples/gateway-office.toml   curl motes that sleep, see who does
-  kinglet node examples/node-a.toml --zep ::1    one node, beside RIOT's on its air
+Examples, from the project's root (`cargo run --release --` is `kinglet`):
+  kinglet
+  kinglet sim host/lab/scenarios/annotated.toml --pcap run.pcap
+  kinglet sweep host/lab/sweeps/window.toml
+  kinglet advise host/lab/scenarios/lossy.toml
+  kinglet lab run tcplp-hops --quick
+  kinglet node examples/node-a.toml --zep ::1
 
-Exit codes:
-  0  success; every claim that should hold does
-  1  a claim that should hold does not
-  2  bad usage or input
-  3  a file cannot be read or written
-  130  stopped with Ctrl-C; what was finished is kept";
+Exit codes: 0 success; 1 a claim fails that should pass; 2 usage or input is
+wrong; 3 a file cannot be read or written; 130 Ctrl-C, finished results kept.";
 
 #[derive(Parser)]
-#[command(
-    name = "kinglet",
-    version,
-    about = "TCP/IPv6 over IEEE 802.15.4: simulate, repeat, bridge"
-)]
-#[command(long_about = LONG_ABOUT, after_help = EXAMPLES)]
+#[command(name = "kinglet", version, about = "TCP/IPv6 for IEEE 802.15.4, simulated")]
+#[command(term_width = 100)]
+#[command(long_about = LONG_ABOUT, after_help = "`kinglet --help` has examples.")]
+#[command(after_long_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -55,48 +53,30 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Simulate one scenario file
+    /// Simulate a scenario
     Sim(sim_cmd::Args),
-    /// Simulate a scenario with every combination of values of some fields
+    /// Simulate a scenario with all combinations of values of some fields
     Sweep(sweep_cmd::Args),
-    /// Find the settings that serve a scenario best, and what each of them is worth
+    /// Find the settings with which a scenario has the best result
     Advise(advise_cmd::Args),
-    /// Repeat published experiments and check claims
-    #[command(subcommand)]
+    /// Repeat published experiments and check their claims
+    #[command(subcommand, after_help = lab_cmd::EXAMPLES)]
     Lab(lab_cmd::Command),
     /// Run a simulated network in real time behind a Linux TUN device
     Gateway(gateway_cmd::Args),
-    /// Run one node as a process, on an air that it shares with others by UDP (ZEP)
+    /// Run one node as a process; nodes share the air by UDP (ZEP)
     Node(node_cmd::Args),
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let done = match cli.command {
+    exit::end(match cli.command {
         None => demo::run(),
-        Some(Command::Sim(args)) => sim_cmd::run(args),
+        Some(Command::Sim(args)) => sim_cmd::run(&args),
         Some(Command::Sweep(args)) => sweep_cmd::run(&args),
         Some(Command::Advise(args)) => advise_cmd::run(&args),
         Some(Command::Lab(command)) => lab_cmd::run(command),
         Some(Command::Gateway(args)) => gateway_cmd::run(args),
-        Some(Command::Node(args)) => node_cmd::run(args),
-    };
-    match done.and_then(|code| exit::unsaid().map_or(Ok(code), Err)) {
-        Ok(code) => code.into(),
-        Err(Failure { code, message }) => {
-            eprintln!("kinglet: {message}");
-            code.into()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
+        Some(Command::Node(args)) => node_cmd::run(&args),
+    })
 }

@@ -1,53 +1,55 @@
 //! `kinglet node`: one node as a process, on an air that others share by UDP.
 
 use crate::exit::{Code, Failure, say};
+use crate::outputs::{Files, Input};
 use kinglet_zep::console::Report;
 use kinglet_zep::datagram::PORT;
 use kinglet_zep::mote::{Ending, Ends, Mote, MoteError};
 use kinglet_zep::settings::Settings;
 use std::io::{BufReader, stdin};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Two nodes that talk to each other, each in its terminal:
+Examples, from the project's root, two nodes in a terminal each:
   kinglet node examples/node-a.toml --zep 127.0.0.1:17754,127.0.0.1:17755
   kinglet node examples/node-b.toml --zep 127.0.0.1:17755,127.0.0.1:17754
-and then, in the second:
+Commands for the second one, from its standard input (`help` lists all):
   ping fe80::12:4b00:0:a
   tcp fe80::12:4b00:0:a 7 hello
   send fe80::12:4b00:0:a 9 100000
-
-Beside RIOT's native board, whose dispatcher joins any number of nodes:
-  zep_dispatch ::1 17754 &
+A node behind RIOT's dispatcher, which connects any number of nodes:
   kinglet node examples/node-a.toml --zep [::1]:17754
 
-Every node answers ping, and has echo (port 7, TCP and UDP), sink (9) and source (19). Commands come
-from standard input; `help` lists them. The end of the input is not the end of the node: that is
-`quit` or Ctrl-C, both with exit code 0.")]
+A node replies to ping, and has echo (port 7, TCP and UDP), sink (9) and source
+(19). `quit` or Ctrl-C ends it with exit code 0; the end of the input does not.
+host/zep/README.md describes the format on the air and nodes of other projects.")]
 pub(crate) struct Args {
-    /// What the node is told: addresses, PAN, channel, routes, neighbours
+    /// The settings: addresses, PAN, channel, routes, neighbours
     #[arg(value_name = "NODE.toml")]
-    file: PathBuf,
-    /// Its end of the air, and the other one: a dispatcher, or another node. Without a port that is
-    /// 17754; without LOCAL any free port
-    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends)]
+    file: Input,
+    /// UDP addresses of this end and of the other one, a
+    /// node or a dispatcher  [default port: 17754;
+    /// default LOCAL: any free port]
+    #[arg(long, value_name = "[LOCAL,]REMOTE", value_parser = ends, verbatim_doc_comment)]
     zep: Ends,
-    /// One JSON object per line for whatever happens
+    /// Print one JSON object per event
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: Args) -> Result<Code, Failure> {
-    let settings = Settings::from_file(&args.file).map_err(|error| Failure {
+pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
+    let mut files = Files::default();
+    let file = files.reads("the settings", &args.file);
+    let settings = Settings::from_file(file).map_err(|error| Failure {
         code: if error.io { Code::Io } else { Code::Usage },
         message: error.to_string(),
     })?;
+    files.check()?;
     let mut mote = Mote::new(&settings, args.zep).map_err(|error| failure(&error))?;
     let mut tell = |report: Report| {
-        // There is nothing in a report that is not JSON.
+        // Plain structs of strings and numbers serialise without fail.
         let json = || serde_json::to_string(&report).unwrap_or_default();
         let text = if args.json { json() } else { report.to_string() };
         say(&format!("{text}\n"));
@@ -81,7 +83,7 @@ fn end_on_signals(ending: Ending) {
     });
 }
 
-/// Comes back after one of them. One whose handler cannot be had does what it does by default.
+/// Returns after one of them. A signal without a handler has its default effect.
 async fn any_signal() {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let [interrupt, terminate, hangup] = kinds.map(|kind| async move {
@@ -115,9 +117,9 @@ fn end(text: &str) -> Result<SocketAddr, String> {
         let host = text.trim_start_matches('[').trim_end_matches(']');
         host.parse::<IpAddr>().ok().map(|host| SocketAddr::new(host, PORT))
     };
-    with_port()
-        .or_else(without)
-        .ok_or_else(|| format!("\"{text}\" is no address as 127.0.0.1:17754 or [::1]:17754"))
+    with_port().or_else(without).ok_or_else(|| {
+        format!("\"{text}\" is not an address such as 127.0.0.1:17754 or [::1]:17754")
+    })
 }
 
 #[cfg(test)]

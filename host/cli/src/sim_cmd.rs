@@ -1,91 +1,90 @@
 //! `kinglet sim`: one scenario, once.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable, write};
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, cut_short, note, say};
+use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
 use kinglet_lab::run::{self, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
 use kinglet_lab::tables;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
+Examples, from the project's root:
   kinglet sim host/lab/scenarios/annotated.toml
-  kinglet sim mine.toml --seed 7 --pcap mine.pcap --trace mine.txt
-  kinglet sim host/lab/scenarios/office.toml --report office.html --timeline 60..180
-  kinglet sim host/lab/scenarios/office-asleep.toml --report asleep.html
-  kinglet sim mine.toml --json | jq '.flows[0].goodput_kbps'
+  kinglet sim host/lab/scenarios/lossy.toml --seed 7 --pcap lossy.pcap
+  kinglet sim host/lab/scenarios/office.toml --report office.html
+  kinglet sim host/lab/scenarios/web.toml --trace web.txt --json > web.json
 
-The keys of a scenario file are described in host/lab/SCENARIO.md.
-The same file and seed give the same simulation, event by event.")]
+host/lab/SCENARIO.md describes the keys of a scenario.
+The same scenario and seed give the same simulation, event by event.")]
 pub(crate) struct Args {
     /// The scenario
     #[arg(value_name = "FILE.toml")]
-    file: PathBuf,
-    /// Root of all randomness, instead of the file's
-    #[arg(long, value_name = "N")]
+    file: Input,
+    /// Seed of all random numbers
+    /// [default: the scenario's]
+    #[arg(long, value_name = "N", verbatim_doc_comment)]
     seed: Option<u64>,
-    /// Write every frame on the air to a capture file, and what tshark needs to read it beside it
+    /// Capture every frame on the air; the directory
+    /// FILE.profile gets the settings to read that with
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    pcap: Option<Output>,
+    /// Write the trace of events as text
     #[arg(long, value_name = "FILE")]
-    pcap: Option<PathBuf>,
-    /// Write the event trace to a text file
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
-    /// Write a page with timeline, energy ledgers and results
+    trace: Option<Output>,
+    /// Write a page with timeline, energy and results
     #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-    /// What of the run the page's timeline shows, in seconds
+    report: Option<Output>,
+    /// Part of the run that the page's timeline shows, in
+    /// seconds
     #[arg(long, value_name = "FROM..TO", value_parser = range, default_value = "0..120")]
-    #[arg(requires = "report")]
+    #[arg(requires = "report", verbatim_doc_comment)]
     timeline: (f64, f64),
-    /// Results as JSON on standard output
+    /// Print the results as JSON
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(args: Args) -> Result<Code, Failure> {
+pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let clock = std::time::Instant::now();
-    let scenario = Scenario::from_file(&args.file)?;
+    let mut files = Files::default();
+    let file = files.reads("the scenario", &args.file);
+    let scenario = Scenario::from_file(file)?;
     let reading_seconds = clock.elapsed().as_secs_f64();
-    warn(&args.file, &scenario);
-    if let Some(path) = &args.report {
-        // Before the simulation, which may take long.
-        writable(path)?;
-    }
+    warn(file, &scenario);
+    let pcap = args.pcap.as_ref().map(|pcap| files.captures("--pcap", pcap));
+    let trace = args.trace.as_ref().map(|trace| files.writes("--trace", trace));
+    let page = args.report.as_ref().map(|report| files.writes("--report", report));
+    let outputs = files.check()?;
     let cancel = cancel_on_ctrl_c();
     let progress = Progress::of_time();
     let update = |share| progress.update_share(share);
     let options = Options {
-        pcap: args.pcap.clone(),
-        trace: args.trace,
-        timeline_s: args.report.as_ref().map(|_| args.timeline),
-        tree: args.report.is_some(),
+        pcap: pcap.map(|pcap| outputs.path(pcap).to_path_buf()),
+        trace: trace.map(|trace| outputs.path(trace).to_path_buf()),
+        timeline_s: page.map(|_| args.timeline),
+        tree: page.is_some(),
         cancel: Some(cancel),
         progress: Some(&update),
         ..Options::default()
     };
     let seed = args.seed.unwrap_or(scenario.seed);
-    let scenario = run::drawn(&scenario, seed)
-        .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?
-        .into_owned();
-    let mut result = run::run(&scenario, seed, &options)
-        .map_err(|e| Failure { code: code_of(&e), message: e.to_string() })?;
+    let scenario = run::drawn(&scenario, seed)?.into_owned();
+    let mut result = run::run(&scenario, seed, &options)?;
     result.setup_seconds += reading_seconds;
     drop(progress);
     let stopped = cancel.load(Ordering::Relaxed);
-    if let Some(path) = &args.report {
-        let command = format!("kinglet sim {} --seed {seed}", args.file.display());
+    cut_short(&result.cut_short);
+    if let Some(page) = page {
+        let command = format!("kinglet sim {} --seed {seed}", file.display());
         let version = env!("CARGO_PKG_VERSION");
         let header = Header { command: &command, version, interrupted: stopped };
-        write(path, &report::one_run(&header, &scenario, &result, args.timeline))?;
+        outputs.write(page, &report::one_run(&header, &scenario, &result, args.timeline));
     }
-    let reading = match &args.pcap {
-        Some(path) => write_profile(&scenario, path).map_err(|e| Failure::io(path, &e))?,
-        None => None,
-    };
     if args.json {
         let text = serde_json::to_string_pretty(&result)
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
@@ -93,21 +92,21 @@ pub(crate) fn run(args: Args) -> Result<Code, Failure> {
     } else {
         print(&scenario, seed, &result);
     }
-    if let Some(command) = reading {
-        // What has been asked for is on standard output.
-        eprintln!("kinglet: to read the capture: {command}");
-    }
-    if !result.cut_short.is_empty() {
-        let message = format!("cut short: {}", result.cut_short.join("; "));
-        return Err(Failure { code: Code::Io, message });
+    if let Some(pcap) = pcap {
+        match write_profile(&scenario, outputs.path(pcap)) {
+            // On standard error: the results are on standard output.
+            Ok(Some(command)) => note(&format!("to read the capture: {command}")),
+            Ok(None) => {}
+            Err(files) => cut_short(&files),
+        }
     }
     Ok(if stopped { Code::Interrupted } else { Code::Success })
 }
 
-/// Says on standard error what will not work.
+/// Prints the warnings about a scenario to standard error.
 pub(crate) fn warn(file: &Path, scenario: &Scenario) {
     for warning in scenario.warnings() {
-        eprintln!("kinglet: {}: {warning}", file.display());
+        note(&format!("{}: {warning}", file.display()));
     }
 }
 

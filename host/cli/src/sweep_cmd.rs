@@ -1,6 +1,8 @@
 //! `kinglet sweep`: a scenario with fields varied, on all cores.
 
-use crate::exit::{Code, Failure, cancel_on_ctrl_c, code_of, say, writable};
+use crate::columns;
+use crate::exit::{Code, Failure, cancel_on_ctrl_c, note, say};
+use crate::outputs::{Files, Input, Output, Outputs, Slot};
 use crate::progress::Progress;
 use kinglet_lab::report::picture;
 use kinglet_lab::sweep::{self, Config, Finished, Format, Journal, JournalError, Plan};
@@ -11,39 +13,43 @@ use std::sync::atomic::AtomicBool;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
+Examples, from the project's root:
   kinglet sweep host/lab/sweeps/window.toml
-  kinglet sweep mine.toml --out mine.csv --out mine.parquet --jobs 4
-  kinglet sweep mine.toml --json | jq '.rows[].goodput_kbps'
-  kinglet sweep mine.toml --effects goodput_kbps --by hops --plot effects.svg
+  kinglet sweep host/lab/sweeps/window.toml --out a.csv --out a.parquet --jobs 4
+  kinglet sweep host/lab/sweeps/window.toml --json > window.json
+  kinglet sweep host/lab/sweeps/window.toml --effects goodput_kbps --plot a.svg
 
-What a sweep file says is described in host/lab/SWEEPS.md.
-What is finished is in the journal: after Ctrl-C, a crash or a full disk the same command goes on.
-The same file and program give the same rows in the same order, with any number of threads.")]
+host/lab/SWEEPS.md describes sweep files and the columns of the table.
+The journal has every finished run: after Ctrl-C, a crash or a full disk the
+same command continues. The same sweep and program give the same rows in the
+same order, with any number of threads.")]
 pub(crate) struct Args {
-    /// What is varied
+    /// The sweep: a scenario, and fields of it with lists of values
     #[arg(value_name = "FILE.toml")]
-    file: PathBuf,
-    /// Where rows go, as CSV or Parquet by the name's end; may be given more than once
-    /// [default: the sweep's name with .csv, in this directory; none with --json]
-    #[arg(long, value_name = "FILE")]
-    out: Vec<PathBuf>,
-    /// Where finished runs are kept  [default: the sweep's name with .journal, in this directory]
-    #[arg(long, value_name = "FILE")]
-    journal: Option<PathBuf>,
+    file: Input,
+    /// Write the table as .csv or .parquet; repeatable
+    /// [default: FILE.csv here; none with --json]
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    out: Vec<Output>,
+    /// Keep finished runs in this file
+    /// [default: FILE.journal here]
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    journal: Option<Output>,
     /// Threads  [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     jobs: Option<u16>,
-    /// What each field is worth for this column, alone and with another, and the best combinations
-    #[arg(long, value_name = "COLUMN")]
+    /// Print the effect of each field, and of each pair, on
+    /// this column, and the best combinations
+    #[arg(long, value_name = "COLUMN", verbatim_doc_comment)]
     effects: Option<String>,
-    /// The same for the rows of each rounded value of this column, as `hops`
-    #[arg(long, value_name = "COLUMN", requires = "effects")]
+    /// Print them also for each rounded value of this
+    /// column, such as `hops`
+    #[arg(long, value_name = "COLUMN", requires = "effects", verbatim_doc_comment)]
     by: Option<String>,
-    /// A picture of what differences come from
+    /// Draw the effects
     #[arg(long, value_name = "FILE.svg", requires = "effects")]
-    plot: Option<PathBuf>,
-    /// Rows as JSON on standard output, and effects with them
+    plot: Option<Output>,
+    /// Print rows and effects as JSON
     #[arg(long)]
     json: bool,
 }
@@ -62,64 +68,76 @@ impl From<SweepError> for Failure {
     fn from(error: SweepError) -> Self {
         match error {
             SweepError::Scenario(error) => error.into(),
-            SweepError::Run(error) => Failure { code: code_of(&error), message: error.to_string() },
+            SweepError::Run(error) => error.into(),
             SweepError::Journal(error) => error.into(),
         }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
-    let outs = outs(args)?;
-    let plan = Plan::new(Sweep::from_file(&args.file)?)?;
-    let journal = args.journal.clone().unwrap_or_else(|| beside_here(&args.file, "journal"));
-    let (mut journal, mut finished) = Journal::open(&journal, &program()?)?;
-    tell(&plan, &finished, journal.path());
+    let mut files = Files::default();
+    let file = files.reads("the sweep", &args.file);
+    let outs = outs(args, file, &mut files)?;
+    let journal = files.writes_or("--journal", args.journal.as_ref(), || here(file, "journal"));
+    let plot = args.plot.as_ref().map(|plot| files.writes("--plot", plot));
+    let plan = Plan::new(Sweep::from_file(file)?)?;
+    for (option, column) in [("--effects", &args.effects), ("--by", &args.by)] {
+        column.iter().try_for_each(|column| columns::check(option, column))?;
+    }
+    let outputs = files.check()?;
+    let (mut journal, mut finished) = Journal::open(outputs.path(journal), &program()?)?;
+    report_found(&plan, &finished, journal.path());
     let cancel = cancel_on_ctrl_c();
     complete(&plan, &mut finished, &mut journal, args.jobs, cancel)?;
     let left = plan.pending(&finished).len();
     if left > 0 {
-        let journal = journal.path().display();
-        let done = plan.runs().len() - left;
-        eprintln!(
-            "kinglet: {done} of {} runs are finished, and kept in {journal}; the same \
-                   command goes on",
-            plan.runs().len()
-        );
+        let (runs, kept) = (plan.runs().len(), journal.path().display());
+        note(&match runs - left {
+            0 => format!("none of {runs} runs has finished"),
+            done => format!(
+                "{done} of {runs} runs are finished and kept in {kept}; the same command continues"
+            ),
+        });
         return Ok(Code::Interrupted);
     }
     let table = plan.table(&finished);
-    // Before anything is written, as it may be told that there is no such column.
+    // Each is tried, whatever became of the others.
+    let mut whole = true;
+    for (format, out) in &outs {
+        whole &= outputs.write_by(*out, |file| sweep::write(&table, *format, file));
+    }
     let worth = worth(args, &plan, &finished)?;
-    for (format, file) in &outs {
-        sweep::write(&table, *format, file).map_err(|e| Failure::io(file, &e))?;
+    if let Some((plot, figure)) = plot.zip(worth.as_ref().and_then(Worth::figure)) {
+        whole &= outputs.write(plot, &picture(&figure));
+    }
+    if !whole {
+        let kept = journal.path().display();
+        note(&format!("the runs are kept in {kept}; the same command writes the missing files"));
     }
     if args.json {
         say(&json(&table, worth.as_ref()));
     } else {
-        let files: Vec<String> = outs.iter().map(|(_, file)| file.display().to_string()).collect();
-        say(&format!(
-            "{} runs, {} rows of {} columns: {}\n",
-            plan.runs().len(),
-            table.rows(),
-            table.columns.len(),
-            files.join(", ")
-        ));
+        say(&summary(&plan, &table, &outs, &outputs));
         worth.iter().for_each(|worth| say(&text(worth)));
     }
     Ok(Code::Success)
 }
 
-/// What is asked for with `--effects`, and its picture.
-fn worth(args: &Args, plan: &Plan, finished: &Finished) -> Result<Option<Worth>, Failure> {
-    let Some(column) = &args.effects else { return Ok(None) };
-    let worth = Worth::of(plan, finished, column, args.by.as_deref()).map_err(Failure::usage)?;
-    if let Some((file, figure)) = args.plot.as_ref().zip(worth.figure()) {
-        std::fs::write(file, picture(&figure)).map_err(|e| Failure::io(file, &e))?;
-    }
-    Ok(Some(worth))
+fn summary(plan: &Plan, table: &Table, outs: &[(Format, Slot)], outputs: &Outputs) -> String {
+    let (runs, rows, columns) = (plan.runs().len(), table.rows(), table.columns.len());
+    let files = outs.iter().map(|(_, out)| outputs.path(*out).display().to_string());
+    let files: Vec<String> = files.collect();
+    format!("{runs} runs, {rows} rows of {columns} columns: {}\n", files.join(", "))
 }
 
-/// What fields are worth, for people.
+/// The effects that `--effects` asks for.
+fn worth(args: &Args, plan: &Plan, finished: &Finished) -> Result<Option<Worth>, Failure> {
+    let Some(column) = &args.effects else { return Ok(None) };
+    let worth = Worth::of(plan, finished, column, args.by.as_deref());
+    worth.map(Some).map_err(|why| Failure::usage(format!("--effects: {why}")))
+}
+
+/// The effects as text.
 fn text(worth: &Worth) -> String {
     let mut text = String::new();
     for group in &worth.groups {
@@ -131,7 +149,7 @@ fn text(worth: &Worth) -> String {
                 let _ = writeln!(text, "    {value:12} {effect:+6.1} % ± {half:.1}");
             }
         }
-        for (a, b, share) in group.pairs.iter().filter(|(.., share)| *share >= TOLD) {
+        for (a, b, share) in group.pairs.iter().filter(|(.., share)| *share >= SHOWN) {
             let _ = writeln!(text, "  {a} with {b}: {share:.1} % more");
         }
         let _ = writeln!(text, "  best:");
@@ -144,49 +162,39 @@ fn text(worth: &Worth) -> String {
     text
 }
 
-/// Pairs of fields that explain less than this, in per cent, are not told of.
-const TOLD: f64 = 0.5;
+/// Pairs of fields that explain less than this, in per cent, are not printed.
+const SHOWN: f64 = 0.5;
 
-/// Where rows go, all of which can be written.
-fn outs(args: &Args) -> Result<Vec<(Format, PathBuf)>, Failure> {
-    let mut files = args.out.clone();
-    if files.is_empty() && !args.json {
-        files.push(beside_here(&args.file, "csv"));
+/// The files of the table, with their formats.
+fn outs(args: &Args, file: &Path, files: &mut Files) -> Result<Vec<(Format, Slot)>, Failure> {
+    if args.out.is_empty() && !args.json {
+        return Ok(vec![(Format::Csv, files.writes_or("--out", None, || here(file, "csv")))]);
     }
-    let mut outs = Vec::new();
-    for file in files {
-        let Some(format) = Format::of(&file) else {
-            let message = format!("{}: rows go to a .csv or a .parquet", file.display());
-            return Err(Failure::usage(message));
-        };
-        // Before the simulations, which may take long.
-        writable(&file)?;
-        outs.push((format, file));
-    }
-    Ok(outs)
+    let declare = |out: &Output| Ok((out.format(Format::of)?, files.writes("--out", out)));
+    args.out.iter().map(declare).collect()
 }
 
-/// A file in this directory that is called as the sweep, but for its end.
-pub(crate) fn beside_here(sweep: &Path, extension: &str) -> PathBuf {
+/// A file in the working directory with the name of the sweep and another extension.
+pub(crate) fn here(sweep: &Path, extension: &str) -> PathBuf {
     Path::new(sweep.file_stem().unwrap_or("sweep".as_ref())).with_extension(extension)
 }
 
-/// What tells this build from others.
+/// Identifies this build.
 pub(crate) fn program() -> Result<String, Failure> {
     let path = std::env::current_exe().map_err(|e| Failure::io(Path::new("kinglet"), &e))?;
     sweep::digest(&path).map_err(|e| Failure::io(&path, &e))
 }
 
-/// Says on standard error what of earlier sweeps there is.
-fn tell(plan: &Plan, finished: &Finished, journal: &Path) {
+/// Prints to standard error how many runs the journal has already.
+fn report_found(plan: &Plan, finished: &Finished, journal: &Path) {
     let (strangers, journal) = (plan.strangers(finished), journal.display());
     let runs = plan.runs().len();
     let done = runs - plan.pending(finished).len();
     if strangers > 0 {
-        eprintln!("kinglet: the sweep has changed: {strangers} runs in {journal} are not of it");
+        note(&format!("the sweep has changed: {strangers} runs in {journal} are not part of it"));
     }
-    if !finished.is_empty() {
-        eprintln!("kinglet: {done} of {runs} runs are in {journal} already");
+    if done > 0 {
+        note(&format!("{done} of {runs} runs are in {journal} already"));
     }
 }
 

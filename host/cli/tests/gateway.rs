@@ -6,7 +6,7 @@ use common::*;
 use kinglet_testkit::namespace::in_namespace;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -129,7 +129,23 @@ fn two() {
             ["--tun", "kltest1", "--prefix", "fd00:1:2::/48", "--map", "/nowhere/map.html"];
         let (code, text) = refusal(&options, flows);
         assert_eq!(code, Some(3), "{text}");
-        assert!(text.contains("the map: /nowhere/map.html: "), "{text}");
+        assert!(text.contains("--map /nowhere/map.html: cannot be written: "), "{text}");
+    });
+    step("files that are not complete at the end are named", || {
+        let dir = capture.0.with_extension("maps");
+        std::fs::create_dir(&dir).unwrap();
+        let page = dir.join("page.html");
+        let prefix = ["--tun", "kltest1", "--prefix", "fd00:1:2::/48"];
+        let files = ["--pcap", "/dev/full", "--map", page.to_str().unwrap()];
+        let options = [&prefix[..], &files].concat();
+        let mut second = Gateway::start_watched(&file.0, &options, Stdio::piped());
+        let error = second.error.take().unwrap();
+        std::fs::remove_dir_all(&dir).unwrap();
+        let (status, rest) = second.signal("TERM");
+        assert_eq!(status.code(), Some(3), "{rest}");
+        let text = std::io::read_to_string(error).unwrap();
+        assert!(text.contains("the capture: /dev/full: No space left"), "{text}");
+        assert!(text.contains("page.html: No such file"), "{text}");
     });
     step("the map while it runs", || {
         // Written once a second, and before the first word.

@@ -56,7 +56,7 @@ fn mistakes_say_where_they_are() {
     for (file, zep, code, says) in [
         (&file, "127.0.0.1", 2, "line 2"),
         (&example("none.toml"), "127.0.0.1", 3, "none.toml"),
-        (&example("node-a.toml"), "here", 2, "is no address as"),
+        (&example("node-a.toml"), "here", 2, "is not an address such as"),
         // An address that this machine does not have.
         (&example("node-a.toml"), "192.0.2.1:17754,127.0.0.1", 3, "the air: "),
     ] {

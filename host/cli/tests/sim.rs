@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Every write to it fails for want of space.
+/// Every write to it fails: there is no space.
 const FULL: &str = "/dev/full";
 
 fn kinglet() -> Command {
@@ -36,7 +36,7 @@ fn end_of(command: &mut Command) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn an_observation_without_space_is_told_and_costs_no_result() {
+fn a_full_disk_for_an_observation_is_reported_and_costs_no_result() {
     let file = scenario("sim-full.toml", 20);
     for option in ["--pcap", "--trace"] {
         let (code, out, err) = end_of(kinglet().arg("sim").arg(&file).args([option, FULL]));

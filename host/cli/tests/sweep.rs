@@ -79,7 +79,7 @@ fn rows_are_the_same_octets_with_any_number_of_threads() {
 }
 
 #[test]
-fn what_was_stopped_or_killed_goes_on_and_ends_as_if_it_had_not() {
+fn a_stopped_or_killed_sweep_continues_and_ends_with_the_same_rows() {
     let place = Place::new("stopped", 3, 1_000);
     for signal in ["-INT", "-KILL"] {
         let before = place.finished();
@@ -94,9 +94,9 @@ fn what_was_stopped_or_killed_goes_on_and_ends_as_if_it_had_not() {
         if signal == "-INT" {
             let err = String::from_utf8(stderr).unwrap();
             assert_eq!(status.code(), Some(130), "{err}");
-            assert!(err.contains("of 12 runs are finished, and kept in s.journal"), "{err}");
+            assert!(err.contains("of 12 runs are finished and kept in s.journal"), "{err}");
         }
-        assert!(place.read("s.csv").is_empty(), "a part is not taken for the whole");
+        assert!(place.read("s.csv").is_empty(), "no part of the table");
     }
     // As if it had been killed in the middle of a line.
     let mut torn = place.read("s.journal");
@@ -132,7 +132,7 @@ fn a_full_disk_is_one_error_and_nothing_finished_is_lost() {
 }
 
 #[test]
-fn a_wrong_field_is_told_before_anything_runs() {
+fn a_wrong_field_is_reported_before_anything_runs() {
     let place = Place::new("wrong", 1, 1_000_000);
     place.write(1, 1_000_000, "send_bufer_segments");
     let (code, _, err) = place.sweep(&[]);
@@ -155,7 +155,10 @@ fn a_sweep_that_has_changed_is_noticed_and_another_program_is_refused() {
     place.write(3, 3, "send_buffer_segments");
     let (code, _, err) = place.sweep(&[]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(err.contains("the sweep has changed: 12 runs in s.journal are not of it"), "{err}");
+    assert!(
+        err.contains("the sweep has changed: 12 runs in s.journal are not part of it"),
+        "{err}"
+    );
 
     let text = String::from_utf8(place.read("s.journal")).unwrap();
     let other = text.replacen("\"program\":\"", "\"program\":\"0", 1);
@@ -168,5 +171,6 @@ fn a_sweep_that_has_changed_is_noticed_and_another_program_is_refused() {
     std::fs::write(place.0.join("mine.txt"), "my notes\n").unwrap();
     let (code, _, err) = place.sweep(&["--journal", "mine.txt"]);
     assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("not a journal") && err.contains("--journal"), "{err}");
     assert_eq!(place.read("mine.txt"), b"my notes\n");
 }

@@ -196,10 +196,10 @@ pub enum GatewayError {
         /// The device that has it.
         device: String,
     },
-    /// The map could not be written.
-    Map(String),
-    /// The capture could not be written, or not to its end.
-    Capture(String),
+    /// The map or the capture cannot be written: nothing has begun.
+    Output(String),
+    /// The gateway ran, and these files are not complete: each with the reason.
+    Incomplete(Vec<String>),
     /// The device could not be made.
     Tun(TunError),
     /// The device, the runtime or the signal handlers failed.
@@ -225,8 +225,8 @@ impl fmt::Display for GatewayError {
             ),
             GatewayError::NoTunnel { scenario, name } => write!(
                 f,
-                "--far-tun {name}: the scenario \"{scenario}\" has no tunnel, at whose far end \
-                 that device would be: give it `[tunnel]` with `node = …`"
+                "--far-tun {name}: the scenario \"{scenario}\" has no tunnel for that \
+                 device: give it `[tunnel]` with `node = …`"
             ),
             GatewayError::Tun(error) => error.fmt(f),
             GatewayError::Serial(what) | GatewayError::Zep(what) => f.write_str(what),
@@ -236,8 +236,8 @@ impl fmt::Display for GatewayError {
                  here; stop it, or give this one a prefix and a device of its own, such as \
                  --prefix fd00:1:2::/48 --tun kinglet1"
             ),
-            GatewayError::Map(what) => write!(f, "the map: {what}"),
-            GatewayError::Capture(what) => write!(f, "the capture: {what}"),
+            GatewayError::Output(what) => f.write_str(what),
+            GatewayError::Incomplete(files) => f.write_str(&files.join("; ")),
             GatewayError::Io(error) => write!(f, "the gateway failed: {error}"),
         }
     }
@@ -252,8 +252,8 @@ impl std::error::Error for GatewayError {
             | GatewayError::Serial(_)
             | GatewayError::Zep(_)
             | GatewayError::PrefixTaken { .. }
-            | GatewayError::Map(_)
-            | GatewayError::Capture(_)
+            | GatewayError::Output(_)
+            | GatewayError::Incomplete(_)
             | GatewayError::Unsupported(_)
             | GatewayError::NoTunnel { .. }
             | GatewayError::BadName { .. } => None,
@@ -290,6 +290,9 @@ pub fn run_with(
     let scenario = Scenario { prefix: options.prefix, ..scenario.clone() };
     if let Some(device) = tun::holder(scenario.prefix) {
         return Err(GatewayError::PrefixTaken { prefix: scenario.prefix, device });
+    }
+    if let Some(path) = &options.map {
+        map::check(path).map_err(|error| map_error(path, &error))?;
     }
     let mut mesh = Mesh::new(&scenario)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -353,11 +356,10 @@ async fn serve(
     let far = far_config.as_ref().map(tun::create_to_move).transpose();
     let far = far.map_err(GatewayError::Tun)?;
     let capture = options.pcap.as_deref().map(|path| capture(scenario, mesh, path)).transpose()?;
-    let map_error = |path: &Path, error| GatewayError::Map(format!("{}: {error}", path.display()));
     let map = options
         .map
         .as_deref()
-        .map(|path| Map::create(path, scenario, mesh).map_err(|error| map_error(path, error)));
+        .map(|path| Map::create(path, scenario, mesh).map_err(|error| map_error(path, &error)));
     let mut watchers = Watchers { screen: Screen::new(options.output), map: map.transpose()? };
     let reading = capture.as_ref().and_then(|(_, command)| command.as_deref());
     let devices = Devices { border: &config, far: far_config.as_ref() };
@@ -373,15 +375,21 @@ async fn serve(
     let hosts = Hosts { border: &device, far: far.as_ref() };
     let stats = bridge::run(mesh, &hosts, interval, &mut watchers, stop).await?;
     watchers.screen.summary(mesh, &stats);
-    if let (Some(map), Some(path)) = (watchers.map, &options.map) {
-        map.end(mesh).map_err(|error| map_error(path, error))?;
+    let mut incomplete = Vec::new();
+    if let (Some(map), Some(path)) = (watchers.map, &options.map)
+        && let Err(error) = map.end(mesh)
+    {
+        incomplete.push(map_error(path, &error).to_string());
     }
-    // Its end is written when it goes.
+    // This writes the end of the capture.
     mesh.set_pcap(None);
-    match capture.and_then(|(failures, _)| failures.try_recv().ok()) {
-        Some(failure) => Err(GatewayError::Capture(failure)),
-        None => Ok(()),
-    }
+    let failures = capture.iter().flat_map(|(failures, _)| failures.try_iter());
+    incomplete.extend(failures.map(|failure| format!("the capture: {failure}")));
+    if incomplete.is_empty() { Ok(()) } else { Err(GatewayError::Incomplete(incomplete)) }
+}
+
+fn map_error(path: &Path, error: &io::Error) -> GatewayError {
+    GatewayError::Output(format!("the map: {}: {error}", path.display()))
 }
 
 /// Who looks at the network from time to time.
@@ -399,15 +407,17 @@ impl Observer<Mesh> for Watchers {
     }
 }
 
-/// Begins the capture; where its failure is told, and the command that reads it.
+/// Begins the capture. The receiver gets its failure; the text is the command that reads it.
 fn capture(
     scenario: &Scenario,
     mesh: &mut Mesh,
     path: &Path,
 ) -> Result<(Receiver<String>, Option<String>), GatewayError> {
-    let failed = |error| GatewayError::Capture(format!("{}: {error}", path.display()));
+    let failed = |what: String| GatewayError::Output(format!("the capture: {what}"));
+    let named = |error: io::Error| failed(format!("{}: {error}", path.display()));
     let (sender, failures) = channel();
-    let file = Observations::create(path, sender).map_err(failed)?;
-    mesh.set_pcap(Some(Pcap::new(Box::new(file)).map_err(failed)?));
-    Ok((failures, write_profile(scenario, path).map_err(failed)?))
+    let file = Observations::create(path, sender).map_err(named)?;
+    mesh.set_pcap(Some(Pcap::new(Box::new(file)).map_err(named)?));
+    let reading = write_profile(scenario, path).map_err(|files| failed(files.join("; ")))?;
+    Ok((failures, reading))
 }

@@ -1,27 +1,27 @@
-//! A page that shows the network as it is, and how it came to be so, written anew all the time.
+//! A page that shows the network and its last ten minutes, written again every second.
 
 use crate::network::Mesh;
+use kinglet_lab::capture::whole;
 use kinglet_lab::report::live;
 use kinglet_lab::run::Tree;
 use kinglet_lab::scenario::{NodeId, Scenario};
 use kinglet_lab::tree::Look;
 use kinglet_time::{Duration, Instant};
 use std::collections::VecDeque;
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Most instants that it has, one a second: ten minutes.
+/// Most instants on the page, one a second: ten minutes.
 const INSTANTS: usize = 600;
 /// Most places in the trees of all instants: about a megabyte. Large networks have fewer instants.
 const BRANCHES: usize = 60_000;
-/// How often a browser loads it again.
+/// Period with which a browser reloads it.
 const REFRESH_S: u32 = 1;
-/// It is written that long after the last time at the earliest: a little less than the second in
-/// which the gateway looks at the network where it says least.
+/// Shortest time between two versions: a little less than the second after which every output mode
+/// of the gateway looks at the network.
 const PERIOD: Duration = Duration::from_millis(900);
 
-/// The page and what is on it.
+/// The page and its contents.
 pub(crate) struct Map {
     path: PathBuf,
     scenario: Scenario,
@@ -33,10 +33,7 @@ pub(crate) struct Map {
 impl Map {
     /// Writes the page for the first time.
     pub(crate) fn create(path: &Path, scenario: &Scenario, mesh: &Mesh) -> io::Result<Self> {
-        // The page takes the place of what is there: of a device or a directory that would be harm.
-        if path.exists() && !path.is_file() {
-            return Err(io::Error::new(ErrorKind::AlreadyExists, "this is not a file"));
-        }
+        check(path)?;
         let scenario = scenario.drawn(scenario.seed).into_owned();
         let history = History::new(mesh.root(), at(mesh), mesh.frames_sent());
         let (path, written) = (path.to_path_buf(), mesh.uptime());
@@ -47,8 +44,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Looks at the network and writes the page, if it is time to. What cannot be written now is
-    /// written the next time.
+    /// Looks at the network and writes the page, once per [`PERIOD`]. After a failure the next
+    /// version follows.
     pub(crate) fn follow(&mut self, mesh: &Mesh) {
         if mesh.uptime() - self.written >= PERIOD {
             self.written = mesh.uptime();
@@ -67,33 +64,38 @@ impl Map {
         self.history.add(at(mesh), &mesh.parents(), mesh.frames_sent());
     }
 
-    /// Whoever reads it has all of it: it takes the place of the one before as a whole.
+    /// Replaces the page as a whole: a browser never reads a part of it.
     fn write(&mut self, refresh_s: Option<u32>) -> io::Result<()> {
         let page = live(&self.scenario, &self.links, self.history.trees(), refresh_s);
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".new");
-        fs::write(&beside, page)?;
-        fs::rename(&beside, &self.path)
+        whole::replace(&self.path, |out| out.write_all(page.as_bytes()))
     }
 }
 
-/// Now, since anybody could talk to the network.
+/// The time since `ready`.
 fn at(mesh: &Mesh) -> Instant {
     Instant::ZERO + mesh.uptime()
+}
+
+/// Refuses a page that would replace a device, a pipe or a directory.
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    match path.exists() && !path.is_file() {
+        true => Err(io::Error::new(ErrorKind::AlreadyExists, "not a file; give --map a new one")),
+        false => Ok(()),
+    }
 }
 
 /// The trees of the last minutes.
 struct History {
     last: Look,
     trees: VecDeque<Tree>,
-    /// The most that are kept.
+    /// Most trees in it.
     most: usize,
 }
 
 impl History {
-    /// Nodes have `sent` so many frames at `now`.
+    /// The nodes have sent these numbers of frames at `now`.
     fn new(root: NodeId, now: Instant, sent: Vec<u64>) -> Self {
-        // Two, between which something can be seen to change.
+        // A change is visible between two trees.
         let most = (BRANCHES / sent.len().max(1)).clamp(2, INSTANTS);
         History { last: Look::new(root, now, sent), trees: VecDeque::new(), most }
     }
@@ -115,8 +117,9 @@ mod tests {
     use super::*;
     use crate::bridge::Network as _;
     use serde_json::{Value, json};
+    use std::fs;
 
-    /// A place for a page that no other test has.
+    /// The path of a page, in a directory of the test's own.
     fn place(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("kinglet-map-{}-{name}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
@@ -131,19 +134,19 @@ mod tests {
         Scenario::from_toml("test.toml", &text).unwrap()
     }
 
-    /// What the script of the page gets.
+    /// The data of the page's script.
     fn data(page: &str) -> Value {
         let (_, rest) = page.split_once("<script type=\"application/json\">").unwrap();
         serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
     }
 
     #[test]
-    fn the_page_has_ways_hops_and_load_of_every_second_whoever_makes_the_routes() {
+    fn the_page_has_routes_hops_and_load_of_every_second_for_each_routing() {
         for routing in ["static", "mesh", "rpl"] {
             let scenario = scenario(routing);
             let (path, mut mesh) = (place(routing), Mesh::new(&scenario).unwrap());
             let mut map = Map::create(&path, &scenario, &mesh).unwrap();
-            // More often than it looks, as a terminal has it.
+            // More often than once per period, as on a terminal.
             for _ in 0..25 {
                 mesh.run_until(mesh.now() + Duration::from_millis(200));
                 map.follow(&mesh);
@@ -156,23 +159,23 @@ mod tests {
             let trees = data["trees"].as_array().unwrap();
             let instants: Vec<f64> = trees.iter().map(|tree| tree[0].as_f64().unwrap()).collect();
             assert_eq!(instants, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
-            let way = |node: usize| json!([trees[5][1][node][0], trees[5][1][node][1]]);
-            let ways: Vec<_> = (0..4).map(way).collect();
-            assert_eq!(ways, [json!([null, 0]), json!([0, 1]), json!([1, 2]), json!([2, 3])]);
-            // Ten datagrams a second, and what fails.
+            let route = |node: usize| json!([trees[5][1][node][0], trees[5][1][node][1]]);
+            let routes: Vec<_> = (0..4).map(route).collect();
+            assert_eq!(routes, [json!([null, 0]), json!([0, 1]), json!([1, 2]), json!([2, 3])]);
+            // Ten datagrams a second, and retries.
             let load = |node: usize| trees[5][1][node][2].as_f64().unwrap();
             assert!((9.0..20.0).contains(&load(3)), "{routing}: {}", load(3));
             map.end(&mesh).unwrap();
             let page = fs::read_to_string(&path).unwrap();
             assert!(!page.contains("data-refresh-s=") && page.contains("· ended"), "{page}");
             let dir = path.parent().unwrap();
-            assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "nothing is left beside it");
+            assert_eq!(fs::read_dir(dir).unwrap().count(), 1, "no temporary file is left");
             fs::remove_dir_all(dir).unwrap();
         }
     }
 
     #[test]
-    fn what_is_older_is_forgotten_and_sooner_in_a_large_network() {
+    fn the_history_is_bounded_and_shorter_in_a_large_network() {
         for (nodes, kept) in [(15, 600), (1_000, 60), (50_000, 2)] {
             let mut history = History::new(0, Instant::ZERO, vec![0; nodes]);
             for second in 1..=kept + 3 {
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_left_alone_and_what_cannot_be_written_is_told() {
+    fn a_directory_is_not_replaced_and_a_page_that_cannot_be_written_is_an_error() {
         let scenario = scenario("static");
         let mesh = Mesh::new(&scenario).unwrap();
         let path = place("no-file");

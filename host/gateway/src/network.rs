@@ -274,7 +274,7 @@ impl Mesh {
     /// [`GatewayError::Zep`]: there are fewer places, or there is no such air.
     pub fn share(&mut self, scenario: &Scenario, all: &[Ends]) -> Result<(), GatewayError> {
         if !all.is_empty() && scenario.mac.security.is_some() {
-            let what = "--zep: frames are encrypted, and nobody outside has the key; give the \
+            let what = "--zep: frames are encrypted, and no other program has the key; give the \
                         scenario [mac] security = false";
             return Err(GatewayError::Zep(what.to_owned()));
         }

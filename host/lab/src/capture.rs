@@ -1,10 +1,13 @@
-//! Files of observations, and what Wireshark and tshark need beside a capture: a directory of
-//! settings with the 6LoWPAN contexts and, with link security, the key and the addresses of all
-//! nodes.
+//! Output files: captures and traces, which grow while a simulation runs; the settings with which
+//! Wireshark and tshark read a capture; files that are replaced [as a whole](whole).
 //!
-//! It stands beside the file, `out.pcap.profile` for `out.pcap`, and WIRESHARK_CONFIG_DIR leads the
-//! programs to it. Without the contexts they take the host's address for another one, so that no
-//! checksum of what goes to and from it fits; without the key they see no packet at all.
+//! The settings are a directory next to the capture, `out.pcap.profile` for `out.pcap`, and
+//! WIRESHARK_CONFIG_DIR points the programs to it. It has the 6LoWPAN contexts and, with link
+//! security, the key and the addresses of all nodes. Without the contexts the programs decompress a
+//! wrong address of the host, and no checksum of a packet from or to it is right; without the key
+//! they decode no packet at all.
+
+pub mod whole;
 
 use crate::build::{contexts, short_of};
 use crate::scenario::Scenario;
@@ -14,26 +17,43 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 
-/// Writes the settings for captures of `scenario` beside the capture at `path`, and says how to
-/// read it with them. Nothing if the capture is no file: a pipe has nothing beside it.
-///
-/// # Errors
-/// What the file system reports.
-pub fn write_profile(scenario: &Scenario, path: &Path) -> io::Result<Option<String>> {
-    if path.metadata().is_ok_and(|data| !data.is_file()) {
-        return Ok(None);
+/// The directory with the settings for the capture at `path`; `None` if the capture is a device or
+/// a pipe, next to which there is nothing.
+pub fn profile(path: &Path) -> Option<PathBuf> {
+    if path.metadata().is_ok_and(|data| !data.is_file() && !data.is_dir()) {
+        return None;
     }
     let mut dir = path.as_os_str().to_owned();
     dir.push(".profile");
-    let dir = PathBuf::from(dir);
-    std::fs::create_dir_all(&dir)?;
-    std::fs::write(dir.join("preferences"), preferences(scenario))?;
-    // What they take for 6LoWPAN by themselves are not frames that begin with Page 1 (RFC 8025).
+    Some(PathBuf::from(dir))
+}
+
+/// The files in that directory.
+pub const PROFILE: [&str; 4] =
+    ["preferences", "decode_as_entries", "ieee802154_keys", "802154_addresses"];
+
+/// Writes the settings for captures of `scenario` next to the capture at `path`, and returns the
+/// command that reads it with them; none if the capture is a device or a pipe.
+///
+/// # Errors
+/// Each file that could not be written, with the reason.
+pub fn write_profile(scenario: &Scenario, path: &Path) -> Result<Option<String>, Vec<String>> {
+    let Some(dir) = profile(path) else { return Ok(None) };
+    // Without 6LoWPAN's Page 0 in front (RFC 8025) the programs do not recognise it by themselves.
     let decode = format!("decode_as_entry: wpan.panid,{},(none),6LoWPAN\n", scenario.mac.pan_id.0);
-    std::fs::write(dir.join("decode_as_entries"), decode)?;
     let (key, addresses) = keys(scenario);
-    std::fs::write(dir.join("ieee802154_keys"), key)?;
-    std::fs::write(dir.join("802154_addresses"), addresses)?;
+    let texts = [preferences(scenario), decode, key, addresses];
+    let failed = |file: &Path, error: &io::Error| format!("{}: {error}", file.display());
+    std::fs::create_dir_all(&dir).map_err(|error| vec![failed(&dir, &error)])?;
+    let failures = PROFILE.iter().zip(texts).filter_map(|(name, text)| {
+        let file = dir.join(name);
+        let written = whole::replace(&file, |out| out.write_all(text.as_bytes()));
+        Some(failed(&file, &written.err()?))
+    });
+    let failures: Vec<String> = failures.collect();
+    if !failures.is_empty() {
+        return Err(failures);
+    }
     let (dir, path) = (quoted(&dir), quoted(path));
     Ok(Some(format!("WIRESHARK_CONFIG_DIR={dir} tshark -r {path}")))
 }
@@ -45,12 +65,12 @@ fn preferences(scenario: &Scenario) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "6lowpan.context{number}: {}/{}", context.prefix, context.len);
     }
-    // Wrong checksums are to be seen. A segment is in a capture once for every hop, so streams
-    // cannot be put together from it.
+    // Wrong checksums are marked. Streams are not reassembled: a capture has each segment once for
+    // every hop.
     text + "tcp.check_checksum: TRUE\nudp.check_checksum: TRUE\ntcp.desegment_tcp_streams: FALSE\n"
 }
 
-/// Wireshark's tables of keys and of long addresses; empty without link security.
+/// Wireshark's tables of keys and of extended addresses; empty without link security.
 fn keys(scenario: &Scenario) -> (String, String) {
     let (mut key, mut addresses) = (String::new(), String::new());
     let Some(security) = &scenario.mac.security else { return (key, addresses) };
@@ -63,7 +83,7 @@ fn keys(scenario: &Scenario) -> (String, String) {
     (key, addresses)
 }
 
-/// A path as a shell takes it.
+/// A path as an argument in a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:".contains(c);
@@ -73,7 +93,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// A file that tells of its first failure: whoever writes to it goes on without.
+/// A file that reports its first failure; the simulation that writes to it continues.
 pub struct Observations {
     file: BufWriter<File>,
     path: PathBuf,
@@ -90,11 +110,11 @@ impl Observations {
         Ok(Observations { file, path: path.to_path_buf(), failed: Some(failed) })
     }
 
-    fn told<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+    fn reported<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result
             && let Some(failed) = self.failed.take()
         {
-            // Nobody to tell is nobody who wants to know.
+            // A caller that has dropped the receiver has no use for the report.
             let _ = failed.send(format!("{}: {error}", self.path.display()));
         }
         result
@@ -104,18 +124,18 @@ impl Observations {
 impl Write for Observations {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         let result = self.file.write(octets);
-        self.told(result)
+        self.reported(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let result = self.file.flush();
-        self.told(result)
+        self.reported(result)
     }
 }
 
 impl Drop for Observations {
     fn drop(&mut self) {
-        // A failure has been told.
+        // The failure has been reported.
         let _ = self.flush();
     }
 }
@@ -125,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_quoted_where_a_shell_would_take_them_apart() {
+    fn paths_are_quoted_where_a_shell_would_split_them() {
         for (path, text) in [
             ("a/b-c_1.pcap", "a/b-c_1.pcap"),
             ("my captures/a.pcap", "'my captures/a.pcap'"),
@@ -137,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_that_is_no_file_has_nothing_beside_it() {
+    fn a_capture_that_is_a_device_has_no_settings() {
         let written = write_profile(&Scenario::default(), Path::new("/dev/null"));
         assert_eq!(written.expect("nothing to write"), None);
         assert!(!Path::new("/dev/null.profile").exists());

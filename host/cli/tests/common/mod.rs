@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -87,7 +87,9 @@ pub struct Gateway {
     child: Child,
     /// What it said before it was ready.
     pub announcement: String,
-    /// Collects what it says after `ready`.
+    /// Its standard error, if a test asks for that.
+    pub error: Option<ChildStderr>,
+    /// Collects the lines after `ready`.
     rest: Option<thread::JoinHandle<String>>,
 }
 
@@ -99,13 +101,19 @@ impl Gateway {
 
     /// The same with these options.
     pub fn start_with(scenario: &Path, options: &[&str]) -> Self {
+        Gateway::start_watched(scenario, options, Stdio::inherit())
+    }
+
+    /// The same with its standard error there.
+    pub fn start_watched(scenario: &Path, options: &[&str], error: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
-        command.arg("gateway").arg(scenario).args(options);
+        command.arg("gateway").arg(scenario).args(options).stderr(error);
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
+        let error = child.stderr.take();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let announcement: Vec<String> = lines.by_ref().take_while(|line| line != "ready").collect();
         let announcement = announcement.join("\n");
@@ -115,7 +123,7 @@ impl Gateway {
                 text + &line + "\n"
             })
         });
-        Gateway { child, announcement, rest: Some(rest) }
+        Gateway { child, announcement, error, rest: Some(rest) }
     }
 
     /// Sends SIGINT; how the program ended, and what it had said since it was ready.

@@ -132,9 +132,9 @@ fn head(page: &mut String, header: &Header<'_>, results: &[ExperimentResult], cl
     }
     page.push_str("<ul class=\"tiles\">\n");
     for (number, text, class) in [
-        (held, "claims hold", "good"),
-        (failed, "do not, and should", if failed == 0 { "" } else { "bad" }),
-        (known, "known not to hold, or not tested", ""),
+        (held, "claims pass", "good"),
+        (failed, "fail", if failed == 0 { "" } else { "bad" }),
+        (known, "known failures, or not tested", ""),
         (results.len(), "experiments", ""),
     ] {
         let _ = writeln!(page, "<li class=\"{class}\"><b>{number}</b> {text}</li>");
@@ -206,15 +206,15 @@ fn claims_section(page: &mut String, claims: &[Verdict]) {
         ("Paper", true),
         ("Ours", true),
         ("Unit", false),
-        ("Holds?", false),
+        ("Verdict", false),
     ];
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
     let rows = claims.iter().map(|claim| {
         let word = match claim.outcome() {
-            Outcome::Holds => "yes",
+            Outcome::Holds => "passes",
             Outcome::DependsOnModel => "depends on the model",
-            Outcome::Fails if claim.expected => "no",
-            Outcome::Fails => "no, known",
+            Outcome::Fails if claim.expected => "fails",
+            Outcome::Fails => "known failure",
             Outcome::NotTested => "not tested",
         };
         let class = match (claim.outcome(), claim.is_failure()) {

@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn no_such_pairs_are_an_error() {
         let Err(error) = drawn(&ceiling(Routing::Static, Some(16)), 1) else {
-            panic!("nobody is so far away");
+            panic!("no node is that far away");
         };
         let wanted = "16 hops between them with seed 1: of 300 that were tried none is such";
         assert!(error.to_string().contains(wanted), "{error}");

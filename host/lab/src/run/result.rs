@@ -50,6 +50,34 @@ pub struct RunResult {
     pub cut_short: Vec<String>,
 }
 
+impl RunResult {
+    /// A result with every value that a run without observations can have, all of them zero. It is
+    /// for their names: an absent value has none in JSON.
+    pub fn with_every_value() -> Self {
+        let flow = FlowResult {
+            rtt_ms: Some(0.0),
+            timeout_ms: Some(0.0),
+            around_s: Some(0.0),
+            hops: Some(0.0),
+            latencies_ms: vec![0.0],
+            delay_ms: Some(0.0),
+            longest_delay_ms: Some(0.0),
+            readings: Some(Readings::default()),
+            ..FlowResult::default()
+        };
+        let node = NodeResult {
+            rpl: Some(RplResult { hops: Some(0.0), ..RplResult::default() }),
+            aodv: Some(AodvResult::default()),
+            border_queue: Some(BorderResult::default()),
+            strobes: Some(StrobeResult::default()),
+            flash: Some(FlashResult::default()),
+            mj_per_frame: Some(0.0),
+            ..NodeResult::default()
+        };
+        RunResult { flows: vec![flow], nodes: vec![node], ..RunResult::default() }
+    }
+}
+
 /// Who sends by way of whom to the root, the border router, at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {

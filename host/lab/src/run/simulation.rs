@@ -109,7 +109,7 @@ pub(super) fn simulate(
 /// Refuses a scenario with a computer in it.
 pub(super) fn refuse_tunnel(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.tunnel.is_some() {
-        let what = "a [tunnel], whose far end is a computer; `kinglet gateway` runs this scenario";
+        let what = "a [tunnel] to a computer at its far end; `kinglet gateway` runs this scenario";
         return Err(RunError::Unsupported(what.to_owned()));
     }
     Ok(())
@@ -231,8 +231,8 @@ fn check_ways(scenario: &Scenario) -> Result<(), RunError> {
     let most = u32::from(UNREACHABLE - 1);
     match scenario.farther_than(most) {
         Some((from, to, cost)) => Err(RunError::Unsupported(format!(
-            "the way from node {from} to node {to} costs {cost} in a mesh, where a good link costs \
-             1; {most} is possible, and more with `routing = \"static\"`"
+            "the route from node {from} to node {to} costs {cost} in a mesh, where a good link \
+             costs 1; {most} is possible, and more with `routing = \"static\"`"
         ))),
         None => Ok(()),
     }
@@ -254,7 +254,7 @@ pub(super) fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from
     }
 }
 
-/// Has the run observed; what comes out says which files could not be written to their ends.
+/// Starts the observations; the receiver gets each file that could not be written to its end.
 fn observe(world: &mut Network, options: &Options<'_>) -> Result<Receiver<String>, RunError> {
     let (failed, failures) = channel();
     if let Some(path) = &options.pcap {

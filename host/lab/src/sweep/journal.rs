@@ -1,6 +1,6 @@
 //! Finished runs in a file: a line for each as soon as it has ended.
 //!
-//! What a kill or a full disk leaves half-written is the last line, and is cut off the next time.
+//! After a kill or with a full disk only the last line is incomplete; the next run truncates it.
 
 use super::record::{Finished, Record};
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What the first line says of the form of the others.
+/// The first line names the format of the others.
 const FORMAT: &str = "kinglet-sweep-1";
-/// How long what is written may wait before it has to be on the disk.
+/// Longest time between two calls of `fsync`.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// The finished runs of a sweep, on the disk.
+/// The finished runs of a sweep, on the disk. A new journal without a run in it is removed with the
+/// value.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -24,6 +25,8 @@ pub struct Journal {
     /// Octets of whole lines.
     whole: u64,
     synced: Instant,
+    /// It was created here and has no run yet.
+    is_empty: bool,
 }
 
 /// Why a journal cannot be used.
@@ -31,33 +34,33 @@ pub struct Journal {
 pub enum JournalError {
     /// It cannot be opened or read.
     Unreadable {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// It cannot be written.
     Io {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// This is no journal, or a damaged one.
+    /// This is not a journal, or a damaged one.
     Damaged {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
     },
-    /// Its runs are another program's, whose results may differ.
+    /// Another program made its runs; the results of this one may differ.
     OtherProgram {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
-    /// Somebody else writes to it.
+    /// Another process writes to it.
     InUse {
-        /// Which.
+        /// Its path.
         path: PathBuf,
     },
 }
@@ -68,20 +71,30 @@ impl fmt::Display for JournalError {
             JournalError::Unreadable { path, error } => write!(f, "{}: {error}", path.display()),
             JournalError::Io { path, error } => write!(
                 f,
-                "{}: {error}; what is finished is kept there, and the same command goes on from it",
+                "{}: {error}; finished runs are kept there, and the same command goes on from it",
                 path.display()
             ),
             JournalError::Damaged { path, line } => {
-                write!(f, "{}:{line}: no journal of a sweep, or a damaged one", path.display())
+                write!(
+                    f,
+                    "{}:{line}: not a journal of finished runs, or a damaged one; give --journal a \
+                     new file or remove this one",
+                    path.display()
+                )
             }
             JournalError::OtherProgram { path } => write!(
                 f,
                 "{}: its runs were made by another build of kinglet, whose results may differ; \
-                 remove it or name another one",
+                 remove it or give --journal another file",
                 path.display()
             ),
             JournalError::InUse { path } => {
-                write!(f, "{}: in use by another sweep", path.display())
+                write!(
+                    f,
+                    "{}: in use by another process; wait for its end or give --journal another \
+                     file",
+                    path.display()
+                )
             }
         }
     }
@@ -102,20 +115,14 @@ struct Line {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins it, for runs of `program`, which is whatever tells
-    /// builds apart; gives the runs that are in it as well.
+    /// Opens the journal at `path`, or begins it, for runs of `program`, which identifies the
+    /// build; also returns the runs that are in it.
     ///
     /// # Errors
     /// [`JournalError`]
     pub fn open(path: &Path, program: &str) -> Result<(Self, Finished), JournalError> {
         let failed = |error| JournalError::Unreadable { path: path.to_path_buf(), error };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
+        let (mut file, is_empty) = open(path).map_err(failed)?;
         // A device may have no end.
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(JournalError::Damaged { path: path.to_path_buf(), line: 1 });
@@ -131,7 +138,7 @@ impl Journal {
         file.read_to_end(&mut octets).map_err(failed)?;
         let (whole, finished) = read(path, &octets, program)?;
         let (path, synced) = (path.to_path_buf(), Instant::now());
-        let mut journal = Journal { path, file, whole: whole as u64, synced };
+        let mut journal = Journal { path, file, whole: whole as u64, synced, is_empty };
         journal.cut().map_err(|error| journal.failed(error))?;
         if journal.whole == 0 {
             let head = Head { format: FORMAT.to_owned(), program: program.to_owned() };
@@ -140,7 +147,7 @@ impl Journal {
         Ok((journal, finished))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -148,9 +155,10 @@ impl Journal {
     /// Notes a run that has ended.
     ///
     /// # Errors
-    /// [`JournalError::Io`]; what was in it before stays.
+    /// [`JournalError::Io`]; the lines before stay.
     pub fn append(&mut self, key: &str, rows: &[Record]) -> Result<(), JournalError> {
         self.append_line(&Line { run: key.to_owned(), rows: rows.to_vec() })?;
+        self.is_empty = false;
         if self.synced.elapsed() >= SYNC_EVERY {
             self.sync()?;
         }
@@ -170,7 +178,7 @@ impl Journal {
         let mut text = serde_json::to_vec(line).map_err(|error| self.failed(error.into()))?;
         text.push(b'\n');
         if let Err(error) = self.file.write_all(&text) {
-            // A part of the line would be cut off the next time, too.
+            // If this fails too, the next run truncates the line.
             let _ = self.cut();
             return Err(self.failed(error));
         }
@@ -178,7 +186,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Cuts off what follows the last whole line, and goes on from there.
+    /// Truncates the file after the last whole line, and continues there.
     fn cut(&mut self) -> io::Result<()> {
         if self.file.metadata()?.len() > self.whole {
             self.file.set_len(self.whole)?;
@@ -191,7 +199,29 @@ impl Journal {
     }
 }
 
-/// What tells the program in this file from others, for [`Journal::open`].
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if self.is_empty {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The file at `path`, and whether it is a new one.
+fn open(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.create_new(true).open(path) {
+        Ok(file) => Ok((file, true)),
+        // Also a symbolic link to a file that does not exist.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((options.create_new(false).create(true).truncate(false).open(path)?, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Identifies the build of the program in this file, for [`Journal::open`].
 ///
 /// # Errors
 /// The file cannot be read.
@@ -201,7 +231,7 @@ pub fn digest(program: &Path) -> io::Result<String> {
     Ok(digest.finalize().iter().take(16).map(|octet| format!("{octet:02x}")).collect())
 }
 
-/// How many octets are whole lines, and the runs in them.
+/// The number of octets in whole lines, and the runs in them.
 fn read(path: &Path, octets: &[u8], program: &str) -> Result<(usize, Finished), JournalError> {
     let mut finished = Finished::new();
     let mut whole = 0;
@@ -219,14 +249,14 @@ fn read(path: &Path, octets: &[u8], program: &str) -> Result<(usize, Finished), 
                 Ok(Line { run, rows }) => {
                     finished.insert(run, rows);
                 }
-                // What a machine that lost its power has not got onto its disk.
+                // A power failure before the octets were on the disk.
                 Err(_) if index + 1 == lines.len() => break,
                 Err(_) => return Err(damaged()),
             }
         }
         whole += line.len();
     }
-    // Whoever names a file of their own by mistake keeps it.
+    // A file that is no journal, named by mistake, stays as it is.
     if whole == 0 && !octets.is_empty() && !octets.starts_with(b"{\"format\"") {
         return Err(JournalError::Damaged { path: path.to_path_buf(), line: 1 });
     }

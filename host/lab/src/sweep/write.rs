@@ -1,6 +1,7 @@
 //! A table as a file.
 
 use super::table::{Cells, Column, Table};
+use crate::capture::whole;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};
@@ -9,26 +10,25 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use serde_json::{Value, json};
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// Where pandas keeps what it knows of a table beside its values.
+/// The metadata key of pandas for the attributes of a table.
 const PANDAS_ATTRS: &str = "PANDAS_ATTRS";
 
-/// What a table is written as.
+/// A file format for tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values with a line of names.
     Csv,
     /// Apache Parquet, not compressed. The file's metadata have the units as JSON under `units`,
-    /// and where pandas makes `df.attrs["units"]` of them.
+    /// and once more under the key from which pandas fills `df.attrs["units"]`.
     Parquet,
 }
 
 impl Format {
-    /// That of a file with this name; `None` for names that end in neither.
+    /// The format of a file with this name; `None` for other endings than `.csv` and `.parquet`.
     pub fn of(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "csv" => Some(Format::Csv),
@@ -38,28 +38,15 @@ impl Format {
     }
 }
 
-/// Writes `table` to `file`, as a whole or not at all: what was there before stays until the new
-/// one is complete.
+/// Writes `table` to `file` [as a whole or not at all](whole::replace).
 ///
 /// # Errors
-/// The file cannot be written.
+/// The file cannot be written; the old one is unchanged.
 pub fn write(table: &Table, format: Format, file: &Path) -> io::Result<()> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".part");
-    let part = PathBuf::from(name);
-    let written = File::create(&part).and_then(|mut out| {
-        match format {
-            Format::Csv => csv(table, &mut out)?,
-            Format::Parquet => parquet(table, &mut out)?,
-        }
-        out.sync_all()
-    });
-    let done = written.and_then(|()| std::fs::rename(&part, file));
-    if done.is_err() {
-        // It may be what has filled the disk.
-        let _ = std::fs::remove_file(&part);
-    }
-    done
+    whole::replace(file, |out| match format {
+        Format::Csv => csv(table, out),
+        Format::Parquet => parquet(table, out),
+    })
 }
 
 fn csv(table: &Table, out: impl Write) -> io::Result<()> {
@@ -125,7 +112,7 @@ fn schema_of(column: &Column) -> Result<Type> {
         .build()
 }
 
-/// Writes the next column: what is there, and for each row whether it is.
+/// Writes the next column: its values, and for each row whether it has one.
 fn cells_of<T: DataType, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     cells: &[Option<T::T>],
