@@ -1,7 +1,7 @@
 //! `kinglet` without arguments: three questions, answered in less than a minute.
 
 use crate::exit::{Code, Failure, cancel_on_ctrl_c, say};
-use crate::lab_cmd::{DEFAULT_OUT, prepare, run_plans, write_files};
+use crate::lab_cmd::{DEFAULT_OUT, report_files, run_plans};
 use kinglet_lab::demonstration::{self, IDS, SEEDS};
 use kinglet_lab::experiment::{self, Effort, Experiment};
 use std::path::Path;
@@ -15,19 +15,19 @@ pub(crate) fn run() -> Result<Code, Failure> {
         Effort::Quick.seconds()
     ));
     let dir = Path::new(DEFAULT_OUT);
-    prepare(dir)?;
     let experiments: Vec<&'static Experiment> =
         IDS.iter().filter_map(|id| experiment::find(id)).collect();
+    let (files, outputs) = report_files(dir, &experiments)?;
     let (outcome, verdicts) = run_plans(&experiments, Effort::Quick, (1, SEEDS), 0)?;
     let questions = demonstration::questions(&outcome.experiments);
     let questions = questions.as_ref().map_or(&[][..], |questions| questions);
     say(&demonstration::text(questions));
-    let page = write_files(dir, "kinglet", questions, &outcome, &verdicts)?;
+    files.write(&outputs, "kinglet", questions, &outcome, &verdicts)?;
     let passed = verdicts.iter().filter(|verdict| verdict.holds == Some(true)).count();
     say(&format!(
         "Page      {}: the plots, methods, {} claims ({passed} pass)\n\
          Captures  {}/*.pcap, for Wireshark\n",
-        page.display(),
+        outputs.path(files.page).display(),
         verdicts.len(),
         dir.display()
     ));

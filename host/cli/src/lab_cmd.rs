@@ -6,13 +6,13 @@ use crate::progress::Progress;
 use clap::{Args, Subcommand};
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::claims::{self, Verdict};
-use kinglet_lab::demonstration::{IDS, Question};
+use kinglet_lab::demonstration::Question;
 use kinglet_lab::experiment::{self, Config, Effort, Experiment, Outcome};
 use kinglet_lab::run::{self, Options, RunError};
 use kinglet_lab::scenario::Role;
 use kinglet_lab::{markdown, output, report};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 #[derive(Subcommand)]
@@ -243,38 +243,19 @@ fn summary(verdicts: &[Verdict]) -> String {
     format!("{held} claims pass, {failed} fail, {known} are known failures or not tested")
 }
 
-/// Checks, for the demonstration, that its files can be written to this directory.
-pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
-    report_files(dir, &mut IDS.iter().copied()).map(drop)
-}
-
-/// Writes the files of the demonstration: report.html (`questions` first), results.json,
-/// results.csv and the captures. Returns the path of the report.
-pub(crate) fn write_files(
+/// Declares and checks the files of the demonstration.
+pub(crate) fn report_files(
     dir: &Path,
-    command: &str,
-    questions: &[Question],
-    outcome: &Outcome,
-    verdicts: &[Verdict],
-) -> Result<PathBuf, Failure> {
-    let (files, outputs) = report_files(dir, &mut outcome.experiments.iter().map(|e| e.id))?;
-    files.write(&outputs, command, questions, outcome, verdicts)?;
-    Ok(outputs.path(files.page).to_path_buf())
-}
-
-fn report_files(
-    dir: &Path,
-    ids: &mut dyn Iterator<Item = &'static str>,
+    experiments: &[&'static Experiment],
 ) -> Result<(ReportFiles, Outputs), Failure> {
-    let experiments: Vec<&'static Experiment> = ids.filter_map(experiment::find).collect();
     let mut files = Files::default();
-    let report = ReportFiles::declare(&mut files, &Output::at(dir), &experiments);
+    let report = ReportFiles::declare(&mut files, &Output::at(dir), experiments);
     Ok((report, files.check()?))
 }
 
 /// The files in the directory of `--out`.
-struct ReportFiles {
-    page: Slot,
+pub(crate) struct ReportFiles {
+    pub(crate) page: Slot,
     json: Slot,
     csv: Slot,
     captures: Vec<(&'static Experiment, Slot)>,
@@ -291,8 +272,8 @@ impl ReportFiles {
         ReportFiles { page, json, csv, captures }
     }
 
-    /// Writes them; whether the page is complete.
-    fn write(
+    /// Writes them, the answers to `questions` first in the page; whether the page is complete.
+    pub(crate) fn write(
         &self,
         outputs: &Outputs,
         command: &str,
