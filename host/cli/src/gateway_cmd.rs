@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "kinglet0")]
     tun: String,
     /// Name of the TUN device at the far end of the
-    /// scenario's [tunnel]  [default: TUN-far]
+    /// scenario's `[tunnel]`  [default: TUN-far]
     #[arg(long, value_name = "NAME", verbatim_doc_comment)]
     far_tun: Option<String>,
     /// Prefix of all addresses, 48 bits; the mesh has
