@@ -97,6 +97,9 @@ pub(crate) struct RunArgs {
     /// results.md and figures
     #[arg(long, value_name = "DIR", verbatim_doc_comment)]
     tables: Option<Output>,
+    /// Commit of the program, for the tables
+    #[arg(long, value_name = "HASH", requires = "tables")]
+    commit: Option<String>,
 }
 
 #[derive(Args)]
@@ -150,7 +153,7 @@ fn run_experiments(args: &RunArgs) -> Result<Code, Failure> {
     }
     // The tables of an interrupted run would replace complete ones.
     if let Some(tables) = tables.filter(|_| !outcome.interrupted) {
-        tables.write(&mut outputs, &args.amount, &outcome, &verdicts);
+        tables.write(&mut outputs, args, &outcome, &verdicts);
     }
     if let Some(out) = out {
         let command = repeat_command(&args.ids, &args.amount);
@@ -324,7 +327,7 @@ impl TableFiles {
     fn write(
         &self,
         outputs: &mut Outputs,
-        amount: &Amount,
+        RunArgs { amount, commit, .. }: &RunArgs,
         outcome: &Outcome,
         verdicts: &[Verdict],
     ) {
@@ -337,9 +340,12 @@ impl TableFiles {
             let command = repeat_command(&[result.id.to_owned()], amount);
             let command = format!("{command} --tables {}", dir.display());
             let last = amount.first_seed + result.seeds.max(1) - 1;
-            let seeds = format!("seeds {} to {last}", amount.first_seed);
+            let mut conditions = format!("seeds {} to {last}", amount.first_seed);
+            if let Some(commit) = commit {
+                conditions.push_str(&format!(", commit {commit}"));
+            }
             let drawn = experiment::find(id).map(|e| (e.figures)(result)).unwrap_or_default();
-            let text = markdown::results(result, &drawn, verdicts, &command, &seeds);
+            let text = markdown::results(result, &drawn, verdicts, &command, &conditions);
             outputs.write(*table, &text);
             for (index, figure) in drawn.iter().enumerate() {
                 let name = markdown::picture_name(index);

@@ -8,20 +8,21 @@ use crate::row::Row;
 use std::fmt::Write;
 
 /// The file `results.md` of an experiment: every row, and every claim that it tests. `command`
-/// makes it, `seeds` says which ones were used, and the pictures of `figures` lie beside it.
+/// makes it, `conditions` says with which seeds and at which commit, and the pictures of `figures`
+/// lie beside it.
 pub fn results(
     result: &ExperimentResult,
     figures: &[Figure],
     verdicts: &[Verdict],
     command: &str,
-    seeds: &str,
+    conditions: &str,
 ) -> String {
     let mut text = format!("# Results of {}\n\n", result.id);
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "Written by `{command}`, not by hand: {seeds}, means with 95 % intervals. `bound` is what \
-         cannot be exceeded or what is predicted, `paper` what the paper gives.\n"
+        "Written by `{command}`, not by hand: {conditions}, means with 95 % intervals. `bound` is \
+         what cannot be exceeded or what is predicted, `paper` what the paper gives.\n"
     );
     for (index, figure) in figures.iter().enumerate() {
         let _ = writeln!(text, "![{}]({})\n", figure.title(), picture_name(index));

@@ -54,10 +54,18 @@ pub struct Claim {
     /// Why not, if it is not expected to hold.
     #[serde(default)]
     pub reason: String,
+    /// Seeds per point below which the claim is not judged, because it bounds an average, an
+    /// interval or a count of rare events.
+    #[serde(default = "one")]
+    pub seeds: u32,
 }
 
 fn yes() -> bool {
     true
+}
+
+fn one() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -160,7 +168,8 @@ pub fn check(results: Results<'_>) -> Vec<Verdict> {
 
 fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
     let rows = results.iter().find(|r| r.id == claim.experiment).map(Table);
-    let finding = match (rows, claim.tested) {
+    let few_seeds = rows.as_ref().is_some_and(|table| table.0.seeds < claim.seeds);
+    let finding = match (rows, claim.tested && !few_seeds) {
         (Some(table), true) => tests_of::test_of(&claim.id).and_then(|test| test(&table)),
         _ => None,
     };
@@ -168,6 +177,7 @@ fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
     let failed = finding.as_ref().map_or_else(Vec::new, |f| f.failed.clone());
     let (ours, holds, mut reason) = match finding {
         Some(f) => (Some(f.ours), Some(f.holds), f.compared),
+        None if few_seeds => (None, None, format!("needs {} seeds", claim.seeds)),
         None if claim.tested => (None, None, "points are missing".to_owned()),
         None => (None, None, String::new()),
     };
@@ -190,7 +200,7 @@ fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
         reason,
         statement: claim.statement,
         place: claim.place,
-        expected: claim.expected,
+        expected: claim.expected && !few_seeds,
     }
 }
 
@@ -244,10 +254,23 @@ mod tests {
     #[test]
     fn a_claim_without_points_is_a_failure_and_not_a_pass() {
         let empty =
-            ExperimentResult { id: "tcplp-mss", rows: Vec::new(), samples: Vec::new(), seeds: 0 };
+            ExperimentResult { id: "tcplp-mss", rows: Vec::new(), samples: Vec::new(), seeds: 1 };
         let verdicts = check(&[empty]);
         assert_eq!(verdicts.len(), 2);
         assert!(verdicts.iter().all(|v| v.holds.is_none() && v.is_failure() == v.expected));
         assert!(verdicts.iter().any(Verdict::is_failure));
+    }
+
+    #[test]
+    fn a_claim_is_judged_from_the_seeds_that_it_needs() {
+        let with = |seeds| {
+            let rows = Vec::new();
+            let result = ExperimentResult { id: "kinglet-fair", rows, samples: Vec::new(), seeds };
+            check(&[result]).into_iter().find(|v| v.id == "kinglet.line-fairness").unwrap()
+        };
+        let few = with(4);
+        assert_eq!((few.outcome(), few.is_failure()), (Outcome::NotTested, false));
+        assert_eq!(few.reason, "needs 5 seeds");
+        assert!(with(5).is_failure(), "points are missing");
     }
 }

@@ -21,6 +21,6 @@ pub(super) fn row(label: &str, metric: &str, mean: f64) -> Row {
 
 /// Whether a claim holds if its experiment found this; `None` if that is too little to say.
 pub(super) fn holds(experiment: &'static str, id: &str, rows: Vec<Row>) -> Option<bool> {
-    let result = ExperimentResult { id: experiment, rows, samples: Vec::new(), seeds: 1 };
+    let result = ExperimentResult { id: experiment, rows, samples: Vec::new(), seeds: 5 };
     check(&[result]).into_iter().find(|verdict| verdict.id == id).expect("listed").holds
 }

@@ -69,6 +69,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-cli" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()
         }
+        "xtask" => vec![],
         _ => return None,
     })
 }
