@@ -35,6 +35,15 @@ pub struct Child {
     pub(crate) announced: bool,
     /// It listens for a frame that it has not been given yet.
     pub(crate) asked: bool,
+    /// Since its last data request no frame has failed.
+    pub(crate) untried: bool,
+}
+
+impl Child {
+    /// Whether this is the first frame that fails since the last data request.
+    pub(crate) const fn take_untried(&mut self) -> bool {
+        core::mem::replace(&mut self.untried, false)
+    }
 }
 
 /// A packet that waits for a child.

@@ -34,7 +34,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let places = self.children.as_mut_slice();
         let place = places.iter_mut().find(|place| place.is_none()).ok_or(TableFull)?;
-        *place = Some(Child { short: child, announced: false, asked: false });
+        *place = Some(Child { short: child, announced: false, asked: false, untried: false });
         Ok(())
     }
 
@@ -91,6 +91,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A child listens: what waits for it is [`Net::pending`] before everything else. Whether there
     /// is something.
     pub fn handle_data_request(&mut self, now: Instant, child: u16) -> bool {
+        if let Some(known) = self.child_mut(child) {
+            known.untried = true;
+        }
+        self.handle_repeated_request(now, child)
+    }
+
+    /// The same for a data request that came before. If its child repeats it, that listens; if
+    /// another device does, it does not. So what is sent then and fails is not given up for that.
+    pub fn handle_repeated_request(&mut self, now: Instant, child: u16) -> bool {
         if S::Children::LEN == 0 {
             return false;
         }
@@ -240,7 +249,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 }
             }
             Some(_) => {
-                parked.failures = parked.failures.saturating_add(1);
+                let asked = self.child_mut(child).is_some_and(Child::take_untried);
+                let Some(parked) = self.parked_mut(index) else { return false };
+                parked.failures = parked.failures.saturating_add(u8::from(asked));
                 if parked.failures >= polls {
                     bump(&mut self.stats.failed_indirect);
                     self.unpark(index);
@@ -292,9 +303,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Notes whether a child listens; whether it is known.
     fn set_asked(&mut self, child: u16, asked: bool) -> bool {
-        let mut children = self.children.as_mut_slice().iter_mut().flatten();
-        let known = children.find(|c| c.short == child).map(|c| c.asked = asked);
-        known.is_some()
+        self.child_mut(child).map(|c| c.asked = asked).is_some()
+    }
+
+    fn child_mut(&mut self, short: u16) -> Option<&mut Child> {
+        self.children.as_mut_slice().iter_mut().flatten().find(|c| c.short == short)
     }
 
     /// Ends the waiting of a packet. What stands behind it moves up, so that the order stays.
