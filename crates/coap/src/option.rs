@@ -1,4 +1,4 @@
-//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6), and which of them must be
+//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6, RFC 9175 §2.2), and which of them must be
 //! understood.
 
 #![allow(missing_docs, reason = "the names are those of the registry")]
@@ -22,6 +22,7 @@ pub const SIZE2: u16 = 28;
 pub const PROXY_URI: u16 = 35;
 pub const PROXY_SCHEME: u16 = 39;
 pub const SIZE1: u16 = 60;
+pub const ECHO: u16 = 252;
 
 /// Whether a message with this option must be rejected by who does not understand it: odd numbers
 /// (RFC 7252 §5.4.6).
@@ -33,13 +34,24 @@ pub const fn is_critical(number: u16) -> bool {
 /// If-None-Match are not among them: a request with one of these must not be carried out as if it
 /// were not there.
 pub(crate) const fn is_recognised(number: u16, len: usize) -> bool {
-    match number {
-        URI_HOST => len >= 1 && len <= 255,
-        URI_PORT | ACCEPT => len <= 2,
-        URI_PATH | URI_QUERY => len <= 255,
-        BLOCK1 | BLOCK2 => len <= 3,
-        _ => false,
-    }
+    let known =
+        matches!(number, URI_HOST | URI_PORT | ACCEPT | URI_PATH | URI_QUERY | BLOCK1 | BLOCK2);
+    known && is_possible(number, len)
+}
+
+/// Whether a value of an option that is known here may have so many octets.
+pub(crate) const fn is_possible(number: u16, len: usize) -> bool {
+    let (least, most) = match number {
+        URI_HOST => (1, 255),
+        ETAG => (1, 8),
+        URI_PORT | CONTENT_FORMAT | ACCEPT => (0, 2),
+        OBSERVE | BLOCK1 | BLOCK2 => (0, 3),
+        MAX_AGE | SIZE1 | SIZE2 => (0, 4),
+        URI_PATH | URI_QUERY | LOCATION_PATH | LOCATION_QUERY => (0, 255),
+        ECHO => (1, 40),
+        _ => (0, usize::MAX),
+    };
+    least <= len && len <= most
 }
 
 /// Whether it may occur more than once.
