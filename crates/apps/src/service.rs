@@ -8,6 +8,7 @@
 //! | 19 | [`Source`]: the known stream without end | RFC 864, but for the characters |
 
 use crate::pattern::fill;
+use crate::scarce::{LOOK, LOSS_PATIENCE, PATIENCE, Victim};
 use crate::sockets::{Place, Sockets, StreamApp};
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
@@ -132,7 +133,8 @@ impl Service for Source {
     }
 }
 
-/// How many connections at a time: a memory plan (see `kinglet_mem`). Who comes later waits.
+/// How many connections at a time: a memory plan (see `kinglet_mem`). Who comes later takes the
+/// place of the one on which nothing has moved for longest.
 pub trait Sizes {
     /// Room for connections.
     type Connections<C>: Array<Place<C>>;
@@ -151,17 +153,41 @@ pub struct Server<V: Service, Z: Sizes, H = Handle> {
     config: ListenConfig,
     listening: bool,
     connections: Z::Connections<Connection<V, H>>,
+    /// When it looks again for a connection to be left, because a client waits.
+    look_at: Option<Instant>,
 }
 
 impl<V: Service, Z: Sizes, H: Copy> Server<V, Z, H> {
     /// A server whose connections have these settings.
     pub const fn new(config: ListenConfig) -> Self {
         let connections = Z::Connections::<Connection<V, H>>::EMPTY;
-        Server { config, listening: false, connections }
+        Server { config, listening: false, connections, look_at: None }
     }
 
     fn connections(&self) -> impl Iterator<Item = &Connection<V, H>> {
         self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
+    }
+
+    /// Leaves the connection on which nothing has moved for longest, if a client waits for its
+    /// place; whether it has.
+    fn make_room<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        self.look_at = None;
+        if !sockets.is_wanted(V::PORT) {
+            return false;
+        }
+        self.look_at = Some(now + LOOK);
+        let mut victim = Victim::default();
+        for (index, place) in self.connections.as_slice().iter().enumerate() {
+            let Some(it) = place.0.as_deref() else { continue };
+            let held_back = sockets.is_held_back(it.handle);
+            if now >= it.moved + if held_back { PATIENCE } else { LOSS_PATIENCE } {
+                victim.offer(index, it.moved, false);
+            }
+        }
+        let place = victim.index().and_then(|it| self.connections.as_mut_slice().get_mut(it));
+        let Some(left) = place.and_then(|place| place.0.take()) else { return false };
+        sockets.release(now, left.handle, Some(Duration::ZERO));
+        true
     }
 }
 
@@ -195,11 +221,11 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
             place.0 = None;
             busy = true;
         }
-        busy
+        busy | self.make_room(now, sockets)
     }
 
     fn due(&self) -> Option<Instant> {
-        let listen = (!self.listening).then_some(Instant::ZERO);
+        let listen = earliest((!self.listening).then_some(Instant::ZERO), self.look_at);
         self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.moved + IDLE)))
     }
 }

@@ -1,10 +1,11 @@
 //! The server.
 
 use super::request::{Head, Method, Status};
+use crate::scarce::{LOOK, LOSS_PATIENCE, PATIENCE as HURRY, Victim};
 use crate::site::{Asked, Content, Format, Resource, Site};
 use crate::sockets::{Place, Sockets, StreamApp};
 use crate::text::Text;
-use kinglet::tcp::{Handle, ListenConfig, RecvError};
+use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
@@ -16,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Who has asked for nothing for so long makes room for others, and so does who has not said all of
 /// a request.
 const IDLE: Duration = Duration::from_secs(60);
-/// And for so long it may take to say goodbye.
+/// And for so long it may take to say goodbye; what a client sends then is thrown away, because a
+/// reset for it could overtake the answer (RFC 9112 §9.6).
 const LINGER: Duration = Duration::from_secs(10);
 /// Who neither takes an answer nor sends the rest of a body for so long has gone: the user timeout
 /// of RFC 9293 (3.10.1).
@@ -29,7 +31,8 @@ pub trait Sizes {
     /// Room for a request's path and one line behind it. A longer line that matters is refused; 64
     /// octets do for short paths, and 96 leave room for what clients say of the connection.
     type Line: Array<u8>;
-    /// Connections that are served at a time. Who gets the last place is told not to keep it.
+    /// Connections that are served at a time. Who gets the last place, or is served while others
+    /// wait, is told not to keep it.
     type Connections<C>: Array<Place<C>>;
 }
 
@@ -51,6 +54,8 @@ pub struct Server<S: Site, Z: Sizes, H = Handle> {
     listening: bool,
     site: S,
     connections: Z::Connections<Connection<S, Z::Line, H>>,
+    /// When it looks again for a connection to be left, because a client waits.
+    look_at: Option<Instant>,
     stats: Stats,
 }
 
@@ -77,6 +82,8 @@ enum Stage<S: Site> {
     Answer { answer: Answer<S::Body>, sent: usize },
     /// Nothing more can be done.
     Over,
+    /// This side is closed. What comes is thrown away, until the client closes its side.
+    Closing,
 }
 
 /// A connection.
@@ -110,6 +117,7 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
             listening: false,
             site,
             connections: Z::Connections::<Connection<S, Z::Line, H>>::EMPTY,
+            look_at: None,
             stats: Stats { served: 0, sent: 0, received: 0 },
         }
     }
@@ -119,9 +127,9 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         self.stats
     }
 
-    /// Connections open now.
+    /// Connections open now, without those that this side has closed.
     pub fn open(&self) -> usize {
-        self.connections().count()
+        self.connections().filter(|it| !matches!(it.stage, Stage::Closing)).count()
     }
 
     fn connections(&self) -> impl Iterator<Item = &Connection<S, Z::Line, H>> {
@@ -141,6 +149,30 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         }
         busy
     }
+
+    /// Leaves the connection that has been idle for longest, if a client waits for its place;
+    /// whether it has.
+    fn make_room<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
+        self.look_at = None;
+        if !sockets.is_wanted(self.port) {
+            return false;
+        }
+        let mut victim = Victim::default();
+        for (index, place) in self.connections.as_slice().iter().enumerate() {
+            if let Some(it) = place.0.as_deref()
+                && now >= it.moved + it.patience(sockets)
+            {
+                victim.offer(index, it.moved, it.is_done(sockets));
+            }
+        }
+        self.look_at = Some(now + LOOK);
+        let place = victim.index().and_then(|it| self.connections.as_mut_slice().get_mut(it));
+        let Some(left) = place.and_then(|place| place.0.take()) else { return false };
+        // Of one that is done TCP keeps what it needs.
+        let linger = if left.is_done(sockets) { None } else { Some(Duration::ZERO) };
+        sockets.release(now, left.handle, linger);
+        true
+    }
 }
 
 impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
@@ -150,7 +182,8 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
         }
         let mut busy = self.accept(now, sockets);
         let open = self.open();
-        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN;
+        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN
+            && !sockets.is_wanted(self.port);
         for place in self.connections.as_mut_slice() {
             let Some(connection) = place.0.as_deref_mut() else { continue };
             let (site, stats) = (&mut self.site, &mut self.stats);
@@ -161,11 +194,11 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
                 place.0 = None;
             }
         }
-        busy
+        busy | self.make_room(now, sockets)
     }
 
     fn due(&self) -> Option<Instant> {
-        let listen = (!self.listening).then_some(Instant::ZERO);
+        let listen = earliest((!self.listening).then_some(Instant::ZERO), self.look_at);
         self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.until())))
     }
 
@@ -181,24 +214,58 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
 impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
     /// When it has to make room for others if nothing moves on it.
     fn until(&self) -> Instant {
-        self.moved + if matches!(self.stage, Stage::Head) { IDLE } else { STUCK }
+        self.moved
+            + match self.stage {
+                Stage::Head => IDLE,
+                Stage::Closing => LINGER,
+                _ => STUCK,
+            }
+    }
+
+    /// For how long nothing moves on it before it makes room for a client that waits.
+    fn patience<T: Sockets<Handle = H>>(&self, sockets: &T) -> Duration {
+        match self.stage {
+            _ if self.is_done(sockets) => Duration::ZERO,
+            Stage::Head => HURRY,
+            _ if sockets.is_held_back(self.handle) => HURRY,
+            _ => LOSS_PATIENCE,
+        }
+    }
+
+    /// Whether the client has all that it gets, and has only to close its side.
+    fn is_done<T: Sockets<Handle = H>>(&self, sockets: &T) -> bool {
+        let closing = matches!(self.stage, Stage::Closing);
+        closing && sockets.state(self.handle) == Some(State::FinWait2)
     }
 
     /// Leaves a connection that is over, or has been for too long; whether it has.
-    fn is_left<T: Sockets<Handle = H>>(&self, now: Instant, sockets: &mut T) -> bool {
+    fn is_left<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
         let linger = match self.stage {
-            // Half closed on our side; the rest of the shutdown is TCP's business.
             Stage::Over => {
                 sockets.close(self.handle);
-                return true;
+                (self.stage, self.moved) = (Stage::Closing, now);
+                return false;
             }
+            Stage::Closing if self.has_ended(sockets) => None,
             _ if now < self.until() => return false,
             // A client that is there learns of it before it asks the next time.
-            Stage::Head => LINGER,
-            _ => Duration::ZERO,
+            Stage::Head | Stage::Closing => Some(LINGER),
+            _ => Some(Duration::ZERO),
         };
-        sockets.release(now, self.handle, Some(linger));
+        sockets.release(now, self.handle, linger);
         true
+    }
+
+    /// Throws away what has come after this side was closed; whether nothing more will.
+    fn has_ended<T: Sockets<Handle = H>>(&self, sockets: &mut T) -> bool {
+        let mut chunk = [0; CHUNK];
+        loop {
+            match sockets.recv(self.handle, &mut chunk) {
+                Ok(1..) => {}
+                Err(RecvError::WouldBlock) => return false,
+                Ok(_) | Err(_) => return true,
+            }
+        }
     }
 
     /// Reads what has arrived; whether anything happened. One request at a time: what comes behind
@@ -211,7 +278,9 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
                 let most = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
                 sockets.peek(self.handle, chunk.get_mut(..most).unwrap_or_default())
             }
-            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over => return false,
+            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over | Stage::Closing => {
+                return false;
+            }
         };
         let len = match found {
             Ok(len @ 1..) => len,
@@ -320,7 +389,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
                     kinglet_mem::copy(&mut chunk, CONTINUE.get(from..).unwrap_or_default())
                 }
                 Stage::Answer { answer, sent } => answer.write(desk.site, *sent, &mut chunk),
-                Stage::Head | Stage::Over => return busy,
+                Stage::Head | Stage::Over | Stage::Closing => return busy,
             };
             if len == 0 {
                 if let Stage::Answer { answer, .. } = &self.stage {
@@ -341,7 +410,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             match &mut self.stage {
                 Stage::Body { greeting, .. } => *greeting = greeting.saturating_sub(taken),
                 Stage::Answer { sent, .. } => *sent = sent.saturating_add(taken),
-                Stage::Head | Stage::Over => {}
+                Stage::Head | Stage::Over | Stage::Closing => {}
             }
             desk.stats.sent = desk.stats.sent.wrapping_add(taken as u32);
             self.moved = desk.now;

@@ -131,6 +131,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.limit_fin_wait_2(now);
     }
 
+    /// Whether the peer's window has no room for a segment.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.snd.wnd < u32::from(self.snd.mss)
+    }
+
     /// Whether the peer has acknowledged all, and nobody would read what it still sends: the
     /// connection has no use for its buffers any more.
     pub(crate) fn is_orphan(&self) -> bool {
