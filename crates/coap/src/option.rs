@@ -1,5 +1,5 @@
-//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6, RFC 9175 §2.2), and which of them must be
-//! understood.
+//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6, RFC 9175 §2.2), and which of them
+//! must be understood.
 
 #![allow(missing_docs, reason = "the names are those of the registry")]
 

@@ -11,8 +11,8 @@ use kinglet_time::Instant;
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Answers the request of `peer` with this token once more, with what `build` writes: an
     /// Observe option, and what the resource holds now. Only for a peer whose address is proven
-    /// ([`Endpoint::is_proven`]). It takes a place of [`Sizes::Served`]. If the peer rejects it, or does not acknowledge one that is confirmable,
-    /// [`Endpoint::poll_gone`] says so.
+    /// ([`Endpoint::is_proven`]). It takes a place of [`Sizes::Served`]. If the peer rejects it, or
+    /// does not acknowledge one that is confirmable, [`Endpoint::poll_gone`] says so.
     ///
     /// # Errors
     /// [`RequestError`]; nothing is sent.
