@@ -79,7 +79,6 @@ fn a_peer_that_echoes_is_proven_until_its_exchanges_are_forgotten() {
     let long = |server: &mut End, now_ms, ticket| {
         server.respond(at(now_ms), ticket, Code::CONTENT, |w| w.payload(&[b'x'; 120]))
     };
-    let octets = request(Kind::Confirmable, 2, None);
     let ticket = ask(&mut server, 1, &message(Kind::Confirmable, Code::GET, 3, b"")).unwrap();
     assert_eq!(long(&mut server, 1, ticket), Err(RespondError::Unproven));
     server.challenge(at(1), ticket).unwrap();
