@@ -8,7 +8,7 @@
 //! | 19 | [`Source`]: the known stream without end | RFC 864, but for the characters |
 
 use crate::pattern::fill;
-use crate::scarce::{LOOK, LOSS_PATIENCE, PATIENCE, Victim};
+use crate::scarce::{LOOK, LOSS_PATIENCE};
 use crate::sockets::{Place, Sockets, StreamApp};
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
@@ -168,26 +168,9 @@ impl<V: Service, Z: Sizes, H: Copy> Server<V, Z, H> {
         self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
     }
 
-    /// Leaves the connection on which nothing has moved for longest, if a client waits for its
-    /// place; whether it has.
-    fn make_room<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
-        self.look_at = None;
-        if !sockets.is_wanted(V::PORT) {
-            return false;
-        }
-        self.look_at = Some(now + LOOK);
-        let mut victim = Victim::default();
-        for (index, place) in self.connections.as_slice().iter().enumerate() {
-            let Some(it) = place.0.as_deref() else { continue };
-            let held_back = sockets.is_held_back(it.handle);
-            if now >= it.moved + if held_back { PATIENCE } else { LOSS_PATIENCE } {
-                victim.offer(index, it.moved, false);
-            }
-        }
-        let place = victim.index().and_then(|it| self.connections.as_mut_slice().get_mut(it));
-        let Some(left) = place.and_then(|place| place.0.take()) else { return false };
-        sockets.release(now, left.handle, Some(Duration::ZERO));
-        true
+    /// Since when nothing has moved on the connection that makes room for a client that waits.
+    fn oldest(&self, now: Instant) -> Option<Instant> {
+        self.connections().map(|it| it.moved).min().filter(|moved| now >= *moved + LOSS_PATIENCE)
     }
 }
 
@@ -197,6 +180,8 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
             self.listening = sockets.listen(V::PORT, self.config);
         }
         let mut busy = false;
+        self.look_at = sockets.is_wanted(V::PORT).then(|| now + LOOK);
+        let left = self.look_at.and_then(|_| self.oldest(now));
         for place in self.connections.as_mut_slice() {
             if place.0.is_none()
                 && let Some(handle) = sockets.accept(V::PORT)
@@ -212,7 +197,11 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
                     busy = true;
                     continue;
                 }
-                Progress::Nothing if now < connection.moved + IDLE => continue,
+                Progress::Nothing
+                    if left != Some(connection.moved) && now < connection.moved + IDLE =>
+                {
+                    continue;
+                }
                 Progress::Ended => sockets.close(handle),
                 Progress::Nothing | Progress::Failed => {
                     sockets.release(now, handle, Some(Duration::ZERO));
@@ -221,7 +210,7 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
             place.0 = None;
             busy = true;
         }
-        busy | self.make_room(now, sockets)
+        busy
     }
 
     fn due(&self) -> Option<Instant> {

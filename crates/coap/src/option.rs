@@ -33,25 +33,35 @@ pub const fn is_critical(number: u16) -> bool {
 /// Whether this crate, or the application by its tools, understands a critical option. If-Match and
 /// If-None-Match are not among them: a request with one of these must not be carried out as if it
 /// were not there.
-pub(crate) const fn is_recognised(number: u16, len: usize) -> bool {
+pub(crate) fn is_recognised(number: u16, len: usize) -> bool {
     let known =
         matches!(number, URI_HOST | URI_PORT | ACCEPT | URI_PATH | URI_QUERY | BLOCK1 | BLOCK2);
     known && is_possible(number, len)
 }
 
 /// Whether a value of an option that is known here may have so many octets.
-pub(crate) const fn is_possible(number: u16, len: usize) -> bool {
-    let (least, most) = match number {
-        URI_HOST => (1, 255),
-        ETAG => (1, 8),
-        URI_PORT | CONTENT_FORMAT | ACCEPT => (0, 2),
-        OBSERVE | BLOCK1 | BLOCK2 => (0, 3),
-        MAX_AGE | SIZE1 | SIZE2 => (0, 4),
-        URI_PATH | URI_QUERY | LOCATION_PATH | LOCATION_QUERY => (0, 255),
-        ECHO => (1, 40),
-        _ => (0, usize::MAX),
-    };
-    least <= len && len <= most
+pub(crate) fn is_possible(number: u16, len: usize) -> bool {
+    // Of what is not here the lengths are not known.
+    const LENS: [(u16, u16, u16); 16] = [
+        (URI_HOST, 1, 255),
+        (ETAG, 1, 8),
+        (OBSERVE, 0, 3),
+        (URI_PORT, 0, 2),
+        (LOCATION_PATH, 0, 255),
+        (URI_PATH, 0, 255),
+        (CONTENT_FORMAT, 0, 2),
+        (MAX_AGE, 0, 4),
+        (URI_QUERY, 0, 255),
+        (ACCEPT, 0, 2),
+        (LOCATION_QUERY, 0, 255),
+        (BLOCK2, 0, 3),
+        (BLOCK1, 0, 3),
+        (SIZE2, 0, 4),
+        (SIZE1, 0, 4),
+        (ECHO, 1, 40),
+    ];
+    let known = LENS.iter().find(|it| it.0 == number);
+    known.is_none_or(|&(_, least, most)| (usize::from(least)..=usize::from(most)).contains(&len))
 }
 
 /// Whether it may occur more than once.

@@ -1,7 +1,7 @@
 //! The server.
 
 use super::request::{Head, Method, Status};
-use crate::scarce::{LOOK, LOSS_PATIENCE, PATIENCE as HURRY, Victim};
+use crate::scarce::{LOOK, LOSS_PATIENCE, PATIENCE as HURRY};
 use crate::site::{Asked, Content, Format, Resource, Site};
 use crate::sockets::{Place, Sockets, StreamApp};
 use crate::text::Text;
@@ -84,6 +84,8 @@ enum Stage<S: Site> {
     Over,
     /// This side is closed. What comes is thrown away, until the client closes its side.
     Closing,
+    /// So is the client's.
+    Closed,
 }
 
 /// A connection.
@@ -129,7 +131,7 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
 
     /// Connections open now, without those that this side has closed.
     pub fn open(&self) -> usize {
-        self.connections().filter(|it| !matches!(it.stage, Stage::Closing)).count()
+        self.connections().filter(|it| !matches!(it.stage, Stage::Closing | Stage::Closed)).count()
     }
 
     fn connections(&self) -> impl Iterator<Item = &Connection<S, Z::Line, H>> {
@@ -150,28 +152,20 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         busy
     }
 
-    /// Leaves the connection that has been idle for longest, if a client waits for its place;
-    /// whether it has.
-    fn make_room<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
-        self.look_at = None;
-        if !sockets.is_wanted(self.port) {
-            return false;
-        }
-        let mut victim = Victim::default();
+    /// The place of the connection that makes room for a client that waits, if one may.
+    #[inline(never)]
+    fn victim<T: Sockets<Handle = H>>(&self, now: Instant, sockets: &T) -> Option<usize> {
+        let (mut oldest, mut victim) = (Instant::MAX, None);
         for (index, place) in self.connections.as_slice().iter().enumerate() {
-            if let Some(it) = place.0.as_deref()
-                && now >= it.moved + it.patience(sockets)
-            {
-                victim.offer(index, it.moved, it.is_done(sockets));
+            let Some(it) = place.0.as_deref() else { continue };
+            // Who is done loses nothing.
+            let done = it.is_done(sockets);
+            let since = if done { Instant::ZERO } else { it.moved };
+            if since < oldest && (done || now >= since + it.patience(sockets)) {
+                (oldest, victim) = (since, Some(index));
             }
         }
-        self.look_at = Some(now + LOOK);
-        let place = victim.index().and_then(|it| self.connections.as_mut_slice().get_mut(it));
-        let Some(left) = place.and_then(|place| place.0.take()) else { return false };
-        // Of one that is done TCP keeps what it needs.
-        let linger = if left.is_done(sockets) { None } else { Some(Duration::ZERO) };
-        sockets.release(now, left.handle, linger);
-        true
+        victim
     }
 }
 
@@ -182,19 +176,22 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
         }
         let mut busy = self.accept(now, sockets);
         let open = self.open();
-        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN
-            && !sockets.is_wanted(self.port);
-        for place in self.connections.as_mut_slice() {
+        self.look_at = sockets.is_wanted(self.port).then(|| now + LOOK);
+        let victim = self.look_at.and_then(|_| self.victim(now, sockets));
+        let has_room =
+            open < Z::Connections::<Connection<S, Z::Line, H>>::LEN && self.look_at.is_none();
+        for (index, place) in self.connections.as_mut_slice().iter_mut().enumerate() {
             let Some(connection) = place.0.as_deref_mut() else { continue };
             let (site, stats) = (&mut self.site, &mut self.stats);
             let mut desk = Desk { now, site, stats, open, has_room };
             busy |= connection.read(&mut desk, sockets);
             busy |= connection.write(&mut desk, sockets);
-            if connection.is_left(now, sockets) {
+            if connection.is_left(now, sockets, victim == Some(index)) {
                 place.0 = None;
+                busy = true;
             }
         }
-        busy | self.make_room(now, sockets)
+        busy
     }
 
     fn due(&self) -> Option<Instant> {
@@ -225,7 +222,6 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
     /// For how long nothing moves on it before it makes room for a client that waits.
     fn patience<T: Sockets<Handle = H>>(&self, sockets: &T) -> Duration {
         match self.stage {
-            _ if self.is_done(sockets) => Duration::ZERO,
             Stage::Head => HURRY,
             _ if sockets.is_held_back(self.handle) => HURRY,
             _ => LOSS_PATIENCE,
@@ -238,15 +234,24 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         closing && sockets.state(self.handle) == Some(State::FinWait2)
     }
 
-    /// Leaves a connection that is over, or has been for too long; whether it has.
-    fn is_left<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
+    /// Leaves a connection that is over, or has been for too long, or was chosen to make room;
+    /// whether it has.
+    fn is_left<T: Sockets<Handle = H>>(
+        &mut self,
+        now: Instant,
+        sockets: &mut T,
+        chosen: bool,
+    ) -> bool {
         let linger = match self.stage {
             Stage::Over => {
                 sockets.close(self.handle);
                 (self.stage, self.moved) = (Stage::Closing, now);
                 return false;
             }
-            Stage::Closing if self.has_ended(sockets) => None,
+            Stage::Closed => None,
+            // TCP keeps what it needs of one that is done.
+            Stage::Closing if chosen && self.is_done(sockets) => None,
+            _ if chosen => Some(Duration::ZERO),
             _ if now < self.until() => return false,
             // A client that is there learns of it before it asks the next time.
             Stage::Head | Stage::Closing => Some(LINGER),
@@ -256,29 +261,17 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         true
     }
 
-    /// Throws away what has come after this side was closed; whether nothing more will.
-    fn has_ended<T: Sockets<Handle = H>>(&self, sockets: &mut T) -> bool {
-        let mut chunk = [0; CHUNK];
-        loop {
-            match sockets.recv(self.handle, &mut chunk) {
-                Ok(1..) => {}
-                Err(RecvError::WouldBlock) => return false,
-                Ok(_) | Err(_) => return true,
-            }
-        }
-    }
-
     /// Reads what has arrived; whether anything happened. One request at a time: what comes behind
     /// it stays with TCP until the answer has left.
     fn read<T: Sockets<Handle = H>>(&mut self, desk: &mut Desk<'_, S>, sockets: &mut T) -> bool {
         let mut chunk = [0; CHUNK];
         let found = match &self.stage {
-            Stage::Head => sockets.peek(self.handle, &mut chunk),
+            Stage::Head | Stage::Closing => sockets.peek(self.handle, &mut chunk),
             Stage::Body { greeting: 0, left, .. } => {
                 let most = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
                 sockets.peek(self.handle, chunk.get_mut(..most).unwrap_or_default())
             }
-            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over | Stage::Closing => {
+            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over | Stage::Closed => {
                 return false;
             }
         };
@@ -286,7 +279,8 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             Ok(len @ 1..) => len,
             Err(RecvError::WouldBlock) => return false,
             Ok(_) | Err(_) => {
-                self.stage = Stage::Over;
+                let closing = matches!(self.stage, Stage::Closing);
+                self.stage = if closing { Stage::Closed } else { Stage::Over };
                 return true;
             }
         };
@@ -300,6 +294,9 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
 
     /// Takes what it can use of `octets`; how many these are.
     fn take(&mut self, desk: &mut Desk<'_, S>, octets: &[u8]) -> usize {
+        if matches!(self.stage, Stage::Closing) {
+            return octets.len();
+        }
         let Stage::Body { left, total, inbox, .. } = &mut self.stage else {
             let (taken, ended) = self.head.take(octets);
             if ended {
@@ -389,7 +386,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
                     kinglet_mem::copy(&mut chunk, CONTINUE.get(from..).unwrap_or_default())
                 }
                 Stage::Answer { answer, sent } => answer.write(desk.site, *sent, &mut chunk),
-                Stage::Head | Stage::Over | Stage::Closing => return busy,
+                _ => return busy,
             };
             if len == 0 {
                 if let Stage::Answer { answer, .. } = &self.stage {
@@ -410,7 +407,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             match &mut self.stage {
                 Stage::Body { greeting, .. } => *greeting = greeting.saturating_sub(taken),
                 Stage::Answer { sent, .. } => *sent = sent.saturating_add(taken),
-                Stage::Head | Stage::Over | Stage::Closing => {}
+                _ => {}
             }
             desk.stats.sent = desk.stats.sent.wrapping_add(taken as u32);
             self.moved = desk.now;

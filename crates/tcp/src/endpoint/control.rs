@@ -156,6 +156,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// [`InvalidHandle`].
+    #[inline(never)]
     pub fn release(
         &mut self,
         now: Instant,

@@ -471,6 +471,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// Whether a peer waits for this port: for [`Endpoint::accept`], or for a slot while none is
     /// free or about to be. Whoever serves others at the port leaves one of them then.
+    #[inline(never)]
     pub fn is_wanted(&self, port: u16) -> bool {
         let slots = self.slots.as_slice();
         let mut entries = slots.iter().filter_map(|slot| slot.entry.as_ref());
