@@ -8,5 +8,3 @@ use kinglet_time::Duration;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// And one on which what was sent may only be late: TCP repeats it, with a back-off.
 pub(crate) const LOSS_PATIENCE: Duration = Duration::from_secs(10);
-/// How soon a server looks again whether one may be left.
-pub(crate) const LOOK: Duration = Duration::from_millis(250);

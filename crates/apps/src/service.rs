@@ -8,7 +8,7 @@
 //! | 19 | [`Source`]: the known stream without end | RFC 864, but for the characters |
 
 use crate::pattern::fill;
-use crate::scarce::{LOOK, LOSS_PATIENCE};
+use crate::scarce::LOSS_PATIENCE;
 use crate::sockets::{Place, Sockets, StreamApp};
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
@@ -18,6 +18,12 @@ use kinglet_time::{Duration, Instant, earliest};
 const CHUNK: usize = 256;
 /// A connection on which nothing has moved for so long makes room for others.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// For how long nothing moves on a connection to `port` before it is left: if a client waits for
+/// its place, whose repetitions have it looked at again, no longer than a loss may last.
+fn patience(sockets: &impl Sockets, port: u16) -> Duration {
+    if sockets.is_wanted(port) { LOSS_PATIENCE } else { IDLE }
+}
 
 /// What is done on each connection to a port.
 pub trait Service {
@@ -134,7 +140,7 @@ impl Service for Source {
 }
 
 /// How many connections at a time: a memory plan (see `kinglet_mem`). Who comes later takes the
-/// place of the one on which nothing has moved for longest.
+/// place of one on which nothing has moved for ten seconds.
 pub trait Sizes {
     /// Room for connections.
     type Connections<C>: Array<Place<C>>;
@@ -153,24 +159,17 @@ pub struct Server<V: Service, Z: Sizes, H = Handle> {
     config: ListenConfig,
     listening: bool,
     connections: Z::Connections<Connection<V, H>>,
-    /// When it looks again for a connection to be left, because a client waits.
-    look_at: Option<Instant>,
 }
 
 impl<V: Service, Z: Sizes, H: Copy> Server<V, Z, H> {
     /// A server whose connections have these settings.
     pub const fn new(config: ListenConfig) -> Self {
         let connections = Z::Connections::<Connection<V, H>>::EMPTY;
-        Server { config, listening: false, connections, look_at: None }
+        Server { config, listening: false, connections }
     }
 
     fn connections(&self) -> impl Iterator<Item = &Connection<V, H>> {
         self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
-    }
-
-    /// Since when nothing has moved on the connection that makes room for a client that waits.
-    fn oldest(&self, now: Instant) -> Option<Instant> {
-        self.connections().map(|it| it.moved).min().filter(|moved| now >= *moved + LOSS_PATIENCE)
     }
 }
 
@@ -180,8 +179,6 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
             self.listening = sockets.listen(V::PORT, self.config);
         }
         let mut busy = false;
-        self.look_at = sockets.is_wanted(V::PORT).then(|| now + LOOK);
-        let left = self.look_at.and_then(|_| self.oldest(now));
         for place in self.connections.as_mut_slice() {
             if place.0.is_none()
                 && let Some(handle) = sockets.accept(V::PORT)
@@ -197,9 +194,7 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
                     busy = true;
                     continue;
                 }
-                Progress::Nothing
-                    if left != Some(connection.moved) && now < connection.moved + IDLE =>
-                {
+                Progress::Nothing if now < connection.moved + patience(sockets, V::PORT) => {
                     continue;
                 }
                 Progress::Ended => sockets.close(handle),
@@ -214,7 +209,7 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
     }
 
     fn due(&self) -> Option<Instant> {
-        let listen = earliest((!self.listening).then_some(Instant::ZERO), self.look_at);
+        let listen = (!self.listening).then_some(Instant::ZERO);
         self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.moved + IDLE)))
     }
 }

@@ -1,7 +1,7 @@
 //! The server.
 
 use super::request::{Head, Method, Status};
-use crate::scarce::{LOOK, LOSS_PATIENCE, PATIENCE as HURRY};
+use crate::scarce::{LOSS_PATIENCE, PATIENCE as HURRY};
 use crate::site::{Asked, Content, Format, Resource, Site};
 use crate::sockets::{Place, Sockets, StreamApp};
 use crate::text::Text;
@@ -54,8 +54,6 @@ pub struct Server<S: Site, Z: Sizes, H = Handle> {
     listening: bool,
     site: S,
     connections: Z::Connections<Connection<S, Z::Line, H>>,
-    /// When it looks again for a connection to be left, because a client waits.
-    look_at: Option<Instant>,
     stats: Stats,
 }
 
@@ -119,7 +117,6 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
             listening: false,
             site,
             connections: Z::Connections::<Connection<S, Z::Line, H>>::EMPTY,
-            look_at: None,
             stats: Stats { served: 0, sent: 0, received: 0 },
         }
     }
@@ -176,10 +173,10 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
         }
         let mut busy = self.accept(now, sockets);
         let open = self.open();
-        self.look_at = sockets.is_wanted(self.port).then(|| now + LOOK);
-        let victim = self.look_at.and_then(|_| self.victim(now, sockets));
-        let has_room =
-            open < Z::Connections::<Connection<S, Z::Line, H>>::LEN && self.look_at.is_none();
+        // A client that waits repeats what it has sent, and so this is looked at again.
+        let wanted = sockets.is_wanted(self.port);
+        let victim = if wanted { self.victim(now, sockets) } else { None };
+        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN && !wanted;
         for (index, place) in self.connections.as_mut_slice().iter_mut().enumerate() {
             let Some(connection) = place.0.as_deref_mut() else { continue };
             let (site, stats) = (&mut self.site, &mut self.stats);
@@ -195,7 +192,7 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
     }
 
     fn due(&self) -> Option<Instant> {
-        let listen = earliest((!self.listening).then_some(Instant::ZERO), self.look_at);
+        let listen = (!self.listening).then_some(Instant::ZERO);
         self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.until())))
     }
 

@@ -10,7 +10,7 @@
 use super::{DICE, Endpoint, RespondError};
 use crate::config::Sizes;
 use crate::exchange::{Exchange, Ticket};
-use crate::message::Code;
+use crate::message::{Code, WriteError, Writer};
 use crate::option;
 use core::hash::{Hash, Hasher};
 use kinglet_mem::Array;
@@ -26,6 +26,8 @@ const PERIOD_BITS: u32 = 27;
 
 /// The octets of an Echo option: one in 2^64 is right.
 type Echo = [u8; 8];
+/// What writes a response.
+type Build<'a> = dyn FnMut(&mut Writer<'_>) -> Result<(), WriteError> + 'a;
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Whether the peer of a request has proven its address. If not, it is given no more than three
@@ -41,16 +43,20 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// [`RespondError`]; nothing is sent.
+    #[inline(never)]
     pub fn challenge(&mut self, now: Instant, ticket: Ticket) -> Result<(), RespondError> {
         let slot = self.served.as_slice().get(usize::from(ticket.0.index));
         let exchange = slot.and_then(|slot| slot.exchange.as_deref());
         let peer = exchange.ok_or(RespondError::Stale)?.peer;
         let echo = self.echo(peer, period(now));
-        self.respond(now, ticket, Code::UNAUTHORIZED, |w| w.option(option::ECHO, &echo))
+        // Of the type with which others respond, so that there is one program for both.
+        let build: &mut Build<'_> = &mut |w| w.option(option::ECHO, &echo);
+        self.respond(now, ticket, Code::UNAUTHORIZED, build)
     }
 
     /// Whether a request shows that its sender receives what is sent to this address: by an Echo
     /// option, or because an exchange before it has shown that.
+    #[inline(never)]
     pub(super) fn proves(&self, now: Instant, peer: K, echo: Option<&[u8]>) -> bool {
         let now = period(now);
         let right = |echo: &[u8]| {
