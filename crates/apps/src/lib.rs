@@ -67,6 +67,7 @@ extern crate std;
 mod app;
 mod back_off;
 mod pattern;
+mod scarce;
 mod site;
 mod sockets;
 mod text;

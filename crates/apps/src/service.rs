@@ -8,6 +8,7 @@
 //! | 19 | [`Source`]: the known stream without end | RFC 864, but for the characters |
 
 use crate::pattern::fill;
+use crate::scarce::LOSS_PATIENCE;
 use crate::sockets::{Place, Sockets, StreamApp};
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
@@ -17,6 +18,12 @@ use kinglet_time::{Duration, Instant, earliest};
 const CHUNK: usize = 256;
 /// A connection on which nothing has moved for so long makes room for others.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// For how long nothing moves on a connection to `port` before it is left: if a client waits for
+/// its place, whose repetitions have it looked at again, no longer than a loss may last.
+fn patience(sockets: &impl Sockets, port: u16) -> Duration {
+    if sockets.is_wanted(port) { LOSS_PATIENCE } else { IDLE }
+}
 
 /// What is done on each connection to a port.
 pub trait Service {
@@ -132,7 +139,8 @@ impl Service for Source {
     }
 }
 
-/// How many connections at a time: a memory plan (see `kinglet_mem`). Who comes later waits.
+/// How many connections at a time: a memory plan (see `kinglet_mem`). Who comes later takes the
+/// place of one on which nothing has moved for ten seconds.
 pub trait Sizes {
     /// Room for connections.
     type Connections<C>: Array<Place<C>>;
@@ -186,7 +194,9 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
                     busy = true;
                     continue;
                 }
-                Progress::Nothing if now < connection.moved + IDLE => continue,
+                Progress::Nothing if now < connection.moved + patience(sockets, V::PORT) => {
+                    continue;
+                }
                 Progress::Ended => sockets.close(handle),
                 Progress::Nothing | Progress::Failed => {
                     sockets.release(now, handle, Some(Duration::ZERO));

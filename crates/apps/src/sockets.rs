@@ -26,6 +26,17 @@ pub trait Sockets {
     /// The connection to `port` that has been waiting longest, if any.
     fn accept(&mut self, port: u16) -> Option<Self::Handle>;
 
+    /// Whether a peer waits for a connection to `port`, which it has for want of room not got yet.
+    fn is_wanted(&self, _port: u16) -> bool {
+        false
+    }
+
+    /// Whether the peer of a connection takes nothing for now, as one whose application does not
+    /// read.
+    fn is_held_back(&self, _handle: Self::Handle) -> bool {
+        false
+    }
+
     /// State of a connection; `None` if there is none any more.
     fn state(&self, handle: Self::Handle) -> Option<State>;
 
@@ -76,6 +87,14 @@ impl<P: Profile> Sockets for Node<P> {
 
     fn accept(&mut self, port: u16) -> Option<Handle> {
         self.streams().accept(port)
+    }
+
+    fn is_wanted(&self, port: u16) -> bool {
+        self.tcp().is_wanted(port)
+    }
+
+    fn is_held_back(&self, handle: Handle) -> bool {
+        self.tcp().is_held_back(handle)
     }
 
     fn state(&self, handle: Handle) -> Option<State> {

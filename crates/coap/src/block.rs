@@ -57,7 +57,7 @@ impl Block {
     /// # Errors
     /// 4.00 Bad Request, with which a server has to answer it (RFC 7959 §2.2).
     fn of(message: &Message<'_>, number: u16) -> Result<Option<Block>, Code> {
-        if message.values(number).next().is_none() {
+        if message.options().all(|option| option.0 != number) {
             return Ok(None);
         }
         let block = message.uint(number).and_then(Block::from_uint);

@@ -61,7 +61,11 @@ pub(crate) struct Exchange<K> {
     pub(crate) serves: bool,
     /// And answers a request that was answered before (RFC 7641).
     pub(crate) notifies: bool,
+    /// Server: the peer's address is proven.
+    pub(crate) proven: bool,
     pub(crate) state: State,
+    /// Server: octets that may be sent to a peer that is not proven, those of the headers included.
+    pub(crate) allowance: u16,
     pub(crate) len: u16,
     pub(crate) order: u16,
     /// Transmissions so far.
@@ -86,7 +90,9 @@ impl<K> Exchange<K> {
             owes_ack: false,
             serves: false,
             notifies: false,
+            proven: false,
             state: State::Queued,
+            allowance: 0,
             len: 0,
             order: 0,
             tries: 0,

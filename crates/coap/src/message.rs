@@ -1,5 +1,6 @@
 //! The message format (RFC 7252 §3): what an implementation reads and writes, without any state.
 
+use crate::option::is_possible;
 use core::fmt;
 use kinglet_mem::copy;
 
@@ -45,6 +46,7 @@ impl Code {
     pub const CONTENT: Code = Code(0x45);
     pub const CONTINUE: Code = Code(0x5F);
     pub const BAD_REQUEST: Code = Code(0x80);
+    pub const UNAUTHORIZED: Code = Code(0x81);
     pub const BAD_OPTION: Code = Code(0x82);
     pub const NOT_FOUND: Code = Code(0x84);
     pub const METHOD_NOT_ALLOWED: Code = Code(0x85);
@@ -207,9 +209,11 @@ impl<'a> Message<'a> {
         Options { rest: self.options, number: 0 }
     }
 
-    /// The values of all options with this number.
+    /// The values of all options with this number, but for those whose length the option cannot
+    /// have: they count as options that are not recognised (RFC 7252 §5.4.3).
     pub fn values(&self, number: u16) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.options().filter(move |option| option.0 == number).map(|option| option.1)
+        let options = self.options().filter(move |option| option.0 == number);
+        options.map(|option| option.1).filter(move |value| is_possible(number, value.len()))
     }
 
     /// The value of an option that is a number; `None` if it is not there, or longer than four

@@ -1,5 +1,5 @@
-//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6), and which of them must be
-//! understood.
+//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6, RFC 9175 §2.2), and which of them
+//! must be understood.
 
 #![allow(missing_docs, reason = "the names are those of the registry")]
 
@@ -22,6 +22,7 @@ pub const SIZE2: u16 = 28;
 pub const PROXY_URI: u16 = 35;
 pub const PROXY_SCHEME: u16 = 39;
 pub const SIZE1: u16 = 60;
+pub const ECHO: u16 = 252;
 
 /// Whether a message with this option must be rejected by who does not understand it: odd numbers
 /// (RFC 7252 §5.4.6).
@@ -32,14 +33,35 @@ pub const fn is_critical(number: u16) -> bool {
 /// Whether this crate, or the application by its tools, understands a critical option. If-Match and
 /// If-None-Match are not among them: a request with one of these must not be carried out as if it
 /// were not there.
-pub(crate) const fn is_recognised(number: u16, len: usize) -> bool {
-    match number {
-        URI_HOST => len >= 1 && len <= 255,
-        URI_PORT | ACCEPT => len <= 2,
-        URI_PATH | URI_QUERY => len <= 255,
-        BLOCK1 | BLOCK2 => len <= 3,
-        _ => false,
-    }
+pub(crate) fn is_recognised(number: u16, len: usize) -> bool {
+    let known =
+        matches!(number, URI_HOST | URI_PORT | ACCEPT | URI_PATH | URI_QUERY | BLOCK1 | BLOCK2);
+    known && is_possible(number, len)
+}
+
+/// Whether a value of an option that is known here may have so many octets.
+pub(crate) fn is_possible(number: u16, len: usize) -> bool {
+    // Of what is not here the lengths are not known.
+    const LENS: [(u16, u16, u16); 16] = [
+        (URI_HOST, 1, 255),
+        (ETAG, 1, 8),
+        (OBSERVE, 0, 3),
+        (URI_PORT, 0, 2),
+        (LOCATION_PATH, 0, 255),
+        (URI_PATH, 0, 255),
+        (CONTENT_FORMAT, 0, 2),
+        (MAX_AGE, 0, 4),
+        (URI_QUERY, 0, 255),
+        (ACCEPT, 0, 2),
+        (LOCATION_QUERY, 0, 255),
+        (BLOCK2, 0, 3),
+        (BLOCK1, 0, 3),
+        (SIZE2, 0, 4),
+        (SIZE1, 0, 4),
+        (ECHO, 1, 40),
+    ];
+    let known = LENS.iter().find(|it| it.0 == number);
+    known.is_none_or(|&(_, least, most)| (usize::from(least)..=usize::from(most)).contains(&len))
 }
 
 /// Whether it may occur more than once.

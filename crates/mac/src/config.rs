@@ -7,6 +7,10 @@ use kinglet_radio::{Channel, CsmaParams};
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::{Address, PanId, Repr};
 
+/// The largest number of retries that any device of the PAN may have
+/// ([`Config::max_frame_retries`], [`Indirect::max_retries`]).
+pub(crate) const MAX_RETRIES: u8 = 15;
+
 /// Who runs CSMA-CA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Csma {
@@ -71,8 +75,8 @@ pub struct Config<K = Option<Security>> {
     /// frames.
     pub reserved_security: u8,
     /// How long after a frame another one from the same source with the same sequence number
-    /// counts as its repetition. Must be longer than a peer's retries take and shorter than a
-    /// peer's restart.
+    /// counts as its repetition; with a key, one with the same frame counter, of which 15 count.
+    /// Must be longer than a peer's retries take and shorter than a peer's restart.
     pub duplicate_lifetime: Duration,
     /// macRxOnWhenIdle: whether the radio listens while nothing is sent. Without, it is off, also
     /// in CSMA backoffs, except for what [`Mac::request_data`](crate::Mac::request_data) awaits.
@@ -170,7 +174,7 @@ impl<K: Copy> Config<K> {
         {
             return Err(ConfigError::CsmaParams);
         }
-        if self.max_frame_retries > 15 || self.indirect.max_retries > 15 {
+        if self.max_frame_retries > MAX_RETRIES || self.indirect.max_retries > MAX_RETRIES {
             return Err(ConfigError::MaxFrameRetries);
         }
         Ok(())
@@ -186,8 +190,8 @@ impl<K: Copy> Config<K> {
         self.csma_params.max_be = clamp(self.csma_params.max_be, 3, 8);
         self.csma_params.min_be = clamp(self.csma_params.min_be, 0, self.csma_params.max_be);
         self.csma_params.max_backoffs = clamp(self.csma_params.max_backoffs, 0, 5);
-        self.max_frame_retries = clamp(self.max_frame_retries, 0, 15);
-        self.indirect.max_retries = clamp(self.indirect.max_retries, 0, 15);
+        self.max_frame_retries = clamp(self.max_frame_retries, 0, MAX_RETRIES);
+        self.indirect.max_retries = clamp(self.indirect.max_retries, 0, MAX_RETRIES);
         self.indirect.min_be = clamp(self.indirect.min_be, 0, self.csma_params.max_be);
         self
     }

@@ -1,6 +1,6 @@
 //! What is known about each neighbour.
 
-use crate::duplicates::LastSequence;
+use crate::duplicates::LastFrame;
 use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -93,7 +93,7 @@ pub struct Neighbour {
     address: Address,
     last_used: Instant,
     link: Link,
-    pub(crate) last_sequence: LastSequence,
+    pub(crate) last_frame: LastFrame,
 }
 
 impl Empty for Neighbour {
@@ -101,7 +101,7 @@ impl Empty for Neighbour {
         address: Address::None,
         last_used: Instant::ZERO,
         link: Link::NONE,
-        last_sequence: LastSequence::NONE,
+        last_frame: LastFrame::NONE,
     };
 }
 
@@ -132,7 +132,13 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         Some(&neighbour.link)
     }
 
-    /// Notes a frame that came, and tells its source's sequence numbers.
+    /// What is known of a neighbour, if anything is.
+    pub(crate) fn find(&mut self, address: Address) -> Option<&mut Neighbour> {
+        let table = self.0.as_mut_slice();
+        table.iter_mut().find(|neighbour| neighbour.address == address)
+    }
+
+    /// Notes a frame that came, and tells what is known of its source.
     pub(crate) fn heard(
         &mut self,
         now: Instant,
@@ -170,7 +176,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         if known.is_none() {
             neighbour.address = address;
             neighbour.link = Link::NONE;
-            neighbour.last_sequence = LastSequence::NONE;
+            neighbour.last_frame = LastFrame::NONE;
         }
         neighbour.last_used = now;
         Some(neighbour)

@@ -54,6 +54,8 @@ pub struct FromParent {
     pub(crate) more: bool,
     /// Nothing is being sent.
     pub(crate) may_send: bool,
+    /// It was recorded and sent again, if not by its sender then by another device.
+    pub(crate) copied: bool,
 }
 
 impl FromParent {

@@ -213,7 +213,10 @@ impl Listening for Sampled {
 
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
         let unasked = self.polled.is_idle() && frame.src == self.sampling.parent;
-        if unasked && let Some(csl) = &config.csl {
+        if unasked
+            && !frame.copied
+            && let Some(csl) = &config.csl
+        {
             self.sampling.learn_drift(csl, frame.sfd - PREAMBLE_SFD);
         }
         // There is more, as if it had been asked for.

@@ -33,8 +33,17 @@ pub struct Child {
     pub(crate) short: u16,
     /// What [`Net::poll_pending_change`](crate::Net::poll_pending_change) has last told of it.
     pub(crate) announced: bool,
-    /// It listens for a frame that it has not been given yet.
-    pub(crate) asked: bool,
+    /// Whether it listens for a frame that it has not been given yet.
+    pub(crate) asked: Asked,
+}
+
+/// Whether a child listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    No,
+    /// A data request has come that had come before, perhaps not from the child.
+    Again,
+    Yes,
 }
 
 /// A packet that waits for a child.
@@ -52,4 +61,6 @@ pub struct Parked {
     pub(crate) token: Option<u32>,
     /// Data requests at which its next frame was tried.
     pub(crate) failures: u8,
+    /// The frame that the MAC has is tried at one more.
+    pub(crate) counts: bool,
 }

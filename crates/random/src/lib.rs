@@ -1,7 +1,7 @@
 //! The dice of a layer: back-off, jitter, message identifiers.
 //!
 //! A layer is deterministic: what it draws follows from its seed, and a simulation that is repeated
-//! draws the same. Nothing here is for secrets.
+//! draws the same. The dice are not for secrets; for those there is a keyed hash, [`SipHash24`].
 //!
 //! ```
 //! use kinglet_random::Random;
@@ -14,6 +14,13 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+mod siphash;
+
+pub use siphash::SipHash24;
 
 use kinglet_time::Duration;
 use rand_core::Rng;

@@ -151,9 +151,12 @@ pub struct ConnectionConfig {
     /// Retransmissions of the same data in a row after which the connection has timed out: R2 of
     /// RFC 9293 §3.8.3. Default 12, as FreeBSD, TCPlp and lwIP.
     pub max_retransmits: u8,
-    /// Retransmissions of a SYN or SYN-ACK. Default 7: with an initial RTO of 1 s that is 183 s,
-    /// and RFC 9293 §3.8.3 wants at least 3 minutes.
+    /// Retransmissions of a SYN. Default 7: with an initial RTO of 1 s that is 183 s, and RFC 9293
+    /// §3.8.3 wants at least 3 minutes.
     pub syn_retries: u8,
+    /// Retransmissions of a SYN-ACK. Default 3, so that a SYN from a forged address has four of
+    /// them sent there, within 15 s: whoever has opened in earnest repeats its SYN for longer.
+    pub syn_ack_retries: u8,
     /// Time without an acknowledgment of outstanding data after which the connection has timed out
     /// (RFC 9293 §3.9.1), measured when the retransmission timer expires; `None`: only
     /// `max_retransmits` counts. Whole seconds count, rounded up. A connection tells ages apart up
@@ -186,11 +189,11 @@ pub struct ConnectionConfig {
     /// Differentiated services code point, 0 to 63 (RFC 2474), of the connection's packets; default
     /// 0. A listener's SYN-ACKs, and answers that belong to no connection, have 0.
     pub diffserv: u8,
-    /// How long FIN-WAIT-2 waits without text from the peer before the connection is given up.
-    /// RFC 9293 has no such timer; Linux and FreeBSD wait 60 s, but only when the application no
-    /// longer reads. Here it may still read, so the default is 600 s: a peer whose segments are
-    /// all lost backs off by up to 60 s each time and gives up itself after about as long.
-    /// Zero: for ever. Whole seconds count, rounded up, and 17 hours at most.
+    /// How long a connection that its application has released ([`crate::Endpoint::release`])
+    /// stays in FIN-WAIT-2 before it is given up. RFC 9293 has no such timer; Linux and FreeBSD
+    /// wait 60 s, and that is the default. One that has only closed its side, and may still read,
+    /// waits for as long as it likes. Zero: for ever. Whole seconds count, rounded up, and 17 hours
+    /// at most.
     pub fin_wait_2: Duration,
     /// Active opens ask the server for a Fast Open cookie, and with one send the first data in the
     /// SYN (RFC 7413). Only for applications to which it does not matter if that data arrives
@@ -222,6 +225,7 @@ impl ConnectionConfig {
         random_backoff: false,
         max_retransmits: 12,
         syn_retries: 7,
+        syn_ack_retries: 3,
         user_timeout: None,
         keepalive: None,
         initial_window: 0,
@@ -230,7 +234,7 @@ impl ConnectionConfig {
         fast_recovery: true,
         link_losses: true,
         diffserv: 0,
-        fin_wait_2: Duration::from_secs(600),
+        fin_wait_2: Duration::from_secs(60),
         fast_open: false,
     };
 

@@ -107,7 +107,6 @@ mod recv;
 mod rtt;
 mod send;
 mod seq;
-mod siphash;
 mod state;
 mod stats;
 mod timer;

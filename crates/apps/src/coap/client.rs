@@ -7,8 +7,9 @@ use crate::sockets::Peer;
 use kinglet::{Node, Profile};
 use kinglet_coap::{
     Code, Config, Delivery, Download, Event, Handle, Message, Sizes, Stats, TransferError, Upload,
-    UploadStep, WriteError, Writer,
+    UploadStep, WriteError, Writer, option,
 };
+use kinglet_mem::copy;
 use kinglet_time::{Expected, Instant, earliest};
 
 /// A request.
@@ -85,6 +86,28 @@ struct Open {
     /// The exchange for its next block.
     exchange: Option<Handle>,
     outcome: Option<Result<(), Failure>>,
+    /// What the next request of the transfer echoes.
+    echo: Option<Echo>,
+}
+
+/// The value of an Echo option (RFC 9175 §2.2.1): 1 to 40 octets.
+#[derive(Clone, Copy, Debug)]
+struct Echo {
+    octets: [u8; 40],
+    len: usize,
+}
+
+impl Echo {
+    fn of(response: &Message<'_>) -> Option<Self> {
+        let value = response.values(option::ECHO).next()?;
+        let mut octets = [0; 40];
+        let len = copy(&mut octets, value);
+        Some(Echo { octets, len })
+    }
+
+    fn write(&self, request: &mut Writer<'_>) -> Result<(), WriteError> {
+        request.option(option::ECHO, self.octets.get(..self.len).unwrap_or_default())
+    }
 }
 
 /// A client that asks for `A`, one thing at a time.
@@ -124,7 +147,7 @@ impl<A: Asker, Z: Sizes> Client<A, Z> {
             let length = usize::try_from(length).unwrap_or(usize::MAX);
             Transfer::Up(Upload::new(length, exponent))
         };
-        self.open = Some(Open { since: now, transfer, exchange: None, outcome: None });
+        self.open = Some(Open { since: now, transfer, exchange: None, outcome: None, echo: None });
     }
 
     /// Sends the request for the next block, if none is under way.
@@ -133,13 +156,13 @@ impl<A: Asker, Z: Sizes> Client<A, Z> {
         if open.exchange.is_some() || open.outcome.is_some() {
             return;
         }
-        let (asker, transfer) = (&self.asker, open.transfer);
+        let (asker, transfer, echo) = (&self.asker, open.transfer, open.echo);
         let made = self.socket.endpoint().request(
             now,
             asker.to(),
             Delivery::Confirmable,
             asker.request().code,
-            |request| write(request, transfer, asker),
+            |request| write(request, transfer, echo, asker),
         );
         if made.is_err() {
             open.outcome = Some(Err(Failure::NoRoom));
@@ -160,13 +183,18 @@ impl<A: Asker, Z: Sizes> Client<A, Z> {
 fn write(
     request: &mut Writer<'_>,
     transfer: Transfer,
+    echo: Option<Echo>,
     asker: &impl Asker,
 ) -> Result<(), WriteError> {
     request.path(asker.request().path)?;
+    match &transfer {
+        Transfer::Down(download) => download.write(request)?,
+        Transfer::Up(upload) => upload.write(request)?,
+    }
+    echo.map_or(Ok(()), |echo| echo.write(request))?;
     match transfer {
-        Transfer::Down(download) => download.write(request),
+        Transfer::Down(_) => Ok(()),
         Transfer::Up(upload) => {
-            upload.write(request)?;
             let range = upload.range();
             let at = u32::try_from(range.start).unwrap_or(u32::MAX);
             asker.read(at, request.payload_space(range.len())?);
@@ -179,6 +207,11 @@ impl Open {
     /// Takes the response to the exchange under way.
     fn take(&mut self, response: &Message<'_>, asker: &mut impl Asker) {
         self.exchange = None;
+        let echoed = core::mem::replace(&mut self.echo, Echo::of(response));
+        // It proves its address with the same request (RFC 9175 §2.3), once.
+        if response.header.code == Code::UNAUTHORIZED && echoed.is_none() && self.echo.is_some() {
+            return;
+        }
         let is_over = match &mut self.transfer {
             Transfer::Down(download) => download.handle(response).map(|piece| {
                 asker.take(piece.data);

@@ -10,8 +10,8 @@ use crate::sockets::Peer;
 use core::net::Ipv6Addr;
 use kinglet::{Node, Profile};
 use kinglet_coap::{
-    Code, Config, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, Sizes, Stats,
-    Ticket, Token, WriteError, Writer, option,
+    Code, Config, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, RespondError,
+    Sizes, Stats, Ticket, Token, WriteError, Writer, option,
 };
 use kinglet_mem::{Array, copy};
 use kinglet_time::{Duration, Expected, Instant, earliest};
@@ -25,6 +25,8 @@ const GROUPS: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0xfd), Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, 0xfd)];
 /// DEFAULT_LEISURE (RFC 7252 §4.8): in which the answers of a group are spread.
 const LEISURE: Duration = Duration::from_secs(5);
+/// Blocks of 64 octets for who asks a group and is not proven: any request may be answered by one.
+const SMALL: u8 = 2;
 /// The format of links (RFC 6690 §7.2).
 const LINKS: u32 = 40;
 
@@ -167,7 +169,7 @@ impl<S: Site> Resources<S> {
                 forget(observers, (request.origin.peer, request.message.header.token));
             }
             let mut free = observers.iter_mut().filter(|place| place.is_none());
-            place = free.next().filter(|_| wish == Some(0));
+            place = free.next().filter(|_| wish == Some(0) && !request.origin.to_group);
         }
         // Who asks many wants to hear of nobody that it has nothing (RFC 7252 §8.2).
         let refused = self.answer(endpoint, request, place).err();
@@ -304,15 +306,25 @@ impl<S: Site> Resources<S> {
         {
             return Err(Code::NOT_ACCEPTABLE);
         }
-        let part = Part::of(message, len, self.exponent)?;
+        let (proven, to_group) = (endpoint.is_proven(request.ticket), request.origin.to_group);
+        let small = if to_group && !proven { SMALL } else { MAX_EXPONENT };
+        let part = Part::of(message, len, self.exponent.min(small))?;
         self.goes_on = part.range().end < len;
         let fresh = self.site.fresh(request.now, path);
         let mut observer = None;
         // Other blocks of what is observed are fetched as of any other body (RFC 7959 §2.6).
-        if Z::Observers::LEN > 0 && place.is_some() && part.range().start == 0 {
+        if Z::Observers::LEN > 0
+            && place.is_some()
+            && part.range().start == 0
+            && let Some(fresh) = fresh
+        {
+            // Notifications are more than was asked for (RFC 7641 §7).
+            if !proven {
+                return Err(Code::UNAUTHORIZED);
+            }
             let who = (request.origin.peer, message.header.token);
             let exponent = part.exponent().unwrap_or(self.exponent);
-            observer = fresh.and_then(|it| Observer::new(request.now, who, path, exponent, it));
+            observer = Observer::new(request.now, who, path, exponent, fresh);
         }
         let answer = Answer { part, format, fresh, observed: observer.map(|it| it.number()) };
         give(endpoint, request, Code::CONTENT, &mut |response| {
@@ -343,7 +355,8 @@ impl<S: Site> Resources<S> {
         let total = piece.offset.saturating_add(piece.data.len());
         let total = u32::try_from(total).unwrap_or(u32::MAX);
         let content = piece.is_last.then(|| self.site.finish(inbox, total));
-        give(endpoint, request, accepted.code(Code::CHANGED), &mut |response| {
+        let code = accepted.code(Code::CHANGED);
+        let done = give(endpoint, request, code, &mut |response| {
             if let Some(format) = content.and_then(|content| number_of(content.format)) {
                 response.uint(option::CONTENT_FORMAT, format)?;
             }
@@ -354,7 +367,12 @@ impl<S: Site> Resources<S> {
                 self.site.read(content.body, 0, space);
             }
             Ok(())
-        })
+        });
+        if done == Err(Code::UNAUTHORIZED) {
+            // The body has been taken, and is not to come twice: the answer is short.
+            return give(endpoint, request, code, &mut |response| accepted.write(response));
+        }
+        done
     }
 }
 
@@ -416,11 +434,20 @@ fn give<Z: Plan>(
     } else {
         endpoint.respond(now, ticket, code, build)
     };
-    done.map_err(|_| Code::INTERNAL_SERVER_ERROR)
+    done.map_err(|error| match error {
+        RespondError::Unproven => Code::UNAUTHORIZED,
+        _ => Code::INTERNAL_SERVER_ERROR,
+    })
 }
 
-/// Refuses a request, and says why to whoever reads it (RFC 7252 §5.5.2).
+/// Refuses a request, and says why to whoever reads it (RFC 7252 §5.5.2); one whose answer is for
+/// proven peers only until it proves that it comes from one.
 fn refuse<Z: Plan>(endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>, code: Code) {
+    if code == Code::UNAUTHORIZED {
+        // The ticket is fresh.
+        let _ = endpoint.challenge(request.now, request.ticket);
+        return;
+    }
     let why = match code {
         Code::NOT_FOUND => "not here",
         Code::METHOD_NOT_ALLOWED => "not with this method",

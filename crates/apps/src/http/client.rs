@@ -190,7 +190,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
                 let fresh = Open { since: now, moved: now, sent: 0, is_silent: true, ..open };
                 self.open = Some(Open { is_used: true, ..fresh });
             } else {
-                sockets.close(open.handle);
+                sockets.release(now, open.handle, None);
             }
         }
         if self.open.is_none() {
@@ -272,7 +272,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
     /// Asks the same once more, over a new connection.
     fn again<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) {
         let Some(open) = self.open.take() else { return };
-        sockets.close(open.handle);
+        sockets.release(now, open.handle, None);
         match self.connect(now, sockets, open.to) {
             Some(fresh) => {
                 self.open = Some(Open { since: open.since, ..fresh });
@@ -297,7 +297,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
             Err(Failure::Silent | Failure::Broken) => {
                 sockets.release(now, open.handle, Some(Duration::ZERO));
             }
-            Ok(_) | Err(_) => sockets.close(open.handle),
+            Ok(_) | Err(_) => sockets.release(now, open.handle, None),
         }
         self.over(now, open.since, outcome);
     }
@@ -352,7 +352,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> StreamApp<H> for Client<A, L, H> {
         let ended =
             |open: &mut Open<H>| sockets.peek(open.handle, &mut [0]) != Err(RecvError::WouldBlock);
         let Some(open) = self.open.take_if(ended) else { return false };
-        sockets.close(open.handle);
+        sockets.release(now, open.handle, None);
         true
     }
 

@@ -1,10 +1,11 @@
 //! The server.
 
 use super::request::{Head, Method, Status};
+use crate::scarce::{LOSS_PATIENCE, PATIENCE as HURRY};
 use crate::site::{Asked, Content, Format, Resource, Site};
 use crate::sockets::{Place, Sockets, StreamApp};
 use crate::text::Text;
-use kinglet::tcp::{Handle, ListenConfig, RecvError};
+use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
@@ -16,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Who has asked for nothing for so long makes room for others, and so does who has not said all of
 /// a request.
 const IDLE: Duration = Duration::from_secs(60);
-/// And for so long it may take to say goodbye.
+/// And for so long it may take to say goodbye; what a client sends then is thrown away, because a
+/// reset for it could overtake the answer (RFC 9112 §9.6).
 const LINGER: Duration = Duration::from_secs(10);
 /// Who neither takes an answer nor sends the rest of a body for so long has gone: the user timeout
 /// of RFC 9293 (3.10.1).
@@ -29,7 +31,8 @@ pub trait Sizes {
     /// Room for a request's path and one line behind it. A longer line that matters is refused; 64
     /// octets do for short paths, and 96 leave room for what clients say of the connection.
     type Line: Array<u8>;
-    /// Connections that are served at a time. Who gets the last place is told not to keep it.
+    /// Connections that are served at a time. Who gets the last place, or is served while others
+    /// wait, is told not to keep it.
     type Connections<C>: Array<Place<C>>;
 }
 
@@ -77,6 +80,10 @@ enum Stage<S: Site> {
     Answer { answer: Answer<S::Body>, sent: usize },
     /// Nothing more can be done.
     Over,
+    /// This side is closed. What comes is thrown away, until the client closes its side.
+    Closing,
+    /// So is the client's.
+    Closed,
 }
 
 /// A connection.
@@ -119,9 +126,9 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         self.stats
     }
 
-    /// Connections open now.
+    /// Connections open now, without those that this side has closed.
     pub fn open(&self) -> usize {
-        self.connections().count()
+        self.connections().filter(|it| !matches!(it.stage, Stage::Closing | Stage::Closed)).count()
     }
 
     fn connections(&self) -> impl Iterator<Item = &Connection<S, Z::Line, H>> {
@@ -141,6 +148,22 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         }
         busy
     }
+
+    /// The place of the connection that makes room for a client that waits, if one may.
+    #[inline(never)]
+    fn victim<T: Sockets<Handle = H>>(&self, now: Instant, sockets: &T) -> Option<usize> {
+        let (mut oldest, mut victim) = (Instant::MAX, None);
+        for (index, place) in self.connections.as_slice().iter().enumerate() {
+            let Some(it) = place.0.as_deref() else { continue };
+            // Who is done loses nothing.
+            let done = it.is_done(sockets);
+            let since = if done { Instant::ZERO } else { it.moved };
+            if since < oldest && (done || now >= since + it.patience(sockets)) {
+                (oldest, victim) = (since, Some(index));
+            }
+        }
+        victim
+    }
 }
 
 impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
@@ -150,15 +173,19 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
         }
         let mut busy = self.accept(now, sockets);
         let open = self.open();
-        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN;
-        for place in self.connections.as_mut_slice() {
+        // A client that waits repeats what it has sent, and so this is looked at again.
+        let wanted = sockets.is_wanted(self.port);
+        let victim = if wanted { self.victim(now, sockets) } else { None };
+        let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN && !wanted;
+        for (index, place) in self.connections.as_mut_slice().iter_mut().enumerate() {
             let Some(connection) = place.0.as_deref_mut() else { continue };
             let (site, stats) = (&mut self.site, &mut self.stats);
             let mut desk = Desk { now, site, stats, open, has_room };
             busy |= connection.read(&mut desk, sockets);
             busy |= connection.write(&mut desk, sockets);
-            if connection.is_left(now, sockets) {
+            if connection.is_left(now, sockets, victim == Some(index)) {
                 place.0 = None;
+                busy = true;
             }
         }
         busy
@@ -181,23 +208,53 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
 impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
     /// When it has to make room for others if nothing moves on it.
     fn until(&self) -> Instant {
-        self.moved + if matches!(self.stage, Stage::Head) { IDLE } else { STUCK }
+        self.moved
+            + match self.stage {
+                Stage::Head => IDLE,
+                Stage::Closing => LINGER,
+                _ => STUCK,
+            }
     }
 
-    /// Leaves a connection that is over, or has been for too long; whether it has.
-    fn is_left<T: Sockets<Handle = H>>(&self, now: Instant, sockets: &mut T) -> bool {
+    /// For how long nothing moves on it before it makes room for a client that waits.
+    fn patience<T: Sockets<Handle = H>>(&self, sockets: &T) -> Duration {
+        match self.stage {
+            Stage::Head => HURRY,
+            _ if sockets.is_held_back(self.handle) => HURRY,
+            _ => LOSS_PATIENCE,
+        }
+    }
+
+    /// Whether the client has all that it gets, and has only to close its side.
+    fn is_done<T: Sockets<Handle = H>>(&self, sockets: &T) -> bool {
+        let closing = matches!(self.stage, Stage::Closing);
+        closing && sockets.state(self.handle) == Some(State::FinWait2)
+    }
+
+    /// Leaves a connection that is over, or has been for too long, or was chosen to make room;
+    /// whether it has.
+    fn is_left<T: Sockets<Handle = H>>(
+        &mut self,
+        now: Instant,
+        sockets: &mut T,
+        chosen: bool,
+    ) -> bool {
         let linger = match self.stage {
-            // Half closed on our side; the rest of the shutdown is TCP's business.
             Stage::Over => {
                 sockets.close(self.handle);
-                return true;
+                (self.stage, self.moved) = (Stage::Closing, now);
+                return false;
             }
+            Stage::Closed => None,
+            // TCP keeps what it needs of one that is done.
+            Stage::Closing if chosen && self.is_done(sockets) => None,
+            _ if chosen => Some(Duration::ZERO),
             _ if now < self.until() => return false,
             // A client that is there learns of it before it asks the next time.
-            Stage::Head => LINGER,
-            _ => Duration::ZERO,
+            Stage::Head | Stage::Closing => Some(LINGER),
+            _ => Some(Duration::ZERO),
         };
-        sockets.release(now, self.handle, Some(linger));
+        sockets.release(now, self.handle, linger);
         true
     }
 
@@ -206,18 +263,21 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
     fn read<T: Sockets<Handle = H>>(&mut self, desk: &mut Desk<'_, S>, sockets: &mut T) -> bool {
         let mut chunk = [0; CHUNK];
         let found = match &self.stage {
-            Stage::Head => sockets.peek(self.handle, &mut chunk),
+            Stage::Head | Stage::Closing => sockets.peek(self.handle, &mut chunk),
             Stage::Body { greeting: 0, left, .. } => {
                 let most = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
                 sockets.peek(self.handle, chunk.get_mut(..most).unwrap_or_default())
             }
-            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over => return false,
+            Stage::Body { .. } | Stage::Answer { .. } | Stage::Over | Stage::Closed => {
+                return false;
+            }
         };
         let len = match found {
             Ok(len @ 1..) => len,
             Err(RecvError::WouldBlock) => return false,
             Ok(_) | Err(_) => {
-                self.stage = Stage::Over;
+                let closing = matches!(self.stage, Stage::Closing);
+                self.stage = if closing { Stage::Closed } else { Stage::Over };
                 return true;
             }
         };
@@ -231,6 +291,9 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
 
     /// Takes what it can use of `octets`; how many these are.
     fn take(&mut self, desk: &mut Desk<'_, S>, octets: &[u8]) -> usize {
+        if matches!(self.stage, Stage::Closing) {
+            return octets.len();
+        }
         let Stage::Body { left, total, inbox, .. } = &mut self.stage else {
             let (taken, ended) = self.head.take(octets);
             if ended {
@@ -320,7 +383,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
                     kinglet_mem::copy(&mut chunk, CONTINUE.get(from..).unwrap_or_default())
                 }
                 Stage::Answer { answer, sent } => answer.write(desk.site, *sent, &mut chunk),
-                Stage::Head | Stage::Over => return busy,
+                _ => return busy,
             };
             if len == 0 {
                 if let Stage::Answer { answer, .. } = &self.stage {
@@ -341,7 +404,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             match &mut self.stage {
                 Stage::Body { greeting, .. } => *greeting = greeting.saturating_sub(taken),
                 Stage::Answer { sent, .. } => *sent = sent.saturating_add(taken),
-                Stage::Head | Stage::Over => {}
+                _ => {}
             }
             desk.stats.sent = desk.stats.sent.wrapping_add(taken as u32);
             self.moved = desk.now;

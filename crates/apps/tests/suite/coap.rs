@@ -3,8 +3,8 @@
 use crate::common::{World, global, usual};
 use kinglet::BorderRouter;
 use kinglet::time::{Duration, Instant};
-use kinglet_apps::coap::{Observer, PORT, Plan, Server, Socket};
-use kinglet_apps::{App, Asked, Content, Format, Fresh, Link, Never, Resource, Site};
+use kinglet_apps::coap::{Asker, Client, Failure, Observer, PORT, Plan, Request, Server, Socket};
+use kinglet_apps::{App, Asked, Content, Format, Fresh, Link, Never, Peer, Resource, Site};
 use kinglet_coap::{
     Code, Config, Delivery, Event, Header, Kind, Message, Newest, PeerEstimate, Reset, Sizes, Slot,
     Writer, option,
@@ -80,6 +80,8 @@ struct Pair {
     is_there: bool,
     knows: bool,
     heard: Vec<Heard>,
+    /// The Echo option that the server sent last.
+    echo: Vec<u8>,
 }
 
 impl Pair {
@@ -88,14 +90,15 @@ impl Pair {
         let client = world.nodes[0].datagrams().bind(0).expect("a socket");
         let server = Server::new(PORT, Value { len: 2, version: 1 }, 64, Config::new(2));
         let heard = Vec::new();
-        let mut pair = Pair { world, server, client, is_there: true, knows: true, heard };
+        let (is_there, knows, echo) = (true, true, Vec::new());
+        let mut pair = Pair { world, server, client, is_there, knows, heard, echo };
         pair.run(1);
         pair
     }
 
     /// So many seconds pass.
     fn run(&mut self, seconds: u64) -> Vec<Heard> {
-        let Pair { world, server, client, is_there, knows, heard } = self;
+        let Pair { world, server, client, is_there, knows, heard, echo } = self;
         world.run(Duration::from_secs(seconds), |now, nodes| {
             while server.poll(now, &mut nodes[1]) {}
             assert!(App::deadline(server).is_none_or(|at| at > now), "what is due is done");
@@ -104,6 +107,9 @@ impl Pair {
                 let message = Message::parse(&datagram[..found.len]).expect("well formed");
                 let Header { kind, code, message_id, .. } = message.header;
                 let text = String::from_utf8_lossy(message.payload).into_owned();
+                if let Some(value) = message.values(option::ECHO).next() {
+                    *echo = value.to_vec();
+                }
                 heard.push((kind, code, message.uint(option::OBSERVE), text));
                 let answer = if *knows { 0x60 } else { 0x70 };
                 let answered = *is_there && (kind == Kind::Confirmable || !*knows);
@@ -119,12 +125,30 @@ impl Pair {
         std::mem::take(heard)
     }
 
-    /// Asks with what `build` writes, and what is answered within a second.
+    /// Asks with what `build` writes, and what is answered within a second; where the server wants
+    /// proof of the address, to the same request with that.
     fn ask(
         &mut self,
         code: Code,
         message_id: u16,
-        build: impl FnOnce(&mut Writer<'_>) -> Result<(), kinglet_coap::WriteError>,
+        build: impl Fn(&mut Writer<'_>) -> Result<(), kinglet_coap::WriteError>,
+    ) -> Vec<Heard> {
+        let heard = self.ask_once(code, message_id, &build);
+        if !matches!(&heard[..], [(_, Code::UNAUTHORIZED, ..)]) {
+            return heard;
+        }
+        let echo = std::mem::take(&mut self.echo);
+        self.ask_once(code, message_id + 1_000, |request| {
+            build(request)?;
+            request.option(option::ECHO, &echo)
+        })
+    }
+
+    fn ask_once(
+        &mut self,
+        code: Code,
+        message_id: u16,
+        build: impl Fn(&mut Writer<'_>) -> Result<(), kinglet_coap::WriteError>,
     ) -> Vec<Heard> {
         let token = kinglet_coap::Token::new(b"tok");
         let mut octets = [0; 100];
@@ -290,7 +314,7 @@ fn a_client_that_observes_hears_of_every_change_until_it_has_enough() {
     let mut pair = Pair::new();
     let mut socket = Socket::<Small>::new(0, Config::new(1));
     let (server, mut newest) = (&mut pair.server, Newest::NONE);
-    let (mut asked, mut heard) = (None, Vec::new());
+    let (mut asked, mut heard, mut echo) = (None, Vec::new(), Vec::new());
     let start = pair.world.now;
     pair.world.run(Duration::from_secs(60), |now, nodes| {
         // Every ten seconds another version, of which the client wants three.
@@ -301,7 +325,8 @@ fn a_client_that_observes_hears_of_every_change_until_it_has_enough() {
             let to = (global(2), PORT);
             let made = endpoint.request(now, to, Delivery::Confirmable, Code::GET, |it| {
                 it.uint(option::OBSERVE, 0)?;
-                it.path("value")
+                it.path("value")?;
+                if echo.is_empty() { Ok(()) } else { it.option(option::ECHO, &echo) }
             });
             made.expect("room")
         });
@@ -310,6 +335,11 @@ fn a_client_that_observes_hears_of_every_change_until_it_has_enough() {
         }
         while socket.poll(now, &mut nodes[0], |_, _, event| {
             if let Event::Response { message, handle: found } = event {
+                if message.header.code == Code::UNAUTHORIZED {
+                    echo.extend(message.values(option::ECHO).flatten());
+                    asked = None;
+                    return;
+                }
                 assert!(found == handle && newest.take(now, &message));
                 heard.push(message.payload.to_vec());
             }
@@ -353,4 +383,170 @@ fn a_group_is_answered_at_leisure_by_who_has_something_to_say() {
             answers.iter().map(|text| content(Kind::NonConfirmable, None, text)).collect();
         assert_eq!(heard, expected, "{group} {kind:?} {path} {filter}");
     }
+}
+
+#[test]
+fn who_has_not_proven_its_address_observes_nothing_and_reads_nothing_long() {
+    let mut pair = Pair::new();
+    pair.server.site().len = 64;
+    let wish = |request: &mut Writer<'_>| {
+        request.uint(option::OBSERVE, 0)?;
+        request.path("value")
+    };
+    let heard = pair.ask_once(Code::GET, 1, wish);
+    assert_eq!(heard, [(Kind::Acknowledgement, Code::UNAUTHORIZED, None, String::new())]);
+    assert_eq!(pair.server.observed(), 0);
+    // Without observing it is short enough.
+    let heard = pair.ask_once(Code::GET, 2, |request| request.path("value"));
+    assert_eq!(heard, [content(Kind::Acknowledgement, None, &"1".repeat(64))]);
+    assert_eq!(pair.ask(Code::GET, 3, wish)[0].2, Some(1), "with proof");
+    assert_eq!(pair.server.observed(), 1);
+}
+
+struct Large;
+
+impl Sizes for Large {
+    type Message = [u8; 600];
+    type Requests<K: Copy + Eq> = [Slot<K, Self::Message>; 1];
+    type Served<K: Copy + Eq> = [Slot<K, Self::Message>; 2];
+    type Peers<K: Copy + Eq> = [Option<PeerEstimate<K>>; 1];
+    type Resets<K: Copy + Eq> = [Option<Reset<K>>; 1];
+}
+
+impl Plan for Large {
+    type Observers = [Option<Observer>; 0];
+    const IS_FOUND: bool = true;
+}
+
+/// 1,500 octets at `/long`, and an inbox at `/box` that answers with 400 and counts bodies.
+struct Long {
+    bodies: u32,
+}
+
+impl Site for Long {
+    type Body = ();
+    type Inbox = ();
+
+    fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<(), ()>> {
+        let content = |len| Content { format: Format::Text, len, body: () };
+        match asked.path {
+            b"/long" => Some(Resource::Content(content(1_500))),
+            b"/box" => Some(Resource::Inbox(())),
+            _ => None,
+        }
+    }
+
+    fn links(&self) -> &'static [Link] {
+        const LONG: Link =
+            Link { path: "/long", format: None, size: 0, kind: "k", observable: false };
+        &[LONG; 30]
+    }
+
+    fn read(&self, (): (), at: u32, out: &mut [u8]) {
+        out.iter_mut().zip(at..).for_each(|(octet, at)| *octet = at as u8);
+    }
+
+    fn take(&mut self, (): &mut (), _octets: &[u8]) {}
+
+    fn finish(&mut self, (): &mut (), _len: u32) -> Content<()> {
+        self.bodies += 1;
+        Content { format: Format::Text, len: 400, body: () }
+    }
+}
+
+/// Asks once for what `request` is.
+struct Once {
+    request: Request<'static>,
+    octets: Vec<u8>,
+    outcome: Option<Result<(), Failure>>,
+}
+
+impl Asker for Once {
+    fn next(&self) -> Option<Instant> {
+        self.outcome.is_none().then_some(Instant::ZERO)
+    }
+
+    fn to(&self) -> Peer {
+        (global(2), PORT)
+    }
+
+    fn request(&self) -> Request<'_> {
+        self.request
+    }
+
+    fn take(&mut self, octets: &[u8]) {
+        self.octets.extend(octets);
+    }
+
+    fn end(&mut self, _now: Instant, _since: Instant, outcome: Result<(), Failure>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+/// What a client gets, how many messages it has sent for it, and how many bodies were taken.
+fn fetched(request: Request<'static>) -> (Vec<u8>, u32, u32) {
+    let mut world: World<BorderRouter> = World::new(2, usual(), 0, 3);
+    let mut server: Server<Long, Large> =
+        Server::new(PORT, Long { bodies: 0 }, 512, Config::new(2));
+    let asker = Once { request, octets: Vec::new(), outcome: None };
+    let mut client: Client<Once, Large> = Client::new(Config::new(1), asker);
+    world.run(Duration::from_secs(30), |now, nodes| {
+        while server.poll(now, &mut nodes[1]) {}
+        while client.poll(now, &mut nodes[0]) {}
+        client.asker().outcome.is_some()
+    });
+    assert_eq!(client.asker().outcome, Some(Ok(())));
+    (client.asker().octets.clone(), client.messages().1, server.site().bodies)
+}
+
+#[test]
+fn a_client_proves_its_address_once_for_all_blocks() {
+    let (octets, sent, _) = fetched(Request::get("long", 512));
+    let expected: Vec<u8> = (0..1_500).map(|at| at as u8).collect();
+    assert_eq!((octets, sent), (expected, 1 + 3));
+    // Small blocks need no proof.
+    let (octets, sent, _) = fetched(Request::get("long", 64));
+    assert_eq!((octets.len(), sent), (1_500, 24));
+}
+
+#[test]
+fn a_body_is_taken_once_though_its_answer_is_too_long_for_an_unproven_peer() {
+    let (octets, sent, bodies) = fetched(Request::put("box", 64, 10));
+    assert_eq!((octets.len(), sent, bodies), (0, 1, 1));
+    let (octets, sent, bodies) = fetched(Request::put("box", 512, 300));
+    assert_eq!((octets.len(), sent, bodies), (400, 1, 1), "a long request gets a long answer");
+}
+
+#[test]
+fn a_group_that_is_asked_for_a_long_list_answers_with_a_block_of_it() {
+    let mut world: World<BorderRouter> = World::new(2, usual(), 0, 3);
+    let client = world.nodes[0].datagrams().bind(0).expect("a socket");
+    let mut server: Server<Long, Large> =
+        Server::new(PORT, Long { bodies: 0 }, 512, Config::new(2));
+    let header = Header {
+        kind: Kind::NonConfirmable,
+        code: Code::GET,
+        message_id: 7,
+        token: kinglet_coap::Token::new(b"tok"),
+    };
+    let (mut octets, mut asked, mut lens) = ([0; 100], 0, Vec::new());
+    world.run(Duration::from_secs(12), |now, nodes| {
+        while server.poll(now, &mut nodes[1]) {}
+        if asked == 0 && now > Instant::from_secs(2) {
+            let mut writer = Writer::new(&mut octets, header).expect("room");
+            writer.path(".well-known/core").expect("room");
+            asked = writer.finish();
+            let to = "ff02::fd".parse().expect("an address");
+            nodes[0].datagrams().send(now, client, to, PORT, &octets[..asked]).expect("room");
+        }
+        let mut datagram = [0; 700];
+        while let Ok(Some(found)) = nodes[0].datagrams().recv(client, &mut datagram) {
+            let message = Message::parse(&datagram[..found.len]).expect("well formed");
+            assert_eq!(message.uint(option::BLOCK2), Some(8 | 2), "the first of several");
+            assert_eq!((message.header.code, message.payload.len()), (Code::CONTENT, 64));
+            lens.push(found.len);
+        }
+        false
+    });
+    assert!(matches!(lens[..], [len] if len + 48 <= 3 * (asked + 48)), "{lens:?} for {asked}");
 }

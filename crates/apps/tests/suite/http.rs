@@ -23,6 +23,7 @@ impl Site for Shown {
         match asked.path {
             b"/" => Some(content(Format::Html, PAGE.len() as u32, Ok(0))),
             b"/sum" => Some(Resource::Inbox(0)),
+            b"/long" => Some(content(Format::Octets, 100_000, Ok(b'l'))),
             [b'/', letter] => Some(content(Format::Octets, 10, Ok(*letter))),
             _ => None,
         }
@@ -54,21 +55,35 @@ impl http::Sizes for Plan {
     type Connections<C> = [Place<C>; 2];
 }
 
-type Server = http::Server<Shown, Plan>;
+/// More places than TCP has slots.
+struct Wide;
+
+impl http::Sizes for Wide {
+    type Line = [u8; 64];
+    type Connections<C> = [Place<C>; 8];
+}
+
+type Server<Z> = http::Server<Shown, Z>;
 type Nodes = [Box<Node<BorderRouter>>];
 
 /// Two nodes, the server on the second.
-struct Pair {
+struct Pair<Z: http::Sizes = Plan> {
     world: World<BorderRouter>,
-    server: Server,
+    server: Server<Z>,
 }
 
 impl Pair {
     fn new() -> Self {
+        Self::with_plan()
+    }
+}
+
+impl<Z: http::Sizes> Pair<Z> {
+    fn with_plan() -> Self {
         let connection = ConnectionConfig { mss: 400, ..ConnectionConfig::DEFAULT };
         let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
         let mut pair =
-            Pair { world: World::new(2, usual(), 0, 3), server: Server::new(PORT, config, Shown) };
+            Pair { world: World::new(3, usual(), 0, 3), server: Server::new(PORT, config, Shown) };
         // It listens.
         pair.run(Duration::from_secs(1), |_, _| false);
         pair
@@ -88,8 +103,12 @@ impl Pair {
     }
 
     fn connect(&mut self) -> Handle {
+        self.connect_from(0)
+    }
+
+    fn connect_from(&mut self, node: usize) -> Handle {
         let (now, config) = (self.world.now, ConnectionConfig { mss: 400, ..Default::default() });
-        self.world.nodes[0].streams().connect(now, global(2), PORT, config).expect("a place")
+        self.world.nodes[node].streams().connect(now, global(2), PORT, config).expect("a place")
     }
 
     /// What the server says on `handle` to `request` within `limit`, and whether it has ended.
@@ -186,12 +205,109 @@ fn who_asks_for_nothing_makes_room_for_others_also_in_the_midst_of_a_request() {
         assert!(text.is_empty() && !ended, "a minute of grace");
     }
     assert_eq!(pair.server.open(), 2);
-    let third = pair.connect();
-    let request = b"GET / HTTP/1.1\r\nHost: m\r\n\r\n";
-    let (text, _) = pair.ask(third, request, Duration::from_secs(30));
-    assert_eq!(text, "", "there is no room yet");
-    let (text, _) = pair.ask(third, b"", Duration::from_secs(60));
-    assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+    pair.run(Duration::from_secs(45), |_, _| false);
+    assert_eq!(pair.server.open(), 1, "while nobody waits");
+    pair.run(Duration::from_secs(10), |_, _| false);
+    assert_eq!(pair.server.open(), 0);
+}
+
+/// What clients do that take a place and do not give it back: what they say, and whether they read.
+const SQUATTERS: [(&[u8], bool); 5] = [
+    (b"", true),
+    (b"GET / HT", true),
+    (b"GET / HTTP/1.1\r\nHost: m\r\n\r\n", true),
+    (b"GET / HTTP/1.0\r\n\r\n", true),
+    (b"GET /long HTTP/1.1\r\nHost: m\r\n\r\n", false),
+];
+
+/// So many such clients come, one after another, and stay. How long a page takes after that, and
+/// then how many of the clients have lost their connection.
+fn page_after<Z: http::Sizes>(clients: usize, (said, reads): (&[u8], bool)) -> (Duration, usize) {
+    let mut pair = Pair::<Z>::with_plan();
+    let mut squatters = Vec::new();
+    for client in 0..clients {
+        let node = if client % 2 == 0 { 0 } else { 2 };
+        let handle = pair.connect_from(node);
+        let mut left = said;
+        pair.run(Duration::from_secs(3), |_, nodes| {
+            left = &left[nodes[node].streams().send(handle, left).unwrap_or(0)..];
+            // The page is taken, and the connection not closed.
+            while reads && nodes[node].streams().recv(handle, &mut [0; 200]).is_ok_and(|it| it > 0)
+            {
+            }
+            false
+        });
+        squatters.push((node, handle));
+    }
+    let (start, next) = (pair.world.now, pair.connect());
+    let (mut said, mut heard) = (0, Vec::new());
+    let request = b"GET / HTTP/1.0\r\n\r\n";
+    let whole = pair.run(Duration::from_secs(600), |_, nodes| {
+        said += nodes[0].streams().send(next, &request[said..]).unwrap_or(0);
+        let mut chunk = [0; 200];
+        if let Ok(len) = nodes[0].streams().recv(next, &mut chunk) {
+            heard.extend(&chunk[..len]);
+        }
+        heard.ends_with(PAGE)
+    });
+    assert!(whole, "no page in 600 s");
+    let took = pair.world.now - start;
+    pair.run(Duration::from_secs(5), |_, _| false);
+    let gone = |&&(node, handle): &&(usize, Handle)| {
+        pair.world.nodes[node].tcp().info(handle).is_none_or(|it| it.error.is_some())
+    };
+    (took, squatters.iter().filter(gone).count())
+}
+
+#[test]
+fn a_client_that_waits_gets_the_place_of_one_that_is_idle() {
+    for squatter in SQUATTERS {
+        // As many as there are places, and as many as there are slots.
+        for (took, gone) in [page_after::<Plan>(2, squatter), page_after::<Wide>(4, squatter)] {
+            let text = String::from_utf8_lossy(squatter.0);
+            assert!(took <= Duration::from_secs(2), "{text}: {took:?}");
+            assert!(gone <= 1, "{text}: {gone} have lost their connection");
+        }
+    }
+}
+
+#[test]
+fn who_has_just_come_is_not_sent_away_for_the_next() {
+    // Four clients of a server with two places, none of which waits for a moment.
+    let mut pair = Pair::new();
+    let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";
+    let mut clients: Vec<(usize, Handle, usize, Vec<u8>, u32)> =
+        [0, 2, 0, 2].map(|node| (node, pair.connect_from(node), 0, Vec::new(), 0)).into();
+    let done = pair.run(Duration::from_secs(120), |now, nodes| {
+        for (node, handle, said, heard, answers) in &mut clients {
+            let mut streams = nodes[*node].streams();
+            *said += streams.send(*handle, &request[*said..]).unwrap_or(0);
+            let mut chunk = [0; 200];
+            match streams.recv(*handle, &mut chunk) {
+                Ok(0) if heard.ends_with(b"xxxxxxxxxx") => {
+                    // The next one at once.
+                    streams.release(now, *handle, None).unwrap();
+                    let config = ConnectionConfig { mss: 400, ..Default::default() };
+                    *handle = streams.connect(now, global(2), PORT, config).expect("a place");
+                    (*said, *answers) = (0, *answers + 1);
+                    heard.clear();
+                }
+                Ok(len @ 1..) => {
+                    heard.extend(&chunk[..len]);
+                    if heard.ends_with(b"xxxxxxxxxx")
+                        && heard.windows(10).any(|it| it == b"keep-alive")
+                    {
+                        (*said, *answers) = (0, *answers + 1);
+                        heard.clear();
+                    }
+                }
+                Err(RecvError::WouldBlock) => {}
+                other => panic!("{other:?} after {answers} answers and {} octets", heard.len()),
+            }
+        }
+        clients.iter().all(|client| client.4 >= 10)
+    });
+    assert!(done, "{:?}", clients.iter().map(|client| client.4).collect::<Vec<_>>());
 }
 
 #[test]

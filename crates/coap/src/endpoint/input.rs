@@ -6,10 +6,11 @@ use crate::exchange::{Exchange, Handle, Reset, State, Ticket, place};
 use crate::info::{Discard, Failure};
 use crate::message::{Code, Kind, Message, ParseError};
 use crate::option;
+use core::hash::Hash;
 use kinglet_mem::{Array, Held};
 use kinglet_time::Instant;
 
-impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Takes a datagram from `peer`. What the protocol answers by itself (acknowledgements, Resets,
     /// 4.02 Bad Option, a response again) is offered by [`Endpoint::poll_message`].
     ///
@@ -54,7 +55,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
                 self.handle_reset(now, peer, message_id).map(|()| Event::Nothing)
             }
             Kind::Confirmable | Kind::NonConfirmable if code.is_request() => {
-                self.handle_request(now, peer, message)
+                self.handle_request(now, peer, message, octets.len())
             }
             Kind::Confirmable | Kind::NonConfirmable | Kind::Acknowledgement
                 if code.is_response() =>
@@ -182,14 +183,16 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         Ok(Event::Response { handle, message })
     }
 
+    /// Takes a request of `len` octets.
     fn handle_request<'a>(
         &mut self,
         now: Instant,
         peer: K,
         message: Message<'a>,
+        len: usize,
     ) -> Result<Event<'a>, Discard> {
         let header = message.header;
-        if self.is_repeated(peer, header.message_id) {
+        if self.is_repeated(peer, header.message_id, len) {
             return Err(Discard::Duplicate);
         }
         let bad_option = bad_option(&message);
@@ -198,10 +201,13 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
             return Err(Discard::BadOption);
         }
         let (ack_delay, lifetime) = (self.config.ack_delay, self.config.lifetimes.1);
+        let proven = self.proves(now, peer, message.values(option::ECHO).next());
         let (slot, index) = place(self.served.as_mut_slice()).ok_or(Discard::Busy)?;
         let fresh = Exchange::new(now, peer, header);
-        let exchange = Exchange { state: State::Received, serves: true, ..fresh };
+        let state = State::Received;
+        let exchange = Exchange { state, serves: true, proven, ..fresh };
         let exchange = slot.exchange.insert(Held::This(exchange));
+        exchange.earn(len);
         exchange.set_due(now, if confirmable { ack_delay } else { lifetime });
         slot.generation = slot.generation.wrapping_add(1);
         let ticket = Ticket(Handle { index, generation: slot.generation });
@@ -214,7 +220,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
     }
 
     /// Whether a request was seen before; its answer is then offered again (RFC 7252 §4.5).
-    fn is_repeated(&mut self, peer: K, message_id: u16) -> bool {
+    fn is_repeated(&mut self, peer: K, message_id: u16, len: usize) -> bool {
         let mut served = self.served.as_mut_slice().iter_mut();
         let seen = served.find_map(|slot| {
             let exchange = slot.exchange.as_deref_mut()?;
@@ -222,10 +228,13 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
             (is_it && !exchange.notifies).then_some(exchange)
         });
         let Some(exchange) = seen else { return false };
+        exchange.earn(len);
         match (exchange.state, exchange.kind) {
             // It will be answered.
             (State::Received | State::Ready, _) => {}
-            (State::Done, Kind::Acknowledgement) => exchange.state = State::Ready,
+            (State::Done, Kind::Acknowledgement) if exchange.may_send(exchange.len) => {
+                exchange.state = State::Ready;
+            }
             _ => exchange.owes_ack = exchange.confirmable,
         }
         true

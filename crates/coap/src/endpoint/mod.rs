@@ -4,12 +4,14 @@
 mod input;
 mod notify;
 mod output;
+mod proof;
 
 use crate::config::{Config, Sizes};
 use crate::exchange::{Exchange, Handle, PeerEstimate, Slot, State, Ticket, place};
 use crate::info::{Failure, Info, Stats};
 use crate::message::{Code, Header, Kind, Message, Token, WriteError, Writer};
 use crate::rto::{self, Estimate};
+use core::hash::Hash;
 use kinglet_mem::{Array, Held};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Expected, Instant, earliest};
@@ -65,6 +67,10 @@ pub enum RespondError {
     Stale,
     /// The response could not be written; the request is still to be answered.
     Write(WriteError),
+    /// The response has more than three times the octets of the request, and the peer's address is
+    /// not proven (RFC 9175 §2.4); the request is still to be answered, with less or by
+    /// [`Endpoint::challenge`].
+    Unproven,
 }
 
 /// When a message is offered again that the transport has refused.
@@ -74,7 +80,7 @@ const REFUSED_FOR: Duration = Duration::from_millis(20);
 const HESITATION: Duration = Duration::from_millis(500);
 
 /// Client and server in one, as RFC 7252 calls it. `K` names a peer: address, port and whatever
-/// else the caller needs to reach it.
+/// else the caller needs to reach it. What it hashes proves a peer's address.
 pub struct Endpoint<K: Copy + Eq, S: Sizes> {
     config: Config,
     random: Random,
@@ -91,7 +97,7 @@ pub struct Endpoint<K: Copy + Eq, S: Sizes> {
     stats: Stats,
 }
 
-impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// An endpoint at rest.
     pub const fn new(config: Config) -> Self {
         let config = config.clamped();
@@ -197,7 +203,8 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
     }
 
     /// Answers a request with what `build` writes: in the acknowledgement if that has not left yet,
-    /// else in a message of its own, which is sent until it is acknowledged.
+    /// else in a message of its own, which is sent until it is acknowledged. To a peer whose
+    /// address is not proven it is sent as often as three times the octets of its requests allow.
     ///
     /// # Errors
     /// [`RespondError`]; nothing is sent.
@@ -221,6 +228,9 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         };
         let header = Header { kind, code, message_id, token: exchange.token };
         let len = write(slot.message.as_mut_slice(), header, build).map_err(RespondError::Write)?;
+        if !exchange.may_send(len) {
+            return Err(RespondError::Unproven);
+        }
         (exchange.kind, exchange.message_id) = (kind, message_id);
         (exchange.state, exchange.len) = (state, len);
         Ok(())
@@ -324,7 +334,8 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
                     exchange.due = now + lifetimes.0;
                 }
                 State::Unacknowledged => {
-                    if !exchange.retransmit(rto, max_retransmit) {
+                    let may = exchange.may_send(exchange.len);
+                    if !may || !exchange.retransmit(rto, max_retransmit) {
                         timeouts = timeouts.saturating_add(1);
                         exchange.state = match exchange.notifies {
                             true => State::Failed(Failure::TimedOut),
@@ -388,7 +399,7 @@ fn estimate_of<K: Copy + Eq>(
     place.as_mut().map(|known| &mut known.estimate)
 }
 
-impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// The first timeout of a message to `peer`, with `running` others under way.
     fn first_timeout(&mut self, now: Instant, peer: K, running: u8) -> Duration {
         let Config { rto, ack_timeout, .. } = self.config;

@@ -4,14 +4,15 @@ use super::{Delivery, Endpoint, RequestError, write};
 use crate::config::Sizes;
 use crate::exchange::{Exchange, State, place};
 use crate::message::{Code, Header, Kind, Token, WriteError, Writer};
+use core::hash::Hash;
 use kinglet_mem::{Array, Held};
 use kinglet_time::Instant;
 
-impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Answers the request of `peer` with this token once more, with what `build` writes: an
-    /// Observe option, and what the resource holds now. It takes a place of [`Sizes::Served`]. If
-    /// the peer rejects it, or does not acknowledge one that is confirmable,
-    /// [`Endpoint::poll_gone`] says so.
+    /// Observe option, and what the resource holds now. Only for a peer whose address is proven
+    /// ([`Endpoint::is_proven`]). It takes a place of [`Sizes::Served`]. If the peer rejects it, or
+    /// does not acknowledge one that is confirmable, [`Endpoint::poll_gone`] says so.
     ///
     /// # Errors
     /// [`RequestError`]; nothing is sent.
@@ -33,7 +34,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         let header = Header { kind, code, message_id, token };
         let len = write(slot.message.as_mut_slice(), header, build).map_err(RequestError::Write)?;
         let fresh = Exchange::new(now, peer, header);
-        let exchange = Exchange { len, state, serves: true, notifies: true, ..fresh };
+        let exchange = Exchange { len, state, serves: true, notifies: true, proven: true, ..fresh };
         slot.exchange = Some(Held::This(exchange));
         slot.generation = slot.generation.wrapping_add(1);
         Ok(())

@@ -4,6 +4,7 @@ use super::{Endpoint, REFUSED_FOR};
 use crate::config::Sizes;
 use crate::exchange::{Exchange, Reset, State, empty};
 use crate::message::{HEADER_LEN, Kind, Writer};
+use core::hash::Hash;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 
@@ -18,7 +19,7 @@ enum Output<K> {
     Served(usize),
 }
 
-impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
+impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Gives the next message to `send`, which tells whether the transport has taken it; `None` if
     /// there is none. What was refused is offered again after 20 ms.
     pub fn poll_message<E>(
@@ -103,6 +104,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
             Output::Ack(..) => {
                 if let Some(exchange) = self.exchanges_mut().find(|exchange| exchange.owes_ack) {
                     exchange.owes_ack = false;
+                    exchange.spend(HEADER_LEN);
                 }
                 return;
             }
@@ -112,6 +114,7 @@ impl<K: Copy + Eq, S: Sizes> Endpoint<K, S> {
         let table = if is_request { self.requests.as_slice() } else { self.served.as_slice() };
         let Some(exchange) = table.get(index).and_then(|slot| slot.exchange) else { return };
         let mut exchange = *exchange;
+        exchange.spend(exchange.len.into());
         if exchange.kind == Kind::Confirmable {
             if exchange.tries == 0 {
                 let timeout = self.first_timeout(now, exchange.peer, self.running(exchange.peer));

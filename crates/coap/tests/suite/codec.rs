@@ -158,3 +158,28 @@ proptest! {
         }
     }
 }
+
+/// RFC 7252, §5.4.3: an option of a length that it cannot have is one that is not recognised.
+#[test]
+fn a_value_that_an_option_cannot_have_is_not_its_value() {
+    let cases = [
+        (option::ETAG, 1, 8),
+        (option::OBSERVE, 0, 3),
+        (option::CONTENT_FORMAT, 0, 2),
+        (option::MAX_AGE, 0, 4),
+        (option::SIZE2, 0, 4),
+        (option::SIZE1, 0, 4),
+        (option::LOCATION_PATH, 0, 255),
+        (option::ECHO, 1, 40),
+    ];
+    for (number, least, most) in cases {
+        for len in 0..=256 {
+            let value = vec![7; len];
+            let octets = with(Kind::Confirmable, Code::GET, 1, b"t", |w| w.option(number, &value));
+            let message = Message::parse(&octets).unwrap();
+            let is_there = message.values(number).next().is_some();
+            assert_eq!(is_there, (least..=most).contains(&len), "{number}: {len} octets");
+            assert_eq!(message.uint(number).is_some(), is_there && len <= 4);
+        }
+    }
+}

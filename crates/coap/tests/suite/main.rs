@@ -1,5 +1,6 @@
 //! The integration tests of this crate, one module per subject.
 
+mod amplification;
 mod block_wise;
 mod codec;
 mod common;

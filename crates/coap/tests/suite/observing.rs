@@ -101,3 +101,24 @@ fn what_comes_late_is_not_the_newest() {
         assert_eq!(newest.take(at(seconds * 1_000), &message), is_newer, "{seconds} {number:?}");
     }
 }
+
+#[test]
+fn four_octets_are_no_number_of_a_notification() {
+    for (value, goes_on) in [(&[0, 0, 1][..], true), (&[0, 0, 0, 1], false)] {
+        let mut client = end(1);
+        let register = |w: &mut Writer<'_>| w.uint(option::OBSERVE, 0);
+        client.request(at(0), SERVER, Delivery::Confirmable, Code::GET, register).unwrap();
+        let Header { message_id, token, .. } = header(&must_send(&mut client, at(0)));
+        let (kind, token) = (Kind::Acknowledgement, token.as_slice());
+        let said = |w: &mut Writer<'_>| w.option(option::OBSERVE, value);
+        let first = with(kind, Code::CONTENT, message_id, token, said);
+        assert!(matches!(client.handle_message(at(1), SERVER, &first), Ok(Event::Response { .. })));
+        let next = with(Kind::NonConfirmable, Code::CONTENT, 77, token, said);
+        assert_eq!(client.handle_message(at(2), SERVER, &next).is_ok(), goes_on, "{value:?}");
+        // Such a number is never the newest of those that count.
+        let octets = with(Kind::NonConfirmable, Code::CONTENT, 78, token, said);
+        let mut newest = Newest::NONE;
+        let taken = [1, 2].map(|_| newest.take(at(3), &Message::parse(&octets).unwrap()));
+        assert_eq!(taken, [true, !goes_on]);
+    }
+}

@@ -405,3 +405,39 @@ fn cocoa_learns_from_round_trips() {
     }
     assert!(timeout >= ms(100) && timeout < ms(170), "{timeout:?}");
 }
+
+#[test]
+fn an_answer_counts_only_from_the_peer_that_was_asked() {
+    const OTHER: u8 = 9;
+    let mut client = end(1);
+    let handle = get(&mut client, at(0));
+    let Header { message_id, token, .. } = header(&must_send(&mut client, at(0)));
+    let ack = message(Kind::Acknowledgement, Code::EMPTY, message_id, b"");
+    let reset = message(Kind::Reset, Code::EMPTY, message_id, b"");
+    let response = message(Kind::Acknowledgement, Code::CONTENT, message_id, token.as_slice());
+    let separate = message(Kind::NonConfirmable, Code::CONTENT, 5, token.as_slice());
+    for forged in [&ack, &reset, &response, &separate] {
+        let due = client.deadline();
+        assert_eq!(client.handle_message(at(1), OTHER, forged), Err(Discard::Unexpected));
+        assert_eq!((client.deadline(), client.poll_failure()), (due, None), "nothing has changed");
+    }
+    let event = client.handle_message(at(1), SERVER, &response);
+    assert!(matches!(event, Ok(Event::Response { handle: it, .. }) if it == handle), "{event:?}");
+
+    // What a server sends by itself is acknowledged by its peer alone, too.
+    let mut server = end(2);
+    let to = (CLIENT, Token::new(b"t"));
+    let notify = |server: &mut End| {
+        server.notify(at(0), to, Delivery::Confirmable, Code::CONTENT, |_| Ok(())).unwrap();
+        header(&must_send(server, at(0))).message_id
+    };
+    let id = notify(&mut server);
+    let ack = message(Kind::Acknowledgement, Code::EMPTY, id, b"");
+    let reset = message(Kind::Reset, Code::EMPTY, id, b"");
+    for forged in [&ack, &reset] {
+        assert_eq!(server.handle_message(at(1), OTHER, forged), Err(Discard::Unexpected));
+    }
+    assert!(server.is_notifying(to) && server.poll_gone().is_none());
+    server.handle_message(at(1), CLIENT, &ack).unwrap();
+    assert!(!server.is_notifying(to));
+}

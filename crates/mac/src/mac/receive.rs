@@ -1,6 +1,7 @@
 //! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
 use super::{Mac, Sizes};
+use crate::config::MAX_RETRIES;
 use crate::level::Sealed;
 use crate::listening::{FromParent, Listening};
 use crate::plain::Plain;
@@ -36,7 +37,7 @@ pub enum Indication {
     },
     /// A neighbour that sleeps listens now, for a short time: send what is pending for it, as
     /// [`Class::Indirect`](crate::Class::Indirect). A request whose acknowledgement was lost comes
-    /// again, and then its window begins again.
+    /// again, and then its window begins again; but another device may have recorded it.
     DataRequest {
         /// Who asks.
         src: Address,
@@ -44,6 +45,9 @@ pub enum Indication {
         rssi_dbm: i8,
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
+        /// The same request came before: it says nothing of where the neighbour is now, and is no
+        /// attempt more.
+        repeated: bool,
     },
 }
 
@@ -111,8 +115,8 @@ impl<S: Sizes> Mac<S> {
             heard.payload.end = end;
             seen = Some(before);
         }
-        let repeated = self.note_sender(now, &heard, seen)?;
-        self.take(now, sfd, octets.len(), &heard, repeated)
+        let seen = self.note_sender(now, &heard, seen)?;
+        self.take(now, sfd, octets.len(), &heard, seen)
     }
 
     /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. Where frames are
@@ -178,16 +182,18 @@ impl<S: Sizes> Mac<S> {
         sfd: Instant,
         len: usize,
         heard: &Heard,
-        repeated: bool,
+        seen: Seen,
     ) -> Result<Option<Indication>, Discard> {
         let &Heard { ref src, ref dst, frame_type, rssi_dbm, lqi, .. } = heard;
         if frame_type == FrameType::Data && dst.is_unicast() {
-            if let Some(csl) = heard.csl {
+            // When a neighbour listens, and how its clock runs, hangs on when a frame was sent.
+            let copied = seen == Seen::Copied;
+            if let Some(csl) = heard.csl.filter(|_| !copied) {
                 self.reach.handle_samples(now, self.capabilities, *src, sfd, csl);
             }
             let may_send = self.tx == TxState::Idle;
             let (src, more) = (*src, heard.more);
-            let frame = FromParent { src, sfd, len, more, may_send };
+            let frame = FromParent { src, sfd, len, more, may_send, copied };
             let ended = frame.ended();
             let is_over = self.listening.handle_frame(now, &self.config, &frame);
             if S::Reach::STROBES && self.listening.may_answer() {
@@ -204,9 +210,10 @@ impl<S: Sizes> Mac<S> {
             // What the repetition of a data request asks for is still wanted.
             _ if heard.asks => {
                 self.handle_data_request(now, *src);
-                Ok(Some(Indication::DataRequest { src: *src, rssi_dbm, lqi }))
+                let repeated = seen != Seen::New;
+                Ok(Some(Indication::DataRequest { src: *src, rssi_dbm, lqi, repeated }))
             }
-            _ if repeated => Err(Discard::Duplicate),
+            _ if seen != Seen::New => Err(Discard::Duplicate),
             FrameType::Data if heard.payload.is_empty() => {
                 count(&mut self.stats.received_empty);
                 Ok(None)
@@ -243,37 +250,72 @@ impl<S: Sizes> Mac<S> {
                 || address == Address::Extended(self.config.extended))
     }
 
-    /// Notes who has sent a frame, and whether it repeats the one before it. Where frames are
-    /// secured their counters have told that, as `seen`; else the sequence number tells it.
+    /// Notes who has sent a frame, and says what it is next to the frame before it. Where frames
+    /// are secured their counters have told whether it is that one, as `seen`; else the sequence
+    /// number tells it.
     fn note_sender(
         &mut self,
         now: Instant,
         heard: &Heard,
         seen: Option<bool>,
-    ) -> Result<bool, Discard> {
+    ) -> Result<Seen, Discard> {
         let known = heard.frame_type == FrameType::Data || heard.asks || seen.is_some();
         if !heard.src.is_unicast() || !known {
-            return Ok(false);
+            return Ok(Seen::New);
         }
         // Where each recipient has numbers of its own the same one comes again after 256 frames.
         let lifetime = match self.strobes() {
             true => STROBED_LIFETIME,
             false => self.config.duplicate_lifetime,
         };
+        if seen == Some(true) {
+            return self.note_copy(now, heard, lifetime);
+        }
         let (src, rssi_dbm, lqi) = (heard.src, heard.rssi_dbm, heard.lqi);
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
-            return Ok(seen == Some(true));
+            return Ok(Seen::New);
         };
         // A frame without a sequence number cannot be recognised again.
-        let repeats = |sequence| neighbour.last_sequence.repeats(now, sequence, lifetime);
-        let recent = heard.sequence.is_some_and(repeats);
-        let repeated = seen.unwrap_or(recent);
-        if repeated {
+        let Some(sequence) = heard.sequence else { return Ok(Seen::New) };
+        if seen.is_none() && neighbour.last_frame.is_repeated(now, sequence, lifetime) {
             neighbour.count_duplicate();
+            return Ok(Seen::Repeated);
         }
-        // Somebody has kept a data request: who it is from does not listen.
-        if repeated && heard.asks && !recent { Err(Discard::Replay) } else { Ok(repeated) }
+        neighbour.last_frame.note(now, sequence);
+        Ok(Seen::New)
     }
+
+    /// A secured frame has the counter of the one before it: its sender has repeated it, or another
+    /// device that has recorded it. It counts as repeated only for as long, and as often, as its
+    /// sender can do so, and says nothing of the link or of the time at which it came.
+    fn note_copy(
+        &mut self,
+        now: Instant,
+        heard: &Heard,
+        lifetime: Duration,
+    ) -> Result<Seen, Discard> {
+        // Strobes are repeated until their recipient has woken, and have no limit of attempts.
+        let most = if self.strobes() { u8::MAX } else { MAX_RETRIES };
+        let neighbour = self.neighbours.find(heard.src).ok_or(Discard::Replay)?;
+        let last = &mut neighbour.last_frame;
+        let recent = heard.sequence.is_some_and(|it| last.is_repeated(now, it, lifetime));
+        if !recent || !last.count_repetition(most) {
+            return Err(Discard::Replay);
+        }
+        neighbour.count_duplicate();
+        Ok(Seen::Copied)
+    }
+}
+
+/// What a frame is next to the one before it of its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Another one.
+    New,
+    /// By its sequence number the same one, sent again by whoever has sent it.
+    Repeated,
+    /// The same one by its counter: octet for octet what came before.
+    Copied,
 }
 
 /// What is needed of a frame after it has been decrypted where it is.

@@ -9,6 +9,7 @@ mod lost;
 mod parent;
 mod queueing;
 mod receiving;
+mod replaying;
 mod retrying;
 mod sampling;
 mod securing;

@@ -46,9 +46,9 @@ fn command(mac: &mut TestMac) -> Option<Command> {
 #[test]
 fn a_data_request_comes_up_also_when_it_is_repeated() {
     let mut mac = mac(config(), all(), 1);
-    for _ in 0..2 {
+    for repeated in [false, true] {
         let indication = receive(&mut mac, T0, &data_request(CHILD, 9)).unwrap();
-        let expected = Indication::DataRequest { src: CHILD, rssi_dbm: -60, lqi: 200 };
+        let expected = Indication::DataRequest { src: CHILD, rssi_dbm: -60, lqi: 200, repeated };
         assert_eq!(indication, Some(expected));
     }
     assert_eq!((mac.stats().data_requests, mac.stats().received), (2, 0));

@@ -104,9 +104,10 @@ fn a_repetition_keeps_its_counter_and_is_a_duplicate() {
     let again = submitted(&mut from, &mut now).1;
     assert_eq!(first, again);
     assert!(opened(&mut to, now, &first).is_ok());
+    assert_eq!(opened(&mut to, now, &again), Err(Discard::Duplicate));
     // A sequence number counts for two seconds, a frame counter for ever.
     now += Duration::from_secs(100);
-    assert_eq!(opened(&mut to, now, &again), Err(Discard::Duplicate));
+    assert_eq!(opened(&mut to, now, &again), Err(Discard::Replay));
     assert_eq!(to.link(Address::Short(1)).unwrap().duplicates, 1);
 }
 
@@ -302,14 +303,15 @@ fn data_requests_and_empty_frames_are_secured_and_known_again() {
     forged[7] ^= 1;
     assert_eq!(hear(&mut parent, &forged), Err(Discard::BadMic));
     let src = Address::Short(1);
-    let asked = Ok(Some(Indication::DataRequest { src, rssi_dbm: -60, lqi: 200 }));
-    for _ in 0..2 {
-        assert_eq!(hear(&mut parent, &request), asked);
+    let asked =
+        |repeated| Ok(Some(Indication::DataRequest { src, rssi_dbm: -60, lqi: 200, repeated }));
+    for repeated in [false, true] {
+        assert_eq!(hear(&mut parent, &request), asked(repeated));
     }
     parent.set_pending(now, 9, true).unwrap();
     assert!(matches!(parent.poll_radio(now).unwrap().command, Command::Pending { .. }));
     // A repetition is answered again.
-    assert_eq!(hear(&mut parent, &request), asked);
+    assert_eq!(hear(&mut parent, &request), asked(true));
     let mut at = now;
     let (_, empty) = submitted(&mut parent, &mut at);
     transmitted(&mut child, now, Ack::Received { frame_pending: true });

@@ -12,7 +12,7 @@
 
 use super::fragment::Refusal;
 use super::{Net, Sizes};
-use crate::child::{Child, Indirect, Parked};
+use crate::child::{Asked, Child, Indirect, Parked};
 use crate::frame::{Class, FrameLimits, FrameOut, Pending, Token};
 use crate::outgoing::{BodySource, Current, Origin};
 use crate::pool::{PacketHandle, RESERVED};
@@ -34,7 +34,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let places = self.children.as_mut_slice();
         let place = places.iter_mut().find(|place| place.is_none()).ok_or(TableFull)?;
-        *place = Some(Child { short: child, announced: false, asked: false });
+        *place = Some(Child { short: child, announced: false, asked: Asked::No });
         Ok(())
     }
 
@@ -91,6 +91,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// A child listens: what waits for it is [`Net::pending`] before everything else. Whether there
     /// is something.
     pub fn handle_data_request(&mut self, now: Instant, child: u16) -> bool {
+        self.handle_request(now, child, Asked::Yes)
+    }
+
+    /// The same for a data request that came before. If its child repeats it, that listens; if
+    /// another device does, it does not. So what is sent then and fails is not given up for that.
+    pub fn handle_repeated_request(&mut self, now: Instant, child: u16) -> bool {
+        self.handle_request(now, child, Asked::Again)
+    }
+
+    fn handle_request(&mut self, now: Instant, child: u16, asked: Asked) -> bool {
         if S::Children::LEN == 0 {
             return false;
         }
@@ -104,7 +114,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 parked.token = None;
             }
         }
-        self.set_asked(child, true)
+        let known = self.child_mut(child);
+        if let Some(it) = known.filter(|it| asked == Asked::Yes || it.asked == Asked::No) {
+            it.asked = asked;
+        }
+        self.is_child(child)
     }
 
     /// Whether [`Net::pending`] is a frame for a child after which there is another: the frame
@@ -131,8 +145,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(Discard::QueueFull);
         }
         let expires = now + self.config.indirect.lifetime;
-        let (sent, sent_at, at_mac, token, failures) = (0, now, None, None, 0);
-        let parked = Parked { packet, child, expires, sent, sent_at, at_mac, token, failures };
+        let (sent, sent_at, at_mac, token) = (0, now, None, None);
+        let (failures, counts) = (0, false);
+        let parked =
+            Parked { packet, child, expires, sent, sent_at, at_mac, token, failures, counts };
         let mut places = self.parked.as_mut_slice().iter_mut();
         let place = places.find(|place| place.is_none()).ok_or(Discard::QueueFull)?;
         *place = Some(parked);
@@ -156,7 +172,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Children::LEN == 0 {
             return None;
         }
-        let asked = |child: &&Child| child.asked;
+        let asked = |child: &&Child| child.asked != Asked::No;
         self.children.as_slice().iter().flatten().filter(asked).find_map(|child| {
             let index = self.first_of(child.short)?;
             let parked = self.parked.as_slice().get(index)?.as_ref()?;
@@ -197,12 +213,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         match self.write_frame(&current, source, room) {
             Ok((len, sent)) => {
                 bump(&mut self.stats.frames_out);
-                if let Some(parked) = self.parked_mut(index) {
-                    parked.at_mac = Some(sent);
-                }
                 let Current { next_hop: dst, class, token, .. } = current;
-                if let Address::Short(child) = dst {
-                    self.set_asked(child, false);
+                let mut counts = false;
+                if let Address::Short(short) = dst
+                    && let Some(child) = self.child_mut(short)
+                {
+                    counts = core::mem::replace(&mut child.asked, Asked::No) == Asked::Yes;
+                }
+                if let Some(parked) = self.parked_mut(index) {
+                    (parked.at_mac, parked.counts) = (Some(sent), counts);
                 }
                 Some(Some(FrameOut { dst, ack: true, len, token: Token(token), class }))
             }
@@ -227,7 +246,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let packet = self.parked_mut(index).map(|parked| parked.packet);
         let total = packet.map_or(0, |packet| self.pool.get(packet).len());
         let Some(parked) = self.parked_mut(index) else { return false };
-        let (child, sent) = (parked.child, parked.at_mac.take());
+        let (child, sent, counts) = (parked.child, parked.at_mac.take(), parked.counts);
         match sent {
             Some(sent) if delivered => {
                 (parked.sent, parked.sent_at, parked.failures) = (sent, now, 0);
@@ -236,11 +255,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                     self.unpark(index);
                 }
                 if burst && self.has_pending(child) {
-                    self.set_asked(child, true);
+                    self.set_asked(child, if counts { Asked::Yes } else { Asked::Again });
                 }
             }
             Some(_) => {
-                parked.failures = parked.failures.saturating_add(1);
+                parked.failures = parked.failures.saturating_add(u8::from(counts));
                 if parked.failures >= polls {
                     bump(&mut self.stats.failed_indirect);
                     self.unpark(index);
@@ -290,11 +309,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.parked.as_mut_slice().get_mut(index)?.as_mut()
     }
 
-    /// Notes whether a child listens; whether it is known.
-    fn set_asked(&mut self, child: u16, asked: bool) -> bool {
-        let mut children = self.children.as_mut_slice().iter_mut().flatten();
-        let known = children.find(|c| c.short == child).map(|c| c.asked = asked);
-        known.is_some()
+    fn set_asked(&mut self, child: u16, asked: Asked) {
+        if let Some(child) = self.child_mut(child) {
+            child.asked = asked;
+        }
+    }
+
+    fn child_mut(&mut self, short: u16) -> Option<&mut Child> {
+        self.children.as_mut_slice().iter_mut().flatten().find(|c| c.short == short)
     }
 
     /// Ends the waiting of a packet. What stands behind it moves up, so that the order stays.
@@ -306,7 +328,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         rest.rotate_left(1);
         self.release(packet);
         if !self.has_pending(child) {
-            self.set_asked(child, false);
+            self.set_asked(child, Asked::No);
         }
     }
 }

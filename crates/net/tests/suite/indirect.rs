@@ -148,6 +148,28 @@ fn a_lost_frame_is_tried_again_at_the_next_data_requests_until_there_were_enough
 }
 
 #[test]
+fn a_repeated_data_request_gets_a_frame_and_is_no_reason_to_give_it_up() {
+    let mut node = parent(Indirect { polls: 2, ..Indirect::DEFAULT });
+    forward(&mut node, NOW, CHILD, 20).unwrap();
+    // Before the child has asked at all, and after its first request.
+    for asks in [false, true] {
+        if asks {
+            assert!(node.handle_data_request(NOW, CHILD));
+        }
+        for _ in 0..20 {
+            assert!(node.handle_repeated_request(NOW, CHILD));
+            let (frame, ..) = next(&mut node).unwrap();
+            node.handle_outcome(NOW, frame.token, false);
+        }
+        assert_eq!((node.waiting_for(CHILD), node.stats().failed_indirect), (1, 0));
+    }
+    node.handle_data_request(NOW, CHILD);
+    let (frame, ..) = next(&mut node).unwrap();
+    node.handle_outcome(NOW, frame.token, false);
+    assert_eq!((node.waiting_for(CHILD), node.stats().failed_indirect), (0, 1));
+}
+
+#[test]
 fn a_child_that_asks_again_while_the_mac_still_tries_is_offered_the_frame_again() {
     let mut node = parent(Indirect::DEFAULT);
     forward(&mut node, NOW, CHILD, 20).unwrap();

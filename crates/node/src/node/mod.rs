@@ -197,8 +197,12 @@ impl<P: Profile> Node<P> {
         let result = self.mac.handle_radio(now, event, frame);
         let Ok(Some(indication)) = &result else { return };
         let (&Indication::Data { ref src, rssi_dbm, lqi, .. }
-        | &Indication::DataRequest { ref src, rssi_dbm, lqi }) = indication;
-        self.routing_heard(now, src, rssi_dbm, lqi);
+        | &Indication::DataRequest { ref src, rssi_dbm, lqi, .. }) = indication;
+        let repeated = matches!(indication, Indication::DataRequest { repeated: true, .. });
+        // Whoever has sent a request again may be elsewhere.
+        if !repeated {
+            self.routing_heard(now, src, rssi_dbm, lqi);
+        }
         match indication {
             Indication::Data { dst, payload, .. } => {
                 let payload = frame.get(payload.clone()).unwrap_or_default();
@@ -218,6 +222,11 @@ impl<P: Profile> Node<P> {
                     }
                     result => self.deliver(now, result),
                 }
+            }
+            &Indication::DataRequest { src: Address::Short(child), .. }
+                if Self::HAS_CHILDREN && repeated =>
+            {
+                let _ = self.net.handle_repeated_request(now, child);
             }
             &Indication::DataRequest { src: Address::Short(child), .. } if Self::HAS_CHILDREN => {
                 if !self.routing().tells_of_sleep() {

@@ -45,7 +45,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // An acknowledgment that waits does not wait longer than the new settings allow.
         self.rcv.ack.now |= self.rcv.ack.is_delayed() && config.delayed_ack == Duration::ZERO;
         self.touch_keepalive(now);
-        self.touch_fin_wait_2(now);
+        self.limit_fin_wait_2(now);
     }
 
     /// Whether acknowledgments are not put off until there is more to acknowledge.
@@ -128,5 +128,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.reader = Reader::Lingering;
             self.keep.set(now, linger);
         }
+        self.limit_fin_wait_2(now);
+    }
+
+    /// Whether the peer's window has no room for a segment.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.snd.wnd < u32::from(self.snd.mss)
+    }
+
+    /// Whether the peer has acknowledged all, and nobody would read what it still sends: the
+    /// connection has no use for its buffers any more.
+    pub(crate) fn is_orphan(&self) -> bool {
+        self.reader != Reader::Present && self.state == State::FinWait2
     }
 }

@@ -402,7 +402,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         match self.state {
             State::FinWait1 => {
                 self.transition(State::FinWait2);
-                self.touch_fin_wait_2(now);
+                self.limit_fin_wait_2(now);
             }
             State::Closing => self.enter_time_wait(),
             State::LastAck => self.finish(None),
@@ -447,7 +447,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             let full = len.saturating_add(self.rcv.timestamps_len()) >= self.params.own_mss;
             self.rcv.ack.set_more(full || !segment.push);
         }
-        self.touch_fin_wait_2(now);
         if each {
             return self.rcv.ack.owe(advance);
         }

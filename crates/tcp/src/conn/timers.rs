@@ -205,7 +205,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.reader == Reader::Lingering {
             return self.abort(ConnectionError::TimedOut);
         }
-        if self.state == State::FinWait2 && self.params.fin_wait_2_s > 0 {
+        if self.is_orphan() && self.params.fin_wait_2_s > 0 {
             return self.finish(Some(ConnectionError::TimedOut));
         }
         if self.snd.flight() > 0 {
@@ -223,7 +223,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// The peer has given a sign of life: keep-alive starts over.
     pub(super) fn touch_keepalive(&mut self, now: Instant) {
-        let taken = self.state == State::FinWait2 && self.params.fin_wait_2_s > 0;
+        let taken = self.is_orphan() && self.params.fin_wait_2_s > 0;
         if taken || self.reader == Reader::Lingering {
             return;
         }
@@ -237,11 +237,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// In FIN-WAIT-2 the peer has made progress, or the state was just entered.
-    pub(super) fn touch_fin_wait_2(&mut self, now: Instant) {
-        let used = self.params.fin_wait_2_s > 0 && self.reader != Reader::Lingering;
-        if self.state == State::FinWait2 && used {
-            self.keep.set(now, Duration::from_secs(u64::from(self.params.fin_wait_2_s)));
+    /// In FIN-WAIT-2, which may have been entered just now, nobody reads any more, which may be so
+    /// since just now: it lasts no longer than the settings allow.
+    pub(super) fn limit_fin_wait_2(&mut self, now: Instant) {
+        if self.is_orphan() && self.params.fin_wait_2_s > 0 {
+            let mut limit = Timer::OFF;
+            limit.set(now, Duration::from_secs(u64::from(self.params.fin_wait_2_s)));
+            let lingers = self.reader == Reader::Lingering;
+            self.keep = if lingers { limit.earliest(self.keep) } else { limit };
         }
     }
 }

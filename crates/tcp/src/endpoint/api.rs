@@ -119,8 +119,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
-    /// Puts a connection into a slot: an empty one, else one that its application has left, with
-    /// the least of what it might still read.
+    /// Puts a connection into a slot: an empty one, else one that its application has left, which
+    /// is over or only waits for its peer to close, with the least of what it might still read.
     pub(super) fn install(
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),

@@ -128,6 +128,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         connections.chain(half_open.map(|h| h.as_ref()?.expected(listeners, self.epoch)))
     }
 
+    /// Whether the peer's window has no room for a segment, as that of one whose application does
+    /// not read.
+    pub fn is_held_back(&self, handle: Handle) -> bool {
+        self.entry(handle).is_some_and(|entry| entry.conn.is_held_back())
+    }
+
     /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting
     /// `TCP_QUICKACK`). Nothing is sent if nothing is owed.
     ///
@@ -150,6 +156,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ///
     /// # Errors
     /// [`InvalidHandle`].
+    #[inline(never)]
     pub fn release(
         &mut self,
         now: Instant,

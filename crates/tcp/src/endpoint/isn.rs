@@ -4,10 +4,10 @@
 
 use super::{Endpoint, Peer, Sizes};
 use crate::seq::SeqNum;
-use crate::siphash::SipHash24;
 use crate::timer::low_half;
 use core::hash::Hasher;
 use kinglet_mem::Array;
+use kinglet_random::SipHash24;
 use kinglet_time::Instant;
 
 /// What a hash is for; part of its input, so that one purpose tells nothing about another.

@@ -54,6 +54,8 @@ pub struct HalfOpen<K> {
     tries: u8,
     /// A SYN-ACK is to be sent.
     pub(super) pending: bool,
+    /// The peer has acknowledged it, and there is no slot yet for the connection.
+    waits: bool,
     /// The peer is to get a Fast Open cookie with the first SYN-ACK.
     pub(super) wants_cookie: bool,
     rtx: Timer,
@@ -235,12 +237,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// What is kept of a listener's settings.
     pub(super) fn listener(&self, port: NonZeroU16, config: &ListenConfig) -> Listener {
         let ListenConfig { backlog, fast_open, connection } = config;
-        Listener {
-            port,
-            backlog: (*backlog).max(1),
-            fast_open: *fast_open,
-            setup: self.setup(connection),
-        }
+        let mut setup = self.setup(connection);
+        // Its connections send no SYN but with an ACK.
+        setup.params.syn_retries = connection.syn_ack_retries;
+        Listener { port, backlog: (*backlog).max(1), fast_open: *fast_open, setup }
     }
 
     pub(super) fn find_listener(&self, port: u16) -> Option<&Listener> {
@@ -352,6 +352,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             own_scale: window_scale(receive),
             tries: 0,
             pending: true,
+            waits: false,
             wants_cookie: false,
             rtx: Timer::OFF,
             sent_at: Tick::at(now),
@@ -457,10 +458,27 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::BacklogFull);
         }
         let conn = Planned::accept(now, &listener.setup, &record.established(now, segment));
-        let handle = self.install(name, conn, Told::NOTHING).ok_or(Discard::BacklogFull)?;
+        let Some(handle) = self.install(name, conn, Told::NOTHING) else {
+            let records = self.half_open.as_mut_slice().iter_mut().flatten();
+            let waiting = records.filter(|it| it.matches(&name.0, name.1, name.2));
+            waiting.for_each(|it| it.waits = true);
+            return Err(Discard::BacklogFull);
+        };
         self.drop_half_open(name);
         self.stats.established = self.stats.established.wrapping_add(1);
         self.for_connection(now, handle.index(), ecn, segment)
+    }
+
+    /// Whether a peer waits for this port: for [`Endpoint::accept`], or for a slot while none is
+    /// free or about to be. Whoever serves others at the port leaves one of them then.
+    #[inline(never)]
+    pub fn is_wanted(&self, port: u16) -> bool {
+        let slots = self.slots.as_slice();
+        let mut entries = slots.iter().filter_map(|slot| slot.entry.as_ref());
+        let mut half_open = self.half_open.as_slice().iter().flatten();
+        entries.any(|it| !it.told.is_accepted() && it.local_port == port)
+            || half_open.any(|it| it.waits && it.local_port == port)
+                && !slots.iter().any(|slot| slot.price().is_some() || slot.is_ending())
     }
 
     fn drop_half_open(&mut self, (peer, local, remote): (K, u16, u16)) {

@@ -227,11 +227,22 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
 
     /// What a new connection here would take away, if there may be one: nothing from a free slot;
     /// from one whose application has closed a connection which is over, how that ended and the
-    /// octets that the application has not read.
-    fn price(&self) -> Option<(bool, usize)> {
-        let Some(entry) = &self.entry else { return Some((false, 0)) };
+    /// octets that the application has not read; from one that its application has released, and
+    /// whose peer has acknowledged all and may close yet, that this is acknowledged.
+    fn price(&self) -> Option<(u8, usize)> {
+        let Some(entry) = &self.entry else { return Some((0, 0)) };
+        if entry.conn.is_orphan() {
+            return Some((2, 0));
+        }
         let is_over = entry.told.is_closed() && entry.conn.is_finished();
-        is_over.then(|| (true, entry.conn.readable()))
+        let unread = entry.conn.readable();
+        is_over.then_some((if unread == 0 { 1 } else { 3 }, unread))
+    }
+
+    /// Whether it is free once a reset has left.
+    fn is_ending(&self) -> bool {
+        let entry = self.entry.as_ref();
+        entry.is_some_and(|it| it.told.is_closed() && it.conn.state() == State::Closed)
     }
 
     /// The connection, and what it needs to take a segment.

@@ -256,17 +256,78 @@ fn keep_alive_is_off_by_default_and_ends_a_dead_connection_when_on() {
 }
 
 #[test]
-fn fin_wait_2_times_out_after_close() {
+fn an_application_that_has_closed_its_side_reads_for_as_long_as_it_likes() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.close(handle).unwrap();
     s.take();
     s.give(ACK, 1, 2, b"").unwrap();
-    s.wait(Duration::from_secs(590));
-    s.give(ACK, 1, 2, b"progress").unwrap();
-    s.wait(Duration::from_secs(590));
+    assert!(s.wait(Duration::from_secs(100_000)).is_empty());
+    assert_eq!((s.ep.state(handle), s.ep.deadline()), (Some(State::FinWait2), None));
+    s.give(ACK, 1, 2, b"late").unwrap();
+    let mut text = [0; 8];
+    assert_eq!(s.ep.recv(handle, &mut text), Ok(4));
+    assert_eq!(s.take().unwrap().ack, 5);
+    // Nor does a SYN take its place.
+    fill_slots(&mut s);
+    assert!(!opens_another(&mut s));
+    // The time of one that reads no more begins when it says so.
+    s.now += Duration::from_secs(1);
+    s.ep.release(s.now, handle, None).unwrap();
+    s.wait(Duration::from_millis(59_900));
     assert_eq!(s.ep.state(handle), Some(State::FinWait2));
-    s.wait(Duration::from_secs(20));
+    s.wait(Duration::from_secs(1));
     assert_eq!(s.ep.state(handle), Some(State::Closed));
+}
+
+#[test]
+fn a_released_connection_ends_a_minute_after_its_fin_was_acknowledged() {
+    for linger in [None, Some(Duration::from_secs(300))] {
+        let (mut s, handle) = Script::server(plain(), Options::NONE);
+        s.ep.release(s.now, handle, linger).unwrap();
+        s.take();
+        s.wait(Duration::from_millis(500));
+        s.give(ACK, 1, 2, b"").unwrap();
+        // An acknowledgment is no reason to wait for longer.
+        s.wait(Duration::from_secs(40));
+        s.give(ACK, 1, 2, b"").unwrap();
+        assert!(s.wait(Duration::from_millis(19_900)).is_empty());
+        assert_eq!(s.ep.state(handle), Some(State::FinWait2));
+        s.wait(Duration::from_secs(1));
+        assert_eq!(s.ep.state(handle), Some(State::Closed), "{linger:?}");
+    }
+}
+
+/// The other two slots are in use.
+fn fill_slots(s: &mut Script) {
+    for port in [7, 8] {
+        s.ep.connect(s.now, s.peer, port, plain()).unwrap();
+        s.take().unwrap();
+    }
+}
+
+/// Whether another connection to port 80 gets as far as to be accepted.
+fn opens_another(s: &mut Script) -> bool {
+    let (remote, theirs) = (s.remote, s.theirs);
+    s.remote = remote + 1;
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().unwrap().header.seq;
+    let opened = s.give(ACK, 1, 1, b"").is_ok();
+    (s.remote, s.theirs) = (remote, theirs);
+    opened
+}
+
+#[test]
+fn a_released_connection_gives_its_place_to_the_next_when_its_fin_is_acknowledged() {
+    let (mut s, handle) = Script::server(plain(), Options::NONE);
+    fill_slots(&mut s);
+    s.ep.release(s.now, handle, None).unwrap();
+    s.take();
+    assert!(!opens_another(&mut s), "what it has sent may have to be sent again");
+    assert!(s.ep.is_wanted(80));
+    s.give(ACK, 1, 2, b"").unwrap();
+    assert!(!s.ep.is_wanted(80), "there is a place");
+    assert!(opens_another(&mut s));
+    assert_eq!(s.ep.state(handle), None);
 }
 
 #[test]

@@ -434,7 +434,9 @@ fn every_request_gets_its_answer_over_any_link() {
     for seed in 0..30 {
         let loss = [0, 100, 250][seed as usize % 3];
         let mut net = Net::new(Link { loss, duplicate: 20, reorder: 50, ..PERFECT }, seed);
-        let connection = ConnectionConfig { syn_retries: 20, ..ConnectionConfig::DEFAULT };
+        let (syn_retries, syn_ack_retries) = (20, 20);
+        let connection =
+            ConnectionConfig { syn_retries, syn_ack_retries, ..ConnectionConfig::DEFAULT };
         net.ends[1].listen(80, ListenConfig { fast_open: 2, ..listening(3, connection) }).unwrap();
         let client = ConnectionConfig { fast_open: true, ..connection };
         for round in 0..5_usize {

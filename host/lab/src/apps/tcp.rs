@@ -116,6 +116,20 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
         }
     }
 
+    fn is_wanted(&self, port: u16) -> bool {
+        match self {
+            Tcp::Own(node) => Sockets::is_wanted(*node, port),
+            Tcp::Peer(..) => false,
+        }
+    }
+
+    fn is_held_back(&self, socket: Socket) -> bool {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::is_held_back(*node, handle),
+            _ => false,
+        }
+    }
+
     fn state(&self, socket: Socket) -> Option<State> {
         match (self, socket) {
             (Tcp::Own(node), Socket::Own(handle)) => Sockets::state(*node, handle),

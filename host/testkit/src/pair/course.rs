@@ -154,7 +154,6 @@ fn app(source: &mut dyn Source) -> Part {
     } else {
         Ending::Close
     };
-    // A reader that takes longer than `fin_wait_2` for all of it is given up, and rightly so.
     // Single octets are no harmless choice: each costs a call.
     let least = if pause > 0 { 500 } else { 1 };
     let chunk = (least + 1499 - source.below(1500)) as usize;
@@ -224,6 +223,7 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         rto_max,
         max_retransmits: patience as u8,
         syn_retries: patience as u8,
+        syn_ack_retries: patience as u8,
         user_timeout: (harsh && source.chance(64)).then_some(rto_max),
         keepalive: (must_probe || source.chance(64)).then_some(keepalive),
         initial_window: source.below(11) as u8,

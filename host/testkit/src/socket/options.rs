@@ -180,7 +180,7 @@ impl Socket {
             (SOL_TCP, TCP_NOTSENT_LOWAT) => self.notsent_lowat = value.cast_unsigned(),
             (SOL_TCP, TCP_INQ) => self.inquires = value != 0,
             (SOL_SOCKET, SO_ZEROCOPY) => self.lent.on = value != 0,
-            (SOL_TCP, TCP_SYNCNT) => config.syn_retries = count,
+            (SOL_TCP, TCP_SYNCNT) => (config.syn_retries, config.syn_ack_retries) = (count, count),
             (SOL_TCP, TCP_FASTOPEN) => self.fast_open = count,
             (SOL_TCP, TCP_FASTOPEN_CONNECT) => config.fast_open = value != 0,
             (SOL_TCP, TCP_LINGER2) => config.fin_wait_2 = Duration::from_secs(amount),

@@ -1,4 +1,5 @@
-//! SipHash-2-4 (Aumasson and Bernstein 2012), the keyed hash that RFC 9293 §3.4.1 asks for.
+//! SipHash-2-4 (Aumasson and Bernstein 2012), the keyed hash that RFC 9293 §3.4.1 asks for: of its
+//! results nobody learns another one without the key.
 //!
 //! Of our own because it is to be small: a segment with SYN costs a few hashes, all others none,
 //! and a hash that is fast on large machines unrolls into two kilobytes on a small one.
@@ -6,7 +7,7 @@
 use core::hash::Hasher;
 
 /// The state of a hash, octets of an unfinished word included.
-pub(crate) struct SipHash24 {
+pub struct SipHash24 {
     v: [u64; 4],
     /// Octets since the last whole word, the first in the lowest ones once there are eight.
     word: u64,
@@ -15,7 +16,8 @@ pub(crate) struct SipHash24 {
 }
 
 impl SipHash24 {
-    pub(crate) fn new(key: &[u8; 16]) -> Self {
+    /// Before the first octet; the key of 16 octets is a secret.
+    pub fn new(key: &[u8; 16]) -> Self {
         let key = u128::from_le_bytes(*key);
         let (k0, k1) = (key as u64, (key >> 64) as u64);
         let v = [
