@@ -1,5 +1,6 @@
 //! Neighbours that sleep, and the packets that wait for them (`net/indirect.rs`).
 
+use crate::allowance::Allowance;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub struct Child {
     pub(crate) announced: bool,
     /// It listens for a frame that it has not been given yet.
     pub(crate) asked: bool,
+    /// What strangers may cost it.
+    pub(crate) allowance: Allowance,
 }
 
 /// A packet that waits for a child.
