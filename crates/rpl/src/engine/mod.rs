@@ -39,8 +39,9 @@ const RESETS: u8 = 12;
 /// DODAG has: more than twice what the usual ones need while all begins anew.
 const DIOS: u8 = 60;
 const DIO_ANSWERS: u8 = 240;
-/// DAOs a second, whatever lifetimes the DODAG has: each takes two frames and an acknowledgement.
-const DAOS: u8 = 20;
+/// DAOs a second, whatever lifetimes the DODAG has and however many targets there are: as many as a
+/// root takes of all its nodes.
+const DAOS: u8 = 50;
 const SECOND: Duration = Duration::from_secs(1);
 /// How often a minute another version of the DODAG may be joined.
 const VERSIONS: u8 = 4;

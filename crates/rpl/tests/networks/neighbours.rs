@@ -1,11 +1,14 @@
 //! What a neighbour may change at a node, and what it may not.
 
 use crate::common::{Net, address, near};
-use kinglet_rpl::{CONFIGURATION, Config, Discard, INFINITE_RANK, Mode, Probing, Role, Root, Rpl};
-use kinglet_time::Duration;
+use kinglet_rpl::{
+    CONFIGURATION, Candidate, Config, Discard, INFINITE_RANK, Mode, Probing, Role, Root, Route,
+    Rpl, Sizes, Standard,
+};
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{
-    Configuration, ControlOption, Dao, Dio, Message, Metric, MetricContainer, MetricKind,
-    PrefixInformation, Target, Transit,
+    Configuration, ControlOption, Dao, DaoAck, Dio, Message, Metric, MetricContainer, MetricKind,
+    PrefixInformation, Target, Transit, Writer,
 };
 use std::net::Ipv6Addr;
 
@@ -115,32 +118,90 @@ fn whatever_interval_is_received_dios_have_a_limit_of_their_own() {
     assert!((100..=241).contains(&answers), "{answers} answers at once");
 }
 
+fn transit(path_sequence: u8, parent: Option<Ipv6Addr>) -> ControlOption<'static> {
+    ControlOption::Transit(Transit {
+        external: false,
+        path_control: 0x80,
+        path_sequence,
+        path_lifetime: 255,
+        parent,
+    })
+}
+
+fn target(prefix: Ipv6Addr) -> ControlOption<'static> {
+    ControlOption::Target(Target { prefix, prefix_len: 128 })
+}
+
+const DAO: Message =
+    Message::Dao(Dao { instance: 0, acknowledge: false, sequence: 1, dodag_id: None });
+
+/// A message comes from this address.
+fn hear<S: Sizes>(
+    rpl: &mut Rpl<S>,
+    source: Ipv6Addr,
+    message: Message,
+    options: &[ControlOption<'_>],
+) -> Result<(), Discard> {
+    let mut octets = [0; 200];
+    let mut writer = Writer::new(&mut octets, &message).unwrap();
+    options.iter().for_each(|option| writer.option(option).unwrap());
+    let len = writer.len();
+    let now = Instant::from_secs(1);
+    rpl.handle_message(now, source, -60, false, message.code(), &octets[..len])
+}
+
+/// Room for many targets.
+struct Large;
+impl Sizes for Large {
+    type Objective = Standard;
+    type Candidates = [Option<Candidate>; 2];
+    type Routes = [Option<Route>; 600];
+}
+
 #[test]
-fn whatever_is_heard_daos_have_a_limit_of_their_own() {
-    let mut net = attached(Mode::Storing, |config| config.acknowledged = false);
-    let mut told = vec![0];
-    for round in 0..4_000u16 {
-        let prefix = Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 1, round % 40);
-        let target = ControlOption::Target(Target { prefix, prefix_len: 128 });
-        let transit = ControlOption::Transit(Transit {
-            external: false,
-            path_control: 0x80,
-            path_sequence: (round / 40 % 128) as u8,
-            path_lifetime: 255,
-            parent: None,
-        });
-        let dao = Dao { instance: 0, acknowledge: false, sequence: 1, dodag_id: None };
-        let _ = net.say(5, 0, Message::Dao(dao), &[target, transit]);
-        net.now += Duration::from_millis(5);
-        net.nodes[0].handle_deadline(net.now);
+fn however_much_there_is_to_tell_daos_have_a_limit_of_their_own() {
+    let config = Config { acknowledged: false, ..Config::new(Role::Router, 1, 7) };
+    let mut rpl = Rpl::<Large>::new(config);
+    let options = [ControlOption::Configuration(CONFIGURATION)];
+    hear(&mut rpl, near(1), Message::Dio(dio(Mode::Storing, 256)), &options).unwrap();
+    for n in 0..600 {
+        let prefix = Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 1, n);
+        hear(&mut rpl, near(5), DAO, &[target(prefix), transit(240, None)]).unwrap();
+    }
+    let mut counts = Vec::new();
+    for ms in 0..5_000 {
+        let now = Instant::from_millis(1_000 + ms);
+        rpl.handle_deadline(now);
         let mut buf = [0; kinglet_rpl::MAX_LEN];
-        while net.nodes[0].poll_message(net.now, &mut buf).is_some() {}
-        if round % 200 == 199 {
-            told.push(net.nodes[0].stats().daos);
+        while rpl.poll_message(now, &mut buf).is_some() {}
+        if ms % 1_000 == 999 {
+            counts.push(rpl.stats().daos);
         }
     }
-    let most = told.windows(2).map(|pair| pair[1] - pair[0]).max();
-    assert!(most > Some(0) && most <= Some(40), "{told:?} after each second");
+    assert!(counts[0] > 40 && counts[0] <= 100 && counts[1] <= 150, "{counts:?}");
+    assert!(counts[4] >= 150, "all is told: {counts:?}");
+}
+
+#[test]
+fn daos_and_their_acknowledgements_come_from_those_that_can_send_them() {
+    let outside: Ipv6Addr = "2001:db8::bad".parse().unwrap();
+    let mut storing = attached(Mode::Storing, |_| {});
+    for source in [outside, address(4)] {
+        let options = [target(address(5)), transit(240, None)];
+        let heard = hear(&mut storing.nodes[0], source, DAO, &options);
+        assert_eq!(heard, Err(Discard::BadSource));
+        let ack = DaoAck { instance: 0, sequence: 241, status: 0, dodag_id: None };
+        let heard = hear(&mut storing.nodes[0], source, Message::DaoAck(ack), &[]);
+        assert_eq!(heard, Err(Discard::BadSource));
+    }
+    assert_eq!(storing.nodes[0].routes().count(), 0);
+    let root = Role::Root(Root::new(address(0), Mode::NonStoring));
+    let mut net = Net::new(vec![root], Probing::Passive, 7);
+    for (source, expected) in [(outside, Err(Discard::BadSource)), (address(5), Ok(()))] {
+        let options = [target(address(5)), transit(240, Some(address(0)))];
+        assert_eq!(hear(&mut net.nodes[0], source, DAO, &options), expected);
+    }
+    assert_eq!(net.nodes[0].routes().count(), 1);
 }
 
 #[test]
@@ -219,16 +280,7 @@ fn a_root_that_hears_an_older_version_speaks_at_once() {
 #[test]
 fn a_node_never_selects_its_own_child() {
     let mut net = attached(Mode::Storing, |_| {});
-    let target = ControlOption::Target(Target { prefix: address(2), prefix_len: 128 });
-    let transit = ControlOption::Transit(Transit {
-        external: false,
-        path_control: 0x80,
-        path_sequence: 240,
-        path_lifetime: 255,
-        parent: None,
-    });
-    let dao = Dao { instance: 0, acknowledge: false, sequence: 1, dodag_id: None };
-    net.say(2, 0, Message::Dao(dao), &[target, transit]).unwrap();
+    net.say(2, 0, DAO, &[target(address(2)), transit(240, None)]).unwrap();
     // It says that it is nearer, and the parent is farther away.
     for (neighbour, rank) in [(2, 128), (1, 384), (2, 128), (1, 640)] {
         let _ = say(&mut net, neighbour, dio(Mode::Storing, rank));
@@ -257,5 +309,7 @@ fn a_congested_parent_is_left_only_within_the_rank_limit() {
         }
         let parent = if moves { near(2) } else { near(1) };
         assert_eq!(net.nodes[0].parent(), Some(parent), "{transmissions} transmissions");
+        let changes = net.nodes[0].stats().parent_changes;
+        assert_eq!(changes, 1 + u32::from(moves), "nor does it come and go");
     }
 }
