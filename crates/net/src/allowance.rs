@@ -20,7 +20,7 @@ const DEPTH_US: u32 = 120_000;
 /// The bucket fills by one part in 2^8 of the time: 0.39 %.
 const RATE: u32 = 8;
 /// Own connections, and unasked packets, that are remembered; the oldest goes.
-const OWN: usize = 6;
+const OWN: usize = 4;
 const FOREIGN: usize = 4;
 
 /// What a packet of the neighbour says of who has begun.

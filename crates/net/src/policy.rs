@@ -53,7 +53,8 @@ policy! {
     "source_unspecified", BorderUnspecified, "RFC 4291, 2.5.2 and 2.5.3",
         |it| matches!(it.kind, AddressType::Unspecified | AddressType::Loopback);
     "source_multicast", BorderMulticastSource, "RFC 4291, 2.7", |it| it.src.is_multicast();
-    "link_local", BorderLinkLocal, "RFC 4007, 9", |it| is_link_local(it.src) || is_link_local(it.dst);
+    "link_local", BorderLinkLocal, "RFC 4007, 9",
+        |it| is_link_local(it.src) || is_link_local(it.dst);
     "multicast_scope", BorderScope, "RFC 4007, 9; RFC 7346, 2", |it| ends_at_border(it.dst);
     "source_inside", BorderSourceInside, "RFC 2827, 3", |it| it.inside == Some(true);
     "ipv6_in_ipv6", BorderTunnel, "RFC 9008, 12", |it| it.tunnel;
@@ -62,8 +63,10 @@ policy! {
 
     /// What is dropped of what goes to the host.
     TO_HOST, to_host:
-    "source_outside", BorderSourceOutside, "RFC 2827, 3; RFC 9008, 12", |it| it.inside == Some(false);
-    "route_left", BorderRouteLeft, "RFC 6554, 5.1; RFC 9008, 12", |it| it.route.is_some_and(|left| left > 0);
+    "source_outside", BorderSourceOutside, "RFC 2827, 3; RFC 9008, 12",
+        |it| it.inside == Some(false);
+    "route_left", BorderRouteLeft, "RFC 6554, 5.1; RFC 9008, 12",
+        |it| it.route.is_some_and(|left| left > 0);
 }
 
 /// The scope of a group that is larger than a mesh, or has no meaning: realm-local (3) is the mesh

@@ -144,9 +144,9 @@ pub struct Config {
     /// Whether packets get the RPL option here (RFC 6553). Without it only the hop limit ends a
     /// loop, as in networks of systems that insert none, such as RIOT's.
     pub option: bool,
-    /// Whether a node with a usable parent goes to another DODAG that is grounded or preferred where
-    /// its own is not (RFC 6550, 8.2.2.2). Default false: one forged message is then enough to take
-    /// a node away, and RFC 6550 has nothing that shows who may be a root.
+    /// Whether a node with a usable parent goes to another DODAG that is grounded where its own is
+    /// not, or is preferred to it (RFC 6550, 8.2.2.2). Default false: with this, one message takes
+    /// a node away, and nothing in RFC 6550 shows which nodes may be roots.
     pub seeks_better: bool,
     /// Whether this node says when its queue is full, and rather has a parent that does not say so:
     /// what [`Rpl::handle_queue`](crate::Rpl::handle_queue) is told of counts.

@@ -279,8 +279,8 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
 fn totals(Look { border_queue, policy, nodes }: &Look, stats: &BridgeStats) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
-        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; {}{}{}{}; \
-         lag {lag_ms} ms",
+        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; \
+         {}{}{}{}; lag {lag_ms} ms",
         frames(nodes),
         requests(nodes),
         border_queue.map_or_else(String::new, |queue| format!("; {}", waiting(&queue))),

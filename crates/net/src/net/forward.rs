@@ -66,18 +66,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
-        // Never back to where it came from: a host that forwards too would return it until its hop
-        // limit is used up (RFC 4443, 3.1).
-        if arrival.is_from_host() && egress == Egress::Host {
-            let code = unreachable::ADDRESS;
-            return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
-        }
         if S::Host::LEN > 0
             && egress == Egress::Host
-            && let Some(reason) =
-                self.held_at_border(self.pool.get(handle), header, policy::to_host)
+            && let Some(fate) = self.keep_inside(handle, header, arrival)
         {
-            return Fate::Drop(reason);
+            return fate;
         }
         let fair = S::Border::PRESENT && self.config.border == BorderPolicy::Fair;
         let from_host = fair && arrival.is_from_host();
@@ -158,6 +151,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The host never waits for us, the radio does: its packets leave the reserve alone.
     fn has_slot_for_host(&self) -> bool {
         self.pool.free() > RESERVED
+    }
+
+    /// What becomes of a packet that may not leave by the host interface.
+    fn keep_inside(&self, handle: PacketHandle, header: &Header, arrival: Arrival) -> Option<Fate> {
+        // Never back to where it came from: a host that forwards too would return it until its hop
+        // limit is used up (RFC 4443, 3.1).
+        if arrival.is_from_host() {
+            let code = unreachable::ADDRESS;
+            return Some(Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code }));
+        }
+        self.held_at_border(self.pool.get(handle), header, policy::to_host).map(Fate::Drop)
     }
 
     /// Why a packet does not cross the host interface, by this table of the policy.

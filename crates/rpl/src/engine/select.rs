@@ -203,9 +203,9 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A neighbour is no parent any more: it has this node for its own parent, each having chosen by
-    /// what the other said before; or it has gone to another DODAG, instance, version or mode. What
-    /// it said before is not believed any more.
+    /// A neighbour is no parent any more: it has this node for its own parent, each having chosen
+    /// by what the other said before; or it has moved to another DODAG, instance, version or mode.
+    /// The rank that it advertised before is not accepted any more.
     pub(super) fn disown(&mut self, now: Instant, neighbour: Ipv6Addr) {
         if let Some(candidate) = self.neighbour_mut(neighbour) {
             candidate.rank = INFINITE_RANK;

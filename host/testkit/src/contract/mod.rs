@@ -16,8 +16,8 @@
 //! 10. *Nothing panics*: arbitrary bytes, events and call orders, at arbitrary times.
 //! 11. *Rest is free*: asked with nothing to do, a layer gives nothing, changes nothing, and does
 //!     not ask the layers inside of it again.
-//! 12. *Outside changes nothing*: what came through the host interface or out of a tunnel changes no
-//!     table of discovery, routing, contexts or groups.
+//! 12. *Outside changes nothing*: what came through the host interface or out of a tunnel changes
+//!     no table of discovery, routing, contexts or groups.
 //!
 //! A thirteenth, *what is not chosen is not there*, is about images, where continuous integration
 //! checks it: `tools/size-table --without` looks for what a profile has not chosen.
@@ -79,14 +79,14 @@ pub trait Subject {
         Vec::new()
     }
 
-    /// One input from outside, chosen at random: through the host interface, or in a tunnel. What it
-    /// was; `None` if nothing comes from outside.
+    /// One input from outside, chosen at random: through the host interface, or in a tunnel. What
+    /// it was; `None` if nothing comes from outside.
     fn intrude(&mut self, _now: Instant, _random: &mut Pcg32) -> Option<String> {
         None
     }
 
-    /// All that the layer knows of neighbours, routes, contexts and groups, as values: not how often
-    /// it was told, nor when it asks again.
+    /// The tables of neighbours, routes, contexts and groups, as values, without counters and
+    /// timers.
     fn tables(&self) -> String {
         String::new()
     }
