@@ -21,7 +21,7 @@ const DEPTH_US: u32 = 120_000;
 const RATE: u32 = 8;
 /// Own connections, and unasked packets, that are remembered; the oldest goes.
 const OWN: usize = 4;
-const FOREIGN: usize = 4;
+const FOREIGN: usize = 3;
 
 /// What a packet of the neighbour says of who has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
