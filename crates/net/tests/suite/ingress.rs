@@ -3,8 +3,10 @@
 use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{Config, Discard, FROM_HOST, NextHop, TO_HOST};
+use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
+use kinglet_wire::sixlowpan::Context;
 
 const OUTSIDE: &str = "2001:db9::1";
 
@@ -131,4 +133,85 @@ fn what_goes_to_the_host_comes_from_the_mesh_or_from_where_routes_lead() {
     let via = NextHop::Link(Address::Short(9));
     node.add_route(route(ip("2001:db8:5::"), 48, via)).unwrap();
     assert_eq!(sends(&mut node, &outside), None);
+}
+
+const SYN: u8 = 2;
+const RST: u8 = 4;
+const ACK: u8 = 16;
+
+/// Gives child 3 all that waits for it.
+fn fetch(node: &mut Node, now: Instant) {
+    while node.handle_data_request(now, 3) {
+        let Some((out, _)) = poll(node, LIMITS) else { return };
+        node.handle_outcome(now, out.token, true);
+    }
+}
+
+/// A TCP segment between ports with these flags, or a datagram if there are none.
+fn flow(src: Ipv6Addr, dst: Ipv6Addr, ports: [u8; 2], flags: Option<u8>) -> Vec<u8> {
+    let mut upper =
+        vec![0, ports[0], 0, ports[1], 0, 20, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0, 0];
+    upper[13] = flags.unwrap_or(0);
+    packet(src, dst, if flags.is_some() { protocol::TCP } else { protocol::UDP }, &upper)
+}
+
+#[test]
+fn strangers_pay_for_what_a_sleeping_child_has_not_asked_for() {
+    let (stranger, child) = (ip(OUTSIDE), global(3));
+    let sleeping = || {
+        let mut node = border();
+        node.add_child(3).unwrap();
+        node
+    };
+    // How many of twenty such packets of the host get through at once.
+    let passed = |node: &mut Node, octets: &[u8]| {
+        (0..20)
+            .filter(|_| {
+                let taken = node.handle_host_packet(NOW, octets);
+                assert!(matches!(taken, Ok(None) | Err(Discard::Unsolicited)), "{taken:?}");
+                fetch(node, NOW);
+                taken.is_ok()
+            })
+            .count()
+    };
+    let from_child = |node: &mut Node, octets: &[u8]| {
+        hear(node, NOW, 3, Address::Short(1), &plain(octets)).unwrap();
+        while node.poll_host_packet(NOW, &Pattern, &mut [0; 1280]).is_some() {}
+    };
+    let segment = |flags| flow(stranger, child, [9, 80], Some(flags));
+    let answer = |flags| flow(child, stranger, [80, 9], Some(flags));
+    let mut node = sleeping();
+    assert_eq!(passed(&mut node, &segment(ACK)), 11);
+    assert_eq!(node.stats().discarded(Discard::Unsolicited), 9);
+    // Neither a refusal nor the second step of a handshake makes a connection of it.
+    for flags in [RST | ACK, SYN | ACK] {
+        let mut node = sleeping();
+        from_child(&mut node, &answer(flags));
+        assert!(passed(&mut node, &segment(ACK)) < 11, "and it has paid for the answer");
+    }
+    // What the child acknowledges is its connection, but a SYN would be another one.
+    let mut node = sleeping();
+    from_child(&mut node, &answer(ACK));
+    assert_eq!(passed(&mut node, &segment(ACK)), 20);
+    assert_eq!(passed(&mut node, &segment(SYN)), 11);
+    // It has asked for what comes back to where it has sent first, and for nothing else.
+    let mut node = sleeping();
+    from_child(&mut node, &flow(child, stranger, [80, 9], None));
+    assert_eq!(passed(&mut node, &flow(stranger, child, [9, 80], None)), 20);
+    assert_eq!(passed(&mut node, &flow(stranger, child, [9, 81], None)), 11);
+    let mut node = sleeping();
+    assert_eq!(passed(&mut node, &flow(stranger, child, [9, 80], None)), 11);
+    from_child(&mut node, &flow(child, stranger, [80, 9], None));
+    assert_eq!(passed(&mut node, &flow(stranger, child, [9, 80], None)), 0);
+    // A host that a context names is no stranger, and nodes of the mesh are none.
+    let mut node = sleeping();
+    node.set_context(1, Some(Context { prefix: stranger, len: 128 })).unwrap();
+    assert_eq!(passed(&mut node, &segment(SYN)), 20);
+    let near = (0..20).filter(|_| {
+        let octets = flow(global(9), child, [9, 80], Some(SYN));
+        let taken = hear(&mut node, NOW, 9, Address::Short(1), &plain(&octets));
+        fetch(&mut node, NOW);
+        taken.is_ok()
+    });
+    assert_eq!(near.count(), 20);
 }
