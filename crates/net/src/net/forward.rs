@@ -34,17 +34,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if is_link_local(header.src) || is_link_local(header.dst) || header.src.is_unspecified() {
             return Fate::Drop(Discard::Scope);
         }
-        // RFC 8200, 4: only Hop-by-Hop Options concern a node on the way.
-        if header.next_header == protocol::HOP_BY_HOP {
-            let packet = Packet::parse(self.pool.get(handle)).ok();
-            match packet.and_then(|packet| packet.extensions().next()) {
-                Some(Ok(extension)) => {
-                    if let Err(fate) = check_options::<S>(extension.options(), header) {
-                        return fate;
-                    }
-                }
-                _ => return Fate::Drop(Discard::Extensions),
-            }
+        if let Err(fate) = self.check_hop_by_hop(handle, header) {
+            return fate;
         }
         if header.hop_limit <= 1 {
             return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
@@ -151,6 +142,18 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// The host never waits for us, the radio does: its packets leave the reserve alone.
     fn has_slot_for_host(&self) -> bool {
         self.pool.free() > RESERVED
+    }
+
+    /// Checks what concerns a node on the way: Hop-by-Hop Options alone (RFC 8200, 4).
+    fn check_hop_by_hop(&self, handle: PacketHandle, header: &Header) -> Result<(), Fate> {
+        if header.next_header != protocol::HOP_BY_HOP {
+            return Ok(());
+        }
+        let packet = Packet::parse(self.pool.get(handle)).ok();
+        match packet.and_then(|packet| packet.extensions().next()) {
+            Some(Ok(extension)) => check_options::<S>(extension.options(), header),
+            _ => Err(Fate::Drop(Discard::Extensions)),
+        }
     }
 
     /// What becomes of a packet that may not leave by the host interface.
