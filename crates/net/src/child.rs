@@ -1,5 +1,6 @@
 //! Neighbours that sleep, and the packets that wait for them (`net/indirect.rs`).
 
+use crate::allowance::Allowance;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub struct Child {
     pub(crate) announced: bool,
     /// Whether it listens for a frame that it has not been given yet.
     pub(crate) asked: Asked,
+    /// What strangers may cost it.
+    pub(crate) allowance: Allowance,
 }
 
 /// Whether a child listens.

@@ -24,15 +24,35 @@ pub struct Delivery {
     pub protocol: u8,
 }
 
+/// The origin of a packet. Only a radio neighbour changes tables of discovery, routing, contexts
+/// or groups: a hop limit of 255 proves nothing of a packet that came another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ingress {
+    /// A radio neighbour sent it.
+    Radio,
+    /// It came through the host interface.
+    Host,
+    /// It came out of a tunnel: an outer header was removed here.
+    Tunnel,
+    /// This node made it.
+    Here,
+}
+
 /// How a packet came in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// In a link-layer broadcast.
     pub(crate) broadcast: bool,
-    /// From the host interface.
-    pub(crate) host: bool,
+    /// Its origin.
+    pub(crate) ingress: Ingress,
     /// From this neighbour; `None` if it came from the host, or is not known any more.
     pub(crate) from: Address,
+}
+
+impl Arrival {
+    pub(crate) fn is_from_host(self) -> bool {
+        self.ingress == Ingress::Host
+    }
 }
 
 /// What a packet's processing came to.

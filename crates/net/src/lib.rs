@@ -61,11 +61,13 @@
 //! | `net/originals.rs` | fragments of IPv6, in and out |
 //! | `net/congestion.rs` | packets that may not wait |
 //! | `net/indirect.rs`, `resolve.rs`, `seek.rs` | packets that must |
+//! | `net/strangers.rs`, `allowance.rs` | what strangers may cost those that sleep |
 //! | `net/extend.rs` | what packets carry of routing: an option, a source route, a tunnel |
 //! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
 //! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
 //! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |
 //! | `socket.rs`, `tables.rs` | the same |
+//! | `policy.rs` | what crosses the host interface, as a table |
 //! | `pool.rs`, `queue.rs` | in what |
 //! | `codec.rs`, `discovery.rs`, `red.rs`, `routing.rs` | what can be chosen |
 //! | `mss.rs`, `segment.rs` | how long segments should be |
@@ -79,6 +81,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod allowance;
 mod border;
 mod child;
 mod codec;
@@ -92,6 +95,7 @@ mod net;
 mod original;
 mod outgoing;
 mod partial;
+mod policy;
 mod pool;
 mod queue;
 mod red;
@@ -118,6 +122,7 @@ pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes, 
 pub use original::{Ipv6Fragments, Original, Originals};
 pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
 pub use partial::Partial;
+pub use policy::{FROM_HOST, Rule, TO_HOST};
 pub use pool::{PacketHandle, RESERVED, Slot};
 pub use red::{QueueDiscipline, Red};
 pub use relay::{Relay, RelayStats, Relaying, Virtual};

@@ -162,6 +162,12 @@ pub trait Routing {
         None
     }
 
+    /// Whether an outer header from `src` is removed at this node, whom the packet is for: the
+    /// node's role needs it, and `src` is inside the routing domain (RFC 9008, 4.1 and 12).
+    fn ends_tunnel(&self, _src: Ipv6Addr) -> bool {
+        false
+    }
+
     /// Whether `dst` is a neighbour that the option of a packet means nothing to.
     fn is_unaware(&self, _dst: Ipv6Addr) -> bool {
         false

@@ -56,10 +56,38 @@ pub enum Discard {
     IcmpType,
     /// An ICMPv6 error that does not quote a packet of ours.
     ForgedError,
+    /// A message of discovery or routing, or a packet of link-local scope, that no radio neighbour
+    /// sent: it came through the host interface or out of a tunnel.
+    Ingress,
+    /// An outer header that this node does not remove: its source is outside of the routing domain,
+    /// or it came out of another one.
+    Tunnel,
+    /// From outside, unasked, for a neighbour that sleeps and whose allowance is used up.
+    Unsolicited,
+    /// From the host, IPv6-in-IPv6 (this and the next ones: [`FROM_HOST`](crate::FROM_HOST)).
+    BorderTunnel,
+    /// From the host, with a Routing header.
+    BorderRoutingHeader,
+    /// From the host, with the RPL option.
+    BorderRplOption,
+    /// From the host, with a source inside the mesh.
+    BorderSourceInside,
+    /// From the host, with a link-local source or destination.
+    BorderLinkLocal,
+    /// From the host, with a multicast source.
+    BorderMulticastSource,
+    /// From the host, with the unspecified or the loopback address as its source.
+    BorderUnspecified,
+    /// From the host, for a group whose scope ends at the border.
+    BorderScope,
+    /// To the host, with a source outside of the mesh ([`TO_HOST`](crate::TO_HOST)).
+    BorderSourceOutside,
+    /// To the host, with a Routing header that is not used up.
+    BorderRouteLeft,
 }
 
 impl Discard {
-    pub(crate) const COUNT: usize = Discard::ForgedError as usize + 1;
+    pub(crate) const COUNT: usize = Discard::BorderRouteLeft as usize + 1;
 }
 
 /// Counters since the start; they wrap.

@@ -338,6 +338,15 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         Ok(())
     }
 
+    /// A neighbour's outer header has that neighbour's own link-local address as its source; all
+    /// others have addresses of the DODAG (RFC 9008, 7 and 8).
+    fn ends_tunnel(&self, src: Ipv6Addr) -> bool {
+        if is_link_local(src) {
+            return self.is_on() && link_address_of(src) == self.from;
+        }
+        self.rpl.address().is_some_and(|own| same_prefix(own, src, PREFIX_LEN))
+    }
+
     fn is_unaware(&self, dst: Ipv6Addr) -> bool {
         self.rpl.is_unaware(dst)
     }

@@ -144,6 +144,10 @@ pub struct Config {
     /// Whether packets get the RPL option here (RFC 6553). Without it only the hop limit ends a
     /// loop, as in networks of systems that insert none, such as RIOT's.
     pub option: bool,
+    /// Whether a node with a usable parent goes to another DODAG that is grounded where its own is
+    /// not, or is preferred to it (RFC 6550, 8.2.2.2). Default false: with this, one message takes
+    /// a node away, and nothing in RFC 6550 shows which nodes may be roots.
+    pub seeks_better: bool,
     /// Whether this node says when its queue is full, and rather has a parent that does not say so:
     /// what [`Rpl::handle_queue`](crate::Rpl::handle_queue) is told of counts.
     pub load: bool,
@@ -156,7 +160,7 @@ impl Config {
     /// RPL_DEFAULT_INSTANCE, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
         let (instance, probing, acknowledged, option) = (0, Probing::Passive, true, true);
-        let (load, noise_floor_dbm) = (false, -100);
+        let (load, seeks_better, noise_floor_dbm) = (false, false, -100);
         Config {
             noise_floor_dbm,
             role,
@@ -166,6 +170,7 @@ impl Config {
             probing,
             acknowledged,
             option,
+            seeks_better,
             load,
         }
     }

@@ -10,6 +10,7 @@
 //! | [`tun`] | the TUN devices, and what to do without the right to create one |
 //! | `serial` | motes outside of the simulation, behind a serial line |
 //! | `beyond` | others who share the simulated air by ZEP |
+//! | [`policy`] | what nodes have dropped by a rule about origins |
 //! | [`status`] | what each node is doing |
 //! | [`show`] | announcement, live table, summary |
 //! | `map` | a page with the nodes at their places and their ways, written anew every second |
@@ -109,6 +110,7 @@ mod beyond;
 pub mod bridge;
 mod map;
 pub mod network;
+pub mod policy;
 mod port;
 mod serial;
 pub mod show;

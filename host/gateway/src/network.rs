@@ -3,6 +3,7 @@
 use crate::GatewayError;
 use crate::beyond::{Beyond, Shared};
 use crate::bridge::{self, End};
+use crate::policy::Drops;
 use crate::port::Port;
 use crate::serial::{SerialMote, Site};
 use crate::status::{Activity, LastMinute, Link, Status};
@@ -408,6 +409,7 @@ impl Mesh {
             next_poll_s: None,
             waiting: None,
             link: None,
+            policy: Drops::default(),
         };
         if let Some(parent) = parent.filter(|_| status.role == Role::Leaf) {
             status.waiting = self.world.with_device(parent, |site, _| match site {
@@ -419,6 +421,7 @@ impl Mesh {
         }
         let Site::Simulated(station) = self.world.device(node) else { return status };
         let node = station.node();
+        status.policy = Drops::of(node.net().stats());
         status.radio = Some(activity(node.mac().info().radio));
         let seconds = |span: Duration| span.as_micros() as f64 / 1e6;
         status.polled_s_ago = node.last_data_request().map(|at| seconds(now - at));

@@ -2,6 +2,7 @@
 
 use crate::bridge::{BridgeStats, Observer};
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
+use crate::policy::Drops;
 use crate::status::{Activity, Status, role_name};
 use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
@@ -70,6 +71,8 @@ struct Line<'a> {
 struct Look {
     /// Of packets for the radio; nothing if they wait with what the border router relays.
     border_queue: Option<BorderResult>,
+    /// What all nodes together have dropped by a rule about origins.
+    policy: Drops,
     nodes: Vec<Row>,
 }
 
@@ -226,8 +229,10 @@ impl Screen {
 impl Look {
     fn at(mesh: &mut Mesh) -> Self {
         let (counters, status) = (mesh.counters(), mesh.status());
+        let policy = Drops::sum(status.iter().map(|status| &status.policy));
         let rows = counters.into_iter().zip(status);
         Look {
+            policy,
             border_queue: mesh.border_queue(),
             nodes: rows.map(|(counters, status)| Row { counters, status }).collect(),
         }
@@ -271,15 +276,16 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
 }
 
 /// One line with the sums over all nodes, what waits at the border router, and who sleeps.
-fn totals(Look { border_queue, nodes }: &Look, stats: &BridgeStats) -> String {
+fn totals(Look { border_queue, policy, nodes }: &Look, stats: &BridgeStats) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
-        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; {}{}{}; \
-         lag {lag_ms} ms",
+        "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; \
+         {}{}{}{}; lag {lag_ms} ms",
         frames(nodes),
         requests(nodes),
         border_queue.map_or_else(String::new, |queue| format!("; {}", waiting(&queue))),
-        sleepers(nodes).map_or_else(String::new, |text| format!("; {text}"))
+        sleepers(nodes).map_or_else(String::new, |text| format!("; {text}")),
+        policy.lines().into_iter().map(|line| format!("; {}", line.trim())).collect::<String>()
     )
 }
 
@@ -329,7 +335,7 @@ fn sleepers(rows: &[Row]) -> Option<String> {
 
 /// What crossed the bridge, the sums, and one line for each of the `rows` nodes of most interest.
 /// Lines are shorter than 80 columns: a longer one would take two.
-fn table(Look { border_queue, nodes }: &Look, stats: &BridgeStats, rows: usize) -> String {
+fn table(Look { border_queue, policy, nodes }: &Look, stats: &BridgeStats, rows: usize) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, .. } = stats;
     let mut text = format!(
         "to mesh {packets_in} packets, {octets_in} octets; to host {packets_out}, {octets_out}\n\
@@ -340,7 +346,9 @@ fn table(Look { border_queue, nodes }: &Look, stats: &BridgeStats, rows: usize) 
         requests(nodes),
         frames(nodes),
     );
-    for line in border_queue.as_ref().map(waiting).into_iter().chain(sleepers(nodes)) {
+    for line in
+        border_queue.as_ref().map(waiting).into_iter().chain(sleepers(nodes)).chain(policy.lines())
+    {
         text.push_str(&line);
         text.push('\n');
     }

@@ -1,5 +1,6 @@
 //! What each node is doing at this moment: the live table's part that is not counters.
 
+use crate::policy::Drops;
 use core::net::Ipv6Addr;
 use kinglet_lab::scenario::{NodeId, Role};
 use kinglet_time::{Duration, Instant};
@@ -78,6 +79,8 @@ pub struct Status {
     pub waiting: Option<usize>,
     /// Its link to its parent.
     pub link: Option<Link>,
+    /// What it has dropped by a rule about origins; in JSON by the names of the rules.
+    pub policy: Drops,
 }
 
 fn as_word<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {

@@ -149,6 +149,10 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
         whoever!(self, it => it.divert(destination, option), None)
     }
 
+    fn ends_tunnel(&self, src: Ipv6Addr) -> bool {
+        whoever!(self, it => it.ends_tunnel(src), false)
+    }
+
     fn is_unaware(&self, dst: Ipv6Addr) -> bool {
         whoever!(self, it => it.is_unaware(dst), false)
     }

@@ -5,7 +5,7 @@
 use super::input::{problem, walk};
 use super::{Net, Sizes};
 use crate::frame::Class;
-use crate::incoming::{Arrival, Fate};
+use crate::incoming::{Arrival, Fate, Ingress};
 use crate::outgoing::{External, Outgoing, SendError};
 use crate::pool::PacketHandle;
 use crate::routing::{Added, MAX_ADDED, Origin, Routing};
@@ -22,8 +22,6 @@ use kinglet_wire::ipv6::{
 };
 use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
 
-/// Outer headers that are taken off one packet.
-const MOST_TUNNELS: u8 = 2;
 /// Hops of the longest source route that is written anew when some of it is used: those that fit
 /// into [`MAX_ADDED`] octets by two each.
 const MOST_HOPS: usize = 32;
@@ -105,26 +103,42 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         now: Instant,
         handle: PacketHandle,
         header: &Header,
+        arrival: Arrival,
     ) -> Result<(Egress, Treatment), Discard> {
         let egress = self.egress(&header.dst);
-        let option = option_of(self.pool.get(handle));
+        let octets = self.pool.get(handle);
+        let option = option_of(octets);
+        // An option that came out of a tunnel is of a route that has ended.
+        let live = arrival.ingress == Ingress::Radio;
         if egress == Some(Egress::Host) {
-            let Some(option) = option.and_then(|at| self.pool.get(handle).get(at)) else {
+            let Some(option) = option.and_then(|at| octets.get(at)) else {
                 return Ok((Egress::Host, Treatment::Keep));
             };
-            self.routing.take(now, header, option);
+            if live {
+                self.routing.take(now, header, option);
+            }
             return Ok((Egress::Host, Treatment::Strip));
         }
         let Some(option) = option else {
-            return Ok((egress.ok_or(Discard::NoRoute)?, Treatment::Add(Origin::Bare)));
+            // What comes out of a tunnel changes no route, so messages that do go without one.
+            let kind =
+                octets.get(ipv6::HEADER_LEN).filter(|kind| S::Routing::ICMPV6.contains(kind));
+            let message = header.next_header == protocol::ICMPV6 && kind.is_some();
+            let add = Treatment::Add(Origin::Bare);
+            let treatment = if message { Treatment::Keep } else { add };
+            return Ok((egress.ok_or(Discard::NoRoute)?, treatment));
         };
+        let unaware = self.routing.is_unaware(header.dst);
+        let treatment = if unaware { Treatment::Strip } else { Treatment::Add(Origin::Marked) };
+        if !live {
+            return Ok((egress.ok_or(Discard::NoRoute)?, treatment));
+        }
         let option = self.pool.storage_mut(handle).get_mut(option).unwrap_or_default();
         let egress = match self.routing.relay(now, header, option)? {
             Some(NextHop::Link(link)) => Egress::Radio(link),
             _ => egress.ok_or(Discard::NoRoute)?,
         };
-        let unaware = self.routing.is_unaware(header.dst);
-        Ok((egress, if unaware { Treatment::Strip } else { Treatment::Add(Origin::Marked) }))
+        Ok((egress, treatment))
     }
 
     /// Does to a packet that is forwarded what has to be done. A host does not take what is longer
@@ -235,18 +249,20 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Does what the headers of a packet say that has reached this node for the time being: an
-    /// outer header comes off, a source route leads on. `None` if what is in the slot now is to be
-    /// looked at as any packet is.
+    /// outer header comes off, which makes it a packet out of a tunnel; a source route leads on.
+    /// `None` if what is in the slot now is to be looked at as any packet is.
     pub(crate) fn unwrap(
         &mut self,
         now: Instant,
         packet: PacketHandle,
-        arrival: Arrival,
+        arrival: &mut Arrival,
     ) -> Option<Fate> {
-        if arrival.host || arrival.broadcast {
+        if arrival.ingress != Ingress::Radio || arrival.broadcast {
             return None;
         }
-        for _ in 0..MOST_TUNNELS {
+        // The packet, and what was in its outer header: one level comes off.
+        loop {
+            let outermost = arrival.ingress == Ingress::Radio;
             let octets = self.pool.get(packet);
             let header = Header::read(octets).ok()?;
             let octets = octets.get(..header.total_len())?;
@@ -258,7 +274,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 return None;
             }
             let own = self.owns(&header.dst);
-            if own && let Some(option) = option_of(octets).and_then(|at| octets.get(at)) {
+            if own
+                && outermost
+                && let Some(option) = option_of(octets).and_then(|at| octets.get(at))
+            {
                 self.routing.take(now, &header, option);
             }
             // What a host behind this node cannot take off comes off here (RFC 9008, 4.1).
@@ -270,6 +289,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 // What is wrong with them is found again.
                 let extension = extension.ok()?;
                 if extension.kind == protocol::ROUTING && extension.segments_left() > 0 {
+                    // Routes lead from the root, whose own header they are behind.
+                    if !outermost {
+                        return Some(Fate::Drop(Discard::RoutingHeader));
+                    }
                     let len = extension.octets.len();
                     let at = extension.offset..extension.offset.saturating_add(len);
                     return Some(self.advance(now, packet, &header, at));
@@ -278,12 +301,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             if chain.next_header() != protocol::IPV6 || walk::<S>(octets, &header).is_err() {
                 return None;
             }
+            if !outermost || !self.routing.ends_tunnel(header.src) {
+                return Some(Fate::Drop(Discard::Tunnel));
+            }
             let (inner, len) = (chain.offset(), octets.len());
             if self.decapsulate(packet, &header, inner..len).is_none() {
                 return Some(Fate::Drop(Discard::Malformed));
             }
+            arrival.ingress = Ingress::Tunnel;
         }
-        None
     }
 
     /// Moves the packet in a tunnel to the front of its slot. Congestion that the outer header

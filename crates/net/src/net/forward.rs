@@ -7,8 +7,9 @@ use crate::border::Border;
 use crate::config::BorderPolicy;
 use crate::discovery::Discovery;
 use crate::frame::Class;
-use crate::incoming::{Arrival, Delivery, Fate};
+use crate::incoming::{Arrival, Delivery, Fate, Ingress};
 use crate::outgoing::{BodySource, Stale};
+use crate::policy::{self, Crossing};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
@@ -18,7 +19,9 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::ipv6::{self, HOP_LIMIT_OFFSET, Header, Packet, is_link_local, protocol};
+use kinglet_wire::ipv6::{
+    self, HOP_LIMIT_OFFSET, Header, Packet, is_link_local, protocol, same_prefix,
+};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     pub(crate) fn forward(
@@ -31,23 +34,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if is_link_local(header.src) || is_link_local(header.dst) || header.src.is_unspecified() {
             return Fate::Drop(Discard::Scope);
         }
-        // RFC 8200, 4: only Hop-by-Hop Options concern a node on the way.
-        if header.next_header == protocol::HOP_BY_HOP {
-            let packet = Packet::parse(self.pool.get(handle)).ok();
-            match packet.and_then(|packet| packet.extensions().next()) {
-                Some(Ok(extension)) => {
-                    if let Err(fate) = check_options::<S>(extension.options(), header) {
-                        return fate;
-                    }
-                }
-                _ => return Fate::Drop(Discard::Extensions),
-            }
+        if let Err(fate) = self.check_hop_by_hop(handle, header) {
+            return fate;
         }
         if header.hop_limit <= 1 {
             return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
         }
         let (way, treatment) = if S::Routing::EXTENDS {
-            match self.onward(now, handle, header) {
+            match self.onward(now, handle, header, arrival) {
                 Ok((egress, treatment)) => (Some(egress), treatment),
                 Err(Discard::NoRoute) => (None, Treatment::Keep),
                 Err(reason) => return Fate::Drop(reason),
@@ -63,14 +57,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
-        // Never back to where it came from: a host that forwards too would return it until its hop
-        // limit is used up (RFC 4443, 3.1).
-        if arrival.host && egress == Egress::Host {
-            let code = unreachable::ADDRESS;
-            return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
+        if S::Host::LEN > 0
+            && egress == Egress::Host
+            && let Some(fate) = self.keep_inside(handle, header, arrival)
+        {
+            return fate;
         }
         let fair = S::Border::PRESENT && self.config.border == BorderPolicy::Fair;
-        let from_host = fair && arrival.host;
+        let from_host = fair && arrival.is_from_host();
         if let Egress::Radio(next_hop) = egress
             && !from_host
             && !self.sleeps(next_hop)
@@ -81,6 +75,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
         }
+        if S::Children::LEN > 0 {
+            self.note_sent_by(now, arrival.from, handle);
+        }
         if S::Routing::EXTENDS
             && let Err(fate) = self.treat(handle, egress, treatment)
         {
@@ -88,7 +85,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         // What the host sends is cut as it leaves, like this node's own: the store takes a frame at
         // a time.
-        if !arrival.host
+        if !arrival.is_from_host()
             && let Some(relayed) = self.relay_packet(now, handle, arrival.from, egress)
         {
             return relayed.map_or_else(Fate::Drop, |()| Fate::Done);
@@ -147,6 +144,56 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.pool.free() > RESERVED
     }
 
+    /// Checks what concerns a node on the way: Hop-by-Hop Options alone (RFC 8200, 4).
+    fn check_hop_by_hop(&self, handle: PacketHandle, header: &Header) -> Result<(), Fate> {
+        if header.next_header != protocol::HOP_BY_HOP {
+            return Ok(());
+        }
+        let packet = Packet::parse(self.pool.get(handle)).ok();
+        match packet.and_then(|packet| packet.extensions().next()) {
+            Some(Ok(extension)) => check_options::<S>(extension.options(), header),
+            _ => Err(Fate::Drop(Discard::Extensions)),
+        }
+    }
+
+    /// What becomes of a packet that may not leave by the host interface.
+    fn keep_inside(&self, handle: PacketHandle, header: &Header, arrival: Arrival) -> Option<Fate> {
+        // Never back to where it came from: a host that forwards too would return it until its hop
+        // limit is used up (RFC 4443, 3.1).
+        if arrival.is_from_host() {
+            let code = unreachable::ADDRESS;
+            return Some(Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code }));
+        }
+        self.held_at_border(self.pool.get(handle), header, policy::to_host).map(Fate::Drop)
+    }
+
+    /// Why a packet does not cross the host interface, by this table of the policy.
+    fn held_at_border(
+        &self,
+        octets: &[u8],
+        header: &Header,
+        table: fn(&Crossing) -> Option<Discard>,
+    ) -> Option<Discard> {
+        let inside = self.is_inside(&header.src);
+        match Crossing::read(octets, header, inside) {
+            Some(packet) => table(&packet),
+            // Of one for this node the input finds what is wrong, and tells the sender.
+            None => (!self.owns(&header.dst)).then_some(Discard::Extensions),
+        }
+    }
+
+    /// Whether an address is inside of the mesh, as `policy.rs` says; `None` without a route.
+    fn is_inside(&self, address: &Ipv6Addr) -> Option<bool> {
+        if self.is_hosts(*address) {
+            return Some(false);
+        }
+        let mut own = self.addresses.as_slice().iter().flatten();
+        if own.any(|own| same_prefix(own.address, *address, own.prefix_len)) {
+            return Some(true);
+        }
+        self.egress(address).map(|egress| egress != Egress::Host)
+    }
+
     fn host_input(&mut self, now: Instant, packet: &[u8]) -> Result<Option<Delivery>, Discard> {
         if !self.has_slot_for_host() {
             return Err(Discard::NoBuffer);
@@ -155,7 +202,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Routing::EXTENDS {
             self.routing.handle_arrival(Address::None);
         }
-        let arrival = Arrival { broadcast: false, host: true, from: Address::None };
+        if let Ok(header) = Header::read(packet)
+            && let Some(reason) = self.held_at_border(packet, &header, policy::from_host)
+        {
+            self.release(handle);
+            return Err(reason);
+        }
+        let arrival = Arrival { broadcast: false, ingress: Ingress::Host, from: Address::None };
         if packet.len() > self.host_mtu() && Header::read(packet).is_ok() {
             bump(&mut self.stats.packets_in);
             let fate = Fate::Report(Discard::TooBig, self.too_big());

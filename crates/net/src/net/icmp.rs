@@ -5,7 +5,7 @@ use super::compose::{HEAD, Upper};
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
 use crate::frame::Class;
-use crate::incoming::{Arrival, Fate};
+use crate::incoming::{Arrival, Fate, Ingress};
 use crate::original::{Ipv6Fragments, is_later};
 use crate::outgoing::SendError;
 use crate::pool::PacketHandle;
@@ -64,10 +64,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         handle: PacketHandle,
         header: &Header,
         upper: Range<usize>,
+        arrival: Arrival,
     ) -> Fate {
         let octets = self.pool.get(handle).get(upper.clone()).unwrap_or_default();
         let pseudo = header.pseudo_header_sum(octets.len(), protocol::ICMPV6);
         if octets.first().is_some_and(Self::carries) {
+            if Self::is_foreign(arrival) {
+                return Fate::Drop(Discard::Ingress);
+            }
             return match icmpv6::verify(octets, pseudo) {
                 Ok(()) => Fate::Deliver(upper, protocol::ICMPV6),
                 Err(_) => Fate::Drop(Discard::Checksum),
@@ -78,6 +82,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let kind = message.kind();
         if S::Routing::EXTENDS
+            && arrival.ingress == Ingress::Radio
             && let Kind::DestinationUnreachable { code: unreachable::SOURCE_ROUTE } = kind
             && let Some((dst, next)) = super::extend::next_of(message.body())
             && dst == header.src

@@ -12,6 +12,7 @@
 
 use super::fragment::Refusal;
 use super::{Net, Sizes};
+use crate::allowance::Allowance;
 use crate::child::{Asked, Child, Indirect, Parked};
 use crate::frame::{Class, FrameLimits, FrameOut, Pending, Token};
 use crate::outgoing::{BodySource, Current, Origin};
@@ -34,7 +35,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let places = self.children.as_mut_slice();
         let place = places.iter_mut().find(|place| place.is_none()).ok_or(TableFull)?;
-        *place = Some(Child { short: child, announced: false, asked: Asked::No });
+        *place = Some(Child {
+            short: child,
+            announced: false,
+            asked: Asked::No,
+            allowance: Allowance::FULL,
+        });
         Ok(())
     }
 
@@ -143,6 +149,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         if !self.has_room_for(child) {
             return Err(Discard::QueueFull);
+        }
+        if !self.may_wait(now, packet, child) {
+            return Err(Discard::Unsolicited);
         }
         let expires = now + self.config.indirect.lifetime;
         let (sent, sent_at, at_mac, token) = (0, now, None, None);

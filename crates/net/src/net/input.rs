@@ -5,7 +5,7 @@ use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
 use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
-use crate::incoming::{Arrival, Delivery, Fate};
+use crate::incoming::{Arrival, Delivery, Fate, Ingress};
 use crate::original::Ipv6Fragments;
 use crate::pool::PacketHandle;
 use crate::routing::Routing;
@@ -16,7 +16,7 @@ use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
-    Action, AddressType, Chain, Fault, Header, NEXT_HEADER_OFFSET, Options, protocol,
+    Action, AddressType, Chain, Fault, Header, NEXT_HEADER_OFFSET, Options, is_link_local, protocol,
 };
 use kinglet_wire::rpl::PacketInformation;
 use kinglet_wire::sixlowpan::Dispatch;
@@ -67,9 +67,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(kind) if Self::compresses(kind, frame.payload) => {
                 let packet = self.pool.alloc(0).ok_or(Discard::NoBuffer)?;
                 match self.expand(now, packet, &frame) {
-                    Ok(()) => {
-                        self.input(now, packet, Arrival { broadcast, host: false, from: frame.src })
-                    }
+                    Ok(()) => self.input(
+                        now,
+                        packet,
+                        Arrival { broadcast, ingress: Ingress::Radio, from: frame.src },
+                    ),
                     Err(reason) => {
                         self.release(packet);
                         Err(reason)
@@ -79,7 +81,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             Some(Dispatch::Ipv6) => {
                 let octets = frame.payload.get(1..).unwrap_or_default();
                 let packet = self.store(octets).ok_or(Discard::NoBuffer)?;
-                self.input(now, packet, Arrival { broadcast, host: false, from: frame.src })
+                self.input(
+                    now,
+                    packet,
+                    Arrival { broadcast, ingress: Ingress::Radio, from: frame.src },
+                )
             }
             _ => Err(Discard::Dispatch),
         }
@@ -136,11 +142,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         &mut self,
         now: Instant,
         packet: PacketHandle,
-        arrival: Arrival,
+        mut arrival: Arrival,
     ) -> Result<Option<Delivery>, Discard> {
         bump(&mut self.stats.packets_in);
         if S::Routing::EXTENDS
-            && let Some(fate) = self.unwrap(now, packet, arrival)
+            && let Some(fate) = self.unwrap(now, packet, &mut arrival)
         {
             return self.dispose(now, packet, arrival, fate).map(|()| None);
         }
@@ -201,6 +207,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         result
     }
 
+    /// Whether no radio neighbour sent a packet. Nothing of this is in the program if packets come
+    /// from radio neighbours alone.
+    pub(crate) fn is_foreign(arrival: Arrival) -> bool {
+        (S::Host::LEN > 0 || S::Routing::EXTENDS) && arrival.ingress != Ingress::Radio
+    }
+
     fn judge(
         &mut self,
         now: Instant,
@@ -222,8 +234,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if never || returns {
             return Fate::Drop(Discard::Address);
         }
+        let links = is_link_local(*src) || is_link_local(*dst) || to == AddressType::Multicast;
+        if links && Self::is_foreign(arrival) && !arrival.is_from_host() {
+            return Fate::Drop(Discard::Ingress);
+        }
         if let Some(upper) = upper {
-            self.local(now, handle, header, upper)
+            self.local(now, handle, header, upper, arrival)
         } else if !S::FORWARDS
             || to == AddressType::Multicast
             || arrival.broadcast
@@ -241,6 +257,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         handle: PacketHandle,
         header: &Header,
         upper: Result<Upper, Fate>,
+        arrival: Arrival,
     ) -> Fate {
         let Upper { protocol, range: upper, field } = match upper {
             Ok(upper) => upper,
@@ -249,8 +266,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         match protocol {
             protocol::TCP if header.dst.is_multicast() => Fate::Drop(Discard::Address),
             protocol::TCP => Fate::Deliver(upper, protocol),
-            protocol::UDP => self.udp_input(handle, header, upper),
-            protocol::ICMPV6 => self.icmp_input(now, handle, header, upper),
+            protocol::UDP => self.udp_input(handle, header, upper, arrival),
+            protocol::ICMPV6 => self.icmp_input(now, handle, header, upper, arrival),
             protocol::NONE => Fate::Done,
             _ => {
                 let code = parameter::NEXT_HEADER;

@@ -16,6 +16,7 @@ mod reassembly;
 mod relay;
 mod resolve;
 mod seek;
+mod strangers;
 mod submit;
 mod threshold;
 mod udp;

@@ -18,7 +18,7 @@
 use super::input::{fault_fate, problem, walk};
 use super::{Net, Sizes};
 use crate::frame::Class;
-use crate::incoming::{Arrival, Delivery, Fate};
+use crate::incoming::{Arrival, Delivery, Fate, Ingress};
 use crate::original::{Ipv6Fragments, Ipv6Piece, MAX_ORIGINAL, Original};
 use crate::partial::Step;
 use crate::pool::{PacketHandle, RESERVED};
@@ -65,7 +65,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let own = self.own_index(header.dst);
         let upper = walk::<S>(octets, &header);
-        match self.local(now, packet, &header, upper) {
+        match self.local(now, packet, &header, upper, arrival) {
             Fate::Deliver(upper, protocol) => {
                 bump(&mut self.stats.delivered);
                 Ok(Some(Delivery { packet, header, own, upper, protocol }))
@@ -241,7 +241,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Sends an error about a packet given up, if its first fragment is here; its slot finds its
     /// end.
     fn tell_sender(&mut self, now: Instant, original: &Original, packet: PacketHandle, kind: Kind) {
-        let arrival = Arrival { broadcast: original.broadcast, host: false, from: Address::None };
+        let arrival =
+            Arrival { broadcast: original.broadcast, ingress: Ingress::Here, from: Address::None };
         let told = S::REPORTS_ERRORS
             && original.first > 0
             && self.write_first(packet, original).is_some()

@@ -9,7 +9,7 @@ use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
 use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
-use crate::incoming::{Arrival, Delivery, Fate};
+use crate::incoming::{Arrival, Delivery, Fate, Ingress};
 use crate::partial::{Partial, Piece, Step, Units};
 use crate::pool::RESERVED;
 use crate::stats::{Discard, bump};
@@ -68,7 +68,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.pool.set_len(packet, len);
         }
         let broadcast = frame.dst == Address::BROADCAST;
-        let arrival = Arrival { broadcast, host: false, from: frame.src };
+        let arrival = Arrival { broadcast, ingress: Ingress::Radio, from: frame.src };
         let kind = self.too_big();
         // What becomes of the datagram is known already.
         let _ = self.dispose(now, packet, arrival, Fate::Report(Discard::TooBig, kind));
@@ -165,7 +165,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.note_expiry();
         self.pool.set_len(packet, usize::from(size));
         let broadcast = frame.dst == Address::BROADCAST;
-        self.input(now, packet, Arrival { broadcast, host: false, from: frame.src })
+        self.input(now, packet, Arrival { broadcast, ingress: Ingress::Radio, from: frame.src })
     }
 
     /// Takes a fragment that continues a datagram where it ends, and does not end it. `None` if it

@@ -13,7 +13,7 @@ use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
 use crate::discovery::Discovery;
 use crate::frame::{Class, FrameIn, FrameOut, Pending, Token};
-use crate::incoming::Delivery;
+use crate::incoming::{Arrival, Delivery, Ingress};
 use crate::pool::PacketHandle;
 use crate::relay::{Relay, RelayStats, Relaying, Virtual, count};
 use crate::routing::Routing;
@@ -322,7 +322,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Ok(None);
         }
         let egress = if S::Routing::EXTENDS {
-            let Ok((egress, treatment)) = self.onward(now, packet, &ip) else { return Ok(None) };
+            let arrival = Arrival { broadcast: false, ingress: Ingress::Radio, from: frame.src };
+            let onward = self.onward(now, packet, &ip, arrival);
+            let Ok((egress, treatment)) = onward else { return Ok(None) };
             // What routing adds makes another packet of it.
             if self.treat(packet, egress, treatment).is_err() || self.pool.get(packet).len() != len
             {

@@ -6,7 +6,7 @@
 use super::{Net, Sizes};
 use crate::discovery::{Discovery, Resolution, Unresolved};
 use crate::frame::Class;
-use crate::incoming::Arrival;
+use crate::incoming::{Arrival, Ingress};
 use crate::pool::{PacketHandle, RESERVED};
 use crate::routing::Routing;
 use crate::stats::Discard;
@@ -188,7 +188,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         now: Instant,
         packet: PacketHandle,
     ) -> Result<(), Discard> {
-        let arrival = Arrival { broadcast: false, host: false, from: Address::None };
+        let arrival = Arrival { broadcast: false, ingress: Ingress::Here, from: Address::None };
         let kind = Kind::DestinationUnreachable { code: unreachable::ADDRESS };
         if S::REPORTS_ERRORS && self.send_error(now, packet, arrival, kind) {
             self.stats.discard(Discard::NoRoute);

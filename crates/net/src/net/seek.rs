@@ -58,7 +58,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.routing.handle_use(now, packet.src, packet.dst, arrival.from);
             return Ok(way);
         }
-        if arrival.host {
+        if arrival.is_from_host() {
             let sought = self.routing.seek(now, packet.dst);
             return Ok(sought.then_some(Egress::Radio(Address::None)));
         }

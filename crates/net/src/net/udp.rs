@@ -3,7 +3,7 @@
 use super::compose::{Headers, Upper};
 use super::messages::routing_input;
 use super::{Net, Sizes};
-use crate::incoming::Fate;
+use crate::incoming::{Arrival, Fate};
 use crate::original::Ipv6Fragments;
 use crate::outgoing::SendError;
 use crate::pool::{PacketHandle, RESERVED};
@@ -171,6 +171,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         header: &Header,
         upper: Range<usize>,
+        arrival: Arrival,
     ) -> Fate {
         let octets = self.pool.get(packet).get(upper.clone()).unwrap_or_default();
         let pseudo = header.pseudo_header_sum(octets.len(), protocol::UDP);
@@ -180,6 +181,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let dst_port = datagram.header().dst_port;
         bump(&mut self.stats.datagrams_in);
         if S::Routing::PORT == Some(dst_port) {
+            if Self::is_foreign(arrival) {
+                return Fate::Drop(Discard::Ingress);
+            }
             return routing_input(header, upper);
         }
         // Unread datagrams hold at most half of the slots, so that they cannot stop the rest.

@@ -1,6 +1,7 @@
 //! The network layer keeps the laws of a layer, with any frames and any order of calls.
 
 use crate::common::*;
+use core::net::Ipv6Addr;
 use kinglet_net::{
     Body, Config, FrameLimits, Indirect, NextHop, Outgoing, QueueDiscipline, Red, Token, UdpHandle,
 };
@@ -47,8 +48,12 @@ impl Router {
     }
 }
 
+/// The source of packets by radio, and of those from the host.
+const NEAR: Ipv6Addr = global(9);
+const OUTSIDE: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB9, 0, 0, 0, 0, 0, 9);
+
 /// A packet that is well-formed, damaged or noise.
-fn some_packet(random: &mut Pcg32) -> Vec<u8> {
+fn some_packet(random: &mut Pcg32, src: Ipv6Addr) -> Vec<u8> {
     let [a, b, c, d] = random.next_u32().to_le_bytes();
     let far = "2001:db9::1".parse().unwrap();
     let dst = [global(1), global(3), local(1), far, global(4), global(3)][usize::from(a % 6)];
@@ -67,7 +72,7 @@ fn some_packet(random: &mut Pcg32) -> Vec<u8> {
             body.truncate(body.len() & !7);
         }
     }
-    let mut octets = packet(global(9), dst, next, &body);
+    let mut octets = packet(src, dst, next, &body);
     // Any ECN codepoint.
     octets[1] |= a & 0x30;
     if d & 24 == 24 {
@@ -85,7 +90,7 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
             random.fill_bytes(&mut noise);
             noise
         }
-        1..=3 => plain(&some_packet(random)),
+        1..=3 => plain(&some_packet(random, NEAR)),
         _ => {
             // One of eight fragments of one of four tags, of 40 + 256 octets.
             let (tag, part) = ((dice >> 8 & 3) as u8, (dice >> 16 & 7) as u8);
@@ -157,7 +162,7 @@ impl Subject for Router {
                 format!("{:?}", self.net.handle_outcome(now, token, dice & 16 == 0))
             }
             4 | 5 => {
-                let heard = self.net.handle_host_packet(now, &some_packet(random));
+                let heard = self.net.handle_host_packet(now, &some_packet(random, OUTSIDE));
                 if let Ok(Some(delivery)) = &heard {
                     self.net.release(delivery.packet);
                 }

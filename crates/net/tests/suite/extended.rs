@@ -129,6 +129,11 @@ impl Routing for Marking {
         Some(Dodag { root: global(1), instance: 0, option, storing, compresses })
     }
 
+    /// The domain is the prefix of all nodes.
+    fn ends_tunnel(&self, src: Ipv6Addr) -> bool {
+        src.segments()[..4] == global(0).segments()[..4]
+    }
+
     fn handle_broken_route(&mut self, _: Instant, reporter: Ipv6Addr, next: Ipv6Addr) {
         self.broken.push((reporter, next));
     }
@@ -484,7 +489,7 @@ fn nobody_outside_may_use_tunnels_or_source_routes() {
     let mut packet = vec![0; HEADER_LEN];
     header.emit(&mut packet).unwrap();
     packet.extend_from_slice(&inner);
-    assert_eq!(root.handle_host_packet(NOW, &packet), Err(Discard::Protocol));
+    assert_eq!(root.handle_host_packet(NOW, &packet), Err(Discard::BorderTunnel));
     let mut route = [0; 64];
     let len = SourceRoute::emit(protocol::UDP, global(1), &[global(3)], &mut route).unwrap();
     let payload_len = len as u16;
@@ -492,7 +497,7 @@ fn nobody_outside_may_use_tunnels_or_source_routes() {
     let mut packet = vec![0; HEADER_LEN];
     header.emit(&mut packet).unwrap();
     packet.extend_from_slice(&route[..len]);
-    assert_eq!(root.handle_host_packet(NOW, &packet), Err(Discard::RoutingHeader));
+    assert_eq!(root.handle_host_packet(NOW, &packet), Err(Discard::BorderRoutingHeader));
 }
 
 /// Octets of all frames on each of the four hops from the root to node 5, for a packet from outside

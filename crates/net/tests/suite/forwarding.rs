@@ -280,6 +280,7 @@ fn the_mtu_may_be_a_hosts_1500_octets() {
     let text: Vec<u8> = (0..1461).map(|i| i as u8).collect();
     let whole = packet(ip("2001:db9::1"), ip("2001:db9::2"), protocol::TCP, &text[..1460]);
     far.add_route(route(ip("2001:db9::2"), 128, NextHop::Host)).unwrap();
+    far.add_route(route(ip("2001:db9::1"), 128, NextHop::Link(Address::Short(2)))).unwrap();
     near.add_route(route(ip("2001:db9::2"), 128, NextHop::Link(Address::Short(7)))).unwrap();
     assert_eq!(whole.len(), 1500);
     assert_eq!(near.handle_host_packet(NOW, &whole), Ok(None));

@@ -154,8 +154,9 @@ fn pitfall_049_nested_quotations_are_not_followed() {
     // An error that quotes an error that quotes an error …: one look at the first is enough.
     let mut octets = packet(global(2), global(9), protocol::TCP, &[0; 8]);
     let mut node = node(2);
+    let outside = "2001:db9::1".parse().unwrap();
     for _ in 0..8 {
-        octets = message(global(1), global(2), Kind::TimeExceeded { code: 0 }, &octets);
+        octets = message(outside, global(2), Kind::TimeExceeded { code: 0 }, &octets);
     }
     assert_eq!(node.handle_host_packet(NOW, &octets), Err(Discard::ForgedError));
     assert_eq!(node.poll_error(), None);

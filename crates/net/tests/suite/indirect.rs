@@ -23,10 +23,12 @@ fn parent(indirect: Indirect) -> Node {
     node
 }
 
-/// A packet of `len` octets from node 9 by way of the parent.
+/// A packet of `len` octets from node 9, or from the host, by way of the parent.
 fn forward(node: &mut Node, now: Instant, to: u16, len: usize) -> Result<(), Discard> {
-    let octets = packet(global(9), global(to), protocol::TCP, &vec![to as u8; len]);
-    let heard = if len > 60 {
+    let long = len > 60;
+    let src = if long { "2001:db8:1::9".parse().unwrap() } else { global(9) };
+    let octets = packet(src, global(to), protocol::TCP, &vec![to as u8; len]);
+    let heard = if long {
         // From the host, which need not cut it into fragments.
         node.handle_host_packet(now, &octets)
     } else {

@@ -7,6 +7,7 @@ mod forwarding;
 mod fragmentation;
 mod icmp;
 mod indirect;
+mod ingress;
 mod minimal;
 mod originals;
 mod red;

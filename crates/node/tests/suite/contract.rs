@@ -401,6 +401,25 @@ impl<const KIND: u8> Subject for Device<KIND> {
         format!("{info:?} {stats:?} {mac:?} {net:?} {tcp:?} {infos:?} {polls:?} {mesh:?}")
     }
 
+    /// The host sends what it likes, also messages of a mesh.
+    fn intrude(&mut self, now: Instant, random: &mut Pcg32) -> Option<String> {
+        let packet = match random.next_u32() & 1 {
+            0 => some_packet(random),
+            _ => mesh_packet(random),
+        };
+        self.node.get_mut().handle_host_packet(now, &packet);
+        Some(format!("{packet:02x?}"))
+    }
+
+    fn tables(&self) -> String {
+        let node = self.node.borrow();
+        let net = node.net();
+        let children: Vec<_> = net.children().collect();
+        let own: Vec<_> = (0..8).filter_map(|index| net.own_address(index)).collect();
+        let mesh = node.routing().0.mesh().info();
+        format!("{mesh:?} {children:?} {own:?} {:?} {:?}", net.contexts(), node.parent())
+    }
+
     fn work(&self) -> u64 {
         asked()
     }

@@ -11,6 +11,7 @@ mod datagrams;
 mod discovery;
 mod drive;
 mod hostile;
+mod ingress;
 mod messages;
 mod payload;
 mod ready;

@@ -198,6 +198,11 @@ impl Announce {
         self.refresh = Some(now + random.between(longest / 4, longest / 2));
     }
 
+    /// Too many DAOs have left: what is ready waits until then.
+    pub(crate) fn put_off(&mut self, until: Instant) {
+        (self.ready, self.delay) = (false, Some(until));
+    }
+
     /// A DAO has left.
     pub(crate) fn left(&mut self, now: Instant) {
         self.gathers = now + DELAY;

@@ -8,7 +8,7 @@ use crate::lollipop::Counter;
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, Target, Transit};
+use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, PrefixInformation, Target, Transit};
 
 /// Status of a DAO-ACK that rejects (RFC 6550, 6.5.1: above 127).
 const REJECTED: u8 = 128;
@@ -71,6 +71,14 @@ impl<'a> Group<'a> {
     }
 }
 
+/// Whether an address is of the DODAG, as far as its prefix says.
+fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
+    let covered = |it: PrefixInformation| {
+        covers(&Target { prefix: it.prefix, prefix_len: it.prefix_len }, address)
+    };
+    address == dodag.id || dodag.prefix.is_none_or(covered)
+}
+
 impl<S: Sizes> Rpl<S> {
     /// Whether DAOs end here: at every router in storing mode, else at the root.
     fn takes_daos(&self, dodag: &Dodag) -> bool {
@@ -91,6 +99,11 @@ impl<S: Sizes> Rpl<S> {
         let dodag = self.dodag.filter(|dodag| self.takes_daos(dodag)).ok_or(Discard::NotForRole)?;
         if dao.dodag_id.is_some_and(|id| id != dodag.id) {
             return Err(Discard::OtherDodag);
+        }
+        // In storing mode a child says it itself; to the root a node says it by its address (9.2).
+        let near = from.is_unicast_link_local();
+        if !near && (dodag.is_storing() || !is_inside(&dodag, from)) {
+            return Err(Discard::BadSource);
         }
         let child = Self::neighbour(from);
         if dodag.preferred == Some(child) {
@@ -154,7 +167,21 @@ impl<S: Sizes> Rpl<S> {
         Ok(())
     }
 
-    pub(super) fn take_ack(&mut self, now: Instant, ack: &DaoAck) -> Result<(), Discard> {
+    pub(super) fn take_ack(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        ack: &DaoAck,
+    ) -> Result<(), Discard> {
+        // Those that DAOs go to: the parent, or in non-storing mode the root (9.4).
+        let awaited = self.dodag.as_ref().is_some_and(|dodag| match dodag.mode {
+            Mode::Storing => dodag.preferred == Some(from),
+            Mode::NonStoring => is_inside(dodag, from),
+            Mode::UpwardOnly => false,
+        });
+        if !awaited {
+            return Err(Discard::BadSource);
+        }
         if !self.announce.acknowledged(ack.sequence) {
             return Err(Discard::NotAwaited);
         }

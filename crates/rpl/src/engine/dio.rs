@@ -70,6 +70,9 @@ impl<S: Sizes> Rpl<S> {
             self.reset(now);
             return Ok(());
         }
+        if !self.dio_answers.allows(now) {
+            return Err(Discard::Busy);
+        }
         self.answer(from, Reply::Information)
     }
 
@@ -81,13 +84,18 @@ impl<S: Sizes> Rpl<S> {
         dio: &Dio,
         options: Options<'_>,
     ) -> Result<(), Discard> {
-        let mode = Mode::of(dio.mode).ok_or(Discard::BadMode)?;
+        let mode = Mode::of(dio.mode);
         if self.is_root() {
             return self.hear_as_root(now, dio);
         }
+        let here = self.dodag.filter(|dodag| dodag.id == dio.dodag_id);
+        if here.is_none_or(|dodag| Some(dodag.mode) != mode) {
+            // A parent that has gone there is none here (8.2.1).
+            self.disown(now, from);
+        }
+        let mode = mode.ok_or(Discard::BadMode)?;
         let told = Told::of(options, margin_db);
-        let known = self.dodag.as_ref().filter(|dodag| dodag.id == dio.dodag_id);
-        let Some(dodag) = known else {
+        let Some(dodag) = here else {
             return self.join(now, from, dio, mode, &told);
         };
         if dodag.mode != mode {
@@ -136,7 +144,8 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Joins a DODAG, if there is none or it is a better one (8.2.2.2: grounded, then preferred).
+    /// Joins a DODAG, if there is no parent in another one; or, with [`Config::seeks_better`], if
+    /// it is a better one (8.2.2.2: grounded, then preferred).
     fn join(
         &mut self,
         now: Instant,
@@ -147,7 +156,8 @@ impl<S: Sizes> Rpl<S> {
     ) -> Result<(), Discard> {
         let better =
             |dodag: &Dodag| (dio.grounded, dio.preference) > (dodag.grounded, dodag.preference);
-        let stays = |dodag: &Dodag| dodag.preferred.is_some() && !better(dodag);
+        let seeks = self.config.seeks_better;
+        let stays = |dodag: &Dodag| dodag.preferred.is_some() && !(seeks && better(dodag));
         if dio.rank == INFINITE_RANK || self.dodag.as_ref().is_some_and(stays) {
             return Err(Discard::OtherDodag);
         }
@@ -191,6 +201,8 @@ impl<S: Sizes> Rpl<S> {
             if old && dio.rank != INFINITE_RANK {
                 self.reset(now);
             }
+            // Parents are of the same version (8.2.2.1).
+            self.disown(now, from);
             return Err(if old { Discard::OldVersion } else { Discard::DoubtfulVersion });
         }
         let known = self.candidates.as_slice().iter().flatten().find(|c| c.address == from);
@@ -235,8 +247,8 @@ impl<S: Sizes> Rpl<S> {
                 return Err(Discard::CandidatesFull);
             }
         }
-        self.learn(now, from, dio, told);
         let changed = self.select(now);
+        self.learn(now, from, dio, told);
         if dio.rank == INFINITE_RANK {
             self.note_not_above(now, from);
         }
@@ -271,15 +283,13 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// What is the same in all of the DODAG is taken from the parent, or from whoever says it
-    /// first.
+    /// What is the same in all of the DODAG is taken from the parent, and from nobody else.
     fn learn(&mut self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) {
-        let Some(dodag) = &mut self.dodag else { return };
-        let trusted = dodag.preferred == Some(from);
-        if trusted {
-            (dodag.grounded, dodag.preference) = (dio.grounded, dio.preference);
-        }
-        if let Some(prefix) = told.prefix.filter(|_| trusted || dodag.prefix.is_none()) {
+        let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.preferred == Some(from)) else {
+            return;
+        };
+        (dodag.grounded, dodag.preference) = (dio.grounded, dio.preference);
+        if let Some(prefix) = told.prefix {
             // What follows the prefix is the sender's; routers do not say that it is on-link.
             let bits = u128::MAX.checked_shl(128u32.saturating_sub(prefix.prefix_len.into()));
             let kept = prefix.prefix.to_bits() & bits.unwrap_or(0);
@@ -291,9 +301,7 @@ impl<S: Sizes> Rpl<S> {
             let valid = Duration::from_secs(new.valid_secs.into());
             dodag.prefix_expires = (!forever).then(|| now + valid);
         }
-        if trusted || dodag.route.is_none() {
-            dodag.route = told.route.or(dodag.route);
-        }
+        dodag.route = told.route.or(dodag.route);
     }
 
     /// The parent wants DAOs (9.6), and in non-storing mode so does then this node. Whether it gets

@@ -35,6 +35,14 @@ const DICE: u64 = 0x7270_6c72_706c_7270;
 pub(crate) const ANSWERS: usize = 4;
 /// How often a minute others may have Trickle begin anew.
 const RESETS: u8 = 12;
+/// DIOs for everybody a minute, and answers to those that ask for one, whatever intervals the
+/// DODAG has: more than twice what the usual ones need while all begins anew.
+const DIOS: u8 = 60;
+const DIO_ANSWERS: u8 = 240;
+/// DAOs a second, whatever lifetimes the DODAG has and however many targets there are: as many as a
+/// root takes of all its nodes.
+const DAOS: u8 = 50;
+const SECOND: Duration = Duration::from_secs(1);
 /// How often a minute another version of the DODAG may be joined.
 const VERSIONS: u8 = 4;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -83,6 +91,9 @@ pub struct Rpl<S: Sizes> {
     load: Load,
     resets: Limit,
     versions: Limit,
+    dios: Limit,
+    dio_answers: Limit,
+    daos: Limit,
     parent_changed: bool,
     /// Whose packets go up without a way down to it, and since when.
     unknown: Option<(Ipv6Addr, Instant)>,
@@ -117,6 +128,9 @@ impl<S: Sizes> Rpl<S> {
             load: Load::new(),
             resets: Limit::new(RESETS, MINUTE),
             versions: Limit::new(VERSIONS, MINUTE),
+            dios: Limit::new(DIOS, MINUTE),
+            dio_answers: Limit::new(DIO_ANSWERS, MINUTE),
+            daos: Limit::new(DAOS, SECOND),
             parent_changed: false,
             unknown: None,
             prefix_changed: false,
@@ -254,10 +268,14 @@ impl<S: Sizes> Rpl<S> {
             Message::Dio(dio) if dio.instance == instance => {
                 self.take_dio(now, from, margin_db, &dio, options)
             }
+            Message::Dio(_) => {
+                self.disown(now, from);
+                Err(Discard::OtherInstance)
+            }
             Message::Dao(dao) if dao.instance == instance => {
                 self.take_dao(now, from, &dao, options)
             }
-            Message::DaoAck(ack) if ack.instance == instance => self.take_ack(now, &ack),
+            Message::DaoAck(ack) if ack.instance == instance => self.take_ack(now, from, &ack),
             _ => Err(Discard::OtherInstance),
         }
     }
@@ -287,7 +305,7 @@ impl<S: Sizes> Rpl<S> {
             candidate.rank = INFINITE_RANK;
             self.forget_child(now, to);
         }
-        self.select(now);
+        self.select_by_itself(now);
     }
 
     /// Whether the neighbour that an address of this DODAG has does not answer now.
@@ -439,7 +457,7 @@ impl<S: Sizes> Rpl<S> {
             rested |= candidate.link.handle_deadline(now);
         }
         if told || rested {
-            self.select(now);
+            self.select_by_itself(now);
         }
         while let Some(child) = self.targets().silent_child(now) {
             self.lose_routes(now, |route| route.via == child && is_of(&route.target, child));
@@ -464,7 +482,8 @@ impl<S: Sizes> Rpl<S> {
             && let Some(pace) = self.dodag.as_ref().map(Dodag::pace)
             && self.trickle.handle_deadline(now, &pace, &mut self.random)
         {
-            self.advertise = true;
+            // What is left out now the next interval says.
+            self.advertise |= self.dios.allows(now);
         }
         // Last, as whom it is for depends on the rank.
         self.probe(now);

@@ -198,6 +198,10 @@ impl<S: Sizes> Rpl<S> {
         if !self.announce.ready || self.announce.awaiting.is_some() {
             return None;
         }
+        if self.daos.next() > now {
+            self.announce.put_off(self.daos.next());
+            return None;
+        }
         let acknowledged = self.config.acknowledged;
         let (message, parent) = (self.dao(acknowledged), self.transit_parent(&dodag)?);
         let told = if acknowledged { Told::Sent } else { Told::Yes };
@@ -235,6 +239,7 @@ impl<S: Sizes> Rpl<S> {
         if len == begun {
             return None;
         }
+        let _ = self.daos.allows(now);
         self.announce.sequence = self.announce.sequence.next();
         self.announce.left(now);
         if own.is_some() {

@@ -1,6 +1,6 @@
 //! Choosing the parent, and what follows of it (RFC 6550, 8.2.2).
 
-use super::Rpl;
+use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
 use crate::dao::{News, Route, is_of};
 use crate::dodag::Dodag;
@@ -128,6 +128,20 @@ impl<S: Sizes> Rpl<S> {
         before != (self.parent(), self.rank())
     }
 
+    /// The same without a message of a neighbour. A new parent is asked for the prefix if no parent
+    /// has said it yet.
+    pub(super) fn select_by_itself(&mut self, now: Instant) {
+        let before = self.parent();
+        self.select(now);
+        if let Some(dodag) = &self.dodag
+            && let Some(parent) = dodag.preferred.filter(|it| before != Some(*it))
+            && dodag.prefix.is_none()
+        {
+            // If there is no room, its next DIO says it.
+            let _ = self.answer(parent, Reply::Solicitation);
+        }
+    }
+
     fn attach(&mut self, now: Instant, rank: u16, parent: Ipv6Addr) {
         let leaf = self.is_leaf();
         let Some(dodag) = &mut self.dodag else { return };
@@ -189,13 +203,14 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// The parent has this node for its own parent: each has chosen by what the other said before.
-    /// What it said then is not believed any more.
-    pub(super) fn disown(&mut self, now: Instant, parent: Ipv6Addr) {
-        if let Some(candidate) = self.neighbour_mut(parent) {
+    /// A neighbour is no parent any more: it has this node for its own parent, each having chosen
+    /// by what the other said before; or it has moved to another DODAG, instance, version or mode.
+    /// The rank that it advertised before is not accepted any more.
+    pub(super) fn disown(&mut self, now: Instant, neighbour: Ipv6Addr) {
+        if let Some(candidate) = self.neighbour_mut(neighbour) {
             candidate.rank = INFINITE_RANK;
+            self.select(now);
         }
-        self.select(now);
     }
 
     /// All targets are told anew: there is another parent, or it has asked.

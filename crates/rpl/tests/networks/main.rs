@@ -4,4 +4,5 @@ mod common;
 mod forming;
 mod hostile;
 mod load;
+mod neighbours;
 mod stale;

@@ -21,10 +21,11 @@ pub enum Law {
     ControlProceeds,
     NothingPanics,
     RestIsFree,
+    OutsideChangesNothing,
 }
 
 /// All laws, in their order.
-pub const ALL: [Law; 11] = [
+pub const ALL: [Law; 12] = [
     Law::TimeIsMonotone,
     Law::DrainingEnds,
     Law::NoStaleDeadline,
@@ -36,6 +37,7 @@ pub const ALL: [Law; 11] = [
     Law::ControlProceeds,
     Law::NothingPanics,
     Law::RestIsFree,
+    Law::OutsideChangesNothing,
 ];
 
 /// Checks one law, and takes a panic of the layer for a violation of law 10.
@@ -55,6 +57,7 @@ pub fn without_panic<S: Subject>(law: Law, seed: u64, steps: u32) -> Result<(), 
         Law::ControlProceeds => control_proceeds::<S>(seed, steps),
         Law::NothingPanics => nothing_panics::<S>(seed, steps),
         Law::RestIsFree => rest_is_free::<S>(seed, steps),
+        Law::OutsideChangesNothing => outside_changes_nothing::<S>(seed, steps),
     }));
     checked.unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -352,6 +355,26 @@ pub fn rest_is_free<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation> 
                 })?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Law 12: what came through the host interface or out of a tunnel changes no table of discovery,
+/// routing, contexts or groups, neither at once nor when the layer has done what follows of it.
+///
+/// # Errors
+/// The violation.
+pub fn outside_changes_nothing<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation> {
+    let mut run = Run::<S>::new((12, "outside changes nothing"), seed);
+    for _ in 0..steps {
+        run.step()?;
+        let before = run.subject.tables();
+        let Some(input) = run.subject.intrude(run.now, &mut run.random) else { return Ok(()) };
+        let after = run.subject.tables();
+        run.demand(before == after, || format!("{input} turned {before} into {after}"))?;
+        run.drain()?;
+        let after = run.subject.tables();
+        run.demand(before == after, || format!("{input} turned {before} into {after}, later"))?;
     }
     Ok(())
 }

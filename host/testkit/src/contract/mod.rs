@@ -1,4 +1,4 @@
-//! The contract of a sans-IO layer as a kit of eleven checks.
+//! The contract of a sans-IO layer as a kit of twelve checks.
 //!
 //! A layer is adapted once, as a [`Subject`]; [`check`] then drives it with random call sequences
 //! and panics with the law, the seed and the step of the first violation. The laws are functions of
@@ -16,8 +16,10 @@
 //! 10. *Nothing panics*: arbitrary bytes, events and call orders, at arbitrary times.
 //! 11. *Rest is free*: asked with nothing to do, a layer gives nothing, changes nothing, and does
 //!     not ask the layers inside of it again.
+//! 12. *Outside changes nothing*: what came through the host interface or out of a tunnel changes
+//!     no table of discovery, routing, contexts or groups.
 //!
-//! A twelfth, *what is not chosen is not there*, is about images, where continuous integration
+//! A thirteenth, *what is not chosen is not there*, is about images, where continuous integration
 //! checks it: `tools/size-table --without` looks for what a profile has not chosen.
 
 pub mod laws;
@@ -77,6 +79,18 @@ pub trait Subject {
         Vec::new()
     }
 
+    /// One input from outside, chosen at random: through the host interface, or in a tunnel. What
+    /// it was; `None` if nothing comes from outside.
+    fn intrude(&mut self, _now: Instant, _random: &mut Pcg32) -> Option<String> {
+        None
+    }
+
+    /// The tables of neighbours, routes, contexts and groups, as values, without counters and
+    /// timers.
+    fn tables(&self) -> String {
+        String::new()
+    }
+
     /// Offers one unit of ordinary traffic and tells whether it was accepted; `None` if the layer
     /// has no classes of traffic.
     fn offer_data(&mut self, _now: Instant) -> Option<bool> {
@@ -92,7 +106,7 @@ pub trait Subject {
 /// A broken law.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Its number, 1 to 11.
+    /// Its number, 1 to 12.
     pub law: u8,
     /// Its name.
     pub name: &'static str,

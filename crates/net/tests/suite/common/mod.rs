@@ -46,7 +46,7 @@ pub const LIMITS: FrameLimits = FrameLimits { max_payload: 104 };
 pub const NOW: Instant = Instant::from_secs(10);
 
 /// 2001:db8::ff:fe00:n, whose IID says the short link address n.
-pub fn global(n: u16) -> Ipv6Addr {
+pub const fn global(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, n)
 }
 

@@ -28,6 +28,8 @@ pub struct Link<P: Profile> {
     /// Whether it acknowledges frames, and whether it answers solicitations.
     pub there: bool,
     pub answers: bool,
+    /// Whether it reads what it acknowledges.
+    pub reads: bool,
     /// What it has heard and not dealt with.
     pub heard: Vec<Heard>,
     /// The TCP segments that it has heard, and lets be.
@@ -78,6 +80,7 @@ impl<P: Profile> Link<P> {
             addresses: addresses.to_vec(),
             there: true,
             answers: true,
+            reads: true,
             heard: Vec::new(),
             segments: Vec::new(),
             frames: Vec::new(),
@@ -208,7 +211,7 @@ impl<P: Profile> Link<P> {
             self.now += Duration::from_millis(5);
             let event = Event::Transmitted { sfd: self.now, ack };
             self.node.handle_radio(self.now, event, &mut []);
-            if self.there && (mine || dst == Address::BROADCAST) {
+            if self.there && self.reads && (mine || dst == Address::BROADCAST) {
                 self.take(src, dst, parsed.payload());
             }
         }

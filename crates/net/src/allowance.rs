@@ -1,0 +1,149 @@
+//! What strangers may cost a neighbour that sleeps: a token bucket, in time that its radio is on.
+//!
+//! A packet from outside of the mesh that the neighbour has not asked for takes from the bucket
+//! what its frames cost, and what the neighbour answers takes from it too, afterwards, so that the
+//! bucket may owe something. Over any time the strangers' share is at most [`RATE`] and what a full
+//! bucket holds, whatever comes. Packets of the neighbour's own connections are free: of a TCP
+//! connection that it has opened, or in which it has sent something else than SYN-ACK and RST, as
+//! after a handshake; of UDP to where it has sent first; replies to its own echo requests.
+
+use kinglet_time::{Duration, Instant};
+
+/// What a frame costs, in microseconds of radio, with its share of the data request that fetches
+/// it, of acknowledgements and of the back-off. Measured at leaves of the office of
+/// `examples/gateway-office.toml`: 7 ms for one of 50 octets, 9 ms for one of 120.
+const FRAME_US: u32 = 10_000;
+/// Octets of packets that are in a frame.
+const FRAME_LEN: usize = 80;
+/// What a full bucket holds: half a dozen echo requests with their replies.
+const DEPTH_US: u32 = 120_000;
+/// The bucket fills by one part in 2^8 of the time: 0.39 %.
+const RATE: u32 = 8;
+/// Own connections, and unasked packets, that are remembered; the oldest goes.
+const OWN: usize = 4;
+const FOREIGN: usize = 3;
+
+/// What a packet of the neighbour says of who has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The neighbour: it has asked for what comes back.
+    Own,
+    /// The other one: this is an answer.
+    Answer,
+    /// Who was first: UDP does not say.
+    Either,
+}
+
+/// The bucket of one neighbour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    spent_us: u32,
+    since: Instant,
+    /// The newest first; 0 is none.
+    own: [u32; OWN],
+    foreign: [u32; FOREIGN],
+}
+
+/// Frames of a packet of so many octets.
+const fn cost(len: usize) -> u32 {
+    // Packets have at most 65,535 octets.
+    let frames = (len / FRAME_LEN) as u32;
+    frames.saturating_add(1).saturating_mul(FRAME_US)
+}
+
+fn remember(table: &mut [u32], key: u32) {
+    if !table.contains(&key) {
+        table.rotate_right(1);
+        if let Some(first) = table.first_mut() {
+            *first = key;
+        }
+    }
+}
+
+impl Allowance {
+    pub(crate) const FULL: Allowance =
+        Allowance { spent_us: 0, since: Instant::ZERO, own: [0; OWN], foreign: [0; FOREIGN] };
+
+    /// Lets time fill the bucket.
+    fn settle(&mut self, now: Instant) {
+        let earned = (now - self.since).as_micros() >> RATE;
+        self.since += Duration::from_micros(earned << RATE);
+        self.spent_us = self.spent_us.saturating_sub(u32::try_from(earned).unwrap_or(u32::MAX));
+    }
+
+    /// Whether a stranger's packet of `len` octets may be kept; `asked` if it may be part of what
+    /// the neighbour has asked for.
+    pub(crate) fn takes(&mut self, now: Instant, key: u32, asked: bool, len: usize) -> bool {
+        if asked && self.own.contains(&key) {
+            return true;
+        }
+        self.settle(now);
+        // As much again for the answer; one that is longer than all of it finds the bucket full.
+        let after = self.spent_us.saturating_add(cost(len).saturating_mul(2));
+        if after > DEPTH_US && self.spent_us > 0 {
+            return false;
+        }
+        self.spent_us = self.spent_us.saturating_add(cost(len));
+        remember(&mut self.foreign, key);
+        true
+    }
+
+    /// The neighbour has sent a packet of `len` octets to a stranger.
+    pub(crate) fn note(&mut self, now: Instant, key: u32, sent: Sent, len: usize) {
+        if sent == Sent::Own || sent == Sent::Either && !self.foreign.contains(&key) {
+            return remember(&mut self.own, key);
+        }
+        self.settle(now);
+        self.spent_us = self.spent_us.saturating_add(cost(len));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Milliseconds that packets of these octets, answered alike, cost in an hour, if one comes
+    /// after each `wait`.
+    fn spent_in_an_hour(len: usize, answers: u32, wait: Duration) -> u32 {
+        let (mut bucket, mut now, mut cost_us) = (Allowance::FULL, Instant::from_secs(9), 0);
+        let end = now + Duration::from_secs(3_600);
+        while now < end {
+            if bucket.takes(now, 1, true, len) {
+                cost_us += cost(len) * (1 + answers);
+                (0..answers).for_each(|_| bucket.note(now, 1, Sent::Answer, len));
+            }
+            now += wait;
+        }
+        cost_us / 1_000
+    }
+
+    #[test]
+    fn strangers_cost_at_most_their_share_at_any_rate() {
+        // 0.39 % of an hour, a full bucket, and a packet that was longer than the bucket.
+        let most = 3_600_000 / 256 + 120 + 340;
+        for wait_ms in [1, 10, 300, 1_000, 7_000] {
+            for (len, answers) in [(50, 1), (64, 8), (1_248, 1), (65, 0)] {
+                let spent = spent_in_an_hour(len, answers, Duration::from_millis(wait_ms));
+                assert!(spent <= most, "{len} octets every {wait_ms} ms: {spent} ms");
+            }
+        }
+        assert_eq!(spent_in_an_hour(50, 1, Duration::from_secs(60)), 60 * 20, "rare ones pass");
+    }
+
+    #[test]
+    fn own_connections_are_free_and_answers_do_not_open_one() {
+        let (mut bucket, now) = (Allowance::FULL, Instant::from_secs(9));
+        bucket.note(now, 7, Sent::Own, 60);
+        bucket.note(now, 8, Sent::Either, 60);
+        assert!((0..99).all(|_| bucket.takes(now, 7, true, 1_280)));
+        assert!((0..99).all(|_| bucket.takes(now, 8, true, 1_280)));
+        // A new connection in the place of one that it knows, by an attacker who repeats SYNs.
+        assert_eq!((0..99).filter(|_| bucket.takes(now, 7, false, 60)).count(), 11);
+        let mut bucket = Allowance::FULL;
+        assert!(bucket.takes(now, 9, true, 60));
+        bucket.note(now, 9, Sent::Either, 60);
+        assert_eq!((0..99).filter(|_| bucket.takes(now, 9, true, 60)).count(), 9);
+        assert!(!bucket.takes(now + Duration::from_millis(2_000), 9, true, 60));
+        assert!(bucket.takes(now + Duration::from_millis(5_120), 9, true, 60));
+    }
+}

@@ -1,0 +1,122 @@
+//! What crosses the host interface of a border router: the whole policy, as two tables.
+//!
+//! A packet that a row names is dropped without a word, as an error would go to whoever its source
+//! says, and is counted by the reason of that row ([`Stats::discarded`](crate::Stats::discarded)).
+//! The first row that names it counts. The routes say what is inside of the mesh: an address that
+//! the route by radio leads to (RFC 3704, 2.2: strict reverse path forwarding), and any of the
+//! prefix of an own address. What is reached through the host is outside. An address that a static
+//! route of 128 bits through the host names is outside too, whatever its prefix: the computer
+//! behind the far end of a tunnel is of that kind.
+//!
+//! Deviation: RFC 9008, 12, lets a Routing header cross that is used up. None is let in here, as
+//! RFC 6554, 5.1, says, and the nodes of a mesh send none that has not been used up.
+
+use crate::stats::Discard;
+use core::net::Ipv6Addr;
+use kinglet_wire::ipv6::{AddressType, Chain, Header, is_link_local, protocol};
+use kinglet_wire::rpl::PacketInformation;
+
+/// A row of the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// What its counter is called.
+    pub name: &'static str,
+    /// Its counter.
+    pub reason: Discard,
+    /// The RFC and its section.
+    pub source: &'static str,
+}
+
+macro_rules! policy {
+    ($($(#[$doc:meta])* $table:ident, $find:ident:
+        $($name:literal, $reason:ident, $source:literal, |$it:ident| $drops:expr;)+)+
+    ) => {$(
+        $(#[$doc])*
+        pub const $table: &[Rule] =
+            &[$(Rule { name: $name, reason: Discard::$reason, source: $source }),+];
+
+        /// The first row of the table that drops a packet.
+        pub(crate) fn $find(packet: &Crossing) -> Option<Discard> {
+            $(let $it = packet;
+            if $drops {
+                return Some(Discard::$reason);
+            })+
+            None
+        }
+    )+};
+}
+
+policy! {
+    /// What is dropped of what the host sends. `kinglet gateway --json` shows the counters by
+    /// their names.
+    FROM_HOST, from_host:
+    "source_unspecified", BorderUnspecified, "RFC 4291, 2.5.2 and 2.5.3",
+        |it| matches!(it.kind, AddressType::Unspecified | AddressType::Loopback);
+    "source_multicast", BorderMulticastSource, "RFC 4291, 2.7", |it| it.src.is_multicast();
+    "link_local", BorderLinkLocal, "RFC 4007, 9",
+        |it| is_link_local(it.src) || is_link_local(it.dst);
+    "multicast_scope", BorderScope, "RFC 4007, 9; RFC 7346, 2", |it| ends_at_border(it.dst);
+    "source_inside", BorderSourceInside, "RFC 2827, 3", |it| it.inside == Some(true);
+    "ipv6_in_ipv6", BorderTunnel, "RFC 9008, 12", |it| it.tunnel;
+    "routing_header", BorderRoutingHeader, "RFC 6554, 5.1", |it| it.route.is_some();
+    "rpl_option", BorderRplOption, "RFC 9008, 12", |it| it.option;
+
+    /// What is dropped of what goes to the host.
+    TO_HOST, to_host:
+    "source_outside", BorderSourceOutside, "RFC 2827, 3; RFC 9008, 12",
+        |it| it.inside == Some(false);
+    "route_left", BorderRouteLeft, "RFC 6554, 5.1; RFC 9008, 12",
+        |it| it.route.is_some_and(|left| left > 0);
+}
+
+/// The scope of a group that is larger than a mesh, or has no meaning: realm-local (3) is the mesh
+/// (RFC 7346, 5), and 0 and 15 are reserved.
+fn ends_at_border(dst: Ipv6Addr) -> bool {
+    dst.is_multicast() && matches!(dst.octets(), [_, flags, ..] if matches!(flags & 15, 0..=3 | 15))
+}
+
+/// A packet at the host interface, as far as the rules look at it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    src: Ipv6Addr,
+    dst: Ipv6Addr,
+    /// Of the source.
+    kind: AddressType,
+    /// Whether the source is inside of the mesh, if there is a route to it at all.
+    inside: Option<bool>,
+    /// Whether a packet is inside.
+    tunnel: bool,
+    /// Segments left in a Routing header.
+    route: Option<u8>,
+    /// Whether it has the RPL option.
+    option: bool,
+}
+
+impl Crossing {
+    /// The packet in `octets`; `None` if its chain of extension headers is broken.
+    pub(crate) fn read(octets: &[u8], header: &Header, inside: Option<bool>) -> Option<Self> {
+        let Header { src, dst, next_header, .. } = *header;
+        let mut chain = Chain::new(octets, next_header);
+        let (mut route, mut option, mut later) = (None, false, false);
+        for extension in &mut chain {
+            let extension = extension.ok()?;
+            match extension.kind {
+                protocol::ROUTING => {
+                    route = Some(extension.segments_left().max(route.unwrap_or(0)))
+                }
+                protocol::HOP_BY_HOP => {
+                    let mut options = extension.options().flatten();
+                    option |= options.any(|it| PacketInformation::is_type(it.kind));
+                }
+                // A later fragment has no headers behind this one.
+                protocol::FRAGMENT if !extension.is_first() => {
+                    later = true;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let tunnel = chain.next_header() == protocol::IPV6 && !later;
+        Some(Crossing { src, dst, kind: AddressType::of(&src), inside, tunnel, route, option })
+    }
+}
