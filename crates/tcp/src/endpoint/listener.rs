@@ -101,7 +101,12 @@ impl<K: Peer> HalfOpen<K> {
     pub(super) fn handle_deadline(&mut self, now: Instant, listeners: &[Option<Listener>]) -> bool {
         if self.rtx.is_due(now) {
             self.rtx.clear();
-            if self.setup(listeners).is_none_or(|s| self.tries >= s.params.syn_retries) {
+            // A peer that waits for a slot has shown that it is there: it is asked for longer.
+            let most = |s: &Setup| match self.waits {
+                true => ConnectionConfig::DEFAULT.syn_retries.max(s.params.syn_retries),
+                false => s.params.syn_retries,
+            };
+            if self.setup(listeners).is_none_or(|s| self.tries >= most(s)) {
                 return false;
             }
             self.tries = self.tries.saturating_add(1);

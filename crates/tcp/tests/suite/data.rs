@@ -323,6 +323,10 @@ fn a_released_connection_gives_its_place_to_the_next_when_its_fin_is_acknowledge
     s.ep.release(s.now, handle, None).unwrap();
     s.take();
     assert!(!opens_another(&mut s), "what it has sent may have to be sent again");
+    // The peer is there, so its handshake is kept for longer than one that was never answered.
+    let sent = s.wait(Duration::from_secs(60));
+    let syn_acks = sent.iter().filter(|it| it.is(SYN | ACK)).count();
+    assert_eq!(syn_acks, 5, "after 1, 3, 7, 15 and 31 s");
     assert!(s.ep.is_wanted(80));
     s.give(ACK, 1, 2, b"").unwrap();
     assert!(!s.ep.is_wanted(80), "there is a place");
