@@ -18,12 +18,10 @@ const NODES: NodeId = 30;
 /// Forgeries begin and end.
 const FROM_S: u64 = 60;
 const TO_S: u64 = 180;
-/// Within this most networks are whole again: nodes change their parents, and their routes are
-/// announced anew.
-const USUALLY_OVER_S: u64 = TO_S + 60;
-/// Within this all are: a route that a forged No-Path DAO has removed above a node that has not
-/// changed is announced with the next refresh, after half of its 1,800 s at the latest.
-const OVER_S: u64 = TO_S + 900;
+/// Within this all that exchange packets know of each other again. A route to a node without
+/// traffic that a forgery has removed may be missing until routers announce all targets again: a
+/// router announces lifetimes of up to 254 minutes, and repeats an unchanged target only then.
+const OVER_S: u64 = TO_S + 60;
 /// So long, in seconds, until all are known who are in the middle of a change.
 const PATIENCE_S: u64 = 60;
 /// Whoever forges, if it does not claim to be somebody else.
@@ -39,7 +37,7 @@ fn scenario(mode: Mode, security: bool) -> Scenario {
     let mut scenario = Scenario::from_toml("attacks.toml", &text).expect("a scenario");
     scenario.rpl = scenario::Rpl { mode, ..scenario.rpl };
     let periodic = |from, to| FlowKind::datagrams(from, to, 1_000, 20);
-    let ends = (1..NODES).step_by(3).flat_map(|node| [periodic(node, 0), periodic(0, node)]);
+    let ends = talkers().flat_map(|node| [periodic(node, 0), periodic(0, node)]);
     scenario.flows = ends.map(|kind| Flow::new(30.0, kind)).collect();
     scenario
 }
@@ -158,8 +156,6 @@ impl Forger<'_> {
 /// What came of it.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    /// Whether the network was whole again soon.
-    heals_soon: bool,
     /// Datagrams that arrived while somebody forged.
     delivered: u64,
     /// At how many looks somebody had no parent, or the root did not know all.
@@ -171,13 +167,23 @@ fn arrived(network: &Network, ends: &[Ends]) -> u64 {
     ends.iter().map(sink).sum()
 }
 
-fn is_whole(network: &Network) -> bool {
+/// Nodes that exchange datagrams with the root.
+fn talkers() -> impl Iterator<Item = NodeId> {
+    (1..NODES).step_by(3)
+}
+
+/// Whether all nodes have parents, and the root knows these.
+fn knows(network: &Network, mut nodes: impl Iterator<Item = NodeId>) -> bool {
     let known = |node| {
         rpl(network, 0)
             .routes()
             .any(|route| route.target().prefix == rpl(network, node).address().expect("an address"))
     };
-    (1..NODES).all(|node| rpl(network, node).parent().is_some() && known(node))
+    (1..NODES).all(|node| rpl(network, node).parent().is_some()) && nodes.all(known)
+}
+
+fn is_whole(network: &Network) -> bool {
+    knows(network, 1..NODES)
 }
 
 fn run(mode: Mode, security: bool, attacked: bool, seed: u64) -> Outcome {
@@ -203,7 +209,7 @@ fn run(mode: Mode, security: bool, attacked: bool, seed: u64) -> Outcome {
         gaps += u32::from(!is_whole(&network));
     }
     let delivered = (arrived(&network, &ends) - before) / 20;
-    while !is_whole(&network) {
+    while !knows(&network, talkers()) {
         assert!(network.now() < Instant::from_secs(OVER_S), "{mode:?} {seed}: it is not over");
         let next = network.now() + Duration::from_secs(1);
         network.run_until(next);
@@ -213,7 +219,7 @@ fn run(mode: Mode, security: bool, attacked: bool, seed: u64) -> Outcome {
               {} s after the last",
         (network.now() - Instant::from_secs(TO_S)).as_micros() / 1_000_000
     );
-    Outcome { heals_soon: network.now() <= Instant::from_secs(USUALLY_OVER_S), delivered, gaps }
+    Outcome { delivered, gaps }
 }
 
 /// Both modes, and so many seeds.
@@ -232,12 +238,9 @@ fn who_has_no_key_takes_no_way_from_anybody() {
 
 #[test]
 fn without_link_security_forgeries_cost_and_end() {
-    let mut soon = 0;
     for (mode, seed) in cases(12) {
         let [calm, attacked] = [false, true].map(|attacked| run(mode, false, attacked, seed));
         assert!(attacked.gaps > 0, "{mode:?} {seed}: that was no attack");
         assert!(attacked.delivered > 0 && attacked.delivered < calm.delivered, "{attacked:?}");
-        soon += u32::from(attacked.heals_soon);
     }
-    assert!(soon >= 22, "{soon} of 24");
 }
