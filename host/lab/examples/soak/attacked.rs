@@ -21,16 +21,16 @@ use kinglet_lab::scenario::{
 use kinglet_sim::{Device, World};
 use kinglet_testkit::attacker::Known;
 use kinglet_testkit::attacker::air::{Air, Habits, Shot};
-use kinglet_testkit::attacker::outside::Outside;
+use kinglet_testkit::attacker::outside::{Forged, Outside};
 use kinglet_testkit::pair::{Seeded, Source};
 
 /// Routes are found and connections of applications have begun when the attack begins.
 const BEGIN_S: u64 = 120;
-const END_S: u64 = 360;
+const END_S: u64 = 720;
 /// By then every node knows its neighbours again after jamming: TCP's longest timeout is 60 s, and
 /// what is left of a packet of fragments of IPv6 is kept for 60 s (RFC 8200, 4.5).
-const RECOVERED_S: u64 = 500;
-const STOP_S: u64 = 700;
+const RECOVERED_S: u64 = 860;
+const STOP_S: u64 = 1_060;
 /// Between two looks; not a multiple of what happens at whole seconds.
 const LOOK: Duration = Duration::from_micros(1_037_017);
 /// What packets of strangers may add to a leaf's radio time, as a share.
@@ -228,7 +228,7 @@ fn settings(scenario: &mut Scenario, random: &mut Seeded) {
 fn flows(scenario: &mut Scenario, random: &mut Seeded, last: NodeId, sleeps: bool) {
     let host = scenario.host();
     let routers = if sleeps { last - 1 } else { last };
-    let mut start = || 60.0 + f64::from(random.below(200));
+    let mut start = || 60.0 + f64::from(random.below(500));
     let starts = [start(), start(), start()];
     let mut router = || 1 + random.below(routers);
     let ends = [router(), router(), router(), router()];
@@ -365,19 +365,28 @@ impl Run {
         on(&self.net, self.plan.leaf) - before
     }
 
-    /// The border router takes a packet from its host: no table may change.
-    fn inject(&mut self, packet: &[u8]) {
+    /// The border router takes a packet from its host: no table may change, and what must not
+    /// cross is not passed on.
+    fn inject(&mut self, Forged { octets, is_foreign }: &Forged) {
         let before = tables(stack(&self.net, 0));
-        let taken = self.net.with_device(0, |member, now| {
-            let Member::Node(site) = member else { return String::new() };
-            site.node_mut().handle_host_packet(now, packet);
-            let taken = tables(site.node());
+        let (taken, passed) = self.net.with_device(0, |member, now| {
+            let Member::Node(site) = member else { return (String::new(), false) };
+            let passes = |site: &Site| {
+                let stats = site.node().net().stats();
+                (stats.forwarded, stats.delivered, stats.packets_out)
+            };
+            let before = passes(site);
+            site.node_mut().handle_host_packet(now, octets);
+            let (taken, passed) = (tables(site.node()), passes(site) != before);
             site.run_apps(now);
-            taken
+            (taken, passed)
         });
         let later = tables(stack(&self.net, 0));
         if (&taken, &later) != (&before, &before) {
-            self.wrong.push(format!("{packet:02x?} turned {before} into {taken}, {later}"));
+            self.wrong.push(format!("{octets:02x?} turned {before} into {taken}, {later}"));
+        }
+        if *is_foreign && passed {
+            self.wrong.push(format!("{octets:02x?} was let in"));
         }
     }
 
@@ -489,7 +498,28 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
             }
         };
         if std::env::var_os("ATTACKED").is_some() {
-            eprintln!("{seed}: {:.4} {:.4} most {most:.4} {:?}", on, calm, run.plan.habits);
+            let leaf = run.plan.leaf.unwrap();
+            eprintln!(
+                "{seed}: {:.4} {:.4} most {most:.4} {:?} pause {} {:?} {:?} {:?} {:?}",
+                on,
+                calm,
+                run.plan.habits,
+                run.plan.pause_ms,
+                run.net.energy(leaf).ledger,
+                twin.net.energy(leaf).ledger,
+                run.plan.scenario.flows.last().unwrap().kind,
+                run.plan.scenario.polling
+            );
+            for n in 0..run.nodes() {
+                let st = stack(&run.net, n);
+                eprintln!("  {n} {:?}", st.net().stats());
+                eprintln!("  {n} {:?}", st.mac().stats());
+            }
+            if let Member::Radio(r) = run.net.device(run.nodes()) {
+                if let Some(a) = &r.air {
+                    eprintln!("  {:?}", a.shots());
+                }
+            }
         }
         if on > calm + most {
             run.wrong

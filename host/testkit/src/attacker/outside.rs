@@ -16,6 +16,16 @@ const MTU: usize = 2_047;
 /// Types of Routing header: RFC 5095 (deprecated), RFC 6275, RFC 6554, RFC 8754, experiments.
 const ROUTES: [u8; 5] = [0, 2, 3, 4, 253];
 
+/// A packet for the host interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forged {
+    /// All of it.
+    pub octets: Vec<u8>,
+    /// No border router may let it in: by its source, its destination, or a header that belongs to
+    /// the mesh. `false` of a damaged packet.
+    pub is_foreign: bool,
+}
+
 /// The attacker's source of packets.
 pub struct Outside {
     random: Seeded,
@@ -29,33 +39,36 @@ impl Outside {
     }
 
     /// The next packet.
-    pub fn packet(&mut self) -> Vec<u8> {
+    pub fn packet(&mut self) -> Forged {
         let kind = KINDS[self.random.below(KINDS.len() as u32) as usize];
         let (src, dst) = (self.source(), self.destination());
         let hop_limit = [255, 64, 1][self.random.below(3) as usize];
-        let (next, body) = upper(&mut self.random, &self.known, kind, (src, dst));
-        let mut octets = if self.random.chance(40) {
-            let (next, body) = self.extended(next, &body);
-            packet((src, dst), next, hop_limit, &body)
-        } else {
-            packet((src, dst), next, hop_limit, &body)
-        };
+        let (mut next, mut body) = upper(&mut self.random, &self.known, kind, (src, dst));
+        let mut is_foreign = src != STRANGER || is_near(dst);
+        if self.random.chance(40) {
+            (next, body) = self.extended(next, &body);
+            is_foreign |= matches!(next, protocol::ROUTING | protocol::HOP_BY_HOP);
+        }
+        let mut octets = packet((src, dst), next, hop_limit, &body);
         if self.random.chance(80) {
             octets = self.in_tunnels(octets);
+            is_foreign = true;
         }
+        let whole = octets.clone();
         self.damage(&mut octets);
-        octets
+        is_foreign &= octets == whole;
+        Forged { octets, is_foreign }
     }
 
     /// A flood of SYNs or of echo requests to one node, as many as `most`.
-    pub fn flood(&mut self, most: u32) -> Vec<Vec<u8>> {
+    pub fn flood(&mut self, most: u32) -> Vec<Forged> {
         let kind = if self.random.chance(128) { Kind::Syn } else { Kind::Echo };
         let at = self.random.below(self.known.nodes.len() as u32) as usize;
         let ends = (STRANGER, self.known.nodes[at]);
         let count = self.random.between(1, most);
         let mut one = || {
             let (next, body) = upper(&mut self.random, &self.known, kind, ends);
-            packet(ends, next, 64, &body)
+            Forged { octets: packet(ends, next, 64, &body), is_foreign: false }
         };
         (0..count).map(|_| one()).collect()
     }
@@ -142,4 +155,9 @@ impl Outside {
             _ => octets.truncate(MTU),
         }
     }
+}
+
+/// Whether a destination is on the link, or a group of the mesh's own (RFC 7346, 2).
+fn is_near(dst: Ipv6Addr) -> bool {
+    matches!(dst.octets(), [0xfe, 0x80, ..] | [0xff, 2 | 3, ..])
 }
