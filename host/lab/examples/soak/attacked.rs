@@ -33,15 +33,8 @@ const RECOVERED_S: u64 = 860;
 const STOP_S: u64 = 1_060;
 /// Between two looks; not a multiple of what happens at whole seconds.
 const LOOK: Duration = Duration::from_micros(1_037_017);
-/// What packets of strangers may add to a leaf's radio time, as a share.
-const STRANGERS: f64 = 0.008;
-/// What an attack on the air may add for each data request: each of four attempts has a back-off, a
-/// frame and the wait for its acknowledgement (12 ms), and a forged acknowledgement that says that
-/// a frame is pending has the leaf listen for as long as it waits for one (100 ms).
-const ON_AIR_PER_POLL_S: f64 = 4.0 * 0.012 + 0.1;
-/// The share of time that the radio of a leaf may be on at all while its polls and those of its
-/// connections are disturbed.
-const ON_AIR: f64 = 0.1;
+/// What packets of strangers may add to a leaf's radio time: 0.8 percentage points.
+const STRANGERS_US_PER_S: u64 = 8_000;
 
 /// A network in which one place is the attacker's.
 type Attacked = World<Member>;
@@ -426,6 +419,21 @@ impl Run {
         }
     }
 
+    /// For how long a leaf's radio may be on during the attack, in microseconds, if it was on for
+    /// `calm` without. Packets of strangers may add their share. On the air each frame may be
+    /// disturbed until the leaf has made all of its attempts, and a forged acknowledgement that
+    /// says that a frame is pending has it wait for one.
+    fn most(&self, calm: u64) -> u64 {
+        let strangers = (END_S - BEGIN_S) * STRANGERS_US_PER_S;
+        let Member::Radio(Radio { air: Some(air), .. }) = self.net.device(self.nodes()) else {
+            return calm + strangers;
+        };
+        let mac = &self.plan.scenario.mac;
+        let attempts = 1 + u64::from(mac.max_frame_retries);
+        let waits = u64::from(air.shots().acknowledged) * mac.data_request_timeout.as_micros();
+        calm * attempts + waits + strangers
+    }
+
     /// Runs until the end; flows go on, and nothing is kept.
     fn settle(&mut self) {
         self.net.run_until(Instant::from_secs(RECOVERED_S));
@@ -488,42 +496,11 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     if run.plan.leaf.is_some() {
         let mut twin = Run::new(seed, false);
         let calm = twin.attack(None, &mut Seeded::new(!seed));
-        let lasted = (END_S - BEGIN_S) as f64 * 1e6;
-        let (on, calm) = (on as f64 / lasted, calm as f64 / lasted);
-        let most = match run.plan.habits {
-            None => STRANGERS,
-            Some(_) => {
-                let poll_s = base_of(run.plan.scenario.polling).as_micros() as f64 / 1e6;
-                STRANGERS + ON_AIR + ON_AIR_PER_POLL_S / poll_s
-            }
-        };
-        if std::env::var_os("ATTACKED").is_some() {
-            let leaf = run.plan.leaf.unwrap();
-            eprintln!(
-                "{seed}: {:.4} {:.4} most {most:.4} {:?} pause {} {:?} {:?} {:?} {:?}",
-                on,
-                calm,
-                run.plan.habits,
-                run.plan.pause_ms,
-                run.net.energy(leaf).ledger,
-                twin.net.energy(leaf).ledger,
-                run.plan.scenario.flows.last().unwrap().kind,
-                run.plan.scenario.polling
-            );
-            for n in 0..run.nodes() {
-                let st = stack(&run.net, n);
-                eprintln!("  {n} {:?}", st.net().stats());
-                eprintln!("  {n} {:?}", st.mac().stats());
-            }
-            if let Member::Radio(r) = run.net.device(run.nodes()) {
-                if let Some(a) = &r.air {
-                    eprintln!("  {:?}", a.shots());
-                }
-            }
-        }
-        if on > calm + most {
-            run.wrong
-                .push(format!("the leaf's radio was on for {on:.4}, without attack {calm:.4}"));
+        let most = run.most(calm);
+        if on > most {
+            run.wrong.push(format!(
+                "the leaf's radio was on for {on} us, {calm} us without attack, at most {most} us"
+            ));
         }
     }
     let (wrong, scenario) = (run.wrong, &run.plan.scenario);

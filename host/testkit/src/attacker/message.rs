@@ -253,7 +253,7 @@ fn router_advertisement(random: &mut Draw<'_>) -> Vec<u8> {
     let life = [0, 0x23, 0xff][random.below(3)];
     let head = [134, 0, 0, 0, 64, 0, life, 8, 0, 0, 0, 0, 0, 0, 0, 0];
     let information = [3, 4, 64, 0xc0, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0];
-    let context = [34, 2, 64, 0x10 | random.octet() % 4, 0, 0, 5, 160];
+    let context = [34, 2, 64, 0x10 | (random.octet() % 4), 0, 0, 5, 160];
     let link = link(random, 1);
     [&head[..], &information, &prefix, &context, &other[..8], &link].concat()
 }
