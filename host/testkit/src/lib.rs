@@ -2,12 +2,14 @@
 //!
 //! [`contract`] checks on any layer the laws that all layers of the stack obey;
 //! [`pair`] runs two TCP endpoints over a bad link from beginning to end and judges them;
+//! [`attacker`] makes the packets and frames of an adversary without the key;
 //! [`script`] runs segment scripts in packetdrill's notation against the TCP; [`socket`] is what
 //! they call: sockets over the TCP in virtual time; [`namespace`] runs tests that need a network
 //! device in a network of their own.
 
 #![forbid(unsafe_code)]
 
+pub mod attacker;
 pub mod contract;
 pub mod namespace;
 pub mod pair;

@@ -4,16 +4,19 @@
 //!   some minute of wall time;
 //! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
 //! * `sleepy`: 200 networks whose leaves sleep, with failures (`sleepy.rs`);
-//! * `asleep`: 200 networks whose relays sleep too (`asleep.rs`).
+//! * `asleep`: 200 networks whose relays sleep too (`asleep.rs`);
+//! * `attacked`: 1,000 networks under attack from outside (`attacked.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`
 //! `cargo run --release -p kinglet-lab --example soak -- network [SEEDS [SECONDS]]`
 //! `cargo run --release -p kinglet-lab --example soak -- sleepy [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- asleep [FIRST [COUNT]]`
+//! `cargo run --release -p kinglet-lab --example soak -- attacked [FIRST [COUNT]]`
 //! `cargo run --release -p kinglet-lab --example soak -- replay SEED`: one of the connections, with
 //! every segment on standard error.
 
 mod asleep;
+mod attacked;
 mod sleepy;
 
 use kinglet_lab::run::{Options, run};
@@ -31,11 +34,12 @@ fn main() -> ExitCode {
     let (Ok(first), Ok(second)) = (number(1, 0), number(2, 0)) else { return usage() };
     let given = |value: u64, default| if value == 0 { default } else { value };
     let good = match words.first().map(String::as_str) {
-        None => connections(0, 10_000) & network(100, 3_000) & every_life(0, 200),
+        None => connections(0, 10_000) & network(100, 3_000) & every_life(),
         Some("connections") => connections(first, given(second, 10_000)),
         Some("network") => network(given(first, 100), given(second, 3_000)),
         Some("sleepy") => lives("sleepy", sleepy::live, first, given(second, 200)),
         Some("asleep") => lives("asleep", asleep::live, first, given(second, 200)),
+        Some("attacked") => lives("attacked", attacked::live, first, given(second, 1_000)),
         Some("replay") => {
             println!("{:?}", one(first, true));
             true
@@ -48,7 +52,7 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     eprintln!(
         "usage: soak [connections [FIRST [COUNT]] | network [SEEDS [SECONDS]] | \
-         sleepy [FIRST [COUNT]] | asleep [FIRST [COUNT]] | replay SEED]"
+         sleepy [FIRST [COUNT]] | asleep [FIRST [COUNT]] | attacked [FIRST [COUNT]] | replay SEED]"
     );
     ExitCode::from(2)
 }
@@ -110,11 +114,13 @@ fn network(seeds: u64, seconds: u64) -> bool {
     flows.len() as u64 == seeds && wrong == 0
 }
 
-fn every_life(first: u64, count: u64) -> bool {
-    lives("sleepy", sleepy::live, first, count) & lives("asleep", asleep::live, first, count)
+fn every_life() -> bool {
+    lives("sleepy", sleepy::live, 0, 200)
+        & lives("asleep", asleep::live, 0, 200)
+        & lives("attacked", attacked::live, 0, 1_000)
 }
 
-/// Networks of nodes that sleep.
+/// Networks of nodes that sleep, or that are attacked.
 fn lives(
     name: &str,
     live: impl Fn(u64) -> Result<(), String> + Sync + RefUnwindSafe,

@@ -5,6 +5,7 @@ mod air;
 mod aodv;
 mod apps;
 mod asleep;
+mod attacked;
 mod captures;
 mod coap;
 mod discovery;

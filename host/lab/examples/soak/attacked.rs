@@ -1,0 +1,508 @@
+//! Networks that are attacked from outside: packets through the host interface, and frames of a
+//! radio that has no key (`kinglet_testkit::attacker`). Network, flows and attack are drawn at
+//! random. No packet of the host may change a table, no node may have other addresses, contexts,
+//! groups or another DODAG in the end, flows must complete, a sleeping leaf's radio may be on for
+//! little more than in a twin run without the attack, and no buffer may be kept.
+
+use kinglet::radio::{Access, Channel, Command, CsmaParams, Event, Start};
+use kinglet::rpl::Mode;
+use kinglet::time::{Duration, Instant};
+use kinglet::{MESH_PORT, Node};
+use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
+use kinglet_lab::apps::http_client::HttpClient;
+use kinglet_lab::apps::sense::ReadingSink;
+use kinglet_lab::apps::udp::UdpSink;
+use kinglet_lab::build::{Ends, Place, Site, address_of, network, short_of};
+use kinglet_lab::profile::{LabProfile, PACKETS};
+use kinglet_lab::scenario::{
+    Carrier, Flow, FlowKind, NodeId, NodePlace, Role, Routing, Scenario, Sensor, Wire, base_of,
+    polling_every,
+};
+use kinglet_sim::{Device, World};
+use kinglet_testkit::attacker::Known;
+use kinglet_testkit::attacker::air::{Air, Habits, Shot};
+use kinglet_testkit::attacker::outside::{Forged, Outside};
+use kinglet_testkit::pair::{Seeded, Source};
+
+/// Routes are found and connections of applications have begun when the attack begins.
+const BEGIN_S: u64 = 120;
+const END_S: u64 = 720;
+/// By then every node knows its neighbours again after jamming: TCP's longest timeout is 60 s, and
+/// what is left of a packet of fragments of IPv6 is kept for 60 s (RFC 8200, 4.5).
+const RECOVERED_S: u64 = 860;
+const STOP_S: u64 = 1_060;
+/// Between two looks; not a multiple of what happens at whole seconds.
+const LOOK: Duration = Duration::from_micros(1_037_017);
+/// What packets of strangers may add to a leaf's radio time: 0.8 percentage points.
+const STRANGERS_US_PER_S: u64 = 8_000;
+
+/// A network in which one place is the attacker's.
+type Attacked = World<Member>;
+
+/// What stands at a place: a node, or the attacker's radio.
+pub(crate) enum Member {
+    Node(Box<Site>),
+    Radio(Radio),
+}
+
+/// A radio that listens for the attacker and sends what it wants.
+pub(crate) struct Radio {
+    air: Option<Air>,
+    channel: Channel,
+    listens: bool,
+    sends: bool,
+    frame: Vec<u8>,
+}
+
+impl Radio {
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
+        match (event, &mut self.air) {
+            (Event::Received { sfd, .. }, Some(air)) => air.handle_frame(now, sfd, frame),
+            (Event::Received { .. }, None) => {}
+            _ => self.sends = false,
+        }
+    }
+
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        let channel = self.channel;
+        if !core::mem::replace(&mut self.listens, true) {
+            return Some((Command::Receive { start: Start::Asap, until: None, channel }, &[]));
+        }
+        if self.sends {
+            return None;
+        }
+        let Shot { at, polite, octets } = self.air.as_mut()?.poll(now)?;
+        (self.sends, self.frame) = (true, octets);
+        let start = at.filter(|at| *at > now).map_or(Start::Asap, Start::At);
+        let access = if polite { Access::Csma(CsmaParams::default()) } else { Access::Immediate };
+        let send = Command::Transmit { start, access, channel, power_dbm: 0, ack: false };
+        Some((send, &self.frame))
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.air.as_ref().filter(|_| !self.sends)?.deadline()
+    }
+}
+
+impl Device for Member {
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
+        match self {
+            Member::Node(site) => site.handle_radio(now, event, frame),
+            Member::Radio(radio) => radio.handle_radio(now, event, frame),
+        }
+    }
+
+    fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
+        match self {
+            Member::Node(site) => site.poll_radio(now),
+            Member::Radio(radio) => radio.poll_radio(now),
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        match self {
+            Member::Node(site) => site.deadline(),
+            Member::Radio(radio) => radio.deadline(),
+        }
+    }
+
+    fn handle_deadline(&mut self, now: Instant) {
+        // The radio has what is due when it is polled.
+        if let Member::Node(site) = self {
+            site.handle_deadline(now);
+        }
+    }
+}
+
+fn site(net: &Attacked, node: usize) -> &Site {
+    match net.device(node) {
+        Member::Node(site) => site,
+        Member::Radio(_) => panic!("node {node} is the attacker"),
+    }
+}
+
+fn stack(net: &Attacked, node: usize) -> &Node<LabProfile> {
+    site(net, node).node()
+}
+
+/// The application at a place, which may be the host's.
+fn app<A: 'static>(net: &Attacked, place: Place) -> Option<&A> {
+    if place.node as usize >= net.nodes() {
+        return site(net, 0).wire()?.app(place.app);
+    }
+    site(net, place.node as usize).app(place.app)
+}
+
+fn one<T: Copy>(random: &mut Seeded, of: &[T]) -> T {
+    of[random.below(of.len() as u32) as usize]
+}
+
+fn coin(random: &mut Seeded) -> bool {
+    random.below(2) == 1
+}
+
+/// What a run is.
+struct Plan {
+    scenario: Scenario,
+    /// A node that sleeps.
+    leaf: Option<usize>,
+    /// Whether packets come through the host interface, and frames over the air.
+    by_host: bool,
+    habits: Option<Habits>,
+    /// The pause between two packets is at most so long, in milliseconds.
+    pause_ms: u32,
+}
+
+impl Plan {
+    fn draw(random: &mut Seeded) -> Plan {
+        let (columns, rows) =
+            one(random, &[(4, 1), (5, 1), (6, 1), (2, 2), (3, 2), (4, 2), (7, 1), (3, 3)]);
+        let mut scenario = Scenario::default().on_grid(columns, rows, 8.0);
+        let last = scenario.nodes.len() - 1;
+        let leaf = (random.below(4) > 0).then_some(last);
+        if let Some(leaf) = leaf {
+            scenario.nodes[leaf].role = Role::Leaf;
+        }
+        let near = &scenario.nodes[random.below(last as u32 + 1) as usize];
+        let place = NodePlace {
+            x_m: near.x_m + 2.0,
+            y_m: near.y_m + 3.0,
+            role: Role::Outside,
+            parent: None,
+        };
+        scenario.nodes.push(place);
+        settings(&mut scenario, random);
+        flows(&mut scenario, random, last as NodeId, leaf.is_some());
+        let way = random.below(3);
+        let habits = Habits {
+            pause_ms: one(random, &[300, 1_000, 4_000]),
+            replays: one(random, &[0, 16, 64]),
+            acknowledges: one(random, &[0, 8, 32]),
+            jams: one(random, &[0, 4, 16]),
+        };
+        Plan {
+            scenario,
+            leaf,
+            by_host: way != 1,
+            habits: (way != 0).then_some(habits),
+            pause_ms: one(random, &[100, 400, 2_000]),
+        }
+    }
+
+    fn known(&self) -> Known {
+        let scenario = &self.scenario;
+        let nodes = scenario.nodes.len() as NodeId - 1;
+        let flows = scenario.flows.iter().enumerate();
+        Known {
+            nodes: (0..nodes).map(|node| address_of(scenario.prefix, node)).collect(),
+            host: scenario.prefix.host(),
+            ports: flows.map(|(place, flow)| flow.receiver_port(place)).chain([80]).collect(),
+            routing_port: MESH_PORT,
+            pan_id: scenario.mac.pan_id.0,
+            shorts: (0..nodes).map(short_of).collect(),
+        }
+    }
+}
+
+fn settings(scenario: &mut Scenario, random: &mut Seeded) {
+    scenario.wire = Some(Wire::PERFECT);
+    scenario.medium.frame_loss = f64::from(random.below(3)) * 0.02;
+    scenario.radio.drift_ppm = one(random, &[0, 20]);
+    scenario.routing = one(random, &[Routing::Static, Routing::Mesh, Routing::Rpl, Routing::Rpl]);
+    scenario.rpl.mode = one(random, &[Mode::Storing, Mode::NonStoring]);
+    scenario.rpl.addresses = coin(random);
+    scenario.rpl.compression = coin(random);
+    scenario.discovery = coin(random);
+    let base = Duration::from_millis(one(random, &[500, 1_000, 4_000]));
+    scenario.polling = polling_every(scenario.polling, base);
+}
+
+/// Transfers and datagrams of routers, and something of the leaf's.
+fn flows(scenario: &mut Scenario, random: &mut Seeded, last: NodeId, sleeps: bool) {
+    let host = scenario.host();
+    let routers = if sleeps { last - 1 } else { last };
+    let mut start = || 60.0 + f64::from(random.below(500));
+    let starts = [start(), start(), start()];
+    let mut router = || 1 + random.below(routers);
+    let ends = [router(), router(), router(), router()];
+    let mut kinds = vec![bulk(ends[0], host), bulk(host, ends[1])];
+    if coin(random) {
+        kinds.push(FlowKind::datagrams(ends[2], host, 7_000, 80));
+    } else {
+        kinds.push(FlowKind::datagrams(host, ends[3], 9_000, 80));
+    }
+    let flows = kinds.into_iter().zip(starts).map(|(kind, start)| Flow::new(start, kind));
+    scenario.flows.extend(flows);
+    if sleeps {
+        let kinds = match random.below(3) {
+            0 => {
+                let (from, to, port, bytes) = (host, last, 80, 500);
+                let (pause_ms, fast_open) = (20_000, coin(random));
+                let client = FlowKind::HttpClient { from, to, port, bytes, pause_ms, fast_open };
+                vec![FlowKind::HttpServer { node: last, port }, client]
+            }
+            1 => vec![FlowKind::datagrams(last, host, 8_000, 60)],
+            _ => {
+                let carrier = one(random, &[Carrier::Tcp, Carrier::Coap(kinglet_coap::Rto::Plain)]);
+                let sensor = Sensor::new(last, host, carrier);
+                vec![FlowKind::Anemometer(Sensor { batch: 8, period_ms: 2_000, ..sensor })]
+            }
+        };
+        scenario.flows.extend(kinds.into_iter().map(|kind| Flow::new(60.0, kind)));
+    }
+}
+
+fn bulk(from: NodeId, to: NodeId) -> FlowKind {
+    FlowKind::TcpBulk { from, to, bytes: Some(20_000), send_buffer: None, receive_buffer: None }
+}
+
+/// What a node knows of neighbours, routes, contexts and groups, as values.
+fn tables(node: &Node<LabProfile>) -> String {
+    let (net, routing) = (node.net(), node.routing());
+    let rpl = routing.rpl().map(|rpl| {
+        let routes: Vec<_> = rpl.routes().map(|it| (it.target(), it.via())).collect();
+        let candidates: Vec<_> = rpl.candidates().map(|it| (it.address, it.rank)).collect();
+        (rpl.info(), routes, candidates)
+    });
+    let mesh = routing.mesh().map(|mesh| {
+        let neighbours: Vec<_> = mesh.neighbours().collect();
+        let (ways, children): (Vec<_>, Vec<_>) = (mesh.ways().collect(), mesh.children().collect());
+        (mesh.info(), neighbours, ways, children)
+    });
+    let nd = net.discovery().nd().map(|nd| {
+        let (neighbours, servers): (Vec<_>, Vec<_>) =
+            (nd.neighbours().collect(), nd.servers().collect());
+        format!("{neighbours:?} {servers:?} {:?}", nd.router())
+    });
+    format!("{} {rpl:?} {mesh:?} {nd:?} {:?}", standing(node), node.parent())
+}
+
+/// What a node is: addresses, contexts, DODAG and version, groups.
+fn standing(node: &Node<LabProfile>) -> String {
+    let net = node.net();
+    let own: Vec<_> = (0..8).filter_map(|index| net.own_address(index)).collect();
+    let groups = ["ff02::1", "ff02::2", "ff02::1a", "ff05::1", "ff05::bad"];
+    let groups = groups.map(|group| net.is_member(group.parse().expect("an address")));
+    let dodag = node.routing().rpl().map(|rpl| (rpl.info().dodag_id, rpl.info().version));
+    format!("{own:?} {:?} {groups:?} {dodag:?}", net.contexts())
+}
+
+/// What is in use at a node: each of these must be nothing at some time.
+fn in_use(node: &Node<LabProfile>) -> [(&'static str, usize); 9] {
+    let info = node.info();
+    [
+        ("slots of the MAC", info.mac.slots_used),
+        ("packets", PACKETS - info.net.free_packets),
+        ("queued packets", info.net.queued),
+        ("packets from the host", info.net.from_host),
+        ("packets for children", info.net.indirect),
+        ("packets for the host", info.net.host_queued),
+        ("reassemblies", info.net.reassemblies + info.net.originals),
+        ("packets without a route", info.net.unrouted),
+        ("handshakes and answers", node.tcp().expected_by_each().flatten().count()),
+    ]
+}
+
+/// A run with or without the attack.
+struct Run {
+    plan: Plan,
+    net: Attacked,
+    ends: Vec<Ends>,
+    wrong: Vec<String>,
+}
+
+impl Run {
+    fn new(seed: u64, attacks: bool) -> Run {
+        let random = &mut Seeded::new(seed);
+        let plan = Plan::draw(random);
+        let (net, ends) = network(&plan.scenario, seed);
+        let outside = net.nodes() - 1;
+        let channel = Channel::new(plan.scenario.radio.channel).unwrap_or_default();
+        let during = (Instant::from_secs(BEGIN_S), Instant::from_secs(END_S));
+        let habits = plan.habits.filter(|_| attacks);
+        let mut air = habits.map(|habits| Air::new(seed, plan.known(), habits, during));
+        let mut node = 0;
+        let net = net.map(|station| {
+            node += 1;
+            if node <= outside {
+                return Member::Node(Box::new(station));
+            }
+            let (listens, sends, frame) = (false, false, Vec::new());
+            Member::Radio(Radio { air: air.take(), channel, listens, sends, frame })
+        });
+        Run { plan, net, ends, wrong: Vec::new() }
+    }
+
+    fn nodes(&self) -> usize {
+        self.net.nodes() - 1
+    }
+
+    /// Runs until the attack is over; how long the leaf's radio was on meanwhile, in microseconds.
+    fn attack(&mut self, outside: Option<Outside>, random: &mut Seeded) -> u64 {
+        self.net.run_until(Instant::from_secs(BEGIN_S));
+        let on = |net: &Attacked, leaf: Option<usize>| {
+            leaf.map_or(0, |leaf| net.energy(leaf).ledger.total())
+        };
+        let before = on(&self.net, self.plan.leaf);
+        let end = Instant::from_secs(END_S);
+        if let Some(mut outside) = outside {
+            while self.net.now() < end {
+                let packets =
+                    if random.chance(8) { outside.flood(20) } else { vec![outside.packet()] };
+                packets.iter().for_each(|packet| self.inject(packet));
+                let pause = Duration::from_millis(random.between(1, self.plan.pause_ms).into());
+                self.net.run_until((self.net.now() + pause).min(end));
+            }
+        }
+        self.net.run_until(end);
+        on(&self.net, self.plan.leaf) - before
+    }
+
+    /// The border router takes a packet from its host: no table may change, and what must not
+    /// cross is not passed on.
+    fn inject(&mut self, Forged { octets, is_foreign }: &Forged) {
+        let before = tables(stack(&self.net, 0));
+        let (taken, passed) = self.net.with_device(0, |member, now| {
+            let Member::Node(site) = member else { return (String::new(), false) };
+            let passes = |site: &Site| {
+                let stats = site.node().net().stats();
+                (stats.forwarded, stats.delivered, stats.packets_out)
+            };
+            let before = passes(site);
+            site.node_mut().handle_host_packet(now, octets);
+            let (taken, passed) = (tables(site.node()), passes(site) != before);
+            site.run_apps(now);
+            (taken, passed)
+        });
+        let later = tables(stack(&self.net, 0));
+        if (&taken, &later) != (&before, &before) {
+            self.wrong.push(format!("{octets:02x?} turned {before} into {taken}, {later}"));
+        }
+        if *is_foreign && passed {
+            self.wrong.push(format!("{octets:02x?} was let in"));
+        }
+    }
+
+    fn standings(&self) -> Vec<String> {
+        (0..self.nodes()).map(|node| standing(stack(&self.net, node))).collect()
+    }
+
+    /// What each flow has brought about: octets or messages.
+    fn progress(&self) -> Vec<u64> {
+        let (net, scenario) = (&self.net, &self.plan.scenario);
+        let of = |(flow, ends): (&Flow, &Ends)| match flow.kind {
+            FlowKind::TcpBulk { .. } => app::<BulkSink>(net, ends.to).map(BulkSink::received),
+            FlowKind::Udp(_) => app::<UdpSink>(net, ends.to).map(|sink| sink.received().into()),
+            FlowKind::HttpClient { .. } => {
+                app::<HttpClient>(net, ends.from).map(|client| client.answered().len() as u64)
+            }
+            FlowKind::Anemometer(_) => {
+                app::<ReadingSink>(net, ends.to).map(|sink| sink.delivered().into())
+            }
+            _ => None,
+        };
+        scenario.flows.iter().zip(&self.ends).map(|it| of(it).unwrap_or(0)).collect()
+    }
+
+    /// Whether the octets that arrived are right.
+    fn intact(&self, flow: &Flow, ends: Ends) -> bool {
+        let net = &self.net;
+        match flow.kind {
+            FlowKind::TcpBulk { .. } => app::<BulkSink>(net, ends.to).is_some_and(BulkSink::intact),
+            FlowKind::HttpClient { .. } => {
+                app::<HttpClient>(net, ends.from).is_some_and(HttpClient::intact)
+            }
+            FlowKind::Anemometer(_) => {
+                app::<ReadingSink>(net, ends.to).is_some_and(ReadingSink::intact)
+            }
+            _ => true,
+        }
+    }
+
+    /// For how long a leaf's radio may be on during the attack, in microseconds, if it was on for
+    /// `calm` without. Packets of strangers may add their share. On the air each frame may be
+    /// disturbed until the leaf has made all of its attempts, and a forged acknowledgement that
+    /// says that a frame is pending has it wait for one.
+    fn most(&self, calm: u64) -> u64 {
+        let strangers = (END_S - BEGIN_S) * STRANGERS_US_PER_S;
+        let Member::Radio(Radio { air: Some(air), .. }) = self.net.device(self.nodes()) else {
+            return calm + strangers;
+        };
+        let mac = &self.plan.scenario.mac;
+        let attempts = 1 + u64::from(mac.max_frame_retries);
+        let waits = u64::from(air.shots().acknowledged) * mac.data_request_timeout.as_micros();
+        calm * attempts + waits + strangers
+    }
+
+    /// Runs until the end; flows go on, and nothing is kept.
+    fn settle(&mut self) {
+        self.net.run_until(Instant::from_secs(RECOVERED_S));
+        let before = self.progress();
+        let mut least: Vec<_> =
+            (0..self.nodes()).map(|node| in_use(stack(&self.net, node))).collect();
+        while self.net.now() < Instant::from_secs(STOP_S) {
+            self.net.run_until(self.net.now() + LOOK);
+            for (node, least) in least.iter_mut().enumerate() {
+                for (least, now) in least.iter_mut().zip(in_use(stack(&self.net, node))) {
+                    least.1 = least.1.min(now.1);
+                }
+            }
+        }
+        for (node, least) in least.iter().enumerate() {
+            let kept = least.iter().filter(|(_, least)| *least > 0);
+            self.wrong
+                .extend(kept.map(|(what, least)| format!("node {node} keeps {least} {what}")));
+        }
+        let after = self.progress();
+        let flows = self.plan.scenario.flows.iter().zip(&self.ends);
+        for ((flow, ends), (before, after)) in flows.zip(before.into_iter().zip(after)) {
+            let works = match flow.kind {
+                FlowKind::HttpServer { .. } => true,
+                FlowKind::TcpBulk { bytes, .. } => Some(after) == bytes,
+                _ => after > before,
+            };
+            if !works || !self.intact(flow, *ends) {
+                let sender = app::<BulkSender>(&self.net, ends.from);
+                let info = sender.map(BulkSender::info);
+                self.wrong.push(format!("{:?}: {before} and then {after}; {info:?}", flow.kind));
+            }
+        }
+    }
+}
+
+/// One network's life.
+///
+/// # Errors
+/// What was wrong with it.
+pub(crate) fn live(seed: u64) -> Result<(), String> {
+    let mut run = Run::new(seed, true);
+    run.net.run_until(Instant::from_secs(BEGIN_S));
+    let before = run.standings();
+    let outside = run.plan.by_host.then(|| Outside::new(seed, run.plan.known()));
+    let on = run.attack(outside, &mut Seeded::new(!seed));
+    let jammed = run.plan.habits.is_some_and(|habits| habits.jams + habits.acknowledges > 0);
+    let compare = |run: &mut Run, when: &str| {
+        for (node, (now, before)) in run.standings().into_iter().zip(&before).enumerate() {
+            if now != *before {
+                run.wrong.push(format!("{when}, node {node} is {now} and was {before}"));
+            }
+        }
+    };
+    if !jammed {
+        compare(&mut run, "after the attack");
+    }
+    run.settle();
+    compare(&mut run, "at the end");
+    if run.plan.leaf.is_some() {
+        let mut twin = Run::new(seed, false);
+        let calm = twin.attack(None, &mut Seeded::new(!seed));
+        let most = run.most(calm);
+        if on > most {
+            run.wrong.push(format!(
+                "the leaf's radio was on for {on} us, {calm} us without attack, at most {most} us"
+            ));
+        }
+    }
+    let (wrong, scenario) = (run.wrong, &run.plan.scenario);
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{wrong:#?} in {scenario:?}")) }
+}
