@@ -15,7 +15,7 @@ use kinglet_lab::apps::udp::UdpSink;
 use kinglet_lab::build::{Ends, Place, Site, address_of, network, short_of};
 use kinglet_lab::profile::{LabProfile, PACKETS};
 use kinglet_lab::scenario::{
-    Carrier, Flow, FlowKind, NodeId, NodePlace, Role, Routing, Scenario, Sensor, Wire, base_of,
+    Carrier, Flow, FlowKind, NodeId, NodePlace, Role, Routing, Scenario, Sensor, Wire,
     polling_every,
 };
 use kinglet_sim::{Device, World};
@@ -42,7 +42,7 @@ type Attacked = World<Member>;
 /// What stands at a place: a node, or the attacker's radio.
 pub(crate) enum Member {
     Node(Box<Site>),
-    Radio(Radio),
+    Radio(Box<Radio>),
 }
 
 /// A radio that listens for the attacker and sends what it wants.
@@ -328,7 +328,7 @@ impl Run {
                 return Member::Node(Box::new(station));
             }
             let (listens, sends, frame) = (false, false, Vec::new());
-            Member::Radio(Radio { air: air.take(), channel, listens, sends, frame })
+            Member::Radio(Box::new(Radio { air: air.take(), channel, listens, sends, frame }))
         });
         Run { plan, net, ends, wrong: Vec::new() }
     }
@@ -425,9 +425,11 @@ impl Run {
     /// says that a frame is pending has it wait for one.
     fn most(&self, calm: u64) -> u64 {
         let strangers = (END_S - BEGIN_S) * STRANGERS_US_PER_S;
-        let Member::Radio(Radio { air: Some(air), .. }) = self.net.device(self.nodes()) else {
-            return calm + strangers;
+        let air = match self.net.device(self.nodes()) {
+            Member::Radio(radio) => radio.air.as_ref(),
+            Member::Node(_) => None,
         };
+        let Some(air) = air else { return calm + strangers };
         let mac = &self.plan.scenario.mac;
         let attempts = 1 + u64::from(mac.max_frame_retries);
         let waits = u64::from(air.shots().acknowledged) * mac.data_request_timeout.as_micros();
