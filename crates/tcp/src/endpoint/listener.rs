@@ -101,16 +101,18 @@ impl<K: Peer> HalfOpen<K> {
     pub(super) fn handle_deadline(&mut self, now: Instant, listeners: &[Option<Listener>]) -> bool {
         if self.rtx.is_due(now) {
             self.rtx.clear();
-            // A peer that waits for a slot has shown that it is there: it is asked for longer.
-            let most = |s: &Setup| match self.waits {
-                true => ConnectionConfig::DEFAULT.syn_retries.max(s.params.syn_retries),
-                false => s.params.syn_retries,
-            };
-            if self.setup(listeners).is_none_or(|s| self.tries >= most(s)) {
+            let Some(Setup { params, rto, .. }) = self.setup(listeners) else { return false };
+            if self.tries >= ConnectionConfig::DEFAULT.syn_retries.max(params.syn_retries) {
                 return false;
             }
             self.tries = self.tries.saturating_add(1);
-            self.pending = true;
+            // A peer that waits for a slot has shown that it is there. Another one may have sent
+            // its ACK in vain and sleep until it has text: the record is kept for as long, but
+            // sends nothing to an address that may be forged.
+            self.pending = self.waits || self.tries <= params.syn_retries;
+            if !self.pending {
+                self.rtx.set(now, RttEstimator::new(*rto).rto(self.tries));
+            }
         }
         true
     }

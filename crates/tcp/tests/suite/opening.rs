@@ -298,6 +298,14 @@ fn a_syn_that_nobody_follows_is_answered_four_times_within_a_quarter_of_a_minute
     let since = sent.iter().map(|it| (it.at - sent[0].at).as_millis()).collect::<Vec<_>>();
     assert_eq!(since.iter().map(|ms| ms / 100 * 100).collect::<Vec<_>>(), [0, 1_000, 3_000, 7_000]);
     assert_eq!(s.ep.deadline(), None, "nothing is kept");
+    // A client whose ACK was lost, and which has text only later, finds its record.
+    let mut s = Script::new();
+    s.ep.listen(80, listening(2, config)).unwrap();
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.theirs = s.take().expect("SYN-ACK").header.seq;
+    assert_eq!(s.wait(Duration::from_secs(100)).len(), 3);
+    s.give(ACK | PSH, 1, 1, b"late").unwrap();
+    assert!(s.ep.accept(80).is_some());
     // What it does itself a side repeats for three minutes.
     let mut s = Script::new();
     s.connecting(config);
