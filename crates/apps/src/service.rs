@@ -168,6 +168,17 @@ impl<V: Service, Z: Sizes, H: Copy> Server<V, Z, H> {
         Server { config, listening: false, connections }
     }
 
+    /// Takes connections while there are places; whether there was one.
+    fn accept(&mut self, now: Instant, sockets: &mut impl Sockets<Handle = H>) -> bool {
+        let mut busy = false;
+        for place in self.connections.as_mut_slice().iter_mut().filter(|place| place.0.is_none()) {
+            let Some(handle) = sockets.accept(V::PORT) else { break };
+            place.0 = Some(Held::This(Connection { handle, service: V::NEW, moved: now }));
+            busy = true;
+        }
+        busy
+    }
+
     fn connections(&self) -> impl Iterator<Item = &Connection<V, H>> {
         self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
     }
@@ -178,14 +189,9 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
         if !self.listening {
             self.listening = sockets.listen(V::PORT, self.config);
         }
-        let mut busy = false;
+        // Clients get free places first: whoever waits after that waits for one that is taken.
+        let mut busy = self.accept(now, sockets);
         for place in self.connections.as_mut_slice() {
-            if place.0.is_none()
-                && let Some(handle) = sockets.accept(V::PORT)
-            {
-                place.0 = Some(Held::This(Connection { handle, service: V::NEW, moved: now }));
-                busy = true;
-            }
             let Some(connection) = place.0.as_deref_mut() else { continue };
             let handle = connection.handle;
             match connection.service.work(sockets, handle) {

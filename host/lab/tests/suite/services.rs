@@ -51,6 +51,19 @@ fn connections_on_which_nothing_moves_make_room_for_others() {
 }
 
 #[test]
+fn an_idle_connection_stays_while_there_are_places_for_others() {
+    let mut network = hop(SERVICES);
+    network.run_until(Instant::from_secs(1));
+    let idle = add(&mut network, 0, Client::new(7, b"", false));
+    network.run_until(Instant::from_secs(30));
+    let other =
+        network.with_device(0, |station, _| station.add_app(Client::new(7, &[1; 5_000], true)));
+    network.run_until(Instant::from_secs(45));
+    assert_eq!(client(&network, other).heard.len(), 5_000);
+    assert_eq!(client(&network, idle).error, None);
+}
+
+#[test]
 fn a_transfer_whose_receiver_is_late_begins_when_it_listens_and_asks_rarely_until_then() {
     let mut network = hop(SERVICES);
     let config = ConnectionConfig { mss: 400, send_buffer: 2000, ..ConnectionConfig::default() };
