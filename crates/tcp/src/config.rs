@@ -155,8 +155,8 @@ pub struct ConnectionConfig {
     /// §3.8.3 wants at least 3 minutes.
     pub syn_retries: u8,
     /// Retransmissions of a SYN-ACK. Default 3, so that a SYN from a forged address has four of
-    /// them sent there, within 7 s. The half-open record is kept for as long as SYNs are repeated: a
-    /// client that sleeps may send its first text minutes after an ACK that was lost.
+    /// them sent there, within 7 s. The half-open record is kept for as long as SYNs are repeated:
+    /// a client that sleeps may send its first text minutes after an ACK that was lost.
     pub syn_ack_retries: u8,
     /// Time without an acknowledgment of outstanding data after which the connection has timed out
     /// (RFC 9293 §3.9.1), measured when the retransmission timer expires; `None`: only
