@@ -213,6 +213,8 @@ fn settings(scenario: &mut Scenario, random: &mut Seeded) {
     scenario.rpl.addresses = coin(random);
     scenario.rpl.compression = coin(random);
     scenario.discovery = coin(random);
+    scenario.registration = scenario.routing == Routing::Static && coin(random);
+    scenario.contexts_advertised = scenario.registration && coin(random);
     let base = Duration::from_millis(one(random, &[500, 1_000, 4_000]));
     scenario.polling = polling_every(scenario.polling, base);
 }
@@ -272,7 +274,11 @@ fn tables(node: &Node<LabProfile>) -> String {
     let nd = net.discovery().nd().map(|nd| {
         let (neighbours, servers): (Vec<_>, Vec<_>) =
             (nd.neighbours().collect(), nd.servers().collect());
-        format!("{neighbours:?} {servers:?} {:?}", nd.router())
+        let registered = nd.role().as_ref().map(|serving| {
+            let all = serving.registrations().map(|it| (it.address(), it.link(), it.rovr()));
+            all.collect::<Vec<_>>()
+        });
+        format!("{neighbours:?} {servers:?} {registered:?} {:?}", nd.router())
     });
     format!("{} {rpl:?} {mesh:?} {nd:?} {:?}", standing(node), node.parent())
 }

@@ -30,17 +30,20 @@ pub struct Forged {
 pub struct Outside {
     random: Seeded,
     known: Known,
+    /// The node that the packet in hand is for, in all of its headers.
+    victim: usize,
 }
 
 impl Outside {
     /// An attacker of this network.
     pub fn new(seed: u64, known: Known) -> Outside {
-        Outside { random: Seeded::new(seed), known }
+        Outside { random: Seeded::new(seed), known, victim: 0 }
     }
 
     /// The next packet.
     pub fn packet(&mut self) -> Forged {
         let kind = KINDS[self.random.below(KINDS.len() as u32) as usize];
+        self.victim = self.random.below(self.known.nodes.len() as u32) as usize;
         let (src, dst) = (self.source(), self.destination());
         let hop_limit = [255, 64, 1][self.random.below(3) as usize];
         let (mut next, mut body) = upper(&mut self.random, &self.known, kind, (src, dst));
@@ -89,14 +92,14 @@ impl Outside {
     }
 
     fn destination(&mut self) -> Ipv6Addr {
-        let node = self.random.below(self.known.nodes.len() as u32) as usize;
+        let node = self.victim;
         match self.random.below(12) {
             0 => Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x1a),
             1 => Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1),
             2 => Ipv6Addr::new([0xff03, 0xff05, 0xff0e][node % 3], 0, 0, 0, 0, 0, 0, 1),
             3 => self.known.near(node),
             4 => self.no_node(),
-            5..=7 => self.known.nodes[0],
+            5 | 6 => self.known.nodes[0],
             _ => self.known.nodes[node],
         }
     }
