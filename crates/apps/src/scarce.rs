@@ -1,10 +1,10 @@
-//! What a server does when its places, or the slots of its TCP, are fewer than its clients: the
-//! connection on which nothing has moved for longest makes room for the client that waits.
+//! Times after which a server evicts a connection for a waiting client. A client waits when all
+//! places of the server, or all slots of its TCP, are taken; the longest idle connection goes.
 
 use kinglet_time::Duration;
 
-/// A connection on which its client is to move something, or takes nothing, is left alone for so
-/// long: a request comes within a round trip of its connection.
+/// Least idle time of a connection whose client owes a request or reads nothing. A request
+/// arrives within a round trip of its handshake.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// And one on which what was sent may only be late: TCP repeats it, with a back-off.
+/// Least idle time of a connection whose octets may be lost: TCP sends them again, with a back-off.
 pub(crate) const LOSS_PATIENCE: Duration = Duration::from_secs(10);

@@ -1,36 +1,37 @@
-//! What strangers may cost a neighbour that sleeps: a token bucket, in time that its radio is on.
+//! A token bucket of radio time bounds the cost of unsolicited packets to a sleeping neighbour.
 //!
-//! A packet from outside of the mesh that the neighbour has not asked for takes from the bucket
-//! what its frames cost, and what the neighbour answers takes from it too, afterwards, so that the
-//! bucket may owe something. Over any time the strangers' share is at most [`RATE`] and what a full
-//! bucket holds, whatever comes. Packets of the neighbour's own connections are free: of a TCP
-//! connection that it has opened, or in which it has sent something else than SYN-ACK and RST, as
-//! after a handshake; of UDP to where it has sent first; replies to its own echo requests.
+//! A packet from outside the mesh that the neighbour has not asked for takes the cost of its frames
+//! from the bucket. The neighbour's answer takes its own cost afterwards, so the bucket may owe
+//! something. Over any interval unsolicited packets cost at most [`RATE`] of the time plus one full
+//! bucket. Packets of the neighbour's own flows are free: a TCP connection that the neighbour has
+//! opened or in which it has sent more than SYN-ACK and RST, UDP to a peer to which the neighbour
+//! sent first, and replies to its echo requests.
 
+use core::num::NonZeroU32;
 use kinglet_time::{Duration, Instant};
 
-/// What a frame costs, in microseconds of radio, with its share of the data request that fetches
-/// it, of acknowledgements and of the back-off. Measured at leaves of the office of
+/// Cost of a frame, in microseconds of radio, with its share of the data request that fetches it,
+/// of acknowledgements and of the back-off. Measured at leaves of the office of
 /// `examples/gateway-office.toml`: 7 ms for one of 50 octets, 9 ms for one of 120.
 const FRAME_US: u32 = 10_000;
 /// Octets of packets that are in a frame.
 const FRAME_LEN: usize = 80;
-/// What a full bucket holds: half a dozen echo requests with their replies.
+/// Content of a full bucket: half a dozen echo requests with their replies.
 const DEPTH_US: u32 = 120_000;
 /// The bucket fills by one part in 2^8 of the time: 0.39 %.
 const RATE: u32 = 8;
-/// Own connections, and unasked packets, that are remembered; the oldest goes.
+/// Places for own flows and for flows of strangers. A new flow replaces the oldest.
 const OWN: usize = 4;
 const FOREIGN: usize = 3;
 
-/// What a packet of the neighbour says of who has begun.
+/// The side that began a flow, as far as a packet of the neighbour shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     /// The neighbour: it has asked for what comes back.
     Own,
-    /// The other one: this is an answer.
+    /// The stranger: this is an answer.
     Answer,
-    /// Who was first: UDP does not say.
+    /// Either side: UDP does not show it.
     Either,
 }
 
@@ -39,9 +40,9 @@ pub(crate) enum Sent {
 pub(crate) struct Allowance {
     spent_us: u32,
     since: Instant,
-    /// The newest first; 0 is none.
-    own: [u32; OWN],
-    foreign: [u32; FOREIGN],
+    /// The newest first.
+    own: [Option<NonZeroU32>; OWN],
+    foreign: [Option<NonZeroU32>; FOREIGN],
 }
 
 /// Frames of a packet of so many octets.
@@ -51,18 +52,18 @@ const fn cost(len: usize) -> u32 {
     frames.saturating_add(1).saturating_mul(FRAME_US)
 }
 
-fn remember(table: &mut [u32], key: u32) {
-    if !table.contains(&key) {
+fn remember(table: &mut [Option<NonZeroU32>], key: NonZeroU32) {
+    if !table.contains(&Some(key)) {
         table.rotate_right(1);
         if let Some(first) = table.first_mut() {
-            *first = key;
+            *first = Some(key);
         }
     }
 }
 
 impl Allowance {
     pub(crate) const FULL: Allowance =
-        Allowance { spent_us: 0, since: Instant::ZERO, own: [0; OWN], foreign: [0; FOREIGN] };
+        Allowance { spent_us: 0, since: Instant::ZERO, own: [None; OWN], foreign: [None; FOREIGN] };
 
     /// Lets time fill the bucket.
     fn settle(&mut self, now: Instant) {
@@ -73,8 +74,8 @@ impl Allowance {
 
     /// Whether a stranger's packet of `len` octets may be kept; `asked` if it may be part of what
     /// the neighbour has asked for.
-    pub(crate) fn takes(&mut self, now: Instant, key: u32, asked: bool, len: usize) -> bool {
-        if asked && self.own.contains(&key) {
+    pub(crate) fn takes(&mut self, now: Instant, key: NonZeroU32, asked: bool, len: usize) -> bool {
+        if asked && self.own.contains(&Some(key)) {
             return true;
         }
         self.settle(now);
@@ -89,8 +90,8 @@ impl Allowance {
     }
 
     /// The neighbour has sent a packet of `len` octets to a stranger.
-    pub(crate) fn note(&mut self, now: Instant, key: u32, sent: Sent, len: usize) {
-        if sent == Sent::Own || sent == Sent::Either && !self.foreign.contains(&key) {
+    pub(crate) fn note(&mut self, now: Instant, key: NonZeroU32, sent: Sent, len: usize) {
+        if sent == Sent::Own || sent == Sent::Either && !self.foreign.contains(&Some(key)) {
             return remember(&mut self.own, key);
         }
         self.settle(now);
@@ -102,15 +103,19 @@ impl Allowance {
 mod tests {
     use super::*;
 
+    fn key(number: u32) -> NonZeroU32 {
+        NonZeroU32::new(number).unwrap()
+    }
+
     /// Milliseconds that packets of these octets, answered alike, cost in an hour, if one comes
     /// after each `wait`.
     fn spent_in_an_hour(len: usize, answers: u32, wait: Duration) -> u32 {
         let (mut bucket, mut now, mut cost_us) = (Allowance::FULL, Instant::from_secs(9), 0);
         let end = now + Duration::from_secs(3_600);
         while now < end {
-            if bucket.takes(now, 1, true, len) {
+            if bucket.takes(now, key(1), true, len) {
                 cost_us += cost(len) * (1 + answers);
-                (0..answers).for_each(|_| bucket.note(now, 1, Sent::Answer, len));
+                (0..answers).for_each(|_| bucket.note(now, key(1), Sent::Answer, len));
             }
             now += wait;
         }
@@ -133,17 +138,17 @@ mod tests {
     #[test]
     fn own_connections_are_free_and_answers_do_not_open_one() {
         let (mut bucket, now) = (Allowance::FULL, Instant::from_secs(9));
-        bucket.note(now, 7, Sent::Own, 60);
-        bucket.note(now, 8, Sent::Either, 60);
-        assert!((0..99).all(|_| bucket.takes(now, 7, true, 1_280)));
-        assert!((0..99).all(|_| bucket.takes(now, 8, true, 1_280)));
-        // A new connection in the place of one that it knows, by an attacker who repeats SYNs.
-        assert_eq!((0..99).filter(|_| bucket.takes(now, 7, false, 60)).count(), 11);
+        bucket.note(now, key(7), Sent::Own, 60);
+        bucket.note(now, key(8), Sent::Either, 60);
+        assert!((0..99).all(|_| bucket.takes(now, key(7), true, 1_280)));
+        assert!((0..99).all(|_| bucket.takes(now, key(8), true, 1_280)));
+        // An attacker repeats SYNs with the addresses and ports of a known connection.
+        assert_eq!((0..99).filter(|_| bucket.takes(now, key(7), false, 60)).count(), 11);
         let mut bucket = Allowance::FULL;
-        assert!(bucket.takes(now, 9, true, 60));
-        bucket.note(now, 9, Sent::Either, 60);
-        assert_eq!((0..99).filter(|_| bucket.takes(now, 9, true, 60)).count(), 9);
-        assert!(!bucket.takes(now + Duration::from_millis(2_000), 9, true, 60));
-        assert!(bucket.takes(now + Duration::from_millis(5_120), 9, true, 60));
+        assert!(bucket.takes(now, key(9), true, 60));
+        bucket.note(now, key(9), Sent::Either, 60);
+        assert_eq!((0..99).filter(|_| bucket.takes(now, key(9), true, 60)).count(), 9);
+        assert!(!bucket.takes(now + Duration::from_millis(2_000), key(9), true, 60));
+        assert!(bucket.takes(now + Duration::from_millis(5_120), key(9), true, 60));
     }
 }

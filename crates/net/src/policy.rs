@@ -1,7 +1,7 @@
-//! What crosses the host interface of a border router: the whole policy, as two tables.
+//! The border policy: two tables of packets that may not cross the host interface.
 //!
-//! A packet that a row names is dropped without a word, as an error would go to whoever its source
-//! says, and is counted by the reason of that row ([`Stats::discarded`](crate::Stats::discarded)).
+//! A packet that a row names is dropped without an ICMPv6 error, because its source may be forged,
+//! and is counted by the reason of that row ([`Stats::discarded`](crate::Stats::discarded)).
 //! The first row that names it counts. The routes say what is inside of the mesh: an address that
 //! the route by radio leads to (RFC 3704, 2.2: strict reverse path forwarding), and any of the
 //! prefix of an own address. What is reached through the host is outside. An address that a static
@@ -19,7 +19,7 @@ use kinglet_wire::rpl::PacketInformation;
 /// A row of the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// What its counter is called.
+    /// Name of its counter.
     pub name: &'static str,
     /// Its counter.
     pub reason: Discard,
@@ -47,7 +47,7 @@ macro_rules! policy {
 }
 
 policy! {
-    /// What is dropped of what the host sends. `kinglet gateway --json` shows the counters by
+    /// Packets of the host that are dropped. `kinglet gateway --json` shows the counters by
     /// their names.
     FROM_HOST, from_host:
     "source_unspecified", BorderUnspecified, "RFC 4291, 2.5.2 and 2.5.3",
@@ -61,7 +61,7 @@ policy! {
     "routing_header", BorderRoutingHeader, "RFC 6554, 5.1", |it| it.route.is_some();
     "rpl_option", BorderRplOption, "RFC 9008, 12", |it| it.option;
 
-    /// What is dropped of what goes to the host.
+    /// Packets for the host that are dropped.
     TO_HOST, to_host:
     "source_outside", BorderSourceOutside, "RFC 2827, 3; RFC 9008, 12",
         |it| it.inside == Some(false);

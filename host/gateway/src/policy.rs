@@ -1,5 +1,5 @@
-//! What nodes have dropped by a rule about origins: the border policy, and what only a neighbour
-//! may send.
+//! Counters of packets that nodes dropped because of their origin: the border policy, and messages
+//! that only a neighbour may send.
 
 use kinglet::net::{Discard, FROM_HOST, Stats, TO_HOST};
 use serde::{Serialize, Serializer};

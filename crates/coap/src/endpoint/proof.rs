@@ -1,7 +1,7 @@
-//! What may be sent to a peer whose address is not proven: anybody can put another address into a
-//! request, and a server that answers at length then works for an attack on that address
-//! (RFC 7252 §11.3). Up to three times the octets of the request are sent; for more the peer proves
-//! its address by an Echo option (RFC 9175 §2.4, item 3).
+//! Limits responses to a peer whose address is not proven. A request may carry a forged source
+//! address, and a long response then floods that address (RFC 7252 §11.3). An endpoint sends up to
+//! three times the octets of the request; for more the peer proves its address by an Echo option
+//! (RFC 9175 §2.4, item 3).
 //!
 //! The value of that option is a keyed hash of the peer and of the time, so nothing is kept for
 //! peers that have not answered it. A proven peer stays so for as long as one of its exchanges is
@@ -17,16 +17,16 @@ use kinglet_mem::Array;
 use kinglet_random::SipHash24;
 use kinglet_time::Instant;
 
-/// How many octets may be sent for one that was received (RFC 9000 §8).
+/// Octets that may be sent for each octet received (RFC 9000 §8).
 const FACTOR: usize = 3;
 /// IPv6 and UDP headers, which both messages have.
 const HEADERS: usize = 40 + 8;
-/// How long an Echo value is given out: 2^27 µs, 134 s. It is accepted for as long again.
+/// Time for which an Echo value is given out: 2^27 µs, 134 s. It is accepted for as long again.
 const PERIOD_BITS: u32 = 27;
 
 /// The octets of an Echo option: one in 2^64 is right.
 type Echo = [u8; 8];
-/// What writes a response.
+/// Writes a response.
 type Build<'a> = dyn FnMut(&mut Writer<'_>) -> Result<(), WriteError> + 'a;
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
@@ -49,7 +49,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         let exchange = slot.and_then(|slot| slot.exchange.as_deref());
         let peer = exchange.ok_or(RespondError::Stale)?.peer;
         let echo = self.echo(peer, period(now));
-        // Of the type with which others respond, so that there is one program for both.
+        // The type that servers use as well, so that `respond` is compiled once.
         let build: &mut Build<'_> = &mut |w| w.option(option::ECHO, &echo);
         self.respond(now, ticket, Code::UNAUTHORIZED, build)
     }
@@ -95,7 +95,7 @@ impl<K> Exchange<K> {
     }
 }
 
-/// Which period it is.
+/// Number of the period that contains `now`.
 fn period(now: Instant) -> u64 {
     now.as_micros() >> PERIOD_BITS
 }

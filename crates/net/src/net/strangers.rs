@@ -1,14 +1,14 @@
-//! Packets of strangers for neighbours that sleep: which are asked for, and which have to be paid
-//! (`allowance.rs`).
+//! Classifies packets of strangers for sleeping neighbours: solicited or charged (`allowance.rs`).
 //!
-//! A stranger has an address that no own prefix and no 6LoWPAN context covers. So the nodes of the
-//! mesh are none, whose link is secured, nor is a host that the configuration names by a context.
-//! Of packets in a tunnel the inner headers count.
+//! A stranger has an address that no own prefix and no 6LoWPAN context covers. Nodes of the mesh
+//! are no strangers, because their link is secured. A host that the configuration names by a context is
+//! no stranger either. In a tunnel the inner headers decide.
 
 use super::{Net, Sizes};
 use crate::allowance::Sent;
 use crate::pool::PacketHandle;
 use core::net::Ipv6Addr;
+use core::num::NonZeroU32;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -23,7 +23,7 @@ const ACK: u8 = 16;
 const ECHO_REQUEST: u8 = 128;
 const ECHO_REPLY: u8 = 129;
 
-/// What a packet is part of.
+/// The flow of a packet.
 struct Flow {
     src: Ipv6Addr,
     dst: Ipv6Addr,
@@ -66,18 +66,19 @@ impl Flow {
     }
 
     /// The same number for both directions: FNV-1a over the stranger's address and port, and the
-    /// port of the neighbour.
-    fn key(stranger: &Ipv6Addr, protocol: u8, far: u16, near: u16) -> u32 {
+    /// port of the neighbour. No number means that there is no flow.
+    fn key(stranger: &Ipv6Addr, protocol: u8, far: u16, near: u16) -> NonZeroU32 {
         let ports = [far.to_be_bytes(), near.to_be_bytes()];
         let octets = stranger.octets();
         let all = octets.iter().chain(ports.as_flattened()).chain([&protocol]);
-        all.fold(0x811C_9DC5_u32, |hash, octet| {
+        let hash = all.fold(0x811C_9DC5_u32, |hash, octet| {
             (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
-        })
+        });
+        NonZeroU32::new(hash).unwrap_or(NonZeroU32::MAX)
     }
 
     /// Of a packet for the neighbour: its key, and whether it may have been asked for.
-    fn inward(&self) -> (u32, bool) {
+    fn inward(&self) -> (NonZeroU32, bool) {
         let asked = match self.protocol {
             protocol::TCP => self.kind & (SYN | ACK) != SYN,
             protocol::ICMPV6 => self.kind == ECHO_REPLY,
@@ -86,8 +87,8 @@ impl Flow {
         (Self::key(&self.src, self.protocol, self.ports.0, self.ports.1), asked)
     }
 
-    /// Of a packet of the neighbour: its key, and who has begun.
-    fn outward(&self) -> (u32, Sent) {
+    /// Of a packet of the neighbour: its key, and the side that began.
+    fn outward(&self) -> (NonZeroU32, Sent) {
         let sent = match (self.protocol, self.kind) {
             (protocol::TCP, flags) if flags & RST != 0 || flags & (SYN | ACK) == SYN | ACK => {
                 Sent::Answer
@@ -107,7 +108,7 @@ impl Flow {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Whether nothing is known of an address: neither prefix nor context covers it.
+    /// Whether neither an own prefix nor a context covers an address.
     fn is_stranger(&self, address: &Ipv6Addr) -> bool {
         let contexts = self.contexts.as_slice().iter().flatten();
         let own = self.addresses.as_slice().iter().flatten();
@@ -116,7 +117,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         !is_link_local(*address) && !known.any(|(prefix, len)| same_prefix(prefix, *address, len))
     }
 
-    /// Whether a packet may wait for a child: strangers have to pay for what it has not asked for.
+    /// Whether a packet may wait for a child: unsolicited packets of strangers are charged.
     pub(crate) fn may_wait(&mut self, now: Instant, packet: PacketHandle, child: u16) -> bool {
         let octets = self.pool.get(packet);
         let len = octets.len();
@@ -129,7 +130,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         child.is_none_or(|child| child.allowance.takes(now, key, asked, len))
     }
 
-    /// A packet is forwarded that came from this neighbour, perhaps a child.
+    /// Notes a forwarded packet that came from this neighbour, if the neighbour is a child.
     pub(crate) fn note_sent_by(&mut self, now: Instant, from: Address, packet: PacketHandle) {
         let Address::Short(child) = from else { return };
         if !self.is_child(child) {
