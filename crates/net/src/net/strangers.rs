@@ -1,8 +1,8 @@
 //! Classifies packets of strangers for sleeping neighbours: solicited or charged (`allowance.rs`).
 //!
 //! A stranger has an address that no own prefix and no 6LoWPAN context covers. Nodes of the mesh
-//! are no strangers, because their link is secured. A host that the configuration names by a context is
-//! no stranger either. In a tunnel the inner headers decide.
+//! are no strangers, because their link is secured. A host that the configuration names by a
+//! context is no stranger either. In a tunnel the inner headers decide.
 
 use super::{Net, Sizes};
 use crate::allowance::Sent;
