@@ -25,7 +25,7 @@ pub(crate) const KINGLET: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x740
 pub(crate) const KINGLET_PORT: u16 = 7;
 pub(crate) const LINUX_PORT: u16 = 9;
 /// 16 segments.
-const RING: usize = 16 * 1220;
+pub(crate) const RING: usize = 16 * 1220;
 
 /// Time that a packet takes, either way.
 const DELAY: Duration = Duration::from_millis(3);
@@ -168,8 +168,6 @@ impl<'a> Bridge<'a> {
                 }
                 () = tokio::time::sleep(wait) => {}
             }
-            let late = self.now() - next;
-            self.flows.iter_mut().for_each(|flow| flow.late(late));
         }
         false
     }
@@ -232,9 +230,17 @@ impl<'a> Bridge<'a> {
         }
         let ports = self.inspect(way, &packet[HEADER_LEN..]);
         self.packets += 1;
-        if self.chance(LOSS) {
+        let is_lost = self.chance(LOSS);
+        let (now, header) = (self.now(), Segment::parse(&packet[HEADER_LEN..]).map(|s| s.header));
+        if let Some(flow) = self.flows.iter_mut().find(|flow| flow.ports == ports) {
+            let fate = if is_lost { "lost" } else { "" };
+            flow.note(format!("{now:?} {way:?} {} octets {fate} {header:?}", packet.len()));
+            if is_lost {
+                flow.lost();
+            }
+        }
+        if is_lost {
             self.lost += 1;
-            self.flows.iter_mut().filter(|flow| flow.ports == ports).for_each(Flow::lost);
             return;
         }
         let mut packet = packet.to_vec();

@@ -1,22 +1,27 @@
 //! One of Kinglet's connections: its application, and how it gets on.
 
-use crate::bridge::Tcp;
+use crate::bridge::{RING, Tcp};
 use crate::host::{Hash, TO_LINUX, octet};
 use kinglet_tcp::{Handle, RecvError, State};
 use kinglet_time::{Duration, Instant};
 use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
 
-/// Longest silence that needs no lost packet: RTO of some 250 ms, and threads that wait for a core.
+/// Longest silence that needs no lost packet: a few RTOs of some 250 ms.
 const SILENCE: Duration = Duration::from_secs(1);
+/// A silence is judged if the thread has waited for a core for at most this share of it, 1 / n.
+const WAITED: u64 = 20;
+/// Packets that a failure's report shows.
+const LOG: usize = 80;
 
 /// One direction's progress.
 struct Progress {
     done: u64,
     since: Instant,
-    /// Packets of the connection lost since then.
-    lost: u32,
-    /// How much later than planned the loop has run since then, in all.
-    late: Duration,
+    /// Time that this thread had waited for a core by then.
+    waited: Duration,
+    /// For each lost packet: `done` from which it cannot be the reason for a silence.
+    losses: Vec<u64>,
     longest: Duration,
 }
 
@@ -32,6 +37,8 @@ pub(crate) struct Flow {
     closed: bool,
     /// To Linux, from Linux.
     progress: [Progress; 2],
+    /// The last packets and what became of them, for a failure's report.
+    log: VecDeque<String>,
 }
 
 impl Flow {
@@ -39,8 +46,8 @@ impl Flow {
         let progress = || Progress {
             done: 0,
             since: now,
-            lost: 0,
-            late: Duration::ZERO,
+            waited: waited(),
+            losses: Vec::new(),
             longest: Duration::ZERO,
         };
         Flow {
@@ -53,6 +60,7 @@ impl Flow {
             eof: false,
             closed: false,
             progress: [progress(), progress()],
+            log: VecDeque::new(),
         }
     }
 
@@ -92,14 +100,17 @@ impl Flow {
         }
     }
 
-    /// A packet of this connection was lost on purpose.
-    pub(crate) fn lost(&mut self) {
-        self.progress.iter_mut().for_each(|progress| progress.lost += 1);
+    /// Keeps `line` for a failure's report.
+    pub(crate) fn note(&mut self, line: String) {
+        self.log.truncate(LOG - 1);
+        self.log.push_front(line);
     }
 
-    /// The loop has run so much later than it wanted to.
-    pub(crate) fn late(&mut self, by: Duration) {
-        self.progress.iter_mut().for_each(|progress| progress.late += by);
+    /// A packet of this connection was lost on purpose: of the window that is under way.
+    pub(crate) fn lost(&mut self) {
+        for progress in &mut self.progress {
+            progress.losses.push(progress.done + RING as u64);
+        }
     }
 
     /// Judges the silence before what has come about, if something has.
@@ -109,26 +120,25 @@ impl Flow {
         for (way, done) in [(0, info.bytes_acked), (1, info.bytes_received)] {
             let done = u64::from(done);
             let progress = &mut self.progress[way];
-            if progress.done >= end {
+            if progress.done >= end || done == progress.done {
                 continue;
             }
-            if done > progress.done || done >= end {
-                let silence = now - progress.since;
-                // Each loss may double the RTO, which is long if threads have waited for a core.
-                let rto = SILENCE.max(info.rto * 2);
-                let allowed = rto * (1 << progress.lost.min(6)) + progress.late;
-                assert!(
-                    silence <= allowed,
-                    "ports {:?}, way {way}: {silence:?} of silence after {} octets, with {} lost: \
-                     {info:?}",
-                    self.ports,
-                    progress.done,
-                    progress.lost
-                );
-                progress.longest = progress.longest.max(silence);
-                (progress.done, progress.since) = (done, now);
-                (progress.lost, progress.late) = (0, Duration::ZERO);
-            }
+            let (silence, lost) = (now - progress.since, progress.losses.len());
+            let (before, waited) = (progress.waited, waited());
+            let is_idle = (waited - before).as_micros() <= silence.as_micros() / WAITED;
+            // Each loss may double the RTO.
+            let allowed = SILENCE.max(info.rto * 2) * (1 << lost.min(6));
+            assert!(
+                silence <= allowed || !is_idle,
+                "ports {:?}, way {way}: {silence:?} of silence after {} octets, with {lost} lost: \
+                 {info:?}\nlatest first:\n{}",
+                self.ports,
+                progress.done,
+                self.log.iter().map(|line| format!("{line}\n")).collect::<String>()
+            );
+            progress.longest = progress.longest.max(silence);
+            progress.losses.retain(|&until| done < until);
+            (progress.done, progress.since, progress.waited) = (done, now, waited);
         }
     }
 
@@ -144,4 +154,11 @@ impl Flow {
              {info:?}"
         )
     }
+}
+
+/// Time that this thread has waited for a core so far (proc_pid_schedstat(5)).
+fn waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split(' ').nth(1).and_then(|field| field.parse::<u64>().ok());
+    Duration::from_micros(nanoseconds.unwrap_or(0) / 1000)
 }
