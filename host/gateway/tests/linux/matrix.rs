@@ -18,8 +18,8 @@ pub(crate) struct Case {
 const LONG: usize = 2_000_000;
 /// And of a short one before it, which brings a Fast Open cookie.
 const SHORT: usize = 1_000;
-/// The longest that a case may take: 4 MB at 2 % loss take three seconds on an idle machine, a minute on one
-/// with six busy threads to two cores.
+/// The longest that a case may take: 4 MB at 2 % loss take three seconds on an idle machine, a
+/// minute on one with six busy threads to two cores.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 fn cases(all: bool) -> Vec<Case> {
