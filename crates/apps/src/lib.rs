@@ -85,4 +85,4 @@ pub use back_off::BackOff;
 pub use pattern::{fill, is_intact, pattern};
 pub use site::{Asked, Content, Format, Fresh, Link, Never, Page, Resource, Site};
 pub use sockets::{Peer, Place, Sockets, StreamApp};
-pub use text::number;
+pub use text::{SnakeCase, number};

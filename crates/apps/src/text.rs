@@ -1,10 +1,27 @@
 //! Numbers in text, and text that is written from anywhere in it on: what has left already is
 //! skipped, so nobody has to keep it.
 
+use core::fmt;
 use kinglet_mem::copy;
 
 /// The most digits of a number.
 const DIGITS: usize = 10;
+
+/// The name of a variant as that of a counter: `NoRoute` as `no_route`, which stays as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct SnakeCase<'a>(pub &'a str);
+
+impl fmt::Display for SnakeCase<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, letter) in self.0.chars().enumerate() {
+            if letter.is_uppercase() && place > 0 {
+                f.write_str("_")?;
+            }
+            letter.to_lowercase().try_for_each(|letter| write!(f, "{letter}"))?;
+        }
+        Ok(())
+    }
+}
 
 /// Parts of a text, of which so many octets are kept as there is room for.
 pub(crate) struct Text<'a> {

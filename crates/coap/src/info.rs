@@ -13,40 +13,41 @@ pub struct Info {
     pub resets: usize,
 }
 
-/// Counters, from the beginning; they wrap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Stats {
-    /// Messages sent, retransmissions included.
-    pub sent: u32,
-    /// Well-formed messages received.
-    pub received: u32,
-    /// Confirmable messages sent again.
-    pub retransmissions: u32,
-    /// Confirmable messages given up.
-    pub timeouts: u32,
-    /// Messages received again.
-    pub duplicates: u32,
-    /// Datagrams without effect, duplicates included; see [`Discard`].
-    pub discarded: u32,
-    /// Messages that the transport refused for the moment.
-    pub refused: u32,
+kinglet_mem::counters! {
+    /// Counters, from the beginning; they wrap.
+    pub struct Stats {
+        /// Messages sent, retransmissions included.
+        sent,
+        /// Well-formed messages received.
+        received,
+        /// Confirmable messages sent again.
+        retransmissions,
+    }
+    reasons {
+        /// Confirmable messages given up.
+        timeouts,
+        /// Messages that the transport refused for the moment.
+        refused,
+    }
+    discards Discard
 }
 
-/// Why a datagram had no effect beyond what the protocol answers by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discard {
-    /// Not CoAP, or another version of it.
-    Unknown,
-    /// A format error.
-    Malformed,
-    /// It was seen before.
-    Duplicate,
-    /// An acknowledgement or a response to nothing that is under way.
-    Unexpected,
-    /// A critical option that is not recognised.
-    BadOption,
-    /// No place to remember the request; the client will repeat it.
-    Busy,
+kinglet_mem::reasons! {
+    /// Why a datagram had no effect beyond what the protocol answers by itself.
+    pub enum Discard {
+        /// Not CoAP, or another version of it.
+        Unknown,
+        /// A format error.
+        Malformed,
+        /// It was seen before.
+        Duplicate,
+        /// An acknowledgement or a response to nothing that is under way.
+        Unexpected,
+        /// A critical option that is not recognised.
+        BadOption,
+        /// No place to remember the request; the client will repeat it.
+        Busy,
+    }
 }
 
 /// Why a request came to nothing.

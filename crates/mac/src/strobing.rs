@@ -406,7 +406,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         searches: false,
         channel: None,
         awaits_answer: None,
-        stats: StrobeStats::NONE,
+        stats: StrobeStats::ZERO,
     };
     const ANY: bool = R::ANY;
     const STROBES: bool = true;

@@ -256,7 +256,7 @@ impl<L: Listening> Listening for Waking<L> {
     const NEW: Self = Waking {
         inner: L::NEW,
         wake: None,
-        stats: WakeStats::NONE,
+        stats: WakeStats::ZERO,
         state: State::Off,
         next: Instant::ZERO,
         admits: Admission::All,

@@ -32,6 +32,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod reasons;
+
 use core::ops::{Deref, DerefMut, Range};
 pub use kinglet_octets::copy;
 

@@ -103,14 +103,7 @@ impl<S: Sizes> Mesh<S> {
             leaves_untold: 0,
             tables_due: Cell::new(None),
             attach: Attach::new(&config),
-            stats: Stats {
-                received: 0,
-                discarded: 0,
-                sent: 0,
-                advertisements: 0,
-                resets: 0,
-                dead_links: 0,
-            },
+            stats: Stats::ZERO,
         }
     }
 
@@ -283,8 +276,10 @@ impl<S: Sizes> Mesh<S> {
         octets: &[u8],
     ) -> Result<(), Discard> {
         let result = self.take(now, from, rssi_dbm, octets);
-        let stats = &mut self.stats;
-        count(if result.is_ok() { &mut stats.received } else { &mut stats.discarded });
+        match result {
+            Ok(()) => count(&mut self.stats.received),
+            Err(reason) => self.stats.discard(reason),
+        }
         result
     }
 

@@ -3,36 +3,39 @@
 use crate::message::Field;
 use kinglet_time::Duration;
 
-/// Why a message was discarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discard {
-    /// This field is malformed.
-    Malformed(Field),
-    /// Well-formed, but nothing that concerns a node of this role.
-    NotForRole,
-    /// From an address that no neighbour can have.
-    BadSource,
-    /// All neighbours in the table are heard better or carry routes.
-    NeighboursFull,
-    /// Too many answers wait to be sent.
-    Busy,
+kinglet_mem::reasons! {
+    /// Why a message was discarded.
+    pub enum Discard {
+        /// This field is malformed.
+        Malformed(Field),
+        /// Well-formed, but nothing that concerns a node of this role.
+        NotForRole,
+        /// From an address that no neighbour can have.
+        BadSource,
+        /// All neighbours in the table are heard better or carry routes.
+        NeighboursFull,
+        /// Too many answers wait to be sent.
+        Busy,
+    }
 }
 
-/// Counters; they stop at their maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// Messages taken.
-    pub received: u32,
-    /// Messages discarded, for any reason of [`Discard`].
-    pub discarded: u32,
-    /// Messages handed out.
-    pub sent: u32,
-    /// Those of them that were advertisements.
-    pub advertisements: u32,
-    /// Times that a change was so important that Trickle began anew.
-    pub resets: u32,
-    /// Links that died of frames given up, and parents lost so.
-    pub dead_links: u32,
+kinglet_mem::counters! {
+    /// Counters; they stop at their maximum.
+    pub struct Stats {
+        /// Messages taken.
+        received,
+        /// Messages handed out.
+        sent,
+        /// Those of them that were advertisements.
+        advertisements,
+        /// Times that a change was so important that Trickle began anew.
+        resets,
+    }
+    reasons {
+        /// Links that died of frames given up, and parents lost so.
+        dead_links,
+    }
+    discards Discard
 }
 
 /// A snapshot for diagnosis.

@@ -94,6 +94,11 @@ pub trait Role {
     /// What routing is to be told of those that are registered, one address at a time.
     fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
 
+    /// Every reason for which a registration was refused, with its count.
+    fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        core::iter::empty()
+    }
+
     /// When [`Role::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;
 
@@ -203,6 +208,10 @@ impl<R: Role> Role for Option<R> {
 
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
         self.as_mut()?.poll_routed(now)
+    }
+
+    fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.iter().flat_map(Role::reasons)
     }
 
     fn deadline(&self) -> Option<Instant> {

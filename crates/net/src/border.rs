@@ -45,6 +45,11 @@ pub struct BorderStats {
 impl BorderStats {
     const ZERO: BorderStats =
         BorderStats { taken: 0, passed: 0, dropped: 0, most: 0, longest: Duration::ZERO };
+
+    /// The reason for which packets from the host were dropped, with its count.
+    pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        [("dropped", self.dropped)].into_iter()
+    }
 }
 
 /// A packet from the host.

@@ -59,23 +59,27 @@ fn is_in(lanes: Lanes, lane: u8) -> bool {
     lanes.checked_shr(lane.into()).is_some_and(|bits| bits & 1 != 0)
 }
 
-/// What has happened to fragments that were passed on; each counter stops at its maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RelayStats {
-    /// Datagrams whose first fragment was passed on, or which were one frame.
-    pub datagrams: u32,
-    /// Frames put into the store.
-    pub frames: u32,
-    /// Datagrams given up for want of room in the store.
-    pub full: u32,
-    /// Datagrams given up because a fragment was missing, or was not delivered.
-    pub broken: u32,
-    /// Frames that waited for a neighbour and were dropped for that.
-    pub dropped: u32,
-    /// Datagrams forgotten for newer ones.
-    pub evicted: u32,
-    /// Datagrams that were not continued in time.
-    pub expired: u32,
+kinglet_mem::counters! {
+    /// What has happened to fragments that were passed on; each counter stops at its maximum.
+    pub struct RelayStats {
+        /// What has happened to fragments that were passed on; each counter stops at its maximum.
+        /// Datagrams whose first fragment was passed on, or which were one frame.
+        datagrams,
+        /// Frames put into the store.
+        frames,
+    }
+    reasons {
+        /// Datagrams given up for want of room in the store.
+        full,
+        /// Datagrams given up because a fragment was missing, or was not delivered.
+        broken,
+        /// Frames that waited for a neighbour and were dropped for that.
+        dropped,
+        /// Datagrams forgotten for newer ones.
+        evicted,
+        /// Datagrams that were not continued in time.
+        expired,
+    }
 }
 
 /// Adds one to a counter.

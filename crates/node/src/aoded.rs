@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::meshed::MESH_PORT;
-use crate::routing::{Change, MAX_MESSAGE, Message, Routing};
+use crate::routing::{Change, Each, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_aodv::{self as aodv, Aodv, Destination, OUTSIDE, Role};
 use kinglet_net::{self as net, Learnt, NextHop};
@@ -129,6 +129,10 @@ impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
             Destination::Short(to) => Address::Short(to),
         };
         Some(Message { to, len: out.len })
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.aodv.stats().reasons().for_each(|(reason, count)| each("aodv", reason, count));
     }
 
     fn poll_change(&mut self) -> Option<Change> {

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
-use crate::routing::MAX_ICMPV6;
+use crate::routing::{Each, MAX_ICMPV6};
 use core::net::Ipv6Addr;
 use kinglet_nd::{self as nd, Configured, Role, Routed};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
@@ -110,6 +110,11 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
 
     fn prefer(&mut self, now: Instant, parent: Option<Address>) {
         self.0.prefer(now, parent);
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.0.stats().reasons().for_each(|(reason, count)| each("nd", reason, count));
+        self.0.role().reasons().for_each(|(reason, count)| each("registry", reason, count));
     }
 
     fn listens(&self) -> bool {

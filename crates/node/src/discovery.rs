@@ -10,7 +10,7 @@ use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-use crate::routing::MAX_ICMPV6;
+use crate::routing::{Each, MAX_ICMPV6};
 use core::net::Ipv6Addr;
 
 /// What has been found out about a neighbour for whom packets wait.
@@ -32,6 +32,9 @@ pub trait Discovery: net::Discovery {
 
     /// Routing has chosen this neighbour as the parent, or nobody.
     fn prefer(&mut self, now: Instant, parent: Option<Address>);
+
+    /// Calls `each` with every reason for which it discarded, refused or lost something.
+    fn reasons(&self, _each: &mut Each<'_>) {}
 
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;

@@ -1,7 +1,7 @@
 //! The mesh as a node's routing.
 
 use crate::config::Config;
-use crate::routing::{Change, MAX_MESSAGE, Message, Routing};
+use crate::routing::{Change, Each, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_mesh::{self as mesh, Destination, Mesh, Role};
 use kinglet_net::{self as net, Learnt, NextHop};
@@ -98,6 +98,10 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
             Destination::Short(to) => Address::Short(to),
         };
         Some(Message { to, len: out.len })
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.mesh.stats().reasons().for_each(|(reason, count)| each("mesh", reason, count));
     }
 
     fn poll_change(&mut self) -> Option<Change> {

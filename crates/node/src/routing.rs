@@ -17,6 +17,9 @@ pub const MAX_MESSAGE: usize = kinglet_mesh::MAX_LEN;
 /// Octets of the longest ICMPv6 message of routing or discovery that is sent.
 pub const MAX_ICMPV6: usize = 256;
 
+/// Takes a layer, one of its reasons, and the count of that.
+pub type Each<'a> = dyn FnMut(&'static str, &'static str, u32) + 'a;
+
 /// A message to a neighbour, or to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -109,6 +112,10 @@ pub trait Routing: net::Routing {
 
     /// What has changed, one thing at a time.
     fn poll_change(&mut self) -> Option<Change>;
+
+    /// Calls `each` with its name, and every reason for which it discarded, refused or lost
+    /// something.
+    fn reasons(&self, _each: &mut Each<'_>) {}
 
     /// When [`Routing::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;

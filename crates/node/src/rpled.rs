@@ -4,7 +4,7 @@
 //! fit into [`net::MAX_ADDED`] octets is no way.
 
 use crate::config::Config;
-use crate::routing::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
+use crate::routing::{Change, Each, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_nd as nd;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
@@ -458,6 +458,10 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             .is_some()
             .then(|| Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(self.identifier())));
         Some(Icmpv6Out { src, dst: out.to, via, hop_limit: HOP_LIMIT, alert: false, len })
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.rpl.stats().reasons().for_each(|(reason, count)| each("rpl", reason, count));
     }
 
     fn poll_change(&mut self) -> Option<Change> {

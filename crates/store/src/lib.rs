@@ -116,6 +116,19 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Every reason for which a frame was not kept or not read, with its count.
+    pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        [
+            ("dropped", self.dropped),
+            ("refused", self.refused),
+            ("failed_writes", self.failed_writes),
+            ("failed_reads", self.failed_reads),
+            ("lost", self.lost),
+            ("given_up", self.given_up),
+        ]
+        .into_iter()
+    }
+
     /// Nothing has happened.
     pub const NONE: Stats = Stats {
         put: 0,

@@ -79,44 +79,41 @@ pub struct InvalidHandle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale;
 
-/// Why a segment was dropped; counted in [`crate::Stats::discards`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Discard {
-    /// The header ends early or an option's length is impossible.
-    Malformed,
-    /// The checksum is wrong.
-    Checksum,
-    /// The peer's address is not unicast.
-    NotUnicast,
-    /// No connection and no listener; answered with RST if that is allowed.
-    NoConnection,
-    /// The listener's backlog is full, or there is no connection slot left.
-    BacklogFull,
-    /// Step 1 of RFC 9293 §3.10.7.4: no octet is inside the receive window.
-    OutsideWindow,
-    /// RFC 7323 §5.3: the timestamp is older than the last one.
-    Paws,
-    /// RFC 7323 §3.2: timestamps were agreed upon, and the segment has none.
-    NoTimestamp,
-    /// RFC 5961 §3: RST inside the window, but not exactly at RCV.NXT.
-    ResetNotExact,
-    /// RFC 5961 §4: SYN in a synchronised state.
-    SynInWindow,
-    /// Step 5: the ACK bit is off.
-    NoAck,
-    /// RFC 5961 §5: the acknowledgment number is too old.
-    AckTooOld,
-    /// The acknowledgment is for something not yet sent.
-    AckUnsent,
-    /// RST without a valid acknowledgment in SYN-SENT.
-    ResetUnproven,
+kinglet_mem::reasons! {
+    /// Why a segment was dropped; counted in [`crate::Stats::discarded`].
+    pub enum Discard {
+        /// The header ends early or an option's length is impossible.
+        Malformed,
+        /// The checksum is wrong.
+        Checksum,
+        /// The peer's address is not unicast.
+        NotUnicast,
+        /// No connection and no listener; answered with RST if that is allowed.
+        NoConnection,
+        /// The listener's backlog is full, or there is no connection slot left.
+        BacklogFull,
+        /// Step 1 of RFC 9293 §3.10.7.4: no octet is inside the receive window.
+        OutsideWindow,
+        /// RFC 7323 §5.3: the timestamp is older than the last one.
+        Paws,
+        /// RFC 7323 §3.2: timestamps were agreed upon, and the segment has none.
+        NoTimestamp,
+        /// RFC 5961 §3: RST inside the window, but not exactly at RCV.NXT.
+        ResetNotExact,
+        /// RFC 5961 §4: SYN in a synchronised state.
+        SynInWindow,
+        /// Step 5: the ACK bit is off.
+        NoAck,
+        /// RFC 5961 §5: the acknowledgment number is too old.
+        AckTooOld,
+        /// The acknowledgment is for something not yet sent.
+        AckUnsent,
+        /// RST without a valid acknowledgment in SYN-SENT.
+        ResetUnproven,
+    }
 }
 
 impl Discard {
-    /// How many variants there are.
-    pub const COUNT: usize = 14;
-
     /// Whether the answer to a segment without text is an ACK that a rate limit may withhold:
     /// challenge ACKs (RFC 5961 §7), and answers to ACKs, with which two confused ends could
     /// otherwise answer each other for ever.

@@ -1,13 +1,14 @@
 //! The columns that the rows of a sweep can have, known before the first run.
 
 use crate::exit::Failure;
-use kinglet_lab::run::RunResult;
-use kinglet_lab::scenario::nearest;
+use kinglet_lab::run::{Options, Reasons, RunResult, run};
+use kinglet_lab::scenario::{Role, Routing, Scenario, nearest};
 use kinglet_lab::sweep::{Record, columns_of};
 use serde_json::Value;
 
 /// Parts of a result that are no columns.
-const NOT_IN_ROWS: [&str; 5] = ["wall_seconds", "setup_seconds", "node_bytes", "flows", "nodes"];
+const NOT_IN_ROWS: [&str; 6] =
+    ["schema", "wall_seconds", "setup_seconds", "node_bytes", "flows", "nodes"];
 
 /// Refuses a column that no run can have, or that has no numbers, with the nearest name. A run may
 /// still lack the column: that depends on the scenario, and is known after the run.
@@ -43,17 +44,35 @@ fn names() -> Vec<String> {
     let mut names = vec!["flow".to_owned()];
     names.extend(numbers(columns_of(&first("flows"))));
     names.extend(numbers(without(&result, &|name, _| NOT_IN_ROWS.contains(&name))));
-    let nodes = without(&first("nodes"), &|name, value| name == "id" || value.is_array());
+    let nodes = without(&first("nodes"), &|name, value| {
+        ["id", "reasons"].contains(&name) || value.is_array()
+    });
     for name in numbers(nodes) {
         names.extend(["mean", "max"].map(|of| format!("nodes.{name}.{of}")));
     }
+    names.extend(reasons());
     names
+}
+
+/// The columns of reasons, with each routing.
+fn reasons() -> Vec<String> {
+    let mut all = Reasons::default();
+    for routing in [Routing::Static, Routing::Mesh, Routing::Rpl, Routing::Aodv] {
+        let scenario =
+            Scenario { duration_s: 0.001, routing, registration: true, ..Scenario::default() };
+        let mut scenario = scenario.on_line(1, 8.0);
+        scenario.nodes[0].role = Role::BorderRouter;
+        // A node that has begun has every counter.
+        if let Ok(result) = run(&scenario, 1, &Options::default()) {
+            all.merge(&result.reasons);
+        }
+    }
+    all.iter().map(|(layer, reason, _)| format!("reasons.{layer}.{reason}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kinglet_lab::scenario::Scenario;
     use kinglet_lab::sweep::simulate;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;

@@ -19,6 +19,8 @@ pub(crate) enum Code {
     Usage = 2,
     /// A file cannot be read or written.
     Io = 3,
+    /// A flow of a simulation is dead.
+    DeadFlow = 4,
     /// Ctrl-C: 128 + SIGINT, as shells report it.
     Interrupted = 130,
 }

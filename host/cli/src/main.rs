@@ -39,7 +39,8 @@ Examples, from the project's root (`cargo run --release --` is `kinglet`):
   kinglet node examples/node-a.toml --zep ::1
 
 Exit codes: 0 success; 1 a claim fails that should pass; 2 usage or input is
-wrong; 3 a file cannot be read or written; 130 Ctrl-C, finished results kept.";
+wrong; 3 a file cannot be read or written; 4 a flow of a simulation is dead;
+130 Ctrl-C, finished results kept.";
 
 #[derive(Parser)]
 #[command(name = "kinglet", version, about = "TCP/IPv6 for IEEE 802.15.4, simulated")]

@@ -5,7 +5,7 @@ use crate::outputs::{Files, Input, Output};
 use crate::progress::Progress;
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::report::{self, Header};
-use kinglet_lab::run::{self, Options, RunResult};
+use kinglet_lab::run::{self, FlowResult, Options, RunResult};
 use kinglet_lab::scenario::Scenario;
 use kinglet_lab::tables;
 use std::path::Path;
@@ -23,8 +23,8 @@ host/lab/SCENARIO.md describes the keys of a scenario.
 The same scenario and seed give the same simulation, event by event.")]
 pub(crate) struct Args {
     /// The scenario
-    #[arg(value_name = "FILE.toml")]
-    file: Input,
+    #[arg(value_name = "FILE.toml", required_unless_present = "schema")]
+    file: Option<Input>,
     /// Seed of all random numbers
     /// [default: the scenario's]
     #[arg(long, value_name = "N", verbatim_doc_comment)]
@@ -47,12 +47,27 @@ pub(crate) struct Args {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
+    /// Print the JSON schema of the results, and end
+    #[arg(long, exclusive = true, verbatim_doc_comment)]
+    schema: bool,
+    /// Print the reasons for which each node lost frames
+    /// and packets, with counts
+    #[arg(long, conflicts_with = "json", verbatim_doc_comment)]
+    reasons: bool,
+    /// End with 0 although a flow is dead: nothing of it
+    /// arrived, or its connection ended with an error
+    #[arg(long, verbatim_doc_comment)]
+    allow_dead: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
+    let Some(file) = &args.file else {
+        say(&RunResult::schema_text());
+        return Ok(Code::Success);
+    };
     let clock = std::time::Instant::now();
     let mut files = Files::default();
-    let file = files.reads("the scenario", &args.file);
+    let file = files.reads("the scenario", file);
     let scenario = Scenario::from_file(file)?;
     let reading_seconds = clock.elapsed().as_secs_f64();
     warn(file, &scenario);
@@ -90,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;
         say(&format!("{text}\n"));
     } else {
-        print(&scenario, seed, &result);
+        print(&scenario, seed, &result, args.reasons);
     }
     if let Some(pcap) = pcap {
         match write_profile(&scenario, outputs.path(pcap)) {
@@ -100,7 +115,23 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
             Err(files) => cut_short(&files),
         }
     }
-    Ok(if stopped { Code::Interrupted } else { Code::Success })
+    if args.json {
+        note_dead(&result);
+    }
+    Ok(match result.flows.iter().any(FlowResult::is_dead) {
+        _ if stopped => Code::Interrupted,
+        true if !args.allow_dead => Code::DeadFlow,
+        _ => Code::Success,
+    })
+}
+
+/// Prints the dead flows to standard error; without `--json` a table has them.
+fn note_dead(result: &RunResult) {
+    for (index, flow) in result.flows.iter().enumerate() {
+        if let Some(because) = &flow.because {
+            note(&format!("flow {index} ({}) is dead: {because}", flow.kind));
+        }
+    }
 }
 
 /// Prints the warnings about a scenario to standard error.
@@ -119,7 +150,7 @@ fn range(text: &str) -> Result<(f64, f64), String> {
     if 0.0 <= from && from < to { Ok((from, to)) } else { Err(format!("{from}..{to} is empty")) }
 }
 
-fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
+fn print(scenario: &Scenario, seed: u64, result: &RunResult, reasons: bool) {
     say(&format!("{}, seed {seed}\n", scenario.name));
     say(&format!(
         "{:.3} simulated seconds in {:.3} s ({:.0} times real time), {} events; \
@@ -131,5 +162,5 @@ fn print(scenario: &Scenario, seed: u64, result: &RunResult) {
         result.setup_seconds,
         result.node_bytes as f64 / 1024.0
     ));
-    say(&tables::text(result));
+    say(&tables::text(result, reasons));
 }

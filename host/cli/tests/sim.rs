@@ -152,3 +152,34 @@ fn ctrl_c_keeps_what_was_simulated() {
     assert!(results["flows"][0]["bytes"].as_u64().unwrap() > 1_000, "{results}");
     assert!(std::fs::read_to_string(&page).unwrap().contains("Stopped before the end"));
 }
+
+#[test]
+fn a_dead_flow_ends_with_4_and_its_reason_unless_it_may_be_dead() {
+    let file = scratch("sim-dead.toml");
+    let flow = "[[flow]]\nkind = \"coap-client\"\nfrom = 0\nto = 1\npause_ms = 100\n";
+    let text = format!("duration_s = 200\n[topology]\nline = {{ hops = 1 }}\n{flow}");
+    std::fs::write(&file, text).unwrap();
+    let because = "no flow of the scenario listens there on node 1";
+    let (code, out, err) = end_of(kinglet().arg("sim").arg(&file));
+    assert_eq!((code, err.as_str()), (Some(4), ""));
+    assert!(out.contains("\ndead flows\n") && out.contains(because), "{out}");
+    let (code, out, err) = end_of(kinglet().arg("sim").arg(&file).arg("--json"));
+    assert_eq!(code, Some(4));
+    assert!(err.contains("flow 0 (coap-client) is dead") && err.contains(because), "{err}");
+    let result: Value = serde_json::from_str(&out).expect("JSON, whatever the code");
+    let flow = &result["flows"][0];
+    assert_eq!(
+        (flow["state"].as_str(), flow["reason"].as_str()),
+        (Some("dead"), Some("no_server"))
+    );
+    assert_eq!((&flow["complete"], &flow["segment_loss"]), (&Value::Bool(false), &Value::Null));
+    assert!(result["reasons"]["net"]["port"].as_u64() > Some(0), "{}", result["reasons"]["net"]);
+    let (code, out, _) =
+        end_of(kinglet().arg("sim").arg(&file).args(["--allow-dead", "--reasons"]));
+    assert_eq!(code, Some(0));
+    let lost = out
+        .lines()
+        .find(|line| line.trim_start().starts_with("net: port "))
+        .expect("the table of reasons");
+    assert_eq!(lost.split_whitespace().nth(2), Some("1"), "node 1 has no such port: {lost}");
+}

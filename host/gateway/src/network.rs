@@ -16,7 +16,7 @@ use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
 use kinglet_lab::build::{address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::run::{BorderResult, add_faults, check, prepare};
+use kinglet_lab::run::{BorderResult, Reasons, add_faults, check, prepare};
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
 use kinglet_lab::tree::{Ways, links};
 use kinglet_sim::pcap::Pcap;
@@ -467,6 +467,16 @@ impl Mesh {
     /// The counters of every node. Looking changes nothing.
     pub fn counters(&mut self) -> Vec<NodeCounters> {
         (0..self.world.nodes()).map(|node| self.counters_of(node)).collect()
+    }
+
+    /// Reasons for which each node has lost frames and packets; `None` behind a serial line.
+    pub fn reasons(&mut self) -> Vec<Option<Reasons>> {
+        let of = |site: &mut Site| match site {
+            Site::Simulated(station) => Some(Reasons::of(station.node(), None)),
+            _ => None,
+        };
+        let nodes = 0..self.world.nodes();
+        nodes.map(|node| self.world.with_device(node, |site, _| of(site))).collect()
     }
 
     fn counters_of(&mut self, node: usize) -> NodeCounters {

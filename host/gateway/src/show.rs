@@ -8,7 +8,7 @@ use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kinglet_lab::apps::services::PORTS;
-use kinglet_lab::run::BorderResult;
+use kinglet_lab::run::{BorderResult, Reasons};
 use kinglet_lab::scenario::{Fault, Role, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -73,6 +73,8 @@ struct Look {
     border_queue: Option<BorderResult>,
     /// What all nodes together have dropped by a rule about origins.
     policy: Drops,
+    /// Reasons for which all simulated nodes together have lost frames and packets.
+    reasons: Reasons,
     nodes: Vec<Row>,
 }
 
@@ -83,6 +85,10 @@ struct Row {
     counters: NodeCounters,
     #[serde(flatten)]
     status: Status,
+    /// Reasons for which it has lost frames and packets: those that occurred. Of a node behind a
+    /// serial line they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<Reasons>,
 }
 
 #[derive(Serialize)]
@@ -230,12 +236,12 @@ impl Look {
     fn at(mesh: &mut Mesh) -> Self {
         let (counters, status) = (mesh.counters(), mesh.status());
         let policy = Drops::sum(status.iter().map(|status| &status.policy));
-        let rows = counters.into_iter().zip(status);
-        Look {
-            policy,
-            border_queue: mesh.border_queue(),
-            nodes: rows.map(|(counters, status)| Row { counters, status }).collect(),
+        let (mut all, mut nodes) = (Reasons::default(), Vec::new());
+        for ((counters, status), reasons) in counters.into_iter().zip(status).zip(mesh.reasons()) {
+            reasons.iter().for_each(|reasons| all.merge(reasons));
+            nodes.push(Row { counters, status, reasons: reasons.map(|it| it.occurred()) });
         }
+        Look { policy, border_queue: mesh.border_queue(), reasons: all, nodes }
     }
 }
 
@@ -276,7 +282,7 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
 }
 
 /// One line with the sums over all nodes, what waits at the border router, and who sleeps.
-fn totals(Look { border_queue, policy, nodes }: &Look, stats: &BridgeStats) -> String {
+fn totals(Look { border_queue, policy, nodes, .. }: &Look, stats: &BridgeStats) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
         "in {packets_in} packets, {octets_in} octets; out {packets_out}, {octets_out}; {}; \
@@ -335,7 +341,11 @@ fn sleepers(rows: &[Row]) -> Option<String> {
 
 /// What crossed the bridge, the sums, and one line for each of the `rows` nodes of most interest.
 /// Lines are shorter than 80 columns: a longer one would take two.
-fn table(Look { border_queue, policy, nodes }: &Look, stats: &BridgeStats, rows: usize) -> String {
+fn table(
+    Look { border_queue, policy, nodes, .. }: &Look,
+    stats: &BridgeStats,
+    rows: usize,
+) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, .. } = stats;
     let mut text = format!(
         "to mesh {packets_in} packets, {octets_in} octets; to host {packets_out}, {octets_out}\n\
@@ -371,7 +381,7 @@ fn table(Look { border_queue, policy, nodes }: &Look, stats: &BridgeStats, rows:
     text
 }
 
-fn row_text(Row { counters, status }: &Row) -> String {
+fn row_text(Row { counters, status, .. }: &Row) -> String {
     fn or_dash(value: Option<impl ToString>) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }

@@ -574,8 +574,9 @@ mod tests {
             restart(&mut network, &scenario, 11, life);
             network.run_until(begun + Duration::from_secs(5));
             assert!(asks(&network) > Some(begun + Duration::from_secs(3)), "life {life}");
-            let mac = network.device(11).node().mac().stats();
-            assert_eq!(mac.unexpected_events, 0, "an event of the life before {life}");
+            let stats = network.device(11).node().mac().stats();
+            let unexpected = stats.discarded(mac::Discard::UnexpectedEvent);
+            assert_eq!(unexpected, 0, "an event of the life before {life}");
         }
     }
 }

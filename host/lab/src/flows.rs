@@ -1,5 +1,11 @@
-//! Each kind of flow: the applications that it takes, the sockets that they need, and what they
-//! have measured in the end.
+//! Each kind of flow: its applications and the sockets that they need. `measured.rs` makes its
+//! record at the end, `fate.rs` says whether it is dead and for what reason.
+
+mod fate;
+mod measured;
+
+pub(crate) use fate::Fates;
+pub(crate) use measured::{bulk_sender, delivered, result};
 
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};
@@ -8,18 +14,17 @@ use crate::apps::crowd::{Crowd, Member};
 use crate::apps::http_client::{HttpClient, Requests};
 use crate::apps::peer::{OnPeer, PeerEnd, PeerStack};
 use crate::apps::sense::{
-    self, AROUND, Anemometer, CoapUplink, Connections, IdealUplink, Oracle, ReadingSink, TcpUplink,
+    self, AROUND, Anemometer, CoapUplink, IdealUplink, Oracle, ReadingSink, TcpUplink,
 };
 use crate::apps::services::{self, Services};
 use crate::apps::site::{Manner, MoteSite, WebServer};
 use crate::apps::tcp::{Foreign, OnOwn, Socket, Speaker};
 use crate::apps::udp::{UdpSender, UdpSink};
-use crate::build::place::{Ends, Network, Place, address_in, app_at};
+use crate::build::place::{Ends, Place, address_in};
 use crate::build::transport::{connection, listen, payload_of};
 use crate::control::Control;
 use crate::layout::Format;
 use crate::profile::{CONNECTIONS, LISTENERS, LabProfile, UDP_SOCKETS};
-use crate::run::result::{FlowResult, Readings};
 use crate::scenario::{
     Carrier, Datagrams, File, Flow, FlowKind, NodeId, Pace, Role, Scenario, Sensor,
 };
@@ -47,8 +52,8 @@ const PEER: u64 = 1 << 63;
 const MANY: usize = 64;
 
 /// Both ends of a file by Snack, with a table as large as a datagram can tell of.
-type Source = snack::Source<{ snack::MAX_TABLE }>;
-type Sink = snack::Sink<{ snack::MAX_TABLE }>;
+pub(crate) type Source = snack::Source<{ snack::MAX_TABLE }>;
+pub(crate) type Sink = snack::Sink<{ snack::MAX_TABLE }>;
 /// How long a node is left alone that has no room for a datagram: two frames take longer.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -442,251 +447,4 @@ fn carry(
 fn message(scenario: &Scenario, payload: usize) -> usize {
     let tcp = Format::of(&scenario.mac, scenario.tcp.connection.timestamps).tcp;
     payload.min(payload + tcp - (UDP_HEADER + AROUND).min(payload + tcp))
-}
-
-/// The sender of a bulk transfer, if there is one.
-pub(crate) fn bulk_sender(world: &Network, ends: Ends) -> Option<&BulkSender> {
-    app_at(world, ends.from)
-}
-
-/// What the applications of a flow have measured.
-pub(crate) fn result(world: &Network, flow: &Flow, ends: Ends, sim_seconds: f64) -> FlowResult {
-    let (from, to) = (ends.from.node, ends.to.node);
-    let base = FlowResult { kind: flow.kind.name(), from, to, ..FlowResult::default() };
-    let seconds = (sim_seconds - flow.start_s).max(0.0);
-    let measured = match flow.kind {
-        FlowKind::TcpBulk { bytes, .. } => {
-            app_at(world, ends.to).zip(bulk_sender(world, ends)).map(|(sink, sender)| {
-                bulk(base.clone(), sender, sink, bytes, flow.start_s, sim_seconds)
-            })
-        }
-        FlowKind::Udp(Datagrams { pace, .. }) => app_at(world, ends.from)
-            .zip(app_at(world, ends.to))
-            .map(|apps| datagrams(base.clone(), apps, (pace, flow.start_s, sim_seconds))),
-        FlowKind::Snack { .. } => app_at(world, ends.from)
-            .zip(app_at(world, ends.to))
-            .map(|apps| by_snack(base.clone(), apps, flow.start_s, sim_seconds)),
-        FlowKind::Services { .. }
-        | FlowKind::HttpServer { .. }
-        | FlowKind::CoapServer { .. }
-        | FlowKind::Pip(_) => Some(FlowResult { intact: true, ..base.clone() }),
-        FlowKind::HttpClient { .. } => {
-            app_at(world, ends.from).map(|client| requests(base.clone(), client, seconds))
-        }
-        FlowKind::CoapClient { .. } => {
-            app_at(world, ends.from).map(|client| exchanges(base.clone(), client, seconds))
-        }
-        FlowKind::Anemometer(_) => app_at(world, ends.from)
-            .zip(app_at(world, ends.to))
-            .map(|(sensor, sink)| readings(base.clone(), sensor, sink, seconds)),
-    };
-    measured.unwrap_or(base)
-}
-
-/// Of a bulk transfer of given size the time is that to its last datagram.
-fn datagrams(
-    base: FlowResult,
-    (sender, sink): (&UdpSender, &UdpSink),
-    (pace, start_s, sim_seconds): (Pace, f64, f64),
-) -> FlowResult {
-    let (sent, received) = (u64::from(sender.numbered()), u64::from(sink.received()));
-    let arrivals = || sink.arrivals().iter();
-    let delay = |&(number, at): &(u32, Instant)| {
-        let delay = at.checked_since(sender.sent_at(number)?)?;
-        Some(delay.as_micros() as f64 / 1e3)
-    };
-    let delays: Vec<f64> = arrivals().filter_map(delay).collect();
-    let last = arrivals().map(|(_, at)| at.as_micros() as f64 / 1e6).fold(start_s, f64::max);
-    let limited = matches!(pace, Pace::Bulk(Some(_)));
-    let seconds = if limited { last } else { sim_seconds };
-    let seconds = (seconds - start_s).max(0.0);
-    FlowResult {
-        bytes: sink.bytes(),
-        seconds,
-        goodput_kbps: rate_kbps(sink.bytes(), seconds),
-        segments_sent: sent,
-        segments_received: received,
-        segment_loss: lost_share(sent, received),
-        decided: arrivals().map(|(number, _)| u64::from(*number) + 1).max().unwrap_or(0),
-        delay_ms: (!delays.is_empty()).then(|| delays.iter().sum::<f64>() / delays.len() as f64),
-        longest_delay_ms: delays.iter().copied().reduce(f64::max),
-        intact: true,
-        complete: true,
-        ..base
-    }
-}
-
-/// Measured to the last octet, or to the end.
-fn by_snack(
-    base: FlowResult,
-    (source, sink): (&Source, &Sink),
-    start_s: f64,
-    sim_seconds: f64,
-) -> FlowResult {
-    let finished = sink.finished_at();
-    let end_s = finished.map_or(sim_seconds, |at| at.as_micros() as f64 / 1e6);
-    let seconds = (end_s - start_s).max(0.0);
-    FlowResult {
-        bytes: sink.received(),
-        seconds,
-        goodput_kbps: rate_kbps(sink.received(), seconds),
-        segments_sent: source.sent().into(),
-        intact: sink.intact(),
-        complete: finished.is_some(),
-        ..base
-    }
-}
-
-/// Octets that have arrived of a flow, if its receiver counts them.
-pub(crate) fn delivered(world: &Network, flow: &Flow, ends: Ends) -> u64 {
-    let octets = match flow.kind {
-        FlowKind::TcpBulk { .. } => app_at(world, ends.to).map(BulkSink::received),
-        FlowKind::Udp(_) => app_at(world, ends.to).map(UdpSink::bytes),
-        FlowKind::Snack { .. } => app_at(world, ends.to).map(Sink::received),
-        _ => None,
-    };
-    octets.unwrap_or(0)
-}
-
-fn requests(base: FlowResult, client: &HttpClient, seconds: f64) -> FlowResult {
-    let answered = client.answered();
-    let bytes = u64::from(client.bytes()) * answered.len() as u64;
-    FlowResult {
-        bytes,
-        seconds,
-        goodput_kbps: rate_kbps(bytes, seconds),
-        latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
-        intact: client.intact(),
-        failed: client.failed(),
-        complete: client.failed() == 0,
-        ..base
-    }
-}
-
-fn exchanges(base: FlowResult, client: &CoapClient, seconds: f64) -> FlowResult {
-    let answered = client.answered();
-    let bytes = u64::from(client.bytes()) * answered.len() as u64;
-    let stats = client.stats();
-    FlowResult {
-        bytes,
-        seconds,
-        goodput_kbps: rate_kbps(bytes, seconds),
-        segments_sent: stats.sent.into(),
-        retransmissions: stats.retransmissions.into(),
-        timeouts: stats.timeouts.into(),
-        latencies_ms: answered.iter().map(|a| a.latency.as_micros() as f64 / 1e3).collect(),
-        intact: client.intact(),
-        failed: client.failed(),
-        complete: client.failed() == 0,
-        ..base
-    }
-}
-
-fn readings(base: FlowResult, sensor: &Anemometer, sink: &ReadingSink, seconds: f64) -> FlowResult {
-    let counts = sensor.counts(sink);
-    let bytes = u64::from(counts.delivered) * sense::LEN as u64;
-    let per_interval = |n: &u32| {
-        rate_kbps(u64::from(*n) * sense::LEN as u64, sense::INTERVAL.as_micros() as f64 / 1e6)
-    };
-    let result = FlowResult {
-        bytes,
-        seconds,
-        goodput_kbps: rate_kbps(bytes, seconds),
-        intact: sink.intact(),
-        complete: counts.lost == 0,
-        readings: Some(Readings {
-            generated: counts.generated,
-            delivered: counts.delivered,
-            dropped: counts.dropped,
-            lost: counts.lost,
-            intervals_kbps: sink.intervals().iter().map(per_interval).collect(),
-        }),
-        ..base
-    };
-    match sensor {
-        Anemometer::Tcp(uplink) => with_connections(result, uplink.connections()),
-        Anemometer::Coap(uplink) => {
-            let stats = uplink.stats();
-            let (sum, timeouts) = uplink.timeouts();
-            FlowResult {
-                timeout_ms: (timeouts > 0).then(|| sum as f64 / timeouts as f64 / 1e3),
-                segments_sent: u64::from(stats.sent),
-                retransmissions: u64::from(stats.retransmissions),
-                timeouts: u64::from(stats.retransmissions) + u64::from(stats.timeouts),
-                ..result
-            }
-        }
-        Anemometer::Ideal(uplink) => {
-            FlowResult { retransmissions: u64::from(uplink.resent()), ..result }
-        }
-    }
-}
-
-fn with_connections(result: FlowResult, tcp: &Connections) -> FlowResult {
-    let (sum, samples) = tcp.rtt;
-    FlowResult {
-        connections: tcp.opened,
-        segments_sent: tcp.segments_sent,
-        retransmissions: tcp.fast_retransmits + tcp.timeout_retransmits,
-        fast_retransmissions: tcp.fast_retransmits,
-        timeouts: tcp.timeouts,
-        rtt_ms: (samples > 0).then(|| sum as f64 / samples as f64 / 1e3),
-        mss: tcp.mss,
-        ..result
-    }
-}
-
-fn bulk(
-    base: FlowResult,
-    sender: &BulkSender,
-    sink: &BulkSink,
-    limit: Option<u64>,
-    start_s: f64,
-    sim_seconds: f64,
-) -> FlowResult {
-    // An endless transfer is measured to the end, one of given size to its last octet.
-    let end_s = match limit {
-        Some(_) => sink.last().as_micros() as f64 / 1e6,
-        None => sim_seconds,
-    };
-    let seconds = (end_s - start_s).max(0.0);
-    let base = FlowResult {
-        bytes: sink.received(),
-        seconds,
-        goodput_kbps: rate_kbps(sink.received(), seconds),
-        rtt_ms: sender.mean_rtt_ms(),
-        intact: sink.intact(),
-        complete: limit.is_none_or(|limit| sink.finished() && sink.received() == limit),
-        ..base
-    };
-    let Some(info) = sender.info() else { return base };
-    let counters = info.counters;
-    // What is on its way at the end is neither lost nor received: unacknowledged, less what the
-    // receiver has but has not acknowledged.
-    let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
-    let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
-    let flying = flying.div_ceil(u64::from(info.mss.max(1)));
-    // The SYN goes to the listener: the connection that receives has not counted it.
-    let sent = u64::from(counters.segments_sent).saturating_sub(flying).saturating_sub(1);
-    let received = sink.info().map_or(0, |i| u64::from(i.counters.segments_received));
-    FlowResult {
-        segments_sent: sent,
-        segments_received: received,
-        segment_loss: lost_share(sent, received),
-        retransmissions: u64::from(counters.fast_retransmits)
-            + u64::from(counters.timeout_retransmits),
-        fast_retransmissions: u64::from(counters.fast_recoveries),
-        timeouts: u64::from(counters.timeouts),
-        timeout_causes: sender.timeout_causes(),
-        mss: info.mss,
-        ..base
-    }
-}
-
-fn rate_kbps(bytes: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e3 } else { 0.0 }
-}
-
-fn lost_share(sent: u64, received: u64) -> f64 {
-    if sent == 0 { 0.0 } else { sent.saturating_sub(received) as f64 / sent as f64 }
 }

@@ -9,8 +9,8 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::ipv6::Header;
 use kinglet::wire::sixlowpan::routed::Dodag;
 use kinglet::{
-    Aoded, Change, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, aodv, mesh, nd, net,
-    rpl,
+    Aoded, Change, Each, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, aodv, mesh, nd,
+    net, rpl,
 };
 use kinglet_time::{Instant, earliest};
 
@@ -231,6 +231,10 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Routing for Learning<S> {
 
     fn handle_address(&mut self, address: Ipv6Addr) {
         whoever!(self, it => it.handle_address(address), ());
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        whoever!(self, it => it.reasons(each), ());
     }
 
     fn poll_change(&mut self) -> Option<Change> {

@@ -2,18 +2,23 @@
 
 mod activity;
 mod deaths;
+pub(crate) mod flow;
+mod nodes;
 mod pairs;
 mod pip;
 mod power;
+pub(crate) mod reasons;
 pub(crate) mod result;
 mod samples;
 mod simulation;
 
+pub use flow::{Death, FlowResult, Readings, Reason, State};
 pub use pairs::drawn;
 pub use power::{PARTS, Power, Spent};
+pub use reasons::Reasons;
 pub use result::{
-    Activity, ActivityKind, AodvResult, BorderResult, Branch, CwndSample, FlashResult, FlowResult,
-    NodeResult, RadioSeconds, Readings, RplResult, RunResult, Sample, StrobeResult, Tree,
+    Activity, ActivityKind, AodvResult, BorderResult, Branch, CwndSample, FlashResult, NodeResult,
+    RadioSeconds, RplResult, RunResult, SCHEMA, Sample, StrobeResult, Tree,
 };
 
 use crate::build::{Ends, Network};
@@ -127,7 +132,7 @@ mod tests {
         assert!(error.to_string().contains("two receivers on TCP port 5001 of node 0"), "{error}");
         scenario.flows[1].port = Some(9);
         let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
-        assert!(result.flows.iter().all(|flow| flow.bytes > 1_000), "{:?}", result.flows);
+        assert!(result.flows.iter().all(|flow| flow.bytes > Some(1_000)), "{:?}", result.flows);
     }
 
     #[test]
@@ -163,8 +168,8 @@ mod tests {
         scenario.start_hour = 10.0;
         scenario.flows = vec![Flow::bulk(13, scenario.host()), Flow::bulk(11, scenario.host())];
         let result = run(&scenario, 3, &Options::default()).expect("it can be simulated");
-        assert!(result.flows.iter().all(|flow| flow.intact));
-        assert!(result.flows.iter().map(|flow| flow.bytes).sum::<u64>() > 10_000);
+        assert!(result.flows.iter().all(|flow| flow.is_intact()));
+        assert!(result.flows.iter().filter_map(|flow| flow.bytes).sum::<u64>() > 10_000);
         for node in &result.nodes {
             let on: f64 = node.radio_s.parts().iter().map(|(_, seconds)| seconds).sum();
             assert!((on / result.sim_seconds - node.duty_cycle).abs() < 1e-9, "{node:?}");

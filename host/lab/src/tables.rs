@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::run::{
-    BorderResult, FlashResult, FlowResult, NodeResult, PARTS, RunResult, Spent, StrobeResult,
+    BorderResult, FlashResult, FlowResult, NodeResult, PARTS, RunResult, Spent, State, StrobeResult,
 };
 use crate::stats::quantile;
 
@@ -17,13 +17,14 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Flows, what became of readings and requests if there are any, nodes, the queue of a border
-/// router for what comes from its host, what radios were on for, and what time and energy went
-/// into.
+/// Flows, the reasons of dead ones, readings and requests if there are any, nodes, the reasons for
+/// lost packets, the queue of a border router for what comes from its host, what radios were on
+/// for, and what time and energy went into.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
-    let of_flows = [flows(result), readings(result), requests(result)];
+    let of_flows = [flows(result), dead(result), readings(result), requests(result)];
     let tables = of_flows.into_iter().chain([
         nodes(result),
+        reasons(result),
         border_queue(result),
         strobes(result),
         flashes(result),
@@ -34,20 +35,29 @@ pub fn of_run(result: &RunResult) -> Vec<Table> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The same as text, each table after an empty line.
-pub fn text(result: &RunResult) -> String {
+/// The same as text, each table after an empty line; that of reasons only if `reasons` asks for it.
+pub fn text(result: &RunResult, reasons: bool) -> String {
     let one = |table: Table| {
-        // Kinds of flows are words, all else is aligned as numbers are.
-        let numbers_from = usize::from(table.head[0] == KIND);
+        // Kinds of flows and reasons are words, all else is aligned as numbers are.
+        let numbers_from = usize::from([KIND, REASON].contains(&table.head[0]));
         format!("\n{}\n{}", table.title, output::table(&table.head, table.rows, numbers_from))
     };
-    of_run(result).into_iter().map(one).collect()
+    let tables = of_run(result).into_iter();
+    tables.filter(|table| reasons || table.title != REASONS).map(one).collect()
 }
 
 const KIND: &str = "kind";
+const REASON: &str = "reason";
+/// The title of the table of reasons.
+pub const REASONS: &str = "reasons for lost frames and packets";
 
 fn ends(flow: &FlowResult) -> Vec<String> {
-    vec![flow.kind.to_owned(), flow.from.to_string(), flow.to.to_string()]
+    vec![flow.kind.to_owned(), flow.from.to_string(), shown(flow.to)]
+}
+
+/// A value, or a dash if it is absent.
+fn shown(value: Option<impl ToString>) -> String {
+    or_dash(value.map(|value| value.to_string()))
 }
 
 fn or_dash(value: Option<String>) -> String {
@@ -56,21 +66,39 @@ fn or_dash(value: Option<String>) -> String {
 
 fn flows(result: &RunResult) -> Table {
     let row = |flow: &FlowResult| {
-        // Nobody counts the segments that reach a server of many clients.
-        let counted = flow.segments_sent > 0 && flow.readings.is_none() && !asks(flow);
         let mut row = ends(flow);
         row.extend([
-            format!("{:.1}", flow.goodput_kbps),
-            flow.bytes.to_string(),
-            flow.retransmissions.to_string(),
-            or_dash(counted.then(|| format!("{:.2}", flow.segment_loss * 100.0))),
+            shown(flow.state.map(State::name)),
+            or_dash(flow.goodput_kbps.map(|kbps| format!("{kbps:.1}"))),
+            shown(flow.bytes),
+            shown(flow.retransmissions),
+            or_dash(flow.segment_loss.map(|share| format!("{:.2}", share * 100.0))),
             or_dash(flow.rtt_ms.map(|ms| format!("{ms:.1}"))),
-            if flow.intact { "yes" } else { "NO" }.to_owned(),
+            shown(flow.intact.map(|intact| if intact { "yes" } else { "NO" })),
         ]);
         row
     };
-    let head = [KIND, "from", "to", "kb/s", "octets", "sent again", "loss, %", "RTT, ms", "intact"];
+    let head = [
+        KIND,
+        "from",
+        "to",
+        "state",
+        "kb/s",
+        "octets",
+        "sent again",
+        "loss, %",
+        "RTT, ms",
+        "intact",
+    ];
     table("flows", head.to_vec(), result.flows.iter().map(row))
+}
+
+fn dead(result: &RunResult) -> Table {
+    let row = |(index, flow): (usize, &FlowResult)| {
+        Some(vec![flow.because.clone()?, index.to_string(), flow.from.to_string(), shown(flow.to)])
+    };
+    let rows = result.flows.iter().enumerate().filter_map(row);
+    table("dead flows", vec![REASON, "flow", "from", "to"], rows)
 }
 
 fn readings(result: &RunResult) -> Table {
@@ -86,17 +114,17 @@ fn readings(result: &RunResult) -> Table {
     table("readings of sensors", head.to_vec(), result.flows.iter().filter_map(row))
 }
 
-/// Whether the flow is requests, and there were any.
+/// Whether the flow makes requests.
 fn asks(flow: &FlowResult) -> bool {
-    !flow.latencies_ms.is_empty() || flow.failed > 0
+    flow.latencies_ms.is_some()
 }
 
 fn requests(result: &RunResult) -> Table {
     let row = |flow: &FlowResult| {
         let latency =
-            |share| or_dash(quantile(&flow.latencies_ms, share).map(|ms| format!("{ms:.1}")));
+            |share| or_dash(quantile(flow.latencies_ms(), share).map(|ms| format!("{ms:.1}")));
         let mut row = ends(flow);
-        row.extend([flow.latencies_ms.len().to_string(), flow.failed.to_string()]);
+        row.extend([flow.latencies_ms().len().to_string(), shown(flow.failed)]);
         row.extend([0.5, 0.95].map(latency));
         row
     };
@@ -110,12 +138,12 @@ fn nodes(result: &RunResult) -> Table {
         vec![
             node.id.to_string(),
             node.frames_sent.to_string(),
-            node.frames_failed.to_string(),
-            node.queue_drops.to_string(),
+            shown(node.frames_failed),
+            shown(node.queue_drops),
             format!("{:.2}", node.duty_cycle * 100.0),
             format!("{:.1}", node.energy_mj),
-            format!("{:.3}", node.cpu_duty_cycle * 100.0),
-            format!("{:.1}", node.cpu_mj),
+            or_dash(node.cpu_duty_cycle.map(|share| format!("{:.3}", share * 100.0))),
+            or_dash(node.cpu_mj.map(|mj| format!("{mj:.1}"))),
         ]
     };
     let head = [
@@ -129,6 +157,21 @@ fn nodes(result: &RunResult) -> Table {
         "CPU, mJ",
     ];
     table("nodes", head.to_vec(), result.nodes.iter().map(row))
+}
+
+fn reasons(result: &RunResult) -> Table {
+    let row = |node: &NodeResult| {
+        let rows = node.reasons.iter().map(|(layer, reason, count)| {
+            vec![
+                format!("{layer}: {}", reason.replace('_', " ")),
+                node.id.to_string(),
+                count.to_string(),
+            ]
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let rows = result.nodes.iter().flat_map(row);
+    table(REASONS, vec![REASON, "node", "count"], rows)
 }
 
 fn border_queue(result: &RunResult) -> Table {
@@ -243,22 +286,28 @@ mod tests {
     use crate::run::{NodeResult, RadioSeconds, Readings};
 
     fn result() -> RunResult {
-        let base = FlowResult { from: 3, intact: true, ..FlowResult::default() };
+        let base = FlowResult {
+            from: 3,
+            to: Some(0),
+            state: Some(State::Open),
+            intact: Some(true),
+            ..FlowResult::default()
+        };
         let counts = Readings { generated: 70, delivered: 63, lost: 1, ..Readings::default() };
         let sensor = FlowResult {
             kind: "anemometer",
-            segments_sent: 9,
+            segments_sent: Some(9),
             readings: Some(counts),
             ..base.clone()
         };
         let asking = FlowResult {
             kind: "coap-client",
-            segments_sent: 2,
-            latencies_ms: vec![10.0, 30.0],
-            failed: 1,
+            segments_sent: Some(2),
+            latencies_ms: Some(vec![10.0, 30.0]),
+            failed: Some(1),
             ..base.clone()
         };
-        let bulk = FlowResult { kind: "tcp-bulk", segments_sent: 200, segment_loss: 0.025, ..base };
+        let bulk = FlowResult { kind: "tcp-bulk", segment_loss: Some(0.025), ..base };
         let radio_s = RadioSeconds { poll: 1.0, listen: 2.0, ..RadioSeconds::default() };
         let node = NodeResult { id: 3, radio_s, duty_cycle: 0.03, ..NodeResult::default() };
         RunResult {
@@ -279,7 +328,7 @@ mod tests {
             assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{table:?}");
         }
         // Only a transfer knows what of its segments got lost.
-        let losses: Vec<&str> = tables[0].rows.iter().map(|row| row[6].as_str()).collect();
+        let losses: Vec<&str> = tables[0].rows.iter().map(|row| row[7].as_str()).collect();
         assert_eq!(losses, ["–", "–", "2.50"]);
         assert_eq!(tables[1].rows, [["anemometer", "3", "0", "70", "63", "0", "1", "98.44"]]);
         assert_eq!(tables[2].rows, [["coap-client", "3", "0", "2", "1", "20.0", "29.0"]]);
@@ -328,7 +377,7 @@ mod tests {
     fn a_run_without_sensors_and_requests_says_nothing_of_them() {
         let mut result = result();
         result.flows.drain(..2);
-        let text = text(&result);
+        let text = text(&result, false);
         assert!(text.contains("tcp-bulk") && text.contains("\nnodes\n"), "{text}");
         assert!(!text.contains("readings") && !text.contains("requests"), "{text}");
     }

@@ -32,6 +32,19 @@ def test_a_run_has_frames_with_units(line: dict[str, Any]) -> None:
     assert {"transmit", "receive"} <= set(run.timeline["kind"])
 
 
+def test_a_run_says_in_a_line_whether_flows_are_dead_and_what_was_lost(
+    line: dict[str, Any],
+) -> None:
+    nowhere = {"kind": "coap-client", "from": 0, "to": 2, "pause_ms": 100}
+    run = kinglet.run({**line, "flow": [*line["flow"], nowhere]})
+    assert repr(run).endswith("3 nodes, 2 flows, 1 dead)") and len(repr(run)) < 80
+    assert list(run.flows["state"]) == ["open", "dead"]
+    assert "no flow of the scenario listens" in run.flows.loc[1, "because"]
+    assert pd.isna(run.flows.loc[1, "segment_loss"])
+    lost = run.reasons.set_index(["id", "layer", "reason"])["count"]
+    assert lost[(2, "net", "port")] > 0
+
+
 def test_the_same_seed_is_the_same_run_from_a_file_and_from_a_mapping(
     line: dict[str, Any], tmp_path: Path
 ) -> None:

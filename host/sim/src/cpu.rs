@@ -2,10 +2,11 @@
 
 use core::ops::Add;
 use kinglet_time::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Pieces of work, or how many of each have been done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CpuWork {
     /// Frames taken from the radio.
     pub frames_received: u64,

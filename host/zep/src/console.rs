@@ -241,6 +241,8 @@ pub enum Report {
         packets: (u32, u32),
         /// TCP segments received and sent.
         segments: (u32, u32),
+        /// Layer, reason and count of each reason for which something was lost.
+        reasons: Vec<(&'static str, String, u32)>,
     },
     /// It has other addresses than before.
     Addresses {
@@ -331,12 +333,16 @@ impl fmt::Display for Report {
                 frames_received,
                 packets,
                 segments,
+                reasons,
             } => {
                 list(f, addresses)?;
                 write!(f, "frames    {frames_sent} sent, {repetitions} of them again, ")?;
                 writeln!(f, "{given_up} given up, {frames_received} received")?;
                 writeln!(f, "packets   {} received, {} sent", packets.0, packets.1)?;
-                write!(f, "segments  {} received, {} sent", segments.0, segments.1)
+                write!(f, "segments  {} received, {} sent", segments.0, segments.1)?;
+                reasons.iter().try_for_each(|(layer, reason, count)| {
+                    write!(f, "\nlost      {layer} {reason} {count}")
+                })
             }
             Report::Addresses { addresses } => {
                 f.write_str("addresses now")?;

@@ -16,7 +16,7 @@ use kinglet::radio::{Driver, Filter};
 use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
-use kinglet_apps::{App, Place, udp};
+use kinglet_apps::{App, Place, SnakeCase, udp};
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
 use std::io::{self, BufRead};
@@ -347,6 +347,12 @@ impl Mote {
     fn status(&self) -> Report {
         let (mac, net, tcp) =
             (self.node.mac().stats(), self.node.net().stats(), self.node.tcp().stats());
+        let mut reasons = Vec::new();
+        self.node.reasons(&mut |layer, reason, count| {
+            if count > 0 {
+                reasons.push((layer, SnakeCase(reason).to_string(), count));
+            }
+        });
         Report::Status {
             addresses: self.addresses(),
             frames_sent: mac.transmissions,
@@ -355,6 +361,7 @@ impl Mote {
             frames_received: mac.received,
             packets: (net.packets_in, net.packets_out),
             segments: (tcp.received, tcp.sent),
+            reasons,
         }
     }
 }

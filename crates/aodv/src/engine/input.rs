@@ -31,9 +31,7 @@ impl<S: Sizes> Aodv<S> {
         let result = self.take(now, from, octets);
         match result {
             Ok(()) => count(&mut self.stats.received),
-            Err(reason) => {
-                self.stats.discarded.get_mut(reason.index()).into_iter().for_each(count);
-            }
+            Err(reason) => self.stats.discard(reason),
         }
         result
     }

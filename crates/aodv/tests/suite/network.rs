@@ -404,7 +404,11 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
     assert!((20..=120).contains(&by_two), "{by_two}");
     // Those behind it have as much to do, and the others what it lets through.
     assert!(network.sent.len() < 500, "{}", network.sent.len());
-    assert!(network.stats(2).discarded.iter().sum::<u32>() > 800, "{:?}", network.stats(2));
+    assert!(
+        network.stats(2).reasons().map(|(_, count)| count).sum::<u32>() > 800,
+        "{:?}",
+        network.stats(2)
+    );
 }
 
 /// 2 hears 1, but 1 does not hear 2: answers that way get lost, and the next search avoids it.
@@ -420,7 +424,7 @@ fn who_gets_no_answer_to_its_neighbour_tries_another_way() {
     network.run(Duration::from_secs(9));
     assert_eq!(network.send(1, 4), (4, true));
     assert_eq!(network.node(1).next_hop(4), Some(3));
-    assert!(network.stats(2).discarded[Discard::Blacklisted.index()] > 0);
+    assert!(network.stats(2).discarded(Discard::Blacklisted) > 0);
 }
 
 #[test]

@@ -24,14 +24,11 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     ) -> Result<Event<'a>, Discard> {
         let taken = self.take(now, peer, octets);
         match taken {
-            Err(Discard::Unknown | Discard::Malformed) => {}
-            Err(Discard::Duplicate) => {
-                self.stats.duplicates = self.stats.duplicates.wrapping_add(1);
-            }
+            Err(Discard::Unknown | Discard::Malformed | Discard::Duplicate) => {}
             _ => self.stats.received = self.stats.received.wrapping_add(1),
         }
-        if taken.is_err() {
-            self.stats.discarded = self.stats.discarded.wrapping_add(1);
+        if let Err(reason) = taken {
+            self.stats.discard(reason);
         }
         taken
     }

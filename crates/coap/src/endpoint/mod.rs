@@ -111,15 +111,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
             peers: S::Peers::<K>::EMPTY,
             resets: S::Resets::<K>::EMPTY,
             hold: None,
-            stats: Stats {
-                sent: 0,
-                received: 0,
-                retransmissions: 0,
-                timeouts: 0,
-                duplicates: 0,
-                discarded: 0,
-                refused: 0,
-            },
+            stats: Stats::ZERO,
         }
     }
 

@@ -208,7 +208,7 @@ impl<S: Sizes> Mac<S> {
             owed_ack: OwedAck::NONE,
             security: S::Security::NEW,
             adaptation: Adaptation::NONE,
-            stats: Stats::NONE,
+            stats: Stats::ZERO,
         }
     }
 

@@ -68,23 +68,12 @@ impl<S: Sizes> Mac<S> {
         {
             self.start_next(now);
         }
-        count(match &result {
-            Ok(None) => return result,
-            Ok(Some(Indication::DataRequest { .. })) => &mut self.stats.data_requests,
-            Ok(Some(Indication::Data { .. })) => &mut self.stats.received,
-            Err(Discard::Malformed(_)) => &mut self.stats.discarded_malformed,
-            Err(Discard::UnawaitedAck) => &mut self.stats.discarded_ack,
-            Err(Discard::OtherDestination) => &mut self.stats.discarded_other_destination,
-            Err(Discard::BadSource) => &mut self.stats.discarded_bad_source,
-            Err(Discard::Secured) => &mut self.stats.discarded_secured,
-            Err(Discard::Unsecured) => &mut self.stats.discarded_unsecured,
-            Err(Discard::BadMic) => &mut self.stats.discarded_mic,
-            Err(Discard::Replay) => &mut self.stats.discarded_replay,
-            Err(Discard::TooManyPeers) => &mut self.stats.discarded_peers,
-            Err(Discard::NotData) => &mut self.stats.discarded_not_data,
-            Err(Discard::Duplicate) => &mut self.stats.discarded_duplicate,
-            Err(Discard::UnexpectedEvent) => &mut self.stats.unexpected_events,
-        });
+        match &result {
+            Ok(None) => {}
+            Ok(Some(Indication::DataRequest { .. })) => count(&mut self.stats.data_requests),
+            Ok(Some(Indication::Data { .. })) => count(&mut self.stats.received),
+            Err(reason) => self.stats.discard(*reason),
+        }
         result
     }
 

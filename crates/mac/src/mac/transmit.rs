@@ -408,7 +408,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     pub(crate) fn unexpected(&mut self) -> Discard {
-        count(&mut self.stats.unexpected_events);
+        self.stats.discard(Discard::UnexpectedEvent);
         Discard::UnexpectedEvent
     }
 }

@@ -31,7 +31,7 @@ fn frames_for_another_destination_are_dropped_whatever_the_radio_filters() {
             assert_eq!(receive(&mut mac, T0, &frame), Err(Discard::OtherDestination));
         }
         assert_eq!(mac.link(PEER), None, "an overheard frame is no reason to forget a neighbour");
-        assert_eq!(mac.stats().discarded_other_destination, 4);
+        assert_eq!(mac.stats().discarded(Discard::OtherDestination), 4);
     }
 }
 

@@ -90,17 +90,7 @@ impl<S: Sizes> Discovery<S> {
             retrans: config.retrans,
             awaits: None,
             random: Random::new(config.seed, 6),
-            stats: Stats {
-                sent: 0,
-                solicited: 0,
-                discarded: 0,
-                redirects: 0,
-                conflicts: 0,
-                unknown_contexts: 0,
-                evicted: 0,
-                refused: 0,
-                unreachable: 0,
-            },
+            stats: Stats::ZERO,
         }
     }
 
@@ -236,8 +226,8 @@ impl<S: Sizes> Discovery<S> {
         if self.awaits.is_some() && !self.is_waiting() {
             self.awaits = None;
         }
-        if matches!(result, Err(Discard::HopLimit | Discard::Malformed | Discard::Invalid)) {
-            bump(&mut self.stats.discarded);
+        if let Err(reason) = result {
+            self.stats.discard(reason);
         }
         result
     }
@@ -269,10 +259,6 @@ impl<S: Sizes> Discovery<S> {
                 let own = owns(&told.target);
                 self.told(now, from, header, &told, own, message.options())
             }
-            Kind::Redirect { .. } => {
-                bump(&mut self.stats.redirects);
-                Err(Discard::Ignored)
-            }
             Kind::RouterAdvertisement(router)
                 if self.config.autoconfigures || self.role.serves() =>
             {
@@ -284,9 +270,10 @@ impl<S: Sizes> Discovery<S> {
             Kind::Duplicate(told) if S::Role::SERVES && owns(&header.dst) => {
                 self.role.handle_duplicate(now, header.src, &told)
             }
-            Kind::RouterSolicitation | Kind::RouterAdvertisement(_) | Kind::Duplicate(_) => {
-                Err(Discard::Ignored)
-            }
+            Kind::Redirect { .. }
+            | Kind::RouterSolicitation
+            | Kind::RouterAdvertisement(_)
+            | Kind::Duplicate(_) => Err(Discard::Ignored),
         }
     }
 

@@ -58,21 +58,25 @@ pub trait RouterSizes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
-/// What passed at a router; counters stop at their maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RouterStats {
-    /// Advertisements sent, to one or to all.
-    pub advertised: u32,
-    /// Registrations that were taken, the first time and again.
-    pub registered: u32,
-    /// Registrations of addresses that are another node's.
-    pub duplicates: u32,
-    /// Registrations for which there was no room, here or at the border router.
-    pub full: u32,
-    /// Registrations refused for what they say: their source, their prefix, one that is later.
-    pub refused: u32,
-    /// Registrations over which the border router did not answer, and which were taken.
-    pub unconfirmed: u32,
+kinglet_mem::counters! {
+    /// What passed at a router; counters stop at their maximum.
+    pub struct RouterStats {
+        /// What passed at a router; counters stop at their maximum.
+        /// Advertisements sent, to one or to all.
+        advertised,
+        /// Registrations that were taken, the first time and again.
+        registered,
+    }
+    reasons {
+        /// Registrations of addresses that are another node's.
+        duplicates,
+        /// Registrations for which there was no room, here or at the border router.
+        full,
+        /// Registrations refused for what they say: their source, their prefix, one that is later.
+        refused,
+        /// Registrations over which the border router did not answer, and which were taken.
+        unconfirmed,
+    }
 }
 
 /// An answer that is owed.
@@ -533,6 +537,10 @@ impl<S: RouterSizes> Role for Serving<S> {
 
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
         poll_routed(self.registrations.as_mut_slice(), now)
+    }
+
+    fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        self.stats.reasons()
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -166,7 +166,7 @@ fn nobody_is_believed_who_was_not_asked_about() {
     assert_eq!((state(&nd), nd.way(other(2))), (None, Way::Unknown));
     let redirect = Kind::Redirect { target: other(3), destination: other(2) };
     assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
-    assert_eq!(nd.stats().redirects, 1);
+    assert_eq!(nd.stats().discarded(Discard::Ignored), 1);
     // Without a link address, or with one that is everybody's, there is nothing to believe.
     nd.want(NOW, other(2));
     told(&mut nd, NOW, (true, true), None);

@@ -232,7 +232,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             errors_spent: 0,
             errors_since: Instant::ZERO,
             unread: 0,
-            stats: Stats::new(),
+            stats: Stats::ZERO,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::discovery::Discovery;
 use crate::peer::AddressPair;
 use crate::polling::Poller;
 use crate::profile::Profile;
-use crate::routing::Routing;
+use crate::routing::{Each, Routing};
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
@@ -38,23 +38,27 @@ type Acking = (net::Token, tcp::Handle);
 /// Room for one, in a plan that asks for it.
 type LateAcks<P> = <<P as tcp::Sizes>::Features as tcp::Features>::LateAcks<Acking>;
 
-/// What got lost between the layers; counters stop at their maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// TCP segments that the network layer did not take: no route, or longer than the MTU.
-    pub unroutable_segments: u32,
-    /// Packets given up because no frame of this MAC has room for their headers.
-    pub unsendable_packets: u32,
-    /// Commands that the radio driver refused.
-    pub refused_commands: u32,
-    /// Data requests made.
-    pub data_requests: u32,
-    /// Data requests that found nothing.
-    pub nothing_pending: u32,
-    /// Data requests that nobody acknowledged.
-    pub unanswered_requests: u32,
-    /// Data requests after which the promised frame did not come.
-    pub timed_out_requests: u32,
+kinglet_mem::counters! {
+    /// What got lost between the layers; counters stop at their maximum.
+    pub struct Stats {
+        /// Data requests made.
+        data_requests,
+        /// Data requests that found nothing.
+        nothing_pending,
+    }
+    reasons {
+        /// What got lost between the layers; counters stop at their maximum.
+        /// TCP segments that the network layer did not take: no route, or longer than the MTU.
+        unroutable_segments,
+        /// Packets given up because no frame of this MAC has room for their headers.
+        unsendable_packets,
+        /// Commands that the radio driver refused.
+        refused_commands,
+        /// Data requests that nobody acknowledged.
+        unanswered_requests,
+        /// Data requests after which the promised frame did not come.
+        timed_out_requests,
+    }
 }
 
 /// How full the tables are.
@@ -757,5 +761,38 @@ impl<P: Profile> Node<P> {
     /// What got lost between the layers. Each layer has counters of its own.
     pub const fn stats(&self) -> &Stats {
         &self.stats
+    }
+
+    /// Calls `each` with layer, reason and count for every reason for which this node discards,
+    /// evicts, refuses or gives something up, whether it has happened or not.
+    pub fn reasons(&self, each: &mut Each<'_>) {
+        fn all(
+            layer: &'static str,
+            reasons: impl Iterator<Item = (&'static str, u32)>,
+            each: &mut Each<'_>,
+        ) {
+            reasons.for_each(|(reason, count)| each(layer, reason, count));
+        }
+        all("node", self.stats.reasons(), each);
+        all("mac", self.mac.stats().reasons(), each);
+        if let Some(stats) = self.mac.wake_stats() {
+            all("wake", stats.reasons(), each);
+        }
+        if let Some(stats) = self.mac.strobe_stats() {
+            all("strobe", stats.reasons(), each);
+        }
+        all("net", self.net.stats().reasons(), each);
+        if let Some(stats) = self.net.border_stats() {
+            all("border", stats.reasons(), each);
+        }
+        if let Some(stats) = self.net.relay_stats() {
+            all("relay", stats.reasons(), each);
+        }
+        if let Some(stats) = self.net.store_stats() {
+            all("store", stats.reasons(), each);
+        }
+        self.net.discovery().reasons(each);
+        self.routing().reasons(each);
+        all("tcp", self.tcp.stats().reasons(), each);
     }
 }

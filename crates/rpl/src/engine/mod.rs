@@ -231,13 +231,10 @@ impl<S: Sizes> Rpl<S> {
     ) -> Result<(), Discard> {
         let margin_db = i16::from(rssi_dbm).saturating_sub(self.config.noise_floor_dbm.into());
         let result = self.take(now, from, margin_db, multicast, code, body);
-        count(match &result {
-            Ok(()) => &mut self.stats.received,
-            Err(discard) => match self.stats.discarded.get_mut(discard.index()) {
-                Some(counter) => counter,
-                None => &mut self.stats.received,
-            },
-        });
+        match result {
+            Ok(()) => count(&mut self.stats.received),
+            Err(reason) => self.stats.discard(reason),
+        }
         result
     }
 

@@ -68,7 +68,7 @@ fn ranks_that_no_neighbour_can_have_are_refused() {
     for rank in [0, 1, 127] {
         forge(&mut net, 3, dio(rank, 240), &[]);
     }
-    assert_eq!(net.nodes[3].stats().discarded[Discard::BadRank.index()], 3);
+    assert_eq!(net.nodes[3].stats().discarded(Discard::BadRank), 3);
     assert!(net.nodes[3].candidates().all(|candidate| candidate.address != near(FORGER)));
 }
 
@@ -91,7 +91,7 @@ fn a_flood_of_daos_fills_the_table_and_takes_nobodys_route() {
         forge(&mut net, router, Message::Dao(dao), &[target, transit]);
     }
     assert_eq!(net.nodes[router].info().routes, ROUTES);
-    assert!(net.nodes[router].stats().discarded[Discard::RoutesFull.index()] > 900);
+    assert!(net.nodes[router].stats().discarded(Discard::RoutesFull) > 900);
     let still: Vec<_> = (1..NODES).map(|node| net.nodes[router].route(address(node))).collect();
     assert_eq!(known, still);
     net.run(secs(60));
@@ -108,7 +108,7 @@ fn targets_that_are_the_roots_or_a_routers_own_are_refused() {
         (address(7), 64),
         (Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1), 128),
     ] {
-        let before = net.nodes[5].stats().discarded[Discard::BadTarget.index()];
+        let before = net.nodes[5].stats().discarded(Discard::BadTarget);
         let target = ControlOption::Target(Target { prefix, prefix_len });
         let transit = Transit {
             external: false,
@@ -119,7 +119,7 @@ fn targets_that_are_the_roots_or_a_routers_own_are_refused() {
         };
         let dao = Dao { instance: 0, acknowledge: false, sequence: 1, dodag_id: None };
         forge(&mut net, 5, Message::Dao(dao), &[target, ControlOption::Transit(transit)]);
-        let after = net.nodes[5].stats().discarded[Discard::BadTarget.index()];
+        let after = net.nodes[5].stats().discarded(Discard::BadTarget);
         assert_eq!(after, before + 1, "{prefix}/{prefix_len}");
     }
 }

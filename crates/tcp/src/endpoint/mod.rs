@@ -349,7 +349,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.stats.received = self.stats.received.wrapping_add(1);
         let result = self.take_packet(now, peer, ecn, segment);
         if let Err(reason) = result {
-            self.stats.count(reason);
+            self.stats.discard(reason);
         }
         result
     }

@@ -379,7 +379,7 @@ fn a_wrong_checksum_and_broken_options_are_dropped_and_counted() {
     let mut octets = s.octets(ACK, 1, 1, b"data");
     octets[21] ^= 1;
     assert_eq!(s.ep.handle_packet(s.now, s.peer, Ecn::NotEct, &octets), Err(Discard::Checksum));
-    assert_eq!(s.ep.stats().discards(Discard::Checksum), 1);
+    assert_eq!(s.ep.stats().discarded(Discard::Checksum), 1);
     s.silent();
 }
 

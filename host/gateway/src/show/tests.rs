@@ -52,7 +52,7 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
         link: Some(Link { rssi_dbm: Some(-77), etx: Some(1.03) }),
         policy: Drops::default(),
     };
-    Row { counters, status }
+    Row { counters, status, reasons: None }
 }
 
 /// These nodes, and a queue at the border router that has worked for long.
@@ -60,7 +60,12 @@ fn look(nodes: impl Into<Vec<Row>>) -> Look {
     let (taken, passed, dropped) = (u32::MAX, u32::MAX - 9_999_999, 9_999_987);
     let queue =
         BorderResult { taken, passed, dropped, waiting: 12, most: 32, longest_ms: 98_765.4 };
-    Look { border_queue: Some(queue), policy: Drops::default(), nodes: nodes.into() }
+    Look {
+        border_queue: Some(queue),
+        policy: Drops::default(),
+        reasons: Reasons::default(),
+        nodes: nodes.into(),
+    }
 }
 
 #[test]

@@ -102,9 +102,9 @@ fn network(seeds: u64, seconds: u64) -> bool {
         .into_par_iter()
         .filter_map(|seed| run(&scenario, seed, &Options::default()).ok()?.flows.pop())
         .collect();
-    let bytes: u64 = flows.iter().map(|flow| flow.bytes).sum();
-    let slowest = flows.iter().map(|flow| flow.goodput_kbps).fold(f64::INFINITY, f64::min);
-    let wrong = flows.iter().filter(|flow| !flow.intact).count();
+    let bytes: u64 = flows.iter().filter_map(|flow| flow.bytes).sum();
+    let slowest = flows.iter().filter_map(|flow| flow.goodput_kbps).fold(f64::INFINITY, f64::min);
+    let wrong = flows.iter().filter(|flow| !flow.is_intact()).count();
     println!(
         "{} of {seeds} runs of {seconds} s ended; {bytes} octets, {wrong} runs with a wrong one; \
          slowest {slowest:.1} kb/s; {:.0} s wall",

@@ -91,8 +91,9 @@ fn serves(flow: &FlowResult) -> bool {
 }
 
 fn goodput_of(flow: &FlowResult) -> Option<f64> {
-    let ended = if flow.complete { flow.goodput_kbps } else { 0.0 };
-    (!serves(flow)).then_some(ended)
+    // An endless flow that carries something does what it is asked to.
+    let is_well = flow.complete.unwrap_or(!flow.is_dead());
+    (!serves(flow)).then(|| flow.goodput_kbps.filter(|_| is_well).unwrap_or(0.0))
 }
 
 /// Share of what a flow sent that arrived.
@@ -103,18 +104,20 @@ fn arrived_of(flow: &FlowResult) -> Option<f64> {
     if let Some(readings) = &flow.readings {
         return Some(readings.reliability().unwrap_or(1.0));
     }
-    let answered = flow.latencies_ms.len() as f64;
-    if answered > 0.0 || flow.failed > 0 {
-        return Some(answered / (answered + f64::from(flow.failed)));
+    let (answered, failed) =
+        (flow.latencies_ms().len() as f64, f64::from(flow.failed.unwrap_or(0)));
+    if answered + failed > 0.0 {
+        return Some(answered / (answered + failed));
     }
-    if flow.delay_ms.is_some() && flow.segments_sent > 0 {
-        return Some(flow.segments_received as f64 / flow.segments_sent as f64);
+    if let (Some(_), Some(lost)) = (flow.delay_ms, flow.segment_loss) {
+        return Some(1.0 - lost);
     }
-    Some(f64::from(u8::from(flow.complete && flow.bytes > 0)))
+    let is_well = flow.complete.unwrap_or(true) && flow.bytes.unwrap_or(0) > 0;
+    Some(f64::from(u8::from(is_well)))
 }
 
 fn latency_of(flow: &FlowResult) -> Option<f64> {
-    quantile(&flow.latencies_ms, 0.95).or(flow.delay_ms).or(flow.rtt_ms)
+    quantile(flow.latencies_ms(), 0.95).or(flow.delay_ms).or(flow.rtt_ms)
 }
 
 /// Millijoules of nodes without mains for each thousand octets that arrived.
@@ -129,10 +132,9 @@ fn energy(scenario: &Scenario, result: &RunResult) -> f64 {
             _ => false,
         }
     };
-    let flash = |node: &NodeResult| node.flash.as_ref().map_or(0.0, |flash| flash.mj);
     let nodes = result.nodes.iter().filter(has_battery);
-    let spent: f64 = nodes.map(|node| node.energy_mj + node.cpu_mj + flash(node)).sum();
-    let bytes: u64 = result.flows.iter().map(|flow| flow.bytes).sum();
+    let spent: f64 = nodes.map(NodeResult::whole_mj).sum();
+    let bytes: u64 = result.flows.iter().filter_map(|flow| flow.bytes).sum();
     // As if one had arrived: nothing is worse than that.
     spent / (bytes.max(1) as f64 / 1_000.0)
 }

@@ -5,6 +5,7 @@ use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig, Repair
 use kinglet::time::Instant;
 use kinglet_apps::bulk::{Receiver, Sender};
 use kinglet_apps::{Peer, Sockets, StreamApp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A sample of the congestion window.
@@ -14,12 +15,12 @@ pub struct Window {
     pub at: Instant,
     /// Octets.
     pub cwnd: u32,
-    /// Slow start threshold in octets.
-    pub ssthresh: u32,
+    /// Slow start threshold in octets; `None` before the first loss, while there is none.
+    pub ssthresh: Option<u32>,
 }
 
 /// How often the retransmission timer has expired, by what the sender knew when it did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct TimeoutCauses {
     /// In the handshake.
     pub handshake: u32,
@@ -62,7 +63,9 @@ pub struct BulkSender {
     rtt_samples: u64,
     /// Congestion window over time, if it is recorded.
     windows: Option<Vec<Window>>,
-    failed: bool,
+    /// The error that ended its last connection, and the last that came before any octet.
+    error: Option<ConnectionError>,
+    early: Option<ConnectionError>,
     causes: TimeoutCauses,
 }
 
@@ -75,7 +78,8 @@ impl BulkSender {
             rtt_sum_us: 0,
             rtt_samples: 0,
             windows: None,
-            failed: false,
+            error: None,
+            early: None,
             causes: TimeoutCauses::default(),
         }
     }
@@ -113,9 +117,9 @@ impl BulkSender {
         self.windows.as_deref().unwrap_or_default()
     }
 
-    /// Whether the connection ended with an error, other than that nobody listens yet.
-    pub fn failed(&self) -> bool {
-        self.failed
+    /// The error that ended the connection, or the last attempt to open one.
+    pub fn error(&self) -> Option<ConnectionError> {
+        self.error.or(self.early.filter(|_| self.info.is_none()))
     }
 
     fn observe(&mut self, now: Instant, info: Info) {
@@ -127,12 +131,13 @@ impl BulkSender {
             self.rtt_samples += 1;
         }
         if let Some(windows) = &mut self.windows {
-            let (cwnd, ssthresh) = (info.cwnd, info.ssthresh);
+            // "As high as possible" until there has been a loss (RFC 5681 §3.1).
+            let (cwnd, ssthresh) = (info.cwnd, (info.ssthresh < u32::MAX).then_some(info.ssthresh));
             if windows.last().is_none_or(|last| (last.cwnd, last.ssthresh) != (cwnd, ssthresh)) {
                 windows.push(Window { at: now, cwnd, ssthresh });
             }
         }
-        self.failed |= info.error.is_some();
+        self.error = info.error.or(self.error);
         self.info = Some(info);
     }
 }
@@ -147,7 +152,7 @@ impl StreamApp<Socket> for BulkSender {
         };
         match info {
             // Nothing was sent by that one; what it counted is not what the next one counts.
-            Some(info) if is_early(&info) => self.info = None,
+            Some(info) if is_early(&info) => (self.info, self.early) = (None, info.error),
             Some(info) => self.observe(now, info),
             None => {}
         }

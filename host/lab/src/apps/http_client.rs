@@ -84,6 +84,11 @@ impl HttpClient {
         self.0.asker().failed
     }
 
+    /// When the request under way was dispatched, or the next one will be.
+    pub fn next(&self) -> Instant {
+        self.0.asker().next
+    }
+
     /// Octets of the body asked for.
     pub fn bytes(&self) -> u32 {
         self.0.asker().bytes

@@ -59,7 +59,8 @@ mod tests {
             let mut scenario = line_scenario(Effort::Quick, 1, 0);
             host.apply(&mut scenario);
             scenario.duration_s = 20.0;
-            run(&scenario, 11, &Options::default()).expect("a plain scenario").flows[0].goodput_kbps
+            let result = run(&scenario, 11, &Options::default()).expect("a plain scenario");
+            result.flows[0].goodput_kbps.expect("it has begun")
         };
         let [free, measured, paper] = Host::ALL.map(goodput);
         assert!(free > measured && measured > paper, "{free}, {measured}, {paper}");

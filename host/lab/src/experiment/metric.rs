@@ -291,33 +291,34 @@ impl Metric {
         let frames = || run.nodes.iter().map(|n| n.frames_sent).sum::<u64>() as f64;
         let server = || run.nodes.get(requests::SERVER as usize);
         match self {
-            Metric::Goodput => Some(flow.goodput_kbps),
-            Metric::SegmentLoss => Some(flow.segment_loss * 100.0),
+            Metric::Goodput => flow.goodput_kbps,
+            Metric::SegmentLoss => flow.segment_loss.map(|share| share * 100.0),
             Metric::Rtt => flow.rtt_ms,
             Metric::Frames => Some(frames()),
-            Metric::FramesPerKb => (flow.bytes > 0).then(|| frames() * 1_000.0 / flow.bytes as f64),
-            Metric::FastRetransmissions => Some(flow.fast_retransmissions as f64),
-            Metric::Timeouts => Some(flow.timeouts as f64),
-            Metric::TimeoutsOf(cause) => Some(f64::from(cause.of(flow))),
+            Metric::FramesPerKb => {
+                let bytes = flow.bytes.filter(|bytes| *bytes > 0)?;
+                Some(frames() * 1_000.0 / bytes as f64)
+            }
+            Metric::FastRetransmissions => flow.fast_retransmissions.map(|count| count as f64),
+            Metric::Timeouts => flow.timeouts.map(|count| count as f64),
+            Metric::TimeoutsOf(cause) => cause.of(flow).map(f64::from),
             Metric::CwndFull => cwnd_full(scenario, flow, run),
-            Metric::Mss => Some(f64::from(flow.mss)),
+            Metric::Mss => flow.mss.map(f64::from),
             Metric::Median => quantile(run, 0.5),
             Metric::LowerQuartile => quantile(run, 0.25),
             Metric::UpperQuartile => quantile(run, 0.75),
             Metric::Fairness => Some(fairness(run, run.flows.len())? * 100.0),
             Metric::FairnessOfPairs => Some(fairness(run, 2)? * 100.0),
-            Metric::QueueDrops => Some(run.nodes.iter().map(|n| n.queue_drops).sum::<u64>() as f64),
-            Metric::FramesFailed => {
-                Some(run.nodes.iter().map(|n| n.frames_failed).sum::<u64>() as f64)
-            }
-            Metric::LatencyLeast => stats::quantile(&flow.latencies_ms, 0.01),
-            Metric::LatencyFirstQuartile => stats::quantile(&flow.latencies_ms, 0.25),
-            Metric::LatencyMedian => stats::quantile(&flow.latencies_ms, 0.5),
-            Metric::LatencyThirdQuartile => stats::quantile(&flow.latencies_ms, 0.75),
-            Metric::Answers => Some(per_hour(flow.latencies_ms.len() as u64, run)),
+            Metric::QueueDrops => Some(over_nodes(run, |n| n.queue_drops) as f64),
+            Metric::FramesFailed => Some(over_nodes(run, |n| n.frames_failed) as f64),
+            Metric::LatencyLeast => stats::quantile(flow.latencies_ms(), 0.01),
+            Metric::LatencyFirstQuartile => stats::quantile(flow.latencies_ms(), 0.25),
+            Metric::LatencyMedian => stats::quantile(flow.latencies_ms(), 0.5),
+            Metric::LatencyThirdQuartile => stats::quantile(flow.latencies_ms(), 0.75),
+            Metric::Answers => Some(per_hour(flow.latencies_ms.as_ref()?.len() as u64, run)),
             Metric::ServerDutyCycle => Some(server()?.duty_cycle * 100.0),
             Metric::ServerFor(cause) => Some(server()?.radio_s.of(cause) * 100.0 / run.sim_seconds),
-            Metric::Failed => Some(f64::from(flow.failed)),
+            Metric::Failed => flow.failed.map(f64::from),
             Metric::OfTree(of) => of.value(scenario, run),
             Metric::OfNode(of) => of.value(run),
             Metric::OfPairs(of) => of.value(scenario, run),
@@ -332,18 +333,24 @@ impl Metric {
 
     /// What is read off all flows, whatever they are; `None` for other metrics.
     fn of_all_flows(self, run: &RunResult) -> Option<f64> {
-        let rates = || run.flows.iter().map(|flow| flow.goodput_kbps);
-        let sum = |count: &dyn Fn(&FlowResult) -> u64| run.flows.iter().map(count).sum::<u64>();
-        let (sent, received) = (sum(&|f| f.segments_sent), sum(&|f| f.segments_received));
+        let rates = || run.flows.iter().filter_map(|flow| flow.goodput_kbps);
+        // Of those flows of which both ends have counted.
+        let counted = |flow: &FlowResult| flow.segments_sent.zip(flow.segments_received);
+        let (sent, received) = run
+            .flows
+            .iter()
+            .filter_map(counted)
+            .fold((0, 0), |(s, r), both| (s + both.0, r + both.1));
         let lost = sent.saturating_sub(received) as f64;
+        let repeats = || run.flows.iter().filter_map(|flow| flow.retransmissions).sum::<u64>();
         match self {
             Metric::GoodputSum => Some(rates().sum()),
             Metric::GoodputLeast => rates().reduce(f64::min),
-            Metric::GoodputOf(flow) => rates().nth(flow.into()),
+            Metric::GoodputOf(flow) => run.flows.get(usize::from(flow))?.goodput_kbps,
             Metric::FairnessOfFlows => Some(jain(rates())? * 100.0),
             Metric::Starved => Some(rates().filter(|rate| *rate < 0.1).count() as f64),
             // As if one had been lost, where none was.
-            Metric::Repeats => Some(sum(&|f| f.retransmissions) as f64 / lost.max(1.0)),
+            Metric::Repeats => Some(repeats() as f64 / lost.max(1.0)),
             Metric::SegmentLossOfAll => (sent > 0).then(|| lost / sent as f64 * 100.0),
             _ => None,
         }
@@ -351,17 +358,19 @@ impl Metric {
 
     /// What is read off the MACs of all nodes; `None` for other metrics.
     fn of_mac(self, run: &RunResult) -> Option<f64> {
-        let sum = |count: &dyn Fn(&NodeResult) -> u64| run.nodes.iter().map(count).sum::<u64>();
-        let (acked, failed) = (sum(&|n| n.frames_acked), sum(&|n| n.frames_failed));
-        let runs = (acked + failed + sum(&|n| n.retries)) as f64;
-        let missing = sum(&|n| n.acks_missing);
+        let sum = |count: fn(&NodeResult) -> Option<u64>| over_nodes(run, count);
+        let (acked, failed) = (sum(|n| n.frames_acked), sum(|n| n.frames_failed));
+        let runs = (acked + failed + sum(|n| n.retries)) as f64;
+        let missing = sum(|n| n.acks_missing);
         match self {
             Metric::FramesAcked => Some(acked as f64 / run.sim_seconds),
             Metric::FramesAckedOfSecond => {
                 let node = run.nodes.get(run.flows.get(1)?.from as usize)?;
-                Some(node.frames_acked as f64 / run.sim_seconds)
+                Some(node.frames_acked? as f64 / run.sim_seconds)
             }
-            Metric::Unacknowledged => Some(missing as f64 / sum(&|n| n.frames_sent) as f64 * 100.0),
+            Metric::Unacknowledged => {
+                Some(missing as f64 / sum(|n| Some(n.frames_sent)) as f64 * 100.0)
+            }
             // What failed and is not a missing acknowledgement.
             Metric::AccessFailures => Some((runs - acked as f64 - missing as f64) / runs * 100.0),
             Metric::AttemptsPerFrame => Some(runs / acked as f64),
@@ -382,7 +391,7 @@ impl Metric {
         let polls = leaf.frames_sent as f64;
         match self {
             Metric::LeafRadioPerKb => {
-                let bytes = run.flows.first().map(|flow| flow.bytes).filter(|bytes| *bytes > 0)?;
+                let bytes = run.flows.first()?.bytes.filter(|bytes| *bytes > 0)?;
                 Some(on_s * 1e6 / bytes as f64)
             }
             Metric::RadioOnPerPoll => Some(on_s * 1e6 / polls),
@@ -406,14 +415,16 @@ impl Metric {
                 Some(shares.reduce(f64::min)? * 100.0)
             }
             Metric::Resent(carrier) => {
-                over(carrier, &|flow| Some(per_hour(flow.retransmissions, run)))
+                over(carrier, &|flow| Some(per_hour(flow.retransmissions?, run)))
             }
             Metric::ResentByTimeout(carrier) => over(carrier, &|flow| {
-                Some(per_hour(flow.retransmissions - flow.fast_retransmissions, run))
+                let fast = flow.fast_retransmissions.unwrap_or(0);
+                Some(per_hour(flow.retransmissions? - fast, run))
             }),
             Metric::ResentShare(carrier) => over(carrier, &|flow| {
-                let once = flow.segments_sent.saturating_sub(flow.retransmissions);
-                (once > 0).then(|| flow.retransmissions as f64 / once as f64 * 100.0)
+                let again = flow.retransmissions?;
+                let once = flow.segments_sent?.saturating_sub(again);
+                (once > 0).then(|| again as f64 / once as f64 * 100.0)
             }),
             Metric::RttOf(carrier) => over(carrier, &|flow| flow.rtt_ms),
             Metric::TimeoutOf(carrier) => over(carrier, &|flow| flow.timeout_ms),
@@ -445,22 +456,31 @@ impl Metric {
             Metric::IndirectRetries(carrier) => {
                 let (mut offered, mut taken) = (0, 0);
                 for node in nodes(carrier, scenario, run) {
-                    offered += node.frames_offered;
-                    taken += node.frames_taken;
+                    offered += node.frames_offered?;
+                    taken += node.frames_taken?;
                 }
                 (taken > 0).then(|| offered as f64 / taken as f64 - 1.0)
             }
-            Metric::CpuDutyCycle(carrier) => share(carrier, &|node| node.cpu_duty_cycle),
+            Metric::CpuDutyCycle(carrier) => {
+                let working = nodes(carrier, scenario, run).filter_map(|node| node.cpu_duty_cycle);
+                mean(working.map(|share| share * 100.0))
+            }
             Metric::CpuWithoutCipher(carrier) => {
                 let cost = host_cost_of(&scenario.radio);
                 let busy = |node: &NodeResult| {
-                    cost.of(CpuWork { cipher_runs: 0, ..node.cpu_work }) as f64 / 1e9
+                    cost.of(CpuWork { cipher_runs: 0, ..node.cpu_work.unwrap_or_default() }) as f64
+                        / 1e9
                 };
                 share(carrier, &|node| busy(node) / run.sim_seconds)
             }
             _ => None,
         }
     }
+}
+
+/// The sum of what the nodes have counted.
+fn over_nodes(run: &RunResult, count: fn(&NodeResult) -> Option<u64>) -> u64 {
+    run.nodes.iter().filter_map(count).sum()
 }
 
 const fn of_cause(cause: Cause) -> &'static str {
@@ -526,7 +546,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// Share of the observed time (after slow start has had a second) with a full window, in per cent.
 /// There is a sample per change: it holds until the next one, the last to the end.
 fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<f64> {
-    let buffer = scenario.tcp.send_buffer.bytes(flow.mss as usize) as f64;
+    let buffer = scenario.tcp.send_buffer.bytes(flow.mss? as usize) as f64;
     let start = scenario.flows.first()?.start_s + 1.0;
     let samples: Vec<_> = run.cwnd.iter().filter(|s| s.flow == 0).collect();
     let ends = samples.iter().skip(1).map(|s| s.at_s).chain([run.sim_seconds]);
@@ -554,7 +574,7 @@ mod tests {
     #[test]
     fn frames_are_summed_over_nodes_and_related_to_what_arrived() {
         let run = RunResult {
-            flows: vec![FlowResult { bytes: 2_000, ..FlowResult::default() }],
+            flows: vec![FlowResult { bytes: Some(2_000), ..FlowResult::default() }],
             nodes: vec![
                 NodeResult { frames_sent: 10, ..NodeResult::default() },
                 NodeResult { frames_sent: 20, ..NodeResult::default() },
@@ -567,9 +587,9 @@ mod tests {
 
     #[test]
     fn the_window_is_full_for_the_share_of_time_that_it_is() {
-        let sample = |at_s, cwnd| CwndSample { flow: 0, at_s, cwnd, ssthresh: 0 };
+        let sample = |at_s, cwnd| CwndSample { flow: 0, at_s, cwnd, ssthresh: None };
         let run = RunResult {
-            flows: vec![FlowResult { mss: 100, ..FlowResult::default() }],
+            flows: vec![FlowResult { mss: Some(100), ..FlowResult::default() }],
             // Buffer: 4 segments of 100. What was before the third second does not count.
             cwnd: vec![sample(0.5, 1), sample(1.0, 400), sample(5.0, 100), sample(6.0, 400)],
             sim_seconds: 12.0,
@@ -589,7 +609,7 @@ mod tests {
         let scenario = Scenario { flows, ..Scenario::default() };
         let result = |from, delivered, lost| FlowResult {
             from,
-            retransmissions: u64::from(from),
+            retransmissions: Some(u64::from(from)),
             readings: Some(Readings { delivered, lost, ..Readings::default() }),
             ..FlowResult::default()
         };
@@ -613,8 +633,8 @@ mod tests {
         let flows = vec![Flow::new(0.0, kind)];
         let scenario = Scenario { flows, ..Scenario::default() };
         let flow = FlowResult {
-            segments_sent: 110,
-            retransmissions: 10,
+            segments_sent: Some(110),
+            retransmissions: Some(10),
             rtt_ms: Some(250.0),
             timeout_ms: Some(3_000.0),
             ..FlowResult::default()
@@ -624,8 +644,8 @@ mod tests {
             starting: 0.01,
             between_attempts: 0.02,
             frames_sent: 500,
-            frames_offered: 130,
-            frames_taken: 100,
+            frames_offered: Some(130),
+            frames_taken: Some(100),
             radio_s,
             ..NodeResult::default()
         };

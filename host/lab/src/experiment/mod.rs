@@ -463,8 +463,8 @@ mod tests {
             scenario.duration_s = 150.0;
             let run =
                 run::run(&scenario, 1, &run::Options::default()).expect("it can be simulated");
-            let intact = run.flows.iter().all(|flow| flow.intact);
-            let bytes: u64 = run.flows.iter().map(|flow| flow.bytes).sum();
+            let intact = run.flows.iter().all(|flow| flow.is_intact());
+            let bytes: u64 = run.flows.iter().filter_map(|flow| flow.bytes).sum();
             assert!(intact && bytes > 0, "{}", experiment.id);
         }
     }

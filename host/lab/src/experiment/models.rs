@@ -167,8 +167,10 @@ mod tests {
             let result = run(&scenario, 11, &Options::default()).expect("it runs");
             [0, 2].map(|node| {
                 let node = &result.nodes[node];
-                let unheard = node.acks_missing as f64 / node.frames_sent as f64;
-                (unheard, node.retries.saturating_sub(node.acks_missing))
+                let (Some(missing), Some(retries)) = (node.acks_missing, node.retries) else {
+                    panic!("a node of Kinglet's counts both: {node:?}")
+                };
+                (missing as f64 / node.frames_sent as f64, retries.saturating_sub(missing))
             })
         };
         let (apart, disturbed) = (losses(10.0), losses(20.0));
@@ -187,7 +189,8 @@ mod tests {
     fn goodput(model: Model, hops: u32) -> f64 {
         let mut scenario = line(model, hops);
         scenario.duration_s = 30.0;
-        run(&scenario, 11, &Options::default()).expect("a plain scenario").flows[0].goodput_kbps
+        let result = run(&scenario, 11, &Options::default()).expect("a plain scenario");
+        result.flows[0].goodput_kbps.expect("it has begun")
     }
 
     #[test]

@@ -178,7 +178,8 @@ fn complete(
     let mut seeds = runs.iter().map(Vec::len).min().unwrap_or(0);
     for (point, runs) in plan.into_iter().zip(runs) {
         // How much is sent again in vain is of interest everywhere.
-        let transfers = runs.iter().any(|run| run.flows.iter().any(|f| f.segments_received > 0));
+        let transfers =
+            runs.iter().any(|run| run.flows.iter().any(|f| f.segments_received > Some(0)));
         let repeats =
             (transfers && !point.metrics.contains(&Metric::Repeats)).then_some(&Metric::Repeats);
         for metric in point.metrics.iter().chain(repeats) {

@@ -63,7 +63,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let mut figures = Vec::new();
     let shown = |point: &Point| point.label == "d_ms=0" || point.label == "d_ms=40";
     for (point, run) in result.samples.iter().filter(|(point, _)| shown(point)) {
-        let mss = run.flows.first().map_or(0, |f| f.mss as usize);
+        let mss = run.flows.first().and_then(|f| f.mss).unwrap_or(0) as usize;
         let end = point.scenario.duration_s;
         figures.push(Figure::Cwnd(Cwnd {
             title: format!("Congestion window, {}", point.label.replace("d_ms=", "d = ") + " ms"),

@@ -97,8 +97,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
                 .filter_map(|protocol| {
                     let label = label(link, protocol);
                     let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
-                    let latencies = &run.flows.first()?.latencies_ms;
-                    let points = distribution(latencies);
+                    let points = distribution(run.flows.first()?.latencies_ms());
                     let name = protocol.series().to_owned();
                     Some(Series { name, style: Style::Measured, points })
                 })

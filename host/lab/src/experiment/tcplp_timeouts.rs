@@ -69,16 +69,16 @@ impl TimeoutCause {
         }
     }
 
-    pub(super) const fn of(self, flow: &FlowResult) -> u32 {
-        let causes = flow.timeout_causes;
-        match self {
+    pub(super) fn of(self, flow: &FlowResult) -> Option<u32> {
+        let causes = flow.timeout_causes?;
+        Some(match self {
             TimeoutCause::Handshake => causes.handshake,
             TimeoutCause::Repair => causes.repair,
             TimeoutCause::Lone => causes.lone,
             TimeoutCause::Silence => causes.silence,
             TimeoutCause::Other => causes.other,
             TimeoutCause::Needless => causes.needless,
-        }
+        })
     }
 }
 

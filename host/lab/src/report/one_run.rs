@@ -40,8 +40,9 @@ pub fn one_run(
     map::draw(&mut page, scenario, &result.links, &result.trees, None);
     page.push_str("<section id=\"radios\"><h2>Radios</h2>\n");
     draw_figures(&mut page, &figures(scenario, result, timeline_s), "radios");
-    let (of_flows, of_nodes): (Vec<Table>, Vec<Table>) =
-        tables::of_run(result).into_iter().partition(|table| table.head.contains(&"kind"));
+    let (of_flows, of_nodes): (Vec<Table>, Vec<Table>) = tables::of_run(result)
+        .into_iter()
+        .partition(|table| ["kind", "flow"].iter().any(|name| table.head.contains(name)));
     page.push_str("<details><summary>All values of the nodes</summary>\n");
     of_nodes.iter().for_each(|table| draw_table(&mut page, table));
     page.push_str("</details>\n</section>\n<section id=\"applications\"><h2>Applications</h2>\n");

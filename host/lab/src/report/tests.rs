@@ -33,11 +33,11 @@ fn result(label: &str) -> ExperimentResult {
         kind: ActivityKind::Transmit,
         count: None,
     };
-    let sample = CwndSample { flow: 0, at_s: 1.0, cwnd: 924, ssthresh: 924 };
+    let sample = CwndSample { flow: 0, at_s: 1.0, cwnd: 924, ssthresh: Some(924) };
     let run = RunResult {
         timeline: vec![activity],
         cwnd: vec![sample],
-        flows: vec![FlowResult { mss: 462, ..FlowResult::default() }],
+        flows: vec![FlowResult { mss: Some(462), ..FlowResult::default() }],
         ..RunResult::default()
     };
     ExperimentResult {

@@ -117,7 +117,7 @@ mod tests {
         let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
         assert_eq!(result.flows.len(), 2);
         for flow in result.flows {
-            assert!(flow.complete && flow.intact, "{flow:?}");
+            assert!(flow.is_well(), "{flow:?}");
             assert!(flow.around_s.is_some_and(|s| (0.02..30.0).contains(&s)), "{flow:?}");
         }
     }

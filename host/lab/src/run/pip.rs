@@ -1,7 +1,8 @@
 //! A file by PIP: nodes that have nothing else, on the medium of the scenario.
 
+use super::nodes::radio_result;
 use super::power::Power;
-use super::{FlowResult, NodeResult, Options, RunError, RunResult};
+use super::{Death, FlowResult, NodeResult, Options, Reason, RunError, RunResult, SCHEMA, State};
 use crate::build::{medium_of, radio_of};
 use crate::scenario::{File, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
@@ -68,6 +69,7 @@ pub(super) fn simulate(scenario: &Scenario, file: File, seed: u64) -> RunResult 
     };
     let outcome = transfer(&config, seed);
     RunResult {
+        schema: SCHEMA,
         flows: vec![flow(file, &outcome)],
         nodes: (0..).zip(&outcome.nodes).map(|(id, node)| result(id, node)).collect(),
         sim_seconds: outcome.connected_seconds,
@@ -77,26 +79,31 @@ pub(super) fn simulate(scenario: &Scenario, file: File, seed: u64) -> RunResult 
 }
 
 fn flow(file: File, outcome: &Outcome) -> FlowResult {
+    let state = match (outcome.complete, outcome.octets) {
+        (true, _) => State::Complete,
+        (false, 0) => State::Dead,
+        (false, _) => State::Open,
+    };
+    let death = Death { reason: Reason::NoAnswer, node: file.to };
     FlowResult {
         kind: FlowKind::Pip(file).name(),
         from: file.from,
-        to: file.to,
-        bytes: outcome.octets as u64,
-        seconds: outcome.seconds,
-        goodput_kbps: outcome.goodput_kbps,
-        intact: outcome.intact,
-        complete: outcome.complete,
+        to: Some(file.to),
+        bytes: Some(outcome.octets as u64),
+        seconds: Some(outcome.seconds),
+        goodput_kbps: Some(outcome.goodput_kbps),
+        intact: (outcome.octets > 0).then_some(outcome.intact),
+        complete: Some(outcome.complete),
         ..FlowResult::default()
     }
+    .ended(state, death)
 }
 
 fn result(id: NodeId, node: &kinglet_pip::NodeOutcome) -> NodeResult {
     NodeResult {
         id,
         frames_sent: node.frames_sent,
-        duty_cycle: node.radio_on,
-        energy_mj: node.radio_mj,
         power: Power::of(Instant::from_micros(node.energy.elapsed_us), &node.energy, None),
-        ..NodeResult::default()
+        ..radio_result(&node.energy)
     }
 }

@@ -1,21 +1,30 @@
 //! What a simulation measured.
 
+use super::flow::FlowResult;
 use super::power::Power;
-use crate::apps::bulk::TimeoutCauses;
+use super::reasons::Reasons;
 use crate::profile::LabProfile;
 use crate::scenario::NodeId;
 use kinglet::Node;
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::{Cause, Ledger};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The version of the records' form. It grows when a name or the meaning of a value changes.
+pub const SCHEMA: u32 = 1;
+
 /// What a simulation measured.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct RunResult {
+    /// The version of these records' form, which `run.schema.json` describes: [`SCHEMA`].
+    pub schema: u32,
     /// One per application, in the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// One per node, in order.
     pub nodes: Vec<NodeResult>,
+    /// Reasons for which frames and packets were lost, summed over the nodes; all that exist.
+    pub reasons: Reasons,
     /// Simulated seconds.
     pub sim_seconds: f64,
     /// Real seconds.
@@ -50,22 +59,39 @@ pub struct RunResult {
     pub cut_short: Vec<String>,
 }
 
+impl NodeResult {
+    /// Energy of radio, CPU and flash, in millijoules.
+    pub fn whole_mj(&self) -> f64 {
+        let flash = self.flash.map_or(0.0, |flash| flash.mj);
+        self.energy_mj + self.cpu_mj.unwrap_or(0.0) + flash
+    }
+}
+
 impl RunResult {
+    /// The JSON schema of a result, as text; `run.schema.json` is the same.
+    pub fn schema_text() -> String {
+        let schema = schemars::generate::SchemaSettings::draft2020_12()
+            .for_serialize()
+            .into_generator()
+            .into_root_schema_for::<RunResult>();
+        // A schema is plain JSON.
+        serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+    }
+
     /// A result with every value that a run without observations can have, all of them zero. It is
     /// for their names: an absent value has none in JSON.
     pub fn with_every_value() -> Self {
-        let flow = FlowResult {
-            rtt_ms: Some(0.0),
-            timeout_ms: Some(0.0),
-            around_s: Some(0.0),
-            hops: Some(0.0),
-            latencies_ms: vec![0.0],
-            delay_ms: Some(0.0),
-            longest_delay_ms: Some(0.0),
-            readings: Some(Readings::default()),
-            ..FlowResult::default()
-        };
         let node = NodeResult {
+            frames_failed: Some(0),
+            frames_acked: Some(0),
+            acks_missing: Some(0),
+            retries: Some(0),
+            frames_offered: Some(0),
+            frames_taken: Some(0),
+            queue_drops: Some(0),
+            cpu_duty_cycle: Some(0.0),
+            cpu_mj: Some(0.0),
+            cpu_work: Some(CpuWork::default()),
             rpl: Some(RplResult { hops: Some(0.0), ..RplResult::default() }),
             aodv: Some(AodvResult::default()),
             border_queue: Some(BorderResult::default()),
@@ -74,7 +100,8 @@ impl RunResult {
             mj_per_frame: Some(0.0),
             ..NodeResult::default()
         };
-        RunResult { flows: vec![flow], nodes: vec![node], ..RunResult::default() }
+        let flows = vec![FlowResult::with_every_value()];
+        RunResult { flows, nodes: vec![node], ..RunResult::default() }
     }
 }
 
@@ -98,120 +125,29 @@ pub struct Branch {
     pub frames_per_s: f64,
 }
 
-/// What became of one application.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct FlowResult {
-    /// The kind's name in scenario files.
-    pub kind: &'static str,
-    /// Sender (or server).
-    pub from: NodeId,
-    /// Receiver (or server).
-    pub to: NodeId,
-    /// Application octets that arrived.
-    pub bytes: u64,
-    /// Seconds between the flow's start and its last octet.
-    pub seconds: f64,
-    /// Application octets per second over that time, in kb/s.
-    pub goodput_kbps: f64,
-    /// TCP: segments sent after the SYN, retransmissions included. UDP: datagrams sent.
-    pub segments_sent: u64,
-    /// TCP: those that reached the receiver. UDP: datagrams that did.
-    pub segments_received: u64,
-    /// Share of sent segments that did not arrive, 0 to 1: losses that link retries did not mask.
-    pub segment_loss: f64,
-    /// A sensor's over TCP: connections that it has opened.
-    pub connections: u32,
-    /// Retransmitted data segments.
-    pub retransmissions: u64,
-    /// Entries into fast recovery.
-    pub fast_retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// A transfer's: why.
-    pub timeout_causes: TimeoutCauses,
-    /// Mean of the round-trip time samples, in milliseconds; `None` without samples.
-    pub rtt_ms: Option<f64>,
-    /// CoAP: mean of what the first timeout of a message was drawn from, in milliseconds; `None`
-    /// without messages.
-    pub timeout_ms: Option<f64>,
-    /// Largest segment in octets; 0 for UDP.
-    pub mss: u32,
-    /// From the death of a relay on purpose (`[pairs] dies_s`) until its source had a way without
-    /// it, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub around_s: Option<f64>,
-    /// Radio hops of its way, as a mean over the time that it lasted; `None` where nobody has given
-    /// or sought one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hops: Option<f64>,
-    /// Every octet that arrived was the right one.
-    pub intact: bool,
-    /// A transfer of given size has ended; no request has failed; no reading was lost.
-    pub complete: bool,
-    /// From the dispatch of each request to its whole answer, in milliseconds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub latencies_ms: Vec<f64>,
-    /// UDP: datagrams that were sent before the last one that arrived, and that one: those after it
-    /// may be on their way.
-    pub decided: u64,
-    /// From the sending of a datagram to its arrival, mean of those that arrived, in milliseconds;
-    /// by the clocks of both ends, which drift.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay_ms: Option<f64>,
-    /// The longest of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub longest_delay_ms: Option<f64>,
-    /// Requests that were not answered.
-    pub failed: u32,
-    /// What became of a sensor's readings.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub readings: Option<Readings>,
-}
-
-/// What became of a sensor's readings.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Readings {
-    /// Made.
-    pub generated: u32,
-    /// Arrived, each counted once.
-    pub delivered: u32,
-    /// Found the queue full.
-    pub dropped: u32,
-    /// Neither arrived nor on their way at the end; those dropped are among them.
-    pub lost: u32,
-    /// New octets per interval of 40 s from the start of the simulation on, in kb/s (TCPlp §8.3).
-    pub intervals_kbps: Vec<f64>,
-}
-
-impl Readings {
-    /// Share of readings whose fate is known that arrived, 0 to 1; `None` if there are none.
-    pub fn reliability(&self) -> Option<f64> {
-        let known = f64::from(self.delivered) + f64::from(self.lost);
-        (known > 0.0).then(|| f64::from(self.delivered) / known)
-    }
-}
-
-/// What one node did.
-#[derive(Clone, Debug, Default, Serialize)]
+/// The record of one node. A node of PIP has no counters of Kinglet's MAC and CPU.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct NodeResult {
     /// Its number.
     pub id: NodeId,
     /// Frames put on the air, acknowledgements not counted, retries counted.
     pub frames_sent: u64,
     /// Frames given up after all retries or for want of a clear channel.
-    pub frames_failed: u64,
+    pub frames_failed: Option<u64>,
     /// Frames that were acknowledged, or needed no acknowledgement.
-    pub frames_acked: u64,
+    pub frames_acked: Option<u64>,
     /// Transmissions whose acknowledgement did not come.
-    pub acks_missing: u64,
+    pub acks_missing: Option<u64>,
     /// Attempts after the first, each with CSMA-CA from its beginning.
-    pub retries: u64,
+    pub retries: Option<u64>,
     /// Frames sent to this node alone by others, each attempt counted, wherever it could hear them.
-    pub frames_offered: u64,
+    pub frames_offered: Option<u64>,
     /// Those that it took, repetitions of what it had not counted.
-    pub frames_taken: u64,
+    pub frames_taken: Option<u64>,
     /// Packets dropped for want of queue space.
-    pub queue_drops: u64,
+    pub queue_drops: Option<u64>,
+    /// Reasons for which it lost frames and packets; those that are missing did not occur.
+    pub reasons: Reasons,
     /// What RPL did, if it is the network's routing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplResult>,
@@ -239,12 +175,13 @@ pub struct NodeResult {
     pub duty_by_hour: Vec<f64>,
     /// Energy of the radio in millijoules.
     pub energy_mj: f64,
-    /// Share of time that the CPU works, 0 to 1; 0 without a CPU cost.
-    pub cpu_duty_cycle: f64,
-    /// Energy of the CPU in millijoules.
-    pub cpu_mj: f64,
+    /// Share of time that the CPU works, 0 to 1; absent without a CPU cost.
+    pub cpu_duty_cycle: Option<f64>,
+    /// Energy of the CPU in millijoules; absent without a CPU cost.
+    pub cpu_mj: Option<f64>,
     /// What the CPU did.
-    pub cpu_work: CpuWork,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_work: Option<CpuWork>,
     /// What time and energy of radio, CPU and flash went into.
     pub power: Power,
     /// Energy of all of them for each frame that a neighbour took, in millijoules; `None` if none
@@ -254,7 +191,7 @@ pub struct NodeResult {
 }
 
 /// What RPL did on one node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct RplResult {
     /// Radio hops to the root, as a mean over the time in which there was a way.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -270,7 +207,7 @@ pub struct RplResult {
 }
 
 /// What AODV did on one node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AodvResult {
     /// Times that a way was sought.
     pub searches: u32,
@@ -291,7 +228,7 @@ pub struct AodvResult {
 }
 
 /// What became of strobes: of a frame, once or again and again, until somebody acknowledges it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct StrobeResult {
     /// How many there were.
     pub all: u32,
@@ -308,7 +245,7 @@ pub struct StrobeResult {
 }
 
 /// What a flash did for frames that wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct FlashResult {
     /// Frames written to it.
     pub written: u32,
@@ -327,7 +264,7 @@ pub struct FlashResult {
 }
 
 /// What a border router's queue between host and radio has seen, in packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct BorderResult {
     /// Taken in.
     pub taken: u32,
@@ -360,7 +297,7 @@ impl BorderResult {
 }
 
 /// What a radio was on for, in seconds; [`kinglet_sim::ledger`] defines the causes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct RadioSeconds {
     /// Data requests.
     pub poll: f64,
@@ -405,7 +342,7 @@ impl From<Ledger> for RadioSeconds {
 }
 
 /// The congestion window of a flow at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CwndSample {
     /// Index of the flow.
     pub flow: u32,
@@ -413,12 +350,12 @@ pub struct CwndSample {
     pub at_s: f64,
     /// Octets.
     pub cwnd: u32,
-    /// Slow start threshold in octets.
-    pub ssthresh: u32,
+    /// Slow start threshold in octets; `None` before the first loss, while there is none.
+    pub ssthresh: Option<u32>,
 }
 
 /// What has happened up to an instant, and what is so then.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Sample {
     /// When, in seconds.
     pub at_s: f64,
@@ -437,7 +374,7 @@ pub struct Sample {
 }
 
 /// What a radio does, or the flash beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityKind {
     /// Sends a data frame.
@@ -471,7 +408,7 @@ pub enum ActivityKind {
 }
 
 /// An interval in the life of a radio, or of the flash beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Activity {
     /// Whose radio.
     pub node: NodeId,

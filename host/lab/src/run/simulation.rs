@@ -2,24 +2,20 @@
 
 use super::activity;
 use super::deaths::Deaths;
+use super::nodes::node_result;
 use super::pairs::{Following, drawn, given_hops};
 use super::pip;
-use super::power::{Power, VOLTS};
 use super::samples::Sampling;
-use super::{
-    AodvResult, BorderResult, CwndSample, FlashResult, FlowResult, NodeResult, Options, RplResult,
-    RunError, RunResult, StrobeResult, Tree,
-};
+use super::{CwndSample, FlowResult, NodeResult, Options, Reasons, RunError, RunResult, SCHEMA};
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
 use crate::capture::Observations;
-use crate::flows::{self, Need};
+use crate::flows::{self, Fates, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
-use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
+use crate::scenario::{Fault, Flow, FlowKind, NodeId, Role, Routing, Scenario};
 use crate::tree::{Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::energy::Energy;
 use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::Timeline;
@@ -75,19 +71,20 @@ pub(super) fn simulate(
     world.set_pcap(None);
     world.set_trace(None);
     let trees = sampler.map(Sampler::into_trees).unwrap_or_default();
-    let flows = scenario.flows.iter().zip(&ends);
-    let flows = flows.enumerate().map(|(index, (flow, ends))| {
-        let result = flows::result(&world, flow, *ends, sim_seconds);
-        let given = given_hops(scenario, result.from, result.to);
-        let hops = given.or_else(|| following.as_ref()?.hops(index));
-        let around_s = deaths.as_ref().and_then(|deaths| deaths.around_s(index));
-        FlowResult { hops, around_s, ..result }
-    });
-    let flows = flows.collect();
-    let nodes = 0..scenario.nodes.len();
+    let flows = flow_results(&world, scenario, &ends, following.as_ref(), deaths.as_ref());
+    let mut reasons = Reasons::default();
+    let mut nodes = Vec::new();
+    for node in 0..scenario.nodes.len() {
+        let all = Reasons::of(world.device(node).node(), Some(world.counters(node)));
+        let result = node_result(&mut world, scenario, node, &trees);
+        nodes.push(NodeResult { reasons: all.occurred(), ..result });
+        reasons.merge(&all);
+    }
     Ok(RunResult {
+        schema: SCHEMA,
         flows,
-        nodes: nodes.map(|node| node_result(&mut world, scenario, node, &trees)).collect(),
+        nodes,
+        reasons,
         sim_seconds,
         wall_seconds,
         setup_seconds,
@@ -104,6 +101,26 @@ pub(super) fn simulate(
         links: if options.tree { links(&world, scenario) } else { Vec::new() },
         cut_short: failures.try_iter().collect(),
     })
+}
+
+/// The record of each flow.
+fn flow_results(
+    world: &Network,
+    scenario: &Scenario,
+    ends: &[Ends],
+    following: Option<&Following>,
+    deaths: Option<&Deaths<'_>>,
+) -> Vec<FlowResult> {
+    let sim_seconds = world.now().as_micros() as f64 / 1e6;
+    let fates = Fates::new(world, scenario);
+    let one = |(index, (flow, ends)): (usize, (&Flow, &Ends))| {
+        let result = flows::result(world, (index, flow), *ends, sim_seconds, &fates);
+        let given = result.to.and_then(|to| given_hops(scenario, result.from, to));
+        let hops = given.or_else(|| following?.hops(index));
+        let around_s = deaths.and_then(|deaths| deaths.around_s(index));
+        FlowResult { hops, around_s, ..result }
+    };
+    scenario.flows.iter().zip(ends).enumerate().map(one).collect()
 }
 
 /// Refuses a scenario with a computer in it.
@@ -333,129 +350,6 @@ fn advance(
             progress(world.now().as_micros() as f64 / end.as_micros() as f64);
         }
     }
-}
-
-/// What AODV did on `node`.
-fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
-    let stats = world.device(node).node().routing().aodv()?.stats();
-    Some(AodvResult {
-        searches: stats.searches,
-        failed_searches: stats.failed_searches,
-        rreqs: stats.requests + stats.relayed_requests,
-        rreps: stats.replies + stats.relayed_replies,
-        rerrs: stats.errors,
-        broken_links: stats.broken_links,
-        lost_routes: stats.lost_routes,
-        strays: stats.strays,
-    })
-}
-
-/// What RPL did on `node`, which had these places in the tree.
-fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult> {
-    let stats = world.device(node).node().routing().rpl()?.stats();
-    let hops = trees.iter().filter_map(|tree| tree.nodes[node].hops.map(f64::from));
-    let (sum, count) = hops.fold((0.0, 0.0), |(sum, count), hops| (sum + hops, count + 1.0));
-    Some(RplResult {
-        hops: (count > 0.0).then(|| sum / count),
-        messages: [stats.dios, stats.diss, stats.daos, stats.dao_acks].iter().sum(),
-        dios: stats.dios,
-        daos: stats.daos,
-        parent_changes: stats.parent_changes,
-    })
-}
-
-/// What the queue of `node` between host and radio has seen, if there is a host.
-fn border_result(world: &Network, scenario: &Scenario, node: usize) -> Option<BorderResult> {
-    let borders = scenario.nodes[node].role == Role::BorderRouter && scenario.wire.is_some();
-    borders.then(|| BorderResult::of(world.device(node).node())).flatten()
-}
-
-fn strobe_result(world: &Network, scenario: &Scenario, node: usize) -> Option<StrobeResult> {
-    scenario.wake?;
-    let stats = world.device(node).node().mac().strobe_stats()?;
-    Some(StrobeResult {
-        all: stats.strobes,
-        in_bursts: stats.in_bursts,
-        at_once: stats.at_once,
-        failed: stats.failed,
-        busy: stats.busy,
-        answers: stats.answers,
-    })
-}
-
-fn flash_result(world: &Network, node: usize) -> Option<FlashResult> {
-    let station = world.device(node);
-    let (part, now) = (station.flash()?, world.now());
-    let stats = station.node().net().store_stats()?;
-    let times = part.times(now);
-    let share = |us: u64| us as f64 / now.as_micros().max(1) as f64;
-    Some(FlashResult {
-        written: stats.written,
-        read: stats.read,
-        erased: stats.erased,
-        most: stats.most,
-        reading: share(times.read_us),
-        writing: share(times.pass_us + times.program_us + times.erase_us),
-        mj: part.charges(now).total_uc() * VOLTS / 1e3,
-    })
-}
-
-fn node_result(
-    world: &mut Network,
-    scenario: &Scenario,
-    node: usize,
-    trees: &[Tree],
-) -> NodeResult {
-    let energy = world.energy(node);
-    let (frames_sent, offered) = (world.counters(node).frames_sent, world.counters(node).mine);
-    let mac = *world.device(node).node().mac().stats();
-    use kinglet::net::Discard::{Congestion, NoBuffer, QueueFull};
-    let queue_drops = world.with_device(node, |station, _| {
-        let stats = station.node().net().stats();
-        [Congestion, NoBuffer, QueueFull].map(|why| u64::from(stats.discarded(why))).iter().sum()
-    });
-    let power = Power::of(world.now(), &energy, world.device(node).flash());
-    let share = |us: u64| us as f64 / energy.elapsed_us.max(1) as f64;
-    let starting = share(energy.radio.starting());
-    NodeResult {
-        id: node as NodeId,
-        frames_sent,
-        frames_failed: [mac.no_ack, mac.channel_access_failure, mac.unknown]
-            .map(u64::from)
-            .iter()
-            .sum(),
-        frames_acked: mac.delivered.into(),
-        acks_missing: mac.ack_missing.into(),
-        retries: mac.retries.into(),
-        frames_offered: offered.total(),
-        frames_taken: u64::from(mac.received) + u64::from(mac.received_empty),
-        queue_drops,
-        rpl: rpl_result(world, node, trees),
-        aodv: aodv_result(world, node),
-        border_queue: border_result(world, scenario, node),
-        strobes: strobe_result(world, scenario, node),
-        flash: flash_result(world, node),
-        duty_cycle: energy.radio.duty_cycle(),
-        starting,
-        between_attempts: share(energy.between_attempts_us),
-        radio_s: energy.ledger.into(),
-        duty_by_hour: by_hour(&energy),
-        energy_mj: energy.radio_uc * VOLTS / 1e3,
-        cpu_duty_cycle: energy.cpu_duty_cycle(),
-        cpu_mj: energy.cpu_uc * VOLTS / 1e3,
-        cpu_work: energy.cpu_work,
-        power,
-        mj_per_frame: (mac.delivered > 0).then(|| power.mj() / f64::from(mac.delivered)),
-    }
-}
-
-fn by_hour(energy: &Energy) -> Vec<f64> {
-    const HOUR_US: u64 = 3_600_000_000;
-    let of = |(hour, on): (u64, &u64)| {
-        let length = energy.elapsed_us.saturating_sub(hour * HOUR_US).clamp(1, HOUR_US);
-        *on as f64 / length as f64
-    };
-    (0..).zip(&energy.on_by_hour_us).map(of).collect()
 }
 
 fn windows(world: &Network, ends: &[Ends]) -> Vec<CwndSample> {

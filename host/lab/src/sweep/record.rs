@@ -14,9 +14,10 @@ pub type Record = Map<String, Value>;
 pub type Finished = BTreeMap<String, Vec<Record>>;
 
 /// What is of the program and not of the run, and what is looked at by itself.
-const LEFT_OUT: [&str; 5] = ["wall_seconds", "setup_seconds", "node_bytes", "flows", "nodes"];
-/// What a node is called, not what it did.
-const NODE_NUMBER: &str = "id";
+const LEFT_OUT: [&str; 6] =
+    ["schema", "wall_seconds", "setup_seconds", "node_bytes", "flows", "nodes"];
+/// What a node is called; and its reasons, whose sums are in the run.
+const NOT_OF_NODES: [&str; 2] = ["id", "reasons"];
 
 /// Simulates `scenario` with `seed`; `None` if `cancel` became true before the end.
 ///
@@ -95,10 +96,14 @@ fn of_nodes(nodes: Option<&Value>) -> Record {
     let mut numbers: Map<String, Value> = Map::new();
     let nodes = nodes.and_then(Value::as_array);
     for node in nodes.into_iter().flatten() {
-        let parts = node.as_object().into_iter().flatten().filter(|(_, part)| !part.is_array());
+        let is_counted = |name: &String, part: &Value| {
+            !part.is_array() && !NOT_OF_NODES.contains(&name.as_str())
+        };
+        let parts = node.as_object().into_iter().flatten();
+        let parts = parts.filter(|(name, part)| is_counted(name, part));
         let parts: Record = parts.map(|(name, part)| (name.clone(), part.clone())).collect();
         for (name, value) in columns_of(&Value::Object(parts)) {
-            if name != NODE_NUMBER && value.is_number() {
+            if value.is_number() {
                 let list = numbers.entry(name).or_insert_with(|| Value::Array(Vec::new()));
                 list.as_array_mut().into_iter().for_each(|list| list.push(value.clone()));
             }

@@ -82,7 +82,8 @@ impl Cells {
 }
 
 impl Table {
-    /// The columns of `rows`, in the order in which they are met.
+    /// The columns of `rows`, in the order in which they are met; without those of reasons that
+    /// occurred in no run.
     pub(super) fn of(rows: &[Record]) -> Self {
         let mut names = Record::new();
         for name in rows.iter().flat_map(Record::keys) {
@@ -95,7 +96,12 @@ impl Table {
             let cells = Cells::of(&values.collect::<Vec<_>>());
             Column { unit: unit(&name), name, cells }
         };
-        Table { columns: names.into_iter().map(column).collect() }
+        let occurred = |name: &String| {
+            let count = |row: &Record| row.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+            !name.starts_with("reasons.") || rows.iter().any(|row| count(row) > 0.0)
+        };
+        let names = names.into_iter().filter(|(name, _)| occurred(name));
+        Table { columns: names.map(column).collect() }
     }
 
     /// How many rows there are.
@@ -120,6 +126,18 @@ impl Table {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_reason_has_a_column_if_it_occurred() {
+        let rows = [
+            json!({"reasons.net.no_route": 0, "reasons.mac.no_ack": 0}),
+            json!({"reasons.net.no_route": 2, "reasons.mac.no_ack": 0}),
+        ];
+        let rows: Vec<Record> = rows.iter().filter_map(|r| r.as_object().cloned()).collect();
+        let columns = Table::of(&rows).columns;
+        assert_eq!(columns.len(), 1);
+        assert_eq!(columns[0].cells, Cells::Whole(vec![Some(0), Some(2)]));
+    }
 
     #[test]
     fn a_column_has_one_type_and_absent_values_stay_absent() {

@@ -109,7 +109,7 @@ fn contexts_come_from_the_border_router_and_headers_shrink() {
     network.run_until(Instant::from_secs(58));
     assert_eq!(known(&network), [expected; 4]);
     let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
-    assert!(result.flows.iter().all(|flow| flow.complete && flow.intact), "{:?}", result.flows);
+    assert!(result.flows.iter().all(|flow| flow.is_well()), "{:?}", result.flows);
     for node in 0..4 {
         assert_eq!(nd(&network, node).stats().unknown_contexts, 0);
     }

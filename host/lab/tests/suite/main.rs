@@ -13,6 +13,7 @@ mod forged;
 mod http;
 mod mesh;
 mod peers;
+mod records;
 mod robustness;
 mod rpl;
 mod rpl_attacks;

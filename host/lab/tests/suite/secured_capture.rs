@@ -49,7 +49,7 @@ fn tshark_decrypts_a_secured_run_with_the_key_and_not_without() {
     let capture = std::env::temp_dir().join(name);
     let options = Options { pcap: Some(capture.clone()), ..Options::default() };
     let result = run(&scenario, 1, &options).expect("it can be simulated");
-    assert!(result.flows[0].intact && result.flows[0].bytes > 0);
+    assert!(result.flows[0].is_well());
     let plain = ["-o", "wpan.fcs_format:ITU-T CRC-16"].map(str::to_owned).to_vec();
     let mut keyed = plain.clone();
     let key: String = b"Kinglet scenario".iter().map(|octet| format!("{octet:02x}")).collect();

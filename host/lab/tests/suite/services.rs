@@ -81,5 +81,5 @@ fn a_transfer_whose_receiver_is_late_begins_when_it_listens_and_asks_rarely_unti
     let sink: &BulkSink = network.device(1).app(sink).expect("a sink");
     assert!(sink.finished() && sink.intact() && sink.received() == 10_000, "{}", sink.received());
     let sender: &BulkSender = network.device(0).app(sender).expect("a sender");
-    assert!(!sender.failed());
+    assert_eq!(sender.error(), None);
 }

@@ -25,7 +25,7 @@ def source(scenario: Scenario) -> tuple[str, str | None]:
     return os.fspath(scenario), None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What a run has measured. Every frame has its units in ``attrs["units"]``."""
 
@@ -37,15 +37,37 @@ class Run:
     trace: Path | None
     """The trace of events, if one was asked for."""
 
+    def __repr__(self) -> str:
+        """One line; the frames and ``result`` have the values."""
+        flows, nodes = self.result["flows"], self.result["nodes"]
+        dead = sum(flow["state"] == "dead" for flow in flows)
+        return (
+            f"Run(seed={self.seed}: {self.result['sim_seconds']:g} s, {len(nodes)} nodes, "
+            f"{len(flows)} flows, {dead} dead)"
+        )
+
     @property
     def flows(self) -> pd.DataFrame:
-        """A row for each application."""
+        """A row for each application. ``state`` is complete, open, waiting or dead; a dead flow has
+        its reason in ``because``."""
         return of_records(self.result["flows"])
 
     @property
+    def reasons(self) -> pd.DataFrame:
+        """Why frames and packets were lost: a row for each node, layer and reason that occurred."""
+        rows = [
+            {"id": node["id"], "layer": layer, "reason": reason, "count": count}
+            for node in self.result["nodes"]
+            for layer, reasons in node["reasons"].items()
+            for reason, count in reasons.items()
+        ]
+        return pd.DataFrame(rows, columns=["id", "layer", "reason", "count"])
+
+    @property
     def nodes(self) -> pd.DataFrame:
-        """A row for each node."""
-        return of_records(self.result["nodes"]).set_index("id")
+        """A row for each node; :attr:`reasons` has its reasons for lost packets."""
+        rows = [{k: v for k, v in node.items() if k != "reasons"} for node in self.result["nodes"]]
+        return of_records(rows).set_index("id")
 
     @property
     def ledger(self) -> pd.DataFrame:

@@ -98,6 +98,11 @@ impl CoapClient {
         self.0.asker().failed
     }
 
+    /// When the transfer under way began, or the next one will.
+    pub fn next(&self) -> Instant {
+        self.0.asker().next
+    }
+
     /// The counters of its endpoint.
     pub fn stats(&self) -> Stats {
         self.0.stats()

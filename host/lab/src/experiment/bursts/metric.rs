@@ -131,35 +131,33 @@ impl OfBursts {
         let flow = run.flows.first();
         let seconds = scenario.duration_s - scenario.flows.first().map_or(0.0, |f| f.start_s);
         let flash = |node: &NodeResult| node.flash.map_or(0.0, |flash| flash.mj);
-        let energy = |node: &NodeResult| node.energy_mj + node.cpu_mj + flash(node);
+        let energy = NodeResult::whole_mj;
         Some(match self {
             OfBursts::RadioWorst => run.nodes.iter().map(on).fold(0.0, f64::max),
             OfBursts::Radio => mean(&on),
-            OfBursts::Throughput => flow?.bytes as f64 / seconds / 1e3,
-            OfBursts::OfFrames => flow?.segments_received as f64 * FRAME / seconds / 1e3,
+            OfBursts::Throughput => flow?.bytes? as f64 / seconds / 1e3,
+            OfBursts::OfFrames => flow?.segments_received? as f64 * FRAME / seconds / 1e3,
             OfBursts::OfPip => {
-                flow?.bytes as f64 * (FRAME / kinglet_pip::PAYLOAD as f64) / flow?.seconds / 1e3
+                flow?.bytes? as f64 * (FRAME / kinglet_pip::PAYLOAD as f64) / flow?.seconds? / 1e3
             }
-            OfBursts::Rate => flow?.segments_received as f64 / seconds,
-            OfBursts::EnergyPerKb => mean(&energy) / (flow?.bytes as f64 / 1e3),
+            OfBursts::Rate => flow?.segments_received? as f64 / seconds,
+            OfBursts::EnergyPerKb => mean(&energy) / (flow?.bytes? as f64 / 1e3),
             OfBursts::FlashShare => 100.0 * mean(&flash) / mean(&energy),
-            OfBursts::EnergyOfThird => energy(run.nodes.get(3)?) / (flow?.bytes as f64 / 1e3),
+            OfBursts::EnergyOfThird => energy(run.nodes.get(3)?) / (flow?.bytes? as f64 / 1e3),
             OfBursts::RadioOfThird => on(run.nodes.get(3)?),
             OfBursts::RadioOfMiddle => on(run.nodes.get(MIDDLE)?),
             OfBursts::Resent => {
-                100.0 * flow?.retransmissions as f64 / flow?.segments_sent.max(1) as f64
+                100.0 * flow?.retransmissions? as f64 / flow?.segments_sent?.max(1) as f64
             }
             OfBursts::HeardAtOnce => of_strobes(scenario, run, |s| s.at_once)?,
             OfBursts::NotHeard => of_strobes(scenario, run, |s| s.failed)?,
             OfBursts::Delay => flow?.delay_ms? / 1e3,
-            OfBursts::First => of_frames(flow?.bytes, flow?.seconds),
+            OfBursts::First => of_frames(flow?.bytes?, flow?.seconds?),
             OfBursts::Second => {
                 let second = run.flows.get(1)?;
-                of_frames(second.bytes, second.seconds)
+                of_frames(second.bytes?, second.seconds?)
             }
-            OfBursts::Arrived => {
-                100.0 * flow?.segments_received as f64 / flow?.decided.max(1) as f64
-            }
+            OfBursts::Arrived => 100.0 * flow?.segments_received? as f64 / flow?.decided? as f64,
             OfBursts::CollectionLoss | OfBursts::CollectionDelay => self.of_collection(run)?,
             OfBursts::OfFrame(of) => of.value(run)?,
             _ => self.of_samples(scenario, run)?,
@@ -191,8 +189,8 @@ impl OfBursts {
             return Some(delays.iter().sum::<f64>() / delays.len().max(1) as f64 / 1e3);
         }
         // Those after the last one that arrived may be on their way.
-        let decided: u64 = periodic().map(|flow| flow.decided).sum();
-        let received: u64 = periodic().map(|flow| flow.segments_received).sum();
+        let decided: u64 = periodic().filter_map(|flow| flow.decided).sum();
+        let received: u64 = periodic().filter_map(|flow| flow.segments_received).sum();
         Some(100.0 * decided.saturating_sub(received) as f64 / decided.max(1) as f64)
     }
 
@@ -212,7 +210,7 @@ impl OfBursts {
             OfBursts::FirstAlone | OfBursts::RadioAlone => (SETTLED_S, begins(1)?),
             OfBursts::FirstBeside | OfBursts::RadioBeside => {
                 let begin = begins(1)?;
-                (begin, (begin + run.flows.get(1)?.seconds).min(scenario.duration_s))
+                (begin, (begin + run.flows.get(1)?.seconds?).min(scenario.duration_s))
             }
             _ => match when {
                 When::Before => (SETTLED_S, disturbed()?.0),
@@ -282,15 +280,16 @@ fn of_frames(bytes: u64, seconds: f64) -> f64 {
 fn of_strobes(scenario: &Scenario, run: &RunResult, of: fn(&StrobeResult) -> u32) -> Option<f64> {
     let node = scenario.interference.first()?.node?;
     let flow = run.flows.first()?;
-    let before = if flow.from < flow.to { node.checked_sub(1)? } else { node + 1 };
+    let before = if flow.from < flow.to? { node.checked_sub(1)? } else { node + 1 };
     let strobes = run.nodes.get(before as usize)?.strobes?;
     Some(100.0 * f64::from(of(&strobes)) / f64::from(strobes.all.max(1)))
 }
 
 /// The nodes between the ends of the first flow.
 fn between<'a>(scenario: &Scenario, run: &'a RunResult) -> Vec<&'a NodeResult> {
-    let ends: Vec<_> = run.flows.first().map(|flow| [flow.from, flow.to]).into_iter().collect();
-    let is_end = |node: &NodeResult| ends.iter().flatten().any(|end| *end == node.id);
+    let ends: Vec<_> =
+        run.flows.first().map(|flow| [Some(flow.from), flow.to]).into_iter().flatten().collect();
+    let is_end = |node: &NodeResult| ends.contains(&Some(node.id));
     let inner: Vec<_> = run.nodes.iter().filter(|node| !is_end(node)).collect();
     if inner.is_empty() || scenario.flows.is_empty() { run.nodes.iter().collect() } else { inner }
 }

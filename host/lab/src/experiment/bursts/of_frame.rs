@@ -56,7 +56,7 @@ impl OfFrame {
     /// The value in one run.
     pub(super) fn value(self, run: &RunResult) -> Option<f64> {
         let node: &NodeResult = run.nodes.get(1)?;
-        let (power, frames) = (&node.power, node.frames_acked.max(1) as f64);
+        let (power, frames) = (&node.power, node.frames_acked?.max(1) as f64);
         let ms = |seconds: f64| 1e3 * seconds / frames;
         Some(match self {
             OfFrame::Interval => ms(run.sim_seconds),

@@ -67,16 +67,16 @@ impl OfPairs {
 
     /// The value in one run.
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
-        let ended = || run.flows.iter().filter(|flow| flow.complete);
+        let ended = || run.flows.iter().filter(|flow| flow.is_complete());
         let per_transfer = |sum: u64| sum as f64 / run.flows.len().max(1) as f64;
-        let of_flows = |count: fn(&FlowResult) -> u64| run.flows.iter().map(count).sum();
-        let of_nodes = |count: fn(&NodeResult) -> u64| run.nodes.iter().map(count).sum::<u64>();
+        let of_nodes =
+            |count: fn(&NodeResult) -> Option<u64>| run.nodes.iter().filter_map(count).sum::<u64>();
         let percent = |part: u64, all: u64| (all > 0).then(|| part as f64 * 100.0 / all as f64);
         match self {
-            OfPairs::Goodput => mean(ended().map(|flow| flow.goodput_kbps)),
+            OfPairs::Goodput => mean(ended().filter_map(|flow| flow.goodput_kbps)),
             OfPairs::GoodputAt(hops) => {
                 let at = |flow: &&FlowResult| flow.hops.map(f64::round) == Some(f64::from(hops));
-                mean(ended().filter(at).map(|flow| flow.goodput_kbps))
+                mean(ended().filter(at).filter_map(|flow| flow.goodput_kbps))
             }
             OfPairs::Rtt => mean(ended().filter_map(|flow| flow.rtt_ms)),
             OfPairs::Success => percent(ended().count() as u64, run.flows.len() as u64),
@@ -87,26 +87,27 @@ impl OfPairs {
                 mean(hops.iter().map(|hops| (hops - middle).powi(2))).map(f64::sqrt)
             }
             OfPairs::Failed => {
-                percent(of_nodes(|node| node.acks_missing), of_nodes(|node| node.frames_sent))
+                percent(of_nodes(|node| node.acks_missing), of_nodes(|node| Some(node.frames_sent)))
             }
             OfPairs::Dropped => {
-                let all = of_nodes(|node| node.frames_failed + node.frames_acked);
+                let all = of_nodes(|node| Some(node.frames_failed? + node.frames_acked?));
                 percent(of_nodes(|node| node.frames_failed), all)
             }
-            OfPairs::Repairs => {
-                Some(per_transfer(of_nodes(|n| n.aodv.map_or(0, |aodv| aodv.broken_links.into()))))
+            OfPairs::Repairs => Some(per_transfer(of_nodes(|n| Some(n.aodv?.broken_links.into())))),
+            OfPairs::Timeouts => {
+                Some(per_transfer(run.flows.iter().filter_map(|flow| flow.timeouts).sum()))
             }
-            OfPairs::Timeouts => Some(per_transfer(of_flows(|flow| flow.timeouts))),
             OfPairs::Fairness => {
                 let at_once = scenario.pairs.map_or(1, |pairs| pairs.at_once) as usize;
                 let groups = run.flows.chunks(at_once);
-                let index = |flows: &[FlowResult]| jain(flows.iter().map(|it| it.goodput_kbps));
+                let index =
+                    |flows: &[FlowResult]| jain(flows.iter().filter_map(|it| it.goodput_kbps));
                 mean(groups.filter_map(index)).map(|share| share * 100.0)
             }
             OfPairs::Around => mean(run.flows.iter().filter_map(|flow| flow.around_s)),
             OfPairs::Segments => {
-                let new = |flow: &FlowResult| flow.segments_sent - flow.retransmissions;
-                mean(ended().map(|flow| new(flow) as f64))
+                let new = |flow: &FlowResult| Some(flow.segments_sent? - flow.retransmissions?);
+                mean(ended().filter_map(new).map(|count| count as f64))
             }
             OfPairs::WonAgain => {
                 let sent = |it: &&Activity| it.kind == ActivityKind::Transmit;

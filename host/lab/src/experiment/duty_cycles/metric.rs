@@ -43,22 +43,22 @@ impl OfNode {
         let flow = run.flows.first();
         match self {
             OfNode::EndRadio => Some(radio(end)),
-            OfNode::EndPower => Some(energy_mj(end) / run.sim_seconds),
-            OfNode::EndEnergy => per_kb(energy_mj(end), flow?.bytes),
+            OfNode::EndPower => Some(end.whole_mj() / run.sim_seconds),
+            OfNode::EndEnergy => per_kb(end.whole_mj(), flow?.bytes?),
             OfNode::RelayRadio => mean(relays.iter().map(radio)),
-            OfNode::RelayPower => Some(mean(relays.iter().map(energy_mj))? / run.sim_seconds),
-            OfNode::RelayEnergy => per_kb(mean(relays.iter().map(energy_mj))?, flow?.bytes),
-            OfNode::Latency => mean(flow?.latencies_ms.iter().copied()),
+            OfNode::RelayPower => {
+                Some(mean(relays.iter().map(NodeResult::whole_mj))? / run.sim_seconds)
+            }
+            OfNode::RelayEnergy => {
+                per_kb(mean(relays.iter().map(NodeResult::whole_mj))?, flow?.bytes?)
+            }
+            OfNode::Latency => mean(flow?.latencies_ms().iter().copied()),
         }
     }
 }
 
 fn radio(node: &NodeResult) -> f64 {
     100.0 * (node.duty_cycle + node.starting)
-}
-
-fn energy_mj(node: &NodeResult) -> f64 {
-    node.energy_mj + node.cpu_mj + node.flash.map_or(0.0, |flash| flash.mj)
 }
 
 fn per_kb(mj: f64, bytes: u64) -> Option<f64> {
@@ -79,13 +79,16 @@ mod tests {
     fn the_last_node_and_the_relays_are_told_apart() {
         let node = |energy_mj, cpu_mj, duty_cycle, starting| NodeResult {
             energy_mj,
-            cpu_mj,
+            cpu_mj: Some(cpu_mj),
             duty_cycle,
             starting,
             ..NodeResult::default()
         };
-        let flow =
-            FlowResult { bytes: 4_000, latencies_ms: vec![1.0, 2.0, 6.0], ..FlowResult::default() };
+        let flow = FlowResult {
+            bytes: Some(4_000),
+            latencies_ms: Some(vec![1.0, 2.0, 6.0]),
+            ..FlowResult::default()
+        };
         let nodes = vec![
             node(900.0, 0.0, 1.0, 0.0),
             node(30.0, 10.0, 0.1, 0.02),

@@ -5,7 +5,7 @@ use super::ways::Ways;
 use crate::build::{Ends, Network, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::flows;
+use crate::flows::{self, Fates};
 use crate::memory::peak_mib;
 use crate::scenario::{NodeId, Routing, Rpl, Scenario};
 use kinglet::rpl::Mode;
@@ -257,8 +257,10 @@ impl Sent {
 /// Readings that arrived, of those whose fate is known; %.
 fn arrived(world: &Network, scenario: &Scenario, ends: &[Ends], seconds: f64) -> f64 {
     let (mut delivered, mut lost) = (0.0, 0.0);
-    for (flow, ends) in scenario.flows.iter().zip(ends) {
-        let Some(readings) = flows::result(world, flow, *ends, seconds).readings else { continue };
+    let fates = Fates::new(world, scenario);
+    for (flow, ends) in scenario.flows.iter().enumerate().zip(ends) {
+        let record = flows::result(world, flow, *ends, seconds, &fates);
+        let Some(readings) = record.readings else { continue };
         delivered += f64::from(readings.delivered);
         lost += f64::from(readings.lost);
     }

@@ -128,14 +128,16 @@ impl OfTree {
             OfTree::Loss => mean(losses().into_iter()),
             OfTree::LossSpread => deviation(&losses()),
             OfTree::Delivered => delivered(run),
-            OfTree::Connections => mean(run.flows.iter().map(|flow| f64::from(flow.connections))),
+            OfTree::Connections => mean(run.flows.iter().filter_map(connections)),
             OfTree::TcpEtx | OfTree::Overhead | OfTree::SegmentsPerConnection => {
-                let sum = |count: fn(&FlowResult) -> f64| run.flows.iter().map(count).sum::<f64>();
-                let sent = sum(|flow| flow.segments_sent as f64);
+                let sum = |count: &dyn Fn(&FlowResult) -> Option<f64>| {
+                    run.flows.iter().filter_map(count).sum::<f64>()
+                };
+                let sent = sum(&|flow| Some(flow.segments_sent? as f64));
                 let per = match self {
-                    OfTree::SegmentsPerConnection => sum(|flow| f64::from(flow.connections)),
-                    OfTree::TcpEtx => sent - sum(|flow| flow.retransmissions as f64),
-                    _ => sum(arrived),
+                    OfTree::SegmentsPerConnection => sum(&connections),
+                    OfTree::TcpEtx => sent - sum(&|flow| Some(flow.retransmissions? as f64)),
+                    _ => sum(&|flow| Some(arrived(flow))),
                 };
                 (per > 0.0).then(|| sent / per)
             }
@@ -164,7 +166,7 @@ impl Tree<'_> {
         let host = self.scenario.host();
         let flows = self.run.flows.iter();
         let both = |flow: &FlowResult| {
-            let node = if flow.from == host { flow.to } else { flow.from };
+            let node = if flow.from == host { flow.to? } else { flow.from };
             Some((self.hops(node)?, value(flow)?))
         };
         flows.filter_map(both).collect()
@@ -173,13 +175,15 @@ impl Tree<'_> {
     fn of_nodes(&self, metric: OfTree) -> Option<f64> {
         let nodes = || self.run.nodes.iter().filter(|node| !self.is_border(node));
         let per_hour = |count: f64| count * 3_600.0 / self.run.sim_seconds;
-        let drops = |node: &NodeResult| node.queue_drops as f64;
+        let drops = |node: &NodeResult| node.queue_drops.unwrap_or(0) as f64;
         let at_border =
             || self.run.nodes.iter().filter(|n| self.is_border(n)).map(drops).sum::<f64>();
         let elsewhere = || nodes().map(drops).sum::<f64>();
         let etx = || {
-            let of = |node: &NodeResult| node.frames_sent as f64 / node.frames_acked.max(1) as f64;
-            nodes().map(of).collect::<Vec<_>>()
+            let of = |node: &NodeResult| {
+                Some(node.frames_sent as f64 / node.frames_acked?.max(1) as f64)
+            };
+            nodes().filter_map(of).collect::<Vec<_>>()
         };
         match metric {
             OfTree::LinkEtx => quantile(&etx(), 0.5),
@@ -208,22 +212,26 @@ impl Tree<'_> {
     }
 }
 
+fn connections(flow: &FlowResult) -> Option<f64> {
+    flow.connections.map(f64::from)
+}
+
 /// Packets that arrived.
 fn arrived(flow: &FlowResult) -> f64 {
     match &flow.readings {
         Some(readings) => f64::from(readings.delivered),
-        None => flow.segments_received as f64,
+        None => flow.segments_received.unwrap_or(0) as f64,
     }
 }
 
 /// The same per minute.
 fn throughput(flow: &FlowResult) -> f64 {
-    arrived(flow) * 60.0 / flow.seconds.max(1.0)
+    arrived(flow) * 60.0 / flow.seconds.unwrap_or(0.0).max(1.0)
 }
 
 /// What did not arrive, %.
 fn loss(flow: &FlowResult) -> f64 {
-    (1.0 - arrived(flow) / flow.segments_sent.max(1) as f64) * 100.0
+    (1.0 - arrived(flow) / flow.segments_sent.unwrap_or(0).max(1) as f64) * 100.0
 }
 
 /// Of what TCP had accepted: what was dropped before never came to it.
@@ -255,19 +263,19 @@ mod tests {
     fn run() -> RunResult {
         let flow = |(from, delivered, rtt_ms)| FlowResult {
             from,
-            to: 31,
-            seconds: 60.0,
-            segments_sent: 60,
-            retransmissions: 20,
+            to: Some(31),
+            seconds: Some(60.0),
+            segments_sent: Some(60),
+            retransmissions: Some(20),
             rtt_ms: Some(rtt_ms),
             readings: Some(Readings { delivered, lost: 10, dropped: 10, ..Readings::default() }),
             ..FlowResult::default()
         };
         let node = |(id, queue_drops)| NodeResult {
             id,
-            queue_drops,
+            queue_drops: Some(queue_drops),
             frames_sent: 100 + u64::from(id),
-            frames_acked: 100,
+            frames_acked: Some(100),
             rpl: Some(RplResult {
                 hops: Some(f64::from(id) + 1.0),
                 messages: 5,

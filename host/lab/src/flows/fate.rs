@@ -1,0 +1,120 @@
+//! The state of a flow at the end of a simulation, and the reason if it is dead.
+
+use crate::build::Network;
+use crate::run::{Death, FlowResult, Reason, State};
+use crate::scenario::{NodeId, Role, Scenario};
+use crate::tree::Ways;
+use kinglet::net::Routing as _;
+use kinglet::tcp::ConnectionError;
+use std::collections::BTreeSet;
+
+/// What an application knows of its flow beside the record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// It has had something to send.
+    pub(super) began: bool,
+    /// Its work has an end.
+    pub(super) bounded: bool,
+    /// The error that ended its connection for good.
+    pub(super) ended: Option<ConnectionError>,
+}
+
+/// Says of each flow of a finished simulation whether it is dead.
+pub(crate) struct Fates<'a> {
+    world: &'a Network,
+    scenario: &'a Scenario,
+    ways: Ways,
+}
+
+impl<'a> Fates<'a> {
+    /// Those of the flows of `scenario`, simulated in `world`.
+    pub(crate) fn new(world: &'a Network, scenario: &'a Scenario) -> Self {
+        Fates { world, scenario, ways: Ways::new(scenario) }
+    }
+
+    /// `record`, of flow number `index`, with its state. A server has none.
+    pub(super) fn judge(&self, index: usize, record: FlowResult, known: Known) -> FlowResult {
+        let Some(to) = record.to else { return record };
+        let state = match record.bytes.unwrap_or(0) {
+            _ if !known.began => State::Waiting,
+            _ if known.bounded && record.is_complete() => State::Complete,
+            0 => State::Dead,
+            _ if known.ended.is_some() => State::Dead,
+            _ => State::Open,
+        };
+        let death = self.death(index, record.from, to, known.ended);
+        record.ended(state, death)
+    }
+
+    /// The reason, if flow number `index` is dead: the first that applies.
+    fn death(
+        &self,
+        index: usize,
+        from: NodeId,
+        to: NodeId,
+        ended: Option<ConnectionError>,
+    ) -> Death {
+        let at = |reason, node| Death { reason, node };
+        let by_error = |error| match error {
+            ConnectionError::Reset => Reason::Reset,
+            ConnectionError::Refused => Reason::Refused,
+            ConnectionError::TimedOut => Reason::TimedOut,
+            ConnectionError::Aborted => Reason::Aborted,
+            ConnectionError::Unreachable => Reason::Unreachable,
+        };
+        let lacks = |reason, node: Option<NodeId>| node.map(|node| at(reason, node));
+        lacks(Reason::NoServer, self.is_unserved(index).then_some(to))
+            .or_else(|| lacks(Reason::NoRoute, self.without_route(from, to)))
+            .or_else(|| lacks(Reason::NoRoute, self.without_route(to, from)))
+            .or_else(|| lacks(Reason::NoLink, self.without_link(from)))
+            .or_else(|| lacks(Reason::NoLink, self.without_link(to)))
+            .unwrap_or_else(|| at(ended.map_or(Reason::NoAnswer, by_error), to))
+    }
+
+    /// Whether no flow listens where flow number `index` sends to. Outside of the scenario somebody
+    /// may.
+    fn is_unserved(&self, index: usize) -> bool {
+        let flows = &self.scenario.flows;
+        let Some(target) = flows.get(index).and_then(|flow| flow.target(index)) else {
+            return false;
+        };
+        let all: BTreeSet<_> =
+            flows.iter().enumerate().flat_map(|(place, flow)| flow.listening(place)).collect();
+        !all.contains(&target)
+    }
+
+    /// The node at which the path from `from` to `to` ends before its end, as the nodes' routing
+    /// says now. `None` if it does not end, or a node's routing is not asked for its next hop.
+    fn without_route(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
+        let nodes = &self.scenario.nodes;
+        let border = nodes.iter().position(|place| place.role == Role::BorderRouter);
+        let place = |node: NodeId| {
+            if (node as usize) < nodes.len() { Some(node) } else { border.map(|it| it as NodeId) }
+        };
+        let (mut at, end) = (place(from)?, place(to)?);
+        for _ in nodes {
+            if at == end {
+                return None;
+            }
+            let stack = self.world.device(at as usize).node();
+            match self.ways.next_hop(Some(stack), at, end) {
+                Some(next) => at = next,
+                None if self.ways.are_static() => return Some(at),
+                None => {
+                    let address = crate::build::address_of(self.scenario.prefix, end);
+                    let learnt = stack.routing().route(address)?;
+                    return learnt.via.is_none().then_some(at);
+                }
+            }
+        }
+        // The path is a circle.
+        Some(at)
+    }
+
+    /// `node`, if it sent frames and none of them was acknowledged.
+    fn without_link(&self, node: NodeId) -> Option<NodeId> {
+        self.scenario.nodes.get(node as usize)?;
+        let mac = self.world.device(node as usize).node().mac().stats();
+        (mac.no_ack > 0 && mac.transmissions == mac.ack_missing).then_some(node)
+    }
+}
