@@ -37,6 +37,11 @@ pub trait Sockets {
         false
     }
 
+    /// Whether octets are queued that the peer has not acknowledged.
+    fn has_queued(&self, _handle: Self::Handle) -> bool {
+        false
+    }
+
     /// State of a connection; `None` if there is none any more.
     fn state(&self, handle: Self::Handle) -> Option<State>;
 
@@ -95,6 +100,10 @@ impl<P: Profile> Sockets for Node<P> {
 
     fn is_held_back(&self, handle: Handle) -> bool {
         self.tcp().is_held_back(handle)
+    }
+
+    fn has_queued(&self, handle: Handle) -> bool {
+        self.tcp().has_queued(handle)
     }
 
     fn state(&self, handle: Handle) -> Option<State> {

@@ -219,8 +219,9 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
     /// For how long nothing moves on it before it makes room for a client that waits.
     fn patience<T: Sockets<Handle = H>>(&self, sockets: &T) -> Duration {
         match self.stage {
-            Stage::Head => HURRY,
             _ if sockets.is_held_back(self.handle) => HURRY,
+            // The end of an answer may still be on its way.
+            Stage::Head if !sockets.has_queued(self.handle) => HURRY,
             _ => LOSS_PATIENCE,
         }
     }

@@ -131,6 +131,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.limit_fin_wait_2(now);
     }
 
+    /// Whether the peer has not acknowledged all that is queued.
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queue().len() > 0
+    }
+
     /// Whether the peer's window has no room for a segment.
     pub(crate) fn is_held_back(&self) -> bool {
         self.snd.wnd < u32::from(self.snd.mss)

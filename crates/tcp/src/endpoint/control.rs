@@ -134,6 +134,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.entry(handle).is_some_and(|entry| entry.conn.is_held_back())
     }
 
+    /// Whether octets of the application are queued that the peer has not acknowledged.
+    pub fn has_queued(&self, handle: Handle) -> bool {
+        self.entry(handle).is_some_and(|entry| entry.conn.has_queued())
+    }
+
     /// Acknowledges now what has arrived, instead of waiting for more (Linux: setting
     /// `TCP_QUICKACK`). Nothing is sent if nothing is owed.
     ///

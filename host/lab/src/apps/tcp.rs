@@ -130,6 +130,14 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
         }
     }
 
+    fn has_queued(&self, socket: Socket) -> bool {
+        match (self, socket) {
+            (Tcp::Own(node), Socket::Own(handle)) => Sockets::has_queued(*node, handle),
+            (Tcp::Peer(host, _), Socket::Peer(handle)) => host.info(handle).queued > 0,
+            _ => false,
+        }
+    }
+
     fn state(&self, socket: Socket) -> Option<State> {
         match (self, socket) {
             (Tcp::Own(node), Socket::Own(handle)) => Sockets::state(*node, handle),
