@@ -1,10 +1,12 @@
 //! The web server, between two nodes.
 
 use crate::common::{World, global, usual};
-use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, RecvError};
+use kinglet::tcp::{ConnectionConfig, Handle, Info, ListenConfig, RecvError, SendError, State};
 use kinglet::time::{Duration, Instant};
 use kinglet::{BorderRouter, Node};
-use kinglet_apps::{App, Asked, Content, Format, Place, Resource, Site, http};
+use kinglet_apps::{
+    App, Asked, Content, Format, Peer, Place, Resource, Site, Sockets, StreamApp, http,
+};
 
 const PORT: u16 = 80;
 const PAGE: &[u8] = b"<!doctype html><title>here</title>";
@@ -332,4 +334,97 @@ fn a_request_is_expected_for_three_seconds_of_a_new_connection() {
     assert_eq!(pair.server.expected(expected.until), None);
     pair.ask(handle, b"G", Duration::from_millis(500));
     assert_eq!(pair.server.expected(pair.world.now), None, "TCP sees the rest");
+}
+
+/// A TCP with one connection, of which the test says how it is.
+struct Single {
+    accepted: bool,
+    said: &'static [u8],
+    wanted: bool,
+    queued: bool,
+    released: Option<Instant>,
+}
+
+impl Sockets for Single {
+    type Handle = ();
+
+    fn connect(&mut self, _: Instant, _: Peer, _: ConnectionConfig) -> Option<()> {
+        None
+    }
+
+    fn listen(&mut self, _: u16, _: ListenConfig) -> bool {
+        true
+    }
+
+    fn accept(&mut self, _: u16) -> Option<()> {
+        (!std::mem::replace(&mut self.accepted, true)).then_some(())
+    }
+
+    fn is_wanted(&self, _: u16) -> bool {
+        self.wanted
+    }
+
+    fn has_queued(&self, (): ()) -> bool {
+        self.queued
+    }
+
+    fn state(&self, (): ()) -> Option<State> {
+        Some(State::Established)
+    }
+
+    fn info(&self, (): ()) -> Option<Info> {
+        None
+    }
+
+    fn can_send(&self, (): ()) -> usize {
+        1_000
+    }
+
+    fn send(&mut self, (): (), octets: &[u8]) -> Result<usize, SendError> {
+        self.queued = true;
+        Ok(octets.len())
+    }
+
+    fn peek(&self, (): (), out: &mut [u8]) -> Result<usize, RecvError> {
+        let len = self.said.len().min(out.len());
+        out[..len].copy_from_slice(&self.said[..len]);
+        if len > 0 { Ok(len) } else { Err(RecvError::WouldBlock) }
+    }
+
+    fn recv(&mut self, (): (), out: &mut [u8]) -> Result<usize, RecvError> {
+        let len = self.peek((), out)?;
+        self.said = &self.said[len..];
+        Ok(len)
+    }
+
+    fn close(&mut self, (): ()) {}
+
+    fn release(&mut self, now: Instant, (): (), _: Option<Duration>) {
+        self.released.get_or_insert(now);
+    }
+}
+
+#[test]
+fn an_answer_that_is_on_its_way_is_not_idle() {
+    let request = b"GET / HTTP/1.1\r\nHost: m\r\nConnection: keep-alive\r\n\r\n";
+    // Acknowledged after so many milliseconds; left, for a client that waits, after so many.
+    for (acked_ms, left_ms) in [(0, 1_000), (5_000, 5_000), (30_000, 10_000)] {
+        let config = ListenConfig::default();
+        let mut server = http::Server::<Shown, Plan, ()>::new(PORT, config, Shown);
+        let (accepted, wanted, queued) = (false, false, false);
+        let mut tcp = Single { accepted, said: request, wanted, queued, released: None };
+        let begin = Instant::from_secs(1);
+        for ms in (0..20_000).step_by(500) {
+            let now = begin + Duration::from_millis(ms);
+            while server.turn(now, &mut tcp) {}
+            // The next client comes when the connection has been kept alive.
+            tcp.wanted = true;
+            tcp.queued &= ms < acked_ms;
+        }
+        assert_eq!(tcp.said, b"", "it is answered");
+        let left = begin + Duration::from_millis(left_ms);
+        // It is seen at the next turn.
+        let released = tcp.released.expect("a client waits");
+        assert!(left <= released && released <= left + Duration::from_millis(500), "{released:?}");
+    }
 }
