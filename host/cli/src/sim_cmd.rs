@@ -27,7 +27,7 @@ pub(crate) struct Args {
     file: Option<Input>,
     /// Seed of all random numbers
     /// [default: the scenario's]
-    #[arg(long, value_name = "N", verbatim_doc_comment)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, verbatim_doc_comment)]
     seed: Option<u64>,
     /// Capture every frame on the air; the directory
     /// FILE.profile gets the settings to read that with

@@ -94,16 +94,33 @@ fn line_column(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// The candidate that is closest to `word`, if any is close enough to be what was meant: at most
-/// one edit for every three characters, and two for short words.
+/// The candidate that is closest to `word`, if any is close enough to be what was meant: one edit
+/// away, or with all words of `word` among its own, or at most one edit for every three characters,
+/// and two for short words.
 pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let allowed = (word.chars().count() / 3).max(2);
-    candidates
-        .iter()
-        .map(|c| (edit_distance(word, c), *c))
-        .filter(|(distance, _)| *distance <= allowed)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, c)| c)
+    let within = |allowed: usize| {
+        let distances = candidates.iter().map(|c| (edit_distance(word, c), *c));
+        let near = distances.filter(|(distance, _)| *distance <= allowed);
+        near.min_by_key(|(distance, _)| *distance).map(|(_, c)| c)
+    };
+    let longer = candidates.iter().filter(|candidate| has_words_of(candidate, word));
+    within(1)
+        .or_else(|| longer.min_by_key(|candidate| candidate.len()).copied())
+        .or_else(|| within((word.chars().count() / 3).max(2)))
+}
+
+/// Words that are as good as others in names of keys.
+const ALIKE: [(&str, &str); 3] = [("start", "from"), ("end", "until"), ("stop", "until")];
+
+/// Whether `name` has every word of `word`, of which the first is no mere unit.
+fn has_words_of(name: &str, word: &str) -> bool {
+    let parts = |text: &str| text.split(['_', '-', '.']).map(str::to_owned).collect::<Vec<_>>();
+    let (name, word) = (parts(name), parts(word));
+    let meant = |part: &String| {
+        let alike = ALIKE.iter().any(|(a, b)| a == part && name.iter().any(|it| it == b));
+        alike || name.contains(part)
+    };
+    word.first().is_some_and(|first| first.len() > 2) && word.iter().all(meant)
 }
 
 /// Levenshtein distance in characters.
@@ -137,6 +154,15 @@ mod tests {
     fn nearest_gives_up_on_words_that_are_not_alike() {
         assert_eq!(nearest("duration", &["duration_s", "seed"]), Some("duration_s"));
         assert_eq!(nearest("zebra", &["duration_s", "seed"]), None);
+    }
+
+    #[test]
+    fn nearest_knows_names_that_have_the_words() {
+        assert_eq!(nearest("window", &["window_limit", "mss"]), Some("window_limit"));
+        assert_eq!(nearest("retries", &["min_be", "max_frame_retries"]), Some("max_frame_retries"));
+        assert_eq!(nearest("start_s", &["x_m", "from_s", "until_s"]), Some("from_s"));
+        assert_eq!(nearest("tcp", &["pip", "tcp-bulk"]), Some("tcp-bulk"));
+        assert_eq!(nearest("s", &["from_s"]), None);
     }
 
     #[test]

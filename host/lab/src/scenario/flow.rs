@@ -1,6 +1,6 @@
 //! The applications of a scenario.
 
-use super::error::Result;
+use super::error::{Result, ScenarioError};
 use super::keys::Buffers;
 use super::near::Cells;
 use super::read::Reader;
@@ -415,7 +415,7 @@ pub(super) fn flows(tables: Vec<Reader<'_>>, scenario: &Scenario) -> Result<Vec<
     let (mut flows, mut taken) = (Vec::new(), BTreeMap::new());
     for mut t in tables {
         let first = flows.len();
-        flow(&mut t, scenario, &mut flows)?;
+        flow(&mut t, scenario, &mut flows).map_err(|error| about_host(error, scenario))?;
         for (place, flow) in flows.iter().enumerate().skip(first) {
             for listening in flow.listening(place) {
                 let Some(line) = taken.insert(listening, t.line()) else { continue };
@@ -430,6 +430,16 @@ pub(super) fn flows(tables: Vec<Reader<'_>>, scenario: &Scenario) -> Result<Vec<
         t.finish()?;
     }
     Ok(flows)
+}
+
+/// The same error; if a flow is to have the number of the host, which is not there, it says so.
+fn about_host(mut error: ScenarioError, scenario: &Scenario) -> ScenarioError {
+    let host = scenario.host();
+    let is_end = [".from", ".to"].iter().any(|end| error.field.ends_with(end));
+    if is_end && error.message.starts_with(&format!("{host} is out of range")) {
+        error.message += &format!("; node {host} is the host, which a `[wire]` adds");
+    }
+    error
 }
 
 fn flow(t: &mut Reader<'_>, scenario: &Scenario, flows: &mut Vec<Flow>) -> Result<()> {

@@ -19,6 +19,7 @@ pub(super) fn base(root: &mut Reader<'_>, seed: u64) -> Result<Scenario> {
         (Some(table), true) => shorthand(table, seed),
         (None, false) => Ok(on(explicit_nodes(explicit)?)),
         (None, true) => {
+            root.refuse_sections(&["topology", "node"])?;
             let message = "no nodes: add `[topology]` with `line = { hops = 3 }` or \
                            `grid = { columns = 5, rows = 3 }` or `office = {}` or \
                            `building = {}` or `street = { meters = 500 }` or `ceiling = {}`, or \
@@ -38,8 +39,9 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
         Some(mut line) => {
             let hops = required_integer(&mut line, "hops", 1, MAX_NODES - 1)?;
             let spacing_m = line.number("spacing_m", spacing.clone(), LINE_SPACING_M)?;
+            let leaves = line.integers("leaves", hops)?;
             line.finish()?;
-            Some(topology::line(hops as u32, spacing_m))
+            Some(with_leaves(topology::line(hops as u32, spacing_m), &leaves))
         }
         None => None,
     };
@@ -52,8 +54,9 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
                 return Err(grid.error(message));
             }
             let spacing_m = grid.number("spacing_m", spacing, LINE_SPACING_M)?;
+            let leaves = grid.integers("leaves", columns * rows - 1)?;
             grid.finish()?;
-            Some(topology::grid(columns as u32, rows as u32, spacing_m))
+            Some(with_leaves(topology::grid(columns as u32, rows as u32, spacing_m), &leaves))
         }
         None => None,
     };
@@ -74,6 +77,14 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
         }
         (Some(_), Some(_)) => Err(t.error(message.to_owned())),
     }
+}
+
+/// The same nodes, of which these are leaves.
+fn with_leaves(mut nodes: Vec<NodePlace>, leaves: &[u64]) -> Vec<NodePlace> {
+    for leaf in leaves {
+        nodes[*leaf as usize].role = Role::Leaf;
+    }
+    nodes
 }
 
 /// Networks that bring their nodes and their medium.

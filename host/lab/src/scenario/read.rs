@@ -68,6 +68,23 @@ impl<'a> Reader<'a> {
         self.error(String::new()).position.map_or(0, |(line, _)| line)
     }
 
+    /// Refuses a file that is a sweep, and a section whose name is nearly one of `names`.
+    pub(super) fn refuse_sections(&self, names: &[&'static str]) -> Result<()> {
+        if let Some((key, _)) = self.table.get_key_value("fields") {
+            let message = "this is a sweep: `kinglet sweep` runs it".to_owned();
+            return Err(self.source.error(key.span(), "fields", message));
+        }
+        for key in self.table.keys() {
+            let name = key.get_ref().as_ref();
+            let near = nearest(name, names);
+            if let Some(near) = near.filter(|_| !self.asked.contains(&name)) {
+                let message = format!("unknown section; did you mean `{near}`?");
+                return Err(self.source.error(key.span(), name, message).meant(Some(near)));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses keys that nobody asked for.
     pub(crate) fn finish(self) -> Result<()> {
         for key in self.table.keys() {

@@ -195,7 +195,9 @@ impl<T> Key<T> {
             let message = format!("give either {} or {other}, not both", self.name);
             return Err(t.error_at(self.name, message));
         }
-        if let Some(other) = self.needs.filter(|other| !t.has(other)) {
+        // `routing = "aodv"` is about the key `routing`.
+        let has = |other: &str| other.split(' ').next().is_some_and(|key| t.has(key));
+        if let Some(other) = self.needs.filter(|other| !has(other)) {
             return Err(t.error_at(self.name, format!("has no meaning without {other}")));
         }
         Ok(())

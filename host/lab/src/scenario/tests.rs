@@ -60,13 +60,50 @@ fn a_misspelt_choice_gets_the_nearest_one() {
 #[test]
 fn flows_must_join_two_nodes_that_exist() {
     let message = refused(&format!("{LINE}[[flow]]\nkind = \"tcp-bulk\"\nfrom = 4\nto = 0\n"));
-    assert_eq!(message, "s.toml:5:8: flow[0].from: 4 is out of range; allowed are 0 to 3");
+    assert!(message.starts_with("s.toml:5:8: flow[0].from: 4 is out of range; allowed are 0 to 3"));
     let message = refused(&format!("{LINE}[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 1\n"));
     assert_eq!(message, "s.toml:6:6: flow[0].to: a flow needs two different nodes");
     let message = refused(&format!("{LINE}[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\n"));
     assert_eq!(message, "s.toml:3:1: flow[0].to: missing; give a node number, 0 to 3");
     let message = refused(&format!("{LINE}[[flow]]\nfrom = 1\n"));
     assert!(message.starts_with("s.toml:3:1: flow[0].kind: missing; give one of \"tcp-bulk\""));
+}
+
+#[test]
+fn what_is_nearly_right_is_refused_with_what_would_be_right() {
+    let flow = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 4\n";
+    for (text, expected) in [
+        (
+            "[topolgy]\nline = { hops = 1 }\n".to_owned(),
+            "unknown section; did you mean `topology`?",
+        ),
+        (
+            "base = \"a.toml\"\n[fields]\nseed = [1]\n".to_owned(),
+            "this is a sweep: `kinglet sweep`",
+        ),
+        (format!("{LINE}{flow}"), "node 4 is the host, which a `[wire]` adds"),
+        (format!("{LINE}[net]\naodv_doubts = true\n"), "has no meaning without routing = \"aodv\""),
+        (format!("{LINE}[tcp]\nwindow = 3\n"), "did you mean `window_limit`?"),
+    ] {
+        let message = refused(&text);
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_line_and_a_grid_have_the_leaves_that_they_name() {
+    for (shape, leaf) in [
+        ("line = { hops = 2, leaves = [2] }", 2),
+        ("grid = { columns = 2, rows = 2, leaves = [3] }", 3),
+    ] {
+        let text = format!("[topology]\n{shape}\n");
+        let scenario = Scenario::from_toml("s.toml", &text).expect("a scenario");
+        let is_leaf = |place: &NodePlace| place.role == Role::Leaf;
+        assert_eq!(scenario.nodes.iter().position(is_leaf), Some(leaf));
+        assert_eq!(scenario.nodes.iter().filter(|place| is_leaf(place)).count(), 1);
+    }
+    let message = refused("[topology]\nline = { hops = 2, leaves = [3] }\n");
+    assert!(message.contains("3 is out of range; allowed are 0 to 2"), "{message}");
 }
 
 #[test]

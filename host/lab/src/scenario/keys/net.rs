@@ -49,7 +49,7 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
          seeks another at once; or each frame that is given up breaks its link, and the next \
          packet seeks (nst-AODV)",
     )
-    .needs("routing"),
+    .needs("routing = \"aodv\""),
     Key::<Scenario>::new(
         "hop_m",
         number!(0.0..=topology::ANY_HOP_M, hop_m),
@@ -75,47 +75,47 @@ pub(in crate::scenario) const NET: &[Key<Scenario>] = &[
         "how packets find their way down: by tables in the routers, or by a source route from the \
          root",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_objective",
         choice!(rpl.objective; "mrhof" => Objective::Mrhof, "of0" => Objective::Of0),
         "what ranks are made of: transmissions, or hops, which is all that RIOT knows",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_option",
         flag!(rpl.option),
         "packets carry the RPL option (RFC 6553), by which routers find loops: 8 octets, and an \
          outer header for what comes from the host",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_compression",
         flag!(rpl.compression),
         "the root has what RPL adds to packets written as 6LoWPAN Routing Headers (RFC 8138, \
          9035), from which used hops are gone",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_addresses",
         flag!(rpl.addresses),
         "nodes other than the root have no address until the prefix in DIOs gives them one",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "rpl_load",
         flag!(rpl.load),
         "routers say when their queues have been nearly full, and others rather have a parent with \
          room",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "tinyrpl_never_renews",
         flag!(rpl.never_renews),
         "TinyRPL's fault: a way down is gone twenty minutes after it was made, though DAOs came, \
          until the next one comes",
     )
-    .needs("routing"),
+    .needs("routing = \"rpl\""),
     Key::<Scenario>::new(
         "discovery",
         flag!(discovery),
