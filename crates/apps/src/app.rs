@@ -1,6 +1,6 @@
 //! What an application is.
 
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_time::{Expected, Instant};
 
 /// An application on a node of any profile. Like every layer it is driven: it never blocks, sleeps
@@ -25,6 +25,10 @@ pub trait App {
     fn messages(&self) -> (u32, u32) {
         (0, 0)
     }
+
+    /// Calls `each` with layer, reason and count for every reason for which it discards, refuses or
+    /// gives something up, as [`Node::reasons`].
+    fn reasons(&self, _each: &mut Each<'_>) {}
 }
 
 /// What a node that sleeps has been told of an application's [`App::expected`]: TCPlp's adaptive

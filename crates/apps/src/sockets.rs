@@ -4,7 +4,7 @@ use crate::app::App;
 use core::fmt::Debug;
 use core::net::Ipv6Addr;
 use kinglet::tcp::{ConnectionConfig, Handle, Info, ListenConfig, RecvError, SendError, State};
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_mem::{Empty, Held};
 use kinglet_time::{Duration, Expected, Instant};
 
@@ -153,6 +153,9 @@ pub trait StreamApp<H> {
     fn awaited(&self, _now: Instant) -> Option<Expected> {
         None
     }
+
+    /// As [`App::reasons`].
+    fn losses(&self, _each: &mut Each<'_>) {}
 }
 
 impl<A: StreamApp<Handle>> App for A {
@@ -166,6 +169,10 @@ impl<A: StreamApp<Handle>> App for A {
 
     fn expected(&self, now: Instant) -> Option<Expected> {
         self.awaited(now)
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.losses(each);
     }
 }
 

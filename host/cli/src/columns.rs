@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use kinglet_lab::run::{Options, Reasons, RunResult, run};
-use kinglet_lab::scenario::{Role, Routing, Scenario, nearest};
+use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
 use kinglet_lab::sweep::{Record, columns_of};
 use serde_json::Value;
 
@@ -62,6 +62,11 @@ fn reasons() -> Vec<String> {
             Scenario { duration_s: 0.001, routing, registration: true, ..Scenario::default() };
         let mut scenario = scenario.on_line(1, 8.0);
         scenario.nodes[0].role = Role::BorderRouter;
+        let servers = [
+            FlowKind::HttpServer { node: 1, port: 80 },
+            FlowKind::CoapServer { node: 1, port: 5_683, block_bytes: 64 },
+        ];
+        scenario.flows = servers.map(|kind| Flow::new(0.0, kind)).into();
         // A node that has begun has every counter.
         if let Ok(result) = run(&scenario, 1, &Options::default()) {
             all.merge(&result.reasons);

@@ -472,7 +472,7 @@ impl Mesh {
     /// Reasons for which each node has lost frames and packets; `None` behind a serial line.
     pub fn reasons(&mut self) -> Vec<Option<Reasons>> {
         let of = |site: &mut Site| match site {
-            Site::Simulated(station) => Some(Reasons::of(station.node(), None)),
+            Site::Simulated(station) => Some(Reasons::of(station, None)),
             _ => None,
         };
         let nodes = 0..self.world.nodes();

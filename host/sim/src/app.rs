@@ -1,7 +1,7 @@
 //! What an application on a simulated node is.
 
 use core::any::Any;
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_apps::{App, Told};
 use kinglet_time::{Expected, Instant, earliest};
 
@@ -15,6 +15,8 @@ pub trait Hosted<P: Profile>: Send {
     fn expected(&self, now: Instant) -> Option<Expected>;
     /// [`App::messages`]
     fn messages(&self) -> (u32, u32);
+    /// [`App::reasons`]
+    fn reasons(&self, _each: &mut Each<'_>) {}
     /// TCP segments that it has received and sent by itself, wrapping; those of its node's TCP are
     /// not among them.
     fn segments(&self) -> u32 {
@@ -39,6 +41,10 @@ impl<P: Profile, A: App + Any + Send> Hosted<P> for A {
 
     fn messages(&self) -> (u32, u32) {
         App::messages(self)
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        App::reasons(self, each);
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -8,7 +8,7 @@ use crate::wire::Wire;
 use crate::world::Device;
 use kinglet::flash::{Driver, MAX_PAGE};
 use kinglet::store::Submission;
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use kinglet_time::{Instant, earliest};
 
@@ -91,6 +91,13 @@ impl<P: Profile> Station<P> {
     /// Application number `index`, if it is an `A`.
     pub fn app<A: 'static>(&self, index: usize) -> Option<&A> {
         self.apps.get(index)
+    }
+
+    /// Calls `each` with layer, reason and count for every reason for which stack and applications
+    /// discard, evict, refuse or give something up.
+    pub fn reasons(&self, each: &mut Each<'_>) {
+        self.node.reasons(each);
+        self.apps.iter().for_each(|app| app.reasons(each));
     }
 
     /// Adds an application; its number.

@@ -4,7 +4,7 @@ use super::server::exponent_of;
 use super::socket::Socket;
 use crate::app::App;
 use crate::sockets::Peer;
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_coap::{
     Code, Config, Delivery, Download, Event, Handle, Message, Sizes, Stats, TransferError, Upload,
     UploadStep, WriteError, Writer, option,
@@ -267,5 +267,9 @@ impl<A: Asker, Z: Sizes> App for Client<A, Z> {
 
     fn messages(&self) -> (u32, u32) {
         self.socket.messages()
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.socket.reasons(each);
     }
 }

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::site::{Asked, Content, Fresh, Resource, Site, number_of};
 use crate::sockets::Peer;
 use core::net::Ipv6Addr;
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_coap::{
     Code, Config, Delivery, Endpoint, Event, MAX_EXPONENT, Message, Part, Reception, RespondError,
     Sizes, Stats, Ticket, Token, WriteError, Writer, option,
@@ -150,6 +150,10 @@ impl<S: Site, Z: Plan> App for Server<S, Z> {
 
     fn messages(&self) -> (u32, u32) {
         self.socket.messages()
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.socket.reasons(each);
     }
 }
 

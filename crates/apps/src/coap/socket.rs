@@ -3,7 +3,7 @@
 use crate::sockets::Peer;
 use crate::udp::MAX_DATAGRAM;
 use kinglet::net::UdpHandle;
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_coap::{Config, Endpoint, Event, Expected, Kind, Message, Sizes, Stats};
 use kinglet_time::{Duration, Instant};
 
@@ -53,6 +53,11 @@ impl<S: Sizes> Socket<S> {
     /// The endpoint's counters.
     pub const fn stats(&self) -> Stats {
         self.endpoint.stats()
+    }
+
+    /// Every reason of its endpoint, as [`App::reasons`](crate::App::reasons) has them.
+    pub fn reasons(&self, each: &mut Each<'_>) {
+        self.endpoint.stats().reasons().for_each(|(reason, count)| each("coap", reason, count));
     }
 
     /// Messages received and sent, as [`App::messages`](crate::App::messages) has them.

@@ -5,6 +5,7 @@ use crate::scarce::{LOSS_PATIENCE, PATIENCE as HURRY};
 use crate::site::{Asked, Content, Format, Resource, Site};
 use crate::sockets::{Place, Sockets, StreamApp};
 use crate::text::Text;
+use kinglet::Each;
 use kinglet::tcp::{Handle, ListenConfig, RecvError, State};
 use kinglet_mem::{Array, Held};
 use kinglet_time::{Duration, Expected, Instant, earliest};
@@ -45,6 +46,8 @@ pub struct Stats {
     pub sent: u32,
     /// Octets read from sockets.
     pub received: u32,
+    /// Connections left for a client that waited.
+    pub evicted: u32,
 }
 
 /// A web server at a port, which shows `S`.
@@ -117,7 +120,7 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
             listening: false,
             site,
             connections: Z::Connections::<Connection<S, Z::Line, H>>::EMPTY,
-            stats: Stats { served: 0, sent: 0, received: 0 },
+            stats: Stats { served: 0, sent: 0, received: 0, evicted: 0 },
         }
     }
 
@@ -183,7 +186,9 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
             let mut desk = Desk { now, site, stats, open, has_room };
             busy |= connection.read(&mut desk, sockets);
             busy |= connection.write(&mut desk, sockets);
-            if connection.is_left(now, sockets, victim == Some(index)) {
+            let chosen = victim == Some(index);
+            if connection.is_left(now, sockets, chosen) {
+                self.stats.evicted = self.stats.evicted.wrapping_add(u32::from(chosen));
                 place.0 = None;
                 busy = true;
             }
@@ -194,6 +199,10 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
     fn due(&self) -> Option<Instant> {
         let listen = (!self.listening).then_some(Instant::ZERO);
         self.connections().fold(listen, |soonest, it| earliest(soonest, Some(it.until())))
+    }
+
+    fn losses(&self, each: &mut Each<'_>) {
+        each("http", "evicted", self.stats.evicted);
     }
 
     /// The first request of a connection. That one is being received, or answered, TCP knows by

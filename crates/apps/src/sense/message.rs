@@ -4,7 +4,7 @@ use super::readings::{Probe, Readings, TAG, Waiting};
 use crate::app::App;
 use crate::coap::Socket;
 use crate::sockets::Peer;
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Sizes, Stats};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Expected, Instant, earliest};
@@ -168,5 +168,9 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, Z: Sizes> App for MessageS
 
     fn messages(&self) -> (u32, u32) {
         self.socket.messages()
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.socket.reasons(each);
     }
 }

@@ -4,7 +4,7 @@ use core::any::Any;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Counters, Handle, Info, ListenConfig};
 use kinglet::tcp::{RecvError, Repair, SendError, State};
 use kinglet::time::{Duration, Expected, Instant};
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_apps::{Peer, Sockets, StreamApp};
 use kinglet_peers::{self as peers, Failure, Quirks, Settings, Stack};
 use kinglet_sim::Hosted;
@@ -79,6 +79,10 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnOwn<A> {
 
     fn messages(&self) -> (u32, u32) {
         (0, 0)
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.0.losses(each);
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,7 +1,6 @@
 //! Reasons for which frames and packets were lost: counts by layer and reason.
 
-use crate::profile::LabProfile;
-use kinglet::Node;
+use crate::build::place::Site;
 use kinglet_apps::SnakeCase;
 use kinglet_sim::stats::{Counters, Fate};
 use schemars::JsonSchema;
@@ -15,10 +14,11 @@ use std::collections::BTreeMap;
 pub struct Reasons(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Reasons {
-    /// All reasons of `node`, whether they occurred or not; with `radio`, also those of the air.
-    pub fn of(node: &Node<LabProfile>, radio: Option<&Counters>) -> Self {
+    /// All reasons of a node and its applications, whether they occurred or not; with `radio`, also
+    /// those of the air.
+    pub fn of(station: &Site, radio: Option<&Counters>) -> Self {
         let mut all = Reasons::default();
-        node.reasons(&mut |layer, reason, count| {
+        station.reasons(&mut |layer, reason, count| {
             all.add(layer, SnakeCase(reason).to_string(), count.into())
         });
         if let Some(radio) = radio {
@@ -65,7 +65,7 @@ impl Reasons {
 mod tests {
     use super::*;
     use crate::run::{Options, run};
-    use crate::scenario::{Flow, Routing, Scenario};
+    use crate::scenario::{Flow, FlowKind, Routing, Scenario};
 
     #[test]
     fn names_of_variants_and_counters_look_alike() {
@@ -91,13 +91,15 @@ mod tests {
             let mut scenario =
                 Scenario { duration_s: 5.0, routing, discovery, ..Scenario::default() }
                     .on_line(2, crate::scenario::LINE_SPACING_M);
-            scenario.flows = vec![Flow::bulk(2, 0)];
+            let coap = FlowKind::CoapServer { node: 1, port: 5_683, block_bytes: 64 };
+            scenario.flows = vec![Flow::bulk(2, 0), Flow::new(0.0, coap)];
             let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
             let reasons = &result.reasons;
             check(reasons, "mac", kinglet_mac::Discard::NAMES);
             check(reasons, "net", kinglet::net::Discard::NAMES);
             check(reasons, "nd", kinglet::nd::Discard::NAMES);
             check(reasons, "tcp", kinglet::tcp::Discard::NAMES);
+            check(reasons, "coap", kinglet_coap::Discard::NAMES);
             match routing {
                 Routing::Mesh => check(reasons, "mesh", kinglet::mesh::Discard::NAMES),
                 Routing::Rpl => check(reasons, "rpl", kinglet::rpl::Discard::NAMES),

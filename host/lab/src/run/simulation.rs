@@ -75,7 +75,7 @@ pub(super) fn simulate(
     let mut reasons = Reasons::default();
     let mut nodes = Vec::new();
     for node in 0..scenario.nodes.len() {
-        let all = Reasons::of(world.device(node).node(), Some(world.counters(node)));
+        let all = Reasons::of(world.device(node), Some(world.counters(node)));
         let result = node_result(&mut world, scenario, node, &trees);
         nodes.push(NodeResult { reasons: all.occurred(), ..result });
         reasons.merge(&all);

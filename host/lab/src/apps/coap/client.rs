@@ -4,7 +4,7 @@
 use super::CoapPlan;
 use crate::apps::site::digest_line;
 use kinglet::time::{Duration, Expected, Instant};
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_apps::coap::{Asker, Client, Failure, Peer, Request};
 use kinglet_apps::{App, fill, is_intact};
 use kinglet_coap::{Config, Stats};
@@ -195,5 +195,9 @@ impl App for CoapClient {
 
     fn messages(&self) -> (u32, u32) {
         self.0.messages()
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        self.0.reasons(each);
     }
 }

@@ -19,7 +19,7 @@ pub use tcp::{Connections, TcpUplink};
 
 use crate::apps::tcp::{Socket, Tcp};
 use kinglet::time::{Expected, Instant};
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_apps::{App, Sockets, StreamApp};
 use reading::{Numbers, Readings};
 use std::collections::BTreeSet;
@@ -119,6 +119,12 @@ impl App for Anemometer {
         match self {
             Anemometer::Coap(uplink) => uplink.sensor.messages(),
             _ => (0, 0),
+        }
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        if let Anemometer::Coap(uplink) = self {
+            uplink.sensor.reasons(each);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::apps::tcp::{Socket, Tcp};
 use kinglet::net::UdpHandle;
 use kinglet::tcp::{ListenConfig, RecvError};
 use kinglet::time::{Duration, Expected, Instant};
-use kinglet::{Node, Profile};
+use kinglet::{Each, Node, Profile};
 use kinglet_apps::sense::{TAG, untag};
 use kinglet_apps::{App, Sockets, StreamApp};
 use kinglet_coap::{Code, Event, Message};
@@ -277,6 +277,12 @@ impl App for ReadingSink {
         match &self.source {
             Source::Coap(socket) => socket.messages(),
             _ => (0, 0),
+        }
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        if let Source::Coap(socket) = &self.source {
+            socket.reasons(each);
         }
     }
 }

@@ -157,7 +157,9 @@ impl OfBursts {
                 let second = run.flows.get(1)?;
                 of_frames(second.bytes?, second.seconds?)
             }
-            OfBursts::Arrived => 100.0 * flow?.segments_received? as f64 / flow?.decided? as f64,
+            OfBursts::Arrived => {
+                100.0 * flow?.segments_received? as f64 / flow?.decided.unwrap_or(1) as f64
+            }
             OfBursts::CollectionLoss | OfBursts::CollectionDelay => self.of_collection(run)?,
             OfBursts::OfFrame(of) => of.value(run)?,
             _ => self.of_samples(scenario, run)?,
