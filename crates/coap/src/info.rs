@@ -14,7 +14,7 @@ pub struct Info {
 }
 
 kinglet_mem::counters! {
-    /// Counters, from the beginning; they wrap.
+    /// Counters since the start; those of messages wrap.
     pub struct Stats {
         /// Messages sent, retransmissions included.
         sent,

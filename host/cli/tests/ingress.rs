@@ -76,7 +76,7 @@ fn attack() {
 /// The sum of the counters in the summary, the last part of `text`.
 fn dropped_by_policy(text: &str) -> u64 {
     let begin = text.rfind("dropped by policy: ").expect("counters of the policy");
-    // `rule 3; other rule 5`, in lines of which the further ones are indented.
+    // `rule 3; other rule 5`; further lines are indented.
     let mut lines = text[begin..].lines();
     let first = lines.next().unwrap_or_default().trim_start_matches("dropped by policy: ");
     let further = lines.take_while(|line| line.starts_with("  ")).map(str::trim);

@@ -2,13 +2,13 @@
 
 use crate::build::Network;
 use crate::run::{Death, FlowResult, Reason, State};
-use crate::scenario::{NodeId, Role, Scenario};
+use crate::scenario::{Listening, NodeId, Role, Scenario};
 use crate::tree::Ways;
 use kinglet::net::Routing as _;
 use kinglet::tcp::ConnectionError;
 use std::collections::BTreeSet;
 
-/// What an application knows of its flow beside the record.
+/// State of a flow's application that the record does not show.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     /// It has had something to send.
@@ -24,12 +24,16 @@ pub(crate) struct Fates<'a> {
     world: &'a Network,
     scenario: &'a Scenario,
     ways: Ways,
+    /// Every port of the scenario's receivers and servers.
+    listening: BTreeSet<Listening>,
 }
 
 impl<'a> Fates<'a> {
     /// Those of the flows of `scenario`, simulated in `world`.
     pub(crate) fn new(world: &'a Network, scenario: &'a Scenario) -> Self {
-        Fates { world, scenario, ways: Ways::new(scenario) }
+        let flows = scenario.flows.iter().enumerate();
+        let listening = flows.flat_map(|(place, flow)| flow.listening(place)).collect();
+        Fates { world, scenario, ways: Ways::new(scenario), listening }
     }
 
     /// `record`, of flow number `index`, with its state. A server has none.
@@ -42,7 +46,7 @@ impl<'a> Fates<'a> {
             _ if known.ended.is_some() => State::Dead,
             _ => State::Open,
         };
-        let death = self.death(index, record.from, to, known.ended);
+        let death = (state == State::Dead).then(|| self.death(index, record.from, to, known.ended));
         record.ended(state, death)
     }
 
@@ -71,16 +75,10 @@ impl<'a> Fates<'a> {
             .unwrap_or_else(|| at(ended.map_or(Reason::NoAnswer, by_error), to))
     }
 
-    /// Whether no flow listens where flow number `index` sends to. Outside of the scenario somebody
-    /// may.
+    /// Whether no flow of the scenario listens where flow number `index` sends to.
     fn is_unserved(&self, index: usize) -> bool {
-        let flows = &self.scenario.flows;
-        let Some(target) = flows.get(index).and_then(|flow| flow.target(index)) else {
-            return false;
-        };
-        let all: BTreeSet<_> =
-            flows.iter().enumerate().flat_map(|(place, flow)| flow.listening(place)).collect();
-        !all.contains(&target)
+        let target = self.scenario.flows.get(index).and_then(|flow| flow.target(index));
+        target.is_some_and(|target| !self.listening.contains(&target))
     }
 
     /// The node at which the path from `from` to `to` ends before its end, as the nodes' routing

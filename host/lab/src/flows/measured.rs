@@ -89,13 +89,13 @@ fn measured(
     })
 }
 
-/// What every flow that carries octets has.
+/// Adds octets and goodput, which every flow but a server has.
 fn carried(base: FlowResult, bytes: u64, seconds: f64) -> FlowResult {
     let goodput_kbps = (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds / 1e3);
     FlowResult { bytes: Some(bytes), seconds: Some(seconds), goodput_kbps, ..base }
 }
 
-/// Of a bulk transfer of given size the time is that to its last datagram.
+/// The time of a bulk transfer of given size ends with its last datagram.
 fn datagrams(
     base: FlowResult,
     (sender, sink): (&UdpSender, &UdpSink),
@@ -111,9 +111,9 @@ fn datagrams(
         Some(delay.as_micros() as f64 / 1e3)
     };
     let delays: Vec<f64> = arrivals().filter_map(delay).collect();
-    let last = arrivals().map(|(_, at)| at.as_micros() as f64 / 1e6).fold(span.start_s, f64::max);
+    let last_s = arrivals().map(|(_, at)| at.as_micros() as f64 / 1e6).reduce(f64::max);
     let limit = if let Pace::Bulk(limit) = pace { limit } else { None };
-    let seconds = span.until(if limit.is_some() { last } else { span.end_s });
+    let seconds = span.until(limit.and(last_s).unwrap_or(span.end_s));
     let record = FlowResult {
         segments_sent: Some(sent),
         segments_received: Some(received),
@@ -181,7 +181,7 @@ fn exchanges(base: FlowResult, client: &CoapClient, span: Span) -> (FlowResult, 
     (record, Known { began, ..Known::default() })
 }
 
-/// What every flow of requests has; `intact` is present if an answer came.
+/// Adds latencies and failures of requests; `intact` is present if an answer arrived.
 fn asked(base: FlowResult, latencies: Vec<f64>, each: u32, failed: u32, span: Span) -> FlowResult {
     let answered = latencies.len() as u64;
     let any = answered > 0 || failed > 0;
@@ -262,10 +262,8 @@ fn bulk(
     span: Span,
 ) -> (FlowResult, Known) {
     // An endless transfer is measured to the end, one of given size to its last octet.
-    let end_s = match limit {
-        Some(_) => sink.last().as_micros() as f64 / 1e6,
-        None => span.end_s,
-    };
+    let last_s = (sink.received() > 0).then(|| sink.last().as_micros() as f64 / 1e6);
+    let end_s = limit.and(last_s).unwrap_or(span.end_s);
     let known = Known { began: span.began(), bounded: limit.is_some(), ended: sender.error() };
     let finished = |limit| sink.finished() && sink.received() == limit;
     let base = FlowResult {
@@ -276,8 +274,8 @@ fn bulk(
     };
     let Some(info) = sender.info() else { return (base, known) };
     let counters = info.counters;
-    // What is on its way at the end is neither lost nor received: unacknowledged, less what the
-    // receiver has but has not acknowledged.
+    // Segments in flight at the end are neither lost nor received: unacknowledged octets, less those
+    // that the receiver has but has not acknowledged.
     let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
     let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
     let flying = flying.div_ceil(u64::from(info.mss.max(1)));

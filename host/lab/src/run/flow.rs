@@ -1,7 +1,7 @@
 //! The record of a flow: one structure for all kinds. A value that does not apply to a kind, or
 //! that is not known, is absent.
 //!
-//! | kind | what it has besides `kind`, `from`, `state`, octets and goodput |
+//! | kind | values beside `kind`, `from`, `state`, octets and goodput |
 //! |---|---|
 //! | `tcp-bulk` | `to`, segments, retransmissions, timeouts, `rtt_ms`, `mss` |
 //! | `udp-periodic`, `udp-bulk` | `to`, datagrams as segments, delays |
@@ -109,7 +109,8 @@ pub struct FlowResult {
     pub because: Option<String>,
     /// Application octets that arrived, each counted once.
     pub bytes: Option<u64>,
-    /// Seconds between the flow's start and its last octet, or the end of an endless one.
+    /// Seconds from the flow's start to the last octet of a transfer of given size; to the end of the
+    /// simulation if the flow is endless, or nothing arrived.
     pub seconds: Option<f64>,
     /// Application octets per second over that time, in kb/s.
     pub goodput_kbps: Option<f64>,
@@ -145,8 +146,8 @@ pub struct FlowResult {
     /// it, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around_s: Option<f64>,
-    /// Radio hops of its route, as a mean over the time that it lasted; absent where no route was
-    /// given or sought.
+    /// Radio hops of its route, as a mean over the time that it lasted; absent if no protocol seeks
+    /// routes and none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<f64>,
     /// Every octet that arrived was the right one; absent if none arrived or none was compared.
@@ -157,8 +158,8 @@ pub struct FlowResult {
     /// From the dispatch of each answered request to its whole answer, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies_ms: Option<Vec<f64>>,
-    /// UDP: datagrams that were sent before the last one that arrived, and that one: those after it
-    /// may be on their way. Absent if none arrived.
+    /// UDP: datagrams sent up to the last one that arrived; later ones may still be in flight. Absent
+    /// if none arrived.
     pub decided: Option<u64>,
     /// From the sending of a datagram to its arrival, mean of those that arrived, in milliseconds;
     /// by the clocks of both ends, which drift.
@@ -175,10 +176,9 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// This record at the end of the simulation; `death` counts if the flow is dead.
+    /// This record at the end of the simulation, with the reason if the flow is dead.
     #[must_use]
-    pub(crate) fn ended(self, state: State, death: Death) -> Self {
-        let death = (state == State::Dead).then_some(death);
+    pub(crate) fn ended(self, state: State, death: Option<Death>) -> Self {
         FlowResult {
             state: Some(state),
             reason: death.map(|death| death.reason),
@@ -259,7 +259,7 @@ pub struct Readings {
     pub delivered: u32,
     /// Found the queue full.
     pub dropped: u32,
-    /// Neither arrived nor on their way at the end; those dropped are among them.
+    /// Neither arrived nor in flight at the end, dropped ones included.
     pub lost: u32,
     /// New octets per interval of 40 s from the start of the simulation on, in kb/s (TCPlp §8.3).
     pub intervals_kbps: Vec<f64>,

@@ -6,7 +6,7 @@ use crate::build::Network;
 use crate::scenario::{HostCost, NodeId, Role, Scenario};
 use kinglet_sim::energy::Energy;
 
-/// What AODV did on `node`.
+/// The counters of AODV on `node`.
 fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
     let stats = world.device(node).node().routing().aodv()?.stats();
     Some(AodvResult {
@@ -21,7 +21,7 @@ fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
     })
 }
 
-/// What RPL did on `node`, which had these places in the tree.
+/// The counters of RPL on `node`, and its mean depth in these trees.
 fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult> {
     let stats = world.device(node).node().routing().rpl()?.stats();
     let hops = trees.iter().filter_map(|tree| tree.nodes[node].hops.map(f64::from));
@@ -35,7 +35,7 @@ fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult>
     })
 }
 
-/// What the queue of `node` between host and radio has seen, if there is a host.
+/// The counters of the queue between host and radio, if `node` borders on a host.
 fn border_result(world: &Network, scenario: &Scenario, node: usize) -> Option<BorderResult> {
     let borders = scenario.nodes[node].role == Role::BorderRouter && scenario.wire.is_some();
     borders.then(|| BorderResult::of(world.device(node).node())).flatten()

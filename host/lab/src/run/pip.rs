@@ -85,6 +85,7 @@ fn flow(file: File, outcome: &Outcome) -> FlowResult {
         (false, _) => State::Open,
     };
     let death = Death { reason: Reason::NoAnswer, node: file.to };
+    let death = (state == State::Dead).then_some(death);
     FlowResult {
         kind: FlowKind::Pip(file).name(),
         from: file.from,

@@ -87,6 +87,8 @@ fn check(file: &str, flow: &FlowResult) {
     }
     if flow.state == Some(State::Complete) {
         assert_eq!(flow.complete, Some(true), "{file}: {flow:?}");
+        let has_end = ["tcp-bulk", "udp-bulk", "snack", "pip"].contains(&flow.kind);
+        assert!(has_end, "requests and readings go on: {file}: {flow:?}");
     }
     if flow.complete == Some(true) {
         assert!(flow.bytes > Some(0), "{file}: {flow:?}");
@@ -163,6 +165,7 @@ fn every_kind_of_flow_lives_over_two_hops_and_is_dead_without_route_or_link() {
                     assert!(flow.is_well(), "{flow:?}");
                 } else {
                     assert_eq!(flow.bytes, Some(0), "{flow:?}");
+                    assert_eq!(flow.goodput_kbps, Some(0.0), "no octet in all the time: {flow:?}");
                     assert_ne!(flow.complete, Some(true), "{flow:?}");
                 }
             }
@@ -202,6 +205,19 @@ fn a_flow_without_server_or_route_says_which() {
 }
 
 #[test]
+fn a_transfer_whose_connection_ends_with_an_error_is_dead_although_octets_arrived() {
+    let mut scenario =
+        line(8, "[tcp]\nmax_retransmits = 3\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n");
+    scenario.duration_s = 120.0;
+    let (nodes, from_s, to_s) = (vec![0], 10.0, None);
+    scenario.faults.push(Fault::Partition { nodes, from_s, to_s });
+    let result = run(&scenario, 1, &Options::default()).expect("it can be simulated");
+    let flow = &result.flows[0];
+    assert!(flow.bytes > Some(1_000) && flow.is_dead(), "{flow:?}");
+    assert_eq!(flow.reason, Some(Reason::TimedOut), "{flow:?}");
+}
+
+#[test]
 fn a_flow_that_begins_after_the_end_waits() {
     let mut scenario = line(8, "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n");
     scenario.flows[0].start_s = 100.0;
@@ -230,7 +246,12 @@ fn the_schema_file_describes_the_records() {
         std::fs::write(&file, &text).expect("the file can be written");
     }
     let kept = std::fs::read_to_string(&file).expect("the schema file");
-    assert!(kept == text, "{} is stale: raise SCHEMA and set KINGLET_BLESS=1", file.display());
+    assert!(
+        kept == text,
+        "{} is stale: set KINGLET_BLESS=1, and raise SCHEMA if a name or a meaning \
+         has changed",
+        file.display()
+    );
     // Every name that a result can have is in it.
     let schema: Value = serde_json::from_str(&kept).expect("JSON");
     let result = serde_json::to_value(RunResult::with_every_value()).expect("a plain struct");
