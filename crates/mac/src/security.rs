@@ -60,7 +60,7 @@ impl Security {
     }
 
     /// What a radio that secures frames has to know.
-    const fn link_key(&self) -> LinkKey {
+    pub const fn link_key(&self) -> LinkKey {
         LinkKey { key: self.key, index: KEY_INDEX, eui64_prefix: self.eui64_prefix }
     }
 }

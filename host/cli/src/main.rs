@@ -15,6 +15,7 @@ mod outputs;
 mod progress;
 mod sim_cmd;
 mod sweep_cmd;
+mod why_cmd;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -56,6 +57,8 @@ struct Cli {
 enum Command {
     /// Simulate a scenario
     Sim(sim_cmd::Args),
+    /// Tell from a trace which packets were lost or late, where and why
+    Why(why_cmd::Args),
     /// Simulate a scenario with all combinations of values of some fields
     Sweep(sweep_cmd::Args),
     /// Find the settings with which a scenario has the best result
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
     exit::end(match cli.command {
         None => demo::run(),
         Some(Command::Sim(args)) => sim_cmd::run(&args),
+        Some(Command::Why(args)) => why_cmd::run(&args),
         Some(Command::Sweep(args)) => sweep_cmd::run(&args),
         Some(Command::Advise(args)) => advise_cmd::run(&args),
         Some(Command::Lab(command)) => lab_cmd::run(command),

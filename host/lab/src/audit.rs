@@ -12,9 +12,8 @@ use kinglet_radio::{
     ACK_NOTICED, ACK_PSDU, ACK_WAIT, CCA, SIFS, SYMBOL, TURNAROUND, UNIT_BACKOFF, air_time,
     spacing_after,
 };
-use kinglet_sim::observe::Trace;
+use kinglet_sim::trace::{Event, Opening, To, Tracer, What};
 use std::collections::VecDeque;
-use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a recipient awaits the next frame of a burst, in microseconds: what comes later has to
@@ -49,39 +48,15 @@ pub fn audit(scenario: &Scenario, seed: u64, seconds: f64) -> Result<Audit, RunE
     }
     let (mut world, _) = run::prepare(scenario, seed)?;
     let auditor = Arc::new(Mutex::new(Auditor::new(scenario)));
-    let lines = Lines { auditor: Arc::clone(&auditor), partial: Vec::new() };
-    world.set_trace(Some(Trace::Writer(Box::new(lines))));
+    let own = Arc::clone(&auditor);
+    let sink = move |event: Event| {
+        own.lock().unwrap_or_else(PoisonError::into_inner).event(&event);
+    };
+    world.set_trace(Some(Tracer::new(Opening::default(), Box::new(sink))));
     world.run_until(Instant::from_micros((seconds.min(scenario.duration_s) * 1e6) as u64));
     world.set_trace(None);
     let auditor = auditor.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(auditor.found.clone())
-}
-
-/// Takes the trace apart into lines.
-struct Lines {
-    auditor: Arc<Mutex<Auditor>>,
-    partial: Vec<u8>,
-}
-
-impl Write for Lines {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
-        for &octet in octets {
-            if octet != b'\n' {
-                self.partial.push(octet);
-                continue;
-            }
-            if let Ok(line) = std::str::from_utf8(&self.partial) {
-                auditor.line(line);
-            }
-            self.partial.clear();
-        }
-        Ok(octets.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A frame or acknowledgement on the air.
@@ -170,26 +145,23 @@ impl Auditor {
         }
     }
 
-    /// One line of the trace: seconds, node, what.
-    fn line(&mut self, line: &str) {
-        let mut words = line.split(' ');
-        let (Some(time), Some(node)) = (words.next(), words.next()) else { return };
-        let Some((s, us)) = time.split_once('.') else { return };
-        let (Ok(s), Ok(us), Ok(node)) = (s.parse::<u64>(), us.parse::<u64>(), node.parse()) else {
-            return;
-        };
-        let now = s * 1_000_000 + us;
-        match (words.next(), words.next()) {
-            (Some("air"), Some("frame")) => {
-                let psdu = words.next().and_then(|len| len.parse().ok()).unwrap_or(0);
-                self.frame(now, node, psdu, destination(line), line.ends_with(" pending"));
+    fn event(&mut self, event: &Event) {
+        let Some(node) = event.node else { return };
+        let (now, node) = (event.at_us, node as usize);
+        match &event.what {
+            What::Air { is_ack: false, octets, to, pending, .. } => {
+                let to = match to {
+                    To::Short(short) if *short < 0xfffe => Some(*short),
+                    _ => None,
+                };
+                self.frame(now, node, (*octets).into(), to, *pending);
             }
-            (Some("air"), Some("ack")) => self.ack(now, node),
-            (Some("load"), Some("until")) => self.loading(now, node),
-            (Some("cca"), Some(result)) => self.assessment(now, node, result == "busy"),
-            (Some("done"), Some(result)) => self.done(now, node, result),
+            What::Air { is_ack: true, .. } => self.ack(now, node),
+            What::Load { .. } => self.loading(now, node),
+            What::Assessed { busy } => self.assessment(now, node, *busy),
+            What::Outcome { outcome, .. } => self.done(now, node, outcome),
             // A frame for itself that a node receives may hold back what it wants to send.
-            (Some("fate"), Some(_)) if line.ends_with("mine") => self.interrupt(node),
+            What::Fate { mine: true, .. } => self.interrupt(node),
             _ => {}
         }
     }
@@ -383,13 +355,6 @@ fn nearest(scenario: &Scenario) -> f64 {
     }
 }
 
-/// The short address that a line says a frame is for.
-fn destination(line: &str) -> Option<u16> {
-    let (_, address) = line.split_once("address: ")?;
-    let digits = address.split(' ').next()?;
-    u16::from_str_radix(digits, 16).ok().filter(|short| *short < 0xfffe)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -406,7 +371,7 @@ mod tests {
         let mut scenario = Scenario::default().on_line(1, 8.0).as_tcplp();
         scenario.radio.profile = profile;
         let mut auditor = Auditor::new(&scenario);
-        lines.iter().for_each(|line| auditor.line(line));
+        lines.iter().filter_map(|line| event(line)).for_each(|it| auditor.event(&it));
         auditor.found
     }
 
@@ -422,7 +387,33 @@ mod tests {
         }
     }
 
-    const FRAME: &str = "air frame 127 seq 1 to Short { pan: abcd, address: 1 }";
+    /// The event that a line says: seconds, node, what.
+    fn event(line: &str) -> Option<Event> {
+        let mut words = line.split(' ');
+        let (s, us) = words.next()?.split_once('.')?;
+        let at_us = s.parse::<u64>().ok()? * 1_000_000 + us.parse::<u64>().ok()?;
+        let node = Some(words.next()?.parse().ok()?);
+        let what = match (words.next()?, words.next()?) {
+            ("air", kind) => What::Air {
+                frame: 1,
+                is_ack: kind == "ack",
+                octets: words.next()?.parse().ok()?,
+                sequence: Some(1),
+                to: if kind == "ack" { To::Absent } else { To::Short(1) },
+                pending: line.ends_with(" pending"),
+                channel: 26,
+                until_us: 0,
+            },
+            ("cca", result) => What::Assessed { busy: result == "busy" },
+            ("load", _) => What::Load { until_us: 0 },
+            ("done", "acked") => What::Outcome { frame: 1, packet: None, outcome: "acked" },
+            ("done", _) => What::Outcome { frame: 1, packet: None, outcome: "no-ack" },
+            _ => return None,
+        };
+        Some(Event { at_us, node, what })
+    }
+
+    const FRAME: &str = "air frame 127 to 1";
 
     #[test]
     fn a_frame_right_after_an_acknowledgement_is_seen() {
@@ -433,7 +424,7 @@ mod tests {
             let lines = [
                 "0.010000 1 cca clear",
                 &begin,
-                "0.014640 0 air ack 5 seq 1 to Absent",
+                "0.014640 0 air ack 5",
                 "0.014992 1 done acked",
                 &next[0],
                 &next[1],
@@ -449,7 +440,7 @@ mod tests {
     fn a_late_acknowledgement_and_a_wrong_turnaround_are_seen() {
         let frame = format!("0.010192 1 {FRAME}");
         let late = format!("0.010193 1 {FRAME}");
-        let ack = |us: u64| format!("0.{us:06} 0 air ack 5 seq 1 to Absent");
+        let ack = |us: u64| format!("0.{us:06} 0 air ack 5");
         let of = |frame: &str, ack: &str| {
             verdict(RadioProfile::Standard, &["0.010000 1 cca clear", frame, ack]).violations
         };
@@ -480,7 +471,7 @@ mod tests {
             let mut auditor = Auditor::new(&scenario);
             let next = format!("0.{next_us:06} 1 {FRAME}");
             for line in ["0.010000 1 cca clear", first, outcome, &next] {
-                auditor.line(line);
+                event(line).into_iter().for_each(|it| auditor.event(&it));
             }
             auditor.found.violations
         };

@@ -34,7 +34,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Options<'a> {
     /// Write every frame on the air to this pcap file (802.15.4 with TAP headers).
     pub pcap: Option<PathBuf>,
-    /// Write the event trace to this text file.
+    /// Write a trace of all layers to this file, as Parquet if it ends so, else as JSON lines.
     pub trace: Option<PathBuf>,
     /// Record the radios between these two instants, in seconds.
     pub timeline_s: Option<(f64, f64)>,

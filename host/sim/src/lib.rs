@@ -7,7 +7,7 @@
 //! | [`profile`] | radios as data, with sources; the time of one frame by parts |
 //! | [`cpu`] | processors as data; what frames and segments cost them |
 //! | [`energy`], [`stats`] | time and charge per state; what became of every frame |
-//! | [`observe`], [`pcap`], [`timeline`] | text trace, captures, intervals for a frame timeline |
+//! | [`trace`], [`pcap`], [`timeline`] | a trace of all layers, captures, intervals for a frame timeline |
 //! | [`station`], [`wire`] | the real stack with its applications; a faulty wire to a host |
 //! | [`rng`] | one root seed, one stream per (node, purpose) |
 //! | [`ber`] | bit errors of O-QPSK |
@@ -78,7 +78,7 @@ mod frame;
 pub mod interference;
 pub mod ledger;
 pub mod medium;
-pub mod observe;
+mod observe;
 pub mod pcap;
 pub mod place;
 mod processor;
@@ -91,6 +91,7 @@ mod secure;
 pub mod station;
 pub mod stats;
 pub mod timeline;
+pub mod trace;
 pub mod wire;
 pub mod world;
 

@@ -239,10 +239,20 @@ impl Links {
 
     /// The link from `from` to `to`, if there is one.
     pub(crate) fn find(&mut self, from: usize, to: usize) -> Option<&mut Link> {
+        let place = self.place(from, to)?;
+        self.links.get_mut(place)
+    }
+
+    /// Whether `to` notices what `from` sends.
+    pub(crate) fn notices(&self, from: usize, to: usize) -> bool {
+        self.place(from, to).is_some_and(|place| !self.links[place].cut)
+    }
+
+    fn place(&self, from: usize, to: usize) -> Option<usize> {
         let range = self.range(from);
-        let row = &mut self.links[range];
-        let i = row.binary_search_by_key(&(to as u32), |link| link.to).ok()?;
-        Some(&mut row[i])
+        let row = &self.links[range.clone()];
+        let place = row.binary_search_by_key(&(to as u32), |link| link.to).ok()?;
+        Some(range.start + place)
     }
 
     /// Whether `to` can receive what `from` sends with `power_dbm`, if nothing disturbs and nothing

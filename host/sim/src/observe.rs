@@ -1,26 +1,18 @@
-//! What a run can write down while it happens: text trace, capture, timeline. Free when off.
+//! What a run can write down while it happens: trace, capture, timeline. Free when off.
 
+use crate::engine::SHR_US;
 use crate::frame::Psdu;
 use crate::pcap::Pcap;
 use crate::stats::Fate;
 use crate::timeline::{Kind, Strobed, Timeline};
+use crate::trace::{Tracer, What};
 use kinglet_radio::{Ack, Channel, Event};
-use std::fmt;
-use std::io::Write;
 use std::ops::Range;
-
-/// One line per radio and medium event.
-pub enum Trace {
-    /// Collected in memory.
-    Memory(String),
-    /// Written as it happens. The first failure ends the trace.
-    Writer(Box<dyn Write + Send>),
-}
 
 /// Everything that watches.
 #[derive(Default)]
 pub(crate) struct Observer {
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<Box<Tracer>>,
     pub(crate) pcap: Option<Pcap>,
     pub(crate) timeline: Option<Timeline>,
 }
@@ -31,18 +23,23 @@ impl Observer {
         self.trace.is_some() || self.pcap.is_some() || self.timeline.is_some()
     }
 
-    pub(crate) fn line(&mut self, now: u64, node: usize, what: fmt::Arguments<'_>) {
-        let (s, us) = (now / 1_000_000, now % 1_000_000);
-        let written = match &mut self.trace {
-            None => true,
-            Some(Trace::Memory(text)) => {
-                use fmt::Write as _;
-                writeln!(text, "{s}.{us:06} {node} {what}").is_ok()
-            }
-            Some(Trace::Writer(out)) => writeln!(out, "{s}.{us:06} {node} {what}").is_ok(),
-        };
-        if !written {
-            self.trace = None;
+    fn event(&mut self, now: u64, node: usize, what: What) {
+        if let Some(trace) = &mut self.trace {
+            trace.event(now, node, what);
+        }
+    }
+
+    /// The radio of `node` is given a frame to send.
+    pub(crate) fn submitted(&mut self, now: u64, node: usize, frame: &[u8]) {
+        if let Some(trace) = &mut self.trace {
+            trace.submitted(now, node, frame);
+        }
+    }
+
+    /// The stack of `node` is about to learn of `event`.
+    pub(crate) fn receives(&mut self, now: u64, node: usize, event: Event) {
+        if let (Some(trace), Event::Received { sfd, .. }) = (&mut self.trace, event) {
+            trace.receives(now, node, sfd.as_micros() - SHR_US);
         }
     }
 
@@ -75,12 +72,10 @@ impl Observer {
             return;
         }
         let header = &psdu.header;
-        let (len, sequence) = (psdu.psdu_len(), header.sequence.unwrap_or(0));
-        let kind = if is_ack { "ack" } else { "frame" };
-        let destination = header.destination;
-        let more = if header.frame_pending { " pending" } else { "" };
-        let to = format_args!("to {destination:x?}{more}");
-        self.line(now, node, format_args!("air {kind} {len} seq {sequence} {to}"));
+        if let Some(trace) = &mut self.trace {
+            let size = (psdu.psdu_len() as u16, channel.number());
+            trace.air((now, end), node, is_ack, header, size);
+        }
         if let Some(pcap) = &mut self.pcap {
             let (octets, len) = psdu.with_fcs();
             if pcap.frame(now, channel, power_dbm, &octets[..len]).is_err() {
@@ -91,18 +86,18 @@ impl Observer {
         self.interval(node, now, end, if ack { Kind::SendAck } else { Kind::Send });
     }
 
-    /// What became of a frame at a receiver.
+    /// What became of a frame at a receiver, which notices those for whom `notices` is true.
     pub(crate) fn fate(
         &mut self,
         now: u64,
-        node: usize,
-        from: u32,
+        (node, from): (usize, u32),
         on_air: Range<u64>,
-        fate: Fate,
-        mine: bool,
+        (fate, mine): (Fate, bool),
+        notices: impl Fn(u32) -> bool,
     ) {
-        let whose = if mine { "mine" } else { "other" };
-        self.line(now, node, format_args!("fate {} from {from} {whose}", fate.name()));
+        if let Some(trace) = &mut self.trace {
+            trace.fate(now, (node, from), on_air.clone(), (fate, mine), notices);
+        }
         let kind = match fate {
             Fate::Delivered => Kind::Receive,
             Fate::Collision => Kind::Collision,
@@ -115,7 +110,7 @@ impl Observer {
     /// A frame is being loaded.
     pub(crate) fn loading(&mut self, now: u64, node: usize, until: u64) {
         if self.active() {
-            self.line(now, node, format_args!("load until {until}"));
+            self.event(now, node, What::Load { until_us: until });
             self.interval(node, now, until, Kind::Load);
         }
     }
@@ -123,7 +118,7 @@ impl Observer {
     /// A received frame is being read out.
     pub(crate) fn readout(&mut self, now: u64, until: u64, node: usize) {
         if self.active() {
-            self.line(now, node, format_args!("readout until {until}"));
+            self.event(now, node, What::Readout { until_us: until });
             self.interval(node, now, until, Kind::Readout);
         }
     }
@@ -138,7 +133,7 @@ impl Observer {
         shown: bool,
     ) {
         if self.active() {
-            self.line(now, node, format_args!("cca {}", if busy { "busy" } else { "clear" }));
+            self.event(now, node, What::Assessed { busy });
             if shown && since > ready {
                 self.interval(node, ready, since, Kind::Backoff);
             }
@@ -163,9 +158,7 @@ impl Observer {
 
     /// A transmission is over.
     pub(crate) fn finished(&mut self, now: u64, node: usize, event: Event) {
-        if self.trace.is_none() {
-            return;
-        }
+        let Some(trace) = &mut self.trace else { return };
         let word = match event {
             Event::Transmitted { ack, .. } | Event::Strobed { ack, .. } => match ack {
                 Ack::Received { .. } => "acked",
@@ -177,6 +170,6 @@ impl Observer {
             Event::Received { .. } => "received",
             _ => "other",
         };
-        self.line(now, node, format_args!("done {word}"));
+        trace.finished(now, node, word);
     }
 }

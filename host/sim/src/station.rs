@@ -4,10 +4,12 @@
 use crate::app::{Hosted, Tenants};
 use crate::cpu::Counted;
 use crate::flash::FlashPart;
-use crate::wire::Wire;
+use crate::trace::{Connection, Counted as Shown, Look};
+use crate::wire::{Passed, Wire};
 use crate::world::Device;
 use kinglet::flash::{Driver, MAX_PAGE};
 use kinglet::store::Submission;
+use kinglet::tcp::Info;
 use kinglet::{Each, Node, Profile};
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use kinglet_time::{Instant, earliest};
@@ -22,12 +24,23 @@ pub struct Station<P: Profile> {
     apps: Tenants<P>,
     wire: Option<Box<Wire>>,
     flash: Option<Box<FlashPart>>,
+    /// What the layers had counted at the last look of a trace.
+    seen: Option<Box<Seen>>,
+}
+
+/// The counters of layers that every stack has.
+#[derive(PartialEq)]
+struct Seen {
+    node: kinglet::Stats,
+    mac: kinglet::mac::Stats,
+    net: kinglet::net::Stats,
+    tcp: kinglet::tcp::Stats,
 }
 
 impl<P: Profile> Station<P> {
     /// A station with these applications.
     pub fn new(node: Box<Node<P>>, apps: Vec<Box<dyn Hosted<P>>>) -> Self {
-        Station { node, apps: Tenants::new(apps), wire: None, flash: None }
+        Station { node, apps: Tenants::new(apps), wire: None, flash: None, seen: None }
     }
 
     /// Gives the stack a flash for frames that wait, if it can use one. The first sector to be
@@ -119,6 +132,36 @@ impl<P: Profile> Station<P> {
     }
 }
 
+impl<P: Profile> Look for Station<P> {
+    fn counted(&self) -> Shown {
+        let (net, info) = (self.node.net().stats(), self.node.net().info());
+        Shown {
+            segments: self.node.tcp().stats().sent,
+            datagrams: net.datagrams_out,
+            forwarded: net.forwarded,
+            waiting: (info.queued + info.from_host + info.indirect) as u32,
+        }
+    }
+
+    fn reasons(&self, each: &mut Each<'_>) {
+        Station::reasons(self, each);
+    }
+
+    fn connections(&self, each: &mut dyn FnMut(Connection, &Info)) {
+        let (tcp, net) = (self.node.tcp(), self.node.net());
+        for handle in tcp.handles() {
+            let (Some((peer, local, remote)), Some(info)) = (tcp.name(handle), tcp.info(handle))
+            else {
+                continue;
+            };
+            if let Some(address) = net.own_address(peer.local()) {
+                let (local, remote) = ((address, local), (peer.remote(), remote));
+                each(Connection { local, remote }, &info);
+            }
+        }
+    }
+}
+
 impl<P: Profile> Device for Station<P> {
     fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
         // The octets on the air are also those that others hear; the stack opens its own.
@@ -169,5 +212,39 @@ impl<P: Profile> Device for Station<P> {
             messages_sent,
             cipher_runs,
         }
+    }
+
+    fn look(&self) -> Option<&dyn Look> {
+        Some(self)
+    }
+
+    fn has_counted(&mut self) -> bool {
+        let node = &self.node;
+        let is = |seen: &Seen| {
+            seen.mac == *node.mac().stats()
+                && seen.net == *node.net().stats()
+                && seen.tcp == *node.tcp().stats()
+                && seen.node == *node.stats()
+        };
+        if self.seen.as_deref().is_some_and(is) {
+            return false;
+        }
+        self.seen = Some(Box::new(Seen {
+            node: *node.stats(),
+            mac: *node.mac().stats(),
+            net: *node.net().stats(),
+            tcp: *node.tcp().stats(),
+        }));
+        true
+    }
+
+    fn trace_wire(&mut self, on: bool) {
+        if let Some(wire) = &mut self.wire {
+            wire.trace(on);
+        }
+    }
+
+    fn take_passed(&mut self) -> Vec<Passed> {
+        self.wire.as_mut().map(|wire| wire.take_passed()).unwrap_or_default()
     }
 }

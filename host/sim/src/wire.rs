@@ -70,6 +70,36 @@ struct Packet {
     octets: Vec<u8>,
 }
 
+/// What happened to a packet on the wire, for a trace.
+#[derive(Clone, Debug)]
+pub struct Passed {
+    /// It goes to the host, and not to the mesh.
+    pub(crate) to_host: bool,
+    pub(crate) fate: Passing,
+    /// Which packet on the wire; a copy has the next number.
+    pub(crate) number: u64,
+    pub(crate) octets: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passing {
+    Sent,
+    Lost,
+    Duplicated,
+    Arrived,
+}
+
+impl Passing {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Passing::Sent => "sent",
+            Passing::Lost => "lost",
+            Passing::Duplicated => "duplicated",
+            Passing::Arrived => "arrived",
+        }
+    }
+}
+
 /// What stands at the far end of a wire.
 pub trait FarEnd {
     /// Takes an IPv6 packet.
@@ -145,6 +175,8 @@ pub struct Wire {
     free_at: [Instant; 2],
     sequence: u64,
     stats: WireStats,
+    /// What happened, if that is to be traced.
+    passed: Option<Vec<Passed>>,
 }
 
 impl Wire {
@@ -152,7 +184,7 @@ impl Wire {
     pub fn new(far: Box<dyn FarEnd + Send>, config: WireConfig, random: Stream) -> Self {
         let (packets, stats) = (BinaryHeap::new(), WireStats::default());
         let free_at = [Instant::ZERO; 2];
-        Wire { far, config, random, packets, free_at, sequence: 0, stats }
+        Wire { far, config, random, packets, free_at, sequence: 0, stats, passed: None }
     }
 
     /// Application number `index` of the host, if it is an `A`.
@@ -171,11 +203,29 @@ impl Wire {
         earliest(arrival, self.far.deadline())
     }
 
+    /// Notes from now on what happens to packets, or no longer.
+    pub(crate) fn trace(&mut self, on: bool) {
+        self.passed = on.then(Vec::new);
+    }
+
+    /// What has been noted since this was asked last.
+    pub(crate) fn take_passed(&mut self) -> Vec<Passed> {
+        self.passed.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note(&mut self, way: Way, fate: Passing, number: u64, octets: &[u8]) {
+        if let Some(passed) = &mut self.passed {
+            let (to_host, octets) = (way == Way::ToHost, octets.to_vec());
+            passed.push(Passed { to_host, fate, number, octets });
+        }
+    }
+
     /// Moves what is due between `router` and the host; whether anything moved.
     pub(crate) fn exchange<P: Profile>(&mut self, now: Instant, router: &mut Node<P>) -> bool {
         let mut busy = self.far.expire(now);
         while self.packets.peek().is_some_and(|Reverse(packet)| packet.at <= now) {
             let Some(Reverse(packet)) = self.packets.pop() else { break };
+            self.note(packet.way, Passing::Arrived, packet.sequence, &packet.octets);
             match packet.way {
                 Way::ToHost => self.far.handle_packet(now, &packet.octets),
                 Way::ToMesh => router.handle_host_packet(now, &packet.octets),
@@ -201,7 +251,7 @@ impl Wire {
         let loss = loss_to_mesh.filter(|_| way == Way::ToMesh).unwrap_or(loss);
         if self.random.chance(loss) {
             self.stats.lost += 1;
-            return;
+            return self.note(way, Passing::Lost, 0, octets);
         }
         let mut octets = octets.to_vec();
         if self.config.mark > 0.0 && self.random.chance(self.config.mark) && mark(&mut octets) {
@@ -209,7 +259,7 @@ impl Wire {
         }
         let copies = if self.random.chance(self.config.duplicate) { 2 } else { 1 };
         self.stats.duplicated += copies - 1;
-        for _ in 0..copies {
+        for copy in 0..copies {
             let mut at = self.leaves(now, way, octets.len()) + self.config.delay;
             if self.random.chance(self.config.reorder) {
                 self.stats.held_back += 1;
@@ -217,6 +267,8 @@ impl Wire {
                 at += Duration::from_micros((self.random.unit() * longest) as u64);
             }
             self.sequence += 1;
+            let fate = if copy == 0 { Passing::Sent } else { Passing::Duplicated };
+            self.note(way, fate, self.sequence, &octets);
             let packet = Packet { at, sequence: self.sequence, way, octets: octets.clone() };
             self.packets.push(Reverse(packet));
         }

@@ -5,14 +5,15 @@ use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
 use crate::medium::MediumConfig;
-use crate::observe::Trace;
 use crate::pcap::Pcap;
 use crate::processor::{Item, Processor, Work};
 use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig, Radio};
 use crate::stats::Counters;
 use crate::timeline::Timeline;
-use kinglet_radio::{Command, Event, Filter};
+use crate::trace::{Look, Tracer};
+use crate::wire::Passed;
+use kinglet_radio::{Command, Event, Filter, MAX_FRAME};
 use kinglet_time::Instant;
 
 /// Commands that a device may give in a row; a MAC has one transmission outstanding and one mode.
@@ -42,6 +43,24 @@ pub trait Device {
     /// What the device has counted so far of its work beside that of frames.
     fn work(&mut self) -> Counted {
         Counted::default()
+    }
+
+    /// What a trace looks at; nothing of a device without a stack.
+    fn look(&self) -> Option<&dyn Look> {
+        None
+    }
+
+    /// Whether layers have counted anything since this was asked last.
+    fn has_counted(&mut self) -> bool {
+        false
+    }
+
+    /// Notes from now on what happens to packets on a wire, or no longer.
+    fn trace_wire(&mut self, _on: bool) {}
+
+    /// What has been noted of that since this was asked last.
+    fn take_passed(&mut self) -> Vec<Passed> {
+        Vec::new()
     }
 }
 
@@ -208,6 +227,7 @@ impl<D: Device> World<D> {
         let slot = &mut self.slots[node];
         let local = slot.clock.local(self.core.now);
         let result = f(&mut slot.device, local);
+        self.trace_rest(node);
         self.kick(node);
         result
     }
@@ -266,7 +286,9 @@ impl<D: Device> World<D> {
         match &mut slot.processor {
             None => {
                 let local = slot.clock.local(self.core.now);
+                self.core.observer.receives(self.core.now, node, upcall.event);
                 slot.device.handle_radio(local, slot.clock.event(upcall.event), frame);
+                self.trace_call(node);
                 self.pump(node);
             }
             Some(processor) => {
@@ -294,6 +316,17 @@ impl<D: Device> World<D> {
             let slot = &mut self.slots[node];
             let Some((command, frame)) = slot.device.poll_radio(local) else { break };
             let command = slot.clock.command(command);
+            let mut own = [0; MAX_FRAME];
+            let frame = match &mut self.core.observer.trace {
+                None => frame,
+                Some(trace) => {
+                    let own = &mut own[..frame.len()];
+                    own.copy_from_slice(frame);
+                    // It may be the first of a packet that has just been formed.
+                    slot.device.look().inspect(|look| trace.counts(now, node, *look));
+                    own
+                }
+            };
             if slot.processor.is_none() {
                 // A refusal is counted; a device that breaks the contract loses its command.
                 let _ = self.core.submit(node, command, frame);
@@ -304,6 +337,7 @@ impl<D: Device> World<D> {
             self.queue_work(node, item);
         }
         self.charge(node);
+        self.trace_rest(node);
         let slot = &mut self.slots[node];
         slot.begun = true;
         slot.deadline = slot.device.deadline();
@@ -385,6 +419,12 @@ impl<D: Device> World<D> {
             slot.deadlines_in_a_row = 0;
         }
         slot.device.handle_deadline(local);
+        if let (Some(trace), Some(look)) = (&mut self.core.observer.trace, slot.device.look()) {
+            // A timer may end something that no layer's counters of packets show.
+            trace.rests(node);
+            trace.looks(now, node, look);
+        }
+        self.trace_rest(node);
         let work = CpuWork { wake_ups: 1, ..CpuWork::NONE };
         self.done(node, work);
         true
@@ -406,7 +446,9 @@ impl<D: Device> World<D> {
         match done.work {
             Work::Event(event) => {
                 let local = slot.clock.local(self.core.now);
+                self.core.observer.receives(self.core.now, node, event);
                 slot.device.handle_radio(local, slot.clock.event(event), &done.frame);
+                self.trace_call(node);
             }
             Work::Command(command) => {
                 // As in `pump`.
@@ -497,8 +539,38 @@ impl<D: Device> World<D> {
     }
 
     /// Starts (or with `None` ends) the trace; returns the one before.
-    pub fn set_trace(&mut self, trace: Option<Trace>) -> Option<Trace> {
-        core::mem::replace(&mut self.core.observer.trace, trace)
+    pub fn set_trace(&mut self, trace: Option<Tracer>) -> Option<Tracer> {
+        let on = trace.is_some();
+        self.slots.iter_mut().for_each(|slot| slot.device.trace_wire(on));
+        let mut trace = trace.map(Box::new);
+        if let Some(trace) = &mut trace {
+            trace.begin(self.slots.len());
+        }
+        core::mem::replace(&mut self.core.observer.trace, trace).map(|trace| *trace)
+    }
+
+    /// Traces what a call to the device of `node` has changed.
+    #[inline]
+    fn trace_call(&mut self, node: usize) {
+        let Some(trace) = &mut self.core.observer.trace else { return };
+        let (now, device) = (self.core.now, &mut self.slots[node].device);
+        for passed in device.take_passed() {
+            trace.passes(now, node, &passed);
+        }
+        if device.has_counted()
+            && let Some(look) = device.look()
+        {
+            trace.looks(now, node, look);
+        }
+    }
+
+    /// The same of a call that is about no frame in particular.
+    #[inline]
+    fn trace_rest(&mut self, node: usize) {
+        if let Some(trace) = &mut self.core.observer.trace {
+            trace.rests(node);
+            self.trace_call(node);
+        }
     }
 
     /// Starts (or with `None` ends) the capture; returns the one before.

@@ -347,6 +347,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.entry(handle).map(|e| (e.peer, e.local_port, e.remote_port))
     }
 
+    /// The connections that there are, those included whose application has not accepted them yet.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> {
+        (0..).zip(self.slots.as_slice()).filter_map(|(index, slot)| {
+            slot.entry.as_ref().map(|entry| Handle { index, order: entry.order })
+        })
+    }
+
     /// A snapshot of a connection; `None` for an invalid handle.
     pub fn info(&self, handle: Handle) -> Option<Info> {
         self.entry(handle).map(|e| e.conn.info(self.epoch))

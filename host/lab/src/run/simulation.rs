@@ -13,10 +13,10 @@ use crate::capture::Observations;
 use crate::flows::{self, Fates, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, Flow, FlowKind, NodeId, Role, Routing, Scenario};
+use crate::trace;
 use crate::tree::{Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::observe::Trace;
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::timeline::Timeline;
 use kinglet_sim::{Device, World};
@@ -47,7 +47,7 @@ pub(super) fn simulate(
     }
     let (mut world, ends) = prepare(scenario, seed)?;
     let setup_seconds = clock.elapsed().as_secs_f64();
-    let failures = observe(&mut world, options)?;
+    let failures = observe(&mut world, (scenario, seed), options)?;
     let clock = std::time::Instant::now();
     let follows = options.tree || scenario.routing == Routing::Rpl;
     let mut sampler = follows.then(|| Sampler::new(scenario));
@@ -272,7 +272,11 @@ pub(super) fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from
 }
 
 /// Starts the observations; the receiver gets each file that could not be written to its end.
-fn observe(world: &mut Network, options: &Options<'_>) -> Result<Receiver<String>, RunError> {
+fn observe(
+    world: &mut Network,
+    (scenario, seed): (&Scenario, u64),
+    options: &Options<'_>,
+) -> Result<Receiver<String>, RunError> {
     let (failed, failures) = channel();
     if let Some(path) = &options.pcap {
         let file = Observations::create(path, failed.clone()).map_err(|e| output_error(path, e))?;
@@ -281,7 +285,8 @@ fn observe(world: &mut Network, options: &Options<'_>) -> Result<Receiver<String
     }
     if let Some(path) = &options.trace {
         let file = Observations::create(path, failed).map_err(|e| output_error(path, e))?;
-        world.set_trace(Some(Trace::Writer(Box::new(file))));
+        let trace = trace::tracer(scenario, seed, path, file);
+        world.set_trace(Some(trace.map_err(|e| output_error(path, e))?));
     }
     if let Some((from, to)) = options.timeline_s {
         activity::begin(world, (instant(from), instant(to)));

@@ -81,6 +81,22 @@ impl Source {
         Source::Trace,
     ];
 
+    /// Their names in scenario files, in the same order.
+    pub const NAMES: [&str; 7] = [
+        "wifi-file",
+        "wifi-video",
+        "bluetooth",
+        "microwave",
+        "wifi-saturated",
+        "wifi-bursts",
+        "trace",
+    ];
+
+    /// Its name in scenario files.
+    pub fn name(self) -> &'static str {
+        Source::ALL.iter().zip(Source::NAMES).find(|(it, _)| **it == self).map_or("", |it| it.1)
+    }
+
     /// What it radiates into the network's channel unless a scenario says otherwise, in dBm.
     pub const fn usual_dbm(self) -> f64 {
         match self {

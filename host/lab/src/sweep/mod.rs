@@ -51,4 +51,5 @@ pub use spec::{Base, Sweep};
 pub use table::{Cells, Column, Table};
 pub use unit::unit;
 pub use worth::{FieldWorth, Group, Worth};
+pub(crate) use write::ParquetFile;
 pub use write::{Format, write};

@@ -64,39 +64,78 @@ fn csv(table: &Table, out: impl Write) -> io::Result<()> {
 }
 
 fn parquet(table: &Table, out: impl Write + Send) -> io::Result<()> {
-    let write = || -> Result<()> {
-        let columns = table.columns.iter().map(|column| Ok(Arc::new(schema_of(column)?)));
-        let fields = columns.collect::<Result<Vec<_>>>()?;
-        let schema = Type::group_type_builder("sweep").with_fields(fields).build()?;
-        let units = Value::Object(table.units());
-        let attrs = json!({ "units": units });
-        let note = |key: &str, value: &Value| KeyValue::new(key.to_owned(), value.to_string());
-        let notes = vec![note("units", &units), note(PANDAS_ATTRS, &attrs)];
-        let properties = WriterProperties::builder().set_key_value_metadata(Some(notes)).build();
-        let mut writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
-        let mut group = writer.next_row_group()?;
-        for column in &table.columns {
-            match &column.cells {
-                Cells::Whole(cells) => cells_of::<Int64Type, _>(&mut group, cells)?,
-                Cells::Number(cells) => cells_of::<DoubleType, _>(&mut group, cells)?,
-                Cells::Flag(cells) => cells_of::<BoolType, _>(&mut group, cells)?,
-                Cells::Text(cells) => {
-                    let octets = |cell: &Option<String>| cell.as_deref().map(ByteArray::from);
-                    let cells: Vec<_> = cells.iter().map(octets).collect();
-                    cells_of::<ByteArrayType, _>(&mut group, &cells)?;
+    let units = Value::Object(table.units());
+    let attrs = json!({ "units": units });
+    let notes = [("units", units.to_string()), (PANDAS_ATTRS, attrs.to_string())];
+    let notes = notes.each_ref().map(|(key, text)| (*key, text.as_str()));
+    let mut file = ParquetFile::new(out, table, &notes)?;
+    file.group(table)?;
+    file.close()
+}
+
+/// A Parquet file that is written group by group.
+pub(crate) struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
+
+impl<W: Write + Send> ParquetFile<W> {
+    /// A file with the columns of `table`, and with `notes` in its metadata.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn new(out: W, table: &Table, notes: &[(&str, &str)]) -> io::Result<Self> {
+        let new = || -> Result<_> {
+            let columns = table.columns.iter().map(|column| Ok(Arc::new(schema_of(column)?)));
+            let fields = columns.collect::<Result<Vec<_>>>()?;
+            let schema = Type::group_type_builder("rows").with_fields(fields).build()?;
+            let note = |(key, text): &(&str, &str)| KeyValue::new(key.to_string(), text.to_string());
+            let notes = notes.iter().map(note).collect();
+            let properties =
+                WriterProperties::builder().set_key_value_metadata(Some(notes)).build();
+            SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
+        };
+        new().map(ParquetFile).map_err(io_error)
+    }
+
+    /// Writes the rows of a table with the same columns.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(crate) fn group(&mut self, table: &Table) -> io::Result<()> {
+        let mut write = || -> Result<()> {
+            let mut group = self.0.next_row_group()?;
+            for column in &table.columns {
+                match &column.cells {
+                    Cells::Whole(cells) => cells_of::<Int64Type, _>(&mut group, cells)?,
+                    Cells::Number(cells) => cells_of::<DoubleType, _>(&mut group, cells)?,
+                    Cells::Flag(cells) => cells_of::<BoolType, _>(&mut group, cells)?,
+                    Cells::Text(cells) => {
+                        let octets = |cell: &Option<String>| cell.as_deref().map(ByteArray::from);
+                        let cells: Vec<_> = cells.iter().map(octets).collect();
+                        cells_of::<ByteArrayType, _>(&mut group, &cells)?;
+                    }
                 }
             }
-        }
-        group.close()?;
-        writer.close().map(drop)
-    };
-    write().map_err(|error| match error {
+            group.close().map(drop)
+        };
+        write().map_err(io_error)
+    }
+
+    /// Writes the end, without which no program reads the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn close(self) -> io::Result<()> {
+        self.0.close().map(drop).map_err(io_error)
+    }
+}
+
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
         ParquetError::External(inside) => match inside.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(other) => io::Error::other(other),
         },
         other => io::Error::other(other),
-    })
+    }
 }
 
 fn schema_of(column: &Column) -> Result<Type> {

@@ -24,3 +24,4 @@ mod services;
 mod settings;
 mod sweep;
 mod talk;
+mod traces;

@@ -377,7 +377,10 @@ impl Core {
             let sender = &self.radios[from as usize];
             let start = sender.air.start;
             let end = start + air_time(sender.sending().psdu_len()).as_micros();
-            self.observer.fate(self.now, node, from, start..end, fate, mine);
+            let links = &self.links;
+            let notices = |other: u32| links.notices(other as usize, node);
+            let on_air = start..end;
+            self.observer.fate(self.now, (node, from), on_air, (fate, mine), notices);
         }
     }
 

@@ -14,6 +14,7 @@ use kinglet_time::Instant;
 
 impl Core {
     pub(super) fn submit_transmit(&mut self, node: usize, mut job: Job, frame: &[u8]) {
+        self.observer.submitted(self.now, node, frame);
         let radio = &mut self.radios[node];
         radio.outgoing.load(frame);
         if let Some(key) = &radio.key {

@@ -1,11 +1,10 @@
 //! Sources outside of the network against frames and carrier sense.
 
-use crate::common::{Script, csma, data, listen, node, run, transmit};
+use crate::common::{Script, csma, data, listen, node, run, to_memory, transmit};
 use kinglet_radio::Access;
 use kinglet_sim::World;
 use kinglet_sim::interference::{Heard, Interferer, Pattern};
 use kinglet_sim::medium::{Connectivity, MediumConfig, Overlap, PathLoss, Position};
-use kinglet_sim::observe::Trace;
 use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::stats::Fate;
 
@@ -99,10 +98,11 @@ fn carrier_sense_measures_the_energy_of_others() {
 fn silent_sources_change_nothing() {
     let trace = |interferers| {
         let mut world = world(interferers, csma());
-        world.set_trace(Some(Trace::Memory(String::new())));
+        let (trace, events) = to_memory();
+        world.set_trace(Some(trace));
         run(&mut world, FRAMES * SPACING_US);
-        let Some(Trace::Memory(text)) = world.set_trace(None) else { panic!("traced to memory") };
-        (text, world.events())
+        let events = events.lock().expect("no panic").clone();
+        (events, world.events())
     };
     let silent = Interferer { hours: [0.0; 24], ..source(-20.0, SPACING_US) };
     let (with, without) = (trace(vec![silent; 5]), trace(Vec::new()));

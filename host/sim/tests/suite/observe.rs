@@ -5,7 +5,6 @@ use kinglet_radio::{Access, Command, Event};
 use kinglet_sim::cpu::HostCost;
 use kinglet_sim::energy::RadioState;
 use kinglet_sim::medium::MediumConfig;
-use kinglet_sim::observe::Trace;
 use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::timeline::{Interval, Kind, Timeline};
 use kinglet_sim::{Device, NodeConfig, World};
@@ -61,8 +60,10 @@ fn watching_changes_nothing() {
     let mut plain = exchange();
     run(&mut plain, 50_000);
     let mut watched = exchange();
-    watched.set_trace(Some(Trace::Memory(String::new())));
+    let (trace, events) = to_memory();
+    watched.set_trace(Some(trace));
     run(&mut watched, 50_000);
+    assert!(!events.lock().expect("no panic").is_empty());
     assert_eq!(plain.events(), watched.events());
     assert_eq!(plain.device(0).told, watched.device(0).told);
     for n in 0..2 {

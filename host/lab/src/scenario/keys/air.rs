@@ -262,15 +262,7 @@ pub(in crate::scenario) const INTERFERENCE: &[Key<Interferer>] = &[
     Key::<Interferer>::new(
         "source",
         Value::Choice {
-            names: &[
-                "wifi-file",
-                "wifi-video",
-                "bluetooth",
-                "microwave",
-                "wifi-saturated",
-                "wifi-bursts",
-                "trace",
-            ],
+            names: &Source::NAMES,
             get: |t| Source::ALL.iter().position(|source| *source == t.source),
             set: |t, place| {
                 if let Some(source) = Source::ALL.get(place) {

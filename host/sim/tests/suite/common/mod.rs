@@ -7,7 +7,9 @@ use kinglet_sim::medium::{Connectivity, MatrixLink, MediumConfig, Position};
 use kinglet_sim::profile::{AT86RF233, RadioProfile};
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::Instant;
+use kinglet_sim::trace::{self, Opening, Tracer};
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 pub const PAN: u16 = 0xABCD;
 
@@ -135,6 +137,14 @@ pub fn matrix(links: &[(usize, usize, f64)]) -> Connectivity {
         [(a, b), (b, a)].map(|(from, to)| MatrixLink { from, to, prr: 1.0, rssi_dbm })
     };
     Connectivity::LinkMatrix(links.iter().flat_map(both).collect())
+}
+
+/// A trace that keeps its events, and where it keeps them.
+pub fn to_memory() -> (Tracer, Arc<Mutex<Vec<trace::Event>>>) {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let own = Arc::clone(&events);
+    let sink = move |event| own.lock().expect("no panic").push(event);
+    (Tracer::new(Opening::default(), Box::new(sink)), events)
 }
 
 pub fn run(world: &mut World<Script>, us: u64) {

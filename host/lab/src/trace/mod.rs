@@ -1,0 +1,28 @@
+//! A trace of all layers as a file, and what it says of lost packets.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `row.rs` | the columns: one form for JSON lines and for Parquet |
+//! | `names.rs` | which flow a packet is of, which node an address |
+//! | `rows.rs` | from the simulator's events to rows |
+//! | `write.rs`, `read.rs` | files |
+//! | `why.rs` | which packets are lost or late, and where |
+//! | `story.rs` | that in words |
+
+mod names;
+mod read;
+mod row;
+mod rows;
+mod story;
+mod why;
+mod write;
+
+pub use names::{FlowName, Names, NodeName, Source};
+pub use read::{Trace, TraceError, read};
+pub use row::{Beside, Row, Word};
+pub use why::{Case, Fate, Wanted, why};
+
+pub(crate) use write::tracer;
+
+/// The version of the form of a trace. It grows when a name or the meaning of a value changes.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,185 @@
+//! Which flow a packet is of, and which node an address.
+
+use crate::build::{address_of, short_of};
+use crate::scenario::{NodeId, Role, Scenario, Transport};
+use core::net::Ipv6Addr;
+use kinglet_sim::trace::{Head, To};
+use serde::{Deserialize, Serialize};
+
+/// A node of the scenario.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct NodeName {
+    /// Its number.
+    pub node: NodeId,
+    /// Its address in the mesh.
+    pub address: Ipv6Addr,
+    /// Its short address.
+    pub short: u16,
+}
+
+/// A flow of the scenario.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct FlowName {
+    /// Its number.
+    pub flow: usize,
+    /// Its kind.
+    pub kind: String,
+    /// The node where it begins; a server itself.
+    pub from: NodeId,
+    /// The node of its server or receiver.
+    pub to: Option<NodeId>,
+    /// `tcp` or `udp`.
+    pub transport: Option<String>,
+    /// The port of its server or receiver.
+    pub port: Option<u16>,
+}
+
+/// A source of interference.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Source {
+    /// What it is.
+    pub source: String,
+    /// From when on it is there, in seconds.
+    pub from_s: f64,
+    /// Until when, if it ends.
+    pub until_s: Option<f64>,
+}
+
+/// What the first line of a trace says.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Names {
+    /// `begin`.
+    pub event: String,
+    /// The version of the form: [`VERSION`](super::VERSION).
+    pub trace: u32,
+    /// The version of the program.
+    pub kinglet: String,
+    /// The name of the scenario.
+    pub scenario: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The wired host's address and number, if there is one.
+    pub host: Option<NodeName>,
+    /// All nodes.
+    pub nodes: Vec<NodeName>,
+    /// All flows.
+    pub flows: Vec<FlowName>,
+    /// All sources of interference.
+    pub interference: Vec<Source>,
+}
+
+impl Names {
+    /// Those of `scenario`.
+    pub(crate) fn of(scenario: &Scenario, seed: u64) -> Self {
+        let name = |node| NodeName {
+            node,
+            address: address_of(scenario.prefix, node),
+            short: short_of(node),
+        };
+        let host = scenario.host();
+        let host = scenario.wire.as_ref().map(|_| NodeName {
+            node: host,
+            address: scenario.prefix.host(),
+            short: short_of(host),
+        });
+        let flows = scenario.flows.iter().enumerate().map(|(place, flow)| {
+            let (from, _) = flow.kind.ends();
+            let target = flow.target(place);
+            let transport = target.map(|target| match target.transport {
+                Transport::Tcp => "tcp".to_owned(),
+                Transport::Udp => "udp".to_owned(),
+            });
+            FlowName {
+                flow: place,
+                kind: flow.kind.name().to_owned(),
+                from,
+                to: target.map(|target| target.node),
+                transport,
+                port: target.map(|target| target.port),
+            }
+        });
+        let sources = scenario.interference.iter().map(|it| Source {
+            source: it.source.name().to_owned(),
+            from_s: it.from_s,
+            until_s: it.until_s,
+        });
+        let nodes = (0..).zip(&scenario.nodes);
+        let nodes = nodes.filter(|(_, place)| place.role != Role::Outside);
+        Names {
+            event: "begin".to_owned(),
+            trace: super::VERSION,
+            kinglet: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario: scenario.name.clone(),
+            seed,
+            nodes: nodes.map(|(node, _)| name(node)).collect(),
+            host,
+            flows: flows.collect(),
+            interference: sources.collect(),
+        }
+    }
+
+    /// The node with this address: of its prefix, or link-local with the same identifier.
+    pub fn node_of(&self, address: Ipv6Addr) -> Option<NodeId> {
+        let [.., a, b, c, d] = address.segments();
+        let local = address.is_unicast_link_local();
+        let is = |name: &&NodeName| {
+            name.address == address || local && matches!(name.address.segments(), [.., e, f, g, h] if [e, f, g, h] == [a, b, c, d])
+        };
+        self.nodes.iter().chain(&self.host).find(is).map(|name| name.node)
+    }
+
+    /// The flow between two ends, and whether the first is where it begins.
+    pub fn flow(
+        &self,
+        transport: &str,
+        from: (Ipv6Addr, u16),
+        to: (Ipv6Addr, u16),
+    ) -> Option<(usize, bool)> {
+        let (from_node, to_node) = (self.node_of(from.0), self.node_of(to.0));
+        let is = |flow: &FlowName, client: Option<NodeId>, server: Option<NodeId>, port: u16| {
+            flow.transport.as_deref() == Some(transport)
+                && flow.port == Some(port)
+                && flow.to.is_some()
+                && flow.to == server
+                && client == Some(flow.from)
+        };
+        let forward = self.flows.iter().find(|flow| is(flow, from_node, to_node, to.1));
+        let back = || self.flows.iter().find(|flow| is(flow, to_node, from_node, from.1));
+        match forward {
+            Some(flow) => Some((flow.flow, true)),
+            None => back().map(|flow| (flow.flow, false)),
+        }
+    }
+
+    /// The flow of a packet, and whether it goes forward.
+    pub(super) fn flow_of(&self, head: &Head) -> Option<(usize, bool)> {
+        let transport = match head.protocol {
+            6 => "tcp",
+            17 => "udp",
+            _ => return None,
+        };
+        let (from, to) = head.ports?;
+        self.flow(transport, (head.src, from), (head.dst, to))
+    }
+
+    /// Who should take a frame.
+    pub(super) fn receiver(&self, to: To) -> Option<String> {
+        let node = |short: u16| self.nodes.iter().find(|name| name.short == short);
+        match to {
+            To::Absent => None,
+            To::Short(0xffff) => Some("all".to_owned()),
+            To::Short(short) => Some(match node(short) {
+                Some(name) => format!("node {}", name.node),
+                None => format!("{short:04x}"),
+            }),
+            To::Extended(octets) => {
+                let [.., high, low] = octets;
+                let short = u16::from_be_bytes([high, low]);
+                let eui64 = || octets.map(|octet| format!("{octet:02x}")).join("-");
+                let ours = crate::build::eui64_of;
+                let known = node(short).filter(|name| ours(name.node) == octets);
+                Some(known.map_or_else(eui64, |name| format!("node {}", name.node)))
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The columns of a trace.
+
+use crate::sweep::{Cells, Column, Table};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Another frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Beside {
+    /// Which frame; that which is acknowledged for an acknowledgement.
+    pub frame: u64,
+    /// Its sender.
+    pub node: u32,
+}
+
+/// A word of a few, mostly not on the heap.
+pub type Word = Cow<'static, str>;
+
+macro_rules! rows {
+    ($( $(#[$doc:meta])* $name:ident: $kind:ident, $unit:literal; )*) => {
+        /// Something that happened. What an event does not have is absent.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+        #[serde(default)]
+        pub struct Row {
+            /// What happened: `begin`, `write`, `formed`, `queued`, `dequeued`, `attempt`,
+            /// `air`, `ack`, `heard`, `ack-heard`, `outcome`, `arrived`, `discarded`, `wire`, `taken`,
+            /// `read`, `window`, `signal`, `end`.
+            pub event: Word,
+            /// When, in seconds from the start.
+            pub t_s: f64,
+            $( $(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")]
+               pub $name: Option<rows!(@ $kind)>, )*
+            /// What else was on the air while a frame was lost that its receiver notices.
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            pub beside: Vec<Beside>,
+        }
+
+        impl Row {
+            /// These rows as columns.
+            pub(super) fn table(rows: &[Row]) -> Table {
+                let column = |name: &str, unit, cells| Column { name: name.to_owned(), unit, cells };
+                let beside = |row: &Row| {
+                    let some = (!row.beside.is_empty()).then_some(&row.beside);
+                    some.and_then(|beside| serde_json::to_string(beside).ok())
+                };
+                let events = rows.iter().map(|row| Some(row.event.to_string())).collect();
+                let times = rows.iter().map(|row| Some(row.t_s)).collect();
+                let columns = vec![
+                    column("event", "", Cells::Text(events)),
+                    column("t_s", "s", Cells::Number(times)),
+                    $( column(stringify!($name), $unit, {
+                        let cells = rows.iter().map(|row| rows!(# $kind row.$name));
+                        (rows!(! $kind))(cells.collect())
+                    }), )*
+                    column("beside", "", Cells::Text(rows.iter().map(beside).collect())),
+                ];
+                Table { columns }
+            }
+        }
+    };
+    (@ Whole) => { u64 };
+    (@ Number) => { f64 };
+    (@ Flag) => { bool };
+    (@ Text) => { String };
+    (@ Name) => { Word };
+    (# Whole $cell:expr) => { $cell.map(|it| it as i64) };
+    (# Number $cell:expr) => { $cell };
+    (# Flag $cell:expr) => { $cell };
+    (# Text $cell:expr) => { $cell.clone() };
+    (# Name $cell:expr) => { $cell.as_deref().map(str::to_owned) };
+    (! Name) => { Cells::Text };
+    (! Whole) => { Cells::Whole };
+    (! Number) => { Cells::Number };
+    (! Flag) => { Cells::Flag };
+    (! Text) => { Cells::Text };
+}
+
+rows! {
+    /// The node to which it happened; absent for the wired host.
+    node: Whole, "";
+    /// The identity of the packet, the same from the node that forms it to its destination.
+    packet: Whole, "";
+    /// The identity of the frame, the same in all attempts.
+    frame: Whole, "";
+    /// The number of the flow, if the packet or the connection is of one.
+    flow: Whole, "";
+    /// It goes from the flow's beginning to its server or receiver, and not back.
+    forward: Flag, "";
+    /// `TCP`, `UDP`, `ICMPv6`, or a number.
+    protocol: Name, "";
+    /// Source, or own end of a connection: address and port.
+    from: Text, "";
+    /// Destination, or other end of a connection. Of a frame: a node, an address, or `all`.
+    to: Text, "";
+    /// Flags of TCP, or the type of an ICMPv6 message.
+    flags: Text, "";
+    /// Sequence number of TCP.
+    seq: Whole, "";
+    /// Acknowledgment number of TCP.
+    ack: Whole, "";
+    /// Where it begins in the stream of its sender.
+    offset: Whole, "octets";
+    /// Octets: of payload, read or written, in order, or of a PSDU.
+    octets: Whole, "octets";
+    /// The packet that carried the same data before.
+    again: Whole, "";
+    /// How long it has waited: a packet for the radio.
+    waited_s: Number, "s";
+    /// Packets that wait at this node.
+    waiting: Whole, "packets";
+    /// Until when it lasts.
+    until_s: Number, "s";
+    /// Attempts with this frame so far.
+    attempt: Whole, "";
+    /// Where a fragment begins in its packet.
+    fragment: Whole, "octets";
+    /// Octets of the packet that is sent in fragments.
+    size: Whole, "octets";
+    /// MAC sequence number.
+    sequence: Whole, "";
+    /// Channel number.
+    channel: Whole, "";
+    /// The sender of a frame.
+    sender: Whole, "";
+    /// What became of it.
+    fate: Name, "";
+    /// A packet has arrived here before.
+    repeated: Flag, "";
+    /// The layer that discards.
+    layer: Name, "";
+    /// Why.
+    reason: Text, "";
+    /// How often at once.
+    count: Whole, "";
+    /// Congestion window.
+    cwnd: Whole, "octets";
+    /// Slow start threshold.
+    ssthresh: Whole, "octets";
+    /// Sent and not acknowledged.
+    in_flight: Whole, "octets";
+    /// Retransmission timeout.
+    rto_s: Number, "s";
+    /// Smoothed round-trip time.
+    srtt_s: Number, "s";
+    /// What made TCP act.
+    signal: Name, "";
+}

@@ -1,0 +1,209 @@
+//! From the simulator's events to rows.
+
+use super::names::Names;
+use super::row::{Beside, Row};
+use core::net::Ipv6Addr;
+use kinglet_apps::SnakeCase;
+use kinglet_sim::trace::{Connection, Event, Framed, Head, PacketId, Segment, What};
+use std::collections::BTreeMap;
+
+/// ICMPv6 types with a name here (RFC 4443, RFC 4861, RFC 6550).
+const ICMP: [(u8, &str); 12] = [
+    (1, "destination unreachable"),
+    (2, "packet too big"),
+    (3, "time exceeded"),
+    (4, "parameter problem"),
+    (128, "echo request"),
+    (129, "echo reply"),
+    (133, "router solicitation"),
+    (134, "router advertisement"),
+    (135, "neighbour solicitation"),
+    (136, "neighbour advertisement"),
+    (143, "MLD report"),
+    (155, "RPL"),
+];
+
+/// Flags of TCP, the lowest bit first.
+const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
+
+/// Makes rows.
+pub(super) struct Rows {
+    names: Names,
+    /// The flow of each packet that is of one.
+    flows: BTreeMap<PacketId, (usize, bool)>,
+}
+
+fn seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
+fn end((address, port): (Ipv6Addr, u16)) -> String {
+    format!("[{address}]:{port}")
+}
+
+fn new(event: &'static str) -> Row {
+    Row { event: event.into(), ..Row::default() }
+}
+
+impl Rows {
+    pub(super) fn new(names: Names) -> Self {
+        Rows { names, flows: BTreeMap::new() }
+    }
+
+    /// The row of `event`; none of what a radio does by itself for a frame that has rows: loading,
+    /// reading out, assessing the channel, and of a frame that another node overhears.
+    pub(super) fn row(&mut self, event: &Event) -> Option<Row> {
+        let row = self.of(&event.what)?;
+        let flow = row.packet.and_then(|packet| self.flows.get(&packet));
+        Some(Row {
+            t_s: seconds(event.at_us),
+            node: event.node.map(u64::from),
+            flow: row.flow.or(flow.map(|flow| flow.0 as u64)),
+            forward: row.forward.or(flow.map(|flow| flow.1)),
+            ..row
+        })
+    }
+
+    fn of(&mut self, what: &What) -> Option<Row> {
+        Some(match *what {
+            What::Stream { connection, written, from, to } => Row {
+                offset: Some(from),
+                octets: Some(to - from),
+                ..self.connection(if written { "write" } else { "read" }, connection)
+            },
+            What::Taken { connection, to } => {
+                Row { octets: Some(to), ..self.connection("taken", connection) }
+            }
+            What::Window { connection, cwnd, ssthresh, in_flight, rto_us, srtt_us } => Row {
+                cwnd: Some(cwnd.into()),
+                ssthresh: ssthresh.map(u64::from),
+                in_flight: Some(in_flight.into()),
+                rto_s: Some(seconds(rto_us)),
+                srtt_s: srtt_us.map(seconds),
+                ..self.connection("window", connection)
+            },
+            What::Signal { connection, signal } => {
+                Row { signal: Some(signal.into()), ..self.connection("signal", connection) }
+            }
+            What::Formed { packet, ref head, offset, again, waited_us } => {
+                let waited_s = Some(seconds(waited_us));
+                Row { packet: Some(packet), offset, again, waited_s, ..self.formed(packet, head) }
+            }
+            What::Queued { packet, waiting } => {
+                let waiting = Some(waiting.into());
+                Row { packet: Some(packet), waiting, ..new("queued") }
+            }
+            What::Dequeued { packet, waited_us } => {
+                let waited_s = Some(seconds(waited_us));
+                Row { packet: Some(packet), waited_s, ..new("dequeued") }
+            }
+            What::Attempt { frame, attempt } => {
+                Row { attempt: Some(attempt.into()), ..self.framed(frame) }
+            }
+            What::Arrived { packet, repeated } => Row {
+                packet: Some(packet),
+                repeated: repeated.then_some(true),
+                ..new("arrived")
+            },
+            What::Discarded { packet, layer, reason, count } => Row {
+                packet,
+                layer: Some(layer.into()),
+                reason: Some(SnakeCase(reason).to_string()),
+                count: Some(count.into()),
+                ..new("discarded")
+            },
+            What::Wire { packet, to_host, fate } => {
+                let to = if to_host { "host" } else { "mesh" };
+                let (to, fate) = (Some(to.to_owned()), Some(fate.into()));
+                Row { packet: Some(packet), to, fate, ..new("wire") }
+            }
+            _ => return self.of_air(what),
+        })
+    }
+
+    fn of_air(&self, what: &What) -> Option<Row> {
+        Some(match *what {
+            What::Air { frame, is_ack, octets, sequence, to, channel, until_us, .. } => Row {
+                frame: Some(frame),
+                octets: Some(octets.into()),
+                sequence: sequence.map(u64::from),
+                to: self.names.receiver(to),
+                channel: Some(channel.into()),
+                until_s: Some(seconds(until_us)),
+                ..new(if is_ack { "ack" } else { "air" })
+            },
+            What::Fate { mine: false, is_ack: false, .. } => return None,
+            What::Fate { frame, is_ack, from, packet, fate, ref beside, .. } => Row {
+                frame: Some(frame),
+                packet,
+                sender: Some(from.into()),
+                fate: Some(fate.name().into()),
+                beside: beside.iter().map(|&(frame, node)| Beside { frame, node }).collect(),
+                ..new(if is_ack { "ack-heard" } else { "heard" })
+            },
+            What::Outcome { frame, packet, outcome } => {
+                let fate = Some(outcome.into());
+                Row { frame: Some(frame), packet, fate, ..new("outcome") }
+            }
+            _ => return None,
+        })
+    }
+
+    fn connection(&self, event: &'static str, Connection { local, remote }: Connection) -> Row {
+        let flow = self.names.flow("tcp", local, remote);
+        Row {
+            flow: flow.map(|flow| flow.0 as u64),
+            forward: flow.map(|flow| flow.1),
+            from: Some(end(local)),
+            to: Some(end(remote)),
+            ..new(event)
+        }
+    }
+
+    fn framed(&self, framed: Framed) -> Row {
+        let Framed { frame, packet, fragment, command, to } = framed;
+        Row {
+            frame: Some(frame),
+            packet,
+            fragment: fragment.map(|(offset, _)| offset.into()),
+            size: fragment.map(|(_, size)| size.into()),
+            to: self.names.receiver(to),
+            protocol: command.then(|| "MAC command".into()),
+            ..new("attempt")
+        }
+    }
+
+    fn formed(&mut self, packet: PacketId, head: &Head) -> Row {
+        if let Some(flow) = self.names.flow_of(head) {
+            self.flows.insert(packet, flow);
+        }
+        let plain = |address: Ipv6Addr, port: Option<u16>| match port {
+            Some(port) => end((address, port)),
+            None => address.to_string(),
+        };
+        let protocol = match head.protocol {
+            6 => "TCP".into(),
+            17 => "UDP".into(),
+            58 => "ICMPv6".into(),
+            other => format!("protocol {other}").into(),
+        };
+        let set = |segment: Segment| {
+            let set = FLAGS.iter().enumerate().filter(move |(bit, _)| segment.flags >> bit & 1 == 1);
+            set.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
+        };
+        let named = |kind: u8| match ICMP.iter().find(|(number, _)| *number == kind) {
+            Some((_, name)) => (*name).to_owned(),
+            None => format!("type {kind}"),
+        };
+        Row {
+            protocol: Some(protocol),
+            from: Some(plain(head.src, head.ports.map(|ports| ports.0))),
+            to: Some(plain(head.dst, head.ports.map(|ports| ports.1))),
+            flags: head.segment.map(set).or(head.icmp_type.map(named)),
+            seq: head.segment.map(|segment| segment.seq.into()),
+            ack: head.segment.and_then(|segment| segment.ack).map(u64::from),
+            octets: Some(head.payload.into()),
+            ..new("formed")
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Which packets of a trace are lost or late, and where.
+
+use super::names::Names;
+use super::read::Trace;
+use super::row::{Beside, Row};
+use super::story;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which packets are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Only those of this flow.
+    pub flow: Option<u64>,
+    /// Only this one, whatever became of it.
+    pub packet: Option<u64>,
+    /// Not those that are only late.
+    pub lost_only: bool,
+    /// Also segments without data, SYN and FIN: bare acknowledgments.
+    pub acks: bool,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It has not arrived, and will not.
+    Lost,
+    /// It arrived after its data had been sent again.
+    Late,
+    /// It arrived.
+    Arrived,
+    /// The trace ends before its fate is known.
+    Open,
+}
+
+/// A packet, and what is known of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// Its identity.
+    pub packet: u64,
+    /// Its flow.
+    pub flow: Option<u64>,
+    /// What became of it.
+    pub fate: Fate,
+    /// When it was formed, in seconds.
+    pub formed_s: f64,
+    /// When it arrived, in seconds.
+    pub arrived_s: Option<f64>,
+    /// Source.
+    pub from: String,
+    /// Destination.
+    pub to: String,
+    /// Where its data begin in their stream, in octets.
+    pub offset: Option<u64>,
+    /// Octets of its data.
+    pub octets: u64,
+    /// Where it was lost; absent for the host and for the wire.
+    pub node: Option<u64>,
+    /// The next node there.
+    pub next: Option<u64>,
+    /// Why it was lost or late, in a few words, the same for like cases.
+    pub cause: String,
+    /// The packet with the same data that was sent next.
+    pub again: Option<u64>,
+    /// All of that in sentences.
+    pub text: String,
+}
+
+/// A frame that was sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    pub(super) packet: Option<u64>,
+    pub(super) node: Option<u64>,
+    pub(super) command: bool,
+}
+
+/// What the whole trace says that more than one story needs.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) names: Option<Names>,
+    pub(super) frames: BTreeMap<u64, Sent>,
+    /// How each packet was formed.
+    pub(super) formed: BTreeMap<u64, Row>,
+    /// The packet with the same data that was sent after it.
+    pub(super) again: BTreeMap<u64, u64>,
+    pub(super) end_s: f64,
+}
+
+impl World {
+    /// A frame in a few words.
+    pub(super) fn of_frame(&self, beside: &Beside) -> String {
+        let sent = self.frames.get(&beside.frame);
+        let formed = sent.and_then(|sent| sent.packet).and_then(|packet| self.formed.get(&packet));
+        // Whoever acknowledges a frame is not its sender.
+        let acks = sent.is_some_and(|sent| sent.node != Some(beside.node.into()));
+        let of = match (formed.map(|row| (row.flow, row.protocol.as_deref())), sent) {
+            (Some((Some(flow), _)), _) => format!("flow {flow}"),
+            (Some((None, Some("ICMPv6"))), _) => "routing or discovery".to_owned(),
+            (Some((None, Some(protocol))), _) => protocol.to_owned(),
+            (_, Some(sent)) if sent.command => "a data request".to_owned(),
+            _ => "an unknown frame".to_owned(),
+        };
+        let what = if acks { "the link-layer acknowledgment for " } else { "" };
+        format!("{what}{of} from node {}", beside.node)
+    }
+}
+
+/// Segments that matter: with data, SYN or FIN, or all of them.
+fn matters(row: &Row, acks: bool) -> bool {
+    let opens = row.flags.as_deref().is_some_and(|set| set.contains("SYN") || set.contains("FIN"));
+    acks || row.protocol.as_deref() != Some("TCP") || opens || row.octets.unwrap_or(0) > 0
+}
+
+/// How long after its last event a packet may still arrive, in seconds: the longest reassembly
+/// (RFC 4944, 5.3).
+const MAY_ARRIVE_S: f64 = 60.0;
+
+/// The packets of `trace` that are `wanted`, in the order in which they were formed.
+///
+/// # Errors
+/// There is no such flow or packet in it.
+pub fn why(trace: &mut Trace, wanted: &Wanted) -> Result<Vec<Case>, String> {
+    let names = trace.names.clone();
+    if let Some(flow) = wanted.flow
+        && flow >= names.flows.len() as u64
+    {
+        let count = names.flows.len();
+        let has = match count {
+            0 => "no flows".to_owned(),
+            1 => "one flow, number 0".to_owned(),
+            _ => format!("flows 0 to {}", count - 1),
+        };
+        return Err(format!("there is no flow {flow} in this trace, which has {has}"));
+    }
+    let mut world = World { names: Some(names), ..World::default() };
+    let mut rows: BTreeMap<u64, Vec<Row>> = BTreeMap::new();
+    for row in trace.by_ref() {
+        world.end_s = row.t_s;
+        if row.event == "attempt"
+            && let Some(frame) = row.frame
+        {
+            let command = row.protocol.is_some();
+            world.frames.insert(frame, Sent { packet: row.packet, node: row.node, command });
+        }
+        let Some(packet) = row.packet else { continue };
+        if row.event == "formed" {
+            if let Some(before) = row.again {
+                world.again.insert(before, packet);
+            }
+            world.formed.insert(packet, row.clone());
+            let is_wanted = match wanted.packet {
+                Some(number) => number == packet,
+                None => {
+                    let of_flow = wanted.flow.is_none() || row.flow == wanted.flow;
+                    row.flow.is_some() && of_flow && matters(&row, wanted.acks)
+                }
+            };
+            if is_wanted {
+                rows.insert(packet, Vec::new());
+            }
+        }
+        if let Some(rows) = rows.get_mut(&packet) {
+            rows.push(row);
+        }
+    }
+    if let (Some(packet), true) = (wanted.packet, rows.is_empty()) {
+        let last = world.formed.keys().next_back().copied().unwrap_or(0);
+        return Err(format!("there is no packet {packet} in this trace, which has 1 to {last}"));
+    }
+    let cases = rows.into_iter().filter_map(|(packet, rows)| case(&world, packet, &rows));
+    Ok(cases.filter(|case| wanted.packet.is_some() || is_shown(case.fate, wanted)).collect())
+}
+
+fn is_shown(fate: Fate, wanted: &Wanted) -> bool {
+    fate == Fate::Lost || (fate == Fate::Late && !wanted.lost_only)
+}
+
+fn case(world: &World, packet: u64, rows: &[Row]) -> Option<Case> {
+    let formed = world.formed.get(&packet)?;
+    let arrived_s = arrival(world, formed, rows);
+    let again = world.again.get(&packet).copied();
+    let again_s = again.and_then(|again| world.formed.get(&again)).map(|row| row.t_s);
+    let last_s = rows.last().map_or(formed.t_s, |row| row.t_s);
+    let given_up = rows.iter().any(|row| match &*row.event {
+        "discarded" => row.reason.as_deref() != Some("duplicate"),
+        "wire" => row.fate.as_deref() == Some("lost"),
+        _ => false,
+    });
+    let fate = match (arrived_s, again_s) {
+        (Some(arrived), Some(again)) if again < arrived => Fate::Late,
+        (Some(_), _) => Fate::Arrived,
+        (None, Some(_)) => Fate::Lost,
+        (None, None) if given_up || last_s + MAY_ARRIVE_S < world.end_s => Fate::Lost,
+        (None, None) => Fate::Open,
+    };
+    let story = story::tell(world, formed, rows, (fate, arrived_s, again));
+    Some(Case {
+        packet,
+        flow: formed.flow,
+        fate,
+        formed_s: formed.t_s,
+        arrived_s,
+        from: formed.from.clone().unwrap_or_default(),
+        to: formed.to.clone().unwrap_or_default(),
+        offset: formed.offset,
+        octets: formed.octets.unwrap_or(0),
+        node: story.node,
+        next: story.next,
+        cause: story.cause,
+        again,
+        text: story.text,
+    })
+}
+
+/// When all of a packet was where it was to go.
+fn arrival(world: &World, formed: &Row, rows: &[Row]) -> Option<f64> {
+    let names = world.names.as_ref()?;
+    let to = formed.to.as_deref()?;
+    let address = to.trim_start_matches('[').split(']').next()?.parse().ok()?;
+    let goal = names.node_of(address).map(u64::from);
+    let host = names.host.as_ref().map(|host| u64::from(host.node));
+    let is = |row: &&Row| match &*row.event {
+        "arrived" => row.node == goal && goal.is_some(),
+        "wire" => {
+            let there = row.fate.as_deref() == Some("arrived");
+            there && row.node.is_none() && (goal.is_none() || goal == host)
+        }
+        _ => false,
+    };
+    rows.iter().find(is).map(|row| row.t_s)
+}
+
+/// The nodes that had all of the packet, in order.
+pub(super) fn visited(rows: &[Row]) -> BTreeSet<u64> {
+    let here = |row: &&Row| matches!(&*row.event, "arrived" | "dequeued" | "formed");
+    rows.iter().filter(here).filter_map(|row| row.node).collect()
+}

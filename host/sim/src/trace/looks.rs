@@ -1,0 +1,161 @@
+//! What has changed in a stack since the last look.
+
+use super::{Event, PacketId, What};
+use core::net::Ipv6Addr;
+use kinglet::Each;
+use kinglet::tcp::Info;
+use std::collections::BTreeMap;
+
+/// What a device shows to a trace.
+pub trait Look {
+    /// Counts of packets; asked for at each frame as well.
+    fn counted(&self) -> Counted {
+        Counted::default()
+    }
+
+    /// Calls `each` with layer, reason and count for every reason for which something is
+    /// discarded, in the same order each time.
+    fn reasons(&self, _each: &mut Each<'_>) {}
+
+    /// Calls `each` with every connection of TCP.
+    fn connections(&self, _each: &mut dyn FnMut(Connection, &Info)) {}
+}
+
+/// Packets that a device has counted so far, wrapping, and those that it has now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Segments that TCP has formed.
+    pub segments: u32,
+    /// Datagrams that UDP has formed.
+    pub datagrams: u32,
+    /// Packets forwarded.
+    pub forwarded: u32,
+    /// Packets that wait for the radio now, those for sleeping children included.
+    pub waiting: u32,
+}
+
+/// The two ends of a connection, as one of them sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Connection {
+    /// Its own address and port.
+    pub local: (Ipv6Addr, u16),
+    /// The other end's.
+    pub remote: (Ipv6Addr, u16),
+}
+
+/// What was seen of one stack.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Of every reason, in its order.
+    reasons: Vec<u32>,
+    connections: BTreeMap<Connection, Info>,
+}
+
+impl Seen {
+    /// Reports the discards since the last look; `packet` says of which packet one would be.
+    pub(super) fn reasons(
+        &mut self,
+        device: &dyn Look,
+        mut each: impl FnMut(&'static str, &'static str, u32),
+    ) {
+        let (mut place, seen) = (0, &mut self.reasons);
+        device.reasons(&mut |layer, reason, count| {
+            match seen.get_mut(place) {
+                Some(before) if *before == count => {}
+                Some(before) => {
+                    // Fewer: the device has started anew.
+                    let more = count.checked_sub(*before).unwrap_or(count);
+                    *before = count;
+                    if more > 0 {
+                        each(layer, reason, more);
+                    }
+                }
+                None => {
+                    seen.push(count);
+                    if count > 0 {
+                        each(layer, reason, count);
+                    }
+                }
+            }
+            place += 1;
+        });
+    }
+
+    /// Reports what has changed of connections.
+    pub(super) fn connections(&mut self, device: &dyn Look, mut each: impl FnMut(What)) {
+        let seen = &mut self.connections;
+        device.connections(&mut |connection, now| match seen.get_mut(&connection) {
+            Some(before) if before == now => {}
+            Some(before) => {
+                changes(connection, Some(before), now, &mut each);
+                *before = *now;
+            }
+            None => {
+                changes(connection, None, now, &mut each);
+                seen.insert(connection, *now);
+            }
+        });
+    }
+}
+
+/// Octets that the application has written, and those that it has read.
+fn streamed(info: &Info) -> (u64, u64) {
+    let written = u64::from(info.bytes_acked) + u64::from(info.bytes_queued);
+    let read = info.bytes_received.saturating_sub(info.bytes_readable);
+    (written, read.into())
+}
+
+fn changes(connection: Connection, before: Option<&Info>, now: &Info, each: &mut impl FnMut(What)) {
+    // Another connection of the same name begins at zero.
+    let before = before.filter(|before| before.bytes_received <= now.bytes_received);
+    let (written, read) = streamed(now);
+    let (written_before, read_before) = before.map_or((0, 0), streamed);
+    let mut stream = |is_written: bool, from: u64, to: u64| {
+        if to > from {
+            each(What::Stream { connection, written: is_written, from, to });
+        }
+    };
+    stream(true, written_before, written);
+    stream(false, read_before, read);
+    if now.bytes_received > before.map_or(0, |before| before.bytes_received) {
+        each(What::Taken { connection, to: now.bytes_received.into() });
+    }
+    let window = |info: &Info| (info.cwnd, info.ssthresh, info.bytes_in_flight, info.rto);
+    if before.map(window) != Some(window(now)) {
+        each(What::Window {
+            connection,
+            cwnd: now.cwnd,
+            ssthresh: (now.ssthresh != u32::MAX).then_some(now.ssthresh),
+            in_flight: now.bytes_in_flight,
+            rto_us: now.rto.as_micros(),
+            srtt_us: Some(now.srtt.as_micros()).filter(|us| *us > 0),
+        });
+    }
+    let counters = |info: &Info| {
+        let all = info.counters;
+        [
+            (all.timeouts, "retransmission timeout"),
+            (all.fast_recoveries, "fast recovery"),
+            (all.probes, "window probe"),
+            (all.dup_acks, "duplicate ACK"),
+            (all.marks, "congestion mark"),
+            (all.undone, "undone"),
+        ]
+    };
+    let earlier = before.map(counters);
+    for (place, (count, signal)) in counters(now).into_iter().enumerate() {
+        if count > earlier.map_or(0, |earlier| earlier[place].0) {
+            each(What::Signal { connection, signal });
+        }
+    }
+}
+
+/// An event that concerns a packet, if it is known which one.
+pub(super) fn discarded(
+    (at_us, node): (u64, usize),
+    packet: Option<PacketId>,
+    (layer, reason, count): (&'static str, &'static str, u32),
+) -> Event {
+    let what = What::Discarded { packet, layer, reason, count };
+    Event { at_us, node: Some(node as u32), what }
+}

@@ -1,0 +1,260 @@
+//! A trace of all layers: what happened to each packet, from the application that wrote it to the
+//! one that read it.
+//!
+//! The stack has no hooks for it. [`World`](crate::World) looks at a device after each call, and
+//! at each frame that it gives to its radio:
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod.rs` | the events |
+//! | `opening.rs` | what is in a frame: link security removed, headers expanded |
+//! | `head.rs` | the headers of a packet, and what of them stays the same on all hops |
+//! | `tracer.rs` | from frames to packets with an identity |
+//! | `station.rs` | what a node holds: which packets, which fragments |
+//! | `looks.rs` | what has changed in a stack since the last look: reasons, connections |
+//!
+//! A packet gets its identity at the node that forms it. A relay passes on the identity of what it
+//! received. A retransmission of TCP is another packet, which names the one before.
+
+mod head;
+mod looks;
+mod opening;
+mod station;
+mod tracer;
+
+pub use head::{Head, Segment};
+pub use looks::{Connection, Counted, Look};
+pub use opening::Opening;
+pub use tracer::{Sink, Tracer};
+
+use crate::frame::Destination;
+use crate::stats::Fate;
+
+/// The identity of a packet: numbers from 1 in the order in which packets were formed.
+pub type PacketId = u64;
+
+/// The identity of a frame, the same in all its transmissions: numbers from 1.
+pub type FrameId = u64;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When, in microseconds from the start of the run.
+    pub at_us: u64,
+    /// The node to which it happened; `None` for the wired host.
+    pub node: Option<u32>,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened. Layers from the application down, then the way up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// An application gave octets to a connection, or took some from it.
+    Stream {
+        /// Which connection.
+        connection: Connection,
+        /// Whether it was a `write`, and not a `read`.
+        written: bool,
+        /// How many octets of the stream have been written or read before.
+        from: u64,
+        /// How many now.
+        to: u64,
+    },
+    /// The state of a connection has changed that decides when it sends.
+    Window {
+        /// Which connection.
+        connection: Connection,
+        /// Congestion window, in octets.
+        cwnd: u32,
+        /// Slow start threshold, in octets; `None` before the first loss.
+        ssthresh: Option<u32>,
+        /// Octets sent and not yet acknowledged.
+        in_flight: u32,
+        /// Retransmission timeout, back-off included, in microseconds.
+        rto_us: u64,
+        /// Smoothed round-trip time, in microseconds; `None` before the first sample.
+        srtt_us: Option<u64>,
+    },
+    /// A timer or a signal made a connection act.
+    Signal {
+        /// Which connection.
+        connection: Connection,
+        /// `retransmission timeout`, `fast recovery`, `window probe`, `duplicate ACK`,
+        /// `congestion mark`, `undone`.
+        signal: &'static str,
+    },
+    /// The connection has taken a segment in: up to this octet of the peer's stream everything
+    /// has come.
+    Taken {
+        /// Which connection.
+        connection: Connection,
+        /// Octets of the peer's stream in order.
+        to: u64,
+    },
+    /// A packet was formed: its identity from here on.
+    Formed {
+        /// Its identity.
+        packet: PacketId,
+        /// Its headers.
+        head: Head,
+        /// Where its data lie in the stream, in octets from the beginning, if it is of TCP and its
+        /// SYN has been seen.
+        offset: Option<u64>,
+        /// The packet that carried the same first octet before.
+        again: Option<PacketId>,
+        /// How long ago TCP or UDP formed it; it waited for the radio meanwhile, in microseconds.
+        waited_us: u64,
+    },
+    /// A packet that is to be forwarded waits for the radio.
+    Queued {
+        /// Which packet.
+        packet: PacketId,
+        /// Packets that wait at this node now, this one included.
+        waiting: u32,
+    },
+    /// The first frame of a packet goes to the radio.
+    Dequeued {
+        /// Which packet.
+        packet: PacketId,
+        /// How long it has waited, in microseconds.
+        waited_us: u64,
+    },
+    /// A frame is handed to the radio for another attempt.
+    Attempt {
+        /// What it carries.
+        frame: Framed,
+        /// Attempts so far, this one included.
+        attempt: u32,
+    },
+    /// A frame is being loaded into the radio.
+    Load {
+        /// When that ends, in microseconds.
+        until_us: u64,
+    },
+    /// The channel has been assessed.
+    Assessed {
+        /// Somebody sends.
+        busy: bool,
+    },
+    /// A frame begins on the air.
+    Air {
+        /// Which frame; that which is acknowledged for an acknowledgement.
+        frame: FrameId,
+        /// It is an acknowledgement.
+        is_ack: bool,
+        /// Octets of the PSDU.
+        octets: u16,
+        /// MAC sequence number.
+        sequence: Option<u8>,
+        /// Who should take it.
+        to: To,
+        /// Its frame-pending bit.
+        pending: bool,
+        /// Channel number.
+        channel: u8,
+        /// When it ends, in microseconds.
+        until_us: u64,
+    },
+    /// What became of a frame at a receiver, or of an acknowledgement at the node that waits for
+    /// it.
+    Fate {
+        /// Which frame; that which is acknowledged for an acknowledgement.
+        frame: FrameId,
+        /// It is an acknowledgement.
+        is_ack: bool,
+        /// Its sender.
+        from: u32,
+        /// Its packet, if it has one.
+        packet: Option<PacketId>,
+        /// What became of it.
+        fate: Fate,
+        /// It was for this receiver.
+        mine: bool,
+        /// If it was for this receiver and is lost: what else was on the air meanwhile that this
+        /// receiver notices, by frame and sender.
+        beside: Vec<(FrameId, u32)>,
+    },
+    /// The sender of a frame knows what became of this attempt.
+    Outcome {
+        /// Which frame.
+        frame: FrameId,
+        /// Its packet, if it has one.
+        packet: Option<PacketId>,
+        /// `acked`, `no-ack`, `sent`, `channel-busy`, `missed`.
+        outcome: &'static str,
+    },
+    /// A received frame is being read out of the radio.
+    Readout {
+        /// When that ends, in microseconds.
+        until_us: u64,
+    },
+    /// All of a packet has arrived at a node.
+    Arrived {
+        /// Which packet.
+        packet: PacketId,
+        /// It has arrived here before.
+        repeated: bool,
+    },
+    /// A stack discarded, evicted, refused or gave something up.
+    Discarded {
+        /// Of which packet, if that is known.
+        packet: Option<PacketId>,
+        /// The layer.
+        layer: &'static str,
+        /// The reason.
+        reason: &'static str,
+        /// How often at once.
+        count: u32,
+    },
+    /// What happened to a packet on the wire of the border router.
+    Wire {
+        /// Which packet.
+        packet: PacketId,
+        /// It goes to the host, and not to the mesh.
+        to_host: bool,
+        /// `sent`, `lost`, `duplicated`, `arrived`.
+        fate: &'static str,
+    },
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framed {
+    /// Its identity.
+    pub frame: FrameId,
+    /// Its packet, if it has one and that is known.
+    pub packet: Option<PacketId>,
+    /// The first octet of the packet that it carries, and the octets of the packet, if it is a
+    /// fragment.
+    pub fragment: Option<(u16, u16)>,
+    /// A MAC command, such as a data request.
+    pub command: bool,
+    /// Who should take it.
+    pub to: To,
+}
+
+/// Who should take a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// Nobody in particular: an acknowledgement.
+    Absent,
+    /// A short address, 0xffff for all.
+    Short(u16),
+    /// An EUI-64.
+    Extended([u8; 8]),
+}
+
+impl From<Destination> for To {
+    fn from(destination: Destination) -> Self {
+        match destination {
+            Destination::Absent => To::Absent,
+            Destination::Short { address, .. } => To::Short(address),
+            Destination::Extended { mut address, .. } => {
+                // On the air the least significant octet comes first.
+                address.reverse();
+                To::Extended(address)
+            }
+        }
+    }
+}

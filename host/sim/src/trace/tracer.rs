@@ -1,0 +1,401 @@
+//! From frames to packets with an identity.
+
+use super::head::{Head, Key, Segment};
+use super::looks::{Counted, Look, Seen, discarded};
+use super::opening::{Contents, Opening};
+use super::station::{Held, Station};
+use super::{Event, FrameId, Framed, PacketId, To, What};
+use crate::frame::Header;
+use crate::stats::Fate;
+use crate::wire::{Passed, Passing};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+/// Frames and packets that are remembered. What is sent later than so many others is not known.
+const MOST_FRAMES: usize = 1 << 14;
+const MOST_SEGMENTS: usize = 256;
+/// No frame, acknowledgement and turnaround last longer together, in microseconds.
+const LONGEST_US: u64 = 10_000;
+
+/// A frame that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    contents: Contents,
+    framed: Framed,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug)]
+struct OnAir {
+    frame: FrameId,
+    is_ack: bool,
+    node: u32,
+    channel: u8,
+    start_us: u64,
+    until_us: u64,
+}
+
+/// One direction of a connection.
+#[derive(Debug, Default)]
+struct Stream {
+    first_seq: Option<u32>,
+    /// The last packet that began with a sequence number.
+    carried: VecDeque<(u32, PacketId)>,
+}
+
+/// What a call to a stack was about.
+#[derive(Clone, Copy, Debug, Default)]
+struct Context {
+    packet: Option<PacketId>,
+}
+
+/// Who is to get the events, in order of time.
+pub type Sink = Box<dyn FnMut(Event) + Send>;
+
+/// Follows packets through a network.
+pub struct Tracer {
+    opening: Opening,
+    sink: Sink,
+    stations: Vec<Station>,
+    seen: Vec<(Counted, Seen)>,
+    context: Vec<Context>,
+    /// Packets on the wire, by their numbers.
+    on_wire: BTreeMap<u64, PacketId>,
+    frames: VecDeque<Frame>,
+    /// The identity of the first of them.
+    first_frame: FrameId,
+    packets: PacketId,
+    air: VecDeque<OnAir>,
+    streams: BTreeMap<Key, Stream>,
+}
+
+impl Tracer {
+    /// A trace that reads frames as `opening` says.
+    pub fn new(opening: Opening, sink: Sink) -> Self {
+        Tracer {
+            opening,
+            sink,
+            stations: Vec::new(),
+            seen: Vec::new(),
+            context: Vec::new(),
+            on_wire: BTreeMap::new(),
+            frames: VecDeque::new(),
+            first_frame: 1,
+            packets: 0,
+            air: VecDeque::new(),
+            streams: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, nodes: usize) {
+        self.stations.resize_with(nodes, Station::default);
+        self.seen.resize_with(nodes, Default::default);
+        self.context.resize_with(nodes, Context::default);
+    }
+
+    pub(crate) fn event(&mut self, at_us: u64, node: usize, what: What) {
+        (self.sink)(Event { at_us, node: Some(node as u32), what });
+    }
+
+    fn frame(&self, frame: FrameId) -> Option<&Frame> {
+        self.frames.get(frame.checked_sub(self.first_frame)? as usize)
+    }
+
+    /// The radio of `node` is given a frame to send.
+    pub(crate) fn submitted(&mut self, now: u64, node: usize, octets: &[u8]) {
+        if let Some((framed, attempt)) = self.stations[node].again(octets) {
+            self.stations[node].current = Some(framed);
+            return self.event(now, node, What::Attempt { frame: framed, attempt });
+        }
+        let contents = self.opening.contents(octets);
+        let to = Header::parse(octets).destination;
+        let receiver = format!("{to:?}").into_bytes();
+        let (packet, fragment) = match contents {
+            Contents::Whole(head) => (Some(self.identify(now, node, &head)), None),
+            Contents::First { tag, size, head, .. } => {
+                let packet = head.map(|head| self.identify(now, node, &head));
+                let tags = &mut self.stations[node].tags;
+                match packet {
+                    Some(packet) => tags.insert((receiver, tag), packet),
+                    None => tags.remove(&(receiver, tag)),
+                };
+                if tags.len() > MOST_SEGMENTS {
+                    tags.pop_first();
+                }
+                (packet, Some((0, size)))
+            }
+            Contents::Next { tag, size, offset, .. } => {
+                let packet = self.stations[node].tags.get(&(receiver, tag)).copied();
+                (packet, Some((offset, size)))
+            }
+            Contents::Command | Contents::Other => (None, None),
+        };
+        let frame = self.first_frame + self.frames.len() as u64;
+        let command = contents == Contents::Command;
+        let framed = Framed { frame, packet, fragment, command, to: To::from(to) };
+        self.frames.push_back(Frame { contents, framed });
+        if self.frames.len() > MOST_FRAMES {
+            self.frames.pop_front();
+            self.first_frame += 1;
+        }
+        let station = &mut self.stations[node];
+        station.first(octets, framed);
+        station.current = Some(framed);
+        self.event(now, node, What::Attempt { frame: framed, attempt: 1 });
+    }
+
+    /// The packet whose first frame `node` sends.
+    fn identify(&mut self, now: u64, node: usize, head: &Head) -> PacketId {
+        let key = head.key();
+        let station = &mut self.stations[node];
+        let kind = usize::from(!head.is_tcp());
+        let formed = (head.is_tcp() || head.is_udp()) && !station.formed[kind].is_empty();
+        if let Some(held) = station.next(&key)
+            && !(held.formed && formed)
+        {
+            let (packet, first) = (held.packet, !held.sent);
+            held.sent = true;
+            if first {
+                let waited_us = now - held.since_us;
+                self.event(now, node, What::Dequeued { packet, waited_us });
+            }
+            return packet;
+        }
+        let since_us = station.formed(head).unwrap_or(now);
+        let packet = self.form(now, Some(node as u32), head, now - since_us);
+        let held = Held { packet, since_us, formed: true, sent: true, whole: true };
+        self.stations[node].hold(key, held);
+        packet
+    }
+
+    /// A new identity.
+    fn form(&mut self, at_us: u64, node: Option<u32>, head: &Head, waited_us: u64) -> PacketId {
+        self.packets += 1;
+        let packet = self.packets;
+        let (offset, again) = self.place(head, packet);
+        let what = What::Formed { packet, head: *head, offset, again, waited_us };
+        (self.sink)(Event { at_us, node, what });
+        packet
+    }
+
+    /// Where the data of a segment lie in their stream, and what carried them before.
+    fn place(&mut self, head: &Head, packet: PacketId) -> (Option<u64>, Option<PacketId>) {
+        let (Some(Segment { seq, flags, .. }), Some((from, to))) = (head.segment, head.ports)
+        else {
+            return (None, None);
+        };
+        let mut ports = [0; 20];
+        ports[..2].copy_from_slice(&from.to_be_bytes());
+        ports[2..4].copy_from_slice(&to.to_be_bytes());
+        let stream = self.streams.entry((head.src, head.dst, head.protocol, ports)).or_default();
+        let opens = flags & Segment::SYN != 0;
+        if opens && stream.first_seq != Some(seq) {
+            *stream = Stream { first_seq: Some(seq), carried: VecDeque::new() };
+        }
+        // A SYN takes a sequence number before the data.
+        let begin = seq.wrapping_add(opens.into());
+        let offset = stream.first_seq.map(|first| begin.wrapping_sub(first.wrapping_add(1)).into());
+        if head.payload == 0 && flags & (Segment::SYN | Segment::FIN) == 0 {
+            return (offset, None);
+        }
+        let known = stream.carried.iter_mut().find(|(carried, _)| *carried == seq);
+        let again = match known {
+            Some((_, before)) => Some(std::mem::replace(before, packet)),
+            None => {
+                stream.carried.push_back((seq, packet));
+                if stream.carried.len() > MOST_SEGMENTS {
+                    stream.carried.pop_front();
+                }
+                None
+            }
+        };
+        (offset, again)
+    }
+
+    /// A frame of `node`, or its acknowledgement, begins on the air.
+    pub(crate) fn air(
+        &mut self,
+        (now, until_us): (u64, u64),
+        node: usize,
+        by_radio: bool,
+        header: &Header,
+        (octets, channel): (u16, u8),
+    ) {
+        let is_ack = by_radio || header.is_ack();
+        let station = &self.stations[node];
+        let current = station.current.map_or(0, |framed| framed.frame);
+        let frame = if is_ack { station.acknowledges } else { current };
+        while self.air.front().is_some_and(|old| old.until_us + LONGEST_US < now) {
+            self.air.pop_front();
+        }
+        let on_air =
+            OnAir { frame, is_ack, node: node as u32, channel, start_us: now, until_us };
+        self.air.push_back(on_air);
+        let what = What::Air {
+            frame,
+            is_ack,
+            octets,
+            sequence: header.sequence,
+            to: header.destination.into(),
+            pending: header.frame_pending,
+            channel,
+            until_us,
+        };
+        self.event(now, node, what);
+    }
+
+    /// What became at `node` of the frame of `from` that was `on_air`. `notices` says whose frames
+    /// this receiver notices.
+    pub(crate) fn fate(
+        &mut self,
+        now: u64,
+        (node, from): (usize, u32),
+        on_air: Range<u64>,
+        (fate, mine): (Fate, bool),
+        notices: impl Fn(u32) -> bool,
+    ) {
+        let starts = |it: &&OnAir| it.node == from && it.start_us == on_air.start;
+        let Some(one) = self.air.iter().rev().find(starts).copied() else { return };
+        let OnAir { frame, is_ack, channel, start_us, .. } = one;
+        let awaits = self.stations[node].current.is_some_and(|framed| framed.frame == frame);
+        if is_ack && !awaits {
+            return;
+        }
+        let packet = self.frame(frame).and_then(|frame| frame.framed.packet);
+        if fate == Fate::Delivered && !is_ack {
+            let station = &mut self.stations[node];
+            station.hears(start_us, frame);
+            station.acknowledges = frame;
+        }
+        let mut beside = Vec::new();
+        if (mine || is_ack) && fate != Fate::Delivered {
+            let overlaps = |it: &&OnAir| {
+                let others = it.node != from && it.channel == channel;
+                let meanwhile = it.start_us < on_air.end && it.until_us > on_air.start;
+                others && meanwhile && (it.node as usize == node || notices(it.node))
+            };
+            beside.extend(self.air.iter().filter(overlaps).map(|it| (it.frame, it.node)));
+        }
+        let what = What::Fate { frame, is_ack, from, packet, fate, mine, beside };
+        self.event(now, node, what);
+    }
+
+    /// The transmission of `node` is over.
+    pub(crate) fn finished(&mut self, now: u64, node: usize, outcome: &'static str) {
+        let Some(Framed { frame, packet, .. }) = self.stations[node].current else { return };
+        self.context[node] = Context { packet };
+        self.event(now, node, What::Outcome { frame, packet, outcome });
+    }
+
+    /// The stack of `node` is about to get the frame that began at `start_us`.
+    pub(crate) fn receives(&mut self, now: u64, node: usize, start_us: u64) {
+        self.context[node] = Context::default();
+        let Some(id) = self.stations[node].takes(start_us) else { return };
+        let Some(&Frame { contents, framed }) = self.frame(id) else { return };
+        let Some(sender) = self.air.iter().rev().find(|it| it.frame == id && !it.is_ack) else {
+            return;
+        };
+        let sender = sender.node;
+        let station = &mut self.stations[node];
+        let (packet, whole) = match contents {
+            Contents::Whole(_) => (framed.packet, true),
+            Contents::First { tag, size, octets, .. } => {
+                station.piece((sender, tag), size, (0, octets), (framed.packet, now))
+            }
+            Contents::Next { tag, size, offset, octets } => {
+                station.piece((sender, tag), size, (offset, octets), (framed.packet, now))
+            }
+            Contents::Command | Contents::Other => return,
+        };
+        self.context[node] = Context { packet };
+        let Some(packet) = packet else { return };
+        if let Contents::Whole(head) | Contents::First { head: Some(head), .. } = contents {
+            self.holds(now, node, &head, packet);
+        }
+        if whole {
+            let repeated = self.repeated(node, packet);
+            self.event(now, node, What::Arrived { packet, repeated });
+        }
+    }
+
+    /// `node` has the headers of a packet.
+    fn holds(&mut self, now: u64, node: usize, head: &Head, packet: PacketId) {
+        let station = &mut self.stations[node];
+        if station.held(&head.key(), packet).is_none() {
+            let held = Held { packet, since_us: now, formed: false, sent: false, whole: false };
+            station.hold(head.key(), held);
+        }
+    }
+
+    /// Notes that all of a packet has arrived; whether it had before.
+    fn repeated(&mut self, node: usize, packet: PacketId) -> bool {
+        let held = self.stations[node].any(packet);
+        held.is_some_and(|held| std::mem::replace(&mut held.whole, true))
+    }
+
+    /// Counts what the device of `node` has formed, before a frame of it is identified.
+    pub(crate) fn counts(&mut self, now: u64, node: usize, device: &dyn Look) {
+        let counted = device.counted();
+        let before = std::mem::replace(&mut self.seen[node].0, counted);
+        let station = &mut self.stations[node];
+        let more = |now: u32, before: u32| now.checked_sub(before).unwrap_or(now);
+        station.forms(0, more(counted.segments, before.segments), now);
+        station.forms(1, more(counted.datagrams, before.datagrams), now);
+        if more(counted.forwarded, before.forwarded) > 0
+            && let Some(packet) = self.context[node].packet
+        {
+            self.event(now, node, What::Queued { packet, waiting: counted.waiting });
+        }
+    }
+
+    /// Looks at the device of `node` after it was called.
+    pub(crate) fn looks(&mut self, now: u64, node: usize, device: &dyn Look) {
+        self.counts(now, node, device);
+        let Context { packet, .. } = self.context[node];
+        let Tracer { sink, stations, seen, .. } = self;
+        let (_, seen) = &mut seen[node];
+        seen.reasons(device, |layer, reason, count| {
+            let incomplete = layer == "net" && reason.ends_with("reassemblies");
+            let of = if incomplete { stations[node].oldest_partial() } else { packet };
+            sink(discarded((now, node), of, (layer, reason, count)));
+        });
+        let at = |what| Event { at_us: now, node: Some(node as u32), what };
+        seen.connections(device, |what| sink(at(what)));
+    }
+
+    /// What the device of `node` does from here on is about no packet in particular.
+    pub(crate) fn rests(&mut self, node: usize) {
+        self.context[node] = Context::default();
+    }
+
+    /// Something happened to a packet on the wire of `router`.
+    pub(crate) fn passes(&mut self, now: u64, router: usize, passed: &Passed) {
+        let Passed { to_host, fate, number, ref octets } = *passed;
+        let Some(head) = Head::read(octets) else { return };
+        let known = match fate {
+            Passing::Arrived => self.on_wire.remove(&number),
+            Passing::Duplicated => self.on_wire.get(&(number - 1)).copied(),
+            Passing::Sent | Passing::Lost => to_host.then(|| self.relayed(router, &head)).flatten(),
+        };
+        let sender = to_host.then_some(router as u32);
+        let packet = known.unwrap_or_else(|| self.form(now, sender, &head, 0));
+        if matches!(fate, Passing::Sent | Passing::Duplicated) {
+            self.on_wire.insert(number, packet);
+        }
+        let arrived = fate == Passing::Arrived;
+        if arrived && !to_host {
+            self.context[router] = Context { packet: Some(packet) };
+            self.holds(now, router, &head, packet);
+        }
+        let node = (to_host != arrived).then_some(router as u32);
+        let fate = fate.name();
+        (self.sink)(Event { at_us: now, node, what: What::Wire { packet, to_host, fate } });
+    }
+
+    /// The packet with these headers that `node` has not passed on yet.
+    fn relayed(&mut self, node: usize, head: &Head) -> Option<PacketId> {
+        let held = self.stations[node].next(&head.key()).filter(|held| !held.sent)?;
+        held.sent = true;
+        Some(held.packet)
+    }
+}
