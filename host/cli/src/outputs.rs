@@ -46,6 +46,12 @@ impl Output {
         Output(path.into())
     }
 
+    /// Whether it is to be a directory: its name has no end after a dot, and it is no file or
+    /// device.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.0.extension().is_none() && (self.0.is_dir() || !self.0.exists())
+    }
+
     /// The end of its name after the last dot decides the format of a table.
     pub(crate) fn format<F>(&self, of: impl FnOnce(&Path) -> Option<F>) -> Result<F, Failure> {
         of(&self.0).ok_or_else(|| {
@@ -82,6 +88,8 @@ struct Declared {
 enum Kind {
     File,
     Directory,
+    /// One that is not there yet, or is empty.
+    NewDirectory,
     /// Standard output or error, if that is a file.
     Standard,
 }
@@ -150,6 +158,14 @@ impl Files {
     /// Declares the directory of `option`, which is made when a file is written to it.
     pub(crate) fn directory(&mut self, option: &str, output: &Output) -> Slot {
         self.output(Declared::new(option, &output.0, Kind::Directory))
+    }
+
+    /// Declares a directory of captures, in which nothing else may be, and the settings that stand
+    /// next to it.
+    pub(crate) fn new_directory(&mut self, option: &str, output: &Output) -> Slot {
+        let dir = self.output(Declared::new(option, &output.0, Kind::NewDirectory));
+        self.profile(dir);
+        dir
     }
 
     /// Declares a directory in a declared one.
@@ -278,6 +294,11 @@ impl Outputs {
         match output.kind {
             Kind::Standard => Ok(()),
             Kind::Directory => probe_directory(path),
+            Kind::NewDirectory => {
+                let full = fs::read_dir(path).is_ok_and(|mut inside| inside.next().is_some());
+                let message = "the directory exists and is not empty; give the name of a new one";
+                if full { Err(io::Error::other(message)) } else { probe_directory(path) }
+            }
             Kind::File => match self.directory_of(path) {
                 Some(dir) if !dir.exists() => Ok(()),
                 _ => whole::probe(path),
@@ -349,7 +370,8 @@ impl<'a> Placed<'a> {
 
     fn may_share(&self, other: &Self) -> bool {
         let kinds = [self.file.kind, other.file.kind];
-        kinds == [Kind::Directory; 2] || kinds == [Kind::Standard; 2]
+        let directory = |kind| matches!(kind, Kind::Directory | Kind::NewDirectory);
+        kinds.into_iter().all(directory) || kinds == [Kind::Standard; 2]
     }
 
     fn is_inside(&self, other: &Self) -> bool {

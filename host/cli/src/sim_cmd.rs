@@ -17,7 +17,9 @@ Examples, from the project's root:
   kinglet sim host/lab/scenarios/annotated.toml
   kinglet sim host/lab/scenarios/lossy.toml --seed 7 --pcap lossy.pcap
   kinglet sim host/lab/scenarios/office.toml --report office.html
-  kinglet sim host/lab/scenarios/web.toml --trace web.txt --json > web.json
+  kinglet sim host/lab/scenarios/web.toml --trace web.jsonl --json > web.json
+  kinglet why web.jsonl
+  kinglet sim host/lab/scenarios/web.toml --pcap captures
 
 host/lab/SCENARIO.md describes the keys of a scenario.
 The same scenario and seed give the same simulation, event by event.")]
@@ -29,12 +31,16 @@ pub(crate) struct Args {
     /// [default: the scenario's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, verbatim_doc_comment)]
     seed: Option<u64>,
-    /// Capture every frame on the air; the directory
-    /// FILE.profile gets the settings to read that with
-    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
+    /// Capture every frame on the air in a file. A name
+    /// without an end such as .pcap is a new directory, for
+    /// a capture of each node and of the wire's host, with
+    /// the identities that a trace has. The directory
+    /// NAME.profile gets the settings to read them with
+    #[arg(long, value_name = "FILE.pcap|DIR", verbatim_doc_comment)]
     pcap: Option<Output>,
-    /// Write the trace of events as text
-    #[arg(long, value_name = "FILE")]
+    /// Write a trace of all layers, for `kinglet why`: JSON
+    /// lines, or Parquet if the name ends in .parquet
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     trace: Option<Output>,
     /// Write a page with timeline, energy and results
     #[arg(long, value_name = "FILE.html")]
@@ -71,7 +77,11 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let scenario = Scenario::from_file(file)?;
     let reading_seconds = clock.elapsed().as_secs_f64();
     warn(file, &scenario);
-    let pcap = args.pcap.as_ref().map(|pcap| files.captures("--pcap", pcap));
+    let by_node = args.pcap.as_ref().is_some_and(Output::is_directory);
+    let pcap = args.pcap.as_ref().map(|pcap| match by_node {
+        true => files.new_directory("--pcap", pcap),
+        false => files.captures("--pcap", pcap),
+    });
     let trace = args.trace.as_ref().map(|trace| files.writes("--trace", trace));
     let page = args.report.as_ref().map(|report| files.writes("--report", report));
     let outputs = files.check()?;
@@ -79,7 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let progress = Progress::of_time();
     let update = |share| progress.update_share(share);
     let options = Options {
-        pcap: pcap.map(|pcap| outputs.path(pcap).to_path_buf()),
+        pcap: pcap.filter(|_| !by_node).map(|pcap| outputs.path(pcap).to_path_buf()),
+        captures: pcap.filter(|_| by_node).map(|pcap| outputs.path(pcap).to_path_buf()),
         trace: trace.map(|trace| outputs.path(trace).to_path_buf()),
         timeline_s: page.map(|_| args.timeline),
         tree: page.is_some(),

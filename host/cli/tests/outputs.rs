@@ -220,8 +220,8 @@ fn two_outputs_with_one_file_are_refused() {
         place.refused(2, &["gateway", "s.toml", "--pcap", one, "--map", other]);
     }
     // The settings belong to the capture; a file cannot be a directory as well.
-    for trace in ["c.profile/preferences", "c.profile", "c/trace"] {
-        let err = place.refused(2, &["sim", "s.toml", "--pcap", "c", "--trace", trace]);
+    for trace in ["c.pcap.profile/preferences", "c.pcap.profile", "c.pcap/trace"] {
+        let err = place.refused(2, &["sim", "s.toml", "--pcap", "c.pcap", "--trace", trace]);
         assert!(err.contains("--pcap") && err.contains(trace), "{err}");
     }
     let sweep = ["sweep", "w.toml"];

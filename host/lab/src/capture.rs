@@ -54,7 +54,8 @@ pub fn write_profile(scenario: &Scenario, path: &Path) -> Result<Option<String>,
     if !failures.is_empty() {
         return Err(failures);
     }
-    let (dir, path) = (quoted(&dir), quoted(path));
+    let of_node = path.join("node-0.pcapng");
+    let (dir, path) = (quoted(&dir), quoted(if path.is_dir() { &of_node } else { path }));
     Ok(Some(format!("WIRESHARK_CONFIG_DIR={dir} tshark -r {path}")))
 }
 

@@ -34,6 +34,8 @@ use std::sync::atomic::AtomicBool;
 pub struct Options<'a> {
     /// Write every frame on the air to this pcap file (802.15.4 with TAP headers).
     pub pcap: Option<PathBuf>,
+    /// Write a capture of each node's radio, and one of the wire's host, to this directory.
+    pub captures: Option<PathBuf>,
     /// Write a trace of all layers to this file, as Parquet if it ends so, else as JSON lines.
     pub trace: Option<PathBuf>,
     /// Record the radios between these two instants, in seconds.

@@ -2,18 +2,20 @@
 
 use crate::engine::SHR_US;
 use crate::frame::Psdu;
-use crate::pcap::Pcap;
+use crate::pcap::{Captures, Direction, Pcap};
+use crate::radio::Radio;
 use crate::stats::Fate;
 use crate::timeline::{Kind, Strobed, Timeline};
 use crate::trace::{Tracer, What};
-use kinglet_radio::{Ack, Channel, Event};
-use std::ops::Range;
+use kinglet_radio::{Ack, Channel, Event, air_time};
 
 /// Everything that watches.
 #[derive(Default)]
 pub(crate) struct Observer {
     pub(crate) trace: Option<Box<Tracer>>,
     pub(crate) pcap: Option<Pcap>,
+    /// Only beside a trace, which knows the identities.
+    pub(crate) captures: Option<Captures>,
     pub(crate) timeline: Option<Timeline>,
 }
 
@@ -74,7 +76,12 @@ impl Observer {
         let header = &psdu.header;
         if let Some(trace) = &mut self.trace {
             let size = (psdu.psdu_len() as u16, channel.number());
-            trace.air((now, end), node, is_ack, header, size);
+            let comment = trace.air((now, end), node, is_ack, header, size);
+            if let Some(captures) = &mut self.captures {
+                let (octets, len) = psdu.with_fcs();
+                let frame = (channel, Some(power_dbm), &octets[..len]);
+                captures.frame((now, node), Direction::Out, &comment.to_string(), frame);
+            }
         }
         if let Some(pcap) = &mut self.pcap {
             let (octets, len) = psdu.with_fcs();
@@ -86,17 +93,26 @@ impl Observer {
         self.interval(node, now, end, if ack { Kind::SendAck } else { Kind::Send });
     }
 
-    /// What became of a frame at a receiver, which notices those for whom `notices` is true.
+    /// What became at `node` of the frame that `sender` has sent, number `from` of the nodes.
+    /// `notices` says whose frames this receiver notices.
     pub(crate) fn fate(
         &mut self,
         now: u64,
-        (node, from): (usize, u32),
-        on_air: Range<u64>,
+        (node, from, sender): (usize, u32, &Radio),
         (fate, mine): (Fate, bool),
         notices: impl Fn(u32) -> bool,
     ) {
+        let (psdu, start) = (sender.sending(), sender.air.start);
+        let on_air = start..start + air_time(psdu.psdu_len()).as_micros();
         if let Some(trace) = &mut self.trace {
-            trace.fate(now, (node, from), on_air.clone(), (fate, mine), notices);
+            let comment = trace.fate(now, (node, from), on_air.clone(), (fate, mine), notices);
+            if let (Some(captures), Fate::Delivered, Some(comment)) =
+                (&mut self.captures, fate, comment)
+            {
+                let (octets, len) = psdu.with_fcs();
+                let frame = (sender.air.channel, None, &octets[..len]);
+                captures.frame((start, node), Direction::In, &comment.to_string(), frame);
+            }
         }
         let kind = match fate {
             Fate::Delivered => Kind::Receive,

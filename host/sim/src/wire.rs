@@ -5,7 +5,9 @@
 //! the stack. The host runs the same stack without a radio, or another one.
 
 use crate::app::{Hosted, Tenants};
+use crate::pcap::Captures;
 use crate::rng::Stream;
+use crate::trace::PacketId;
 use core::any::Any;
 use kinglet::wire::Ecn;
 use kinglet::{Node, Profile};
@@ -87,6 +89,23 @@ pub(crate) enum Passing {
     Lost,
     Duplicated,
     Arrived,
+}
+
+impl Passed {
+    /// Writes it to the capture of the host, if the host has sent or received it.
+    pub(crate) fn capture(&self, captures: &mut Captures, now: u64, packet: Option<PacketId>) {
+        let lost = if self.fate == Passing::Lost { ", lost on the wire" } else { "" };
+        let comment = packet.map_or_else(String::new, |packet| format!("packet {packet}{lost}"));
+        let out = !self.to_host;
+        let here = match self.fate {
+            Passing::Arrived => self.to_host,
+            Passing::Sent | Passing::Lost => out,
+            Passing::Duplicated => false,
+        };
+        if here {
+            captures.packet(now, out, &comment, &self.octets);
+        }
+    }
 }
 
 impl Passing {

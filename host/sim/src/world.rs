@@ -5,7 +5,7 @@ use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
 use crate::medium::MediumConfig;
-use crate::pcap::Pcap;
+use crate::pcap::{Captures, Pcap};
 use crate::processor::{Item, Processor, Work};
 use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig, Radio};
@@ -555,7 +555,10 @@ impl<D: Device> World<D> {
         let Some(trace) = &mut self.core.observer.trace else { return };
         let (now, device) = (self.core.now, &mut self.slots[node].device);
         for passed in device.take_passed() {
-            trace.passes(now, node, &passed);
+            let packet = trace.passes(now, node, &passed);
+            if let Some(captures) = &mut self.core.observer.captures {
+                passed.capture(captures, now, packet);
+            }
         }
         if device.has_counted()
             && let Some(look) = device.look()
@@ -576,6 +579,12 @@ impl<D: Device> World<D> {
     /// Starts (or with `None` ends) the capture; returns the one before.
     pub fn set_pcap(&mut self, pcap: Option<Pcap>) -> Option<Pcap> {
         core::mem::replace(&mut self.core.observer.pcap, pcap)
+    }
+
+    /// Starts (or with `None` ends) the captures of the nodes; returns those before. They need a
+    /// trace beside them, which knows what to call frames.
+    pub fn set_captures(&mut self, captures: Option<Captures>) -> Option<Captures> {
+        core::mem::replace(&mut self.core.observer.captures, captures)
     }
 
     /// Adds to the timeline, if there is one, what was collected beside it by the clock of `node`.

@@ -17,13 +17,14 @@ use crate::trace;
 use crate::tree::{Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::pcap::Pcap;
+use kinglet_sim::pcap::{Captures, Pcap, PcapNg};
 use kinglet_sim::timeline::Timeline;
 use kinglet_sim::{Device, World};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often cancellation is looked for, in simulated time.
 const SLICE: Duration = Duration::from_secs(10);
@@ -69,6 +70,7 @@ pub(super) fn simulate(
     let timeline = activity::end(&mut world);
     // Their ends are written when they go.
     world.set_pcap(None);
+    world.set_captures(None);
     world.set_trace(None);
     let trees = sampler.map(Sampler::into_trees).unwrap_or_default();
     let flows = flow_results(&world, scenario, &ends, following.as_ref(), deaths.as_ref());
@@ -284,14 +286,39 @@ fn observe(
         world.set_pcap(Some(pcap));
     }
     if let Some(path) = &options.trace {
-        let file = Observations::create(path, failed).map_err(|e| output_error(path, e))?;
+        let file =
+            Observations::create(path, failed.clone()).map_err(|e| output_error(path, e))?;
         let trace = trace::tracer(scenario, seed, path, file);
         world.set_trace(Some(trace.map_err(|e| output_error(path, e))?));
+    }
+    if let Some(dir) = &options.captures {
+        let captures = captures(scenario, dir, &failed).map_err(|e| output_error(dir, e))?;
+        world.set_captures(Some(captures));
+        if options.trace.is_none() {
+            world.set_trace(Some(trace::silent(scenario)));
+        }
     }
     if let Some((from, to)) = options.timeline_s {
         activity::begin(world, (instant(from), instant(to)));
     }
     Ok(failures)
+}
+
+/// The captures in `dir`, which is made.
+fn captures(scenario: &Scenario, dir: &Path, failed: &Sender<String>) -> io::Result<Captures> {
+    std::fs::create_dir_all(dir)?;
+    let create = |name: String| -> io::Result<Box<dyn io::Write + Send>> {
+        Ok(Box::new(Observations::create(&dir.join(name), failed.clone())?))
+    };
+    let of_node = |node: usize| {
+        PcapNg::of_radio(create(format!("node-{node}.pcapng"))?, &format!("node {node}"))
+    };
+    let nodes = (0..scenario.nodes.len()).map(of_node).collect::<io::Result<_>>()?;
+    let host = match scenario.wire {
+        Some(_) => Some(PcapNg::of_wire(create("host.pcapng".to_owned())?, "host")?),
+        None => None,
+    };
+    Ok(Captures { nodes, host })
 }
 
 fn output_error(path: &Path, error: std::io::Error) -> RunError {

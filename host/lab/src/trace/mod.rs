@@ -22,7 +22,7 @@ pub use read::{Trace, TraceError, read};
 pub use row::{Beside, Row, Word};
 pub use why::{Case, Fate, Wanted, why};
 
-pub(crate) use write::tracer;
+pub(crate) use write::{silent, tracer};
 
 /// The version of the form of a trace. It grows when a name or the meaning of a value changes.
 pub const VERSION: u32 = 1;

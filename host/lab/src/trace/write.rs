@@ -85,6 +85,11 @@ pub(crate) fn tracer(
     Ok(Tracer::new(opening(scenario), Box::new(move |event| batches.push(event))))
 }
 
+/// A tracer that writes nothing, for captures that name packets.
+pub(crate) fn silent(scenario: &Scenario) -> Tracer {
+    Tracer::new(opening(scenario), Box::new(|_| {}))
+}
+
 impl Batches {
     fn push(&mut self, event: Event) {
         self.batch.push(event);

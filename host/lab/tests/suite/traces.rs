@@ -130,13 +130,22 @@ fn each_cause_of_a_loss_is_found() {
     let cut = "duration_s = 40\n[topology]\nline = { hops = 2 }\n[[fault]]\nkind = \"partition\"\n\
                nodes = [0]\nfrom_s = 2\nto_s = 12\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\n\
                to = 0\nbytes = 60000\n";
-    let queue = "duration_s = 20\n[net]\nqueue_packets = 1\n[topology]\nline = { hops = 2 }\n\
-                 [[flow]]\nkind = \"udp-periodic\"\nfrom = 2\nto = 0\nperiod_ms = 15\n\
-                 payload_bytes = 400\n";
+    let sender = |node: u32| {
+        format!(
+            "[[flow]]\nkind = \"udp-periodic\"\nfrom = {node}\nto = 0\nperiod_ms = 10\n\
+             payload_bytes = 60\n"
+        )
+    };
+    let places = ["0", "8", "16", "16\ny_m = 3"].map(|x| format!("[[node]]\nx_m = {x}\n")).concat();
+    let queue = format!(
+        "duration_s = 10\n[net]\nqueue_packets = 1\n{places}{}{}",
+        sender(2),
+        sender(3)
+    );
     for (name, text, cause, node) in [
         ("wire.jsonl", wire, "lost on the wire", None),
         ("cut.jsonl", cut, "not received", Some(1)),
-        ("queue.jsonl", queue, "discarded: net.queue_full", Some(1)),
+        ("queue.jsonl", &queue, "discarded: net.queue_full", Some(1)),
     ] {
         let (_, rows) = traced(name, text);
         assert!(rows.len() > 100);

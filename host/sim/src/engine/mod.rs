@@ -25,7 +25,7 @@ use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
 use crate::rng::stream;
 use crate::stats::{Counters, Fate};
 use kinglet_radio::{
-    Access, Busy, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start, air_time,
+    Access, Busy, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start,
 };
 use kinglet_time::Instant;
 
@@ -374,13 +374,10 @@ impl Core {
             counters.mine.0[fate as usize] += 1;
         }
         if self.observer.active() {
-            let sender = &self.radios[from as usize];
-            let start = sender.air.start;
-            let end = start + air_time(sender.sending().psdu_len()).as_micros();
             let links = &self.links;
             let notices = |other: u32| links.notices(other as usize, node);
-            let on_air = start..end;
-            self.observer.fate(self.now, (node, from), on_air, (fate, mine), notices);
+            let sender = &self.radios[from as usize];
+            self.observer.fate(self.now, (node, from, sender), (fate, mine), notices);
         }
     }
 

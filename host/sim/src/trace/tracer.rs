@@ -9,6 +9,7 @@ use crate::frame::Header;
 use crate::stats::Fate;
 use crate::wire::{Passed, Passing};
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::ops::Range;
 
 /// Frames and packets that are remembered. What is sent later than so many others is not known.
@@ -41,6 +42,22 @@ struct Stream {
     first_seq: Option<u32>,
     /// The last packet that began with a sequence number.
     carried: VecDeque<(u32, PacketId)>,
+}
+
+/// Which frame, as the comment in a capture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    frame: FrameId,
+    packet: Option<PacketId>,
+    is_ack: bool,
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = if self.is_ack { "acknowledgement of " } else { "" };
+        write!(f, "{of}frame {}", self.frame)?;
+        self.packet.map_or(Ok(()), |packet| write!(f, ", packet {packet}"))
+    }
 }
 
 /// What a call to a stack was about.
@@ -220,7 +237,7 @@ impl Tracer {
         by_radio: bool,
         header: &Header,
         (octets, channel): (u16, u8),
-    ) {
+    ) -> Identity {
         let is_ack = by_radio || header.is_ack();
         let station = &self.stations[node];
         let current = station.current.map_or(0, |framed| framed.frame);
@@ -242,6 +259,12 @@ impl Tracer {
             until_us,
         };
         self.event(now, node, what);
+        self.identity(frame, is_ack)
+    }
+
+    fn identity(&self, frame: FrameId, is_ack: bool) -> Identity {
+        let packet = self.frame(frame).and_then(|frame| frame.framed.packet);
+        Identity { frame, packet, is_ack }
     }
 
     /// What became at `node` of the frame of `from` that was `on_air`. `notices` says whose frames
@@ -253,15 +276,16 @@ impl Tracer {
         on_air: Range<u64>,
         (fate, mine): (Fate, bool),
         notices: impl Fn(u32) -> bool,
-    ) {
+    ) -> Option<Identity> {
         let starts = |it: &&OnAir| it.node == from && it.start_us == on_air.start;
-        let Some(one) = self.air.iter().rev().find(starts).copied() else { return };
+        let one = self.air.iter().rev().find(starts).copied()?;
         let OnAir { frame, is_ack, channel, start_us, .. } = one;
         let awaits = self.stations[node].current.is_some_and(|framed| framed.frame == frame);
         if is_ack && !awaits {
-            return;
+            return None;
         }
-        let packet = self.frame(frame).and_then(|frame| frame.framed.packet);
+        let identity = self.identity(frame, is_ack);
+        let packet = identity.packet;
         if fate == Fate::Delivered && !is_ack {
             let station = &mut self.stations[node];
             station.hears(start_us, frame);
@@ -278,6 +302,7 @@ impl Tracer {
         }
         let what = What::Fate { frame, is_ack, from, packet, fate, mine, beside };
         self.event(now, node, what);
+        (mine || is_ack).then_some(identity)
     }
 
     /// The transmission of `node` is over.
@@ -368,10 +393,10 @@ impl Tracer {
         self.context[node] = Context::default();
     }
 
-    /// Something happened to a packet on the wire of `router`.
-    pub(crate) fn passes(&mut self, now: u64, router: usize, passed: &Passed) {
+    /// Something happened to a packet on the wire of `router`: which packet it is.
+    pub(crate) fn passes(&mut self, now: u64, router: usize, passed: &Passed) -> Option<PacketId> {
         let Passed { to_host, fate, number, ref octets } = *passed;
-        let Some(head) = Head::read(octets) else { return };
+        let head = Head::read(octets)?;
         let known = match fate {
             Passing::Arrived => self.on_wire.remove(&number),
             Passing::Duplicated => self.on_wire.get(&(number - 1)).copied(),
@@ -390,6 +415,7 @@ impl Tracer {
         let node = (to_host != arrived).then_some(router as u32);
         let fate = fate.name();
         (self.sink)(Event { at_us: now, node, what: What::Wire { packet, to_host, fate } });
+        Some(packet)
     }
 
     /// The packet with these headers that `node` has not passed on yet.
