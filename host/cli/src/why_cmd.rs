@@ -49,16 +49,13 @@ impl From<TraceError> for Failure {
 pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     let mut files = Files::default();
     let path = files.reads("the trace", &args.trace);
-    let wanted = Wanted {
-        flow: args.flow,
-        packet: args.packet,
-        lost_only: args.lost,
-        acks: args.acks,
-    };
+    let wanted =
+        Wanted { flow: args.flow, packet: args.packet, lost_only: args.lost, acks: args.acks };
     let mut trace = read(path)?;
     let cases = why(&mut trace, &wanted);
     note_end(path, &trace);
-    let cases = cases.map_err(|message| Failure::usage(format!("{}: {message}", path.display())))?;
+    let cases =
+        cases.map_err(|message| Failure::usage(format!("{}: {message}", path.display())))?;
     if args.json {
         let text = serde_json::to_string_pretty(&cases)
             .map_err(|e| Failure { code: Code::Io, message: e.to_string() })?;

@@ -1,7 +1,7 @@
 //! What a report draws, without saying how.
 
 use crate::row::Row;
-use crate::run::{Activity, CwndSample, NodeResult};
+use crate::run::{Activity, CwndSample, Lane, NodeResult};
 use kinglet_sim::ledger::Cause;
 
 /// A figure.
@@ -144,6 +144,8 @@ pub struct Timeline {
     pub nodes: usize,
     /// In any order.
     pub activity: Vec<Activity>,
+    /// Lanes below those of the radios, and frames over them.
+    pub lanes: Vec<Lane>,
     /// Microseconds shown.
     pub range_us: (u64, u64),
 }

@@ -53,6 +53,6 @@ pub mod store;
 pub mod sweep;
 pub mod tables;
 mod timers;
-pub mod trace;
 pub mod tinyrpl;
+pub mod trace;
 pub mod tree;

@@ -3,7 +3,10 @@
 mod activity;
 mod deaths;
 pub(crate) mod flow;
+mod identities;
+mod lanes;
 mod nodes;
+mod observed;
 mod pairs;
 mod pip;
 mod power;
@@ -13,6 +16,7 @@ mod samples;
 mod simulation;
 
 pub use flow::{Death, FlowResult, Readings, Reason, State};
+pub use lanes::{Lane, LaneItem, LaneKind};
 pub use pairs::drawn;
 pub use power::{PARTS, Power, Spent};
 pub use reasons::Reasons;

@@ -3,7 +3,10 @@
 //! (7.2.10).
 
 use kinglet::wire::ieee802154::Frame;
-use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU};
+use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU, OCTET};
+
+/// From the first symbol of the preamble to the end of the SFD: four octets and one.
+pub(crate) const SHR_US: u64 = 5 * OCTET.as_micros();
 
 /// Frame type 2: acknowledgement.
 const TYPE_ACK: u8 = 2;

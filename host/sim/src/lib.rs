@@ -7,7 +7,7 @@
 //! | [`profile`] | radios as data, with sources; the time of one frame by parts |
 //! | [`cpu`] | processors as data; what frames and segments cost them |
 //! | [`energy`], [`stats`] | time and charge per state; what became of every frame |
-//! | [`trace`], [`pcap`], [`timeline`] | a trace of all layers, captures, intervals for a frame timeline |
+//! | [`trace`], [`pcap`], [`timeline`] | what happened to packets, captures, frame timeline |
 //! | [`station`], [`wire`] | the real stack with its applications; a faulty wire to a host |
 //! | [`rng`] | one root seed, one stream per (node, purpose) |
 //! | [`ber`] | bit errors of O-QPSK |

@@ -1,7 +1,6 @@
 //! What a run can write down while it happens: trace, capture, timeline. Free when off.
 
-use crate::engine::SHR_US;
-use crate::frame::Psdu;
+use crate::frame::{Psdu, SHR_US};
 use crate::pcap::{Captures, Direction, Pcap};
 use crate::radio::Radio;
 use crate::stats::Fate;

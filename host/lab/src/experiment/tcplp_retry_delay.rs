@@ -262,6 +262,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         figures.push(Figure::Timeline(Timeline {
             title: format!("Radios over three hops, d = {} ms", point.x),
             nodes: point.scenario.nodes.len(),
+            lanes: Vec::new(),
             activity: run.timeline.clone(),
             range_us: ((from * 1e6) as u64, (to * 1e6) as u64),
         }));

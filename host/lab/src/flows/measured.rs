@@ -274,8 +274,8 @@ fn bulk(
     };
     let Some(info) = sender.info() else { return (base, known) };
     let counters = info.counters;
-    // Segments in flight at the end are neither lost nor received: unacknowledged octets, less those
-    // that the receiver has but has not acknowledged.
+    // Segments in flight at the end are neither lost nor received: unacknowledged octets, less
+    // those that the receiver has but has not acknowledged.
     let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
     let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
     let flying = flying.div_ceil(u64::from(info.mss.max(1)));

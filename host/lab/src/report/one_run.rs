@@ -69,6 +69,7 @@ fn figures(scenario: &Scenario, result: &RunResult, timeline_s: (f64, f64)) -> V
         title,
         nodes: result.nodes.len(),
         activity: result.timeline.clone(),
+        lanes: result.lanes.clone(),
         range_us: (us(timeline_s.0), us(last)),
     });
     let figures = [

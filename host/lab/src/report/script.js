@@ -27,6 +27,8 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
   const words = { tx: "sends", ack: "acknowledges", rx: "receives", col: "hears a collision", on: "on",
     busy: "finds the channel busy", smp: "samples the channel", ntc: "samples the channel and notices something",
     str: "strobes", lost: "strobes and is not heard", bst: "sends a burst", fr: "reads its flash",
+    seg: "segment", ret: "retransmission", pak: "segment without data", gone: "segment that did not arrive",
+    wnd: "", que: "packet waits", src: "is there", frm: "sends a frame",
     fw: "writes its flash", fe: "erases a sector of its flash" };
   // Kinds that have rows of their own, or are behind others: how far down in the lane, and how high.
   const rows = { bst: [3, 13], str: [18, 19], lost: [18, 19], smp: [20, 15], ntc: [20, 15], fr: [39, 8],
@@ -36,8 +38,13 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
   // drawing's data say what has been drawn; `#ID=FROM-TO` in the address asks for a view, in seconds.
   for (const figure of document.querySelectorAll(".timeline")) {
     const svg = figure.querySelector("svg");
-    const data = JSON.parse(figure.querySelector("script").textContent);
-    const nodes = Number(svg.dataset.nodes);
+    const radios = Number(svg.dataset.nodes), more = figure.querySelector("script.lanes");
+    const [names, items] = more ? JSON.parse(more.textContent) : [[], []];
+    const data = JSON.parse(figure.querySelector("script").textContent).concat(items);
+    const nodes = radios + names.length;
+    const nameOf = (n) => n < radios ? "node " + n : names[n - radios];
+    const widest = Math.max(1, ...items.map((item) => item[3] === "wnd" ? item[4] : 0));
+    let followed = null;
     const full = [Number(svg.dataset.from), Number(svg.dataset.to)];
     const W = widthOf(figure), LEFT = 64, RIGHT = W - 30, TOP = 6, THIN = 3;
     const tall = data.some((item) => item[3] in rows);
@@ -48,7 +55,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     let view = full.slice();
     const row = (kind) => !tall ? (kind === "on" ? [LANE * 0.6, LANE * 0.2] : [5, LANE - 12]) :
       rows[kind] || (kind === "on" ? [32, 4] : [20, 15]);
-    const counted = (kind, count) => count === undefined ? "" : kind === "bst" ? " of " + count + " frames" :
+    const counted = (kind, count) => count === undefined || count === null ? "" : kind === "wnd" ? count + " octets" : kind === "bst" ? " of " + count + " frames" :
       count === 1 ? ", the frame once on the air" : ", the frame " + count + " times on the air";
 
     // Rectangles of data in [from, to], without those that others of their kind cover to the pixel.
@@ -60,6 +67,8 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
         if (end < from || start > to) continue;
         const left = Math.max(LEFT, at(start)), right = Math.max(left + 0.8, Math.min(RIGHT, at(end)));
         const key = kind + node;
+        // What can be followed is never left out where it can be seen.
+        if (item[5] && item[5] === followed) { place(item, left, right - left); continue; }
         if (right <= covered[key]) continue;
         covered[key] = right;
         place(item, left, right - left);
@@ -72,14 +81,17 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
       for (let n = 0; n < nodes; n++) {
         const y = TOP + n * LANE;
         add(lanes, "rect", { class: "lane", x: LEFT, y: y + 3, width: RIGHT - LEFT, height: LANE - 8, rx: 3 });
-        add(lanes, "text", { class: "name", x: LEFT - 8, y: y + LANE / 2 + 4, "text-anchor": "end" }, "node " + n);
+        add(lanes, "text", { class: "name", x: LEFT - 8, y: y + LANE / 2 + 4, "text-anchor": "end" }, nameOf(n));
       }
       let drawn = 0;
-      rectangles(from, to, ([node, start, end, kind, count], x, width) => {
-        const text = "node " + node + " " + words[kind] + counted(kind, count) + ", " +
-          (start / 1e6).toFixed(6) + " s, " + ((end - start) / 1e3).toFixed(2) + " ms";
-        const [down, height] = row(kind), y = TOP + node * LANE + down;
-        add(lanes, "rect", { class: "k-" + kind, x, y, width, height, rx: 1.5, "data-tip": text });
+      rectangles(from, to, ([node, start, end, kind, count, packet], x, width) => {
+        const text = nameOf(node) + " " + words[kind] + (packet ? ", packet " + packet : "") + counted(kind, count) +
+          ", " + (start / 1e6).toFixed(6) + " s, " + ((end - start) / 1e3).toFixed(2) + " ms";
+        const [down, whole] = row(kind), height = kind === "wnd" ? Math.max(1, whole * count / widest) : whole;
+        const y = TOP + node * LANE + down + whole - height;
+        const state = followed === null || !packet ? "" : packet === followed ? " followed" : " other";
+        const more = packet ? { "data-packet": packet } : {};
+        add(lanes, "rect", { class: "k-" + kind + state, x, y, width, height, rx: 1.5, "data-tip": text, ...more });
         if (kind === "bst" && width > 64) add(lanes, "text", { class: "count", x: x + 4, y: y + height - 3 },
           count + " frames");
         drawn++;
@@ -135,6 +147,16 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
       svg.setPointerCapture(event.pointerId);
     });
     svg.addEventListener("pointerup", () => { grip = null; });
+    // The pointer is captured, so that the event's target is the drawing: what is under it is asked for.
+    svg.addEventListener("click", (event) => {
+      const under = document.elementsFromPoint(event.clientX, event.clientY);
+      const hit = under.map((element) => element.getAttribute("data-packet")).find((packet) => packet);
+      const next = hit ? Number(hit) : null;
+      if (next === followed) return;
+      followed = next;
+      svg.dataset.followed = followed === null ? "" : followed;
+      draw();
+    });
     svg.addEventListener("pointermove", (event) => {
       if (grip === null) return;
       if (overview) return centreOn(instant(event, full));

@@ -223,7 +223,7 @@ fn lanes_of_nodes_that_sleep_have_rows_for_bursts_and_flash() {
     assert!(at("[1,6000,8500,\"str\",3]") < at("[1,6000,9000,\"tx\"]"));
     let title = "lanes".to_owned();
     let (activity, range_us) = (result.timeline, (0, 10_000));
-    let lanes = crate::chart::Timeline { title, nodes: 2, activity, range_us };
+    let lanes = crate::chart::Timeline { title, nodes: 2, activity, lanes: Vec::new(), range_us };
     let text = picture(&Figure::Timeline(lanes));
     assert!(text.contains(">17 frames</text>") && text.contains("class=\"k-fe\""), "{text}");
 }
@@ -255,6 +255,7 @@ fn every_kind_of_figure_is_also_a_picture_of_its_own() {
     let timeline = Figure::Timeline(crate::chart::Timeline {
         title: "a <day>".to_owned(),
         nodes: 2,
+        lanes: Vec::new(),
         activity: day.timeline.clone(),
         range_us: (0, 10_000),
     });

@@ -8,7 +8,7 @@ use super::draw::{Axis, abscissa};
 use super::drawing::{Drawing, Key, WIDE, legend};
 use super::escape;
 use crate::chart::Timeline;
-use crate::run::{Activity, ActivityKind};
+use crate::run::{Activity, ActivityKind, Lane, LaneItem, LaneKind};
 use std::fmt::Write;
 
 /// The data for the script, an empty canvas for it, and a table for those who cannot see it.
@@ -20,17 +20,20 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str, caption: 
         "<figure class=\"wide timeline\" id=\"t-{name}\"><figcaption>{}</figcaption>\n\
          <p class=\"hint\">Wheel or <kbd>+</kbd> <kbd>−</kbd> zooms, drag or <kbd>←</kbd> \
          <kbd>→</kbd> moves, double click or <kbd>0</kbd> shows all; the strip below shows \
-         where you are.{}</p>\n\
+         where you are.{}{}</p>\n\
          <svg class=\"lanes\" tabindex=\"0\" role=\"img\" aria-label=\"Radio activity of {} nodes \
          from {:.3} to {:.3} s\" data-nodes=\"{}\" data-from=\"{from}\" data-to=\"{to}\"></svg>",
         escape(&timeline.title),
         if in_rows(&intervals) { IN_ROWS } else { "" },
+        if timeline.lanes.is_empty() { "" } else { FOLLOW },
         timeline.nodes,
         from as f64 / 1e6,
         to as f64 / 1e6,
         timeline.nodes
     );
-    legend(page, &legend_of_kinds(&intervals));
+    let mut keys = legend_of_kinds(&intervals);
+    keys.extend(legend_of_lanes(&timeline.lanes));
+    legend(page, &keys);
     page.push_str("<script type=\"application/json\">[");
     for (index, a) in intervals.iter().enumerate() {
         let kind = class(a.kind);
@@ -38,8 +41,67 @@ pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str, caption: 
         let count = a.count.map_or_else(String::new, |count| format!(",{count}"));
         let _ = write!(page, "{comma}[{},{},{},\"{kind}\"{count}]", a.node, a.from_us, a.to_us);
     }
-    let _ = writeln!(page, "]</script><p class=\"caption\">{}</p></figure>", escape(caption));
+    page.push_str("]</script>");
+    if !timeline.lanes.is_empty() {
+        draw_lanes(page, timeline);
+    }
+    let _ = writeln!(page, "<p class=\"caption\">{}</p></figure>", escape(caption));
 }
+
+/// The data of lanes below those of the radios, and of frames over them.
+fn draw_lanes(page: &mut String, timeline: &Timeline) {
+    let own = timeline.lanes.iter().filter(|lane| lane.radio.is_none());
+    let names: Vec<&str> = own.map(|lane| lane.name.as_str()).collect();
+    let names = serde_json::json!(names).to_string();
+    let _ = write!(page, "<script type=\"application/json\" class=\"lanes\">[{names},[");
+    let (mut place, mut comma) = (timeline.nodes, "");
+    for lane in &timeline.lanes {
+        let number = lane.radio.map_or(place, |node| node as usize);
+        for item in &lane.items {
+            let LaneItem { from_us, to_us, .. } = item;
+            let count = item.count.map_or("null".to_owned(), |count| count.to_string());
+            let packet = item.packet.map_or("null".to_owned(), |packet| packet.to_string());
+            let kind = lane_class(item.kind);
+            let _ = write!(page, "{comma}[{number},{from_us},{to_us},\"{kind}\",{count},{packet}]");
+            comma = ",";
+        }
+        place += usize::from(lane.radio.is_none());
+    }
+    page.push_str("]]</script>");
+}
+
+const fn lane_class(kind: LaneKind) -> &'static str {
+    match kind {
+        LaneKind::Segment => "seg",
+        LaneKind::Again => "ret",
+        LaneKind::Ack => "pak",
+        LaneKind::Lost => "gone",
+        LaneKind::Window => "wnd",
+        LaneKind::Queue => "que",
+        LaneKind::Source => "src",
+        LaneKind::Frame => "frm",
+    }
+}
+
+/// What the kinds of items in lanes are called; those that there are.
+fn legend_of_lanes(lanes: &[Lane]) -> Vec<(Key, String)> {
+    let kinds = [
+        (LaneKind::Segment, "segment, until it arrives"),
+        (LaneKind::Again, "retransmission"),
+        (LaneKind::Ack, "segment without data"),
+        (LaneKind::Lost, "segment that did not arrive"),
+        (LaneKind::Window, "congestion window"),
+        (LaneKind::Queue, "packet in a queue"),
+        (LaneKind::Source, "interference"),
+    ];
+    let seen = |kind| lanes.iter().flat_map(|lane| &lane.items).any(|item| item.kind == kind);
+    let kinds = kinds.into_iter().filter(|(kind, _)| seen(*kind));
+    kinds.map(|(kind, text)| (Key::Radio(lane_class(kind)), text.to_owned())).collect()
+}
+
+/// What a click does.
+const FOLLOW: &str = " A click on a segment shows where else it is: its frames on each hop, and \
+                      the queues that it waits in.";
 
 /// How to read lanes with rows.
 const IN_ROWS: &str = " In each lane: above, bursts with the number of their frames; in the \

@@ -109,8 +109,8 @@ pub struct FlowResult {
     pub because: Option<String>,
     /// Application octets that arrived, each counted once.
     pub bytes: Option<u64>,
-    /// Seconds from the flow's start to the last octet of a transfer of given size; to the end of the
-    /// simulation if the flow is endless, or nothing arrived.
+    /// Seconds from the flow's start to the last octet of a transfer of given size; to the end of
+    /// the simulation if the flow is endless, or nothing arrived.
     pub seconds: Option<f64>,
     /// Application octets per second over that time, in kb/s.
     pub goodput_kbps: Option<f64>,
@@ -119,9 +119,11 @@ pub struct FlowResult {
     pub segments_sent: Option<u64>,
     /// TCP: those that reached the receiver. UDP: datagrams that did, each counted once.
     pub segments_received: Option<u64>,
-    /// UDP: arrivals of a datagram that had arrived before.
+    /// Arrivals of a datagram that had arrived before; of a segment where the wire duplicates.
     pub duplicates: Option<u64>,
     /// Share of sent segments that did not arrive, 0 to 1: losses that link retries did not mask.
+    /// Where the wire duplicates packets, TCP's are counted by identity, else by both ends'
+    /// counters.
     pub segment_loss: Option<f64>,
     /// A sensor's over TCP: connections that it has opened.
     pub connections: Option<u32>,
@@ -158,8 +160,8 @@ pub struct FlowResult {
     /// From the dispatch of each answered request to its whole answer, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies_ms: Option<Vec<f64>>,
-    /// UDP: datagrams sent up to the last one that arrived; later ones may still be in flight. Absent
-    /// if none arrived.
+    /// UDP: datagrams sent up to the last one that arrived; later ones may still be in flight.
+    /// Absent if none arrived.
     pub decided: Option<u64>,
     /// From the sending of a datagram to its arrival, mean of those that arrived, in milliseconds;
     /// by the clocks of both ends, which drift.

@@ -46,7 +46,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
 /// Refuses observations: there is no capture, trace, timeline or tree of its nodes.
 pub(super) fn check_options(scenario: &Scenario, options: &Options<'_>) -> Result<(), RunError> {
     let observed = [
-        (options.pcap.is_some(), "a capture"),
+        (options.pcap.is_some() || options.captures.is_some(), "a capture"),
         (options.trace.is_some(), "a trace"),
         (options.timeline_s.is_some(), "a timeline"),
     ];

@@ -1,6 +1,7 @@
 //! What a simulation measured.
 
 use super::flow::FlowResult;
+use super::lanes::Lane;
 use super::power::Power;
 use super::reasons::Reasons;
 use crate::profile::LabProfile;
@@ -45,6 +46,9 @@ pub struct RunResult {
     /// Radio activity, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Activity>,
+    /// Segments, windows, queues and interference beside that.
+    #[serde(skip)]
+    pub lanes: Vec<Lane>,
     /// The second from which on radio activity is missing, if there was too much of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline_full_at_s: Option<f64>,

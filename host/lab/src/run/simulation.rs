@@ -3,35 +3,28 @@
 use super::activity;
 use super::deaths::Deaths;
 use super::nodes::node_result;
+use super::observed::{Observed, Seen, inside, instant};
 use super::pairs::{Following, drawn, given_hops};
 use super::pip;
 use super::samples::Sampling;
-use super::{CwndSample, FlowResult, NodeResult, Options, Reasons, RunError, RunResult, SCHEMA};
+use super::{
+    CwndSample, FlowResult, NodeResult, Options, Reasons, RunError, RunResult, SCHEMA, Tree,
+};
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
-use crate::capture::Observations;
 use crate::flows::{self, Fates, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, Flow, FlowKind, NodeId, Role, Routing, Scenario};
-use crate::trace;
 use crate::tree::{Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::pcap::{Captures, Pcap, PcapNg};
 use kinglet_sim::timeline::Timeline;
 use kinglet_sim::{Device, World};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// How often cancellation is looked for, in simulated time.
 const SLICE: Duration = Duration::from_secs(10);
-
-fn instant(seconds: f64) -> Instant {
-    Instant::from_micros((seconds * 1e6).round() as u64)
-}
 
 pub(super) fn simulate(
     scenario: &Scenario,
@@ -48,7 +41,7 @@ pub(super) fn simulate(
     }
     let (mut world, ends) = prepare(scenario, seed)?;
     let setup_seconds = clock.elapsed().as_secs_f64();
-    let failures = observe(&mut world, (scenario, seed), options)?;
+    let observed = Observed::begin(&mut world, (scenario, seed), options)?;
     let clock = std::time::Instant::now();
     let follows = options.tree || scenario.routing == Routing::Rpl;
     let mut sampler = follows.then(|| Sampler::new(scenario));
@@ -68,20 +61,14 @@ pub(super) fn simulate(
     let wall_seconds = clock.elapsed().as_secs_f64();
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
     let timeline = activity::end(&mut world);
-    // Their ends are written when they go.
-    world.set_pcap(None);
-    world.set_captures(None);
-    world.set_trace(None);
+    let Seen { lanes, cut_short, identities } = observed.end(&mut world);
     let trees = sampler.map(Sampler::into_trees).unwrap_or_default();
-    let flows = flow_results(&world, scenario, &ends, following.as_ref(), deaths.as_ref());
-    let mut reasons = Reasons::default();
-    let mut nodes = Vec::new();
-    for node in 0..scenario.nodes.len() {
-        let all = Reasons::of(world.device(node), Some(world.counters(node)));
-        let result = node_result(&mut world, scenario, node, &trees);
-        nodes.push(NodeResult { reasons: all.occurred(), ..result });
-        reasons.merge(&all);
+    let mut flows = flow_results(&world, scenario, &ends, following.as_ref(), deaths.as_ref());
+    if let Some(identities) = identities {
+        let counted = |(index, flow)| inside(&identities).counted(index, flow);
+        flows = flows.into_iter().enumerate().map(counted).collect();
     }
+    let (nodes, reasons) = node_results(&mut world, scenario, &trees);
     Ok(RunResult {
         schema: SCHEMA,
         flows,
@@ -99,10 +86,28 @@ pub(super) fn simulate(
             .and_then(Timeline::full_at_us)
             .map(|us| us as f64 / 1e6),
         timeline: timeline.map(|t| activity::shown(&t)).unwrap_or_default(),
+        lanes,
         trees,
         links: if options.tree { links(&world, scenario) } else { Vec::new() },
-        cut_short: failures.try_iter().collect(),
+        cut_short,
     })
+}
+
+/// The record of each node, and the reasons of all.
+fn node_results(
+    world: &mut Network,
+    scenario: &Scenario,
+    trees: &[Tree],
+) -> (Vec<NodeResult>, Reasons) {
+    let mut reasons = Reasons::default();
+    let mut nodes = Vec::new();
+    for node in 0..scenario.nodes.len() {
+        let all = Reasons::of(world.device(node), Some(world.counters(node)));
+        let result = node_result(world, scenario, node, trees);
+        nodes.push(NodeResult { reasons: all.occurred(), ..result });
+        reasons.merge(&all);
+    }
+    (nodes, reasons)
 }
 
 /// The record of each flow.
@@ -271,58 +276,6 @@ pub(super) fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from
             world.schedule_fault(at(*to_s), kinglet_sim::Fault::Partition(Vec::new()));
         }
     }
-}
-
-/// Starts the observations; the receiver gets each file that could not be written to its end.
-fn observe(
-    world: &mut Network,
-    (scenario, seed): (&Scenario, u64),
-    options: &Options<'_>,
-) -> Result<Receiver<String>, RunError> {
-    let (failed, failures) = channel();
-    if let Some(path) = &options.pcap {
-        let file = Observations::create(path, failed.clone()).map_err(|e| output_error(path, e))?;
-        let pcap = Pcap::new(Box::new(file)).map_err(|e| output_error(path, e))?;
-        world.set_pcap(Some(pcap));
-    }
-    if let Some(path) = &options.trace {
-        let file =
-            Observations::create(path, failed.clone()).map_err(|e| output_error(path, e))?;
-        let trace = trace::tracer(scenario, seed, path, file);
-        world.set_trace(Some(trace.map_err(|e| output_error(path, e))?));
-    }
-    if let Some(dir) = &options.captures {
-        let captures = captures(scenario, dir, &failed).map_err(|e| output_error(dir, e))?;
-        world.set_captures(Some(captures));
-        if options.trace.is_none() {
-            world.set_trace(Some(trace::silent(scenario)));
-        }
-    }
-    if let Some((from, to)) = options.timeline_s {
-        activity::begin(world, (instant(from), instant(to)));
-    }
-    Ok(failures)
-}
-
-/// The captures in `dir`, which is made.
-fn captures(scenario: &Scenario, dir: &Path, failed: &Sender<String>) -> io::Result<Captures> {
-    std::fs::create_dir_all(dir)?;
-    let create = |name: String| -> io::Result<Box<dyn io::Write + Send>> {
-        Ok(Box::new(Observations::create(&dir.join(name), failed.clone())?))
-    };
-    let of_node = |node: usize| {
-        PcapNg::of_radio(create(format!("node-{node}.pcapng"))?, &format!("node {node}"))
-    };
-    let nodes = (0..scenario.nodes.len()).map(of_node).collect::<io::Result<_>>()?;
-    let host = match scenario.wire {
-        Some(_) => Some(PcapNg::of_wire(create("host.pcapng".to_owned())?, "host")?),
-        None => None,
-    };
-    Ok(Captures { nodes, host })
-}
-
-fn output_error(path: &Path, error: std::io::Error) -> RunError {
-    RunError::Output { path: path.to_path_buf(), error }
 }
 
 /// Whether a bulk transfer has begun and not yet ended.

@@ -86,7 +86,8 @@ impl<W: Write + Send> ParquetFile<W> {
             let columns = table.columns.iter().map(|column| Ok(Arc::new(schema_of(column)?)));
             let fields = columns.collect::<Result<Vec<_>>>()?;
             let schema = Type::group_type_builder("rows").with_fields(fields).build()?;
-            let note = |(key, text): &(&str, &str)| KeyValue::new(key.to_string(), text.to_string());
+            let note =
+                |(key, text): &(&str, &str)| KeyValue::new(key.to_string(), text.to_string());
             let notes = notes.iter().map(note).collect();
             let properties =
                 WriterProperties::builder().set_key_value_metadata(Some(notes)).build();

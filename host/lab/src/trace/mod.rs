@@ -7,8 +7,12 @@
 //! | `rows.rs` | from the simulator's events to rows |
 //! | `write.rs`, `read.rs` | files |
 //! | `why.rs` | which packets are lost or late, and where |
-//! | `story.rs` | that in words |
+//! | `facts.rs` | what the whole trace says that the story of a packet needs |
+//! | `hops.rs` | what became of a packet's frames on each hop |
+//! | `story.rs` | all of that in words |
 
+mod facts;
+mod hops;
 mod names;
 mod read;
 mod row;
@@ -17,12 +21,13 @@ mod story;
 mod why;
 mod write;
 
+pub use facts::Fate;
 pub use names::{FlowName, Names, NodeName, Source};
 pub use read::{Trace, TraceError, read};
 pub use row::{Beside, Row, Word};
-pub use why::{Case, Fate, Wanted, why};
+pub use why::{Case, Wanted, why};
 
-pub(crate) use write::{silent, tracer};
+pub(crate) use write::{opening, sink};
 
 /// The version of the form of a trace. It grows when a name or the meaning of a value changes.
 pub const VERSION: u32 = 1;

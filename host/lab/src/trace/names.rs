@@ -120,10 +120,10 @@ impl Names {
 
     /// The node with this address: of its prefix, or link-local with the same identifier.
     pub fn node_of(&self, address: Ipv6Addr) -> Option<NodeId> {
-        let [.., a, b, c, d] = address.segments();
-        let local = address.is_unicast_link_local();
+        let identifier = |address: Ipv6Addr| address.segments()[4..].to_vec();
+        let local = address.is_unicast_link_local().then(|| identifier(address));
         let is = |name: &&NodeName| {
-            name.address == address || local && matches!(name.address.segments(), [.., e, f, g, h] if [e, f, g, h] == [a, b, c, d])
+            name.address == address || local.as_ref() == Some(&identifier(name.address))
         };
         self.nodes.iter().chain(&self.host).find(is).map(|name| name.node)
     }
@@ -152,7 +152,7 @@ impl Names {
     }
 
     /// The flow of a packet, and whether it goes forward.
-    pub(super) fn flow_of(&self, head: &Head) -> Option<(usize, bool)> {
+    pub(crate) fn flow_of(&self, head: &Head) -> Option<(usize, bool)> {
         let transport = match head.protocol {
             6 => "tcp",
             17 => "udp",

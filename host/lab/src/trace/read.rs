@@ -89,8 +89,13 @@ fn names(first: &str) -> Result<Names, String> {
 }
 
 fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, TraceError> {
-    let cut = |_| wrong("has no end: it was cut short, and Parquet cannot be read so. A trace of \
-                         JSON lines (any other name) can".to_owned());
+    let cut = |_| {
+        wrong(
+            "has no end: it was cut short, and Parquet cannot be read so. A trace of \
+                         JSON lines (any other name) can"
+                .to_owned(),
+        )
+    };
     let io = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
     let reader = SerializedFileReader::new(File::open(path).map_err(io)?).map_err(cut)?;
     let notes = reader.metadata().file_metadata().key_value_metadata();
@@ -116,7 +121,9 @@ fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, T
             map.insert(name.clone(), value);
         }
         let row = serde_json::from_value(Value::Object(map));
-        rows.push(row.map_err(|error| wrong(format!("has a row that is not of a trace: {error}")))?);
+        rows.push(
+            row.map_err(|error| wrong(format!("has a row that is not of a trace: {error}")))?,
+        );
     }
     let rows = Rows::Parquet(rows, 0);
     Ok(Trace { names, rows, cut_short: None, last_s: 0.0, ended: false })
@@ -152,7 +159,8 @@ impl Iterator for Trace {
                 let row = line.ok().and_then(|line| serde_json::from_str::<Row>(&line).ok());
                 let Some(row) = row else {
                     let (number, last) = (*number, self.last_s);
-                    self.cut_short = Some(format!("line {number}, after {last:.6} s, is not whole"));
+                    self.cut_short =
+                        Some(format!("line {number}, after {last:.6} s, is not whole"));
                     return None;
                 };
                 row

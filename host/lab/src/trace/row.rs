@@ -23,8 +23,8 @@ macro_rules! rows {
         #[serde(default)]
         pub struct Row {
             /// What happened: `begin`, `write`, `formed`, `queued`, `dequeued`, `attempt`,
-            /// `air`, `ack`, `heard`, `ack-heard`, `outcome`, `arrived`, `discarded`, `wire`, `taken`,
-            /// `read`, `window`, `signal`, `end`.
+            /// `air`, `ack`, `heard`, `ack-heard`, `outcome`, `arrived`, `discarded`, `wire`,
+            /// `taken`, `read`, `window`, `signal`, `end`.
             pub event: Word,
             /// When, in seconds from the start.
             pub t_s: f64,
@@ -38,7 +38,9 @@ macro_rules! rows {
         impl Row {
             /// These rows as columns.
             pub(super) fn table(rows: &[Row]) -> Table {
-                let column = |name: &str, unit, cells| Column { name: name.to_owned(), unit, cells };
+                let column = |name: &str, unit, cells| {
+                    Column { name: name.to_owned(), unit, cells }
+                };
                 let beside = |row: &Row| {
                     let some = (!row.beside.is_empty()).then_some(&row.beside);
                     some.and_then(|beside| serde_json::to_string(beside).ok())

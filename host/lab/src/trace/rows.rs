@@ -100,11 +100,9 @@ impl Rows {
             What::Attempt { frame, attempt } => {
                 Row { attempt: Some(attempt.into()), ..self.framed(frame) }
             }
-            What::Arrived { packet, repeated } => Row {
-                packet: Some(packet),
-                repeated: repeated.then_some(true),
-                ..new("arrived")
-            },
+            What::Arrived { packet, repeated } => {
+                Row { packet: Some(packet), repeated: repeated.then_some(true), ..new("arrived") }
+            }
             What::Discarded { packet, layer, reason, count } => Row {
                 packet,
                 layer: Some(layer.into()),
@@ -188,7 +186,8 @@ impl Rows {
             other => format!("protocol {other}").into(),
         };
         let set = |segment: Segment| {
-            let set = FLAGS.iter().enumerate().filter(move |(bit, _)| segment.flags >> bit & 1 == 1);
+            let set =
+                FLAGS.iter().enumerate().filter(move |(bit, _)| segment.flags >> bit & 1 == 1);
             set.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
         };
         let named = |kind: u8| match ICMP.iter().find(|(number, _)| *number == kind) {

@@ -1,156 +1,17 @@
 //! What became of a packet, in sentences.
 
+use super::facts::{Fate, World, visited};
+use super::hops::{Hop, failure, hops, main_cause};
 use super::row::Row;
-use super::why::{Fate, World, visited};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Where a packet was lost, why, and all of it in sentences.
+#[derive(Default)]
 pub(super) struct Story {
     pub(super) node: Option<u64>,
     pub(super) next: Option<u64>,
     pub(super) cause: String,
     pub(super) text: String,
-}
-
-/// What became of the attempts with one frame of a hop.
-#[derive(Default)]
-struct Tries {
-    fragment: Option<(u64, u64)>,
-    /// Given to the radio, and on the air at the receiver.
-    attempts: u64,
-    busy: u64,
-    acked: bool,
-    received: u64,
-    /// Fates at the receiver, with what else was on the air.
-    lost: BTreeMap<String, u64>,
-    acks_lost: BTreeMap<String, u64>,
-    from_s: f64,
-    to_s: f64,
-}
-
-/// The frames of a packet over one hop, by number.
-type Hop = BTreeMap<u64, Tries>;
-
-/// A fate, and the frames that overlapped.
-fn lost(world: &World, row: &Row) -> String {
-    let fate = row.fate.as_deref().unwrap_or_default();
-    let fate = match fate {
-        "collision" => "collided with",
-        "noise" => return noise(world, row),
-        "loss" => return "lost by the link's own loss".to_owned(),
-        "asleep" => return "sent while the receiver was off".to_owned(),
-        "transmitting" => return with(world, row, "sent while the receiver was sending"),
-        "acknowledging" => return "sent while the receiver was acknowledging".to_owned(),
-        "other-channel" => return "sent while the receiver was on another channel".to_owned(),
-        "awaiting-ack" => {
-            return "sent while the receiver waited for an acknowledgment".to_owned();
-        }
-        "truncated" => return "cut off when the sender was reset".to_owned(),
-        other => return format!("sent while the receiver was busy ({other})"),
-    };
-    with(world, row, fate)
-}
-
-fn with(world: &World, row: &Row, fate: &str) -> String {
-    let mut others: Vec<_> = row.beside.iter().map(|beside| world.of_frame(beside)).collect();
-    others.dedup();
-    match others.is_empty() {
-        true if fate.starts_with("collided") => "collided with another frame".to_owned(),
-        true => fate.to_owned(),
-        false => format!("{fate} {}", others.join(" and ")),
-    }
-}
-
-/// Bit errors without another frame: noise, or a source of interference that was there.
-fn noise(world: &World, row: &Row) -> String {
-    let sources = world.names.iter().flat_map(|names| &names.interference);
-    let active = sources.filter(|source| {
-        source.from_s <= row.t_s && source.until_s.is_none_or(|until| row.t_s <= until)
-    });
-    let names: Vec<&str> = active.map(|source| source.source.as_str()).collect();
-    let overlapped = !row.beside.is_empty();
-    match (overlapped, names.is_empty()) {
-        (true, _) => with(world, row, "had bit errors beside"),
-        (false, true) => "had bit errors by noise".to_owned(),
-        (false, false) => format!("had bit errors while {} was active", names.join(" and ")),
-    }
-}
-
-fn hops(world: &World, rows: &[Row]) -> Vec<(u64, Hop)> {
-    let mut hops: Vec<(u64, Hop)> = Vec::new();
-    for row in rows {
-        let Some(frame) = row.frame else { continue };
-        if row.event == "attempt" {
-            let Some(node) = row.node else { continue };
-            if !hops.iter().any(|(at, _)| *at == node) {
-                hops.push((node, Hop::new()));
-            }
-            let hop = hops.iter_mut().find(|(at, _)| *at == node);
-            let Some((_, hop)) = hop else { continue };
-            let first = Tries {
-                fragment: row.fragment.zip(row.size),
-                from_s: row.t_s,
-                ..Tries::default()
-            };
-            let tries = hop.entry(frame).or_insert(first);
-            tries.attempts += 1;
-            tries.to_s = row.t_s;
-            continue;
-        }
-        let Some(tries) = hops.iter_mut().find_map(|(_, hop)| hop.get_mut(&frame)) else {
-            continue;
-        };
-        match (&*row.event, row.fate.as_deref()) {
-            ("outcome", Some("channel-busy")) => tries.busy += 1,
-            ("outcome", Some("acked" | "sent")) => tries.acked = true,
-            ("heard", Some("delivered")) => tries.received += 1,
-            ("heard", _) => *tries.lost.entry(lost(world, row)).or_default() += 1,
-            ("ack-heard", Some("delivered")) => {}
-            ("ack-heard", _) => *tries.acks_lost.entry(lost(world, row)).or_default() += 1,
-            _ => {}
-        }
-    }
-    hops
-}
-
-/// Counts in words, the most frequent first.
-fn counted(counts: &BTreeMap<String, u64>) -> String {
-    let mut all: Vec<_> = counts.iter().collect();
-    all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let each = all.into_iter().map(|(what, count)| format!("{count} {what}"));
-    each.collect::<Vec<_>>().join(", ")
-}
-
-/// The sentence about the frame that did not get over a hop.
-fn failure(node: u64, next: Option<u64>, tries: &Tries) -> String {
-    let which = match tries.fragment {
-        Some((offset, size)) => format!("the fragment from octet {offset} of {size}"),
-        None => "the frame".to_owned(),
-    };
-    let to = next.map_or("its neighbour".to_owned(), |next| format!("node {next}"));
-    let plural = if tries.attempts == 1 { "once" } else { "times" };
-    let times = match tries.attempts {
-        1 => plural.to_owned(),
-        count => format!("{count} {plural}"),
-    };
-    let mut text = format!(
-        "{which} was tried {times} from node {node} to {to} between {:.3} and {:.3} s",
-        tries.from_s, tries.to_s
-    );
-    if tries.busy > 0 {
-        let _ = write!(text, "; the channel was busy at {} of them", tries.busy);
-    }
-    if !tries.lost.is_empty() {
-        let _ = write!(text, "; {}", counted(&tries.lost));
-    }
-    if tries.received > 0 {
-        let _ = write!(text, "; {} received", tries.received);
-    }
-    if !tries.acks_lost.is_empty() {
-        let _ = write!(text, "; acknowledgments: {}", counted(&tries.acks_lost));
-    }
-    text
 }
 
 /// What became of a packet.
@@ -160,108 +21,95 @@ pub(super) fn tell(
     rows: &[Row],
     (fate, arrived_s, again): (Fate, Option<f64>, Option<u64>),
 ) -> Story {
-    let mut text = opening(formed, fate);
+    let mut story = Story { text: opening(formed, fate), ..Story::default() };
     let hops = hops(world, rows);
-    let had = visited(rows);
-    let next_of = |node: u64| {
-        let place = hops.iter().position(|(at, _)| *at == node)?;
-        let heard = rows.iter().filter(|row| row.event == "heard" && row.sender == Some(node));
-        let to = rows.iter().find(|row| row.event == "attempt" && row.node == Some(node));
-        let named = to.and_then(|row| row.to.as_deref()?.strip_prefix("node ")?.parse().ok());
-        named.or_else(|| heard.filter_map(|row| row.node).next()).or_else(|| {
-            hops.get(place + 1).map(|(node, _)| *node)
-        })
-    };
     let path: Vec<String> = hops.iter().map(|(node, _)| format!("node {node}")).collect();
-    if !path.is_empty() {
-        let _ = write!(text, " Path: {}", path.join(", "));
-        let last = hops.last().and_then(|(node, _)| next_of(*node));
-        let _ = match last {
-            Some(node) => write!(text, ", to node {node}."),
-            None => write!(text, "."),
-        };
+    if let Some((last, _)) = hops.last() {
+        let _ = write!(story.text, " Path: {}", path.join(", "));
+        let next = next_of(&hops, rows, *last);
+        let _ = next.map_or(Ok(()), |node| write!(story.text, ", to node {node}"));
+        story.text.push('.');
     }
+    match fate {
+        Fate::Lost => {
+            lost_where(&mut story, &hops, rows);
+            discards(&mut story, rows);
+        }
+        Fate::Late => lateness(&mut story, rows, arrived_s, formed),
+        Fate::Arrived => story.cause = "arrived".to_owned(),
+        Fate::Open => story.cause = "the trace ends before".to_owned(),
+    }
+    if let Some(again) = again {
+        let at = world.formed.get(&again).map_or(0.0, |row| row.t_s);
+        let after = at - formed.t_s;
+        let _ = write!(
+            story.text,
+            " Its data were sent again {after:.3} s after it as packet {again}."
+        );
+    }
+    if story.cause.is_empty() {
+        story.cause = "unknown".to_owned();
+    }
+    story
+}
+
+/// The node to which `node` sent the packet.
+fn next_of(hops: &[(u64, Hop)], rows: &[Row], node: u64) -> Option<u64> {
+    let place = hops.iter().position(|(at, _)| *at == node)?;
+    let mut heard = rows.iter().filter(|row| row.event == "heard" && row.sender == Some(node));
+    let to = rows.iter().find(|row| row.event == "attempt" && row.node == Some(node));
+    let named = to.and_then(|row| row.to.as_deref()?.strip_prefix("node ")?.parse().ok());
+    let heard = || heard.find_map(|row| row.node);
+    named.or_else(heard).or_else(|| hops.get(place + 1).map(|(node, _)| *node))
+}
+
+/// Says where a packet was lost: on a hop, or on the wire.
+fn lost_where(story: &mut Story, hops: &[(u64, Hop)], rows: &[Row]) {
+    let had = visited(rows);
+    let stuck = hops.iter().rev().find_map(|(node, hop)| {
+        let failed = hop.values().filter(|tries| !tries.acked);
+        let worst = failed.max_by_key(|tries| tries.attempts)?;
+        let next = next_of(hops, rows, *node);
+        let there = next.is_some_and(|next| had.contains(&next));
+        (!there).then_some((*node, next, worst))
+    });
+    let is_lost = |row: &&Row| row.event == "wire" && row.fate.as_deref() == Some("lost");
+    if let Some((node, next, tries)) = stuck {
+        (story.node, story.next) = (Some(node), next);
+        story.cause = main_cause(tries);
+        let _ = write!(story.text, " It was lost there: {}.", failure(node, next, tries));
+    } else if let Some(row) = rows.iter().find(is_lost) {
+        story.cause = format!("lost on the wire to the {}", row.to.as_deref().unwrap_or("host"));
+        let _ = write!(story.text, " It was {} at {:.6} s.", story.cause, row.t_s);
+    }
+}
+
+/// Says which nodes discarded a packet; the last one is the cause, if no other is known.
+fn discards(story: &mut Story, rows: &[Row]) {
     // A frame that came again as its acknowledgment was lost is no loss.
     let repeated = |row: &&Row| row.reason.as_deref() == Some("duplicate");
-    let discards = rows.iter().filter(|row| row.event == "discarded" && !repeated(row));
+    let all = rows.iter().filter(|row| row.event == "discarded" && !repeated(row));
     let named = |row: &Row| {
         let layer = row.layer.as_deref().unwrap_or_default();
         format!("{layer}.{}", row.reason.as_deref().unwrap_or_default())
     };
-    let discard = discards.clone().next_back();
-    let on_wire = rows.iter().find(|row| row.event == "wire" && row.fate.as_deref() == Some("lost"));
-    let stuck = hops.iter().rev().find_map(|(node, hop)| {
-        let worst = hop.values().filter(|tries| tries.received == 0).max_by_key(|it| it.attempts)?;
-        let next = next_of(*node);
-        let there = next.is_some_and(|next| had.contains(&next));
-        (!there || fate == Fate::Late).then_some((*node, next, worst))
-    });
-    let mut story = Story { node: None, next: None, cause: String::new(), text: String::new() };
-    if fate == Fate::Lost {
-        if let Some((node, next, tries)) = stuck {
-            (story.node, story.next) = (Some(node), next);
-            story.cause = main_cause(tries);
-            let _ = write!(text, " It was lost there: {}.", failure(node, next, tries));
-        } else if let Some(row) = on_wire {
-            story.node = row.node;
-            story.cause = "lost on the wire".to_owned();
-            let _ = write!(text, " It was lost on the wire to the {} at {:.6} s.",
-                row.to.as_deref().unwrap_or("host"), row.t_s);
-        } else if let Some((node, _)) = hops.last() {
-            (story.node, story.next) = (Some(*node), next_of(*node));
-            story.cause = "not all fragments were sent".to_owned();
-        }
-        if let Some(row) = discard {
-            let reason = named(row);
-            story.node = story.node.or(row.node);
-            if story.cause.is_empty() || stuck.is_none() && on_wire.is_none() {
-                story.node = row.node;
-                story.cause = format!("discarded: {reason}");
-            }
-            let mut all: Vec<String> = Vec::new();
-            for row in discards {
-                let at = row.node.map_or("the host".to_owned(), |node| format!("node {node}"));
-                all.push(format!("{at} counted {} at {:.6} s", named(row), row.t_s));
-            }
-            all.dedup();
-            let _ = write!(text, " {}.", capital(&all.join("; ")));
-        }
-    }
-    if fate == Fate::Late {
-        let (cause, sentence) = lateness(rows, arrived_s, formed);
-        story.cause = cause;
-        let _ = write!(text, "{sentence}");
-    }
-    if let Some(again) = again {
-        let row = world.formed.get(&again);
-        let at = row.map_or(0.0, |row| row.t_s);
-        let _ = write!(text, " Its data were sent again {:.3} s after it as packet {again}.",
-            at - formed.t_s);
-    }
+    let Some(last) = all.clone().next_back() else { return };
     if story.cause.is_empty() {
-        story.cause = match fate {
-            Fate::Arrived => "arrived",
-            Fate::Open => "the trace ends before",
-            Fate::Lost | Fate::Late => "unknown",
-        }
-        .to_owned();
+        (story.node, story.next) = (last.node, None);
+        story.cause = format!("discarded: {}", named(last));
     }
-    Story { text, ..story }
+    let sentence = |row: &Row| {
+        let at = row.node.map_or("the host".to_owned(), |node| format!("node {node}"));
+        format!("{at} counted {} at {:.6} s", named(row), row.t_s)
+    };
+    let mut sentences: Vec<String> = all.map(sentence).collect();
+    sentences.dedup();
+    let _ = write!(story.text, " {}.", capital(&sentences.join("; ")));
 }
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
-}
-
-/// What happened most often to the attempts.
-fn main_cause(tries: &Tries) -> String {
-    let most = tries.lost.iter().max_by_key(|(_, count)| **count);
-    match most {
-        Some((what, count)) if *count >= tries.busy => what.clone(),
-        _ if tries.busy > 0 => "channel access failure".to_owned(),
-        _ => "not received".to_owned(),
-    }
 }
 
 fn opening(formed: &Row, fate: Fate) -> String {
@@ -300,25 +148,22 @@ fn opening(formed: &Row, fate: Fate) -> String {
     text
 }
 
-/// Where a late packet spent its time: the longest stretch between two events.
-fn lateness(rows: &[Row], arrived_s: Option<f64>, formed: &Row) -> (String, String) {
-    let waited = rows.iter().filter(|row| row.event == "dequeued" || row.event == "formed");
-    let longest = waited.max_by(|a, b| a.waited_s.unwrap_or(0.0).total_cmp(&b.waited_s.unwrap_or(0.0)));
+/// Says where a late packet spent its time: in a queue, or in attempts.
+fn lateness(story: &mut Story, rows: &[Row], arrived_s: Option<f64>, formed: &Row) {
     let took = arrived_s.map_or(0.0, |at| at - formed.t_s);
-    let attempts = rows.iter().filter(|row| row.event == "attempt").count();
-    let frames = rows.iter().filter(|row| row.event == "attempt" && row.attempt == Some(1)).count();
-    let tries = format!("{frames} frames in {attempts} attempts");
-    match longest {
-        Some(row) if row.waited_s.unwrap_or(0.0) * 2.0 > took => {
-            let (node, s) = (row.node.unwrap_or(0), row.waited_s.unwrap_or(0.0));
-            let text = format!(
-                " It arrived after {took:.3} s, of which it waited {s:.3} s at node {node} ({tries})."
-            );
-            ("waited for the radio".to_owned(), text)
-        }
-        _ => {
-            let text = format!(" It arrived after {took:.3} s, in {tries}.");
-            ("took many attempts".to_owned(), text)
-        }
+    let waits = rows.iter().filter(|row| row.event == "dequeued" || row.event == "formed");
+    let waits = waits.filter_map(|row| Some((row.waited_s?, row.node)));
+    let longest = waits.max_by(|a, b| a.0.total_cmp(&b.0));
+    let attempts = rows.iter().filter(|row| row.event == "attempt");
+    let frames = attempts.clone().filter(|row| row.attempt == Some(1)).count();
+    let tries = format!("{frames} frames in {} attempts", attempts.count());
+    let _ = write!(story.text, " It arrived after {took:.3} s, {tries}");
+    if let Some((waited, Some(node))) = longest.filter(|(waited, _)| waited * 2.0 > took) {
+        story.cause = "waited for the radio".to_owned();
+        story.node = Some(node);
+        let _ = write!(story.text, ", of which it waited {waited:.3} s at node {node}.");
+    } else {
+        story.cause = "took long on its way".to_owned();
+        story.text.push('.');
     }
 }

@@ -8,7 +8,7 @@ use crate::capture::Observations;
 use crate::scenario::{Routing, Scenario};
 use crate::sweep::ParquetFile;
 use kinglet::rpl::Mode;
-use kinglet_sim::trace::{Event, Opening, Tracer};
+use kinglet_sim::trace::{Event, Opening, Sink};
 use kinglet_wire::rpl::PacketInformation;
 use kinglet_wire::sixlowpan::routed::Dodag;
 use std::io::{self, Write};
@@ -45,7 +45,7 @@ struct Batches {
 }
 
 /// What reads the frames of `scenario`.
-fn opening(scenario: &Scenario) -> Opening {
+pub(crate) fn opening(scenario: &Scenario) -> Opening {
     let dodag = (scenario.routing == Routing::Rpl).then(|| Dodag {
         root: crate::build::address_of(scenario.prefix, scenario.root()),
         instance: 0,
@@ -57,16 +57,16 @@ fn opening(scenario: &Scenario) -> Opening {
     Opening { key, contexts: contexts(scenario).to_vec(), dodag }
 }
 
-/// A tracer that writes to `file`: Parquet if `path` ends so, else JSON lines.
+/// What writes a trace to `file`: Parquet if `path` ends so, else JSON lines.
 ///
 /// # Errors
 /// The beginning cannot be written.
-pub(crate) fn tracer(
+pub(crate) fn sink(
     scenario: &Scenario,
     seed: u64,
     path: &Path,
     mut file: Observations,
-) -> io::Result<Tracer> {
+) -> io::Result<Sink> {
     let names = Names::of(scenario, seed);
     let form = if path.extension().is_some_and(|end| end == "parquet") {
         let note = serde_json::to_string(&names)?;
@@ -82,12 +82,7 @@ pub(crate) fn tracer(
     let write = move || from.iter().flatten().for_each(|event| writer.event(&event));
     let thread = std::thread::Builder::new().name("trace".to_owned()).spawn(write)?;
     let mut batches = Batches { batch: Vec::new(), to: Some(to), writer: Some(thread) };
-    Ok(Tracer::new(opening(scenario), Box::new(move |event| batches.push(event))))
-}
-
-/// A tracer that writes nothing, for captures that name packets.
-pub(crate) fn silent(scenario: &Scenario) -> Tracer {
-    Tracer::new(opening(scenario), Box::new(|_| {}))
+    Ok(Box::new(move |event| batches.push(event)))
 }
 
 impl Batches {

@@ -24,7 +24,10 @@ const OF_TCP: [&str; 8] = [
 fn of_kind(kind: &str) -> Vec<&'static str> {
     let sensor = ["readings", "complete"];
     match kind {
-        "tcp-bulk" => [&OF_TCP[..], &["complete", "timeout_causes", "hops", "around_s"]].concat(),
+        "tcp-bulk" => {
+            let more = ["duplicates", "complete", "timeout_causes", "hops", "around_s"];
+            [&OF_TCP[..], &more].concat()
+        }
         "udp-periodic" | "udp-bulk" => vec![
             "segments_sent",
             "segments_received",

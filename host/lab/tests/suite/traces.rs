@@ -34,9 +34,8 @@ const FLOW: &str = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 0\nbytes = 200
 fn networks() -> Vec<(&'static str, String)> {
     let line = "[topology]\nline = { hops = 3 }\n";
     let lossy = "duration_s = 60\n[medium]\nframe_loss = 0.1\n";
-    let rpl = |more: &str| {
-        format!("{lossy}[net]\nrouting = \"rpl\"\n{more}{line}{FLOW}start_s = 25\n")
-    };
+    let rpl =
+        |more: &str| format!("{lossy}[net]\nrouting = \"rpl\"\n{more}{line}{FLOW}start_s = 25\n");
     vec![
         ("static.jsonl", format!("{lossy}{line}{FLOW}")),
         ("static.parquet", format!("{lossy}{line}{FLOW}")),
@@ -75,7 +74,8 @@ fn identities_agree_with_the_counters_of_both_ends() {
         assert!(came >= received && came <= received + 3, "{name}: {received}, {came}");
         let known: Vec<u64> = forward.iter().filter_map(|row| row.packet).collect();
         assert!(arrived.iter().all(|packet| known.contains(packet)), "{name}");
-        let read: u64 = rows.iter().filter(|row| is(row, "read")).filter_map(|row| row.octets).sum();
+        let read: u64 =
+            rows.iter().filter(|row| is(row, "read")).filter_map(|row| row.octets).sum();
         assert_eq!(Some(read), flow.bytes, "{name}");
         let lost = cases(name, &Wanted { lost_only: true, acks: true, ..Wanted::default() });
         let forward_lost = lost.iter().filter(|case| known.contains(&case.packet)).count();
@@ -137,13 +137,10 @@ fn each_cause_of_a_loss_is_found() {
         )
     };
     let places = ["0", "8", "16", "16\ny_m = 3"].map(|x| format!("[[node]]\nx_m = {x}\n")).concat();
-    let queue = format!(
-        "duration_s = 10\n[net]\nqueue_packets = 1\n{places}{}{}",
-        sender(2),
-        sender(3)
-    );
+    let queue =
+        format!("duration_s = 10\n[net]\nqueue_packets = 1\n{places}{}{}", sender(2), sender(3));
     for (name, text, cause, node) in [
-        ("wire.jsonl", wire, "lost on the wire", None),
+        ("wire.jsonl", wire, "lost on the wire to the host", None),
         ("cut.jsonl", cut, "not received", Some(1)),
         ("queue.jsonl", &queue, "discarded: net.queue_full", Some(1)),
     ] {
@@ -170,4 +167,24 @@ fn a_late_packet_says_where_its_time_went() {
     assert!(found.text.contains("It arrived after") && found.again.is_some(), "{}", found.text);
     let only = Wanted { packet: Some(found.packet), ..Wanted::default() };
     assert_eq!(cases("late.jsonl", &only).len(), 1);
+}
+
+#[test]
+fn a_wire_that_duplicates_hides_no_loss() {
+    let text = "duration_s = 60\nseed = 5\n[topology]\nline = { hops = 1 }\n[wire]\nloss = 0.1\n\
+                duplicate = 0.3\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 2\nbytes = 60000\n";
+    let (result, rows) = traced("twice.jsonl", text);
+    let flow = &result.flows[0];
+    let lost = rows.iter().filter(|row| row.event == "wire" && row.fate.as_deref() == Some("lost"));
+    let lost = lost.filter(|row| row.forward == Some(true)).count();
+    let sent = flow.segments_sent.expect("TCP");
+    let share = flow.segment_loss.expect("TCP");
+    assert!(
+        lost > 5 && (share * sent as f64 - lost as f64).abs() < 1.5,
+        "{share} of {sent}, {lost}"
+    );
+    let twice = rows.iter().filter(|row| row.fate.as_deref() == Some("duplicated"));
+    let twice = twice.filter(|row| row.forward == Some(true)).count() as u64;
+    let seen = flow.duplicates.expect("counted");
+    assert!(twice > 10 && seen.abs_diff(twice) <= 2, "{seen}, {twice}");
 }

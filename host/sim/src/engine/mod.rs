@@ -16,6 +16,7 @@ mod synchronise;
 mod transmit;
 
 use crate::energy::RadioState;
+use crate::frame::SHR_US;
 use crate::interference::Interference;
 use crate::ledger::Unacknowledged;
 use crate::medium::{Links, MediumConfig, Overlap};
@@ -24,13 +25,8 @@ use crate::queue::{Class, MAX_NODES, Queue, next_generation};
 use crate::radio::{Job, Mode, NEVER, NodeConfig, Phase, Radio, Task};
 use crate::rng::stream;
 use crate::stats::{Counters, Fate};
-use kinglet_radio::{
-    Access, Busy, Channel, Command, Event, MAX_FRAME, OCTET, SIFS, Start,
-};
+use kinglet_radio::{Access, Busy, Channel, Command, Event, MAX_FRAME, SIFS, Start};
 use kinglet_time::Instant;
-
-/// From the first symbol of the preamble to the end of the SFD: four octets and one.
-pub(crate) const SHR_US: u64 = 5 * OCTET.as_micros();
 
 /// How far below its sensitivity a radio receives frames at times, in dB. From there on not one
 /// acknowledgement, the shortest of frames, in ten thousand is received.

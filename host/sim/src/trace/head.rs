@@ -49,8 +49,10 @@ pub struct Segment {
 }
 
 impl Segment {
-    pub(super) const FIN: u8 = 1;
-    pub(super) const SYN: u8 = 2;
+    /// The FIN flag.
+    pub const FIN: u8 = 1;
+    /// The SYN flag.
+    pub const SYN: u8 = 2;
 }
 
 /// What tells a packet from others at every hop.

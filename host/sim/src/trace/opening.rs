@@ -3,11 +3,11 @@
 use super::head::Head;
 use crate::secure;
 use kinglet::wire::ieee802154::{Address, Frame, FrameType};
+use kinglet::wire::ipv6::HEADER_LEN;
 use kinglet::wire::sixlowpan::routed::{self, Dodag, PAGE_1};
 use kinglet::wire::sixlowpan::{
     self, Context, Dispatch, ExtensionHeaders, FragmentHeader, Integrity, MAX_CHAIN,
 };
-use kinglet::wire::ipv6::HEADER_LEN;
 use kinglet_radio::{LinkKey, MAX_FRAME};
 
 /// What is needed to read frames: what the nodes of a network have in common.

@@ -245,8 +245,7 @@ impl Tracer {
         while self.air.front().is_some_and(|old| old.until_us + LONGEST_US < now) {
             self.air.pop_front();
         }
-        let on_air =
-            OnAir { frame, is_ack, node: node as u32, channel, start_us: now, until_us };
+        let on_air = OnAir { frame, is_ack, node: node as u32, channel, start_us: now, until_us };
         self.air.push_back(on_air);
         let what = What::Air {
             frame,

@@ -337,7 +337,8 @@ fn a_node_out_of_range_changes_nothing_for_the_others() {
         let alone = trace_of(&mut random_traffic(7, 12, &medium, 0));
         let with_others = trace_of(&mut random_traffic(7, 12, &medium, 2));
         let of_the_others = |event: &&trace::Event| !matches!(event.node, Some(12 | 13));
-        let with_others: Vec<_> = with_others.iter().filter(of_the_others).map(unnumbered).collect();
+        let with_others: Vec<_> =
+            with_others.iter().filter(of_the_others).map(unnumbered).collect();
         assert_eq!(alone.iter().map(unnumbered).collect::<Vec<_>>(), with_others);
     }
 }

@@ -299,6 +299,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         Figure::Timeline(Timeline {
             title: "Some frames of a burst over a relay".to_owned(),
             nodes: run.nodes.len(),
+            lanes: Vec::new(),
             activity: run.timeline.clone(),
             range_us: ((from * 1e6) as u64, (to * 1e6) as u64),
         })

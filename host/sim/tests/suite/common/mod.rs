@@ -5,9 +5,9 @@ use kinglet_radio::{Access, Channel, Command, CsmaParams, Event, Filter, Start};
 use kinglet_sim::cpu::HostCost;
 use kinglet_sim::medium::{Connectivity, MatrixLink, MediumConfig, Position};
 use kinglet_sim::profile::{AT86RF233, RadioProfile};
+use kinglet_sim::trace::{self, Opening, Tracer};
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::Instant;
-use kinglet_sim::trace::{self, Opening, Tracer};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

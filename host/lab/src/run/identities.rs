@@ -1,0 +1,94 @@
+//! Losses and duplicates of TCP by the identity of segments, where the wire duplicates packets:
+//! there the counters of both ends cannot tell them apart.
+
+use super::FlowResult;
+use crate::scenario::{NodeId, Scenario};
+use crate::trace::Names;
+use kinglet_sim::trace::{Event, PacketId, Segment, What};
+use std::collections::BTreeMap;
+
+/// A segment that was sent again, or of which nothing was heard for so long, is lost, in
+/// microseconds (the longest reassembly, RFC 4944, 5.3).
+const MAY_ARRIVE_US: u64 = 60_000_000;
+
+struct Sent {
+    flow: usize,
+    goal: NodeId,
+    last_us: u64,
+    arrived: bool,
+    /// Its data were sent again.
+    again: bool,
+}
+
+/// Follows the segments from the beginning of each flow to its receiver.
+pub(super) struct Identities {
+    names: Names,
+    host: NodeId,
+    sent: BTreeMap<PacketId, Sent>,
+    duplicates: BTreeMap<usize, u64>,
+    now_us: u64,
+}
+
+impl Identities {
+    /// Those of a run of `scenario`; `None` if no packet is duplicated on its wire.
+    pub(super) fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
+        let duplicates = scenario.wire.as_ref().is_some_and(|wire| wire.duplicate > 0.0);
+        duplicates.then(|| Identities {
+            names: Names::of(scenario, seed),
+            host: scenario.host(),
+            sent: BTreeMap::new(),
+            duplicates: BTreeMap::new(),
+            now_us: 0,
+        })
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        self.now_us = event.at_us;
+        let node = event.node.unwrap_or(self.host);
+        match event.what {
+            What::Formed { packet, ref head, again, .. } => {
+                if let Some(before) = again.and_then(|before| self.sent.get_mut(&before)) {
+                    before.again = true;
+                }
+                let Some(Segment { flags, .. }) = head.segment else { return };
+                let of_flow = self.names.flow_of(head).filter(|(_, forward)| *forward);
+                let (Some((flow, _)), Some(goal)) = (of_flow, self.names.node_of(head.dst)) else {
+                    return;
+                };
+                // The records leave out the SYN, which is not of the connection that receives.
+                if flags & Segment::SYN == 0 {
+                    let sent =
+                        Sent { flow, goal, last_us: event.at_us, arrived: false, again: false };
+                    self.sent.insert(packet, sent);
+                }
+            }
+            What::Arrived { packet, .. } | What::Wire { packet, fate: "arrived", .. } => {
+                let Some(sent) = self.sent.get_mut(&packet) else { return };
+                sent.last_us = event.at_us;
+                if sent.goal == node && std::mem::replace(&mut sent.arrived, true) {
+                    *self.duplicates.entry(sent.flow).or_default() += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The record of a flow of TCP, with the counts of identities.
+    pub(super) fn counted(&self, flow: usize, record: FlowResult) -> FlowResult {
+        if record.segments_received.is_none() {
+            return record;
+        }
+        let over = |sent: &Sent| sent.again || sent.last_us + MAY_ARRIVE_US < self.now_us;
+        let known = |sent: &&Sent| sent.arrived || over(sent);
+        let of_flow = self.sent.values().filter(|sent| sent.flow == flow);
+        let all = of_flow.clone().filter(known).count() as u64;
+        let arrived = of_flow.filter(|sent| sent.arrived).count() as u64;
+        FlowResult {
+            segments_sent: Some(all),
+            segments_received: Some(arrived),
+            duplicates: Some(self.duplicates.get(&flow).copied().unwrap_or(0)),
+            segment_loss: (all > 0).then(|| 1.0 - arrived as f64 / all as f64),
+            ..record
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Lanes of a timeline beside those of the radios: segments of TCP, congestion windows, queues and
+//! sources of interference.
+
+use crate::scenario::Scenario;
+use crate::trace::Names;
+use kinglet_sim::trace::{Event, Head, PacketId, What};
+use std::collections::BTreeMap;
+
+/// What is shown in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneKind {
+    /// A segment with data that were not sent before, from when it was formed to its arrival.
+    Segment,
+    /// A segment with data that were sent before.
+    Again,
+    /// A segment without data.
+    Ack,
+    /// A segment that did not arrive.
+    Lost,
+    /// The congestion window has this size.
+    Window,
+    /// A packet waits for the radio.
+    Queue,
+    /// A source of interference is there.
+    Source,
+    /// A frame of a packet, over what the radio does.
+    Frame,
+}
+
+/// An interval in a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneItem {
+    /// Start, in microseconds.
+    pub from_us: u64,
+    /// End, in microseconds.
+    pub to_us: u64,
+    /// What it is.
+    pub kind: LaneKind,
+    /// Of a window, its octets.
+    pub count: Option<u32>,
+    /// Which packet.
+    pub packet: Option<PacketId>,
+}
+
+/// A lane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Its name; that of a node's radio has none.
+    pub name: String,
+    /// The node whose radio it is over, if it is none of its own.
+    pub radio: Option<u32>,
+    /// In any order.
+    pub items: Vec<LaneItem>,
+}
+
+/// Intervals that are kept: as many as a page is still quick with.
+const MOST: usize = 50_000;
+
+/// A packet on its way.
+struct Flying {
+    lane: String,
+    kind: LaneKind,
+    since_us: u64,
+    last_us: u64,
+    goal: Option<u32>,
+}
+
+/// Collects lanes from the events of a trace.
+pub(super) struct Lanes {
+    names: Names,
+    range_us: (u64, u64),
+    lanes: BTreeMap<String, Lane>,
+    items: usize,
+    flying: BTreeMap<PacketId, Flying>,
+    queued: BTreeMap<(u32, PacketId), u64>,
+    windows: BTreeMap<String, (u64, u32)>,
+    packets: BTreeMap<u64, PacketId>,
+    end_us: u64,
+}
+
+impl Lanes {
+    /// Those of a run of `scenario` between two instants in seconds.
+    pub(super) fn new(scenario: &Scenario, seed: u64, range_s: (f64, f64)) -> Self {
+        let us = |seconds: f64| (seconds * 1e6) as u64;
+        let mut lanes = Lanes {
+            names: Names::of(scenario, seed),
+            range_us: (us(range_s.0), us(range_s.1)),
+            lanes: BTreeMap::new(),
+            items: 0,
+            flying: BTreeMap::new(),
+            queued: BTreeMap::new(),
+            windows: BTreeMap::new(),
+            packets: BTreeMap::new(),
+            end_us: 0,
+        };
+        for source in lanes.names.interference.clone() {
+            let to_us = source.until_s.map_or(u64::MAX, us).min(us(scenario.duration_s));
+            let (from_us, kind) = (us(source.from_s), LaneKind::Source);
+            let item = LaneItem { from_us, to_us, kind, count: None, packet: None };
+            lanes.put(&format!("z {}", source.source), None, item);
+        }
+        lanes
+    }
+
+    fn put(&mut self, key: &str, radio: Option<u32>, item: LaneItem) {
+        let (from, to) = self.range_us;
+        if item.to_us < from || item.from_us > to || self.items >= MOST {
+            return;
+        }
+        self.items += 1;
+        let lane = self.lanes.entry(key.to_owned()).or_default();
+        lane.radio = radio;
+        lane.items.push(item);
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        self.end_us = event.at_us;
+        let Event { at_us, node, .. } = *event;
+        match event.what {
+            What::Formed { packet, ref head, again, .. } => {
+                self.formed((at_us, packet), head, again.is_some());
+            }
+            What::Queued { packet, .. } => {
+                self.queued.insert((node.unwrap_or(0), packet), at_us);
+            }
+            What::Dequeued { packet, .. } => self.dequeued(at_us, node.unwrap_or(0), packet),
+            What::Arrived { packet, .. } | What::Wire { packet, fate: "arrived", .. } => {
+                self.arrived(at_us, node, packet);
+            }
+            What::Window { connection, cwnd, .. } => {
+                let flow = self.names.flow("tcp", connection.local, connection.remote);
+                if let Some((flow, true)) = flow {
+                    self.window(at_us, format!("a cwnd {flow}"), cwnd);
+                }
+            }
+            What::Attempt { frame, .. } => {
+                if let Some(packet) = frame.packet {
+                    self.packets.insert(frame.frame, packet);
+                }
+            }
+            What::Air { frame, until_us, .. } => {
+                let (Some(packet), Some(node)) = (self.packets.get(&frame).copied(), node) else {
+                    return;
+                };
+                let kind = LaneKind::Frame;
+                let packet = Some(packet);
+                let item = LaneItem { from_us: at_us, to_us: until_us, kind, count: None, packet };
+                self.put(&format!("0 {node:06}"), Some(node), item);
+            }
+            _ => {}
+        }
+    }
+
+    fn formed(&mut self, (at_us, packet): (u64, PacketId), head: &Head, again: bool) {
+        let Some((flow, forward)) = self.names.flow_of(head) else { return };
+        if head.segment.is_none() {
+            return;
+        }
+        let kind = match (again, head.payload) {
+            (_, 0) => LaneKind::Ack,
+            (true, _) => LaneKind::Again,
+            (false, _) => LaneKind::Segment,
+        };
+        let lane = format!("a flow {flow} {}", if forward { "→" } else { "←" });
+        let goal = self
+            .names
+            .node_of(head.dst)
+            .filter(|node| self.names.nodes.iter().any(|name| name.node == *node));
+        let flying = Flying { lane, kind, since_us: at_us, last_us: at_us, goal };
+        self.flying.insert(packet, flying);
+    }
+
+    fn dequeued(&mut self, at_us: u64, node: u32, packet: PacketId) {
+        let Some(from_us) = self.queued.remove(&(node, packet)) else { return };
+        let kind = LaneKind::Queue;
+        let item = LaneItem { from_us, to_us: at_us, kind, count: None, packet: Some(packet) };
+        self.put(&format!("q {node:06}"), None, item);
+    }
+
+    fn arrived(&mut self, at_us: u64, node: Option<u32>, packet: PacketId) {
+        let Some(flying) = self.flying.get_mut(&packet) else { return };
+        flying.last_us = at_us;
+        if flying.goal == node {
+            let Some(Flying { lane, kind, since_us, .. }) = self.flying.remove(&packet) else {
+                return;
+            };
+            let packet = Some(packet);
+            let item = LaneItem { from_us: since_us, to_us: at_us, kind, count: None, packet };
+            self.put(&lane, None, item);
+        }
+    }
+
+    fn window(&mut self, at_us: u64, lane: String, cwnd: u32) {
+        let before = self.windows.insert(lane.clone(), (at_us, cwnd));
+        let Some((from_us, count)) = before else { return };
+        let (kind, count) = (LaneKind::Window, Some(count));
+        self.put(&lane, None, LaneItem { from_us, to_us: at_us, kind, count, packet: None });
+    }
+
+    /// The lanes, in the order in which they are shown.
+    pub(super) fn finish(&mut self) -> Vec<Lane> {
+        for (packet, flying) in std::mem::take(&mut self.flying) {
+            let Flying { lane, since_us, last_us, .. } = flying;
+            // What was sent last may be on its way.
+            let kind = if last_us + 1_000_000 > self.end_us { continue } else { LaneKind::Lost };
+            let packet = Some(packet);
+            let item = LaneItem { from_us: since_us, to_us: last_us, kind, count: None, packet };
+            self.put(&lane, None, item);
+        }
+        for (lane, _) in self.windows.clone() {
+            // The last one lasts until the end.
+            self.window(self.end_us, lane, 0);
+        }
+        let named = |(key, lane): (String, Lane)| {
+            let name = match key.split_once(' ') {
+                Some(("q", node)) => {
+                    format!("queue {}", node.trim_start_matches('0').parse::<u32>().unwrap_or(0))
+                }
+                Some(("0", _)) | None => String::new(),
+                Some((_, name)) => name.to_owned(),
+            };
+            Lane { name, ..lane }
+        };
+        std::mem::take(&mut self.lanes).into_iter().map(named).collect()
+    }
+}

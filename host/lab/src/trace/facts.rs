@@ -1,0 +1,65 @@
+//! What a whole trace says that the story of one packet needs.
+
+use super::names::Names;
+use super::row::{Beside, Row};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It has not arrived, and will not.
+    Lost,
+    /// It arrived after its data had been sent again.
+    Late,
+    /// It arrived.
+    Arrived,
+    /// The trace ends before its fate is known.
+    Open,
+}
+
+/// A frame that was sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    pub(super) packet: Option<u64>,
+    pub(super) node: Option<u64>,
+    pub(super) command: bool,
+}
+
+/// What the whole trace says that more than one story needs.
+#[derive(Debug, Default)]
+pub(super) struct World {
+    pub(super) names: Option<Names>,
+    pub(super) frames: BTreeMap<u64, Sent>,
+    /// How each packet was formed.
+    pub(super) formed: BTreeMap<u64, Row>,
+    /// The packet with the same data that was sent after it.
+    pub(super) again: BTreeMap<u64, u64>,
+    pub(super) end_s: f64,
+}
+
+impl World {
+    /// A frame in a few words.
+    pub(super) fn of_frame(&self, beside: &Beside) -> String {
+        let sent = self.frames.get(&beside.frame);
+        let formed = sent.and_then(|sent| sent.packet).and_then(|packet| self.formed.get(&packet));
+        // Whoever acknowledges a frame is not its sender.
+        let acks = sent.is_some_and(|sent| sent.node != Some(beside.node.into()));
+        let of = match (formed.map(|row| (row.flow, row.protocol.as_deref())), sent) {
+            (Some((Some(flow), _)), _) => format!("flow {flow}"),
+            (Some((None, Some("ICMPv6"))), _) => "routing or discovery".to_owned(),
+            (Some((None, Some(protocol))), _) => protocol.to_owned(),
+            (_, Some(sent)) if sent.command => "a data request".to_owned(),
+            _ => "an unknown frame".to_owned(),
+        };
+        let what = if acks { "the link-layer acknowledgment for " } else { "" };
+        format!("{what}{of} from node {}", beside.node)
+    }
+}
+
+/// The nodes that had all of the packet, in order.
+pub(super) fn visited(rows: &[Row]) -> BTreeSet<u64> {
+    let here = |row: &&Row| matches!(&*row.event, "arrived" | "dequeued" | "formed");
+    rows.iter().filter(here).filter_map(|row| row.node).collect()
+}
