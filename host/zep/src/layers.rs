@@ -24,6 +24,7 @@ const HOP: u16 = 256;
 const MOST_HOPS: u16 = 7;
 
 /// There is no room for more of these.
+#[derive(Debug)]
 pub(crate) struct Full(pub(crate) &'static str);
 
 /// The stack's settings. What must differ from node to node and from life to life comes from the

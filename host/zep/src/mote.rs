@@ -4,6 +4,7 @@
 use crate::air::{Air, Ears, Heard, Who};
 use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
 use crate::layers::{self, Full};
+use crate::losses::Losses;
 use crate::profile::Process;
 use crate::radio::Radio;
 use crate::settings::Settings;
@@ -104,6 +105,7 @@ pub struct Mote {
     udp: Option<UdpHandle>,
     /// Own addresses and RPL's parent, as they were told last.
     told: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
+    losses: Losses,
 }
 
 /// Places of own addresses that are looked at: there are fewer.
@@ -159,7 +161,8 @@ impl Mote {
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);
         let told = (addresses(&node), None);
-        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told })
+        let losses = Losses::new(air.now(), &node);
+        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told, losses })
     }
 
     /// Its addresses.
@@ -231,6 +234,7 @@ impl Mote {
         // Last: what the applications have written leaves now.
         let driven = self.node.drive(now, &mut self.radio);
         self.tell_changes(say);
+        self.losses.look(now, &self.node, say);
         let driven = if busy { Some(now) } else { driven };
         let above = earliest(self.apps.deadline(), tasks::deadline(&self.tasks));
         let stack = earliest(driven, self.node.deadline());
