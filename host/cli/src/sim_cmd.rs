@@ -31,15 +31,13 @@ pub(crate) struct Args {
     /// [default: the scenario's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, verbatim_doc_comment)]
     seed: Option<u64>,
-    /// Capture every frame on the air in a file. A name
-    /// without an end such as .pcap is a new directory, for
-    /// a capture of each node and of the wire's host, with
-    /// the identities that a trace has. The directory
-    /// NAME.profile gets the settings to read them with
-    #[arg(long, value_name = "FILE.pcap|DIR", verbatim_doc_comment)]
+    /// Capture every frame on the air; a name without a
+    /// dot is a directory: a capture for each node. In
+    /// FILE.profile are the settings to read them with
+    #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pcap: Option<Output>,
-    /// Write a trace of all layers, for `kinglet why`: JSON
-    /// lines, or Parquet if the name ends in .parquet
+    /// Write a trace of all layers for `kinglet why`:
+    /// JSON lines, or Parquet for a name.parquet
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     trace: Option<Output>,
     /// Write a page with timeline, energy and results

@@ -8,18 +8,18 @@ use std::path::Path;
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-Examples:
-  kinglet sim mine.toml --trace mine.jsonl
-  kinglet why mine.jsonl
-  kinglet why mine.jsonl --flow 1 --lost
-  kinglet why mine.jsonl --packet 812
+Examples, from the project's root:
+  kinglet sim host/lab/scenarios/lossy.toml --trace run.jsonl
+  kinglet why run.jsonl
+  kinglet why run.jsonl --flow 0 --lost
+  kinglet why run.jsonl --packet 12
 
 A packet is lost if it did not arrive and its data were sent again, or it was
 given up. It is late if it arrived after its data had been sent again. A summary
 with a line for each cause comes last.")]
 pub(crate) struct Args {
     /// The trace: what `kinglet sim --trace` has written
-    #[arg(value_name = "TRACE")]
+    #[arg(value_name = "FILE")]
     trace: Input,
     /// Only packets of this flow, counted from 0 in the order
     /// of the scenario

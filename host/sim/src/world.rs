@@ -489,6 +489,7 @@ impl<D: Device> World<D> {
         self.core.reset(node);
         let slot = &mut self.slots[node];
         let old = core::mem::replace(&mut slot.device, device);
+        slot.device.trace_wire(self.core.observer.trace.is_some());
         slot.armed.clear();
         slot.generation = next_generation(slot.generation);
         if let Some(processor) = &mut slot.processor {
