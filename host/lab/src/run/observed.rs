@@ -84,8 +84,11 @@ impl Observed {
         if let Some(own) = identities.clone() {
             sinks.push(Box::new(move |event| inside(&own).event(&event)));
         }
-        if !sinks.is_empty() {
-            let all = move |event: Event| sinks.iter_mut().for_each(|sink| sink(event.clone()));
+        if let Some(mut last) = sinks.pop() {
+            let all = move |event: Event| {
+                sinks.iter_mut().for_each(|sink| sink(event.clone()));
+                last(event);
+            };
             world.set_trace(Some(Tracer::new(trace::opening(scenario), Box::new(all))));
         }
         Ok(Observed { failures, lanes, identities })
