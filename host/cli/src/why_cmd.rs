@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     Ok(Code::Success)
 }
 
-/// Says that a trace was cut short: what is told is of its beginning.
+/// Says that a trace was cut short: the cases are those of its beginning.
 fn note_end(path: &Path, trace: &Trace) {
     if let Some(why) = trace.cut_short() {
         let path = path.display();
@@ -100,7 +100,7 @@ fn filled(text: &str) -> String {
     out
 }
 
-/// How many packets of each flow were lost or late for each cause.
+/// Counts of lost and late packets, by flow and cause.
 fn summary(trace: &Trace, cases: &[Case]) -> String {
     let mut counts: BTreeMap<(u64, &str, String), u64> = BTreeMap::new();
     for case in cases {

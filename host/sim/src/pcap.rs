@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 /// LINKTYPE_IEEE802_15_4_TAP.
 const LINK_TYPE: u32 = 283;
+
 /// Writes a capture. The first failed write ends the capture, not the run.
 pub struct Pcap {
     out: Box<dyn Write + Send>,

@@ -227,7 +227,7 @@ impl<D: Device> World<D> {
         let slot = &mut self.slots[node];
         let local = slot.clock.local(self.core.now);
         let result = f(&mut slot.device, local);
-        self.trace_rest(node);
+        self.trace_rest(node, false);
         self.kick(node);
         result
     }
@@ -288,7 +288,7 @@ impl<D: Device> World<D> {
                 let local = slot.clock.local(self.core.now);
                 self.core.observer.receives(self.core.now, node, upcall.event);
                 slot.device.handle_radio(local, slot.clock.event(upcall.event), frame);
-                self.trace_call(node);
+                self.trace_call(node, false);
                 self.pump(node);
             }
             Some(processor) => {
@@ -337,7 +337,7 @@ impl<D: Device> World<D> {
             self.queue_work(node, item);
         }
         self.charge(node);
-        self.trace_rest(node);
+        self.trace_rest(node, false);
         let slot = &mut self.slots[node];
         slot.begun = true;
         slot.deadline = slot.device.deadline();
@@ -419,12 +419,8 @@ impl<D: Device> World<D> {
             slot.deadlines_in_a_row = 0;
         }
         slot.device.handle_deadline(local);
-        if let (Some(trace), Some(look)) = (&mut self.core.observer.trace, slot.device.look()) {
-            // A timer may end something that no layer's counters of packets show.
-            trace.rests(node);
-            trace.looks(now, node, look);
-        }
-        self.trace_rest(node);
+        // A timer may end something that no layer's counters of packets show.
+        self.trace_rest(node, true);
         let work = CpuWork { wake_ups: 1, ..CpuWork::NONE };
         self.done(node, work);
         true
@@ -448,7 +444,7 @@ impl<D: Device> World<D> {
                 let local = slot.clock.local(self.core.now);
                 self.core.observer.receives(self.core.now, node, event);
                 slot.device.handle_radio(local, slot.clock.event(event), &done.frame);
-                self.trace_call(node);
+                self.trace_call(node, false);
             }
             Work::Command(command) => {
                 // As in `pump`.
@@ -550,9 +546,10 @@ impl<D: Device> World<D> {
         core::mem::replace(&mut self.core.observer.trace, trace).map(|trace| *trace)
     }
 
-    /// Traces what a call to the device of `node` has changed.
+    /// Traces what a call to the device of `node` has changed: if it has counted anything, or
+    /// `always`.
     #[inline]
-    fn trace_call(&mut self, node: usize) {
+    fn trace_call(&mut self, node: usize, always: bool) {
         let Some(trace) = &mut self.core.observer.trace else { return };
         let (now, device) = (self.core.now, &mut self.slots[node].device);
         for passed in device.take_passed() {
@@ -561,7 +558,7 @@ impl<D: Device> World<D> {
                 passed.capture(captures, now, packet);
             }
         }
-        if device.has_counted()
+        if (device.has_counted() || always)
             && let Some(look) = device.look()
         {
             trace.looks(now, node, look);
@@ -570,10 +567,10 @@ impl<D: Device> World<D> {
 
     /// The same of a call that is about no frame in particular.
     #[inline]
-    fn trace_rest(&mut self, node: usize) {
+    fn trace_rest(&mut self, node: usize, always: bool) {
         if let Some(trace) = &mut self.core.observer.trace {
             trace.rests(node);
-            self.trace_call(node);
+            self.trace_call(node, always);
         }
     }
 

@@ -1,5 +1,5 @@
-//! What a node has lost of what others know of it: parent, DODAG, registrations, neighbours; and
-//! what it has counted in the seconds before.
+//! Losses of a node's relations to others: parent, DODAG, registrations, neighbours; and
+//! the reasons that it counted in the seconds before.
 
 use crate::console::Report;
 use crate::profile::Process;
@@ -16,13 +16,13 @@ const BEFORE: Duration = Duration::from_secs(10);
 /// Counts of reasons, by layer and name.
 type Reasons = BTreeMap<(&'static str, &'static str), u32>;
 
-/// What a node has, by the word for it.
+/// The relations of a node, by the word for them.
 type Having = BTreeMap<&'static str, BTreeSet<Ipv6Addr>>;
 
 /// Looks at a node after each turn.
 pub(crate) struct Losses {
     having: Having,
-    /// What was counted some time ago, and what at the last look at that.
+    /// Counts of 10 to 20 s ago, and those of at most 10 s ago.
     older: Reasons,
     newer: Reasons,
     looked: Instant,
@@ -111,7 +111,7 @@ mod tests {
         };
         assert!(because.iter().any(|(layer, _, count)| (*layer, *count) == ("mac", 1)), "{lost}");
         assert!(lost.to_string().starts_with("lost parent fe80::1; "), "{lost}");
-        // What was counted long ago is no reason.
+        // An old count is no reason.
         let never = &mut |report: Report| panic!("{report}");
         losses.look(Instant::from_secs(20), &node, never);
         losses.look(Instant::from_secs(40), &node, never);

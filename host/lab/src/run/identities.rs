@@ -5,10 +5,11 @@ use super::FlowResult;
 use crate::scenario::{NodeId, Scenario};
 use crate::trace::Names;
 use kinglet_sim::trace::{Event, PacketId, Segment, What};
+use kinglet_wire::tcp::Flags;
 use std::collections::BTreeMap;
 
-/// A segment that was sent again, or of which nothing was heard for so long, is lost, in
-/// microseconds (the longest reassembly, RFC 4944, 5.3).
+/// A segment without an event for so many microseconds is lost: the longest reassembly (RFC 4944,
+/// 5.3).
 const MAY_ARRIVE_US: u64 = 60_000_000;
 
 struct Sent {
@@ -56,7 +57,7 @@ impl Identities {
                     return;
                 };
                 // The records leave out the SYN, which is not of the connection that receives.
-                if flags & Segment::SYN == 0 {
+                if !flags.contains(Flags::SYN) {
                     let sent =
                         Sent { flow, goal, last_us: event.at_us, arrived: false, again: false };
                     self.sent.insert(packet, sent);

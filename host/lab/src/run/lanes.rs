@@ -6,7 +6,7 @@ use crate::trace::Names;
 use kinglet_sim::trace::{Event, Head, PacketId, What};
 use std::collections::BTreeMap;
 
-/// What is shown in a lane.
+/// Kind of an item in a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneKind {
     /// A segment with data that were not sent before, from when it was formed to its arrival.
@@ -34,11 +34,11 @@ pub struct LaneItem {
     pub from_us: u64,
     /// End, in microseconds.
     pub to_us: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: LaneKind,
     /// Of a window, its octets.
     pub count: Option<u32>,
-    /// Which packet.
+    /// The identity of its packet.
     pub packet: Option<PacketId>,
 }
 
@@ -56,7 +56,7 @@ pub struct Lane {
 /// Intervals that are kept: as many as a page is still quick with.
 const MOST: usize = 50_000;
 
-/// A packet on its way.
+/// A packet that has not arrived yet.
 struct Flying {
     lane: String,
     kind: LaneKind,
@@ -201,7 +201,7 @@ impl Lanes {
     pub(super) fn finish(&mut self) -> Vec<Lane> {
         for (packet, flying) in std::mem::take(&mut self.flying) {
             let Flying { lane, since_us, last_us, .. } = flying;
-            // What was sent last may be on its way.
+            // A packet of the last second may arrive yet.
             let kind = if last_us + 1_000_000 > self.end_us { continue } else { LaneKind::Lost };
             let packet = Some(packet);
             let item = LaneItem { from_us: since_us, to_us: last_us, kind, count: None, packet };

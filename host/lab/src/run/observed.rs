@@ -1,4 +1,4 @@
-//! What is written down while a simulation runs: captures, a trace, lanes of the timeline.
+//! Observations while a simulation runs: captures, a trace, lanes of the timeline.
 
 use super::activity;
 use super::identities::Identities;
@@ -29,7 +29,7 @@ pub(super) struct Observed {
     identities: Option<Arc<Mutex<Identities>>>,
 }
 
-/// What was seen.
+/// Results of the observations.
 pub(super) struct Seen {
     pub(super) lanes: Vec<Lane>,
     /// Each file that ends too early, and why.
@@ -38,7 +38,7 @@ pub(super) struct Seen {
     pub(super) identities: Option<Arc<Mutex<Identities>>>,
 }
 
-/// Something that is shared with the trace, and of which a panic elsewhere leaves what was seen.
+/// The value that is shared with the trace's consumer; a panic elsewhere does not spoil it.
 pub(super) fn inside<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -57,7 +57,7 @@ impl Observed {
         let create = |path: &Path| {
             Observations::create(path, failed.clone()).map_err(|e| output_error(path, e))
         };
-        // Who gets the events of a trace.
+        // Consumers of the trace's events.
         let mut sinks: Vec<Sink> = Vec::new();
         if let Some(path) = &options.pcap {
             let pcap = Pcap::new(Box::new(create(path)?)).map_err(|e| output_error(path, e))?;
@@ -70,7 +70,7 @@ impl Observed {
         if let Some(dir) = &options.captures {
             let captures = captures(scenario, dir, &failed).map_err(|e| output_error(dir, e))?;
             world.set_captures(Some(captures));
-            // Their comments come from a trace, even if nobody reads that.
+            // Their comments come from a trace, even if no other consumer reads it.
             sinks.push(Box::new(|_| {}));
         }
         let mut lanes = None;

@@ -52,7 +52,7 @@ pub struct RunResult {
     /// The second from which on radio activity is missing, if there was too much of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline_full_at_s: Option<f64>,
-    /// Who sent by way of whom, if asked for.
+    /// Parents of all nodes at several instants, if asked for.
     #[serde(skip)]
     pub trees: Vec<Tree>,
     /// Who hears whom, the smaller number first, if that was asked for.
@@ -109,7 +109,7 @@ impl RunResult {
     }
 }
 
-/// Who sends by way of whom to the root, the border router, at one instant.
+/// Parents of all nodes on their routes to the root, the border router, at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// When, in seconds.

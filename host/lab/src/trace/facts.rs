@@ -1,11 +1,11 @@
-//! What a whole trace says that the story of one packet needs.
+//! Facts of a whole trace that the story of one packet needs.
 
 use super::names::Names;
 use super::row::{Beside, Row};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -27,12 +27,12 @@ pub(super) struct Sent {
     pub(super) command: bool,
 }
 
-/// What the whole trace says that more than one story needs.
+/// Facts of the whole trace that more than one story needs.
 #[derive(Debug, Default)]
 pub(super) struct World {
     pub(super) names: Option<Names>,
     pub(super) frames: BTreeMap<u64, Sent>,
-    /// How each packet was formed.
+    /// The `formed` row of each packet.
     pub(super) formed: BTreeMap<u64, Row>,
     /// The packet with the same data that was sent after it.
     pub(super) again: BTreeMap<u64, u64>,

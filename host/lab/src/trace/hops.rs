@@ -1,15 +1,15 @@
-//! What became of a packet's frames on each hop.
+//! Fates of a packet's frames on each hop.
 
 use super::facts::World;
 use super::row::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// What became of the attempts with one frame of a hop.
+/// Fates of the attempts with one frame.
 #[derive(Default)]
 pub(super) struct Tries {
     fragment: Option<(u64, u64)>,
-    /// How often it was given to the radio.
+    /// Times that it was given to the radio.
     pub(super) attempts: u64,
     busy: u64,
     pub(super) acked: bool,
@@ -69,7 +69,7 @@ fn noise(world: &World, row: &Row) -> String {
     }
 }
 
-/// What became of the frames of a packet at each node that sent them.
+/// The attempts with the frames of a packet, at each node that sent them.
 pub(super) fn hops(world: &World, rows: &[Row]) -> Vec<(u64, Hop)> {
     let mut hops: Vec<(u64, Hop)> = Vec::new();
     for row in rows {
@@ -143,7 +143,7 @@ pub(super) fn failure(node: u64, next: Option<u64>, tries: &Tries) -> String {
     text
 }
 
-/// What happened most often to the attempts, in a few words that are the same for like cases.
+/// The most frequent fate of the attempts, in a few words that are the same for like cases.
 pub(super) fn main_cause(tries: &Tries) -> String {
     let most = tries.lost.iter().max_by_key(|(_, count)| **count);
     match most {

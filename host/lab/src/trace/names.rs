@@ -1,9 +1,10 @@
-//! Which flow a packet is of, and which node an address.
+//! The flow of a packet, and the node of an address.
 
 use crate::build::{address_of, short_of};
 use crate::scenario::{NodeId, Role, Scenario, Transport};
 use core::net::Ipv6Addr;
 use kinglet_sim::trace::{Head, To};
+use kinglet_wire::ipv6::protocol;
 use serde::{Deserialize, Serialize};
 
 /// A node of the scenario.
@@ -37,7 +38,7 @@ pub struct FlowName {
 /// A source of interference.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Source {
-    /// What it is.
+    /// Its name in scenario files.
     pub source: String,
     /// From when on it is there, in seconds.
     pub from_s: f64,
@@ -45,7 +46,7 @@ pub struct Source {
     pub until_s: Option<f64>,
 }
 
-/// What the first line of a trace says.
+/// The first line of a trace.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Names {
     /// `begin`.
@@ -154,15 +155,15 @@ impl Names {
     /// The flow of a packet, and whether it goes forward.
     pub(crate) fn flow_of(&self, head: &Head) -> Option<(usize, bool)> {
         let transport = match head.protocol {
-            6 => "tcp",
-            17 => "udp",
+            protocol::TCP => "tcp",
+            protocol::UDP => "udp",
             _ => return None,
         };
         let (from, to) = head.ports?;
         self.flow(transport, (head.src, from), (head.dst, to))
     }
 
-    /// Who should take a frame.
+    /// The recipient of a frame.
     pub(super) fn receiver(&self, to: To) -> Option<String> {
         let node = |short: u16| self.nodes.iter().find(|name| name.short == short);
         match to {

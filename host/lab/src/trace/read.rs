@@ -12,10 +12,10 @@ use std::path::Path;
 
 /// A trace that has been opened.
 pub struct Trace {
-    /// What its beginning says.
+    /// Its first line.
     pub names: Names,
     rows: Rows,
-    /// Why it ends too early, if it does, and what was read.
+    /// The reason, if it ends too early.
     cut_short: Option<String>,
     last_s: f64,
     ended: bool,
@@ -29,7 +29,7 @@ enum Rows {
 /// A file that is no trace that can be read.
 #[derive(Debug)]
 pub struct TraceError {
-    /// What is wrong, and what would be right.
+    /// The fault, and the remedy.
     pub message: String,
     /// The file itself cannot be read.
     pub io: bool,
@@ -73,7 +73,7 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
     Ok(Trace { names, rows, cut_short: None, last_s: 0.0, ended: false })
 }
 
-/// What the first line says.
+/// Reads the first line.
 fn names(first: &str) -> Result<Names, String> {
     let value: Value = serde_json::from_str(first).map_err(|_| NO_TRACE.to_owned())?;
     let version = value.get("trace").and_then(Value::as_u64).ok_or(NO_TRACE)?;
@@ -130,7 +130,7 @@ fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, T
 }
 
 impl Trace {
-    /// Why it ends too early, if it does; known when all rows have been read.
+    /// The reason, if it ends too early; known after the last row.
     pub fn cut_short(&self) -> Option<String> {
         if self.ended {
             return None;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// Another frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Beside {
-    /// Which frame; that which is acknowledged for an acknowledgement.
+    /// The frame; of an acknowledgment, the frame that it acknowledges.
     pub frame: u64,
     /// Its sender.
     pub node: u32,
@@ -22,7 +22,7 @@ macro_rules! rows {
         #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
         #[serde(default)]
         pub struct Row {
-            /// What happened: `begin`, `write`, `formed`, `queued`, `dequeued`, `attempt`,
+            /// The kind of event: `begin`, `write`, `formed`, `queued`, `dequeued`, `attempt`,
             /// `air`, `ack`, `heard`, `ack-heard`, `outcome`, `arrived`, `discarded`, `wire`,
             /// `taken`, `read`, `window`, `signal`, `end`.
             pub event: Word,
@@ -30,7 +30,7 @@ macro_rules! rows {
             pub t_s: f64,
             $( $(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")]
                pub $name: Option<rows!(@ $kind)>, )*
-            /// What else was on the air while a frame was lost that its receiver notices.
+            /// Other frames on the air that the receiver of a lost frame notices.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub beside: Vec<Beside>,
         }
@@ -100,13 +100,13 @@ rows! {
     seq: Whole, "";
     /// Acknowledgment number of TCP.
     ack: Whole, "";
-    /// Where it begins in the stream of its sender.
+    /// Its first octet's place in the stream of its sender.
     offset: Whole, "octets";
     /// Octets: of payload, read or written, in order, or of a PSDU.
     octets: Whole, "octets";
     /// The packet that carried the same data before.
     again: Whole, "";
-    /// How long it has waited: a packet for the radio.
+    /// Time that a packet has waited for the radio.
     waited_s: Number, "s";
     /// Packets that wait at this node.
     waiting: Whole, "packets";
@@ -114,7 +114,7 @@ rows! {
     until_s: Number, "s";
     /// Attempts with this frame so far.
     attempt: Whole, "";
-    /// Where a fragment begins in its packet.
+    /// Offset of a fragment in its packet.
     fragment: Whole, "octets";
     /// Octets of the packet that is sent in fragments.
     size: Whole, "octets";
@@ -124,7 +124,7 @@ rows! {
     channel: Whole, "";
     /// The sender of a frame.
     sender: Whole, "";
-    /// What became of it.
+    /// Its fate.
     fate: Name, "";
     /// A packet has arrived here before.
     repeated: Flag, "";
@@ -132,7 +132,7 @@ rows! {
     layer: Name, "";
     /// Why.
     reason: Text, "";
-    /// How often at once.
+    /// Times at once.
     count: Whole, "";
     /// Congestion window.
     cwnd: Whole, "octets";
@@ -144,6 +144,6 @@ rows! {
     rto_s: Number, "s";
     /// Smoothed round-trip time.
     srtt_s: Number, "s";
-    /// What made TCP act.
+    /// The timer or signal that made TCP act.
     signal: Name, "";
 }

@@ -5,6 +5,7 @@ use super::row::{Beside, Row};
 use core::net::Ipv6Addr;
 use kinglet_apps::SnakeCase;
 use kinglet_sim::trace::{Connection, Event, Framed, Head, PacketId, Segment, What};
+use kinglet_wire::ipv6::protocol;
 use std::collections::BTreeMap;
 
 /// ICMPv6 types with a name here (RFC 4443, RFC 4861, RFC 6550).
@@ -179,15 +180,17 @@ impl Rows {
             Some(port) => end((address, port)),
             None => address.to_string(),
         };
-        let protocol = match head.protocol {
-            6 => "TCP".into(),
-            17 => "UDP".into(),
-            58 => "ICMPv6".into(),
+        let name = match head.protocol {
+            protocol::TCP => "TCP".into(),
+            protocol::UDP => "UDP".into(),
+            protocol::ICMPV6 => "ICMPv6".into(),
             other => format!("protocol {other}").into(),
         };
         let set = |segment: Segment| {
-            let set =
-                FLAGS.iter().enumerate().filter(move |(bit, _)| segment.flags >> bit & 1 == 1);
+            let set = FLAGS
+                .iter()
+                .enumerate()
+                .filter(move |(bit, _)| segment.flags.bits() >> bit & 1 == 1);
             set.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
         };
         let named = |kind: u8| match ICMP.iter().find(|(number, _)| *number == kind) {
@@ -195,7 +198,7 @@ impl Rows {
             None => format!("type {kind}"),
         };
         Row {
-            protocol: Some(protocol),
+            protocol: Some(name),
             from: Some(plain(head.src, head.ports.map(|ports| ports.0))),
             to: Some(plain(head.dst, head.ports.map(|ports| ports.1))),
             flags: head.segment.map(set).or(head.icmp_type.map(named)),

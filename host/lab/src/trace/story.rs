@@ -1,11 +1,11 @@
-//! What became of a packet, in sentences.
+//! The fate of a packet, in sentences.
 
 use super::facts::{Fate, World, visited};
 use super::hops::{Hop, failure, hops, main_cause};
 use super::row::Row;
 use std::fmt::Write as _;
 
-/// Where a packet was lost, why, and all of it in sentences.
+/// Place and cause of a loss, and all of it in sentences.
 #[derive(Default)]
 pub(super) struct Story {
     pub(super) node: Option<u64>,
@@ -14,7 +14,7 @@ pub(super) struct Story {
     pub(super) text: String,
 }
 
-/// What became of a packet.
+/// The story of a packet.
 pub(super) fn tell(
     world: &World,
     formed: &Row,

@@ -1,4 +1,4 @@
-//! Which packets of a trace are lost or late, and where.
+//! Lost and late packets of a trace, with place and cause.
 
 use super::facts::{Fate, Sent, World};
 use super::read::Trace;
@@ -7,7 +7,7 @@ use super::story;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Which packets are wanted.
+/// Selection of packets.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Only those of this flow.
@@ -27,25 +27,25 @@ pub struct Case {
     pub packet: u64,
     /// Its flow.
     pub flow: Option<u64>,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
-    /// When it was formed, in seconds.
+    /// Time at which it was formed, in seconds.
     pub formed_s: f64,
-    /// When it arrived, in seconds.
+    /// Time at which it arrived, in seconds.
     pub arrived_s: Option<f64>,
     /// Source.
     pub from: String,
     /// Destination.
     pub to: String,
-    /// Where its data begin in their stream, in octets.
+    /// The place of its first octet in its stream.
     pub offset: Option<u64>,
     /// Octets of its data.
     pub octets: u64,
-    /// Where it was lost; absent for the host and for the wire.
+    /// The node that lost it; absent for the host and for the wire.
     pub node: Option<u64>,
     /// The next node there.
     pub next: Option<u64>,
-    /// Why it was lost or late, in a few words, the same for like cases.
+    /// The cause in a few words, the same for like cases.
     pub cause: String,
     /// The packet with the same data that was sent next.
     pub again: Option<u64>,
@@ -59,7 +59,7 @@ fn matters(row: &Row, acks: bool) -> bool {
     acks || row.protocol.as_deref() != Some("TCP") || opens || row.octets.unwrap_or(0) > 0
 }
 
-/// How long after its last event a packet may still arrive, in seconds: the longest reassembly
+/// Seconds after its last event in which a packet may still arrive: the longest reassembly
 /// (RFC 4944, 5.3).
 const MAY_ARRIVE_S: f64 = 60.0;
 
@@ -160,7 +160,7 @@ fn case(world: &World, packet: u64, rows: &[Row]) -> Option<Case> {
     })
 }
 
-/// When all of a packet was where it was to go.
+/// The time at which all of a packet was at its destination.
 fn arrival(world: &World, formed: &Row, rows: &[Row]) -> Option<f64> {
     let names = world.names.as_ref()?;
     let to = formed.to.as_deref()?;

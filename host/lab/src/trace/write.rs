@@ -44,7 +44,7 @@ struct Batches {
     writer: Option<JoinHandle<()>>,
 }
 
-/// What reads the frames of `scenario`.
+/// The opening of the frames of `scenario`.
 pub(crate) fn opening(scenario: &Scenario) -> Opening {
     let dodag = (scenario.routing == Routing::Rpl).then(|| Dodag {
         root: crate::build::address_of(scenario.prefix, scenario.root()),
@@ -57,7 +57,7 @@ pub(crate) fn opening(scenario: &Scenario) -> Opening {
     Opening { key, contexts: contexts(scenario).to_vec(), dodag }
 }
 
-/// What writes a trace to `file`: Parquet if `path` ends so, else JSON lines.
+/// The sink that writes a trace to `file`: Parquet if `path` ends so, else JSON lines.
 ///
 /// # Errors
 /// The beginning cannot be written.

@@ -30,7 +30,7 @@ fn cases(name: &str, wanted: &Wanted) -> Vec<Case> {
 
 const FLOW: &str = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 0\nbytes = 20000\n";
 
-/// Networks that differ in what a packet looks like on its way.
+/// Networks in which packets look different between the hops.
 fn networks() -> Vec<(&'static str, String)> {
     let line = "[topology]\nline = { hops = 3 }\n";
     let lossy = "duration_s = 60\n[medium]\nframe_loss = 0.1\n";

@@ -1,18 +1,15 @@
 //! The headers of a packet.
 
 use core::net::Ipv6Addr;
+use kinglet::wire::ipv6::protocol::{HOP_BY_HOP, ICMPV6, IPV6, ROUTING, TCP, UDP};
 use kinglet::wire::ipv6::{HEADER_LEN, Header};
+use kinglet::wire::tcp::Flags;
 
 /// Octets of a transport header that stay the same on all hops: those of TCP without options.
 const KEPT: usize = 20;
 
-/// Protocol numbers (IANA).
-const HOP_BY_HOP: u8 = 0;
-const IPV6: u8 = 41;
-const ROUTING: u8 = 43;
+/// Destination Options header (RFC 8200, 4.6).
 const DESTINATION: u8 = 60;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 
 /// The headers of a packet, those of a tunnel left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,27 +32,18 @@ pub struct Head {
     kept: [u8; KEPT],
 }
 
-/// What the header of a TCP segment says.
+/// The header of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgment number, if the ACK bit is set.
     pub ack: Option<u32>,
-    /// FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128.
-    pub flags: u8,
-    /// Window, not scaled.
-    pub window: u16,
+    /// Its flags.
+    pub flags: Flags,
 }
 
-impl Segment {
-    /// The FIN flag.
-    pub const FIN: u8 = 1;
-    /// The SYN flag.
-    pub const SYN: u8 = 2;
-}
-
-/// What tells a packet from others at every hop.
+/// The fields of a packet that are the same at every hop.
 pub(super) type Key = (Ipv6Addr, Ipv6Addr, u8, [u8; KEPT]);
 
 impl Head {
@@ -95,11 +83,11 @@ impl Head {
         kept[..known].copy_from_slice(&rest[..known]);
         let port = |at: usize| u16::from_be_bytes([kept[at], kept[at + 1]]);
         let word = |at: usize| u32::from(port(at)) << 16 | u32::from(port(at + 2));
-        let flags = kept[13];
+        let flags = Flags::from_bits(kept[13].into());
         let (segment, header_len) = match next {
             TCP => {
-                let ack = (flags & 16 != 0).then(|| word(8));
-                let segment = Segment { seq: word(4), ack, flags, window: port(14) };
+                let ack = flags.contains(Flags::ACK).then(|| word(8));
+                let segment = Segment { seq: word(4), ack, flags };
                 (Some(segment), usize::from(kept[12] >> 4) * 4)
             }
             _ => (None, 8),
@@ -110,7 +98,7 @@ impl Head {
             protocol: next,
             ports: matches!(next, TCP | UDP).then(|| (port(0), port(2))),
             segment,
-            icmp_type: (next == 58).then(|| kept[0]),
+            icmp_type: (next == ICMPV6).then(|| kept[0]),
             payload: left.saturating_sub(header_len) as u16,
             kept,
         })
@@ -174,7 +162,7 @@ mod tests {
     fn a_segment_is_read_behind_options_a_route_and_a_tunnel() {
         let plain = Head::read(&packet(6, 9, &SEGMENT)).expect("a segment");
         assert_eq!(plain.ports, Some((80, 90)));
-        let segment = Segment { seq: 5, ack: Some(6), flags: 16, window: 7 };
+        let segment = Segment { seq: 5, ack: Some(6), flags: Flags::ACK };
         assert_eq!((plain.segment, plain.payload), (Some(segment), 3));
         let mut options = vec![6, 0, 0x63, 4, 0, 0, 1, 0];
         options.extend(SEGMENT);

@@ -1,4 +1,4 @@
-//! What has changed in a stack since the last look.
+//! Changes in a stack since the last look.
 
 use super::{Event, PacketId, What};
 use core::net::Ipv6Addr;
@@ -6,7 +6,7 @@ use kinglet::Each;
 use kinglet::tcp::Info;
 use std::collections::BTreeMap;
 
-/// What a device shows to a trace.
+/// The view of a device that a trace has.
 pub trait Look {
     /// Counts of packets; asked for at each frame as well.
     fn counted(&self) -> Counted {
@@ -43,7 +43,7 @@ pub struct Connection {
     pub remote: (Ipv6Addr, u16),
 }
 
-/// What was seen of one stack.
+/// The state of a stack at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Of every reason, in its order.
@@ -52,7 +52,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Reports the discards since the last look; `packet` says of which packet one would be.
+    /// Reports the discards since the last look.
     pub(super) fn reasons(
         &mut self,
         device: &dyn Look,

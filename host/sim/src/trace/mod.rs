@@ -43,27 +43,27 @@ pub struct Event {
     pub at_us: u64,
     /// The node to which it happened; `None` for the wired host.
     pub node: Option<u32>,
-    /// What happened.
+    /// The event itself.
     pub what: What,
 }
 
-/// What happened. Layers from the application down, then the way up.
+/// Kinds of events: layers from the application down, then up again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// An application gave octets to a connection, or took some from it.
     Stream {
-        /// Which connection.
+        /// The connection.
         connection: Connection,
-        /// Whether it was a `write`, and not a `read`.
+        /// It was a `write`, and not a `read`.
         written: bool,
-        /// How many octets of the stream have been written or read before.
+        /// Octets of the stream that had been written or read before.
         from: u64,
-        /// How many now.
+        /// Octets now.
         to: u64,
     },
     /// The state of a connection has changed that decides when it sends.
     Window {
-        /// Which connection.
+        /// The connection.
         connection: Connection,
         /// Congestion window, in octets.
         cwnd: u32,
@@ -78,7 +78,7 @@ pub enum What {
     },
     /// A timer or a signal made a connection act.
     Signal {
-        /// Which connection.
+        /// The connection.
         connection: Connection,
         /// `retransmission timeout`, `fast recovery`, `window probe`, `duplicate ACK`,
         /// `congestion mark`, `undone`.
@@ -87,7 +87,7 @@ pub enum What {
     /// The connection has taken a segment in: up to this octet of the peer's stream everything
     /// has come.
     Taken {
-        /// Which connection.
+        /// The connection.
         connection: Connection,
         /// Octets of the peer's stream in order.
         to: u64,
@@ -98,38 +98,38 @@ pub enum What {
         packet: PacketId,
         /// Its headers.
         head: Head,
-        /// Where its data lie in the stream, in octets from the beginning, if it is of TCP and its
-        /// SYN has been seen.
+        /// The place of its data in the stream, in octets from the beginning, if it is of TCP and
+        /// its SYN has been seen.
         offset: Option<u64>,
         /// The packet that carried the same first octet before.
         again: Option<PacketId>,
-        /// How long ago TCP or UDP formed it; it waited for the radio meanwhile, in microseconds.
+        /// Time since TCP or UDP formed it, in which it waited for the radio, in microseconds.
         waited_us: u64,
     },
     /// A packet that is to be forwarded waits for the radio.
     Queued {
-        /// Which packet.
+        /// Its identity.
         packet: PacketId,
         /// Packets that wait at this node now, this one included.
         waiting: u32,
     },
     /// The first frame of a packet goes to the radio.
     Dequeued {
-        /// Which packet.
+        /// Its identity.
         packet: PacketId,
-        /// How long it has waited, in microseconds.
+        /// Time that it has waited, in microseconds.
         waited_us: u64,
     },
     /// A frame is handed to the radio for another attempt.
     Attempt {
-        /// What it carries.
+        /// The frame, and its contents.
         frame: Framed,
         /// Attempts so far, this one included.
         attempt: u32,
     },
     /// A frame is being loaded into the radio.
     Load {
-        /// When that ends, in microseconds.
+        /// The end of that, in microseconds.
         until_us: u64,
     },
     /// The channel has been assessed.
@@ -139,7 +139,7 @@ pub enum What {
     },
     /// A frame begins on the air.
     Air {
-        /// Which frame; that which is acknowledged for an acknowledgement.
+        /// The frame; of an acknowledgement, the frame that it acknowledges.
         frame: FrameId,
         /// It is an acknowledgement.
         is_ack: bool,
@@ -147,19 +147,19 @@ pub enum What {
         octets: u16,
         /// MAC sequence number.
         sequence: Option<u8>,
-        /// Who should take it.
+        /// Its recipient.
         to: To,
         /// Its frame-pending bit.
         pending: bool,
         /// Channel number.
         channel: u8,
-        /// When it ends, in microseconds.
+        /// Its end, in microseconds.
         until_us: u64,
     },
-    /// What became of a frame at a receiver, or of an acknowledgement at the node that waits for
+    /// The fate of a frame at a receiver, or of an acknowledgement at the node that waits for
     /// it.
     Fate {
-        /// Which frame; that which is acknowledged for an acknowledgement.
+        /// The frame; of an acknowledgement, the frame that it acknowledges.
         frame: FrameId,
         /// It is an acknowledgement.
         is_ack: bool,
@@ -167,17 +167,17 @@ pub enum What {
         from: u32,
         /// Its packet, if it has one.
         packet: Option<PacketId>,
-        /// What became of it.
+        /// Its fate.
         fate: Fate,
         /// It was for this receiver.
         mine: bool,
-        /// If it was for this receiver and is lost: what else was on the air meanwhile that this
-        /// receiver notices, by frame and sender.
+        /// Other frames on the air meanwhile that this receiver notices, by frame and sender, if
+        /// the frame was for this receiver and is lost.
         beside: Vec<(FrameId, u32)>,
     },
     /// The sender of a frame knows what became of this attempt.
     Outcome {
-        /// Which frame.
+        /// The frame.
         frame: FrameId,
         /// Its packet, if it has one.
         packet: Option<PacketId>,
@@ -186,12 +186,12 @@ pub enum What {
     },
     /// A received frame is being read out of the radio.
     Readout {
-        /// When that ends, in microseconds.
+        /// The end of that, in microseconds.
         until_us: u64,
     },
     /// All of a packet has arrived at a node.
     Arrived {
-        /// Which packet.
+        /// Its identity.
         packet: PacketId,
         /// It has arrived here before.
         repeated: bool,
@@ -204,12 +204,12 @@ pub enum What {
         layer: &'static str,
         /// The reason.
         reason: &'static str,
-        /// How often at once.
+        /// Times at once.
         count: u32,
     },
-    /// What happened to a packet on the wire of the border router.
+    /// An event on the wire of the border router.
     Wire {
-        /// Which packet.
+        /// The packet.
         packet: PacketId,
         /// It goes to the host, and not to the mesh.
         to_host: bool,
@@ -218,7 +218,7 @@ pub enum What {
     },
 }
 
-/// What a frame carries.
+/// A frame, and its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framed {
     /// Its identity.
@@ -230,11 +230,11 @@ pub struct Framed {
     pub fragment: Option<(u16, u16)>,
     /// A MAC command, such as a data request.
     pub command: bool,
-    /// Who should take it.
+    /// Its recipient.
     pub to: To,
 }
 
-/// Who should take a frame.
+/// The recipient of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     /// Nobody in particular: an acknowledgement.

@@ -1,4 +1,4 @@
-//! What is in a frame.
+//! The contents of a frame.
 
 use super::head::Head;
 use crate::secure;
@@ -10,7 +10,7 @@ use kinglet::wire::sixlowpan::{
 };
 use kinglet_radio::{LinkKey, MAX_FRAME};
 
-/// What is needed to read frames: what the nodes of a network have in common.
+/// The shared knowledge of a network's nodes that frames are read with.
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
     /// The key of link security; without one, secured frames are not read.
@@ -21,7 +21,7 @@ pub struct Opening {
     pub dodag: Option<Dodag>,
 }
 
-/// What a frame carries.
+/// The contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     /// A packet as a whole.
@@ -37,7 +37,7 @@ pub(super) enum Contents {
 }
 
 impl Opening {
-    /// What `frame`, without its FCS, carries.
+    /// The contents of `frame`, which has no FCS.
     pub(super) fn contents(&self, frame: &[u8]) -> Contents {
         let mut own = [0; MAX_FRAME];
         let Some(own) = own.get_mut(..frame.len()) else { return Contents::Other };

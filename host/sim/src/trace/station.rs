@@ -1,4 +1,4 @@
-//! What a node holds: packets that it has formed or received, and fragments.
+//! The packets at a node: those that it has formed or received, and fragments.
 
 use super::head::{Head, Key};
 use super::{FrameId, Framed, PacketId};
@@ -32,7 +32,7 @@ pub(super) struct Held {
 pub(super) struct Partial {
     pub(super) packet: Option<PacketId>,
     pub(super) touched_us: u64,
-    /// Where fragments begin, and how long they are.
+    /// Offsets and lengths of the fragments.
     pieces: BTreeMap<u16, u16>,
     size: u16,
 }
@@ -45,7 +45,7 @@ struct Sent {
     attempts: u32,
 }
 
-/// What a trace knows of a node.
+/// The trace's knowledge of a node.
 #[derive(Debug, Default)]
 pub(super) struct Station {
     held: BTreeMap<Key, VecDeque<Held>>,
@@ -60,7 +60,7 @@ pub(super) struct Station {
     pub(super) current: Option<Framed>,
     /// The frame that it acknowledges.
     pub(super) acknowledges: FrameId,
-    /// When TCP, and UDP, formed what has not been seen yet.
+    /// Times at which TCP, and UDP, formed packets that no frame has shown yet.
     pub(super) formed: [VecDeque<u64>; 2],
 }
 
@@ -100,7 +100,7 @@ impl Station {
         self.held.values_mut().flatten().find(|held| held.packet == packet)
     }
 
-    /// What these octets carried when they were sent before, and the attempts with this one.
+    /// The identity of these octets, if they were sent before, and the attempts with this one.
     pub(super) fn again(&mut self, octets: &[u8]) -> Option<(Framed, u32)> {
         let sent = self.sent.iter_mut().find(|sent| sent.octets == octets)?;
         sent.attempts += 1;
@@ -140,7 +140,7 @@ impl Station {
         }
     }
 
-    /// When this packet, which is seen for the first time, was formed, if that was counted.
+    /// The time at which TCP or UDP formed this new packet, if that was counted.
     pub(super) fn formed(&mut self, head: &Head) -> Option<u64> {
         let kind = [head.is_tcp(), head.is_udp()].iter().position(|is| *is)?;
         self.formed[kind].pop_front()

@@ -8,6 +8,7 @@ use super::{Event, FrameId, Framed, PacketId, To, What};
 use crate::frame::Header;
 use crate::stats::Fate;
 use crate::wire::{Passed, Passing};
+use kinglet::wire::tcp::Flags;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
@@ -44,7 +45,7 @@ struct Stream {
     carried: VecDeque<(u32, PacketId)>,
 }
 
-/// Which frame, as the comment in a capture.
+/// The identity of a frame, as the comment in a capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     frame: FrameId,
@@ -60,13 +61,13 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What a call to a stack was about.
+/// The subject of a call to a stack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Context {
     packet: Option<PacketId>,
 }
 
-/// Who is to get the events, in order of time.
+/// The consumer of the events, in order of time.
 pub type Sink = Box<dyn FnMut(Event) + Send>;
 
 /// Follows packets through a network.
@@ -195,7 +196,7 @@ impl Tracer {
         packet
     }
 
-    /// Where the data of a segment lie in their stream, and what carried them before.
+    /// The place of a segment's data in their stream, and the packet that carried them before.
     fn place(&mut self, head: &Head, packet: PacketId) -> (Option<u64>, Option<PacketId>) {
         let (Some(Segment { seq, flags, .. }), Some((from, to))) = (head.segment, head.ports)
         else {
@@ -205,14 +206,14 @@ impl Tracer {
         ports[..2].copy_from_slice(&from.to_be_bytes());
         ports[2..4].copy_from_slice(&to.to_be_bytes());
         let stream = self.streams.entry((head.src, head.dst, head.protocol, ports)).or_default();
-        let opens = flags & Segment::SYN != 0;
+        let opens = flags.contains(Flags::SYN);
         if opens && stream.first_seq != Some(seq) {
             *stream = Stream { first_seq: Some(seq), carried: VecDeque::new() };
         }
         // A SYN takes a sequence number before the data.
         let begin = seq.wrapping_add(opens.into());
         let offset = stream.first_seq.map(|first| begin.wrapping_sub(first.wrapping_add(1)).into());
-        if head.payload == 0 && flags & (Segment::SYN | Segment::FIN) == 0 {
+        if head.payload == 0 && !flags.intersects(Flags::SYN | Flags::FIN) {
             return (offset, None);
         }
         let known = stream.carried.iter_mut().find(|(carried, _)| *carried == seq);
@@ -266,7 +267,7 @@ impl Tracer {
         Identity { frame, packet, is_ack }
     }
 
-    /// What became at `node` of the frame of `from` that was `on_air`. `notices` says whose frames
+    /// The fate at `node` of the frame of `from` that was `on_air`. `notices` says whose frames
     /// this receiver notices.
     pub(crate) fn fate(
         &mut self,
@@ -387,7 +388,7 @@ impl Tracer {
         seen.connections(device, |what| sink(at(what)));
     }
 
-    /// What the device of `node` does from here on is about no packet in particular.
+    /// The next calls to the device of `node` are about no packet in particular.
     pub(crate) fn rests(&mut self, node: usize) {
         self.context[node] = Context::default();
     }
