@@ -179,3 +179,60 @@ impl Station {
         self.partials.remove(&name)?.packet
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::Ipv6Addr;
+
+    const KEY: Key = (Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED, 6, [0; 20]);
+
+    fn held(packet: PacketId, sent: bool, whole: bool) -> Held {
+        Held { packet, since_us: 0, formed: false, sent, whole }
+    }
+
+    fn next(all: &[Held]) -> Option<PacketId> {
+        let mut station = Station::default();
+        all.iter().for_each(|held| station.hold(KEY, *held));
+        station.next(&KEY).map(|held| held.packet)
+    }
+
+    #[test]
+    fn of_packets_with_the_same_headers_the_one_that_can_leave_is_next() {
+        assert_eq!(next(&[]), None);
+        // A retransmission has arrived whole; of the packet before it a fragment is missing.
+        assert_eq!(next(&[held(1, false, false), held(2, false, true)]), Some(2));
+        // Both are whole: the first one leaves first.
+        assert_eq!(next(&[held(1, false, true), held(2, false, true)]), Some(1));
+        // Fragments are relayed one by one: the last one that has begun to arrive.
+        assert_eq!(next(&[held(1, false, false), held(2, false, false)]), Some(2));
+        // One has been sent: the other is next, or the last one goes again.
+        assert_eq!(next(&[held(1, true, true), held(2, false, true)]), Some(2));
+        assert_eq!(next(&[held(1, true, true), held(2, true, true)]), Some(2));
+    }
+
+    #[test]
+    fn a_packet_is_whole_when_each_octet_has_come_however_often() {
+        let mut station = Station::default();
+        let mut piece = |tag, size, offset, octets, packet| {
+            station.piece((7, tag), size, (offset, octets), (packet, 0))
+        };
+        assert_eq!(piece(1, 300, 0, 100, Some(9)), (Some(9), false));
+        assert_eq!(piece(1, 300, 200, 100, None), (Some(9), false));
+        assert_eq!(piece(1, 300, 200, 100, None), (Some(9), false), "a repetition");
+        assert_eq!(piece(1, 300, 100, 100, None), (Some(9), true));
+        // The tag again, for another packet.
+        assert_eq!(piece(1, 200, 0, 100, Some(10)), (Some(10), false));
+        assert_eq!(piece(1, 200, 0, 100, Some(11)), (Some(11), false));
+        assert_eq!(piece(1, 200, 100, 100, None), (Some(11), true));
+    }
+
+    #[test]
+    fn a_radio_reports_frames_in_their_order_and_may_leave_some_out() {
+        let mut station = Station::default();
+        [(10, 1), (20, 2), (30, 3)].into_iter().for_each(|(us, frame)| station.hears(us, frame));
+        assert_eq!(station.takes(20), Some(2));
+        assert_eq!(station.takes(10), None);
+        assert_eq!(station.takes(30), Some(3));
+    }
+}
