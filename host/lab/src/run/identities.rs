@@ -17,8 +17,8 @@ struct Sent {
     goal: NodeId,
     last_us: u64,
     arrived: bool,
-    /// Its data were sent again.
-    again: bool,
+    /// It is lost, if it has not arrived: its data were sent again, or the wire has lost it.
+    over: bool,
 }
 
 /// Follows the segments from the beginning of each flow to its receiver.
@@ -49,7 +49,7 @@ impl Identities {
         match event.what {
             What::Formed { packet, ref head, again, .. } => {
                 if let Some(before) = again.and_then(|before| self.sent.get_mut(&before)) {
-                    before.again = true;
+                    before.over = true;
                 }
                 let Some(Segment { flags, .. }) = head.segment else { return };
                 let of_flow = self.names.flow_of(head).filter(|(_, forward)| *forward);
@@ -59,8 +59,13 @@ impl Identities {
                 // The records leave out the SYN, which is not of the connection that receives.
                 if !flags.contains(Flags::SYN) {
                     let sent =
-                        Sent { flow, goal, last_us: event.at_us, arrived: false, again: false };
+                        Sent { flow, goal, last_us: event.at_us, arrived: false, over: false };
                     self.sent.insert(packet, sent);
+                }
+            }
+            What::Wire { packet, fate: "lost", .. } => {
+                if let Some(sent) = self.sent.get_mut(&packet) {
+                    sent.over = true;
                 }
             }
             What::Arrived { packet, .. } | What::Wire { packet, fate: "arrived", .. } => {
@@ -79,7 +84,7 @@ impl Identities {
         if record.segments_received.is_none() {
             return record;
         }
-        let over = |sent: &Sent| sent.again || sent.last_us + MAY_ARRIVE_US < self.now_us;
+        let over = |sent: &Sent| sent.over || sent.last_us + MAY_ARRIVE_US < self.now_us;
         let known = |sent: &&Sent| sent.arrived || over(sent);
         let of_flow = self.sent.values().filter(|sent| sent.flow == flow);
         let all = of_flow.clone().filter(known).count() as u64;
