@@ -50,6 +50,8 @@ struct Sleeping {
     short: u16,
     asked: Instant,
     state: State,
+    /// [`Rpl::epoch`] of the last DIO for it. It hears none for everybody.
+    informed: Option<(u8, u8)>,
 }
 
 /// What the node has been told of a neighbour that sleeps.
@@ -416,13 +418,24 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             if child.state == State::Gone {
                 child.state = State::Known;
             }
+            let epoch = self.rpl.epoch();
+            let news = epoch.is_some() && child.informed != epoch;
+            if news && self.rpl.inform_neighbour(near(Address::Short(from))) {
+                child.informed = epoch;
+            }
         } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
-            *place = Some(Sleeping { short: from, asked: now, state: State::New });
+            let state = State::New;
+            *place = Some(Sleeping { short: from, asked: now, state, informed: None });
         }
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
         self.rpl.handle_sent(now, near(to), transmissions, acked);
+        let is_lost = |child: &&mut Sleeping| !acked && to == Address::Short(child.short);
+        // That may have been the DIO.
+        for child in self.children.iter_mut().flatten().filter(is_lost) {
+            child.informed = None;
+        }
     }
 
     fn handle_message(&mut self, _: Instant, _: u16, _: i8, _: &[u8]) {}

@@ -128,8 +128,9 @@ pub enum Probing {
 pub struct Config {
     /// What this node does.
     pub role: Role,
-    /// RPLInstanceID of the one instance, 0 to 127.
-    pub instance: u8,
+    /// RPLInstanceID of the one instance, 0 to 127. `None`: a root has instance 0, all others join
+    /// whichever is advertised.
+    pub instance: Option<u8>,
     /// The interface identifier: of its link-local address, and of one made of the prefix.
     pub identifier: u64,
     /// Decides the random delays. Must differ from node to node.
@@ -157,9 +158,9 @@ impl Config {
     /// A node that takes no part.
     pub const OFF: Config = Config::new(Role::Off, 0, 0);
 
-    /// RPL_DEFAULT_INSTANCE, no probes, DAOs acknowledged, packets with the option.
+    /// Any instance, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
-        let (instance, probing, acknowledged, option) = (0, Probing::Passive, true, true);
+        let (instance, probing, acknowledged, option) = (None, Probing::Passive, true, true);
         let (load, seeks_better, noise_floor_dbm) = (false, false, -100);
         Config {
             noise_floor_dbm,

@@ -19,6 +19,8 @@ const LEAST_INTERVAL_MIN: u8 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dodag {
     pub(crate) id: Ipv6Addr,
+    /// RPLInstanceID.
+    pub(crate) instance: u8,
     pub(crate) mode: Mode,
     pub(crate) grounded: bool,
     pub(crate) preference: u8,
@@ -45,10 +47,11 @@ pub(crate) struct Dodag {
 }
 
 impl Dodag {
-    pub(crate) const fn of_root(root: &Root) -> Self {
+    pub(crate) const fn of_root(root: &Root, instance: u8) -> Self {
         let rank = root.configuration.min_hop_rank_increase;
         Dodag {
             id: root.dodag_id,
+            instance,
             mode: root.mode,
             grounded: root.grounded,
             preference: root.preference,
@@ -68,14 +71,21 @@ impl Dodag {
         }
     }
 
-    pub(crate) fn joined(dio: &Dio, mode: Mode, configuration: Configuration) -> Self {
+    /// That of `dio`, with this DTSN to begin with.
+    pub(crate) fn joined(
+        dio: &Dio,
+        mode: Mode,
+        configuration: Configuration,
+        dtsn: Counter,
+    ) -> Self {
         Dodag {
             id: dio.dodag_id,
+            instance: dio.instance,
             mode,
             grounded: dio.grounded,
             preference: dio.preference,
             version: Counter::new(dio.version),
-            dtsn: Counter::FIRST,
+            dtsn,
             configuration,
             prefix: None,
             prefix_expires: None,
@@ -218,7 +228,7 @@ mod tests {
     use crate::config::CONFIGURATION;
 
     fn dodag() -> Dodag {
-        let mut root = Dodag::of_root(&Root::new(Ipv6Addr::LOCALHOST, Mode::Storing));
+        let mut root = Dodag::of_root(&Root::new(Ipv6Addr::LOCALHOST, Mode::Storing), 0);
         root.migrate(Counter::FIRST.next());
         root
     }

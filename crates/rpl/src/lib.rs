@@ -74,6 +74,7 @@ mod parents;
 mod rank;
 mod restless;
 mod silent;
+mod start;
 mod stats;
 
 pub use change::Change;

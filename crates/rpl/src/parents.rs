@@ -19,6 +19,8 @@ pub struct Candidate {
     pub(crate) version: Counter,
     pub(crate) dtsn: Counter,
     pub(crate) overloaded: bool,
+    /// It has begun anew and knows nothing of this node: its next DIO asks for DAOs.
+    pub(crate) restarted: bool,
     pub(crate) link: Link,
     /// When it was first heard, for probes.
     pub(crate) since: Instant,
@@ -88,6 +90,7 @@ mod tests {
             version: Counter::FIRST,
             dtsn: Counter::FIRST,
             overloaded: false,
+            restarted: false,
             link: Link::new(30),
             since: Instant::ZERO,
         }

@@ -439,9 +439,15 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
 /// Lets `node` of a network of `scenario` start anew, with the applications that it began with and
 /// their host if it is the border router. Nothing is left of what it knew, of what its radio did
 /// and of what it waited for. `seed` is that of its new life.
-/// Its frame counters begin anew too, so with link security the others take its frames for replays.
+/// With link security its frame counters go on after the bound that a device keeps in flash.
 pub fn restart(network: &mut Network, scenario: &Scenario, node: NodeId, seed: u64) {
-    let (mut sites, _) = sites(scenario, seed);
+    let kept = |site: &mut Site, now| site.node_mut().poll_counter_bound(now);
+    let bound = network.with_device(node as usize, kept);
+    let mut scenario = scenario.clone();
+    if let (Some(security), Some(bound)) = (&mut scenario.mac.security, bound) {
+        security.first_counter = bound;
+    }
+    let (mut sites, _) = sites(&scenario, seed);
     let (_, site) = sites.swap_remove(node as usize);
     network.reboot(node as usize, site);
 }

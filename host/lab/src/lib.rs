@@ -45,6 +45,7 @@ mod probe;
 pub mod profile;
 mod radio;
 pub mod report;
+pub mod restarts;
 pub mod row;
 pub mod run;
 pub mod scenario;

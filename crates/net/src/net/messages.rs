@@ -107,6 +107,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(SendError::TooLong);
         }
         let queued = match (via, egress) {
+            // A neighbour that sleeps asks for it.
+            (Some(Address::Short(child)), _) if self.is_child(child) => {
+                self.park_for_child(now, packet, child).map(|()| true)
+            }
             // There is room, as was asked above.
             (Some(link), _) => Ok(self.control.push(Queued::new(packet, link))),
             (None, egress) => {

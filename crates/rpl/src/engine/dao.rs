@@ -79,6 +79,15 @@ fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
     address == dodag.id || dodag.prefix.is_none_or(covered)
 }
 
+/// Whether a target is nobody's below: of no unicast scope that is routed, or the root's or this
+/// node's own.
+fn cannot_be_below(dodag: &Dodag, own: Option<Ipv6Addr>, target: &Target) -> bool {
+    target.prefix.is_multicast()
+        || target.prefix.is_unicast_link_local()
+        || covers(target, dodag.id)
+        || own.is_some_and(|own| covers(target, own))
+}
+
 impl<S: Sizes> Rpl<S> {
     /// Whether DAOs end here: at every router in storing mode, else at the root.
     fn takes_daos(&self, dodag: &Dodag) -> bool {
@@ -110,12 +119,16 @@ impl<S: Sizes> Rpl<S> {
             self.disown(now, child);
             return Err(Discard::DaoFromParent);
         }
-        // All of it is right, or nothing is done (9.4, rule 6).
+        // Its structure is right, or nothing is done (9.4, rule 6).
         let mut rest = options;
         while let Some(group) = Group::next(&mut rest) {
-            self.check(&dodag, &group?)?;
+            if group?.transit.parent.is_some() == dodag.is_storing() {
+                return Err(Discard::BadTarget);
+            }
         }
-        let (mut news, mut full, mut rest) = (false, false, options);
+        let own = self.address();
+        let (mut news, mut full, mut taken, mut bad) = (false, false, false, false);
+        let mut rest = options;
         while let Some(Ok(group)) = Group::next(&mut rest) {
             let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
             let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
@@ -125,7 +138,15 @@ impl<S: Sizes> Rpl<S> {
             };
             // One way to the parent is enough, and what it refuses is not to be told.
             let above = |target: &Target| dodag.preferred.is_some_and(|it| is_of(target, it));
-            for target in group.targets().filter(|target| !above(target)) {
+            for target in group.targets() {
+                if cannot_be_below(&dodag, own, &target) {
+                    bad = true;
+                    continue;
+                }
+                taken = true;
+                if above(&target) {
+                    continue;
+                }
                 let outcome = self.targets().consider(Route {
                     target,
                     via,
@@ -144,27 +165,18 @@ impl<S: Sizes> Rpl<S> {
         if news {
             self.tell(now, News::Now);
         }
+        // What is right is taken, whatever else the DAO has: a child of another make may announce
+        // what it heard from this node.
+        let refused = bad && !taken;
         if dao.acknowledge {
-            let status = if full { REJECTED } else { 0 };
+            let status = if full || refused { REJECTED } else { 0 };
             self.answer(from, Reply::Acknowledgement { sequence: dao.sequence, status })?;
         }
-        if full { Err(Discard::RoutesFull) } else { Ok(()) }
-    }
-
-    /// Whether the targets can be somebody else's, and their transit is that of the mode.
-    fn check(&self, dodag: &Dodag, group: &Group<'_>) -> Result<(), Discard> {
-        let own = self.address();
-        let bad = |target: Target| {
-            target.prefix.is_multicast()
-                || target.prefix.is_unicast_link_local()
-                || covers(&target, dodag.id)
-                || own.is_some_and(|own| covers(&target, own))
-        };
-        let parent = group.transit.parent.is_some();
-        if group.targets().any(bad) || parent == dodag.is_storing() {
-            return Err(Discard::BadTarget);
+        match (full, bad) {
+            (true, _) => Err(Discard::RoutesFull),
+            (false, true) => Err(Discard::BadTarget),
+            (false, false) => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn take_ack(

@@ -48,6 +48,13 @@ impl Told {
     }
 }
 
+/// Whether anything follows the prefix. Contiki-NG passes on the R flag of the root without an
+/// interface identifier: that is no address of a router.
+fn has_identifier(prefix: &PrefixInformation) -> bool {
+    let bits = u128::MAX.checked_shr(prefix.prefix_len.into()).unwrap_or(0);
+    prefix.prefix.to_bits() & bits != 0
+}
+
 impl<S: Sizes> Rpl<S> {
     pub(super) fn take_dis(
         &mut self,
@@ -56,9 +63,12 @@ impl<S: Sizes> Rpl<S> {
         multicast: bool,
         options: Options<'_>,
     ) -> Result<(), Discard> {
+        if multicast {
+            self.note_restart(from);
+        }
         let attached = self.rank() != INFINITE_RANK && !self.is_leaf();
         let dodag = self.dodag.as_ref().filter(|_| attached).ok_or(Discard::NotForRole)?;
-        let (instance, id, version) = (self.config.instance, dodag.id, dodag.version.value());
+        let (instance, id, version) = (self.instance(), dodag.id, dodag.version.value());
         let mut solicited = options.filter_map(|option| match option {
             ControlOption::Solicited(solicited) => Some(solicited),
             _ => None,
@@ -76,6 +86,16 @@ impl<S: Sizes> Rpl<S> {
         self.answer(from, Reply::Information)
     }
 
+    /// A neighbour that solicits DIOs of all has no DODAG. If it was the parent, it does not know
+    /// any more what it was told; in non-storing mode only the root knows anything.
+    fn note_restart(&mut self, from: Ipv6Addr) {
+        let Some(dodag) = self.dodag.filter(|dodag| dodag.preferred == Some(from)) else { return };
+        let root_rank = dodag.configuration.min_hop_rank_increase;
+        if let Some(parent) = self.neighbour_mut(from) {
+            parent.restarted = dodag.is_storing() || parent.rank == root_rank;
+        }
+    }
+
     pub(super) fn take_dio(
         &mut self,
         now: Instant,
@@ -88,7 +108,12 @@ impl<S: Sizes> Rpl<S> {
         if self.is_root() {
             return self.hear_as_root(now, dio);
         }
-        let here = self.dodag.filter(|dodag| dodag.id == dio.dodag_id);
+        if self.config.instance.is_some_and(|instance| instance != dio.instance) {
+            self.disown(now, from);
+            return Err(Discard::OtherInstance);
+        }
+        let is_here = |it: &Dodag| (it.instance, it.id) == (dio.instance, dio.dodag_id);
+        let here = self.dodag.filter(is_here);
         if here.is_none_or(|dodag| Some(dodag.mode) != mode) {
             // A parent that has gone there is none here (8.2.1).
             self.disown(now, from);
@@ -117,10 +142,17 @@ impl<S: Sizes> Rpl<S> {
     /// remember.
     fn hear_as_root(&mut self, now: Instant, dio: &Dio) -> Result<(), Discard> {
         let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
+        if dodag.instance != dio.instance {
+            return Err(Discard::OtherInstance);
+        }
         if dodag.id != dio.dodag_id {
             return Err(Discard::OtherDodag);
         }
         let version = Counter::new(dio.version);
+        if !self.start.is_over() {
+            dodag.version = self.start.hear(version).unwrap_or(dodag.version);
+            return Ok(());
+        }
         match version.compare(dodag.version) {
             Some(Ordering::Equal) => {
                 if dio.rank != INFINITE_RANK {
@@ -175,7 +207,8 @@ impl<S: Sizes> Rpl<S> {
         self.candidates = S::Candidates::EMPTY;
         self.announce = Announce::new();
         self.trickle = kinglet_trickle::Trickle::new();
-        self.dodag = Some(Dodag::joined(dio, mode, configuration));
+        let dtsn = self.first_dtsn();
+        self.dodag = Some(Dodag::joined(dio, mode, configuration, dtsn));
         self.hear(now, from, dio, told)
     }
 
@@ -190,7 +223,7 @@ impl<S: Sizes> Rpl<S> {
         let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
         let version = Counter::new(dio.version);
         let newer = match version.compare(dodag.version) {
-            Some(Ordering::Equal) => return Ok(false),
+            Some(Ordering::Equal) => return Ok(self.follow_configuration(now, from, told)),
             // A number that nobody else has would keep it alone for good.
             Some(Ordering::Less) => dodag.is_forgotten(),
             Some(Ordering::Greater) => true,
@@ -211,14 +244,38 @@ impl<S: Sizes> Rpl<S> {
             return Err(Discard::DoubtfulVersion);
         }
         dodag.migrate(version);
-        if let Some(configuration) = told.configuration.filter(|it| it.min_hop_rank_increase > 0) {
-            dodag.configuration = configuration;
+        match told.configuration.filter(|it| it.min_hop_rank_increase > 0) {
+            Some(configuration) => dodag.configuration = configuration,
+            // It may be another one (8.3.1). If there is no room, the old one holds.
+            None => drop(self.answer(from, Reply::Solicitation)),
         }
         count(&mut self.stats.repairs);
         if !self.is_leaf() {
             self.hasten(now);
         }
         Ok(true)
+    }
+
+    /// Takes on what the parent configures otherwise than before, if it does; whether it does. A
+    /// root that has restarted may not know that its version is an old one.
+    fn follow_configuration(&mut self, now: Instant, from: Ipv6Addr, told: &Told) -> bool {
+        let configuration = told.configuration.filter(|it| it.min_hop_rank_increase > 0);
+        let Some(dodag) = self.dodag.as_mut().filter(|it| it.preferred == Some(from)) else {
+            return false;
+        };
+        let Some(new) = configuration.filter(|new| *new != dodag.configuration) else {
+            return false;
+        };
+        if !self.versions.allows(now) {
+            return false;
+        }
+        dodag.migrate(dodag.version);
+        dodag.configuration = new;
+        count(&mut self.stats.repairs);
+        if !self.is_leaf() {
+            self.hasten(now);
+        }
+        true
     }
 
     /// A DIO of this node's version of its DODAG.
@@ -233,11 +290,11 @@ impl<S: Sizes> Rpl<S> {
         let Some(dodag) = self.dodag else { return Err(Discard::NotForRole) };
         let new = self.candidate(now, from, dio, told);
         let mut parents = self.parents();
-        let mut asked = None;
+        let mut asked = false;
         if let Some(known) = parents.get_mut(from) {
             // Another number is another request, also of one that has begun anew.
-            let asks = dodag.preferred == Some(from) && new.dtsn != known.dtsn;
-            asked = asks.then_some(known.dtsn);
+            let asks = new.dtsn != known.dtsn || known.restarted;
+            asked = dodag.preferred == Some(from) && asks;
             let global = new.global.or(known.global);
             known.link.heard(told.margin_db);
             *known = Candidate { link: known.link, since: known.since, global, ..new };
@@ -252,12 +309,12 @@ impl<S: Sizes> Rpl<S> {
         if dio.rank == INFINITE_RANK {
             self.note_not_above(now, from);
         }
-        if let Some(before) = asked
+        if asked
             && !self.asked_for_daos(now)
             && let Some(candidate) = self.neighbour_mut(from)
         {
             // Its next DIO asks again.
-            candidate.dtsn = before;
+            candidate.restarted = true;
         }
         let telling = self.dodag.is_some_and(|dodag| dodag.untold > 0);
         if !changed && !telling && dio.rank != INFINITE_RANK {
@@ -267,9 +324,9 @@ impl<S: Sizes> Rpl<S> {
     }
 
     fn candidate(&self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) -> Candidate {
-        let global = told.prefix.map(|prefix| match prefix.router_address {
-            true => prefix.prefix,
-            false => with_identifier(prefix.prefix, from.to_bits() as u64),
+        let global = told.prefix.map(|it| match it.router_address && has_identifier(&it) {
+            true => it.prefix,
+            false => with_identifier(it.prefix, from.to_bits() as u64),
         });
         Candidate {
             address: from,
@@ -278,6 +335,7 @@ impl<S: Sizes> Rpl<S> {
             version: Counter::new(dio.version),
             dtsn: Counter::new(dio.dtsn),
             overloaded: told.overloaded,
+            restarted: false,
             link: Link::new(told.margin_db),
             since: now,
         }

@@ -15,12 +15,14 @@ use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::link::MAX_FAILURES;
 use crate::load::Load;
+use crate::lollipop::Counter;
 use crate::lost::Lost;
 use crate::objective::Objective;
 use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
 use crate::restless::Restless;
 use crate::silent::Silent;
+use crate::start::Start;
 use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -29,6 +31,10 @@ use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_trickle::Trickle;
 use kinglet_wire::rpl::Message;
 
+/// The first number of a counter that begins (RFC 6550, 7.2).
+const STRAIGHT: u8 = 128;
+/// RPL_DEFAULT_INSTANCE (RFC 6550, 17).
+const DEFAULT_INSTANCE: u8 = 0;
 /// The stream of this layer's dice: "rplrplrp".
 const DICE: u64 = 0x7270_6c72_706c_7270;
 /// Messages to one neighbour that may wait to be sent.
@@ -81,6 +87,7 @@ pub struct Rpl<S: Sizes> {
     silent: Silent,
     restless: Restless,
     solicit: Solicit,
+    start: Start,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
     /// A DIO for everybody is to be sent.
@@ -104,9 +111,15 @@ pub struct Rpl<S: Sizes> {
 impl<S: Sizes> Rpl<S> {
     /// A node that knows nobody.
     pub const fn new(config: Config) -> Self {
-        let dodag = match &config.role {
-            Role::Root(root) => Some(Dodag::of_root(root)),
-            Role::Off | Role::Leaf | Role::Router => None,
+        let (dodag, start) = match &config.role {
+            Role::Root(root) => {
+                let instance = match config.instance {
+                    Some(instance) => instance,
+                    None => DEFAULT_INSTANCE,
+                };
+                (Some(Dodag::of_root(root, instance)), Start::New)
+            }
+            Role::Off | Role::Leaf | Role::Router => (None, Start::Over),
         };
         Rpl {
             config,
@@ -120,6 +133,7 @@ impl<S: Sizes> Rpl<S> {
             silent: Silent::new(),
             restless: Restless::new(),
             solicit: Solicit::new(),
+            start,
             announce: Announce::new(),
             answers: const { [None; ANSWERS] },
             advertise: false,
@@ -141,6 +155,30 @@ impl<S: Sizes> Rpl<S> {
     /// What it was told when it was made.
     pub const fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// RPLInstanceID: that of the DODAG, or else the one that it may join.
+    fn instance(&self) -> u8 {
+        let joined = self.dodag.as_ref().map(|dodag| dodag.instance);
+        joined.or(self.config.instance).unwrap_or(DEFAULT_INSTANCE)
+    }
+
+    /// A DTSN to begin with, of 128 to 255. Children that remember the number of a life before take
+    /// another one for a request for DAOs (RFC 6550, 7.2 and 9.6).
+    fn first_dtsn(&mut self) -> Counter {
+        Counter::new(STRAIGHT | self.random.bits(7) as u8)
+    }
+
+    /// Version and DTSN, which another life, another DODAG or a request for DAOs changes; `None`
+    /// while this node announces no DODAG.
+    pub fn epoch(&self) -> Option<(u8, u8)> {
+        let dodag = self.dodag.as_ref().filter(|_| self.advertises())?;
+        Some((dodag.version.value(), dodag.dtsn.value()))
+    }
+
+    /// Sends a DIO to a neighbour that hears none for everybody. Whether there is room for it.
+    pub fn inform_neighbour(&mut self, neighbour: Ipv6Addr) -> bool {
+        self.answer(neighbour, Reply::Information).is_ok()
     }
 
     const fn is_root(&self) -> bool {
@@ -257,18 +295,12 @@ impl<S: Sizes> Rpl<S> {
         }
         let (message, options) = Message::parse(code, body).map_err(Discard::Malformed)?;
         let near = from.is_unicast_link_local();
-        let instance = self.config.instance;
+        let instance = self.instance();
         match message {
             Message::Dis(_) if near => self.take_dis(now, from, multicast, options),
             Message::Dio(_) | Message::Dis(_) if !near => Err(Discard::BadSource),
             Message::Dis(_) => Err(Discard::BadSource),
-            Message::Dio(dio) if dio.instance == instance => {
-                self.take_dio(now, from, margin_db, &dio, options)
-            }
-            Message::Dio(_) => {
-                self.disown(now, from);
-                Err(Discard::OtherInstance)
-            }
+            Message::Dio(dio) => self.take_dio(now, from, margin_db, &dio, options),
             Message::Dao(dao) if dao.instance == instance => {
                 self.take_dao(now, from, &dao, options)
             }
@@ -406,7 +438,7 @@ impl<S: Sizes> Rpl<S> {
     /// Whether DIOs are sent at all.
     fn advertises(&self) -> bool {
         let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.untold > 0;
-        !self.is_leaf() && self.dodag.as_ref().is_some_and(has)
+        self.start.is_over() && !self.is_leaf() && self.dodag.as_ref().is_some_and(has)
     }
 
     /// When a candidate is to be probed.
@@ -421,7 +453,10 @@ impl<S: Sizes> Rpl<S> {
         if self.config.role == Role::Off {
             return None;
         }
-        let solicit = if self.is_root() { None } else { self.solicit.deadline() };
+        let solicit = match self.is_root() {
+            true => self.start.deadline(),
+            false => self.solicit.deadline(),
+        };
         let trickle = self.advertises().then(|| self.trickle.deadline());
         let hold = self.dodag.as_ref().and_then(|dodag| dodag.hold);
         let routes = Targets::deadline(self.routes.as_slice());
@@ -441,6 +476,13 @@ impl<S: Sizes> Rpl<S> {
         }
         if !self.is_root() {
             self.solicit.handle_deadline(now, &mut self.random);
+        } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace) {
+            let begins = self.start.handle_deadline(now, pace.shortest);
+            self.solicit.due |= begins;
+            let dtsn = self.first_dtsn();
+            if let Some(dodag) = self.dodag.as_mut().filter(|_| begins) {
+                dodag.dtsn = dtsn;
+            }
         }
         if let Some(dodag) = &mut self.dodag
             && dodag.prefix_expires.take_if(|at| *at <= now).is_some()

@@ -58,7 +58,7 @@ impl<S: Sizes> Rpl<S> {
             Reply::Information => self.write_dio(buf)?,
             Reply::Solicitation => write(buf, Message::Dis(Dis), &[])?,
             Reply::Acknowledgement { sequence, status } => {
-                let instance = self.config.instance;
+                let instance = self.instance();
                 let ack = DaoAck { instance, sequence, status, dodag_id: None };
                 write(buf, Message::DaoAck(ack), &[])?
             }
@@ -74,7 +74,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     fn poll_dis(&mut self, buf: &mut [u8]) -> Option<Out> {
-        if !self.solicit.due || self.is_root() {
+        if !self.solicit.due {
             return None;
         }
         let (code, len) = write(buf, Message::Dis(Dis), &[])?;
@@ -100,7 +100,7 @@ impl<S: Sizes> Rpl<S> {
     fn write_dio(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
         let dodag = self.dodag.as_ref()?;
         let dio = Dio {
-            instance: self.config.instance,
+            instance: self.instance(),
             version: dodag.version.value(),
             rank: if self.is_leaf() { INFINITE_RANK } else { dodag.rank() },
             grounded: dodag.grounded,
@@ -135,7 +135,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     fn dao(&self, acknowledge: bool) -> Message {
-        let (instance, sequence) = (self.config.instance, self.announce.sequence.next().value());
+        let (instance, sequence) = (self.instance(), self.announce.sequence.next().value());
         Message::Dao(Dao { instance, acknowledge, sequence, dodag_id: None })
     }
 

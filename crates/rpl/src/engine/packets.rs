@@ -68,7 +68,7 @@ impl<S: Sizes> Rpl<S> {
             down: !leaf && self.is_down(destination),
             rank_error: false,
             forwarding_error: false,
-            instance: self.config.instance,
+            instance: self.instance(),
             sender_rank: if leaf { 0 } else { self.dag_rank() },
         }
     }
@@ -87,7 +87,7 @@ impl<S: Sizes> Rpl<S> {
         let dodag = self.dodag.as_ref()?;
         Some(routed::Dodag {
             root: dodag.id,
-            instance: self.config.instance,
+            instance: self.instance(),
             option: self.option_type(),
             storing: dodag.is_storing(),
             compresses: dodag.configuration.compressed,
@@ -140,7 +140,7 @@ impl<S: Sizes> Rpl<S> {
         now: Instant,
         information: PacketInformation,
     ) -> Result<PacketInformation, Refusal> {
-        if information.instance != self.config.instance {
+        if information.instance != self.instance() {
             return Err(Refusal::OtherInstance);
         }
         let information = self.judged(now, None, information)?;
@@ -161,7 +161,7 @@ impl<S: Sizes> Rpl<S> {
     /// How a packet that waits to go up goes on if the parent has changed meanwhile; `None` if it
     /// does not go up, or nowhere.
     pub fn divert(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
-        let ours = information.instance == self.config.instance;
+        let ours = information.instance == self.instance();
         let up = ours && !information.down && !information.forwarding_error;
         if !up || self.is_down(destination) {
             return None;
@@ -200,7 +200,7 @@ impl<S: Sizes> Rpl<S> {
             let information = self.originate(destination);
             return self.onward(now, from, destination, information);
         };
-        if information.instance != self.config.instance {
+        if information.instance != self.instance() {
             return Err(Refusal::OtherInstance);
         }
         if information.forwarding_error {

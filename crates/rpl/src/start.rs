@@ -1,0 +1,84 @@
+//! The start of a root. Its nodes may remember a DODAG that it does not: it solicits their DIOs
+//! before it sends its own, and begins above the version that they have (RFC 6550, 7.2 and 8.4).
+
+use crate::lollipop::Counter;
+use core::cmp::Ordering;
+use kinglet_time::{Duration, Instant};
+
+/// Longest Imin after which answers are awaited.
+const LONGEST_MIN: Duration = Duration::from_secs(2);
+
+/// What a root does before it announces its DODAG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// It does not know what time it is.
+    New,
+    /// It waits until then for answers to its DIS. The version that it has heard is this.
+    Listening { until: Instant, heard: Option<Counter> },
+    /// It has begun.
+    Over,
+}
+
+impl Start {
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        match self {
+            Start::New => Some(Instant::ZERO),
+            Start::Listening { until, .. } => Some(*until),
+            Start::Over => None,
+        }
+    }
+
+    /// Whether a DIS is to be sent. `shortest` is Imin: neighbours answer within that.
+    pub(crate) fn handle_deadline(&mut self, now: Instant, shortest: Duration) -> bool {
+        match *self {
+            Start::New => {
+                // The DIS and the answers take their time on the air.
+                let until = now + shortest.min(LONGEST_MIN) * 2;
+                *self = Start::Listening { until, heard: None };
+                true
+            }
+            Start::Listening { until, .. } if until <= now => {
+                *self = Start::Over;
+                false
+            }
+            Start::Listening { .. } | Start::Over => false,
+        }
+    }
+
+    /// A node remembers this version. The version to begin with, if that is another than `own`.
+    pub(crate) fn hear(&mut self, version: Counter) -> Option<Counter> {
+        let Start::Listening { heard, .. } = self else { return None };
+        let newer = heard.is_none_or(|heard| version.compare(heard) == Some(Ordering::Greater));
+        newer.then(|| {
+            *heard = Some(version);
+            version.next()
+        })
+    }
+
+    pub(crate) const fn is_over(&self) -> bool {
+        matches!(self, Start::Over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_begins_above_the_newest_version_that_it_hears_and_changes_nothing_later() {
+        let mut start = Start::New;
+        let imin = Duration::from_millis(500);
+        assert_eq!(start.hear(Counter::new(250)), None, "it listens only after its DIS");
+        assert!(start.handle_deadline(start.deadline().unwrap(), imin));
+        let next = |version: u8| Some(Counter::new(version));
+        assert_eq!(start.hear(Counter::new(250)), next(251));
+        assert_eq!(start.hear(Counter::new(249)), None);
+        assert_eq!(start.hear(Counter::new(250)), None);
+        assert_eq!(start.hear(Counter::new(127)), None, "cannot be compared");
+        assert_eq!(start.hear(Counter::new(255)), next(0));
+        let over = start.deadline().unwrap();
+        assert_eq!(over, Instant::ZERO + imin * 2);
+        assert!(!start.handle_deadline(over, imin) && start.is_over());
+        assert_eq!((start.hear(Counter::new(1)), start.deadline()), (None, None));
+    }
+}

@@ -1,0 +1,148 @@
+//! The axes of the restart matrix.
+
+use crate::scenario::NodeId;
+use kinglet::time::Duration;
+
+/// Seconds between two data requests of the leaf.
+pub(super) const POLL_S: u64 = 2;
+
+/// The node that restarts, by what it is to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Border router; with RPL the root.
+    Border,
+    /// The first router after it.
+    Relay,
+    /// The last router, which is the parent of the leaf.
+    Parent,
+    /// The sleeping leaf.
+    Leaf,
+}
+
+/// Who sends datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Nobody, until half a minute after the node is back.
+    None,
+    /// All to the border router.
+    Up,
+    /// The border router to all.
+    Down,
+    /// Both.
+    Both,
+}
+
+/// How nodes find their routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// RPL with tables in the routers.
+    Storing,
+    /// RPL with source routes.
+    NonStoring,
+    /// The mesh.
+    Mesh,
+    /// AODV.
+    Aodv,
+    /// Static routes, with neighbour discovery.
+    Static,
+}
+
+/// What a node announces otherwise after its restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// Nothing.
+    Nothing,
+    /// The mode of RPL.
+    Mode,
+    /// The objective function of RPL, with its step of a hop.
+    Objective,
+    /// Whether packets in the DODAG are compressed by RFC 8138.
+    Compression,
+    /// The prefix, and with it the DODAGID.
+    Prefix,
+}
+
+/// One restart in one network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The node that restarts.
+    pub part: Part,
+    /// How long it is off.
+    pub off: Duration,
+    /// Who sends.
+    pub traffic: Traffic,
+    /// How routes are found.
+    pub routing: Routing,
+    /// Relays sleep, but for the border router; then there is no leaf.
+    pub asleep: bool,
+    /// What is otherwise afterwards.
+    pub changed: Changed,
+}
+
+impl Cell {
+    /// The number of the node that restarts.
+    pub const fn node(&self) -> NodeId {
+        match self.part {
+            Part::Border => 0,
+            Part::Relay => 1,
+            Part::Parent => 3,
+            Part::Leaf => 4,
+        }
+    }
+
+    /// Whether there is a leaf: relays that sleep have none, and of AODV there are no leaves.
+    pub const fn has_leaf(&self) -> bool {
+        !self.asleep && !matches!(self.routing, Routing::Aodv)
+    }
+
+    /// The longest time between two datagrams of a pair that talks, some being lost: five periods,
+    /// and what a leaf sleeps.
+    pub(super) fn window(&self) -> Duration {
+        self.period() * 5 + Duration::from_secs(2 * POLL_S)
+    }
+
+    /// Time between two datagrams of a pair.
+    pub(super) const fn period(&self) -> Duration {
+        Duration::from_secs(if self.has_leaf() { POLL_S } else { 1 })
+    }
+
+    /// Seconds within which all are to talk again.
+    pub const fn limit_s(&self) -> f64 {
+        let leaf = if self.has_leaf() { 2.0 * POLL_S as f64 } else { 0.0 };
+        // Without traffic, the first datagrams come so late.
+        let first = if matches!(self.traffic, Traffic::None) { 2.0 } else { 0.0 };
+        30.0 + leaf + first
+    }
+
+    /// All cells that make sense.
+    pub fn all() -> impl Iterator<Item = Cell> {
+        use {Changed as C, Part as P, Routing as R, Traffic as T};
+        let parts = [P::Border, P::Relay, P::Parent, P::Leaf];
+        let routings = [R::Storing, R::NonStoring, R::Mesh, R::Aodv, R::Static];
+        let changes = [C::Nothing, C::Mode, C::Objective, C::Compression, C::Prefix];
+        let mut cells = Vec::new();
+        for part in parts {
+            for off_s in [0, 5, 120] {
+                for traffic in [T::None, T::Up, T::Down, T::Both] {
+                    for routing in routings {
+                        for asleep in [false, true] {
+                            for changed in changes {
+                                let off = Duration::from_secs(off_s);
+                                cells.push(Cell { part, off, traffic, routing, asleep, changed });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        cells.into_iter().filter(Cell::is_possible)
+    }
+
+    /// Only a root announces a configuration, and the leaf restarts only where there is one.
+    fn is_possible(&self) -> bool {
+        let rpl = matches!(self.routing, Routing::Storing | Routing::NonStoring);
+        let announces = self.part == Part::Border && rpl;
+        (self.changed == Changed::Nothing || announces)
+            && (self.part != Part::Leaf || self.has_leaf())
+    }
+}
