@@ -120,6 +120,21 @@ impl Link {
         self.rests = Some(now + REST);
     }
 
+    /// The neighbour has begun anew, so whatever kept it from acknowledging may be over: a dead link
+    /// is used again, and one more failure is enough.
+    pub(crate) fn revive(&mut self) {
+        if self.is_dead() {
+            self.renew();
+            self.rests = None;
+        }
+    }
+
+    /// Nothing is known of it but how it is heard, and that it has failed before.
+    fn renew(&mut self) {
+        (self.etx, self.samples) = (fine(self.expected), EXPECTATION);
+        self.failures = self.failures.min(MAX_FAILURES.saturating_sub(1));
+    }
+
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         self.rests
     }
@@ -128,9 +143,7 @@ impl Link {
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
         let rested = self.rests.take_if(|until| *until <= now).is_some();
         if rested {
-            // Nothing is known of it but how it is heard, and that it has failed before.
-            (self.etx, self.samples) = (fine(self.expected), EXPECTATION);
-            self.failures = self.failures.min(MAX_FAILURES.saturating_sub(1));
+            self.renew();
         }
         rested
     }
@@ -208,6 +221,11 @@ mod tests {
         link.sent(now, 4, false);
         assert!(link.is_dead());
         assert!(!link.is_usable() && !link.handle_deadline(now));
+        let mut other = link;
+        other.revive();
+        assert!(other.is_good() && other.deadline().is_none(), "its neighbour has begun anew");
+        other.sent(now, 4, false);
+        assert!(other.is_dead());
         assert!(link.handle_deadline(now + DEAD) && link.is_usable() && link.is_good());
         assert_eq!(link.deadline(), None);
         link.sent(now + DEAD, 4, false);

@@ -89,6 +89,9 @@ impl<S: Sizes> Rpl<S> {
     /// A neighbour that solicits DIOs of all has no DODAG. If it was the parent, it does not know
     /// any more what it was told; in non-storing mode only the root knows anything.
     fn note_restart(&mut self, from: Ipv6Addr) {
+        if let Some(candidate) = self.neighbour_mut(from) {
+            candidate.link.revive();
+        }
         let Some(dodag) = self.dodag.filter(|dodag| dodag.preferred == Some(from)) else { return };
         let root_rank = dodag.configuration.min_hop_rank_increase;
         if let Some(parent) = self.neighbour_mut(from) {
@@ -112,20 +115,19 @@ impl<S: Sizes> Rpl<S> {
             self.disown(now, from);
             return Err(Discard::OtherInstance);
         }
-        let is_here = |it: &Dodag| (it.instance, it.id) == (dio.instance, dio.dodag_id);
-        let here = self.dodag.filter(is_here);
-        if here.is_none_or(|dodag| Some(dodag.mode) != mode) {
+        // Another mode is another network, whose routes are kept elsewhere.
+        let there = (dio.instance, dio.dodag_id, mode);
+        let is_here = |it: &Dodag| (it.instance, it.id, Some(it.mode)) == there;
+        let is_here = self.dodag.as_ref().is_some_and(is_here);
+        if !is_here {
             // A parent that has gone there is none here (8.2.1).
             self.disown(now, from);
         }
         let mode = mode.ok_or(Discard::BadMode)?;
         let told = Told::of(options, margin_db);
-        let Some(dodag) = here else {
+        let Some(dodag) = self.dodag.filter(|_| is_here) else {
             return self.join(now, from, dio, mode, &told);
         };
-        if dodag.mode != mode {
-            return Err(Discard::BadMode);
-        }
         if dio.rank < dodag.configuration.min_hop_rank_increase {
             return Err(Discard::BadRank);
         }
@@ -293,10 +295,12 @@ impl<S: Sizes> Rpl<S> {
         let mut asked = false;
         if let Some(known) = parents.get_mut(from) {
             // Another number is another request, also of one that has begun anew.
-            let asks = new.dtsn != known.dtsn || known.restarted;
-            asked = dodag.preferred == Some(from) && asks;
+            asked = new.dtsn != known.dtsn || known.restarted;
             let global = new.global.or(known.global);
             known.link.heard(told.margin_db);
+            if asked {
+                known.link.revive();
+            }
             *known = Candidate { link: known.link, since: known.since, global, ..new };
         } else if new.rank != INFINITE_RANK {
             let of = |candidate: &Candidate| cost::<S::Objective>(&dodag, leaf, false, candidate);
@@ -309,7 +313,9 @@ impl<S: Sizes> Rpl<S> {
         if dio.rank == INFINITE_RANK {
             self.note_not_above(now, from);
         }
+        // Also a parent that has just come back asks: those below did not leave.
         if asked
+            && self.parent() == Some(from)
             && !self.asked_for_daos(now)
             && let Some(candidate) = self.neighbour_mut(from)
         {

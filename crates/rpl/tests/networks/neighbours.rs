@@ -298,6 +298,12 @@ fn a_congested_parent_is_left_only_within_the_rank_limit() {
         let mut room = [0; 6];
         let full = MetricContainer::build(&[Metric::sum(kind)], &mut room).unwrap();
         let configuration = ControlOption::Configuration(CONFIGURATION);
+        // The links are known before the parent is full.
+        for _ in 0..60 {
+            net.nodes[0].handle_sent(net.now, near(1), 1, true);
+            net.nodes[0].handle_sent(net.now, near(2), transmissions, true);
+            net.now += secs(1);
+        }
         for _ in 0..120 {
             let options = [configuration, ControlOption::Metrics(full)];
             net.say(1, 0, Message::Dio(dio(Mode::NonStoring, 256)), &options).unwrap();

@@ -27,6 +27,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 const OBSERVED: Duration = Duration::from_secs(1_800);
 /// All is well if it has been for so long.
 const SETTLED: Duration = Duration::from_secs(60);
+/// Control messages are counted for so long.
+const COUNTED: Duration = Duration::from_secs(30);
 /// Addresses are looked up so often.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -38,8 +40,8 @@ pub struct Verdict {
     /// Seconds from the return of the node until the last of them talked again; `None` if that has
     /// not come within half an hour.
     pub seconds: Option<f64>,
-    /// Control messages per node in the first minute after the return, beyond those of a minute
-    /// without a restart.
+    /// Control messages per node in the first half a minute after the return, beyond those of half
+    /// a minute without a restart.
     pub control: f64,
     /// Datagrams that were lost from the restart on, of those that were sent.
     pub lost: u32,
@@ -71,7 +73,7 @@ pub fn run(cell: &Cell, seed: u64) -> Result<Verdict, String> {
     };
     talk(true);
     let window = cell.window();
-    advance(&mut world, RESTART - SETTLED);
+    advance(&mut world, RESTART - COUNTED);
     let before = control_messages(&world);
     advance(&mut world, RESTART);
     let usual = control_messages(&world) - before;
@@ -97,8 +99,9 @@ pub fn run(cell: &Cell, seed: u64) -> Result<Verdict, String> {
         board.lock().expect("no panic").begin();
         talk(true);
     }
-    advance(&mut world, back + SETTLED);
+    advance(&mut world, back + COUNTED);
     let control = control_messages(&world) - before - usual;
+    advance(&mut world, back + SETTLED);
     let mut end = back + SETTLED;
     loop {
         let well = board.lock().expect("no panic").well_since(window);

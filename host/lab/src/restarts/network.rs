@@ -2,7 +2,7 @@
 
 use super::cells::{Cell, Changed, POLL_S, Part, Routing};
 use crate::build::{Network, address_of};
-use crate::scenario::{NodeId, Objective, Scenario};
+use crate::scenario::{CONTEXTS, NodeId, Objective, Scenario};
 use kinglet::rpl::Mode;
 use std::net::Ipv6Addr;
 
@@ -33,6 +33,10 @@ pub(super) fn scenario(cell: &Cell) -> Scenario {
     }
     let mut scenario = Scenario::from_toml("restart.toml", &text).expect("a scenario");
     scenario.rpl.addresses = true;
+    if cell.changed == Changed::Prefix {
+        // RPL announces no contexts, and old ones would be wrong.
+        scenario.contexts = Some([None; CONTEXTS]);
+    }
     scenario
 }
 
