@@ -111,6 +111,18 @@ impl Leaves<'_> {
         if known == Some(binding) { Adoption::Known } else { Adoption::New }
     }
 
+    /// A sleeping leaf takes this router for its parent, and the router has forgotten that, as
+    /// after a restart: it is a child again, under the number after the one that is known, so that
+    /// this is believed before a denial. Whether that is new and there is room.
+    pub(crate) fn readopt(&mut self, now: Instant, child: u16) -> bool {
+        let known = self.get(child).map(|leaf| leaf.binding);
+        if known.is_some_and(|known| known.parent == self.own) {
+            return false;
+        }
+        let sequence = known.map_or(0, |known| known.sequence.wrapping_add(1));
+        self.adopt(now, child, sequence, true) == Adoption::New
+    }
+
     /// A frame came from it, if it is a child.
     pub(crate) fn hear(&mut self, now: Instant, from: u16) {
         let (own, until) = (self.own, now + self.child_timeout);
@@ -126,6 +138,10 @@ impl Leaves<'_> {
         let gone = Binding { parent: NOBODY, ..heard };
         match known {
             Some(known) if heard == known || !heard.replaces(&known) => false,
+            // It is one, and others remember how often it was.
+            Some(known) if (known.parent, heard.parent) == (self.own, self.own) => {
+                self.put(heard, Some(now + self.child_timeout)).is_some()
+            }
             // Who says that it is of this node is wrong, or this node has forgotten it.
             _ if heard.parent == self.own => self.put(gone, Some(now + FAREWELL)).is_some(),
             None if heard.parent == NOBODY => false,
@@ -252,6 +268,28 @@ mod tests {
         assert!(leaves.consider(now, says(2, 5), true));
         assert!(leaves.consider(now, says(NOBODY, 5), false));
         assert!(!leaves.consider(now, says(2, 5), true));
+    }
+
+    #[test]
+    fn a_leaf_that_asks_a_router_that_has_forgotten_it_is_its_child_again() {
+        let (mut table, now) = ([None; 1], Instant::from_secs(1));
+        let mut leaves = view(&mut table);
+        // Its data request comes before the others have said anything,
+        assert!(leaves.readopt(now, 9) && !leaves.readopt(now, 9));
+        assert_eq!(leaves.poll_change(), Some(ADDED));
+        assert!(leaves.consider(now, says(OWN, 5), true));
+        assert_eq!(find(leaves.table, 9).unwrap().binding, says(OWN, 5));
+        assert_eq!(leaves.poll_change(), None);
+        // or after that.
+        let mut table = [None; 1];
+        let mut leaves = view(&mut table);
+        assert!(leaves.consider(now, says(OWN, 5), true));
+        assert!(leaves.readopt(now, 9));
+        assert!(says(OWN, 6).replaces(&says(NOBODY, 5)));
+        assert_eq!(find(leaves.table, 9).unwrap().binding, says(OWN, 6));
+        // The leaf learns the number when it says that it is there.
+        assert_eq!(leaves.adopt(now, 9, 5, true), Adoption::Stale(6));
+        assert!(!leaves.readopt(now, 8), "there is no room");
     }
 
     #[test]

@@ -208,6 +208,14 @@ impl<S: Sizes> Mesh<S> {
         self.leaves().poll_change()
     }
 
+    /// A data request came from `from`, which takes this router for its parent.
+    pub fn handle_asked(&mut self, now: Instant, from: u16) {
+        if self.is_router() && self.leaves().readopt(now, from) {
+            self.leaves_untold = TELLINGS;
+            self.news(now, true);
+        }
+    }
+
     /// A frame was received from `from`, of whatever content.
     pub fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
         if !self.is_router() {

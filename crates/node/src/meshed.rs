@@ -80,6 +80,10 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
         self.mesh.handle_heard(now, from, rssi_dbm);
     }
 
+    fn handle_asked(&mut self, now: Instant, from: u16) {
+        self.mesh.handle_asked(now, from);
+    }
+
     fn handle_sent(&mut self, now: Instant, to: Address, _: u8, acked: bool) {
         if let Address::Short(to) = to {
             self.mesh.handle_sent(now, to, acked);

@@ -233,10 +233,8 @@ impl<P: Profile> Node<P> {
                 let _ = self.net.handle_repeated_request(now, child);
             }
             &Indication::DataRequest { src: Address::Short(child), .. } if Self::HAS_CHILDREN => {
-                if !self.routing().tells_of_sleep() {
-                    self.routing_mut().handle_asked(now, child);
-                    self.follow_routing(now);
-                }
+                self.routing_mut().handle_asked(now, child);
+                self.follow_routing(now);
                 let _ = self.net.handle_data_request(now, child);
             }
             // What has no short address is nobody's child.

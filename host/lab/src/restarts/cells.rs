@@ -22,7 +22,7 @@ pub enum Part {
 /// Who sends datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// Nobody, until half a minute after the node is back.
+    /// Nobody, until a quarter of a minute after the node is back.
     None,
     /// All to the border router.
     Up,
@@ -109,9 +109,7 @@ impl Cell {
     /// Seconds within which all are to talk again.
     pub const fn limit_s(&self) -> f64 {
         let leaf = if self.has_leaf() { 2.0 * POLL_S as f64 } else { 0.0 };
-        // Without traffic, the first datagrams come so late.
-        let first = if matches!(self.traffic, Traffic::None) { 2.0 } else { 0.0 };
-        30.0 + leaf + first
+        30.0 + leaf
     }
 
     /// All cells that make sense.

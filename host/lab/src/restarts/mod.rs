@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 /// The node restarts at this time. Until then the network has formed.
 const RESTART: Instant = Instant::from_secs(180);
 /// Without traffic, datagrams begin so long after the node is back.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(15);
 /// So long after that the observation ends.
 const OBSERVED: Duration = Duration::from_secs(1_800);
 /// All is well if it has been for so long.

@@ -8,7 +8,7 @@ use std::net::Ipv6Addr;
 
 /// The scenario of a cell before the restart.
 pub(super) fn scenario(cell: &Cell) -> Scenario {
-    let mut text = String::from("name = \"restart\"\n");
+    let mut text = String::from("name = \"restart\"\nduration_s = 3_600\n");
     for (node, role) in (0..).zip(["border-router", "router", "router", "router", "leaf"]) {
         if role == "leaf" && !cell.has_leaf() {
             continue;
@@ -30,6 +30,15 @@ pub(super) fn scenario(cell: &Cell) -> Scenario {
     }
     if cell.has_leaf() {
         text += &format!("[leaf]\nsleep_interval_s = {POLL_S}\n");
+    }
+    if cell.routing == Routing::Static {
+        // Static routes lead where flows need them; these flows never begin.
+        for node in 1..5 {
+            for (from, to) in [(0, node), (node, 0)] {
+                text += &format!("[[flow]]\nkind = \"udp-periodic\"\nfrom = {from}\nto = {to}\n");
+                text += "start_s = 3_599\n";
+            }
+        }
     }
     let mut scenario = Scenario::from_toml("restart.toml", &text).expect("a scenario");
     scenario.rpl.addresses = true;
