@@ -16,9 +16,12 @@ const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 /// Child Id Requests in a row, and seconds between the last word to a parent and its time-out
 /// (OpenThread's `kMaxKeepAliveAttempts`).
 const ATTEMPTS: u8 = 4;
-/// A search that finds nobody is repeated after 1 s, then after twice as long, up to this many
-/// doublings.
-const MAX_BACKOFF: u8 = 6;
+/// A search that finds nobody is repeated after 1 s, then after twice as long, up to this: a parent
+/// that comes back is found within half a minute. While there is none, the receiver is on for 3 to
+/// 6 % of the time for that.
+const LONGEST_WAIT: Duration = Duration::from_secs(24);
+/// Doublings that lead there.
+const DOUBLINGS: u8 = 5;
 /// Searches in which the best parent may lack a way out of the mesh, before another is taken for
 /// that: a mesh that has just been switched on needs a few seconds.
 const PATIENCE: u8 = 3;
@@ -162,7 +165,7 @@ impl Attach {
 
     /// Without a parent; the next search is some time off.
     fn fail(&mut self, now: Instant, random: &mut Random) {
-        let wait = Duration::from_secs(1 << self.searches.min(MAX_BACKOFF));
+        let wait = Duration::from_secs(1 << self.searches.min(DOUBLINGS)).min(LONGEST_WAIT);
         self.searches = self.searches.saturating_add(1);
         self.detach(now + random.between(wait / 2, wait));
     }
@@ -326,7 +329,7 @@ mod tests {
             waits.push((leaf.deadline() - failed).as_millis());
             due(&mut leaf, &mut random);
         }
-        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 16, 32, 64, 64, 64]) {
+        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 16, 24, 24, 24, 24]) {
             assert!((most * 500..=most * 1000).contains(wait), "{waits:?}");
         }
     }

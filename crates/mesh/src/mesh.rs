@@ -383,6 +383,10 @@ impl<S: Sizes> Mesh<S> {
         let ways = advertisement.entries().filter(|entry| entry.destination != own);
         let ways = ways.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
+        if advertisement.is_empty() {
+            // Its sender knows nobody, as it has just begun, and cannot know what has not changed.
+            self.trickle.reset(now, &PACE, &mut self.random);
+        }
         let (mut news, mut near) = (false, 0);
         for (destination, advertised) in itself.chain(ways) {
             if destination == OUTSIDE && self.config.role == Role::BorderRouter {

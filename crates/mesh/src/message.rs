@@ -105,6 +105,11 @@ pub(crate) struct Advertisement<'a> {
 }
 
 impl<'a> Advertisement<'a> {
+    /// Whether its sender knows nobody.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.bindings.is_empty()
+    }
+
     fn parse(octets: &'a [u8]) -> Result<Self, Field> {
         let (&flags, rest) = octets.split_first().ok_or(Field::Length)?;
         let count = usize::from(flags & 0x1F).saturating_mul(ENTRY);
