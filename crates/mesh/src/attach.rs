@@ -17,9 +17,9 @@ const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 /// (OpenThread's `kMaxKeepAliveAttempts`).
 const ATTEMPTS: u8 = 4;
 /// A search that finds nobody is repeated after 1 s, then after twice as long, up to this: a parent
-/// that comes back is found within half a minute. While there is none, the receiver is on for 3 to
-/// 6 % of the time for that.
-const LONGEST_WAIT: Duration = Duration::from_secs(24);
+/// that comes back is found within half a minute. While there is none, the receiver is on for 4 to
+/// 7 % of the time for that.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// Doublings that lead there.
 const DOUBLINGS: u8 = 5;
 /// Searches in which the best parent may lack a way out of the mesh, before another is taken for
@@ -329,7 +329,7 @@ mod tests {
             waits.push((leaf.deadline() - failed).as_millis());
             due(&mut leaf, &mut random);
         }
-        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 16, 24, 24, 24, 24]) {
+        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 16, 20, 20, 20, 20]) {
             assert!((most * 500..=most * 1000).contains(wait), "{waits:?}");
         }
     }

@@ -29,6 +29,9 @@ const TRIES: u8 = 4;
 /// are lost for want of room, as when thousands join at once, more of them would not help.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
+/// News that nobody acknowledges is told once more after this time, as it may have been lost: on the
+/// way to a root that has restarted, routes form at the same time.
+const AGAIN: Duration = Duration::from_secs(12);
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
@@ -50,6 +53,8 @@ pub(crate) struct Announce {
     pub(crate) ready: bool,
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
+    /// The news about the own address has been told only once.
+    news: bool,
     /// How many have left, and how often they were given up, since one was acknowledged.
     unanswered: u8,
     given_up: u8,
@@ -77,6 +82,7 @@ impl Announce {
             ready: false,
             awaiting: None,
             tries: 0,
+            news: false,
             unanswered: 0,
             given_up: 0,
             sequence: Counter::FIRST,
@@ -117,6 +123,7 @@ impl Announce {
     /// The own address is told as news, which everybody above is to hear.
     pub(crate) fn renew(&mut self, now: Instant, news: News, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
+        self.news = true;
         self.repeat(now, news, random);
     }
 
@@ -169,7 +176,11 @@ impl Announce {
         acknowledged: bool,
         random: &mut Random,
     ) {
-        self.refresh = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
+        let again = core::mem::take(&mut self.news) && !acknowledged;
+        let usual = lifetime.map(|lifetime| before(lifetime, acknowledged, random));
+        let again = again.then(|| random.between(AGAIN / 2, AGAIN));
+        let wait = again.map_or(usual, |again| Some(usual.map_or(again, |usual| usual.min(again))));
+        self.refresh = wait.map(|wait| now + wait);
     }
 
     /// Targets of others have been told: all are again before `lifetime` is over since the first
