@@ -17,11 +17,11 @@ const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 /// (OpenThread's `kMaxKeepAliveAttempts`).
 const ATTEMPTS: u8 = 4;
 /// A search that finds nobody is repeated after 1 s, then after twice as long, up to this: a parent
-/// that comes back is found within half a minute. While there is none, the receiver is on for 4 to
-/// 7 % of the time for that.
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// that comes back is found within half a minute. While there is none, the receiver is on for 5 to
+/// 10 % of the time for that.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Doublings that lead there.
-const DOUBLINGS: u8 = 5;
+const DOUBLINGS: u8 = 4;
 /// Searches in which the best parent may lack a way out of the mesh, before another is taken for
 /// that: a mesh that has just been switched on needs a few seconds.
 const PATIENCE: u8 = 3;
@@ -329,7 +329,7 @@ mod tests {
             waits.push((leaf.deadline() - failed).as_millis());
             due(&mut leaf, &mut random);
         }
-        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 16, 20, 20, 20, 20]) {
+        for (wait, most) in waits.iter().zip([1, 2, 4, 8, 15, 15, 15, 15, 15]) {
             assert!((most * 500..=most * 1000).contains(wait), "{waits:?}");
         }
     }

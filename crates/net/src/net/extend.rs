@@ -16,11 +16,13 @@ use core::ops::Range;
 use kinglet_mem::{Array, copy, move_within};
 use kinglet_time::Instant;
 use kinglet_wire::icmpv6::{Kind, parameter, unreachable};
+use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{
     self, Chain, Extension, HOP_LIMIT_OFFSET, Header, MIN_MTU, NEXT_HEADER_OFFSET, is_link_local,
     protocol,
 };
 use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
+use kinglet_wire::sixlowpan::link_address_of;
 
 /// Hops of the longest source route that is written anew when some of it is used: those that fit
 /// into [`MAX_ADDED`] octets by two each.
@@ -266,16 +268,17 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let octets = self.pool.get(packet);
             let header = Header::read(octets).ok()?;
             let octets = octets.get(..header.total_len())?;
-            if self.owns(&header.src) {
+            let (returned, own) = (self.owns(&header.src), self.owns(&header.dst));
+            if returned && !own {
                 // Sent back: nobody has a way. It goes no further, whatever routing says.
                 let option = option_of(octets)?;
                 let option = self.pool.storage_mut(packet).get_mut(option)?;
                 let _ = self.routing.relay(now, &header, option);
                 return None;
             }
-            let own = self.owns(&header.dst);
             if own
                 && outermost
+                && !returned
                 && let Some(option) = option_of(octets).and_then(|at| octets.get(at))
             {
                 self.routing.take(now, &header, option);
@@ -298,7 +301,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                     return Some(self.advance(now, packet, &header, at));
                 }
             }
-            if chain.next_header() != protocol::IPV6 || walk::<S>(octets, &header).is_err() {
+            let tunnel = chain.next_header() == protocol::IPV6 && !returned;
+            if !tunnel || walk::<S>(octets, &header).is_err() {
                 return None;
             }
             if !outermost || !self.routing.ends_tunnel(header.src) {
@@ -428,7 +432,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Queues a packet for a neighbour as forwarded packets are.
     fn pass(&mut self, now: Instant, packet: PacketHandle, next: Ipv6Addr) -> Fate {
-        let link = self.resolve(next);
+        // It is a neighbour, as it is a hop of a source route (RFC 6554, 4.2), and routing knows
+        // neighbours by identifiers that come from their link addresses.
+        let link = match self.resolve(next) {
+            Address::None => link_address_of(next),
+            link => link,
+        };
         if !self.sleeps(link)
             && let Err(reason) = self.detect_congestion(now, packet)
         {

@@ -463,6 +463,38 @@ fn a_dead_end_of_a_source_route_is_told_to_its_root() {
     assert_eq!((free(&root), free(&b)), (8, 8));
 }
 
+/// A root of another make puts the source route into the packet itself. Its first hop may be the
+/// router that has sent the packet.
+#[test]
+fn an_own_packet_that_returns_with_a_source_route_goes_on() {
+    let mut b = node(2);
+    let mut route = [0; 64];
+    let len = SourceRoute::emit(protocol::UDP, global(2), &[global(3)], &mut route).unwrap();
+    let datagram = [0, 1, 0x03, 0xE8, 0, 12, 0, 0, 1, 2, 3, 4];
+    let option = OPTION.hop_by_hop(protocol::ROUTING, PacketInformation::SKIPPED_IF_UNKNOWN);
+    let octets = [&option[..], &route[..len], &datagram].concat();
+    let header = Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_len: octets.len() as u16,
+        next_header: protocol::HOP_BY_HOP,
+        hop_limit: 60,
+        src: global(2),
+        dst: global(2),
+    };
+    let mut packet = vec![0; HEADER_LEN];
+    header.emit(&mut packet).unwrap();
+    let frame = [&[0x41][..], &packet, &octets].concat();
+    let (src, dst) = (Address::Short(1), Address::Short(2));
+    assert_eq!(b.handle_frame(NOW, FrameIn { src, dst, payload: &frame }), Ok(None));
+    let relayed = Header::read(&seen(&mut b)).unwrap();
+    assert_eq!((relayed.src, relayed.dst, relayed.hop_limit), (global(2), global(3), 59));
+    // Without one it has gone round in a circle.
+    packet[6] = protocol::UDP;
+    let frame = [&[0x41][..], &packet, &datagram].concat();
+    assert!(b.handle_frame(NOW, FrameIn { src, dst, payload: &frame }).is_err());
+}
+
 #[test]
 fn errors_about_own_packets_are_believed_behind_what_was_added() {
     let (mut a, mut b) = (node(3), node(2));

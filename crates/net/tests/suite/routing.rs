@@ -181,16 +181,16 @@ fn icmpv6_goes_first_and_has_two_places() {
     node.add_child(3).unwrap();
     let out =
         |via, len| Icmpv6Out { src: None, dst: local(3), via, hop_limit: 255, alert: false, len };
-    let via = Some(Address::Short(3));
+    let (child, via) = (Some(Address::Short(3)), Some(Address::Short(4)));
     assert_eq!(node.send_icmpv6(NOW, &out(via, 9), &[155; 8]), Err(SendError::TooLong));
     assert_eq!(node.send_icmpv6(NOW, &out(via, 2), &[155; 8]), Err(SendError::TooLong));
     // What waits for a child that sleeps is not in the way of what may go at once.
-    for via in [None, via, via] {
+    for via in [None, child, via, via] {
         node.send_icmpv6(NOW, &out(via, 8), &[155; 8]).unwrap();
     }
-    assert_eq!(node.waiting_for(3), 1);
+    assert_eq!(node.waiting_for(3), 2, "also what names its link address");
     assert_eq!(node.send_icmpv6(NOW, &out(via, 8), &[155; 8]), Err(SendError::NoBuffer));
-    assert_eq!(frame(&mut node).0, Address::Short(3));
-    assert_eq!(frame(&mut node).0, Address::Short(3));
+    assert_eq!(frame(&mut node).0, Address::Short(4));
+    assert_eq!(frame(&mut node).0, Address::Short(4));
     assert_eq!(node.pending(), None);
 }
