@@ -1,17 +1,17 @@
 //! Which code meets which requirement of an RFC, and which test shows it.
 //!
-//! The requirements stand in `crates/tcp/compliance/*.toml`, the marks (`//= rfc9293#MUST-17`, for
-//! tests with ` type=test`) above the code, tests and segment scripts. From both comes
-//! `crates/tcp/COMPLIANCE.md`.
+//! The requirements stand in `crates/*/compliance/*.toml`, the marks (`//= rfc9293#MUST-17`, for
+//! tests with ` type=test`) above the code, tests and segment scripts. From both comes the
+//! `COMPLIANCE.md` beside each folder of lists.
 
 use super::{File, Repository, Violation};
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-const TABLE: &str = "crates/tcp/COMPLIANCE.md";
-const LISTS: &str = "crates/tcp/compliance/";
 const MARK: &str = "//= ";
+/// Of so many requirements one may be an exception.
+const PER_EXCEPTION: usize = 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +21,12 @@ struct List {
     #[serde(default)]
     tests_only: bool,
     requirement: Vec<Requirement>,
+}
+
+impl List {
+    fn exceptions(&self) -> usize {
+        self.requirement.iter().filter(|r| r.exception.is_some()).count()
+    }
 }
 
 #[derive(Deserialize)]
@@ -73,7 +79,11 @@ pub(crate) fn gaps(repository: &Repository) -> Vec<Violation> {
     let marks = marks(repository);
     let mut known = BTreeSet::new();
     let mut found = Vec::new();
-    for (file, name, list) in lists(repository) {
+    for Listed { file, name, list, .. } in lists(repository) {
+        if list.exceptions() * PER_EXCEPTION > list.requirement.len() {
+            let remedy = format!("more than one in {PER_EXCEPTION} is an exception");
+            found.push(Violation::new("compliance", file, 0, remedy));
+        }
         for requirement in &list.requirement {
             let target = format!("{name}#{}", requirement.id);
             let has = |test| marks.iter().any(|m| m.target == target && m.is_test == test);
@@ -97,81 +107,101 @@ pub(crate) fn gaps(repository: &Repository) -> Vec<Violation> {
             path: mark.path.clone(),
             line: mark.line,
             measure: None,
-            remedy: format!("no list in {LISTS} has {}", mark.target),
+            remedy: format!("no list has {}", mark.target),
         });
     }
     found
 }
 
-/// What `COMPLIANCE.md` has to say.
-pub(crate) fn table(repository: &Repository) -> String {
+/// What each `COMPLIANCE.md` has to say, by its path.
+pub(crate) fn tables(repository: &Repository) -> BTreeMap<String, String> {
     let marks = marks(repository);
-    let mut out = String::from(
-        "# Compliance of kinglet-tcp\n\nGenerated from `compliance/*.toml` and the marks in code \
-         and tests; after a change:\n\
-         `KINGLET_BLESS=1 cargo test -p kinglet-testkit --test repository`.\n",
-    );
-    for (_, name, list) in lists(repository) {
-        let met = list.requirement.iter().filter(|r| r.reason().is_none()).count();
-        let exceptions = list.requirement.iter().filter(|r| r.exception.is_some()).count();
-        let void = list.requirement.len() - met - exceptions;
-        let verb = if list.tests_only { "tested" } else { "met and tested" };
-        writeln!(
-            out,
-            "\n## {}\n\n{met} {verb}, {exceptions} deliberate exceptions, {void} not \
-            applicable.\n",
-            list.title
-        )
-        .expect("a string takes everything");
-        let code = if list.tests_only { "" } else { " code |" };
-        let rule = if list.tests_only { "" } else { "---|" };
-        writeln!(out, "| | § | |{code} tests |\n|---|---|---|{rule}---|").expect("as above");
-        for requirement in &list.requirement {
-            let target = format!("{name}#{}", requirement.id);
-            let places = |test| {
-                let places: BTreeSet<String> = marks
-                    .iter()
-                    .filter(|mark| mark.target == target && mark.is_test == test)
-                    .map(Mark::place)
-                    .collect();
-                places.into_iter().collect::<Vec<_>>().join(", ")
-            };
-            let Requirement { id, section, text, note, .. } = requirement;
-            let text =
-                format!("{text}{}", note.as_ref().map_or(String::new(), |n| format!(" *{n}*")));
-            let code = match requirement.reason() {
-                Some(reason) => format!(" {reason} |"),
-                None if list.tests_only => String::new(),
-                None => format!(" {} |", places(false)),
-            };
-            writeln!(out, "| {id} | {section} | {text} |{code} {} |", places(true))
-                .expect("as above");
-        }
+    let mut tables = BTreeMap::new();
+    for Listed { folder, name, list, .. } in lists(repository) {
+        let table = tables.entry(format!("{folder}/COMPLIANCE.md")).or_insert_with(|| {
+            let name = folder.rsplit('/').next().unwrap_or_default();
+            format!(
+                "# Compliance of kinglet-{name}\n\nGenerated from `compliance/*.toml` and the \
+                 marks in code and tests; after a change:\n\
+                 `KINGLET_BLESS=1 cargo test -p kinglet-testkit --test repository`.\n"
+            )
+        });
+        write_list(table, &name, &list, &marks);
     }
-    out
+    tables
 }
 
-/// The table as it stands in the repository.
-pub(crate) fn committed(repository: &Repository) -> &str {
-    repository.files.iter().find(|file| file.path == TABLE).map_or("", |file| &file.text)
+/// Writes the section of one list.
+fn write_list(out: &mut String, name: &str, list: &List, marks: &[Mark]) {
+    let met = list.requirement.iter().filter(|r| r.reason().is_none()).count();
+    let exceptions = list.exceptions();
+    let void = list.requirement.len() - met - exceptions;
+    let verb = if list.tests_only { "tested" } else { "met and tested" };
+    writeln!(
+        out,
+        "\n## {}\n\n{met} {verb}, {exceptions} deliberate exceptions, {void} not applicable.\n",
+        list.title
+    )
+    .expect("a string takes everything");
+    let code = if list.tests_only { "" } else { " code |" };
+    let rule = if list.tests_only { "" } else { "---|" };
+    writeln!(out, "| | § | |{code} tests |\n|---|---|---|{rule}---|").expect("as above");
+    for requirement in &list.requirement {
+        let target = format!("{name}#{}", requirement.id);
+        let places = |test| {
+            let places: BTreeSet<String> = marks
+                .iter()
+                .filter(|mark| mark.target == target && mark.is_test == test)
+                .map(Mark::place)
+                .collect();
+            places.into_iter().collect::<Vec<_>>().join(", ")
+        };
+        let Requirement { id, section, text, note, .. } = requirement;
+        let text = format!("{text}{}", note.as_ref().map_or(String::new(), |n| format!(" *{n}*")));
+        let code = match requirement.reason() {
+            Some(reason) => format!(" {reason} |"),
+            None if list.tests_only => String::new(),
+            None => format!(" {} |", places(false)),
+        };
+        writeln!(out, "| {id} | {section} | {text} |{code} {} |", places(true)).expect("as above");
+    }
 }
 
-/// Writes the table.
-pub(crate) fn bless(table: &str) {
-    std::fs::write(super::root().join(TABLE), table).expect("a writable repository");
+/// The table at this path as it stands in the repository.
+pub(crate) fn committed<'a>(repository: &'a Repository, path: &str) -> &'a str {
+    repository.files.iter().find(|file| file.path == path).map_or("", |file| &file.text)
 }
 
-/// The lists with their names, `rfc9293` for `compliance/rfc9293.toml`.
-fn lists(repository: &Repository) -> Vec<(&File, String, List)> {
-    let files = repository.files.iter().filter(|file| file.path.starts_with(LISTS));
-    files
-        .map(|file| {
-            let list =
-                toml::from_str(&file.text).unwrap_or_else(|error| panic!("{}: {error}", file.path));
-            let name = file.path[LISTS.len()..].trim_end_matches(".toml").to_string();
-            (file, name, list)
-        })
-        .collect()
+/// Writes a table.
+pub(crate) fn bless(path: &str, table: &str) {
+    std::fs::write(super::root().join(path), table).expect("a writable repository");
+}
+
+/// A list and where it stands.
+struct Listed<'a> {
+    file: &'a File,
+    /// `crates/tcp`
+    folder: &'a str,
+    /// `rfc9293` for `compliance/rfc9293.toml`
+    name: String,
+    list: List,
+}
+
+fn lists(repository: &Repository) -> Vec<Listed<'_>> {
+    let listed = |file| {
+        let (folder, name) = list_name(file)?;
+        let list =
+            toml::from_str(&file.text).unwrap_or_else(|error| panic!("{}: {error}", file.path));
+        Some(Listed { file, folder, name: name.to_string(), list })
+    };
+    repository.files.iter().filter_map(listed).collect()
+}
+
+/// Folder and name of a list of requirements, if the file is one.
+fn list_name(file: &File) -> Option<(&str, &str)> {
+    let (folder, name) = file.path.split_once("/compliance/")?;
+    let name = name.strip_suffix(".toml")?;
+    (file.is_stack() && folder.matches('/').count() == 1).then_some((folder, name))
 }
 
 fn marks(repository: &Repository) -> Vec<Mark> {
@@ -229,6 +259,49 @@ fn name_of(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn file(path: &str, text: &str) -> File {
+        File { path: path.into(), text: text.into() }
+    }
+
+    fn requirement(id: &str, more: &str) -> String {
+        format!("[[requirement]]\nid = \"{id}\"\nsection = \"1\"\ntext = \"t\"\n{more}\n")
+    }
+
+    #[test]
+    fn each_crate_with_lists_has_a_table_of_its_own() {
+        let list = format!("title = \"T\"\n{}", requirement("1", ""));
+        let code = "//= rfc1#1\nfn a() {}\n//= rfc1#1 type=test\nfn b() {}\n";
+        let files = vec![
+            file("crates/x/compliance/rfc1.toml", &list),
+            file("crates/x/src/lib.rs", code),
+            file("crates/y/compliance/rfc2.toml", &list),
+            file("host/z/compliance/rfc3.toml", &list),
+        ];
+        let repository = Repository { files };
+        let tables = tables(&repository);
+        let paths: Vec<_> = tables.keys().map(String::as_str).collect();
+        assert_eq!(paths, ["crates/x/COMPLIANCE.md", "crates/y/COMPLIANCE.md"]);
+        let table = &tables[paths[0]];
+        assert!(
+            table.contains("| 1 | 1 | t | `crates/x/src/lib.rs` a | `crates/x/src/lib.rs` b |")
+        );
+        let gaps = gaps(&repository);
+        assert_eq!(gaps.len(), 1, "{gaps:?}");
+        assert!(gaps[0].path.ends_with("rfc2.toml"));
+    }
+
+    #[test]
+    fn more_than_one_exception_in_ten_is_too_many() {
+        let list = |exceptions: usize| {
+            let reason =
+                |n| if n < exceptions { "exception = \"e\"" } else { "not_applicable = \"n\"" };
+            let all: String = (0..10).map(|n| requirement(&n.to_string(), reason(n))).collect();
+            let text = format!("title = \"T\"\n{all}");
+            gaps(&Repository { files: vec![file("crates/x/compliance/rfc1.toml", &text)] }).len()
+        };
+        assert_eq!([1, 2].map(list), [0, 1]);
+    }
 
     #[test]
     fn a_mark_names_the_item_below_or_around_it() {
