@@ -457,6 +457,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         let _ = self.rpl.handle_message(now, from, rssi_dbm, multicast, code, body);
     }
 
+    //= rfc6550#9.1-4 rfc6550#9.1-6
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<Icmpv6Out> {
         let (head, body) = buf.split_first_chunk_mut::<HEAD>()?;
         let out = self.rpl.poll_message(now, body)?;

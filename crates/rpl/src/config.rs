@@ -53,6 +53,7 @@ impl Mode {
 }
 
 /// What a root tells of its DODAG.
+//= rfc6550#18.2.3-2 rfc6550#18.2.5-1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     /// DODAGID: a routable address of the root.
@@ -178,6 +179,7 @@ impl Config {
 }
 
 /// A memory plan.
+//= rfc6550#18.6-1
 pub trait Sizes {
     /// The objective functions that this node knows.
     type Objective: Objective;

@@ -47,6 +47,7 @@ pub(crate) struct Dodag {
 }
 
 impl Dodag {
+    //= rfc6550#6.3.1-2 rfc6550#8.1-2 rfc6550#8.2.2.2-1 rfc6550#8.2.2.2-2
     pub(crate) const fn of_root(root: &Root, instance: u8) -> Self {
         let rank = root.configuration.min_hop_rank_increase;
         Dodag {
@@ -109,6 +110,7 @@ impl Dodag {
     }
 
     /// The highest rank of this node in this version (8.2.2.4, rule 3).
+    //= rfc6550#8.2.2.4-2
     pub(crate) const fn limit(&self) -> u16 {
         match self.configuration.max_rank_increase {
             0 => INFINITE_RANK,

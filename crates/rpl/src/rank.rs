@@ -12,6 +12,7 @@ pub const fn dag_rank(rank: u16, min_hop_rank_increase: u16) -> u16 {
 }
 
 /// The rank of a child; stops at [`INFINITE_RANK`].
+//= rfc6550#3.5.2-1
 pub(crate) const fn below(rank: u16, increase: u16) -> u16 {
     rank.saturating_add(increase)
 }

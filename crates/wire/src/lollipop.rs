@@ -27,6 +27,7 @@ impl Counter {
     }
 
     /// The one after it.
+    //= rfc6550#7.2-1
     #[must_use]
     pub const fn next(self) -> Self {
         let Counter(value) = self;
@@ -38,6 +39,7 @@ impl Counter {
     }
 
     /// Which is later; `None` if they cannot be compared.
+    //= rfc6550#7.2-2
     pub fn compare(self, other: Counter) -> Option<Ordering> {
         let (Counter(a), Counter(b)) = (self, other);
         match (a < STRAIGHT, b < STRAIGHT) {
@@ -84,6 +86,7 @@ mod tests {
         Counter(a).compare(Counter(b))
     }
 
+    //= rfc6550#7.2-2 type=test
     #[test]
     fn counters_compare_as_the_examples_of_the_rfc_say() {
         use Ordering::{Greater, Less};

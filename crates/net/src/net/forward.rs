@@ -72,6 +72,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             return Fate::Drop(reason);
         }
+        //= rfc6550#11.1-1
         if let Some(hop_limit) = self.pool.storage_mut(handle).get_mut(HOP_LIMIT_OFFSET) {
             *hop_limit = hop_limit.saturating_sub(1);
         }

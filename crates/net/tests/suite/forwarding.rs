@@ -46,6 +46,7 @@ fn tcp_to(dst: Ipv6Addr) -> Vec<u8> {
     packet(global(1), dst, protocol::TCP, &[7; 40])
 }
 
+//= rfc6550#11.1-1 type=test
 #[test]
 fn a_packet_crosses_three_routers_with_its_hop_limit_counted_down() {
     let mut origin = bare(Config::new(Address::Short(1)), 1);

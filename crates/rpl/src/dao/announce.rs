@@ -121,6 +121,7 @@ impl Announce {
     }
 
     /// The own address is told as news, which everybody above is to hear.
+    //= rfc6550#9.4-3
     pub(crate) fn renew(&mut self, now: Instant, news: News, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
         self.news = true;

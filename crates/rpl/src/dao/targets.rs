@@ -32,6 +32,7 @@ impl Targets<'_> {
     /// The way that a DAO offers, or takes back with a lifetime of 0. An equal sequence renews the
     /// lifetime and may change the way: a router that has another parent tells the targets of its
     /// children with the sequences that they chose.
+    //= rfc6550#9.4-6
     pub(crate) fn consider(&mut self, offer: Route) -> Outcome {
         let Some(index) = self.position(&offer.target) else {
             return self.insert(offer);

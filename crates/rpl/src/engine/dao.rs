@@ -28,6 +28,7 @@ struct Group<'a> {
 
 impl<'a> Group<'a> {
     /// The next group; an error if targets have no transit or transit has no targets.
+    //= rfc6550#9.4-7 rfc6550#9.9-2
     fn next(rest: &mut Options<'a>) -> Option<Result<Self, Discard>> {
         let mut targets;
         loop {
@@ -98,6 +99,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    //= rfc6550#9.1-4 rfc6550#9.2-4 rfc6550#9.8-2 rfc6550#9.8-3
     pub(super) fn take_dao(
         &mut self,
         now: Instant,
@@ -225,6 +227,7 @@ impl<S: Sizes> Rpl<S> {
     /// # Errors
     /// [`Discard::NotForRole`] without a DODAG that has routes down, [`Discard::BadTarget`] for an
     /// address that cannot be a leaf's, [`Discard::RoutesFull`].
+    //= rfc6550#9.4-14 rfc6550#18.2.4-1
     pub fn handle_leaf(
         &mut self,
         now: Instant,

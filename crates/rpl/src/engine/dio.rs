@@ -56,6 +56,7 @@ fn has_identifier(prefix: &PrefixInformation) -> bool {
 }
 
 impl<S: Sizes> Rpl<S> {
+    //= rfc6550#8.3-2 rfc6550#8.3-3 rfc6550#8.3-5 rfc6550#8.3-7
     pub(super) fn take_dis(
         &mut self,
         now: Instant,
@@ -99,6 +100,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    //= rfc6550#8.2.3-2
     pub(super) fn take_dio(
         &mut self,
         now: Instant,
@@ -142,6 +144,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// A DIO came to a root. After a restart it may have to begin above a version that others
     /// remember.
+    //= rfc6550#8.2.1-2
     fn hear_as_root(&mut self, now: Instant, dio: &Dio) -> Result<(), Discard> {
         let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
         if dodag.instance != dio.instance {
@@ -215,6 +218,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Goes on to the next version of the DODAG, if this is one (8.2.2.1); whether it is.
+    //= rfc6550#8.2.2.1-4 rfc6550#8.2.2.1-5 rfc6550#8.3-4
     fn follow_version(
         &mut self,
         now: Instant,
@@ -348,6 +352,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// What is the same in all of the DODAG is taken from the parent, and from nobody else.
+    //= rfc6550#8.1-1 rfc6550#6.7.10-1
     fn learn(&mut self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) {
         let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.preferred == Some(from)) else {
             return;
@@ -370,6 +375,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// The parent wants DAOs (9.6), and in non-storing mode so does then this node. Whether it gets
     /// them now.
+    //= rfc6550#9.6-1 rfc6550#9.6-2
     fn asked_for_daos(&mut self, now: Instant) -> bool {
         if !self.resets.allows(now) {
             count(&mut self.stats.resets_refused);

@@ -343,6 +343,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Nobody is reached through this child any more.
+    //= rfc6550#8.2.1-6
     fn forget_child(&mut self, now: Instant, child: Ipv6Addr) {
         if self.targets().lose_child(child) {
             self.tell(now, News::Now);
@@ -390,6 +391,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// A root begins a new version of its DODAG, which all join anew (RFC 6550, 3.2.2): global
     /// repair. Others do nothing.
+    //= rfc6550#8.2.2.1-3
     pub fn repair(&mut self, now: Instant) {
         if self.is_root()
             && let Some(dodag) = &mut self.dodag
@@ -436,6 +438,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Whether DIOs are sent at all.
+    //= rfc6550#8.5-1 rfc6550#8.5-4
     fn advertises(&self) -> bool {
         let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.untold > 0;
         self.start.is_over() && !self.is_leaf() && self.dodag.as_ref().is_some_and(has)

@@ -23,6 +23,7 @@ pub const MAX_LEN: usize = 112;
 const FRAME: usize = 86;
 
 /// The only active bit of Path Control: one DAO parent (RFC 6550, 9.9).
+//= rfc6550#9.9-1 rfc6550#9.9-4 rfc6550#9.9-9
 const PATH_CONTROL: u8 = 0x80;
 
 /// For so many units a parent is told of those below: the longest that ends. Who is next to them
@@ -97,6 +98,8 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// A DIO with its configuration, prefix and route. A leaf's says that nobody goes through it.
+    //= rfc6550#6.7.6-1 rfc6550#6.7.6-2 rfc6550#8.2.2.1-2 rfc6550#8.3-6 rfc6550#8.3-8 rfc6550#8.5-2
+    //= rfc6550#9.4-10
     fn write_dio(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
         let dodag = self.dodag.as_ref()?;
         let dio = Dio {
@@ -134,12 +137,14 @@ impl<S: Sizes> Rpl<S> {
         Some((message.code(), writer.len()))
     }
 
+    //= rfc6550#9.3-1 rfc6550#9.3-2
     fn dao(&self, acknowledge: bool) -> Message {
         let (instance, sequence) = (self.instance(), self.announce.sequence.next().value());
         Message::Dao(Dao { instance, acknowledge, sequence, dodag_id: None })
     }
 
     /// A former parent is told to forget this node and all below it (9.8, rule 4): No-Path.
+    //= rfc6550#9.2.1-2
     fn poll_withdrawal(&mut self, buf: &mut [u8]) -> Option<Out> {
         let (to, start) = self.announce.withdraw?;
         let message = self.dao(false);
@@ -174,6 +179,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// The own address with its Path Sequence.
+    //= rfc6550#9.4-2 rfc6550#9.4-12
     fn own_target(&self) -> Option<(Target, u8)> {
         let target = Target { prefix: self.address()?, prefix_len: 128 };
         Some((target, self.announce.path_sequence.value()))
@@ -181,6 +187,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// The transit of what this node tells: who its parent is, or in storing mode nobody. `None` if
     /// the parent's address is not known.
+    //= rfc6550#9.7-1 rfc6550#9.7-2 rfc6550#9.8-1
     fn transit_parent(&self, dodag: &Dodag) -> Option<Option<Ipv6Addr>> {
         if dodag.is_storing() {
             return Some(None);
@@ -192,6 +199,8 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// The next DAO: what the parent, or in non-storing mode the root, does not know.
+    //= rfc6550#9.1-2 rfc6550#9.1-3 rfc6550#9.1-5 rfc6550#9.2-2 rfc6550#9.4-1 rfc6550#9.4-8
+    //= rfc6550#9.4-13 rfc6550#9.8-4
     fn poll_dao(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         let dodag = self.dodag?;
         let preferred = dodag.preferred.filter(|_| dodag.mode != Mode::UpwardOnly)?;
@@ -270,6 +279,7 @@ const fn transit(path_sequence: u8, path_lifetime: u8, external: bool) -> Transi
 }
 
 /// A target and its transit, or neither.
+//= rfc6550#6.7.8-1 rfc6550#9.4-4
 fn put(writer: &mut Writer<'_>, target: Target, transit: &Transit) -> Option<()> {
     let begun = writer.len();
     let written = writer.option(&ControlOption::Target(target));

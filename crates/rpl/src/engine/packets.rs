@@ -17,6 +17,7 @@ const UNTOLD: Duration = Duration::from_secs(4);
 
 impl<S: Sizes> Rpl<S> {
     /// Where a packet to `destination`, a routable unicast address that is not this node's, goes.
+    //= rfc6550#8-1
     pub fn route(&self, destination: Ipv6Addr) -> Way {
         let Some(dodag) = &self.dodag else { return Way::Unreachable };
         let root = self.is_root();
@@ -38,6 +39,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// At a root in non-storing mode: the addresses on the way to `destination`, the nearest first,
     /// itself the last; how many. `None` if there is no way that `out` has room for.
+    //= rfc6550#9.2-3
     pub fn source_route(&self, destination: Ipv6Addr, out: &mut [Ipv6Addr]) -> Option<usize> {
         let dodag = self.dodag.as_ref().filter(|dodag| dodag.mode == Mode::NonStoring)?;
         if !self.is_root() {
@@ -62,6 +64,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// The option of a packet that begins here (11.2.1): a leaf says nothing of ranks.
+    //= rfc6550#11.2-1 rfc6550#11.2-2 rfc6550#11.2-3 rfc6550#11.2.1-1 rfc6550#11.2.2.1-4
     pub fn originate(&self, destination: Ipv6Addr) -> PacketInformation {
         let leaf = self.is_leaf();
         PacketInformation {
@@ -100,6 +103,7 @@ impl<S: Sizes> Rpl<S> {
     /// A packet that is somebody else's is never changed: what it needs goes into an outer header,
     /// to where that can come off. This is the destination, if it knows RPL; else the router before
     /// it, of which routers in storing mode know no more than who is next on the way there.
+    //= rfc6550#11.2.2.1-3 rfc6550#11.2.2.1-5
     pub fn needs(&self, destination: Ipv6Addr, begins: bool, marked: bool) -> Needs {
         let Some(dodag) = &self.dodag else { return Needs::Nothing };
         let route = Targets::find(self.routes.as_slice(), destination);
@@ -189,6 +193,8 @@ impl<S: Sizes> Rpl<S> {
     ///
     /// # Errors
     /// Why it goes no further.
+    //= rfc6550#11.2.2.1-1 rfc6550#11.2.2.1-2 rfc6550#11.2.2.1-6 rfc6550#11.2.2.3-2
+    //= rfc6550#11.2.2.3-3 rfc6550#11.2.2.3-4
     pub fn relay(
         &mut self,
         now: Instant,
@@ -308,6 +314,7 @@ impl<S: Sizes> Rpl<S> {
     /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is
     /// told, in a message that is repeated until it has arrived, and everybody else in the next
     /// DIO.
+    //= rfc6550#8.3-1
     fn correct(&mut self, now: Instant, from: Option<Ipv6Addr>) {
         self.reset(now);
         if let Some(from) = from {

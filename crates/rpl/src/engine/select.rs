@@ -15,6 +15,7 @@ use kinglet_time::Instant;
 /// The rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, through which
 /// nobody goes, may take any. A link that takes too many transmissions is used only if there is
 /// none better, as `good` says.
+//= rfc6550#8.2.1-4 rfc6550#8.2.1-5 rfc6550#8.2.2.1-1 rfc6550#8.2.2.4-1 rfc6550#8.2.2.5-1
 pub(super) fn cost<O: Objective>(
     dodag: &Dodag,
     leaf: bool,
@@ -67,6 +68,7 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Something has changed that the choice depends on. Whether the parent or the rank is another.
+    //= rfc6550#8.2.1-1 rfc6550#8.2.1-3
     pub(super) fn select(&mut self, now: Instant) -> bool {
         if self.is_root() {
             return false;
@@ -225,6 +227,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// No parent is left: routes are poisoned (8.2.2.5), and what candidates said before is not
     /// believed any more, since they may be below this node.
+    //= rfc6550#8.2.2.4-3
     fn detach(&mut self, now: Instant) {
         let Some(dodag) = &mut self.dodag else { return };
         if dodag.preferred.take().is_none() {

@@ -7,6 +7,7 @@ use crate::rank::{INFINITE_RANK, below};
 const STEPS: (u16, u16) = (1, 9);
 
 /// step_of_rank is 3 × ETX − 2, as of RFC 8180, 5.1.1; no stretch, and a rank_factor of 1.
+//= rfc6550#16.3-1
 pub struct Of0;
 
 impl Objective for Of0 {

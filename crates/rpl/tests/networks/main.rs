@@ -1,6 +1,7 @@
 //! Whole networks: they form, carry packets, heal, and stand those who forge.
 
 mod common;
+mod compliance;
 mod forming;
 mod hostile;
 mod load;

@@ -87,6 +87,7 @@ impl Message {
     /// # Errors
     /// [`Error::Unsupported`] for a code that is not one of the four messages, [`Error::Truncated`]
     /// if the base object is not all there, and as [`Options::parse`].
+    //= rfc6550#6-1 rfc6550#8.2.3-1
     pub fn parse(code: u8, body: &[u8]) -> Result<(Self, Options<'_>), Error> {
         if code > DAO_ACK {
             return Err(Error::Unsupported(Field::RplCode));
@@ -96,6 +97,8 @@ impl Message {
         Ok((message, Options::parse(rest)?))
     }
 
+    //= rfc6550#6.2.1-1 rfc6550#6.2.1-2 rfc6550#6.3.1-1 rfc6550#6.3.1-3 rfc6550#6.4.1-2
+    //= rfc6550#6.4.1-3 rfc6550#6.5.1-1
     fn base(code: u8, body: &[u8]) -> Option<(Self, &[u8])> {
         if code == DIS {
             let (_, rest) = body.split_first_chunk::<2>()?;
@@ -160,6 +163,8 @@ impl Message {
     ///
     /// # Errors
     /// [`Error::NoRoom`] if `out` has fewer than [`Message::buffer_len`] octets.
+    //= rfc6550#6.2.1-1 rfc6550#6.2.1-2 rfc6550#6.3.1-1 rfc6550#6.3.1-3 rfc6550#6.4.1-2
+    //= rfc6550#6.4.1-3 rfc6550#6.5.1-1
     pub fn emit(&self, out: &mut [u8]) -> Result<(), Error> {
         let out = out.get_mut(..self.buffer_len()).ok_or(Error::NoRoom(Field::RplMessage))?;
         let (head, id) = match *self {

@@ -146,6 +146,7 @@ const fn word(a: u8, b: u8, c: u8, d: u8) -> u32 {
 
 impl<'a> ControlOption<'a> {
     /// Reads the data of an option that is no padding.
+    //= rfc6550#6.7.1-1 rfc6550#6.7.5-2 rfc6550#6.7.5-3 rfc6550#6.7.7-1 rfc6550#6.7.7-2
     fn read(kind: u8, data: &'a [u8]) -> Result<Self, Error> {
         let bad = Error::Invalid(Field::RplOption);
         let too_long = Error::Invalid(Field::RplPrefixLength);
@@ -187,6 +188,7 @@ impl<'a> ControlOption<'a> {
 }
 
 impl Configuration {
+    //= rfc6550#6.7.6-3 rfc6550#6.7.6-5
     fn read(data: &[u8]) -> Option<Self> {
         let &[flags, doublings, min, redundancy, a, b, c, d, e, f, _, lifetime, g, h] =
             data.first_chunk()?;
@@ -222,6 +224,7 @@ impl Configuration {
 }
 
 impl Transit {
+    //= rfc6550#6.7.8-2
     fn read(data: &[u8]) -> Option<Self> {
         let (&[flags, path_control, path_sequence, path_lifetime], rest) =
             data.split_first_chunk()?;
@@ -235,6 +238,7 @@ impl Transit {
 }
 
 impl Solicited {
+    //= rfc6550#6.7.9-3 rfc6550#6.7.9-4 rfc6550#6.7.9-5 rfc6550#6.7.9-6
     fn read(data: &[u8]) -> Option<Self> {
         let (&[instance, flags], rest) = data.split_first_chunk()?;
         let (id, rest) = rest.split_first_chunk::<16>()?;
@@ -247,6 +251,7 @@ impl Solicited {
     }
 
     /// Whether a node in this version of this DODAG is asked.
+    //= rfc6550#6.7.9-1 rfc6550#6.7.9-2
     pub fn asks(&self, instance: u8, dodag_id: Ipv6Addr, version: u8) -> bool {
         self.instance.is_none_or(|asked| asked == instance)
             && self.dodag_id.is_none_or(|asked| asked == dodag_id)
@@ -255,6 +260,7 @@ impl Solicited {
 }
 
 impl PrefixInformation {
+    //= rfc6550#6.7.10-4 rfc6550#6.7.10-6
     fn read(data: &[u8]) -> Option<Self> {
         let (&[prefix_len, flags], rest) = data.split_first_chunk()?;
         let (&[a, b, c, d], rest) = rest.split_first_chunk()?;
@@ -295,6 +301,7 @@ impl<'a> Options<'a> {
 }
 
 /// The first option, `None` if it is padding, and what follows it.
+//= rfc6550#6.7.3-1
 fn split(octets: &[u8]) -> Result<(Option<ControlOption<'_>>, &[u8]), Error> {
     let short = Error::Truncated(Field::RplOption);
     let (&kind, rest) = octets.split_first().ok_or(short)?;

@@ -61,6 +61,8 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// [`Error::NoRoom`]; then nothing is written.
+    //= rfc6550#6.7.5-2 rfc6550#6.7.6-3 rfc6550#6.7.6-5 rfc6550#6.7.7-1 rfc6550#6.7.9-3
+    //= rfc6550#6.7.9-4 rfc6550#6.7.9-5 rfc6550#6.7.9-6 rfc6550#6.7.10-4 rfc6550#6.7.10-6
     pub fn option(&mut self, option: &ControlOption<'_>) -> Result<(), Error> {
         match *option {
             ControlOption::Metrics(metrics) => self.data(METRIC_CONTAINER, metrics.as_octets()),
@@ -114,6 +116,7 @@ impl<'a> Writer<'a> {
         }
     }
 
+    //= rfc6550#6.7.5-3 rfc6550#6.7.7-2
     fn prefixed(&mut self, kind: u8, head: &[u8], prefix: Ipv6Addr, bits: u8) -> Result<(), Error> {
         let bits = bits.min(128);
         let octets = masked(prefix, bits).octets();
