@@ -49,6 +49,7 @@ impl Config {
     pub const OFF: Config = Config { on: false, ..Config::new(Address::None, [0; 8], 0xFFFF, 0) };
 
     /// The defaults of RFC 4861, 10.
+    //= rfc8505#5.1-2
     pub const fn new(link: Address, eui: [u8; 8], pan: u16, seed: u64) -> Self {
         let (reachable, retrans) = (Duration::from_secs(30), Duration::from_secs(1));
         let (on, autoconfigures, has_parent, reports, routed) = (true, false, false, false, true);

@@ -170,6 +170,7 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Whether a context may be used to compress: all but those that are only understood.
+    //= rfc6775#4.2-2 rfc6775#5.4.2-1
     pub(crate) fn compresses(&self, id: u8) -> bool {
         let mut known = self.contexts.as_slice().iter().flatten();
         known.find(|known| known.id == id).is_none_or(|known| known.compress)
@@ -246,6 +247,7 @@ impl<S: Sizes> Host<S> {
 
     /// RFC 4862, 5.5.3. The L flag says nothing here: what has such a prefix is sent to the router
     /// (RFC 6775, 5.4).
+    //= rfc6775#14-2
     fn prefix(
         &mut self,
         now: Instant,
@@ -304,6 +306,7 @@ impl<S: Sizes> Host<S> {
     }
 
     /// RFC 6775, 5.4.2.
+    //= rfc6775#4.2-4
     fn context(&mut self, now: Instant, told: &ContextInformation, stats: &mut Stats) {
         let ContextInformation { id, compress, prefix, len, valid_min } = *told;
         let context = Context { prefix, len };
@@ -355,6 +358,7 @@ impl<S: Sizes> Host<S> {
 
     /// The address to register next, and its transaction identifier if the router wants one.
     /// `local` is the link-local address.
+    //= rfc8505#5.6-1 rfc8505#5.6-4 rfc8505#5.6-5 rfc8505#6-1 rfc8505#6-2
     pub(crate) fn poll_registration(&mut self, local: Ipv6Addr) -> Option<(Ipv6Addr, Option<u8>)> {
         let extended = self.is_extended();
         if extended && self.local.tries > 0 {
@@ -375,6 +379,7 @@ impl<S: Sizes> Host<S> {
 
     /// A router has answered about an address, or in the form of RFC 6775 to one; whether that is
     /// the answer to a question of this node's.
+    //= rfc6775#5.5.3-1
     pub(crate) fn registered(
         &mut self,
         now: Instant,
@@ -476,6 +481,7 @@ impl<S: Sizes> Host<S> {
 
     /// Looks for routers, and again later: after twice as long for each time that is too many, up
     /// to a minute (RFC 6775, 5.3).
+    //= rfc6775#3.4-1 rfc6775#8.1.2-1
     fn solicit(&mut self, now: Instant) {
         (self.asks, self.early) = (true, None);
         self.tries = self.tries.saturating_add(1);

@@ -78,6 +78,7 @@ impl Registration {
         Registration { due: None, early: None, tries: 0, asks: false, tid: BEFORE_FIRST };
 
     /// Asks now, and again then. What is asked again is the same transaction.
+    //= rfc8505#5.1-1
     pub(crate) fn ask(&mut self, again: Instant) {
         if self.tries == 0 {
             self.tid = self.tid.next();

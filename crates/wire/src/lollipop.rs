@@ -28,6 +28,7 @@ impl Counter {
 
     /// The one after it.
     //= rfc6550#7.2-1
+    //= rfc8505#5.2.1-1
     #[must_use]
     pub const fn next(self) -> Self {
         let Counter(value) = self;
@@ -40,6 +41,7 @@ impl Counter {
 
     /// Which is later; `None` if they cannot be compared.
     //= rfc6550#7.2-2
+    //= rfc8505#5.2.1-2
     pub fn compare(self, other: Counter) -> Option<Ordering> {
         let (Counter(a), Counter(b)) = (self, other);
         match (a < STRAIGHT, b < STRAIGHT) {

@@ -232,6 +232,7 @@ impl<S: Sizes> Discovery<S> {
         result
     }
 
+    //= rfc6775#4.4-1
     fn dispatch(
         &mut self,
         now: Instant,
@@ -447,6 +448,7 @@ impl<S: Sizes> Discovery<S> {
         self.neighbours().fold(first, |first, known| earliest(first, known.due))
     }
 
+    //= rfc6775#14-3
     const fn configures(&self) -> bool {
         self.config.on && self.config.autoconfigures
     }

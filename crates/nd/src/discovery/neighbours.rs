@@ -17,6 +17,7 @@ use kinglet_wire::nd::{Advertisement, Builder, Kind, NdOption, Options, solicite
 
 impl<S: Sizes> Discovery<S> {
     /// A Neighbour Solicitation (RFC 4861, 7.2.3 and 7.2.4; RFC 4862, 5.4.3).
+    //= rfc6775#6.5.5-1
     pub(super) fn solicited(
         &mut self,
         now: Instant,

@@ -44,6 +44,8 @@ impl<S: Sizes> Discovery<S> {
 
     /// Registers an address, in the form that the router understands: of RFC 8505, 5.5, from the
     /// link-local address, or of RFC 6775, 5.5.1, from the address itself.
+    //= rfc6775#4.1-1 rfc6775#4.1-2 rfc6775#5.5.1-1 rfc8505#4.1-1 rfc8505#4.1-2 rfc8505#5.6-3
+    //= rfc8505#6.3-1
     pub(super) fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
         let router = self.host.router()?;
         let Way::To(via) = self.way(router) else { return None };
@@ -107,6 +109,7 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// RFC 6775, 5.3.
+    //= rfc6775#5.3-1 rfc6775#5.3-2
     pub(super) fn solicit_routers(&mut self, buf: &mut [u8]) -> Option<Message> {
         self.host.asks = false;
         let known = self.host.asked().and_then(|router| match self.way(router) {
@@ -121,6 +124,7 @@ impl<S: Sizes> Discovery<S> {
 
     /// Somebody looks for routers (RFC 4861, 6.1.1; RFC 6775, 6.3). Whose link address it gives is
     /// not believed beyond the answer.
+    //= rfc6775#6.3-2
     pub(super) fn router_solicited(
         &mut self,
         now: Instant,

@@ -275,6 +275,7 @@ impl<S: RouterSizes> Serving<S> {
     }
 
     /// Asks the border router, or again with what was last heard; whether there is a place.
+    //= rfc6775#8.2-1
     fn ask(&mut self, now: Instant, claim: Claim, new: bool) -> bool {
         let address = claim.address();
         let same = |it: &Option<Asked>| it.is_some_and(|it| it.claim.address() == address);
@@ -315,6 +316,7 @@ impl<S: RouterSizes> Serving<S> {
     }
 
     /// A border router is asked for an address (RFC 6775, 8.2.4).
+    //= rfc6775#8.2.3-2
     fn compare(&mut self, now: Instant, from: Ipv6Addr, told: &Duplicate) -> u8 {
         let entry = Entry::told(told);
         let finding = look(self.registrations.as_slice(), &entry);
@@ -369,6 +371,7 @@ impl<S: RouterSizes> Serving<S> {
     }
 
     /// Asks the border router (RFC 6775, 8.2.3).
+    //= rfc6775#4.4-3 rfc6775#8.2.3-1 rfc8505#6.2-2 rfc8505#6.4-2
     fn request(&mut self, buf: &mut [u8]) -> Option<Message> {
         let dst = self.offers.remote_border()?;
         let asked = self.asked.iter_mut().flatten().find(|it| it.asks)?;
@@ -393,6 +396,7 @@ impl<S: RouterSizes> Serving<S> {
 
 /// The answer to a registration (RFC 6775, 6.5.2 and 6.5.3): a copy of what was asked, with a
 /// status.
+//= rfc8505#6-4 rfc8505#6.2-3
 fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
     let Claim { src, link, target, asked, .. } = *claim;
     // An address that is another's, under a link address that may be, is nobody to answer.
@@ -422,6 +426,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         self.offers.is_ready()
     }
 
+    //= rfc6775#6.5.4-1
     fn link(&self, address: Ipv6Addr) -> Option<Address> {
         let known = find(self.registrations.as_slice(), address)?;
         Some(known.link()).filter(|link| *link != Address::None)
@@ -446,6 +451,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         }
     }
 
+    //= rfc8505#5.6-6 rfc8505#5.7-1 rfc8505#5.7-3 rfc8505#6.2-1
     fn handle_registration(
         &mut self,
         now: Instant,
@@ -493,6 +499,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         Ok(())
     }
 
+    //= rfc6775#3.4-2 rfc6775#8.2.1-1 rfc6775#8.2.5-1
     fn handle_duplicate(
         &mut self,
         now: Instant,

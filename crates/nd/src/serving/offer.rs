@@ -44,6 +44,7 @@ pub struct Offer {
 impl Offer {
     /// Hop limit 64, a default router for half an hour (AdvDefaultLifetime, RFC 4861, 6.2.1), no
     /// other times, no MTU, four addresses a node, none of them made known.
+    //= rfc8505#7-1
     pub const fn new(border: Border) -> Self {
         let router = Router {
             hop_limit: 64,
@@ -251,6 +252,7 @@ impl<S: RouterSizes> Offers<S> {
 
     /// Another router's advertisement (RFC 6775, 8.1.3); whether there is anything new in it. One
     /// border router is followed until nothing more is heard of it.
+    //= rfc6775#8.1.3-2
     pub(super) fn learn(&mut self, now: Instant, options: Options<'_>) -> bool {
         if self.offer.border != Border::Learnt {
             return false;
@@ -299,6 +301,7 @@ impl<S: RouterSizes> Offers<S> {
     }
 
     /// Forgets a border router of which nothing was heard (RFC 6775, 6.3), and what it has said.
+    //= rfc6775#6.3-1
     pub(super) fn handle_deadline(&mut self, now: Instant) {
         if self.deadline().is_some_and(|until| until <= now) {
             *self = Self::new(self.offer);
@@ -306,6 +309,8 @@ impl<S: RouterSizes> Offers<S> {
     }
 
     /// Writes an advertisement, or one that goes on with the options from `from` on.
+    //= rfc6775#4.3-1 rfc6775#5.4-1 rfc6775#6.3-3 rfc6775#8.1.1-1 rfc6775#8.1.5-1 rfc6775#8.1.5-2
+    //= rfc6775#8.1.5-3 rfc8505#6.1-3
     pub(super) fn write(
         &self,
         now: Instant,
@@ -332,6 +337,7 @@ impl<S: RouterSizes> Offers<S> {
         Some(Written { len: out.len(), next: None })
     }
 
+    //= rfc6775#6.1-1 rfc8505#4.3-1 rfc8505#6.1-2
     fn option<'a>(
         &self,
         now: Instant,

@@ -106,6 +106,7 @@ pub(super) fn poll_routed(table: &mut [Option<Registered>], now: Instant) -> Opt
 }
 
 /// Ends what is over by now.
+//= rfc6775#6.5.3-2
 pub(super) fn expire(table: &mut [Option<Registered>], now: Instant) {
     for place in table {
         if place.is_some_and(|known| known.until <= now) {
@@ -165,6 +166,7 @@ pub(super) fn find(table: &[Option<Registered>], address: Ipv6Addr) -> Option<&R
 
 /// Compares an entry with the one that there is. Counters that cannot be compared are those of
 /// somebody who has lost his, and the last word counts (RFC 8505, 5.2).
+//= rfc8505#5.2.1-2 rfc8505#5.3-1 rfc8505#5.3-3
 pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
     let Some(known) = find(table, entry.address) else { return Finding::New };
     if known.rovr != entry.rovr {
@@ -180,6 +182,7 @@ pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
 
 /// Keeps an entry that was found new or the same, or forgets it if it has no lifetime; whether
 /// there is room.
+//= rfc6775#6.5.3-1 rfc8505#4.1-6
 pub(super) fn keep(
     table: &mut [Option<Registered>],
     now: Instant,
@@ -220,6 +223,7 @@ pub(super) fn forget(table: &mut [Option<Registered>], address: Ipv6Addr) {
 }
 
 /// Forgets an entry of which there is a later one elsewhere (RFC 8505, 5.7).
+//= rfc8505#5.7-2
 pub(super) fn forget_older(table: &mut [Option<Registered>], entry: &Entry) -> bool {
     let older = |known: &Registered| match (known.tid, entry.tid) {
         (Some(had), Some(tid)) => had.is_before(Counter::new(tid)),

@@ -1,6 +1,7 @@
 //! The integration tests of this crate, one module per subject.
 
 mod common;
+mod compliance;
 mod contract;
 mod detection;
 mod listening;

@@ -108,6 +108,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Whether this node is a member of a multicast group.
+    //= rfc6775#5.2-1
     pub fn is_member(&self, group: Ipv6Addr) -> bool {
         ALL_NODES.contains(&group)
             || S::Routing::GROUP == Some(group)

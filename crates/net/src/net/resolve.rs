@@ -36,6 +36,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Whether discovery makes this node a member of a group: of the solicited-node group of each
     /// own address (RFC 4861, 7.2.1), and a router of that of all routers.
+    //= rfc6775#6.5.5-2
     pub(crate) fn is_discovered_by(&self, group: Ipv6Addr) -> bool {
         if !S::Discovery::PRESENT {
             return false;

@@ -26,6 +26,7 @@ fn a_datagram_arrives_with_its_addresses_and_ports() {
     }
 }
 
+//= rfc6775#5.2-1 type=test
 #[test]
 fn multicast_reaches_all_nodes() {
     let (mut a, from, mut b, to) = pair();

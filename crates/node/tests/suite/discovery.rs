@@ -47,6 +47,7 @@ fn line(link: Address, addresses: &[&str]) -> Link<Speaker> {
     Link::new(speaker(), Address::Short(1), link, &addresses)
 }
 
+//= rfc6775#6.5.5-2 type=test
 #[test]
 fn a_solicitation_is_answered_to_group_and_node_for_both_kinds_of_link_address() {
     for link in [SHORT, EXTENDED] {

@@ -173,6 +173,7 @@ impl Kind {
         }
     }
 
+    //= rfc6775#4.4-2 rfc6775#4.4-4 rfc6775#8.2.1-2 rfc8505#4.2-1 rfc8505#4.2-3
     fn read(kind: u8, fixed: &[u8; MAX_FIXED]) -> Option<Self> {
         let [_, code, _, _, a, b, c, d, rest @ ..] = fixed;
         let target = || address(rest);
@@ -219,6 +220,7 @@ impl Kind {
     }
 
     /// The fixed part, checksum zero.
+    //= rfc6775#4.4-2 rfc6775#4.4-4 rfc8505#4.2-1 rfc8505#4.2-2
     fn fixed(&self) -> [u8; MAX_FIXED] {
         let mut fixed = [0; MAX_FIXED];
         let [kind, code, _, _, a, b, c, d, rest @ ..] = &mut fixed;

@@ -166,6 +166,7 @@ impl<'a> NdOption<'a> {
         Self::known(kind, body).unwrap_or(NdOption::Other { kind, body })
     }
 
+    //= rfc6775#4.1-3 rfc6775#4.2-3 rfc8505#4.1-3 rfc8505#4.1-5
     fn known(kind: u8, body: &'a [u8]) -> Option<Self> {
         Some(match (kind, body.len()) {
             (SOURCE_LINK_ADDRESS, _) => NdOption::SourceLinkAddress(link_address(body)?),
@@ -251,6 +252,7 @@ impl<'a> NdOption<'a> {
     }
 
     /// Type, how many octets of `body` follow type and length, and what follows those.
+    //= rfc6775#4.2-1 rfc8505#4.1-4 rfc8505#4.1-7
     fn body(&self, body: &mut [u8; LONGEST]) -> Option<(u8, usize, &'a [u8])> {
         Some(match *self {
             NdOption::SourceLinkAddress(link) => (SOURCE_LINK_ADDRESS, put_link(body, link)?, &[]),
@@ -320,6 +322,7 @@ fn prefix(octets: &[u8], len: u8) -> Ipv6Addr {
 
 /// The address in a link-layer address option: of two octets in one unit, of eight in two (RFC
 /// 4944, 8). What a unit has beside it is padding.
+//= rfc6775#14-4
 fn link_address(body: &[u8]) -> Option<Address> {
     match *body {
         [a, b, _, _, _, _] => Some(Address::Short(u16::from_be_bytes([a, b]))),
