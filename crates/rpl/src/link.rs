@@ -120,8 +120,8 @@ impl Link {
         self.rests = Some(now + REST);
     }
 
-    /// The neighbour has begun anew, so whatever kept it from acknowledging may be over: a dead link
-    /// is used again, and one more failure is enough.
+    /// The neighbour has begun anew, so whatever kept it from acknowledging may be over: a dead
+    /// link is used again, and one more failure is enough.
     pub(crate) fn revive(&mut self) {
         if self.is_dead() {
             self.renew();

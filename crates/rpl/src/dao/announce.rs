@@ -29,8 +29,8 @@ const TRIES: u8 = 4;
 /// are lost for want of room, as when thousands join at once, more of them would not help.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
-/// News that nobody acknowledges is told once more after this time, as it may have been lost: on the
-/// way to a root that has restarted, routes form at the same time.
+/// News that nobody acknowledges is told once more after this time, as it may have been lost: on
+/// the way to a root that has restarted, routes form at the same time.
 const AGAIN: Duration = Duration::from_secs(12);
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);

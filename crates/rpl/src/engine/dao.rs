@@ -80,6 +80,19 @@ fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
     address == dodag.id || dodag.prefix.is_none_or(covered)
 }
 
+/// What was in a DAO.
+#[derive(Default)]
+struct Seen {
+    /// A route is another one now.
+    news: bool,
+    /// A target found no place.
+    full: bool,
+    /// A target was one that can be below.
+    taken: bool,
+    /// A target was one that cannot.
+    bad: bool,
+}
+
 /// Whether a target is nobody's below: of no unicast scope that is routed, or the root's or this
 /// node's own.
 fn cannot_be_below(dodag: &Dodag, own: Option<Ipv6Addr>, target: &Target) -> bool {
@@ -128,56 +141,67 @@ impl<S: Sizes> Rpl<S> {
                 return Err(Discard::BadTarget);
             }
         }
-        let own = self.address();
-        let (mut news, mut full, mut taken, mut bad) = (false, false, false, false);
-        let mut rest = options;
+        let (mut seen, mut rest) = (Seen::default(), options);
         while let Some(Ok(group)) = Group::next(&mut rest) {
-            let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
-            let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
-            let span = match path_lifetime {
-                0 => Some(LEAVE_DELAY),
-                units => dodag.lifetime(units),
-            };
-            // One way to the parent is enough, and what it refuses is not to be told.
-            let above = |target: &Target| dodag.preferred.is_some_and(|it| is_of(target, it));
-            for target in group.targets() {
-                if cannot_be_below(&dodag, own, &target) {
-                    bad = true;
-                    continue;
-                }
-                taken = true;
-                if above(&target) {
-                    continue;
-                }
-                let outcome = self.targets().consider(Route {
-                    target,
-                    via,
-                    sequence: Counter::new(path_sequence),
-                    lifetime: path_lifetime,
-                    external,
-                    local: false,
-                    other: None,
-                    expires: span.map(|span| now + span),
-                    told: Told::Not,
-                });
-                news |= outcome == Outcome::Updated;
-                full |= outcome == Outcome::Full;
-            }
+            self.take_group(now, &dodag, child, &group, &mut seen);
         }
-        if news {
+        if seen.news {
             self.tell(now, News::Now);
         }
         // What is right is taken, whatever else the DAO has: a child of another make may announce
         // what it heard from this node.
-        let refused = bad && !taken;
+        let refused = seen.full || seen.bad && !seen.taken;
         if dao.acknowledge {
-            let status = if full || refused { REJECTED } else { 0 };
+            let status = if refused { REJECTED } else { 0 };
             self.answer(from, Reply::Acknowledgement { sequence: dao.sequence, status })?;
         }
-        match (full, bad) {
+        match (seen.full, seen.bad) {
             (true, _) => Err(Discard::RoutesFull),
             (false, true) => Err(Discard::BadTarget),
             (false, false) => Ok(()),
+        }
+    }
+
+    /// Considers the targets of a group that `child` announces.
+    fn take_group(
+        &mut self,
+        now: Instant,
+        dodag: &Dodag,
+        child: Ipv6Addr,
+        group: &Group<'_>,
+        seen: &mut Seen,
+    ) {
+        let Transit { external, path_sequence, path_lifetime, parent, .. } = group.transit;
+        let via = if dodag.is_storing() { child } else { parent.unwrap_or(child) };
+        let span = match path_lifetime {
+            0 => Some(LEAVE_DELAY),
+            units => dodag.lifetime(units),
+        };
+        let own = self.address();
+        // One way to the parent is enough, and what it refuses is not to be told.
+        let above = |target: &Target| dodag.preferred.is_some_and(|it| is_of(target, it));
+        for target in group.targets() {
+            if cannot_be_below(dodag, own, &target) {
+                seen.bad = true;
+                continue;
+            }
+            seen.taken = true;
+            if above(&target) {
+                continue;
+            }
+            let outcome = self.targets().consider(Route {
+                target,
+                via,
+                sequence: Counter::new(path_sequence),
+                lifetime: path_lifetime,
+                external,
+                local: false,
+                other: None,
+                expires: span.map(|span| now + span),
+                told: Told::Not,
+            });
+            seen.news |= outcome == Outcome::Updated;
+            seen.full |= outcome == Outcome::Full;
         }
     }
 

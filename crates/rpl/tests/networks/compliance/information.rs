@@ -133,7 +133,7 @@ impl Sizes for OwnPlan {
 #[test]
 fn a_node_joins_the_instance_of_its_configuration_and_relays_by_the_functions_of_its_plan() {
     for (instance, objective) in [(0, 77), (0, 1), (5, 77)] {
-        let config = Config { instance, ..Config::new(Role::Router, 1, 7) };
+        let config = Config { instance: Some(instance), ..Config::new(Role::Router, 1, 7) };
         let mut rpl = Rpl::<OwnPlan>::new(config);
         let configuration = Configuration { objective, ..CONFIGURATION };
         let mut octets = [0; 200];

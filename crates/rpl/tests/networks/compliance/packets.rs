@@ -53,9 +53,9 @@ fn a_leaf_sets_no_flag() {
 #[test]
 fn a_packet_that_begins_or_enters_here_is_of_this_nodes_instance() {
     let mut lone = with_child();
-    assert_eq!(lone.rpl.originate(address(ROOT)).instance, lone.rpl.config().instance);
+    assert_eq!(lone.rpl.originate(address(ROOT)).instance, 0);
     let entered = lone.rpl.relay(lone.now, near(6), address(ROOT), None).unwrap();
-    assert_eq!(entered.information.instance, lone.rpl.config().instance);
+    assert_eq!(entered.information.instance, 0);
 }
 
 //= rfc6550#11.2.2.1-1 rfc6550#11.2.2.1-6 type=test

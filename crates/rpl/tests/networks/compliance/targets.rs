@@ -168,7 +168,7 @@ fn a_parent_that_asks_is_told_again_and_in_non_storing_mode_children_are_asked_t
         let mut lone = Lone::router(mode);
         daos(&mut lone, 60);
         let dtsn = |sent: &[Sent]| sent.iter().map(|it| it.dio().dtsn).next_back();
-        let before = dtsn(&of_code(lone.run(secs(600)), DIO)).expect("a DIO");
+        let before = dtsn(&of_code(lone.run(secs(300)), DIO)).expect("a DIO");
         lone.says(2, Dio { dtsn: 245, ..dio(mode, FARTHER) }).unwrap();
         assert_eq!(daos(&mut lone, 60).len(), 0, "another neighbour is no parent");
         lone.says(1, Dio { dtsn: 241, ..dio(mode, 2 * STEP) }).unwrap();
