@@ -4,7 +4,7 @@ use super::cells::{Cell, Traffic};
 use crate::scenario::NodeId;
 use kinglet::Node;
 use kinglet::net::UdpHandle;
-use kinglet::time::Instant;
+use kinglet::time::{Duration, Instant};
 use kinglet_apps::App;
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 /// The port of all.
 const PORT: u16 = 61_616;
-/// Octets of a datagram: the sender's number.
+/// Octets of a datagram, the first of which is the sender's number.
 const LEN: usize = 32;
 
 /// A pair, sender first.
@@ -20,8 +20,7 @@ type Pair = (NodeId, NodeId);
 
 /// What applications of all nodes share.
 pub(super) struct Board {
-    /// Whether datagrams are sent.
-    pub(super) speaks: bool,
+    speaks: bool,
     now: Instant,
     begun: Instant,
     addresses: Vec<Option<Ipv6Addr>>,
@@ -46,8 +45,10 @@ impl Board {
         (self.now, self.addresses) = (now, addresses);
     }
 
-    /// Nothing that was before counts, but that a pair is one.
-    pub(super) fn begin(&mut self) {
+    /// Datagrams are sent from now on, or not. Nothing that was before counts, but that a pair is
+    /// one.
+    pub(super) fn speak(&mut self, speaks: bool) {
+        self.speaks = speaks;
         self.begun = self.now;
         self.sent.values_mut().for_each(|sent| *sent = 0);
         self.heard.values_mut().for_each(Vec::clear);
@@ -63,11 +64,11 @@ impl Board {
     }
 
     /// Since when no pair has heard nothing for as long as `window`; `None` if one hears nothing.
-    pub(super) fn well_since(&self, window: kinglet::time::Duration) -> Option<Instant> {
-        self.sent.keys().map(|pair| self.pair_well_since(pair, window)).try_fold(
-            self.begun,
-            |latest, well| well.map(|well| latest.max(well)),
-        )
+    pub(super) fn well_since(&self, window: Duration) -> Option<Instant> {
+        self.sent
+            .keys()
+            .map(|pair| self.pair_well_since(pair, window))
+            .try_fold(self.begun, |latest, well| well.map(|well| latest.max(well)))
     }
 
     /// Pairs that talk only since later than that, or do not.
@@ -76,7 +77,7 @@ impl Board {
         self.sent.keys().filter(late).copied().collect()
     }
 
-    fn pair_well_since(&self, pair: &Pair, window: kinglet::time::Duration) -> Option<Instant> {
+    fn pair_well_since(&self, pair: &Pair, window: Duration) -> Option<Instant> {
         let mut since = None;
         let mut last: Option<Instant> = None;
         for &at in self.heard.get(pair)? {
@@ -168,4 +169,3 @@ impl App for Chatter {
         Some(self.next.unwrap_or(Instant::ZERO))
     }
 }
-

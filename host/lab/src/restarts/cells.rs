@@ -2,6 +2,7 @@
 
 use crate::scenario::NodeId;
 use kinglet::time::Duration;
+use std::collections::BTreeSet;
 
 /// Seconds between two data requests of the leaf.
 pub(super) const POLL_S: u64 = 2;
@@ -134,6 +135,42 @@ impl Cell {
             }
         }
         cells.into_iter().filter(Cell::is_possible)
+    }
+
+    /// The values of the axes, as text.
+    pub(super) fn values(&self) -> [String; 6] {
+        let Cell { part, off, traffic, routing, asleep, changed } = self;
+        [
+            format!("{part:?}"),
+            format!("{off:?}"),
+            format!("{traffic:?}"),
+            format!("{routing:?}"),
+            format!("{asleep}"),
+            format!("{changed:?}"),
+        ]
+    }
+
+    /// Few of [`Cell::all`], among which each possible pair of values of two axes is.
+    pub fn pairwise() -> Vec<Cell> {
+        let all: Vec<Cell> = Cell::all().collect();
+        let pairs: Vec<BTreeSet<_>> = all.iter().map(Cell::pairs).collect();
+        let mut missing: BTreeSet<_> = pairs.iter().flatten().cloned().collect();
+        let mut few = Vec::new();
+        while !missing.is_empty() {
+            let gain = |at: &usize| pairs[*at].intersection(&missing).count();
+            let Some(best) = (0..all.len()).max_by_key(gain) else { break };
+            missing = missing.difference(&pairs[best]).cloned().collect();
+            few.push(all[best]);
+        }
+        few
+    }
+
+    /// Each two of its values, with the numbers of their axes.
+    fn pairs(&self) -> BTreeSet<(usize, String, usize, String)> {
+        let values = self.values();
+        let after = |one: usize| (one + 1..values.len()).map(move |other| (one, other));
+        let pairs = (0..values.len()).flat_map(after);
+        pairs.map(|(a, b)| (a, values[a].clone(), b, values[b].clone())).collect()
     }
 
     /// Only a root announces a configuration, and the leaf restarts only where there is one.

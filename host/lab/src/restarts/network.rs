@@ -7,7 +7,7 @@ use kinglet::rpl::Mode;
 use std::net::Ipv6Addr;
 
 /// The scenario of a cell before the restart.
-pub(super) fn scenario(cell: &Cell) -> Scenario {
+pub(crate) fn scenario(cell: &Cell) -> Scenario {
     let mut text = String::from("name = \"restart\"\nduration_s = 3_600\n");
     for (node, role) in (0..).zip(["border-router", "router", "router", "router", "leaf"]) {
         if role == "leaf" && !cell.has_leaf() {
@@ -78,24 +78,20 @@ pub(super) fn addresses(world: &Network) -> Vec<Option<Ipv6Addr>> {
     (0..world.nodes()).map(address).collect()
 }
 
-/// Messages of routing and discovery that all nodes have sent so far.
-pub(super) fn control_messages(world: &Network) -> f64 {
-    let sent = |node: usize| {
-        let node = world.device(node).node();
-        let routing = node.routing();
-        let rpl = routing.rpl().map_or(0, |rpl| {
-            let stats = rpl.stats();
-            stats.dios + stats.diss + stats.daos + stats.dao_acks
-        });
-        let mesh = routing.mesh().map_or(0, |mesh| mesh.stats().sent);
-        let aodv = routing.aodv().map_or(0, |aodv| {
-            let stats = aodv.stats();
-            let relayed = stats.relayed_requests + stats.relayed_replies;
-            stats.requests + stats.replies + stats.errors + stats.probes + relayed
-        });
-        let nd = node.net().discovery().nd().map_or(0, |nd| nd.stats().sent);
-        f64::from(rpl + mesh + aodv + nd)
-    };
-    (0..world.nodes()).map(sent).sum()
+/// Messages of routing and discovery that a node has sent so far.
+pub(super) fn control_messages(world: &Network, node: usize) -> f64 {
+    let node = world.device(node).node();
+    let routing = node.routing();
+    let rpl = routing.rpl().map_or(0, |rpl| {
+        let stats = rpl.stats();
+        stats.dios + stats.diss + stats.daos + stats.dao_acks
+    });
+    let mesh = routing.mesh().map_or(0, |mesh| mesh.stats().sent);
+    let aodv = routing.aodv().map_or(0, |aodv| {
+        let stats = aodv.stats();
+        let relayed = stats.relayed_requests + stats.relayed_replies;
+        stats.requests + stats.replies + stats.errors + stats.probes + relayed
+    });
+    let nd = node.net().discovery().nd().map_or(0, |nd| nd.stats().sent);
+    f64::from(rpl + mesh + aodv + nd)
 }
-

@@ -14,6 +14,7 @@ mod http;
 mod mesh;
 mod peers;
 mod records;
+mod restarts;
 mod robustness;
 mod rpl;
 mod rpl_attacks;
