@@ -6,4 +6,5 @@ mod forming;
 mod hostile;
 mod load;
 mod neighbours;
+mod restarts;
 mod stale;

@@ -1,0 +1,295 @@
+//! Nodes that begin anew in a network that remembers them.
+
+use crate::common::{Fate, Net, address, near};
+use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, dag_rank};
+use kinglet_time::Duration;
+use kinglet_wire::rpl::{
+    Configuration, ControlOption, Dao, Dio, Dis, Message, PrefixInformation, Target, Transit,
+};
+
+const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+/// A line of a root and three routers.
+fn line(mode: Mode, seed: u64) -> Net {
+    let mut roles = vec![Role::Router; 4];
+    roles[0] = Role::Root(Root::new(address(0), mode));
+    let mut net = Net::new(roles, Probing::Passive, seed);
+    (0..3).for_each(|node| net.link(node, node + 1, 100));
+    net.run(secs(120));
+    assert!((1..4).all(|node| reaches(&mut net, node)));
+    net
+}
+
+fn reaches(net: &mut Net, node: usize) -> bool {
+    matches!(net.packet(0, address(node)), Fate::Delivered(_))
+}
+
+/// Nothing is left of what the node knew.
+fn restart(net: &mut Net, node: usize, seed: u64) {
+    let config = *net.nodes[node].config();
+    net.nodes[node] = Rpl::new(Config { seed, ..config });
+}
+
+#[test]
+fn a_root_that_restarts_reaches_all_within_seconds_and_nobody_sends_anything() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        for seed in 1..20 {
+            let mut net = line(mode, seed);
+            let version = net.nodes[0].info().version;
+            restart(&mut net, 0, seed + 1_000);
+            net.run(secs(10));
+            let reached = (1..4).filter(|node| reaches(&mut net, *node)).count();
+            assert_eq!(reached, 3, "{mode:?}, seed {seed}");
+            assert!(net.nodes.iter().all(|node| node.info().version == version + 1));
+        }
+    }
+}
+
+/// The DIS is lost, so the root announces the version that the others know.
+#[test]
+fn a_root_that_nobody_has_heard_start_asks_by_another_dtsn() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut net = line(mode, 3);
+        restart(&mut net, 0, 1_003);
+        net.multicasts_lost = Some((0, 1));
+        net.run(secs(2));
+        net.multicasts_lost = None;
+        net.run(secs(20));
+        assert_eq!(net.nodes[1].info().version, 240);
+        assert!((1..4).all(|node| reaches(&mut net, node)), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_router_that_restarts_hears_again_who_is_below_and_nobody_sends_anything() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        for (seed, off) in (1..10).flat_map(|seed| [(seed, 0), (seed, 30)]) {
+            let mut net = line(mode, seed);
+            net.alive[1] = false;
+            net.run(secs(off));
+            restart(&mut net, 1, seed + 1_000);
+            net.alive[1] = true;
+            net.run(secs(15));
+            assert!((1..4).all(|node| reaches(&mut net, node)), "{mode:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_root_with_another_mode_objective_or_instance_is_followed() {
+    let of0 = Configuration {
+        objective: 0,
+        min_hop_rank_increase: 256,
+        max_rank_increase: 7 * 256,
+        ..CONFIGURATION
+    };
+    let storing = Root::new(address(0), Mode::Storing);
+    for (root, instance) in [
+        (Root::new(address(0), Mode::NonStoring), None),
+        (Root { configuration: of0, ..storing }, None),
+        (storing, Some(7)),
+    ] {
+        for lost in [None, Some((0, 1))] {
+            let mut net = line(Mode::Storing, 4);
+            let config = *net.nodes[0].config();
+            net.nodes[0] = Rpl::new(Config { role: Role::Root(root), instance, seed: 9, ..config });
+            net.multicasts_lost = lost;
+            net.run(secs(2));
+            net.multicasts_lost = None;
+            net.run(secs(25));
+            assert!((1..4).all(|node| reaches(&mut net, node)), "{root:?}");
+            let step = root.configuration.min_hop_rank_increase;
+            let ranks = [1, 2, 3].map(|node| dag_rank(net.nodes[node].rank(), step));
+            assert!(ranks.is_sorted() && ranks[2] < 20, "{ranks:?}");
+            let used = net.nodes[3].originate(address(0)).instance;
+            assert_eq!(used, instance.unwrap_or(0));
+        }
+    }
+}
+
+/// One router that hears neighbours 1 and 2; see `neighbours.rs`.
+fn router(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
+    let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
+    let mut config = Config { acknowledged: false, ..*net.nodes[0].config() };
+    change(&mut config);
+    net.nodes[0] = Rpl::new(config);
+    say(&mut net, 1, dio(mode, 256)).unwrap();
+    net.nodes[0].handle_sent(net.now, near(1), 1, true);
+    assert_eq!(net.nodes[0].parent(), Some(near(1)));
+    pass(&mut net, 60);
+    net
+}
+
+/// Time passes, and what the router sends to a neighbour is acknowledged.
+fn pass(net: &mut Net, seconds: u64) {
+    let (end, mut buf) = (net.now + secs(seconds), [0; kinglet_rpl::MAX_LEN]);
+    while net.now < end {
+        net.now = net.nodes[0].deadline().unwrap_or(end).clamp(net.now, end);
+        net.nodes[0].handle_deadline(net.now);
+        while let Some(out) = net.nodes[0].poll_message(net.now, &mut buf) {
+            if out.to.is_unicast_link_local() {
+                net.nodes[0].handle_sent(net.now, out.to, 1, true);
+            }
+        }
+    }
+}
+
+fn dio(mode: Mode, rank: u16) -> Dio {
+    Dio { rank, dodag_id: address(9), ..Net::dio(mode) }
+}
+
+fn prefix(address: std::net::Ipv6Addr, router_address: bool) -> ControlOption<'static> {
+    ControlOption::Prefix(PrefixInformation {
+        prefix_len: 64,
+        on_link: false,
+        autonomous: true,
+        router_address,
+        valid_secs: u32::MAX,
+        preferred_secs: u32::MAX,
+        prefix: address,
+    })
+}
+
+fn say(net: &mut Net, from: usize, dio: Dio) -> Result<(), kinglet_rpl::Discard> {
+    let options = [ControlOption::Configuration(CONFIGURATION), prefix(address(from), true)];
+    net.say(from, 0, Message::Dio(dio), &options)
+}
+
+fn solicit(net: &mut Net, from: usize) {
+    let mut octets = [0; 2];
+    Message::Dis(Dis).emit(&mut octets).unwrap();
+    let now = net.now;
+    let _ = net.nodes[0].handle_message(now, near(from), -60, true, 0, &octets);
+}
+
+#[test]
+fn a_parent_that_solicits_dios_of_all_is_told_again_after_its_next_dio() {
+    // In non-storing mode a router that is not the root knows nothing to be told again.
+    for (mode, rank, tells) in
+        [(Mode::Storing, 256, true), (Mode::NonStoring, 128, true), (Mode::NonStoring, 256, false)]
+    {
+        let mut net = router(mode, |_| {});
+        say(&mut net, 1, dio(mode, rank)).unwrap();
+        pass(&mut net, 20);
+        let before = net.nodes[0].stats().daos;
+        solicit(&mut net, 2);
+        say(&mut net, 1, dio(mode, rank)).unwrap();
+        pass(&mut net, 5);
+        assert_eq!(net.nodes[0].stats().daos, before, "another has restarted, {mode:?} {rank}");
+        solicit(&mut net, 1);
+        pass(&mut net, 5);
+        assert_eq!(net.nodes[0].stats().daos, before, "the parent may have no DODAG yet");
+        say(&mut net, 1, dio(mode, rank)).unwrap();
+        pass(&mut net, 5);
+        assert_eq!(net.nodes[0].stats().daos > before, tells, "{mode:?}, rank {rank}");
+    }
+}
+
+#[test]
+fn a_dead_parent_that_restarts_is_used_at_once() {
+    let mut net = router(Mode::Storing, |_| {});
+    (0..4).for_each(|_| net.nodes[0].handle_sent(net.now, near(1), 4, false));
+    assert_eq!(net.nodes[0].parent(), None);
+    say(&mut net, 1, dio(Mode::Storing, 256)).unwrap();
+    assert_eq!(net.nodes[0].parent(), None, "what it says is no reason to come back");
+    solicit(&mut net, 1);
+    say(&mut net, 1, dio(Mode::Storing, 256)).unwrap();
+    assert_eq!(net.nodes[0].parent(), Some(near(1)));
+}
+
+#[test]
+fn only_the_configured_instance_is_joined() {
+    for (instance, joins) in [(None, true), (Some(5), true), (Some(6), false)] {
+        let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
+        let config = Config { instance, ..*net.nodes[0].config() };
+        net.nodes[0] = Rpl::new(config);
+        let heard = say(&mut net, 1, Dio { instance: 5, ..dio(Mode::Storing, 256) });
+        assert_eq!(heard.is_ok(), joins, "{instance:?}");
+        assert_eq!(net.nodes[0].parent().is_some(), joins);
+    }
+}
+
+#[test]
+fn a_bad_target_in_a_dao_does_not_take_the_others_with_it() {
+    let mut net = router(Mode::Storing, |_| {});
+    let own = net.nodes[0].address().unwrap();
+    let target = |prefix| ControlOption::Target(Target { prefix, prefix_len: 128 });
+    let transit = ControlOption::Transit(Transit {
+        external: false,
+        path_control: 0x80,
+        path_sequence: 240,
+        path_lifetime: 30,
+        parent: None,
+    });
+    let dao = Message::Dao(Dao { instance: 0, acknowledge: true, sequence: 3, dodag_id: None });
+    let statuses = |net: &mut Net| {
+        let mut buf = [0; kinglet_rpl::MAX_LEN];
+        let mut statuses = Vec::new();
+        while let Some(out) = net.nodes[0].poll_message(net.now, &mut buf) {
+            if let Ok((Message::DaoAck(ack), _)) = Message::parse(out.code, &buf[..out.len]) {
+                statuses.push((out.to, ack.status));
+            }
+        }
+        statuses
+    };
+    let options = [target(own), transit, target(address(5)), target(address(6)), transit];
+    assert!(net.say(5, 0, dao, &options).is_err(), "it is counted");
+    let routes: Vec<_> = net.nodes[0].routes().map(|route| route.target().prefix).collect();
+    assert_eq!(routes, [address(5), address(6)]);
+    assert_eq!(statuses(&mut net), [(near(5), 0)]);
+    // Where nothing is right, nothing is acknowledged as taken.
+    assert!(net.say(7, 0, dao, &[target(own), transit]).is_err());
+    assert_eq!(statuses(&mut net), [(near(7), 128)]);
+}
+
+/// Contiki-NG passes on the root's prefix with the R flag, and no interface identifier.
+#[test]
+fn a_prefix_without_identifier_is_no_address_of_a_parent() {
+    let none = std::net::Ipv6Addr::from_bits(address(0).to_bits() >> 64 << 64);
+    for prefix_sent in [prefix(none, true), prefix(none, false), prefix(address(1), true)] {
+        let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
+        let options = [ControlOption::Configuration(CONFIGURATION), prefix_sent];
+        net.say(1, 0, Message::Dio(dio(Mode::NonStoring, 256)), &options).unwrap();
+        net.nodes[0].handle_sent(net.now, near(1), 1, true);
+        let mut buf = [0; kinglet_rpl::MAX_LEN];
+        let mut parent = None;
+        while parent.is_none() {
+            net.now = net.nodes[0].deadline().unwrap();
+            net.nodes[0].handle_deadline(net.now);
+            while let Some(out) = net.nodes[0].poll_message(net.now, &mut buf) {
+                let Ok((Message::Dao(_), options)) = Message::parse(out.code, &buf[..out.len])
+                else {
+                    continue;
+                };
+                parent = options.into_iter().find_map(|option| match option {
+                    ControlOption::Transit(transit) => transit.parent,
+                    _ => None,
+                });
+            }
+        }
+        assert_eq!(parent, Some(address(1)));
+    }
+}
+
+/// A sleeping child hears no DIO for everybody, so who knows it asks whether there is news.
+#[test]
+fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
+    let mut net = line(Mode::Storing, 5);
+    let mut epochs = vec![net.nodes[1].epoch().unwrap()];
+    let now = net.now;
+    net.nodes[0].repair(now);
+    net.run(secs(10));
+    epochs.push(net.nodes[1].epoch().unwrap());
+    restart(&mut net, 1, 77);
+    assert_eq!(net.nodes[1].epoch(), None, "it announces no DODAG");
+    net.run(secs(10));
+    epochs.push(net.nodes[1].epoch().unwrap());
+    assert!(epochs[0] != epochs[1] && epochs[1] != epochs[2] && epochs[0] != epochs[2]);
+    assert_ne!(net.nodes[1].rank(), INFINITE_RANK);
+    assert!(net.nodes[1].inform_neighbour(near(9)));
+    let mut buf = [0; kinglet_rpl::MAX_LEN];
+    let out = net.nodes[1].poll_message(net.now, &mut buf).unwrap();
+    assert_eq!((out.to, out.code), (near(9), 1));
+}
