@@ -4,8 +4,8 @@
 //! Both sides are acknowledged in the other's place, as neither can wait for it: who sends a
 //! datagram waits less than a millisecond of wall clock, which [`Air`] answers, and a simulated
 //! sender as little of virtual time, which [`Beyond`] answers for those that it has heard by
-//! datagram. What has been acknowledged so is sent again up to three times, as by any MAC, and lost
-//! then. Acknowledgements of simulated nodes go no further.
+//! datagram. What has been acknowledged so is sent again up to three times on the other side, as by
+//! any MAC, and lost then. Acknowledgements of simulated nodes go no further.
 
 use crate::GatewayError;
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, Repr, Version};
@@ -29,6 +29,8 @@ const BACKLOG: usize = 64;
 const PEERS: usize = 64;
 /// macMaxFrameRetries (IEEE 802.15.4-2015, table 8-94).
 const RETRIES: u8 = 3;
+/// Those beyond acknowledge in software: so long at the most, as `kinglet node` waits.
+const ACK_WAIT: Duration = Duration::from_millis(5);
 /// Preamble and SFD (IEEE 802.15.4-2015, 12.1).
 const SYNCHRONISATION: Duration = Duration::from_micros(5 * 32);
 
@@ -51,6 +53,15 @@ enum Sending {
     Ack,
 }
 
+/// A frame that has left as a datagram and was not acknowledged yet.
+struct Unacknowledged {
+    frame: Vec<u8>,
+    sequence: u8,
+    tries: u8,
+    /// When it is sent again.
+    at: Instant,
+}
+
 /// The radio at one place.
 pub(crate) struct Beyond {
     air: Air,
@@ -61,6 +72,7 @@ pub(crate) struct Beyond {
     peers: VecDeque<Address>,
     waiting: VecDeque<Vec<u8>>,
     tries: u8,
+    unacknowledged: VecDeque<Unacknowledged>,
     /// An acknowledgement, and when its SFD is to end.
     owed: Option<(Instant, Vec<u8>)>,
     sending: Sending,
@@ -93,6 +105,7 @@ impl Beyond {
             power_dbm: shared.power_dbm,
             peers: VecDeque::new(),
             waiting: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
             tries: 0,
             owed: None,
             sending: Sending::Nothing,
@@ -106,11 +119,18 @@ impl Beyond {
         loop {
             match self.heard.try_recv() {
                 Ok(Heard::Frame { frame, .. }) => self.take(frame),
-                // Whoever it was for does not wait for it.
-                Ok(Heard::Ack { .. }) => {}
+                Ok(Heard::Ack { sequence, .. }) => self.acknowledged(sequence),
                 Ok(Heard::Deaf(kind)) => return Err(kind.into()),
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(()),
             }
+        }
+    }
+
+    /// Who is beyond has acknowledged the oldest frame with this number.
+    fn acknowledged(&mut self, sequence: u8) {
+        let frames = &mut self.unacknowledged;
+        if let Some(place) = frames.iter().position(|it| it.sequence == sequence) {
+            frames.remove(place);
         }
     }
 
@@ -130,7 +150,7 @@ impl Beyond {
     }
 
     /// A frame was heard at this place.
-    fn pass(&mut self, sfd: Instant, octets: &[u8]) {
+    fn pass(&mut self, now: Instant, sfd: Instant, octets: &[u8]) {
         let Ok(frame) = Frame::parse(octets) else { return };
         // Its own is heard by none who is beyond.
         if frame.frame_type() == FrameType::Ack || self.peers.contains(&frame.src()) {
@@ -145,6 +165,10 @@ impl Beyond {
             && Repr::ack(sequence, false).emit(&mut ack).is_ok()
         {
             // From the SFD on: the octet of the length, and the PSDU (IEEE 802.15.4-2015, 12.1).
+            if self.unacknowledged.len() < BACKLOG {
+                let (frame, at) = (octets.to_vec(), now + ACK_WAIT);
+                self.unacknowledged.push_back(Unacknowledged { frame, sequence, tries: 0, at });
+            }
             let ended = sfd + (air_time(octets.len() + FCS_LEN) - SYNCHRONISATION);
             self.owed = Some((ended + TURNAROUND + SYNCHRONISATION, ack));
         }
@@ -170,9 +194,9 @@ impl Beyond {
 }
 
 impl Device for Beyond {
-    fn handle_radio(&mut self, _now: Instant, event: Event, frame: &[u8]) {
+    fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
         match event {
-            Event::Received { sfd, .. } => self.pass(sfd, frame),
+            Event::Received { sfd, .. } => self.pass(now, sfd, frame),
             Event::Transmitted { ack, .. } => self.sent(ack != Ack::Missing),
             _ => self.sent(false),
         }
@@ -204,8 +228,98 @@ impl Device for Beyond {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        None
+        self.unacknowledged.iter().map(|it| it.at).min()
     }
 
-    fn handle_deadline(&mut self, _now: Instant) {}
+    fn handle_deadline(&mut self, now: Instant) {
+        let (air, channel) = (&self.air, self.channel);
+        self.unacknowledged.retain_mut(|it| {
+            let (due, last) = (it.at <= now, it.tries >= RETRIES);
+            if due && !last {
+                let _ = air.send(channel, &it.frame);
+                (it.tries, it.at) = (it.tries + 1, now + ACK_WAIT);
+            }
+            !(due && last)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinglet::wire::ieee802154::PanId;
+    use std::net::UdpSocket;
+
+    const PAN: u16 = 0x23;
+    const HERE: Address = Address::Extended([2, 0, 0, 0xff, 0xfe, 0, 0, 1]);
+    const BEYOND: Address = Address::Extended([2, 0, 0, 0xff, 0xfe, 0, 0, 9]);
+    const SEQUENCE: u8 = 77;
+
+    /// The radio, and the socket of who is beyond.
+    fn opened() -> (Beyond, UdpSocket) {
+        let peer = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+        peer.set_nonblocking(true).expect("a socket");
+        let local = UdpSocket::bind("127.0.0.1:0").expect("loopback").local_addr();
+        let ends = Ends {
+            local: local.expect("it was bound"),
+            remote: peer.local_addr().expect("it is bound"),
+        };
+        let shared = Shared {
+            pan_id: PAN,
+            channel: Channel::default(),
+            power_dbm: 0,
+            members: Arc::new([HERE]),
+            news: Arc::new(Notify::new()),
+        };
+        let mut beyond = Beyond::open(ends, &shared).expect("the port is free");
+        beyond.peers.push_back(BEYOND);
+        (beyond, peer)
+    }
+
+    fn data() -> Vec<u8> {
+        let header = Repr {
+            frame_type: FrameType::Data,
+            ack_request: true,
+            pan_id: PanId(PAN),
+            dst: BEYOND,
+            src: HERE,
+            ..Repr::ack(SEQUENCE, false)
+        };
+        let mut octets = vec![0; 100];
+        let len = header.emit(&mut octets).expect("room");
+        octets.truncate(len + 20);
+        octets
+    }
+
+    /// Datagrams with the frame that have come.
+    fn come(peer: &UdpSocket, frame: &[u8]) -> usize {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let mut octets = [0; 300];
+        let mut count = 0;
+        while let Ok(len) = peer.recv(&mut octets) {
+            count += usize::from(octets[..len].windows(frame.len()).any(|it| it == frame));
+        }
+        count
+    }
+
+    #[test]
+    fn a_frame_is_sent_again_until_who_is_beyond_acknowledges_it() {
+        let (mut beyond, peer) = opened();
+        let frame = data();
+        for acknowledged_after in [0, 2, 9] {
+            beyond.pass(Instant::ZERO, Instant::ZERO, &frame);
+            let mut sent = 1;
+            while let Some(at) = beyond.deadline() {
+                if sent > acknowledged_after {
+                    beyond.acknowledged(SEQUENCE);
+                    break;
+                }
+                beyond.handle_deadline(at);
+                sent += 1;
+            }
+            assert_eq!(beyond.deadline(), None);
+            let expected = (acknowledged_after + 1).min(1 + usize::from(RETRIES));
+            assert_eq!(come(&peer, &frame), expected, "{acknowledged_after}");
+        }
+    }
 }

@@ -86,7 +86,8 @@ fn rpl_config(settings: &Settings) -> rpl::Config {
             rpl::Role::Root(root)
         }
     };
-    rpl::Config { option: told.option, ..rpl::Config::new(role, 0, 0) }
+    let settings::Rpl { instance, option, .. } = told;
+    rpl::Config { instance, option, ..rpl::Config::new(role, 0, 0) }
 }
 
 fn discovery(settings: &Settings, config: &Config<()>) -> Result<Discovered<Process, 8>, Full> {

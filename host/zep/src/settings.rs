@@ -104,6 +104,10 @@ pub struct Rpl {
     /// A root's mode: storing, as RIOT's, unless said.
     #[serde(default)]
     pub mode: Mode,
+    /// The RPL instance, 0 to 127: a root has 0 and others join the one that is advertised, unless
+    /// said.
+    #[serde(default)]
+    pub instance: Option<u8>,
     /// Whether packets have RPL's option; not unless said, as RIOT's have none.
     #[serde(default)]
     pub option: bool,
@@ -303,6 +307,11 @@ impl Settings {
         if !(11..=26).contains(&self.channel) {
             return Err(format!("channel: {} is not in 11 to 26", self.channel));
         }
+        // RFC 6550, 5.1: those above are local ones.
+        let instance = self.rpl.and_then(|rpl| rpl.instance);
+        if let Some(instance) = instance.filter(|&instance| instance > 127) {
+            return Err(format!("rpl.instance: {instance} is not in 0 to 127"));
+        }
         let leads = matches!(self.rpl, Some(Rpl { role: RplRole::Root, .. }))
             || self.discovery == Discovery::BorderRouter;
         if leads && self.addresses.first().is_none_or(|own| own.len != 64) {
@@ -353,7 +362,10 @@ mod tests {
     fn rpl_is_as_riot_has_it_unless_said() {
         let settings = read("discovery = \"host\"\nrpl = { role = \"leaf\" }").unwrap();
         let (role, objective, mode) = (RplRole::Leaf, Objective::Of0, Mode::Storing);
-        assert_eq!(settings.rpl, Some(Rpl { role, objective, mode, option: false }));
+        let (instance, option) = (None, false);
+        assert_eq!(settings.rpl, Some(Rpl { role, objective, mode, instance, option }));
+        let settings = read("rpl = { role = \"router\", instance = 30 }").unwrap();
+        assert_eq!(settings.rpl.unwrap().instance, Some(30));
         assert_eq!(settings.discovery, Discovery::Host);
     }
 
@@ -371,6 +383,7 @@ mod tests {
             ("context = [{ id = 16, prefix = \"::/0\" }]", "context: 16"),
             ("discovery = \"border-router\"", "addresses: a root or border router needs one"),
             ("rpl = { role = \"root\" }", "addresses: a root or border router needs one"),
+            ("rpl = { role = \"leaf\", instance = 128 }", "rpl.instance: 128 is not in 0"),
             ("discovery = \"hosts\"", "unknown variant `hosts`"),
         ] {
             let error = read(more).unwrap_err();
