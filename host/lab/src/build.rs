@@ -120,8 +120,13 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
         frame_loss: medium.frame_loss,
         hidden_terminals: medium.hidden_terminals,
         interferers: scenario.interference.iter().map(interferer_of).collect(),
-        start_us: (scenario.start_hour * 3.6e9) as u64,
+        start_us: start_us(scenario),
     }
+}
+
+/// The beginning of a run, in microseconds from midnight.
+pub(crate) fn start_us(scenario: &Scenario) -> u64 {
+    (scenario.start_hour * 3.6e9) as u64
 }
 
 pub(crate) fn interferer_of(of: &scenario::Interferer) -> interference::Interferer {

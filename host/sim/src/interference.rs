@@ -79,6 +79,18 @@ pub enum Heard {
 /// A stretch of one source at a node: from, to, milliwatts.
 type Burst = (u64, u64, f64);
 
+/// Calls `visit(from, to)`, in order of time, for the bursts in `span_us` of source number `index`
+/// of a run with `seed` that begins `start_us` after midnight, whoever hears them.
+pub fn bursts(
+    seed: u64,
+    (index, of): (u64, &Interferer),
+    start_us: u64,
+    span_us: &Range<u64>,
+    visit: impl FnMut(u64, u64),
+) {
+    Source::new(seed, index, of, &[], 0.0).every(span_us, start_us, visit);
+}
+
 /// All sources of a run.
 pub(crate) struct Interference {
     sources: Vec<Source>,

@@ -28,7 +28,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     busy: "finds the channel busy", smp: "samples the channel", ntc: "samples the channel and notices something",
     str: "strobes", lost: "strobes and is not heard", bst: "sends a burst", fr: "reads its flash",
     seg: "segment", ret: "retransmission", pak: "segment without data", gone: "segment that did not arrive",
-    wnd: "", que: "packet waits", src: "is there", frm: "sends a frame",
+    wnd: "", que: "packet waits", src: "sends", frm: "sends a frame",
     fw: "writes its flash", fe: "erases a sector of its flash" };
   // Kinds that have rows of their own, or are behind others: how far down in the lane, and how high.
   const rows = { bst: [3, 13], str: [18, 19], lost: [18, 19], smp: [20, 15], ntc: [20, 15], fr: [39, 8],
@@ -56,6 +56,7 @@ addEventListener("error", (event) => { document.documentElement.dataset.error = 
     const row = (kind) => !tall ? (kind === "on" ? [LANE * 0.6, LANE * 0.2] : [5, LANE - 12]) :
       rows[kind] || (kind === "on" ? [32, 4] : [20, 15]);
     const counted = (kind, count) => count === undefined || count === null ? "" : kind === "wnd" ? count + " octets" : kind === "bst" ? " of " + count + " frames" :
+      kind === "src" ? (count === 1 ? " a burst" : " " + count + " bursts") :
       count === 1 ? ", the frame once on the air" : ", the frame " + count + " times on the air";
 
     // Rectangles of data in [from, to], without those that others of their kind cover to the pixel.

@@ -92,7 +92,7 @@ fn legend_of_lanes(lanes: &[Lane]) -> Vec<(Key, String)> {
         (LaneKind::Lost, "segment that did not arrive"),
         (LaneKind::Window, "congestion window"),
         (LaneKind::Queue, "packet in a queue"),
-        (LaneKind::Source, "interference"),
+        (LaneKind::Source, "burst of interference"),
     ];
     let seen = |kind| lanes.iter().flat_map(|lane| &lane.items).any(|item| item.kind == kind);
     let kinds = kinds.into_iter().filter(|(kind, _)| seen(*kind));

@@ -1,8 +1,10 @@
 //! Lanes of a timeline beside those of the radios: segments of TCP, congestion windows, queues and
 //! sources of interference.
 
+use crate::build::{interferer_of, start_us};
 use crate::scenario::Scenario;
 use crate::trace::Names;
+use kinglet_sim::interference;
 use kinglet_sim::trace::{Event, Head, PacketId, What};
 use std::collections::BTreeMap;
 
@@ -21,7 +23,7 @@ pub enum LaneKind {
     Window,
     /// A packet waits for the radio.
     Queue,
-    /// A source of interference is there.
+    /// A burst of a source of interference.
     Source,
     /// A frame of a packet, over what the radio does.
     Frame,
@@ -36,7 +38,7 @@ pub struct LaneItem {
     pub to_us: u64,
     /// Its kind.
     pub kind: LaneKind,
-    /// Of a window, its octets.
+    /// Of a window, its octets; of interference, the bursts in it.
     pub count: Option<u32>,
     /// The identity of its packet.
     pub packet: Option<PacketId>,
@@ -55,6 +57,40 @@ pub struct Lane {
 
 /// Intervals that are kept: as many as a page is still quick with.
 const MOST: usize = 50_000;
+
+/// Of these, bursts of interference at most, of all sources together.
+const MOST_BURSTS: usize = 10_000;
+
+/// The bursts of source number `index` between two instants. If there are more than `most`, those
+/// with short gaps between them are one interval, which has their number.
+fn bursts(
+    (scenario, seed): (&Scenario, u64),
+    index: usize,
+    (from, to): (u64, u64),
+    most: usize,
+) -> Vec<LaneItem> {
+    let Some(source) = scenario.interference.get(index) else { return Vec::new() };
+    let to = to.min((scenario.duration_s * 1e6) as u64);
+    let (source, start_us) = (interferer_of(source), start_us(scenario));
+    let visit = |each: &mut dyn FnMut(u64, u64)| {
+        interference::bursts(seed, (index as u64, &source), start_us, &(from..to), each);
+    };
+    let mut count = 0;
+    visit(&mut |_, _| count += 1);
+    let apart = if count > most { (to - from).div_ceil(most as u64) } else { 0 };
+    let mut items: Vec<LaneItem> = Vec::new();
+    visit(&mut |from_us, to_us| match items.last_mut() {
+        Some(last) if apart > 0 && from_us <= last.to_us + apart => {
+            last.to_us = to_us;
+            last.count = last.count.map(|count| count + 1);
+        }
+        _ => {
+            let (kind, count) = (LaneKind::Source, Some(1));
+            items.push(LaneItem { from_us, to_us, kind, count, packet: None });
+        }
+    });
+    items
+}
 
 /// A packet that has not arrived yet.
 struct Flying {
@@ -93,11 +129,12 @@ impl Lanes {
             packets: BTreeMap::new(),
             end_us: 0,
         };
-        for source in lanes.names.interference.clone() {
-            let to_us = source.until_s.map_or(u64::MAX, us).min(us(scenario.duration_s));
-            let (from_us, kind) = (us(source.from_s), LaneKind::Source);
-            let item = LaneItem { from_us, to_us, kind, count: None, packet: None };
-            lanes.put(&format!("z {}", source.source), None, item);
+        let sources = lanes.names.interference.clone();
+        let most = MOST_BURSTS / sources.len().max(1);
+        for (index, source) in sources.iter().enumerate() {
+            for item in bursts((scenario, seed), index, lanes.range_us, most) {
+                lanes.put(&format!("z {index:06} {}", source.source), None, item);
+            }
         }
         lanes
     }
@@ -217,10 +254,40 @@ impl Lanes {
                     format!("queue {}", node.trim_start_matches('0').parse::<u32>().unwrap_or(0))
                 }
                 Some(("0", _)) | None => String::new(),
+                Some(("z", source)) => {
+                    source.trim_start_matches(char::is_numeric).trim().to_owned()
+                }
                 Some((_, name)) => name.to_owned(),
             };
             Lane { name, ..lane }
         };
         std::mem::take(&mut self.lanes).into_iter().map(named).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_burst_of_interference_is_shown_until_there_are_too_many() {
+        let text = "duration_s = 100\nstart_hour = 10\n[topology]\nline = { hops = 1 }\n\
+                    [[interference]]\nsource = \"microwave\"\nfrom_s = 1\nuntil_s = 90\n\
+                    [[interference]]\nsource = \"wifi-file\"\n";
+        let mut scenario = Scenario::from_toml("bursts.toml", text).expect("a scenario");
+        scenario.interference.iter_mut().for_each(|source| source.share = 1.0);
+        let of = |index, most| bursts((&scenario, 3), index, (0, 60_000_000), most);
+        let all = of(0, MOST_BURSTS);
+        assert!(all.len() > 1_000, "a microwave oven follows the mains: {}", all.len());
+        assert!(all.iter().all(|item| item.count == Some(1) && item.from_us >= 1_000_000));
+        let few = of(0, 100);
+        assert!((1..=100).contains(&few.len()), "{}", few.len());
+        let count: u32 = few.iter().filter_map(|item| item.count).sum();
+        assert_eq!(count as usize, all.len());
+        let lanes = Lanes::new(&scenario, 3, (0.0, 60.0)).finish();
+        let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
+        assert_eq!(names, ["microwave", "wifi-file"]);
+        assert!(lanes.iter().all(|lane| !lane.items.is_empty()));
+        assert!(lanes.iter().all(|lane| lane.items.len() <= MOST_BURSTS / 2));
     }
 }

@@ -17,6 +17,8 @@ const PERIODS_US: u64 = 60 * EPOCH_US;
 pub const SESSION_US: u64 = 10 * EPOCH_US;
 /// Hours of a day.
 const HOUR_US: u64 = 3_600 * EPOCH_US;
+/// Share of a trace's strongest sample, in milliwatts, under which nobody sends: 30 dB less.
+const QUIET: f64 = 1e-3;
 /// A level more than this below the noise floor at a node is not counted there, in dB.
 const NEGLIGIBLE_DB: f64 = 10.0;
 
@@ -105,16 +107,11 @@ impl Source {
         mut visit: impl FnMut(u64, u64, f64),
     ) {
         let Levels { busy, idle } = self.levels[node];
-        let span = span.start.max(self.within_us.start)..span.end.min(self.within_us.end);
-        if busy == 0.0 || span.is_empty() {
+        if busy == 0.0 {
             return;
         }
-        for epoch in span.start / EPOCH_US..=(span.end - 1) / EPOCH_US {
-            let begin = epoch * EPOCH_US;
-            if !self.is_active(begin, start_us) {
-                continue;
-            }
-            let part = span.start.max(begin)..span.end.min(begin + EPOCH_US);
+        for epoch in self.epochs(span) {
+            let Some(part) = self.part(epoch, span, start_us) else { continue };
             let mut done = part.start;
             self.bursts_in(epoch, &part, |from, to, share| {
                 if idle > 0.0 && done < from {
@@ -127,6 +124,39 @@ impl Source {
                 visit(done, part.end, idle);
             }
         }
+    }
+
+    /// Calls `visit(from, to)`, in order of time, for what it sends in `span`, whoever hears it; of
+    /// a recorded trace, what is at most [`QUIET`] under its strongest sample.
+    pub(super) fn every(
+        &mut self,
+        span: &Range<u64>,
+        start_us: u64,
+        mut visit: impl FnMut(u64, u64),
+    ) {
+        for epoch in self.epochs(span) {
+            let Some(part) = self.part(epoch, span, start_us) else { continue };
+            self.bursts_in(epoch, &part, |from, to, share| {
+                if share > QUIET {
+                    visit(from, to);
+                }
+            });
+        }
+    }
+
+    /// The seconds of `span` in which it is switched on.
+    fn epochs(&self, span: &Range<u64>) -> Range<u64> {
+        let from = span.start.max(self.within_us.start);
+        let to = span.end.min(self.within_us.end);
+        if from < to { from / EPOCH_US..(to - 1) / EPOCH_US + 1 } else { 0..0 }
+    }
+
+    /// The part of `span` that is in `epoch`, if it is active then.
+    fn part(&self, epoch: u64, span: &Range<u64>, start_us: u64) -> Option<Range<u64>> {
+        let begin = epoch * EPOCH_US;
+        let from = span.start.max(self.within_us.start).max(begin);
+        let to = span.end.min(self.within_us.end).min(begin + EPOCH_US);
+        self.is_active(begin, start_us).then_some(from..to)
     }
 
     /// Calls `visit(from, to, share of the busy level)` for every burst that overlaps `part`, which

@@ -47,6 +47,29 @@ fn all() -> [(Pattern, f64); 7] {
     ]
 }
 
+#[test]
+fn bursts_of_a_source_are_those_that_the_medium_has() {
+    for (pattern, _) in all() {
+        let mut source = around(pattern.clone(), [0.5; 24]);
+        source.within_us = 3 * SECOND_US + 17..40 * SECOND_US + 5;
+        let mut medium = Interference::new(7, std::slice::from_ref(&source), 0, &[NODE], ALL_DBM);
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        super::bursts(7, (0, &source), 0, &(0..60 * SECOND_US), |from, to| {
+            match found.last_mut().filter(|last| last.1 == from) {
+                Some(last) => last.1 = to,
+                None => found.push((from, to)),
+            }
+        });
+        assert!(found.len() > 10, "{pattern:?}: {found:?}");
+        if matches!(pattern, Pattern::Trace(_)) {
+            // The medium has its quiet samples as well.
+            assert!(found.iter().all(|(from, to)| to - from <= 700), "{found:?}");
+        } else {
+            assert_eq!(found, bursts(&mut medium, 60), "{pattern:?}");
+        }
+    }
+}
+
 /// Bursts within `seconds`, asked for frame by frame.
 fn bursts(interference: &mut Interference, seconds: u64) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
