@@ -4,7 +4,9 @@ pub(crate) mod place;
 mod registration;
 pub(crate) mod transport;
 
-pub use place::{Ends, NODE_BYTES, Network, Place, Site, address_of, app_at, short_of, wire_of};
+pub use place::{
+    Ends, NODE_BYTES, Network, Place, Site, Stations, address_of, app_at, short_of, wire_of,
+};
 pub use transport::payload_of;
 
 use crate::cpu::host_cost_of;

@@ -4,8 +4,7 @@
 mod fate;
 mod measured;
 
-pub(crate) use fate::Fates;
-pub(crate) use measured::{bulk_sender, delivered, result};
+pub(crate) use measured::{bulk_sender, delivered, records};
 
 use crate::apps::bulk::{BulkSender, BulkSink};
 use crate::apps::coap::{self, CoapClient, CoapServer, CoapSocket};

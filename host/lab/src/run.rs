@@ -25,8 +25,10 @@ pub use result::{
     RadioSeconds, RplResult, RunResult, SCHEMA, Sample, StrobeResult, Tree,
 };
 
-use crate::build::{Ends, Network};
+use crate::build::{Ends, Network, Stations};
+use crate::flows;
 use crate::scenario::{Fault, Scenario};
+use crate::tree::Ways;
 use kinglet::time::Instant;
 use kinglet_sim::{Device, World};
 use std::fmt;
@@ -107,6 +109,17 @@ pub fn check(scenario: &Scenario) -> Result<(), RunError> {
 pub fn check_alone(scenario: &Scenario) -> Result<(), RunError> {
     simulation::refuse_tunnel(scenario)?;
     simulation::check(scenario)
+}
+
+/// The records of the flows of `scenario` whose `ends` are given, as they would be if the network
+/// ended now, after `seconds`. What needs an end that is no station of the lab is absent.
+pub fn flow_records(
+    network: &dyn Stations,
+    (scenario, ends): (&Scenario, &[Ends]),
+    ways: &Ways,
+    seconds: f64,
+) -> Vec<FlowResult> {
+    flows::records(network, (scenario, ends), ways, seconds)
 }
 
 /// Schedules `faults`, whose times count from `from` on.

@@ -24,17 +24,36 @@ pub struct Place {
     pub app: usize,
 }
 
+/// A network of which some nodes, or all, are stations of the lab.
+pub trait Stations {
+    /// The number of its nodes.
+    fn count(&self) -> usize;
+
+    /// The station of `node`; `None` if there is no such node, or it is none of the lab.
+    fn station(&self, node: NodeId) -> Option<&Site>;
+}
+
+impl Stations for Network {
+    fn count(&self) -> usize {
+        self.nodes()
+    }
+
+    fn station(&self, node: NodeId) -> Option<&Site> {
+        ((node as usize) < self.nodes()).then(|| self.device(node as usize))
+    }
+}
+
 /// The application at `place`, if it is an `A`.
-pub fn app_at<A: 'static>(network: &Network, place: Place) -> Option<&A> {
-    if (place.node as usize) < network.nodes() {
-        return network.device(place.node as usize).app(place.app);
+pub fn app_at<A: 'static>(network: &dyn Stations, place: Place) -> Option<&A> {
+    if (place.node as usize) < network.count() {
+        return network.station(place.node)?.app(place.app);
     }
     wire_of(network).and_then(|wire| wire.app(place.app))
 }
 
 /// The wire to the host, if there is one.
-pub fn wire_of(network: &Network) -> Option<&Wire> {
-    (0..network.nodes()).find_map(|node| network.device(node).wire())
+pub fn wire_of(network: &dyn Stations) -> Option<&Wire> {
+    (0..network.count() as NodeId).find_map(|node| network.station(node)?.wire())
 }
 
 /// The ends of a flow: who sends (or serves), and who receives.

@@ -1,6 +1,6 @@
 //! The state of a flow at the end of a simulation, and the reason if it is dead.
 
-use crate::build::Network;
+use crate::build::Stations;
 use crate::run::{Death, FlowResult, Reason, State};
 use crate::scenario::{Listening, NodeId, Role, Scenario};
 use crate::tree::Ways;
@@ -20,20 +20,20 @@ pub(super) struct Known {
 }
 
 /// Says of each flow of a finished simulation whether it is dead.
-pub(crate) struct Fates<'a> {
-    world: &'a Network,
+pub(super) struct Fates<'a> {
+    world: &'a dyn Stations,
     scenario: &'a Scenario,
-    ways: Ways,
+    ways: &'a Ways,
     /// Every port of the scenario's receivers and servers.
     listening: BTreeSet<Listening>,
 }
 
 impl<'a> Fates<'a> {
-    /// Those of the flows of `scenario`, simulated in `world`.
-    pub(crate) fn new(world: &'a Network, scenario: &'a Scenario) -> Self {
+    /// Those of the flows of `scenario`, simulated in `world`, whose packets go these `ways`.
+    pub(super) fn new(world: &'a dyn Stations, scenario: &'a Scenario, ways: &'a Ways) -> Self {
         let flows = scenario.flows.iter().enumerate();
         let listening = flows.flat_map(|(place, flow)| flow.listening(place)).collect();
-        Fates { world, scenario, ways: Ways::new(scenario), listening }
+        Fates { world, scenario, ways, listening }
     }
 
     /// `record`, of flow number `index`, with its state. A server has none.
@@ -94,7 +94,7 @@ impl<'a> Fates<'a> {
             if at == end {
                 return None;
             }
-            let stack = self.world.device(at as usize).node();
+            let stack = self.world.station(at)?.node();
             match self.ways.next_hop(Some(stack), at, end) {
                 Some(next) => at = next,
                 None if self.ways.are_static() => return Some(at),
@@ -111,8 +111,7 @@ impl<'a> Fates<'a> {
 
     /// `node`, if it sent frames and none of them was acknowledged.
     fn without_link(&self, node: NodeId) -> Option<NodeId> {
-        self.scenario.nodes.get(node as usize)?;
-        let mac = self.world.device(node as usize).node().mac().stats();
+        let mac = self.world.station(node)?.node().mac().stats();
         (mac.no_ack > 0 && mac.transmissions == mac.ack_missing).then_some(node)
     }
 }

@@ -7,15 +7,17 @@ use crate::apps::coap::CoapClient;
 use crate::apps::http_client::HttpClient;
 use crate::apps::sense::{self, Anemometer, Connections, ReadingSink};
 use crate::apps::udp::{UdpSender, UdpSink};
-use crate::build::Network;
+use crate::build::Stations;
 use crate::build::place::{Ends, app_at};
 use crate::run::{FlowResult, Readings};
-use crate::scenario::{Datagrams, File, Flow, FlowKind, Pace, Sensor};
+use crate::scenario::{Datagrams, File, Flow, FlowKind, Pace, Scenario, Sensor};
+use crate::tree::Ways;
+use kinglet::tcp::Info;
 use kinglet::time::Instant;
 use std::collections::BTreeSet;
 
 /// The sender of a bulk transfer, if there is one.
-pub(crate) fn bulk_sender(world: &Network, ends: Ends) -> Option<&BulkSender> {
+pub(crate) fn bulk_sender(world: &dyn Stations, ends: Ends) -> Option<&BulkSender> {
     app_at(world, ends.from)
 }
 
@@ -42,9 +44,9 @@ impl Span {
     }
 }
 
-/// The record of flow number `index`, and its state.
-pub(crate) fn result(
-    world: &Network,
+/// The record of flow number `index`, and its state, if both ends can be asked for it.
+fn result(
+    world: &dyn Stations,
     (index, flow): (usize, &Flow),
     ends: Ends,
     sim_seconds: f64,
@@ -53,38 +55,57 @@ pub(crate) fn result(
     let (from, to) = flow.kind.ends();
     let base = FlowResult { kind: flow.kind.name(), from, to, ..FlowResult::default() };
     let span = Span { start_s: flow.start_s, end_s: sim_seconds };
-    let none = (base.clone(), Known::default());
-    let (record, known) = measured(world, flow, ends, base, span).unwrap_or(none);
-    fates.judge(index, record, known)
+    match measured(world, flow, ends, base.clone(), span) {
+        Some((record, Some(known))) => fates.judge(index, record, known),
+        Some((record, None)) => record,
+        None => base,
+    }
 }
 
+/// The records of the flows of `scenario` whose `ends` are given, after `seconds` of a network
+/// whose packets go these `ways`.
+pub(crate) fn records(
+    world: &dyn Stations,
+    (scenario, ends): (&Scenario, &[Ends]),
+    ways: &Ways,
+    seconds: f64,
+) -> Vec<FlowResult> {
+    let fates = Fates::new(world, scenario, ways);
+    let flows = scenario.flows.iter().enumerate().zip(ends);
+    flows.map(|(flow, ends)| result(world, flow, *ends, seconds, &fates)).collect()
+}
+
+/// A record, and what its state follows from; `None` if an end cannot be asked.
+type Measured = (FlowResult, Option<Known>);
+
 fn measured(
-    world: &Network,
+    world: &dyn Stations,
     flow: &Flow,
     ends: Ends,
     base: FlowResult,
     span: Span,
-) -> Option<(FlowResult, Known)> {
+) -> Option<Measured> {
+    let known = |(record, known): (FlowResult, Known)| (record, Some(known));
     Some(match flow.kind {
         FlowKind::TcpBulk { bytes, .. } => {
-            bulk(base, bulk_sender(world, ends)?, app_at(world, ends.to)?, bytes, span)
+            bulk(base, bulk_sender(world, ends)?, app_at(world, ends.to), bytes, span)
         }
         FlowKind::Udp(Datagrams { pace, payload_bytes, .. }) => {
-            let apps = (app_at(world, ends.from)?, app_at(world, ends.to)?);
+            let apps = (app_at(world, ends.from)?, app_at(world, ends.to));
             datagrams(base, apps, (pace, payload_bytes), span)
         }
         FlowKind::Snack { file, .. } => {
-            by_snack(base, app_at(world, ends.from)?, app_at(world, ends.to)?, file, span)
+            by_snack(base, app_at(world, ends.from)?, app_at(world, ends.to), file, span)
         }
         // `run/pip.rs` makes its record, and of servers there is none.
         FlowKind::Pip(_)
         | FlowKind::Services { .. }
         | FlowKind::HttpServer { .. }
         | FlowKind::CoapServer { .. } => return None,
-        FlowKind::HttpClient { .. } => requests(base, app_at(world, ends.from)?, span),
-        FlowKind::CoapClient { .. } => exchanges(base, app_at(world, ends.from)?, span),
+        FlowKind::HttpClient { .. } => known(requests(base, app_at(world, ends.from)?, span)),
+        FlowKind::CoapClient { .. } => known(exchanges(base, app_at(world, ends.from)?, span)),
         FlowKind::Anemometer(ref sensor) => {
-            readings(base, app_at(world, ends.from)?, app_at(world, ends.to)?, sensor, span)
+            readings(base, app_at(world, ends.from)?, app_at(world, ends.to), sensor, span)
         }
     })
 }
@@ -98,11 +119,14 @@ fn carried(base: FlowResult, bytes: u64, seconds: f64) -> FlowResult {
 /// The time of a bulk transfer of given size ends with its last datagram.
 fn datagrams(
     base: FlowResult,
-    (sender, sink): (&UdpSender, &UdpSink),
+    (sender, sink): (&UdpSender, Option<&UdpSink>),
     (pace, payload_bytes): (Pace, u16),
     span: Span,
-) -> (FlowResult, Known) {
+) -> Measured {
     let sent = u64::from(sender.numbered());
+    let Some(sink) = sink else {
+        return (FlowResult { segments_sent: Some(sent), ..base }, None);
+    };
     let arrivals = || sink.arrivals().iter();
     let numbers: BTreeSet<u32> = arrivals().map(|(number, _)| *number).collect();
     let received = numbers.len() as u64;
@@ -125,30 +149,31 @@ fn datagrams(
         complete: limit.map(|limit| received == u64::from(limit)),
         ..carried(base, received * u64::from(payload_bytes), seconds)
     };
-    (record, Known { began: span.began(), bounded: limit.is_some(), ended: None })
+    (record, Some(Known { began: span.began(), bounded: limit.is_some(), ended: None }))
 }
 
 /// Measured to the last octet, or to the end.
 fn by_snack(
     base: FlowResult,
     source: &Source,
-    sink: &Sink,
+    sink: Option<&Sink>,
     file: File,
     span: Span,
-) -> (FlowResult, Known) {
+) -> Measured {
+    let base = FlowResult { segments_sent: Some(source.sent().into()), ..base };
+    let Some(sink) = sink else { return (base, None) };
     let finished = sink.finished_at();
     let end_s = finished.map_or(span.end_s, |at| at.as_micros() as f64 / 1e6);
     let record = FlowResult {
-        segments_sent: Some(source.sent().into()),
         intact: (sink.received() > 0).then(|| sink.intact()),
         complete: (file.bytes > 0).then_some(finished.is_some()),
         ..carried(base, sink.received(), span.until(end_s))
     };
-    (record, Known { began: span.began(), bounded: true, ended: None })
+    (record, Some(Known { began: span.began(), bounded: true, ended: None }))
 }
 
 /// Octets that have arrived of a flow, if its receiver counts them.
-pub(crate) fn delivered(world: &Network, flow: &Flow, ends: Ends) -> u64 {
+pub(crate) fn delivered(world: &dyn Stations, flow: &Flow, ends: Ends) -> u64 {
     let octets = match flow.kind {
         FlowKind::TcpBulk { .. } => app_at(world, ends.to).map(BulkSink::received),
         FlowKind::Udp(_) => app_at(world, ends.to).map(UdpSink::bytes),
@@ -201,10 +226,12 @@ fn is_past(at: Instant, span: Span) -> bool {
 fn readings(
     base: FlowResult,
     sensor: &Anemometer,
-    sink: &ReadingSink,
+    sink: Option<&ReadingSink>,
     of: &Sensor,
     span: Span,
-) -> (FlowResult, Known) {
+) -> Measured {
+    let record = by_carrier(base, sensor);
+    let Some(sink) = sink else { return (record, None) };
     let counts = sensor.counts(sink);
     let octets = |readings: u32| u64::from(readings) * sense::LEN as u64;
     let per_interval = |n: &u32| octets(*n) as f64 * 8.0 / sense::INTERVAL.as_micros() as f64 * 1e3;
@@ -218,9 +245,15 @@ fn readings(
             lost: counts.lost,
             intervals_kbps: sink.intervals().iter().map(per_interval).collect(),
         }),
-        ..carried(base, octets(counts.delivered), span.whole())
+        ..carried(record, octets(counts.delivered), span.whole())
     };
-    let record = match sensor {
+    let began = counts.generated >= u32::from(of.batch);
+    (record, Some(Known { began, ..Known::default() }))
+}
+
+/// Adds the counts of what carries a sensor's readings.
+fn by_carrier(record: FlowResult, sensor: &Anemometer) -> FlowResult {
+    match sensor {
         Anemometer::Tcp(uplink) => with_connections(record, uplink.connections()),
         Anemometer::Coap(uplink) => {
             let stats = uplink.stats();
@@ -236,8 +269,7 @@ fn readings(
         Anemometer::Ideal(uplink) => {
             FlowResult { retransmissions: Some(u64::from(uplink.resent())), ..record }
         }
-    };
-    (record, Known { began: counts.generated >= u32::from(of.batch), ..Known::default() })
+    }
 }
 
 fn with_connections(record: FlowResult, tcp: &Connections) -> FlowResult {
@@ -257,35 +289,52 @@ fn with_connections(record: FlowResult, tcp: &Connections) -> FlowResult {
 fn bulk(
     base: FlowResult,
     sender: &BulkSender,
-    sink: &BulkSink,
+    sink: Option<&BulkSink>,
     limit: Option<u64>,
     span: Span,
-) -> (FlowResult, Known) {
+) -> Measured {
+    let base = by_sender(base, sender);
+    let Some(sink) = sink else { return (base, None) };
     // An endless transfer is measured to the end, one of given size to its last octet.
     let last_s = (sink.received() > 0).then(|| sink.last().as_micros() as f64 / 1e6);
     let end_s = limit.and(last_s).unwrap_or(span.end_s);
     let known = Known { began: span.began(), bounded: limit.is_some(), ended: sender.error() };
     let finished = |limit| sink.finished() && sink.received() == limit;
     let base = FlowResult {
-        rtt_ms: sender.mean_rtt_ms(),
         intact: (sink.received() > 0).then(|| sink.intact()),
         complete: limit.filter(|limit| *limit > 0).map(finished),
         ..carried(base, sink.received(), span.until(end_s))
     };
-    let Some(info) = sender.info() else { return (base, known) };
-    let counters = info.counters;
+    let Some(info) = sender.info() else { return (base, Some(known)) };
     // Segments in flight at the end are neither lost nor received: unacknowledged octets, less
     // those that the receiver has but has not acknowledged.
     let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
     let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
     let flying = flying.div_ceil(u64::from(info.mss.max(1)));
-    // The SYN goes to the listener: the connection that receives has not counted it.
-    let sent = u64::from(counters.segments_sent).saturating_sub(flying).saturating_sub(1);
+    let sent = segments(info).saturating_sub(flying);
     let received = sink.info().map(|i| u64::from(i.counters.segments_received));
     let record = FlowResult {
         segments_sent: Some(sent),
         segments_received: received,
         segment_loss: received.and_then(|received| lost_share(sent, received)),
+        ..base
+    };
+    (record, Some(known))
+}
+
+/// Segments of a connection. The SYN goes to the listener: the connection that receives has not
+/// counted it.
+fn segments(info: &Info) -> u64 {
+    u64::from(info.counters.segments_sent).saturating_sub(1)
+}
+
+/// Adds what the sender of a transfer knows.
+fn by_sender(base: FlowResult, sender: &BulkSender) -> FlowResult {
+    let base = FlowResult { rtt_ms: sender.mean_rtt_ms(), ..base };
+    let Some(info) = sender.info() else { return base };
+    let counters = info.counters;
+    FlowResult {
+        segments_sent: Some(segments(info)),
         retransmissions: Some(
             u64::from(counters.fast_retransmits) + u64::from(counters.timeout_retransmits),
         ),
@@ -294,8 +343,7 @@ fn bulk(
         timeout_causes: Some(sender.timeout_causes()),
         mss: (info.mss > 0).then_some(info.mss),
         ..base
-    };
-    (record, known)
+    }
 }
 
 fn lost_share(sent: u64, received: u64) -> Option<f64> {

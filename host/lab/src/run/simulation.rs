@@ -12,10 +12,10 @@ use super::{
 };
 use crate::apps::bulk::BulkSender;
 use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
-use crate::flows::{self, Fates, Need};
+use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
-use crate::scenario::{Fault, Flow, FlowKind, NodeId, Role, Routing, Scenario};
-use crate::tree::{Sampler, links};
+use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
+use crate::tree::{Sampler, Ways, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::timeline::Timeline;
@@ -119,15 +119,14 @@ fn flow_results(
     deaths: Option<&Deaths<'_>>,
 ) -> Vec<FlowResult> {
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
-    let fates = Fates::new(world, scenario);
-    let one = |(index, (flow, ends)): (usize, (&Flow, &Ends))| {
-        let result = flows::result(world, (index, flow), *ends, sim_seconds, &fates);
+    let records = flows::records(world, (scenario, ends), &Ways::new(scenario), sim_seconds);
+    let one = |(index, result): (usize, FlowResult)| {
         let given = result.to.and_then(|to| given_hops(scenario, result.from, to));
         let hops = given.or_else(|| following?.hops(index));
         let around_s = deaths.and_then(|deaths| deaths.around_s(index));
         FlowResult { hops, around_s, ..result }
     };
-    scenario.flows.iter().zip(ends).enumerate().map(one).collect()
+    records.into_iter().enumerate().map(one).collect()
 }
 
 /// Refuses a scenario with a computer in it.

@@ -5,9 +5,10 @@ use super::ways::Ways;
 use crate::build::{Ends, Network, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
-use crate::flows::{self, Fates};
+use crate::flows;
 use crate::memory::peak_mib;
 use crate::scenario::{NodeId, Routing, Rpl, Scenario};
+use crate::tree;
 use kinglet::rpl::Mode;
 use kinglet::time::{Duration, Instant};
 use rayon::prelude::*;
@@ -257,9 +258,7 @@ impl Sent {
 /// Readings that arrived, of those whose fate is known; %.
 fn arrived(world: &Network, scenario: &Scenario, ends: &[Ends], seconds: f64) -> f64 {
     let (mut delivered, mut lost) = (0.0, 0.0);
-    let fates = Fates::new(world, scenario);
-    for (flow, ends) in scenario.flows.iter().enumerate().zip(ends) {
-        let record = flows::result(world, flow, *ends, seconds, &fates);
+    for record in flows::records(world, (scenario, ends), &tree::Ways::new(scenario), seconds) {
         let Some(readings) = record.readings else { continue };
         delivered += f64::from(readings.delivered);
         lost += f64::from(readings.lost);
