@@ -99,6 +99,11 @@ pub trait Role {
         core::iter::empty()
     }
 
+    /// Every address that is registered here.
+    fn registered(&self) -> impl Iterator<Item = Ipv6Addr> {
+        core::iter::empty()
+    }
+
     /// When [`Role::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;
 
@@ -212,6 +217,10 @@ impl<R: Role> Role for Option<R> {
 
     fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
         self.iter().flat_map(Role::reasons)
+    }
+
+    fn registered(&self) -> impl Iterator<Item = Ipv6Addr> {
+        self.iter().flat_map(Role::registered)
     }
 
     fn deadline(&self) -> Option<Instant> {

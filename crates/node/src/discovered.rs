@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
-use crate::routing::{Each, MAX_ICMPV6};
+use crate::routing::{Each, EachRelation, MAX_ICMPV6};
 use core::net::Ipv6Addr;
 use kinglet_nd::{self as nd, Configured, Role, Routed};
 use kinglet_net::{self as net, Icmpv6In, Icmpv6Out, Own, Resolution, Unresolved};
@@ -115,6 +115,12 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
     fn reasons(&self, each: &mut Each<'_>) {
         self.0.stats().reasons().for_each(|(reason, count)| each("nd", reason, count));
         self.0.role().reasons().for_each(|(reason, count)| each("registry", reason, count));
+    }
+
+    fn relations(&self, each: &mut EachRelation<'_>) {
+        self.0.router().into_iter().for_each(|address| each("default router", address));
+        self.0.role().registered().for_each(|address| each("registration", address));
+        self.0.neighbours().for_each(|it| each("neighbour", it.address()));
     }
 
     fn listens(&self) -> bool {

@@ -10,7 +10,7 @@ use kinglet_net as net;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-use crate::routing::{Each, MAX_ICMPV6};
+use crate::routing::{Each, EachRelation, MAX_ICMPV6};
 use core::net::Ipv6Addr;
 
 /// What has been found out about a neighbour for whom packets wait.
@@ -35,6 +35,9 @@ pub trait Discovery: net::Discovery {
 
     /// Calls `each` with every reason for which it discarded, refused or lost something.
     fn reasons(&self, _each: &mut Each<'_>) {}
+
+    /// Calls `each` with every relation of this node that it keeps.
+    fn relations(&self, _each: &mut EachRelation<'_>) {}
 
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;

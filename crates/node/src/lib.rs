@@ -335,7 +335,7 @@ pub use peer::AddressPair;
 pub use polling::Polling;
 pub use profile::{BorderRouter, Lengths, Mote, Profile, Router};
 pub use ready::Ready;
-pub use routing::{Change, Each, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
+pub use routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use rpled::Rpled;
 pub use streams::{ConnectError, Streams};
 

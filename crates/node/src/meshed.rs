@@ -1,7 +1,8 @@
 //! The mesh as a node's routing.
 
 use crate::config::Config;
-use crate::routing::{Change, Each, MAX_MESSAGE, Message, Routing};
+use crate::routing::{Change, Each, EachRelation, MAX_MESSAGE, Message, Routing};
+use crate::rpled::near;
 use core::net::Ipv6Addr;
 use kinglet_mesh::{self as mesh, Destination, Mesh, Role};
 use kinglet_net::{self as net, Learnt, NextHop};
@@ -106,6 +107,15 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
 
     fn reasons(&self, each: &mut Each<'_>) {
         self.mesh.stats().reasons().for_each(|(reason, count)| each("mesh", reason, count));
+    }
+
+    fn relations(&self, each: &mut EachRelation<'_>) {
+        // A router's is the next hop of its route out of the mesh.
+        let parent = self.mesh.default_next_hop();
+        let children = self.mesh.children().map(|child| ("child", child));
+        let neighbours = self.mesh.neighbours().map(|neighbour| ("neighbour", neighbour.short));
+        let all = parent.map(|parent| ("parent", parent)).into_iter().chain(children);
+        all.chain(neighbours).for_each(|(what, short)| each(what, near(Address::Short(short))));
     }
 
     fn poll_change(&mut self) -> Option<Change> {

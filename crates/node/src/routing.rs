@@ -20,6 +20,10 @@ pub const MAX_ICMPV6: usize = 256;
 /// Takes a layer, one of its reasons, and the count of that.
 pub type Each<'a> = dyn FnMut(&'static str, &'static str, u32) + 'a;
 
+/// Takes a relation of a node (`parent`, `DODAG`, `default router`, `registration`, `child`,
+/// `neighbour`) and the address of its other end; of a DODAG, that of its root.
+pub type EachRelation<'a> = dyn FnMut(&'static str, Ipv6Addr) + 'a;
+
 /// A message to a neighbour, or to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -116,6 +120,9 @@ pub trait Routing: net::Routing {
     /// Calls `each` with its name, and every reason for which it discarded, refused or lost
     /// something.
     fn reasons(&self, _each: &mut Each<'_>) {}
+
+    /// Calls `each` with every relation of this node that it keeps.
+    fn relations(&self, _each: &mut EachRelation<'_>) {}
 
     /// When [`Routing::handle_deadline`] wants to be called.
     fn deadline(&self) -> Option<Instant>;

@@ -4,7 +4,7 @@
 //! fit into [`net::MAX_ADDED`] octets is no way.
 
 use crate::config::Config;
-use crate::routing::{Change, Each, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
+use crate::routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_nd as nd;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
@@ -225,7 +225,7 @@ const fn discard_of(refusal: Refusal) -> net::Discard {
 }
 
 /// The link-local address of the neighbour with a link address.
-fn near(link: Address) -> Ipv6Addr {
+pub(crate) fn near(link: Address) -> Ipv6Addr {
     Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier_of(link)))
 }
 
@@ -476,6 +476,13 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
 
     fn reasons(&self, each: &mut Each<'_>) {
         self.rpl.stats().reasons().for_each(|(reason, count)| each("rpl", reason, count));
+    }
+
+    fn relations(&self, each: &mut EachRelation<'_>) {
+        let rpl::Info { parent, dodag_id, .. } = self.rpl.info();
+        let all = parent.map(|parent| ("parent", parent)).into_iter();
+        let all = all.chain(dodag_id.map(|root| ("DODAG", root)));
+        all.for_each(|(what, address)| each(what, address));
     }
 
     fn poll_change(&mut self) -> Option<Change> {

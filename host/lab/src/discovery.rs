@@ -11,7 +11,7 @@ use kinglet::net::{self, Icmpv6In, Icmpv6Out, Own, Resolution};
 use kinglet::time::Instant;
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::nd::{ContextInformation, PrefixInformation};
-use kinglet::{Discovered, Discovery, Each, MAX_ICMPV6, Resolved};
+use kinglet::{Discovered, Discovery, Each, EachRelation, MAX_ICMPV6, Resolved};
 
 /// Addresses that are registered with one router; the border router has all of them.
 const REGISTRATIONS: usize = 2048;
@@ -122,6 +122,10 @@ impl Discovery for Optional {
 
     fn reasons(&self, each: &mut Each<'_>) {
         self.0.as_ref().into_iter().for_each(|discovered| discovered.reasons(each));
+    }
+
+    fn relations(&self, each: &mut EachRelation<'_>) {
+        self.0.as_ref().into_iter().for_each(|discovered| discovered.relations(each));
     }
 
     fn listens(&self) -> bool {

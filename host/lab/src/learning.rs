@@ -9,8 +9,8 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::ipv6::Header;
 use kinglet::wire::sixlowpan::routed::Dodag;
 use kinglet::{
-    Aoded, Change, Each, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled, aodv, mesh, nd,
-    net, rpl,
+    Aoded, Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled,
+    aodv, mesh, nd, net, rpl,
 };
 use kinglet_time::{Instant, earliest};
 
@@ -235,6 +235,10 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Routing for Learning<S> {
 
     fn reasons(&self, each: &mut Each<'_>) {
         whoever!(self, it => it.reasons(each), ());
+    }
+
+    fn relations(&self, each: &mut EachRelation<'_>) {
+        whoever!(self, it => it.relations(each), ());
     }
 
     fn poll_change(&mut self) -> Option<Change> {

@@ -5,6 +5,7 @@ mod deaths;
 pub(crate) mod flow;
 mod identities;
 mod lanes;
+mod losses;
 mod nodes;
 mod observed;
 mod pairs;
@@ -17,6 +18,7 @@ mod simulation;
 
 pub use flow::{Death, FlowResult, Readings, Reason, State};
 pub use lanes::{Lane, LaneItem, LaneKind};
+pub use losses::{LossResult, Watch};
 pub use pairs::drawn;
 pub use power::{PARTS, Power, Spent};
 pub use reasons::Reasons;

@@ -2,7 +2,8 @@
 
 use crate::output;
 use crate::run::{
-    BorderResult, FlashResult, FlowResult, NodeResult, PARTS, RunResult, Spent, State, StrobeResult,
+    BorderResult, FlashResult, FlowResult, LossResult, NodeResult, PARTS, RunResult, Spent, State,
+    StrobeResult,
 };
 use crate::stats::quantile;
 
@@ -18,13 +19,14 @@ pub struct Table {
 }
 
 /// Flows, the reasons of dead ones, readings and requests if there are any, nodes, the reasons for
-/// lost packets, the queue of a border router for what comes from its host, what radios were on
+/// lost packets, the relations that nodes lost, the queue of a border router for what comes from its host, what radios were on
 /// for, and what time and energy went into.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
     let of_flows = [flows(result), dead(result), readings(result), requests(result)];
     let tables = of_flows.into_iter().chain([
         nodes(result),
         reasons(result),
+        losses(result),
         border_queue(result),
         strobes(result),
         flashes(result),
@@ -35,21 +37,44 @@ pub fn of_run(result: &RunResult) -> Vec<Table> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The same as text, each table after an empty line; that of reasons only if `reasons` asks for it.
+/// The same as text, each table after an empty line; those of reasons and lost relations only if
+/// `reasons` asks for them, else the first of those relations.
 pub fn text(result: &RunResult, reasons: bool) -> String {
     let one = |table: Table| {
         // Kinds of flows and reasons are words, all else is aligned as numbers are.
-        let numbers_from = usize::from([KIND, REASON].contains(&table.head[0]));
+        let numbers_from = usize::from([KIND, REASON, LOST].contains(&table.head[0]));
         format!("\n{}\n{}", table.title, output::table(&table.head, table.rows, numbers_from))
     };
     let tables = of_run(result).into_iter();
-    tables.filter(|table| reasons || table.title != REASONS).map(one).collect()
+    let on_request = [REASONS, LOSSES];
+    let tables = tables.filter(|table| reasons || !on_request.contains(&table.title));
+    let text: String = tables.map(one).collect();
+    if reasons { text } else { text + &first_losses(result) }
+}
+
+/// The number of lost relations, and the first of them; nothing if there are none.
+fn first_losses(result: &RunResult) -> String {
+    let count = result.losses.len() as u64 + result.losses_left_out.unwrap_or(0);
+    if count == 0 {
+        return String::new();
+    }
+    let mut text = format!("\nnodes lost parents, neighbours or the like {count} times");
+    text.push_str(if count > FIRST as u64 { "; --reasons lists all\n" } else { "\n" });
+    for LossResult { at_s, node, loss } in result.losses.iter().take(FIRST) {
+        text.push_str(&format!("{at_s:8.0} s  node {node} {loss}\n"));
+    }
+    text
 }
 
 const KIND: &str = "kind";
 const REASON: &str = "reason";
+const LOST: &str = "lost";
 /// The title of the table of reasons.
 pub const REASONS: &str = "reasons for lost frames and packets";
+/// The title of the table of lost relations.
+const LOSSES: &str = "relations that nodes lost, with the reasons counted before";
+/// Lost relations that are listed unasked.
+const FIRST: usize = 3;
 
 fn ends(flow: &FlowResult) -> Vec<String> {
     vec![flow.kind.to_owned(), flow.from.to_string(), shown(flow.to)]
@@ -172,6 +197,15 @@ fn reasons(result: &RunResult) -> Table {
     };
     let rows = result.nodes.iter().flat_map(row);
     table(REASONS, vec![REASON, "node", "count"], rows)
+}
+
+fn losses(result: &RunResult) -> Table {
+    let row = |LossResult { at_s, node, loss }: &LossResult| {
+        let lost = loss.to_string();
+        let lost = lost.strip_prefix("lost ").unwrap_or(&lost).to_owned();
+        vec![lost, node.to_string(), format!("{at_s:.0}")]
+    };
+    table(LOSSES, vec![LOST, "node", "at, s"], result.losses.iter().map(row))
 }
 
 fn border_queue(result: &RunResult) -> Table {
@@ -345,6 +379,32 @@ mod tests {
         let table = &of_run(&result)[4];
         assert_eq!((table.title, table.head.len()), ("packets from the host", 7));
         assert_eq!(table.rows, [["3", "90", "80", "7", "3", "32", "812.4"]]);
+    }
+
+    #[test]
+    fn lost_relations_are_counted_and_the_first_ones_listed() {
+        let address = core::net::Ipv6Addr::LOCALHOST;
+        let reasons = [("mac", [("no_ack".to_owned(), 4)].into())].into();
+        let lost = |at_s| LossResult {
+            at_s,
+            node: 3,
+            loss: kinglet_sim::losses::Loss {
+                what: "parent",
+                address,
+                reasons: Clone::clone(&reasons),
+            },
+        };
+        let mut result = result();
+        assert!(!text(&result, false).contains("lost parent"));
+        result.losses = [61.0, 62.0, 63.0, 64.0].map(lost).to_vec();
+        result.losses_left_out = Some(2);
+        let (short, long) = (text(&result, false), text(&result, true));
+        assert!(short.contains("the like 6 times; --reasons lists all\n"), "{short}");
+        assert!(short.contains("      63 s  node 3 lost parent ::1; mac no_ack 4\n"), "{short}");
+        assert!(!short.contains(LOSSES) && !short.contains("64 s"), "{short}");
+        assert!(long.contains(LOSSES) && !long.contains("the like"), "{long}");
+        let table = of_run(&result).into_iter().find(|table| table.title == LOSSES);
+        assert_eq!(table.expect("one").rows[3], ["parent ::1; mac no_ack 4", "3", "64"]);
     }
 
     #[test]

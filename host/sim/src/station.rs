@@ -10,7 +10,7 @@ use crate::world::Device;
 use kinglet::flash::{Driver, MAX_PAGE};
 use kinglet::store::Submission;
 use kinglet::tcp::Info;
-use kinglet::{Each, Node, Profile};
+use kinglet::{Each, EachRelation, Node, Profile};
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use kinglet_time::{Instant, earliest};
 
@@ -35,6 +35,15 @@ struct Seen {
     mac: kinglet::mac::Stats,
     net: kinglet::net::Stats,
     tcp: kinglet::tcp::Stats,
+}
+
+/// Notes `now`; whether it is another value than the one before.
+fn update<T: Copy + PartialEq>(seen: &mut T, now: &T) -> bool {
+    let other = *seen != *now;
+    if other {
+        *seen = *now;
+    }
+    other
 }
 
 impl<P: Profile> Station<P> {
@@ -134,17 +143,25 @@ impl<P: Profile> Station<P> {
 
 impl<P: Profile> Look for Station<P> {
     fn counted(&self) -> Shown {
-        let (net, info) = (self.node.net().stats(), self.node.net().info());
+        let net = self.node.net().stats();
         Shown {
             segments: self.node.tcp().stats().sent,
             datagrams: net.datagrams_out,
             forwarded: net.forwarded,
-            waiting: (info.queued + info.from_host + info.indirect) as u32,
         }
+    }
+
+    fn waiting(&self) -> u32 {
+        let info = self.node.net().info();
+        (info.queued + info.from_host + info.indirect) as u32
     }
 
     fn reasons(&self, each: &mut Each<'_>) {
         Station::reasons(self, each);
+    }
+
+    fn relations(&self, each: &mut EachRelation<'_>) {
+        self.node.relations(each);
     }
 
     fn connections(&self, each: &mut dyn FnMut(Connection, &Info)) {
@@ -220,22 +237,20 @@ impl<P: Profile> Device for Station<P> {
 
     fn has_counted(&mut self) -> bool {
         let node = &self.node;
-        let is = |seen: &Seen| {
-            seen.mac == *node.mac().stats()
-                && seen.net == *node.net().stats()
-                && seen.tcp == *node.tcp().stats()
-                && seen.node == *node.stats()
+        let Some(seen) = &mut self.seen else {
+            self.seen = Some(Box::new(Seen {
+                node: *node.stats(),
+                mac: *node.mac().stats(),
+                net: *node.net().stats(),
+                tcp: *node.tcp().stats(),
+            }));
+            return true;
         };
-        if self.seen.as_deref().is_some_and(is) {
-            return false;
-        }
-        self.seen = Some(Box::new(Seen {
-            node: *node.stats(),
-            mac: *node.mac().stats(),
-            net: *node.net().stats(),
-            tcp: *node.tcp().stats(),
-        }));
-        true
+        // What has not changed is not copied: this is asked several times for each frame.
+        let mac = update(&mut seen.mac, node.mac().stats());
+        let net = update(&mut seen.net, node.net().stats());
+        let tcp = update(&mut seen.tcp, node.tcp().stats());
+        mac | net | tcp | update(&mut seen.node, node.stats())
     }
 
     fn trace_wire(&mut self, on: bool) {

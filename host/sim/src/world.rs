@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
+use crate::losses::Loss;
 use crate::medium::MediumConfig;
 use crate::pcap::{Captures, Pcap};
 use crate::processor::{Item, Processor, Work};
@@ -11,7 +12,7 @@ use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig, Radio};
 use crate::stats::Counters;
 use crate::timeline::Timeline;
-use crate::trace::{Look, Tracer};
+use crate::trace::{Look, Tracer, What};
 use crate::wire::Passed;
 use kinglet_radio::{Command, Event, Filter, MAX_FRAME};
 use kinglet_time::Instant;
@@ -486,6 +487,9 @@ impl<D: Device> World<D> {
         let slot = &mut self.slots[node];
         let old = core::mem::replace(&mut slot.device, device);
         slot.device.trace_wire(self.core.observer.trace.is_some());
+        if let Some(trace) = &mut self.core.observer.trace {
+            trace.restarts(self.core.now, node);
+        }
         slot.armed.clear();
         slot.generation = next_generation(slot.generation);
         if let Some(processor) = &mut slot.processor {
@@ -571,6 +575,13 @@ impl<D: Device> World<D> {
         if let Some(trace) = &mut self.core.observer.trace {
             trace.rests(node);
             self.trace_call(node, always);
+        }
+    }
+
+    /// Notes in the trace, if there is one, that `node` has lost a relation.
+    pub fn trace_loss(&mut self, node: usize, loss: &Loss) {
+        if let Some(trace) = &mut self.core.observer.trace {
+            trace.event(self.core.now, node, What::Lost(loss.clone()));
         }
     }
 

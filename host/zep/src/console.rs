@@ -2,6 +2,7 @@
 
 use core::net::Ipv6Addr;
 use core::str::FromStr;
+use kinglet_sim::losses::Loss;
 use serde::Serialize;
 use std::fmt;
 
@@ -259,14 +260,7 @@ pub enum Report {
         rank: u16,
     },
     /// It has lost something that it had.
-    Lost {
-        /// `parent`, `DODAG`, `default router`, `registration` or `neighbour`.
-        what: &'static str,
-        /// Whose address it is.
-        address: Ipv6Addr,
-        /// Layer, reason and count of what was counted in the 10 to 20 s before.
-        because: Vec<(&'static str, String, u32)>,
-    },
+    Lost(Loss),
     /// What RPL knows.
     Rpl {
         /// The DODAG.
@@ -360,14 +354,7 @@ impl fmt::Display for Report {
             Report::Parent { parent, dodag, rank } => {
                 write!(f, "parent {} in {}, rank {rank}", or_none(*parent), or_none(*dodag))
             }
-            Report::Lost { what, address, because } => {
-                write!(f, "lost {what} {address}")?;
-                let lately = if because.is_empty() { "; nothing was counted lately" } else { ";" };
-                f.write_str(lately)?;
-                because
-                    .iter()
-                    .try_for_each(|(layer, reason, count)| write!(f, " {layer} {reason} {count}"))
-            }
+            Report::Lost(loss) => loss.fmt(f),
             Report::Rpl { .. } => self.rpl(f),
             Report::Neighbours { .. } => self.neighbours(f),
             Report::Failed { why } => f.write_str(why),

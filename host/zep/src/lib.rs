@@ -18,7 +18,6 @@ pub mod air;
 pub mod console;
 pub mod datagram;
 mod layers;
-mod losses;
 pub mod mote;
 pub mod profile;
 pub mod radio;

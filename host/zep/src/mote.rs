@@ -4,7 +4,6 @@
 use crate::air::{Air, Ears, Heard, Who};
 use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
 use crate::layers::{self, Full};
-use crate::losses::Losses;
 use crate::profile::Process;
 use crate::radio::Radio;
 use crate::settings::Settings;
@@ -18,6 +17,7 @@ use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{App, Place, SnakeCase, udp};
+use kinglet_sim::losses::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
 use std::io::{self, BufRead};
@@ -161,7 +161,7 @@ impl Mote {
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);
         let told = (addresses(&node), None);
-        let losses = Losses::new(air.now(), &node);
+        let losses = Losses::new(air.now(), &*node);
         Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told, losses })
     }
 
@@ -234,7 +234,8 @@ impl Mote {
         // Last: what the applications have written leaves now.
         let driven = self.node.drive(now, &mut self.radio);
         self.tell_changes(say);
-        self.losses.look(now, &self.node, say);
+        let lost = self.losses.look(now, &*self.node);
+        lost.into_iter().for_each(|loss| say(Report::Lost(loss)));
         let driven = if busy { Some(now) } else { driven };
         let above = earliest(self.apps.deadline(), tasks::deadline(&self.tasks));
         let stack = earliest(driven, self.node.deadline());

@@ -550,6 +550,10 @@ impl<S: RouterSizes> Role for Serving<S> {
         self.stats.reasons()
     }
 
+    fn registered(&self) -> impl Iterator<Item = Ipv6Addr> {
+        self.registrations().map(Registered::address)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let news = self.is_router() && self.news.left > 0;
         let news = news.then(|| self.news.due.unwrap_or(Instant::ZERO));

@@ -17,7 +17,7 @@ use crate::discovery::Discovery;
 use crate::peer::AddressPair;
 use crate::polling::Poller;
 use crate::profile::Profile;
-use crate::routing::{Each, Routing};
+use crate::routing::{Each, EachRelation, Routing};
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, DataRequestOutcome, Indication, Mac, Submission, TxRequest};
@@ -792,5 +792,12 @@ impl<P: Profile> Node<P> {
         self.net.discovery().reasons(each);
         self.routing().reasons(each);
         all("tcp", self.tcp.stats().reasons(), each);
+    }
+
+    /// Calls `each` with every relation of this node to others that its routing and its discovery
+    /// keep: what is missing at the next call was lost between the two.
+    pub fn relations(&self, each: &mut EachRelation<'_>) {
+        self.routing().relations(each);
+        self.net.discovery().relations(each);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::flow::FlowResult;
 use super::lanes::Lane;
+use super::losses::LossResult;
 use super::power::Power;
 use super::reasons::Reasons;
 use crate::profile::LabProfile;
@@ -26,6 +27,13 @@ pub struct RunResult {
     pub nodes: Vec<NodeResult>,
     /// Reasons for which frames and packets were lost, summed over the nodes; all that exist.
     pub reasons: Reasons,
+    /// Parents, DODAGs, default routers, registrations, children and neighbours that nodes lost, in
+    /// order of time; the first 1,000.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<LossResult>,
+    /// Losses after those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub losses_left_out: Option<u64>,
     /// Simulated seconds.
     pub sim_seconds: f64,
     /// Real seconds.

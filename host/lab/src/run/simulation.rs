@@ -2,6 +2,7 @@
 
 use super::activity;
 use super::deaths::Deaths;
+use super::losses::Lost;
 use super::nodes::node_result;
 use super::observed::{Observed, Seen, inside, instant};
 use super::pairs::{Following, drawn, given_hops};
@@ -47,6 +48,7 @@ pub(super) fn simulate(
     let mut sampler = follows.then(|| Sampler::new(scenario));
     let mut following = Following::new(scenario);
     let mut deaths = Deaths::new(scenario);
+    let mut lost = Lost::new(scenario);
     let mut sampling = options.samples.then(|| Sampling::new(scenario, &ends));
     let end = instant(scenario.duration_s);
     let lasts = |world: &Network, flow: usize| under_way(world, scenario, &ends, flow);
@@ -55,6 +57,7 @@ pub(super) fn simulate(
         samples: sampling.as_mut(),
         ways: following.as_mut(),
         deaths: deaths.as_mut(),
+        lost: lost.as_mut(),
     };
     advance(&mut world, end, options, scenario, looks, &lasts);
     let samples = sampling.map(Sampling::into_samples).unwrap_or_default();
@@ -69,11 +72,14 @@ pub(super) fn simulate(
         flows = flows.into_iter().enumerate().map(counted).collect();
     }
     let (nodes, reasons) = node_results(&mut world, scenario, &trees);
+    let (losses, left_out) = lost.map(Lost::finish).unwrap_or_default();
     Ok(RunResult {
         schema: SCHEMA,
         flows,
         nodes,
         reasons,
+        losses,
+        losses_left_out: Some(left_out).filter(|count| *count > 0),
         sim_seconds,
         wall_seconds,
         setup_seconds,
@@ -291,6 +297,7 @@ struct Looks<'a, 'b> {
     samples: Option<&'a mut Sampling<'b>>,
     ways: Option<&'a mut Following>,
     deaths: Option<&'a mut Deaths<'b>>,
+    lost: Option<&'a mut Lost>,
 }
 
 impl Looks<'_, '_> {
@@ -300,7 +307,8 @@ impl Looks<'_, '_> {
         let samples = self.samples.as_ref().map(|it| it.next());
         let ways = self.ways.as_ref().map(|it| it.next());
         let deaths = self.deaths.as_ref().and_then(|it| it.next());
-        [tree, samples, ways, deaths].into_iter().flatten().min()
+        let lost = self.lost.as_ref().map(|it| it.next());
+        [tree, samples, ways, deaths, lost].into_iter().flatten().min()
     }
 }
 
@@ -329,6 +337,9 @@ fn advance(
         }
         if let Some(deaths) = &mut looks.deaths {
             deaths.look(world, lasts);
+        }
+        if let Some(lost) = &mut looks.lost {
+            lost.look(world);
         }
         if let Some(progress) = options.progress {
             progress(world.now().as_micros() as f64 / end.as_micros() as f64);

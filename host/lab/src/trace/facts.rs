@@ -36,10 +36,39 @@ pub(super) struct World {
     pub(super) formed: BTreeMap<u64, Row>,
     /// The packet with the same data that was sent after it.
     pub(super) again: BTreeMap<u64, u64>,
+    /// Nodes that restarted, and when.
+    pub(super) restarts: Vec<(u64, f64)>,
     pub(super) end_s: f64,
 }
 
 impl World {
+    /// The node that had the packet, or a part of it, when it restarted, and the time of that, if
+    /// the packet was not lost before: it waited there, or a frame had been tried shortly before.
+    pub(super) fn restarted(&self, rows: &[Row]) -> Option<(u64, f64)> {
+        /// Attempts with a frame follow each other sooner, in seconds.
+        const ATTEMPTS: f64 = 1.0;
+        let last_s = rows.last()?.t_s;
+        let came = |row: &Row| match &*row.event {
+            "arrived" | "queued" => true,
+            "heard" => row.fate.as_deref() == Some("delivered"),
+            _ => false,
+        };
+        let left = |row: &Row| matches!(&*row.event, "formed" | "dequeued" | "attempt");
+        let last = |is: &dyn Fn(&Row) -> bool| rows.iter().rfind(|row| is(row))?.node;
+        let given_up =
+            |row: &Row| row.event == "discarded" && row.reason.as_deref() != Some("duplicate");
+        if rows.iter().any(given_up) {
+            return None;
+        }
+        let nodes = [last(&left), last(&came)];
+        let had = |(node, at_s): &&(u64, f64)| {
+            let waits = !rows.iter().any(|row| left(row) && row.node == Some(*node));
+            let after_s = at_s - last_s;
+            nodes.contains(&Some(*node)) && after_s >= 0.0 && (waits || after_s < ATTEMPTS)
+        };
+        self.restarts.iter().find(had).copied()
+    }
+
     /// A frame in a few words.
     pub(super) fn of_frame(&self, beside: &Beside) -> String {
         let sent = self.frames.get(&beside.frame);

@@ -27,7 +27,7 @@ pub use read::{Trace, TraceError, read};
 pub use row::{Beside, Row, Word};
 pub use why::{Case, Wanted, why};
 
-pub(crate) use write::{opening, sink};
+pub use write::{opening, sink};
 
 /// The version of the form of a trace. It grows when a name or the meaning of a value changes.
 pub const VERSION: u32 = 1;

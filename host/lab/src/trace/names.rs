@@ -121,11 +121,10 @@ impl Names {
 
     /// The node with this address: of its prefix, or link-local with the same identifier.
     pub fn node_of(&self, address: Ipv6Addr) -> Option<NodeId> {
-        let identifier = |address: Ipv6Addr| address.segments()[4..].to_vec();
+        let identifier = |address: Ipv6Addr| address.to_bits() as u64;
         let local = address.is_unicast_link_local().then(|| identifier(address));
-        let is = |name: &&NodeName| {
-            name.address == address || local.as_ref() == Some(&identifier(name.address))
-        };
+        let is =
+            |name: &&NodeName| name.address == address || local == Some(identifier(name.address));
         self.nodes.iter().chain(&self.host).find(is).map(|name| name.node)
     }
 

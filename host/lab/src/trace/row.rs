@@ -24,7 +24,8 @@ macro_rules! rows {
         pub struct Row {
             /// The kind of event: `begin`, `write`, `formed`, `queued`, `dequeued`, `attempt`,
             /// `air`, `ack`, `heard`, `ack-heard`, `outcome`, `arrived`, `discarded`, `wire`,
-            /// `taken`, `read`, `window`, `signal`, `end`.
+            /// `taken`, `read`, `window`, `signal`, `lost`,
+            /// `restarted`, `end`.
             pub event: Word,
             /// When, in seconds from the start.
             pub t_s: f64,
@@ -130,7 +131,7 @@ rows! {
     repeated: Flag, "";
     /// The layer that discards.
     layer: Name, "";
-    /// Why.
+    /// Why; of a relation that was lost, the reasons counted in the 10 to 20 s before.
     reason: Text, "";
     /// Times at once.
     count: Whole, "";
@@ -146,4 +147,6 @@ rows! {
     srtt_s: Number, "s";
     /// The timer or signal that made TCP act.
     signal: Name, "";
+    /// A relation to the node `to` that was lost.
+    relation: Name, "";
 }

@@ -4,6 +4,7 @@ use super::names::Names;
 use super::row::{Beside, Row};
 use core::net::Ipv6Addr;
 use kinglet_apps::SnakeCase;
+use kinglet_sim::losses::Loss;
 use kinglet_sim::trace::{Connection, Event, Framed, Head, PacketId, Segment, What};
 use kinglet_wire::ipv6::protocol;
 use std::collections::BTreeMap;
@@ -44,6 +45,20 @@ fn end((address, port): (Ipv6Addr, u16)) -> String {
 
 fn new(event: &'static str) -> Row {
     Row { event: event.into(), ..Row::default() }
+}
+
+/// A relation that was lost, and what was counted before, as one text.
+fn lost(Loss { what, address, reasons }: &Loss) -> Row {
+    let counted = reasons.iter().flat_map(|(layer, of)| {
+        of.iter().map(move |(reason, count)| format!("{layer}.{reason} {count}"))
+    });
+    let counted = counted.collect::<Vec<_>>().join(", ");
+    Row {
+        relation: Some((*what).into()),
+        to: Some(address.to_string()),
+        reason: (!counted.is_empty()).then_some(counted),
+        ..new("lost")
+    }
 }
 
 impl Rows {
@@ -111,6 +126,8 @@ impl Rows {
                 count: Some(count.into()),
                 ..new("discarded")
             },
+            What::Restarted => new("restarted"),
+            What::Lost(ref loss) => lost(loss),
             What::Wire { packet, to_host, fate } => {
                 let to = if to_host { "host" } else { "mesh" };
                 let (to, fate) = (Some(to.to_owned()), Some(fate.into()));

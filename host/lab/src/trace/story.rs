@@ -31,10 +31,17 @@ pub(super) fn tell(
         story.text.push('.');
     }
     match fate {
-        Fate::Lost => {
-            lost_where(&mut story, &hops, rows);
-            discards(&mut story, rows);
-        }
+        Fate::Lost => match world.restarted(rows) {
+            Some((node, at_s)) => {
+                story.node = Some(node);
+                story.cause = "its node restarted".to_owned();
+                let _ = write!(story.text, " Node {node}, which had it, restarted at {at_s:.6} s.");
+            }
+            None => {
+                lost_where(&mut story, &hops, rows);
+                discards(&mut story, rows);
+            }
+        },
         Fate::Late => lateness(&mut story, rows, arrived_s, formed),
         Fate::Arrived => story.cause = "arrived".to_owned(),
         Fate::Open => story.cause = "the trace ends before".to_owned(),

@@ -90,6 +90,9 @@ pub fn why(trace: &mut Trace, wanted: &Wanted) -> Result<Vec<Case>, String> {
             let command = row.protocol.is_some();
             world.frames.insert(frame, Sent { packet: row.packet, node: row.node, command });
         }
+        if row.event == "restarted" {
+            world.restarts.extend(row.node.map(|node| (node, row.t_s)));
+        }
         let Some(packet) = row.packet else { continue };
         if row.event == "formed" {
             if let Some(before) = row.again {

@@ -16,8 +16,9 @@ use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Rows of a group in a Parquet file, which are in memory until it is written.
-const GROUP: usize = 32_768;
+/// Rows of a group in a Parquet file, which are in memory until it is written: few enough that
+/// they and their columns stay near the processor.
+const GROUP: usize = 8_192;
 
 /// Events that are handed over together to the thread that writes.
 const BATCH: usize = 1_024;
@@ -45,7 +46,7 @@ struct Batches {
 }
 
 /// The opening of the frames of `scenario`.
-pub(crate) fn opening(scenario: &Scenario) -> Opening {
+pub fn opening(scenario: &Scenario) -> Opening {
     let dodag = (scenario.routing == Routing::Rpl).then(|| Dodag {
         root: crate::build::address_of(scenario.prefix, scenario.root()),
         instance: 0,
@@ -61,7 +62,7 @@ pub(crate) fn opening(scenario: &Scenario) -> Opening {
 ///
 /// # Errors
 /// The beginning cannot be written.
-pub(crate) fn sink(
+pub fn sink(
     scenario: &Scenario,
     seed: u64,
     path: &Path,

@@ -1,11 +1,25 @@
 //! The trace of all layers: identities of packets against the counters of the stack, and what
 //! `kinglet why` says of packets that are lost.
 
-use kinglet_lab::run::{Options, RunResult, run};
-use kinglet_lab::scenario::Scenario;
-use kinglet_lab::trace::{Case, Fate, Row, Wanted, read, why};
+use kinglet::net::{Discovery as _, InterfaceAddress, NextHop, Route, Routing as _};
+use kinglet::radio::Capabilities;
+use kinglet::time::{Duration, Instant};
+use kinglet::wire::ieee802154::Address;
+use kinglet::wire::sixlowpan::Context;
+use kinglet::{Config, Node};
+use kinglet_lab::apps::bulk::{BulkSender, BulkSink};
+use kinglet_lab::build::{Ends, Network, address_of, app_at, eui64_of, radio_of, restart};
+use kinglet_lab::capture::Observations;
+use kinglet_lab::discovery::Optional;
+use kinglet_lab::learning::Learning;
+use kinglet_lab::profile::LabProfile;
+use kinglet_lab::run::{LossResult, Options, RunResult, prepare, run};
+use kinglet_lab::scenario::{NodeId, Scenario};
+use kinglet_lab::trace::{Case, Fate, Row, Wanted, opening, read, sink, why};
+use kinglet_sim::trace::Tracer;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
@@ -22,6 +36,23 @@ fn traced(name: &str, text: &str) -> (RunResult, Vec<Row>) {
     let all = rows.by_ref().collect();
     assert_eq!(rows.cut_short(), None);
     (result, all)
+}
+
+/// Traces a network while `drive` runs it, and reads the trace.
+fn driven<R>(
+    name: &str,
+    scenario: &Scenario,
+    drive: impl FnOnce(&mut Network, &[Ends]) -> R,
+) -> (R, Vec<Row>) {
+    let (mut network, ends) = prepare(scenario, scenario.seed).expect("it can be simulated");
+    let (failed, failures) = channel();
+    let out = Observations::create(&file(name), failed).expect("a file");
+    let sink = sink(scenario, scenario.seed, &file(name), out).expect("a trace begins");
+    network.set_trace(Some(Tracer::new(opening(scenario), sink)));
+    let result = drive(&mut network, &ends);
+    network.set_trace(None);
+    assert_eq!(failures.try_iter().next(), None);
+    (result, read(&file(name)).expect("a trace").collect())
 }
 
 fn cases(name: &str, wanted: &Wanted) -> Vec<Case> {
@@ -187,4 +218,179 @@ fn a_wire_that_duplicates_hides_no_loss() {
     let twice = twice.filter(|row| row.forward == Some(true)).count() as u64;
     let seen = flow.duplicates.expect("counted");
     assert!(twice > 10 && seen.abs_diff(twice) <= 2, "{seen}, {twice}");
+}
+
+#[test]
+fn a_node_that_is_cut_off_loses_its_parent_in_record_and_trace() {
+    let cut = |routing: &str, more: &str| {
+        format!(
+            "duration_s = 200\n[net]\nrouting = \"{routing}\"\n{more}[topology]\nline = {{ hops = 2 }}\n\
+             [[fault]]\nkind = \"partition\"\nnodes = [0]\nfrom_s = 60.5\n[[flow]]\n\
+             kind = \"udp-periodic\"\nfrom = 2\nto = 0\nperiod_ms = 1000\npayload_bytes = 40\n"
+        )
+    };
+    for (name, text, what) in [
+        ("lost-mesh.jsonl", cut("mesh", ""), ["parent", "neighbour"]),
+        ("lost-rpl.jsonl", cut("rpl", ""), ["parent", "parent"]),
+        ("lost-nd.parquet", cut("rpl", "discovery = true\n"), ["parent", "parent"]),
+    ] {
+        let (result, rows) = traced(name, &text);
+        for what in what {
+            let of = |it: &&LossResult| it.node == 1 && it.loss.what == what && it.at_s > 60.5;
+            let lost = result.losses.iter().find(of).expect(name);
+            assert!(lost.loss.reasons.contains_key("mac"), "{name}: {lost:?}");
+            assert_eq!(lost.at_s, lost.at_s.round(), "{name}: {lost:?}");
+        }
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.event == "lost").collect();
+        assert_eq!(rows.len(), result.losses.len(), "{name}");
+        for (row, lost) in rows.iter().zip(&result.losses) {
+            assert_eq!(row.relation.as_deref(), Some(lost.loss.what));
+            assert_eq!(row.to, Some(lost.loss.address.to_string()));
+            assert_eq!((row.node, row.t_s), (Some(lost.node.into()), lost.at_s));
+            assert_eq!(row.reason.is_some(), !lost.loss.reasons.is_empty());
+        }
+    }
+    // Nothing is lost where no protocol keeps relations.
+    let (result, rows) = traced("lost-static.jsonl", &cut("static", ""));
+    assert!(result.losses.is_empty() && rows.iter().all(|row| row.event != "lost"));
+    let json = serde_json::to_value(&result).expect("plain");
+    assert!(json.get("losses").is_none() && json.get("losses_left_out").is_none());
+}
+
+/// Segments of the flow's connection by the counters of sender and receiver.
+fn segments(network: &Network, ends: Ends) -> (u64, u64) {
+    let sender = app_at::<BulkSender>(network, ends.from).and_then(BulkSender::info);
+    let sink = app_at::<BulkSink>(network, ends.to).and_then(BulkSink::info);
+    let (sender, sink) = (sender.expect("it has begun"), sink.expect("it has begun"));
+    (sender.counters.segments_sent.into(), sink.counters.segments_received.into())
+}
+
+/// Those of a trace from `from_s` on: formed, and arrived at node `to`.
+fn identities(rows: &[Row], to: u64, (from_s, to_s): (f64, f64)) -> (u64, u64) {
+    let rows = rows.iter().filter(|row| row.forward == Some(true));
+    let rows = rows.filter(|row| (from_s..to_s).contains(&row.t_s));
+    let formed: Vec<_> = rows.clone().filter(|r| r.event == "formed").map(|r| r.packet).collect();
+    let here = rows.filter(|row| row.event == "arrived" && row.node == Some(to));
+    let arrived = here.filter(|row| formed.contains(&row.packet)).count();
+    (formed.len() as u64, arrived as u64)
+}
+
+/// Gives the nodes of a line stacks without short addresses, and static routes by EUI-64.
+fn without_short_addresses(network: &mut Network, scenario: &Scenario) {
+    let nodes = network.nodes() as NodeId;
+    for node in 0..nodes {
+        let mut config = Config::new(0xffff, eui64_of(node), u64::from(node) + 7, [7; 16]);
+        config.mac =
+            kinglet::mac::Config { short: 0xffff, extended: eui64_of(node), ..scenario.mac };
+        config.net.link = config.mac.source();
+        config.net.forward = true;
+        let capabilities: Capabilities = radio_of(scenario).capabilities();
+        let (routing, discovery) = (Learning::NONE, Optional::NONE);
+        let mut stack = Node::<LabProfile>::with_layers(config, routing, discovery, capabilities);
+        let mut interface = stack.interface();
+        let address = |node| address_of(scenario.prefix, node);
+        let own = InterfaceAddress { address: address(node), prefix_len: 64 };
+        interface.add_address(own).expect("there is room");
+        let context = Context { prefix: scenario.prefix.mesh(), len: 64 };
+        interface.set_context(0, Some(context)).expect("there is room");
+        for to in (0..nodes).filter(|to| *to != node) {
+            let next = if to < node { node - 1 } else { node + 1 };
+            let via = NextHop::Link(Address::Extended(eui64_of(next)));
+            let route = Route { prefix: address(to), prefix_len: 128, via };
+            interface.add_route(route).expect("there is room");
+        }
+        let filter = stack.filter();
+        network.with_device(node as usize, |station, _| *station.node_mut() = stack);
+        network.set_filter(node as usize, filter);
+    }
+}
+
+#[test]
+fn identities_agree_where_frames_have_eui_64_addresses() {
+    let text = "[medium]\nframe_loss = 0.1\n[topology]\nline = { hops = 2 }\n\
+                [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\nbytes = 20000\n";
+    for (name, more) in [("eui.jsonl", ""), ("eui-open.jsonl", "[mac]\nsecurity = false\n")] {
+        let scenario = Scenario::from_toml(name, &format!("{more}{text}")).expect("a scenario");
+        let ((sent, received), rows) = driven(name, &scenario, |network, ends| {
+            without_short_addresses(network, &scenario);
+            network.run_until(Instant::from_secs(60));
+            assert_eq!(
+                app_at::<BulkSink>(network, ends[0].to).map(BulkSink::received),
+                Some(20_000)
+            );
+            segments(network, ends[0])
+        });
+        let (formed, arrived) = identities(&rows, 0, (0.0, 60.0));
+        assert!(formed >= sent && formed <= sent + 2, "{name}: {sent}, {formed}");
+        // The SYN goes to the listener, and the ACK of a FIN to nobody.
+        assert!(arrived >= received && arrived <= received + 3, "{name}: {received}, {arrived}");
+        let frames = rows.iter().filter(|row| row.event == "attempt" && row.packet.is_some());
+        let mut receivers: Vec<_> = frames.map(|row| row.to.clone().unwrap_or_default()).collect();
+        receivers.sort();
+        receivers.dedup();
+        assert_eq!(receivers, ["node 0", "node 1", "node 2"], "{name}");
+        let wanted = Wanted { lost_only: true, acks: true, ..Wanted::default() };
+        let lost = cases(name, &wanted).iter().filter(|case| case.from.contains("fe00:3]")).count();
+        let open = formed - arrived;
+        assert!(lost as u64 <= open && open <= lost as u64 + 1, "{name}: {lost}, {open}");
+    }
+}
+
+#[test]
+fn a_node_that_restarts_begins_again_in_the_trace() {
+    let text = "duration_s = 200\n[mac]\nsecurity = false\n[medium]\nframe_loss = 0.1\n\
+                [topology]\nline = { hops = 2 }\n\
+                [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n";
+    let name = "restart.jsonl";
+    let scenario = Scenario::from_toml(name, text).expect("a scenario");
+    let seconds = |network: &Network| network.now().as_micros() as f64 / 1e6;
+    let ((relay_s, ends_s, first, second, reasons), rows) =
+        driven(name, &scenario, |network, ends| {
+            network.run_until(Instant::from_secs(20));
+            // The relay restarts while a packet waits there.
+            while network.device(1).node().net().info().queued == 0 {
+                network.run_until(network.now() + Duration::from_millis(1));
+            }
+            let relay_s = seconds(network);
+            restart(network, &scenario, 1, 8);
+            network.run_until(Instant::from_secs(60));
+            let (first, ends_s) = (segments(network, ends[0]), seconds(network));
+            restart(network, &scenario, 0, 9);
+            restart(network, &scenario, 2, 10);
+            network.run_until(Instant::from_secs(120));
+            let mut reasons = BTreeMap::new();
+            network.device(1).reasons(&mut |layer, reason, count| {
+                let name = kinglet_apps::SnakeCase(reason).to_string();
+                *reasons.entry((layer.to_owned(), name)).or_insert(0) += u64::from(count);
+            });
+            reasons.retain(|_, count| *count > 0);
+            (relay_s, ends_s, first, segments(network, ends[0]), reasons)
+        });
+    let restarts: Vec<_> = rows.iter().filter(|row| row.event == "restarted").collect();
+    let restarts: Vec<_> = restarts.iter().map(|row| (row.node, row.t_s)).collect();
+    assert_eq!(restarts, [(Some(1), relay_s), (Some(0), ends_s), (Some(2), ends_s)]);
+    for ((sent, received), span) in [(first, (0.0, ends_s)), (second, (ends_s, 121.0))] {
+        let (formed, arrived) = identities(&rows, 0, span);
+        // Some wait for the radio, and have no identity yet.
+        assert!(formed <= sent && sent <= formed + 4, "{span:?}: {sent}, {formed}");
+        assert!(arrived >= received && arrived <= received + 3, "{span:?}: {received}, {arrived}");
+        let writes = rows.iter().filter(|row| row.event == "write" && row.node == Some(2));
+        let write = writes.clone().find(|row| row.t_s >= span.0).expect("it writes");
+        assert_eq!(write.offset, Some(0), "a stream begins");
+    }
+    let mut counted = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.event == "discarded" && row.node == Some(1)) {
+        let (Some(layer), Some(reason)) = (row.layer.as_deref(), row.reason.clone()) else {
+            continue;
+        };
+        if row.t_s >= relay_s {
+            *counted.entry((layer.to_owned(), reason)).or_insert(0) += row.count.unwrap_or(0);
+        }
+    }
+    assert_eq!(counted, reasons);
+    let lost = cases(name, &Wanted { lost_only: true, ..Wanted::default() });
+    let by_restart: Vec<_> =
+        lost.iter().filter(|case| case.cause == "its node restarted").collect();
+    assert!(by_restart.iter().any(|case| case.node == Some(1)), "{lost:#?}");
+    assert!(by_restart.len() <= 6 && lost.len() > by_restart.len(), "{by_restart:#?}");
 }

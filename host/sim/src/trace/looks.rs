@@ -2,8 +2,8 @@
 
 use super::{Event, PacketId, What};
 use core::net::Ipv6Addr;
-use kinglet::Each;
 use kinglet::tcp::Info;
+use kinglet::{Each, EachRelation};
 use std::collections::BTreeMap;
 
 /// The view of a device that a trace has.
@@ -13,15 +13,23 @@ pub trait Look {
         Counted::default()
     }
 
+    /// Packets that wait for the radio now, those for sleeping children included.
+    fn waiting(&self) -> u32 {
+        0
+    }
+
     /// Calls `each` with layer, reason and count for every reason for which something is
     /// discarded, in the same order each time.
     fn reasons(&self, _each: &mut Each<'_>) {}
+
+    /// Calls `each` with every relation of the device to others.
+    fn relations(&self, _each: &mut EachRelation<'_>) {}
 
     /// Calls `each` with every connection of TCP.
     fn connections(&self, _each: &mut dyn FnMut(Connection, &Info)) {}
 }
 
-/// Packets that a device has counted so far, wrapping, and those that it has now.
+/// Packets that a device has counted so far, wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Segments that TCP has formed.
@@ -30,8 +38,6 @@ pub struct Counted {
     pub datagrams: u32,
     /// Packets forwarded.
     pub forwarded: u32,
-    /// Packets that wait for the radio now, those for sleeping children included.
-    pub waiting: u32,
 }
 
 /// The two ends of a connection, as one of them sees it.

@@ -28,6 +28,7 @@ pub use opening::Opening;
 pub use tracer::{Sink, Tracer};
 
 use crate::frame::Destination;
+use crate::losses::Loss;
 use crate::stats::Fate;
 
 /// The identity of a packet: numbers from 1 in the order in which packets were formed.
@@ -207,6 +208,10 @@ pub enum What {
         /// Times at once.
         count: u32,
     },
+    /// A node has restarted: nothing is left of what it held.
+    Restarted,
+    /// A node has lost a relation to another one; it was found now.
+    Lost(Loss),
     /// An event on the wire of the border router.
     Wire {
         /// The packet.
@@ -235,7 +240,7 @@ pub struct Framed {
 }
 
 /// The recipient of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
     /// Nobody in particular: an acknowledgement.
     Absent,

@@ -1,7 +1,7 @@
 //! The packets at a node: those that it has formed or received, and fragments.
 
 use super::head::{Head, Key};
-use super::{FrameId, Framed, PacketId};
+use super::{FrameId, Framed, PacketId, To};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Packets of which a node is remembered to have them, whatever became of them.
@@ -51,7 +51,7 @@ pub(super) struct Station {
     held: BTreeMap<Key, VecDeque<Held>>,
     order: VecDeque<Key>,
     /// Packets that leave in fragments, by receiver as the frame names it and tag.
-    pub(super) tags: BTreeMap<(Vec<u8>, u16), PacketId>,
+    pub(super) tags: BTreeMap<(To, u16), PacketId>,
     partials: BTreeMap<(u32, u16), Partial>,
     sent: VecDeque<Sent>,
     /// Frames that its radio has received and its stack has not, by their beginning.
@@ -97,7 +97,11 @@ impl Station {
 
     /// This packet, if it is here.
     pub(super) fn any(&mut self, packet: PacketId) -> Option<&mut Held> {
-        self.held.values_mut().flatten().find(|held| held.packet == packet)
+        // Mostly one of the last.
+        let is = |held: &Held| held.packet == packet;
+        let has = |key: &&Key| self.held.get(*key).is_some_and(|all| all.iter().any(is));
+        let key = *self.order.iter().rev().find(has)?;
+        self.held.get_mut(&key)?.iter_mut().find(|held| is(held))
     }
 
     /// The identity of these octets, if they were sent before, and the attempts with this one.

@@ -127,7 +127,7 @@ impl Tracer {
         }
         let contents = self.opening.contents(octets);
         let to = Header::parse(octets).destination;
-        let receiver = format!("{to:?}").into_bytes();
+        let receiver = To::from(to);
         let (packet, fragment) = match contents {
             Contents::Whole(head) => (Some(self.identify(now, node, &head)), None),
             Contents::First { tag, size, head, .. } => {
@@ -150,7 +150,7 @@ impl Tracer {
         };
         let frame = self.first_frame + self.frames.len() as u64;
         let command = contents == Contents::Command;
-        let framed = Framed { frame, packet, fragment, command, to: To::from(to) };
+        let framed = Framed { frame, packet, fragment, command, to: receiver };
         self.frames.push_back(Frame { contents, framed });
         if self.frames.len() > MOST_FRAMES {
             self.frames.pop_front();
@@ -369,7 +369,7 @@ impl Tracer {
         if more(counted.forwarded, before.forwarded) > 0
             && let Some(packet) = self.context[node].packet
         {
-            self.event(now, node, What::Queued { packet, waiting: counted.waiting });
+            self.event(now, node, What::Queued { packet, waiting: device.waiting() });
         }
     }
 
@@ -386,6 +386,14 @@ impl Tracer {
         });
         let at = |what| Event { at_us: now, node: Some(node as u32), what };
         seen.connections(device, |what| sink(at(what)));
+    }
+
+    /// `node` has restarted: what it held is gone, and its counters begin again.
+    pub(crate) fn restarts(&mut self, now: u64, node: usize) {
+        self.stations[node] = Station::default();
+        self.seen[node] = Default::default();
+        self.context[node] = Context::default();
+        self.event(now, node, What::Restarted);
     }
 
     /// The next calls to the device of `node` are about no packet in particular.

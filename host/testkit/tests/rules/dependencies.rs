@@ -64,7 +64,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "kinglet-gateway" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-peers", "kinglet-zep"]].concat()
         }
-        "kinglet-zep" => below_sim(),
+        "kinglet-zep" => below_lab(),
         "kinglet-python" => vec!["kinglet-lab"],
         "kinglet-cli" => {
             [below_lab(), vec!["kinglet-lab", "kinglet-gateway", "kinglet-zep"]].concat()

@@ -1,0 +1,102 @@
+//! Losses of the nodes of a network: parents, DODAGs, registrations, children, neighbours.
+
+use crate::scenario::{NodeId, Routing, Scenario};
+use kinglet::time::{Duration, Instant};
+use kinglet_sim::losses::{Loss, Losses};
+use kinglet_sim::{Device, World};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How often nodes are looked at, in simulated time. A look at every second takes a tenth of the
+/// time of a run in which little is sent.
+const PERIOD: Duration = Duration::from_secs(5);
+/// Losses of a run that its record has, the first ones.
+const MOST: usize = 1_000;
+
+/// A relation that a node has lost.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct LossResult {
+    /// When it was found, in seconds; nodes are looked at every five seconds.
+    pub at_s: f64,
+    /// The node.
+    pub node: NodeId,
+    /// Relation, other end and reasons.
+    #[serde(flatten)]
+    pub loss: Loss,
+}
+
+/// Looks at the relations of all nodes every five seconds.
+#[derive(Debug)]
+pub struct Watch {
+    /// One for each node; `None` before the first look, and where no stack can be asked.
+    nodes: Vec<Option<Losses>>,
+    next: Instant,
+}
+
+impl Watch {
+    /// That of a network of `scenario`; `None` if its nodes keep no relations.
+    pub fn new(scenario: &Scenario) -> Option<Self> {
+        let routed = matches!(scenario.routing, Routing::Mesh | Routing::Rpl);
+        let nodes = vec![None; scenario.nodes.len()];
+        (routed || scenario.discovery).then_some(Watch { nodes, next: Instant::ZERO })
+    }
+
+    /// When to look again.
+    pub const fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// The losses since the last look, if it is time for one; a trace gets them as well.
+    pub fn look<D: Device>(&mut self, world: &mut World<D>) -> Vec<LossResult> {
+        let now = world.now();
+        if now < self.next {
+            return Vec::new();
+        }
+        self.next = now + PERIOD;
+        let mut all = Vec::new();
+        for (node, losses) in self.nodes.iter_mut().enumerate() {
+            let Some(device) = world.device(node).look() else { continue };
+            let Some(losses) = losses else {
+                *losses = Some(Losses::new(now, device));
+                continue;
+            };
+            for loss in losses.look(now, device) {
+                world.trace_loss(node, &loss);
+                let at_s = now.as_micros() as f64 / 1e6;
+                all.push(LossResult { at_s, node: node as NodeId, loss });
+            }
+        }
+        all
+    }
+}
+
+/// The losses of a run, and the number of those that are not kept.
+#[derive(Debug)]
+pub(super) struct Lost {
+    watch: Watch,
+    found: Vec<LossResult>,
+    left_out: u64,
+}
+
+impl Lost {
+    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
+        Watch::new(scenario).map(|watch| Lost { watch, found: Vec::new(), left_out: 0 })
+    }
+
+    pub(super) const fn next(&self) -> Instant {
+        self.watch.next()
+    }
+
+    pub(super) fn look<D: Device>(&mut self, world: &mut World<D>) {
+        for loss in self.watch.look(world) {
+            match self.found.len() < MOST {
+                true => self.found.push(loss),
+                false => self.left_out += 1,
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> (Vec<LossResult>, u64) {
+        (self.found, self.left_out)
+    }
+}
