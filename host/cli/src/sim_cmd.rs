@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, exclusive = true, verbatim_doc_comment)]
     schema: bool,
     /// Print the reasons for which each node lost frames
-    /// and packets, with counts
+    /// and packets, and all parents and others it lost
     #[arg(long, conflicts_with = "json", verbatim_doc_comment)]
     reasons: bool,
     /// End with 0 although a flow is dead: nothing of it

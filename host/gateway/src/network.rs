@@ -14,9 +14,11 @@ use kinglet::radio::Channel;
 use kinglet::wire::ieee802154::Address;
 use kinglet_lab::apps::coap::CoapServer;
 use kinglet_lab::apps::site::WebServer;
-use kinglet_lab::build::{address_of, eui64_of, short_of};
+use kinglet_lab::build::{self, Stations, address_of, eui64_of, short_of};
 use kinglet_lab::profile::LabProfile;
-use kinglet_lab::run::{BorderResult, Reasons, add_faults, check, prepare};
+use kinglet_lab::run::{
+    BorderResult, FlowResult, LossResult, Reasons, Watch, add_faults, check, flow_records, prepare,
+};
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
 use kinglet_lab::tree::{Ways, links};
 use kinglet_sim::pcap::Pcap;
@@ -124,6 +126,11 @@ pub struct Mesh {
     services: Vec<NodeId>,
     calls: Vec<Call>,
     faults: Vec<Fault>,
+    /// The scenario with services, and the ends of its own flows.
+    scenario: Scenario,
+    ends: Vec<build::Ends>,
+    /// Relations of the nodes, if they keep any.
+    watch: Option<Watch>,
 }
 
 impl Mesh {
@@ -143,8 +150,9 @@ impl Mesh {
             .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
         // Faults wait until somebody can see them.
         let scenario = Scenario { wire: None, faults: Vec::new(), ..scenario.clone() };
+        let own_flows = scenario.flows.len();
         let scenario = with_services(scenario, border as NodeId);
-        let (world, ends) = prepare(&scenario, scenario.seed)
+        let (world, mut ends) = prepare(&scenario, scenario.seed)
             .map_err(|error| GatewayError::Unsupported(error.to_string()))?;
         let servers = scenario.flows.iter().zip(&ends).filter_map(|(flow, ends)| {
             let (node, service, port) = match flow.kind {
@@ -155,6 +163,7 @@ impl Mesh {
             Some(Server { node, service, port, app: ends.from.app })
         });
         let servers = servers.collect();
+        ends.truncate(own_flows);
         let services = scenario.flows.iter().filter_map(|flow| match flow.kind {
             FlowKind::Services { node } => Some(node),
             _ => None,
@@ -178,6 +187,9 @@ impl Mesh {
             services,
             calls: calls(&scenario),
             faults,
+            watch: Watch::new(&scenario),
+            scenario,
+            ends,
         };
         mesh.form();
         mesh.began = mesh.world.now();
@@ -185,7 +197,7 @@ impl Mesh {
         let mote = |node: usize| {
             let hops = mesh.hops(border, node)?;
             let node = node as NodeId;
-            Some(Mote { node, address: address_of(scenario.prefix, node), hops })
+            Some(Mote { node, address: address_of(mesh.prefix, node), hops })
         };
         mesh.motes = (0..mesh.nodes()).filter_map(mote).collect();
         Ok(mesh)
@@ -479,6 +491,22 @@ impl Mesh {
         nodes.map(|node| self.world.with_device(node, |site, _| of(site))).collect()
     }
 
+    /// The records of the scenario's flows, as they would be if the network ended now. An end on
+    /// this machine, or behind a serial line, cannot be asked: what follows from it is absent.
+    pub fn flows(&self) -> Vec<FlowResult> {
+        let seconds = self.world.now().as_micros() as f64 / 1e6;
+        flow_records(self, (&self.scenario, &self.ends), &self.ways, seconds)
+    }
+
+    /// The relations that nodes have lost since the last call, in seconds of [`Mesh::uptime`];
+    /// nodes are looked at every five seconds at most.
+    pub fn losses(&mut self) -> Vec<LossResult> {
+        let Some(watch) = &mut self.watch else { return Vec::new() };
+        let began_s = (self.began - Instant::ZERO).as_micros() as f64 / 1e6;
+        let lost = watch.look(&mut self.world).into_iter();
+        lost.map(|lost| LossResult { at_s: lost.at_s - began_s, ..lost }).collect()
+    }
+
     fn counters_of(&mut self, node: usize) -> NodeCounters {
         let mine = self.servers.iter().filter(|server| server.node as usize == node);
         let apps: Vec<usize> = mine.map(|server| server.app).collect();
@@ -571,6 +599,22 @@ const fn activity(radio: RadioUse) -> Activity {
         RadioUse::Idle | RadioUse::Sampling | RadioUse::Window => Activity::Listening,
         RadioUse::Polling => Activity::Polling,
         RadioUse::Sending => Activity::Sending,
+    }
+}
+
+impl Stations for Mesh {
+    fn count(&self) -> usize {
+        self.world.nodes()
+    }
+
+    fn station(&self, node: NodeId) -> Option<&build::Site> {
+        if node as usize >= self.world.nodes() {
+            return None;
+        }
+        match self.world.device(node as usize) {
+            Site::Simulated(station) => Some(station),
+            Site::Serial(_) | Site::Beyond(_) => None,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::beyond::Beyond;
 use kinglet_lab::build::Site as Simulated;
 use kinglet_radio::serial::{Receiver, Request, send_event};
 use kinglet_radio::{Command, Event, Filter};
+use kinglet_sim::trace::Look;
 use kinglet_sim::{Device, cpu::Counted};
 use kinglet_time::Instant;
 use std::collections::VecDeque;
@@ -171,6 +172,13 @@ impl Device for Site {
             Site::Simulated(station) => station.work(),
             Site::Serial(mote) => mote.work(),
             Site::Beyond(radio) => radio.work(),
+        }
+    }
+
+    fn look(&self) -> Option<&dyn Look> {
+        match self {
+            Site::Simulated(station) => station.look(),
+            Site::Serial(_) | Site::Beyond(_) => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::tun::TunConfig;
 use core::net::Ipv6Addr;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kinglet_lab::apps::services::PORTS;
-use kinglet_lab::run::{BorderResult, Reasons};
+use kinglet_lab::run::{BorderResult, FlowResult, LossResult, Reasons};
 use kinglet_lab::scenario::{Fault, Role, Transport};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -27,6 +27,10 @@ const ROWS: usize = 16;
 /// Looks for a line of text where there is no terminal: one every five seconds.
 const LOOKS: u32 = 5;
 
+/// Looks for a line of JSON with the records of flows: one every ten seconds, as all that a flow
+/// has delivered is counted again for it.
+const FLOW_LOOKS: u32 = 10;
+
 /// How the gateway talks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
@@ -44,6 +48,8 @@ pub(crate) struct Screen {
     last: BridgeStats,
     /// Looks that have said nothing since the last line.
     silent: u32,
+    /// Looks without the records of flows since the last of these.
+    without_flows: u32,
 }
 
 /// The devices at both ends of the network.
@@ -89,6 +95,22 @@ struct Row {
     /// serial line they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasons: Option<Reasons>,
+}
+
+/// The records of the scenario's flows, as `kinglet sim --json` has them.
+#[derive(Serialize)]
+struct Flows {
+    event: &'static str,
+    seconds: f64,
+    flows: Vec<FlowResult>,
+}
+
+/// A relation that a node has lost.
+#[derive(Serialize)]
+struct Lost<'a> {
+    event: &'static str,
+    #[serde(flatten)]
+    lost: &'a LossResult,
 }
 
 #[derive(Serialize)]
@@ -156,7 +178,7 @@ impl Screen {
                     .unwrap_or_else(|_| ProgressStyle::default_spinner()),
             )
         });
-        Screen { output, table, last: BridgeStats::default(), silent: 0 }
+        Screen { output, table, last: BridgeStats::default(), silent: 0, without_flows: 0 }
     }
 
     /// How often counters are looked at.
@@ -226,6 +248,7 @@ impl Screen {
             )),
             Output::Json => {
                 let look = Look::at(mesh);
+                flows(mesh);
                 line("summary", mesh, &look, stats);
             }
         }
@@ -249,12 +272,39 @@ fn line(event: &'static str, mesh: &Mesh, look: &Look, stats: &BridgeStats) {
     json(&Line { event, seconds: seconds(mesh), bridge: stats, look });
 }
 
+fn flows(mesh: &Mesh) {
+    json(&Flows { event: "flows", seconds: seconds(mesh), flows: mesh.flows() });
+}
+
+impl Screen {
+    /// Says what nodes have lost since the last look.
+    fn losses(&self, mesh: &mut Mesh) {
+        for lost in &mesh.losses() {
+            let LossResult { at_s, node, loss } = lost;
+            let text = format!("{at_s:8.1} s  node {node} {loss}");
+            match (self.output, &self.table) {
+                (Output::Json, _) => json(&Lost { event: "lost", lost }),
+                (Output::Text, Some(table)) => table.println(text),
+                (Output::Text, None) => say(&(text + "\n")),
+            }
+        }
+    }
+}
+
 impl Observer<Mesh> for Screen {
     fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
+        self.losses(mesh);
         // Also if nothing is said: the last minute consists of looks.
         let look = Look::at(mesh);
         match (self.output, &self.table) {
-            (Output::Json, _) => line("counters", mesh, &look, stats),
+            (Output::Json, _) => {
+                line("counters", mesh, &look, stats);
+                self.without_flows += 1;
+                if self.without_flows == FLOW_LOOKS {
+                    self.without_flows = 0;
+                    flows(mesh);
+                }
+            }
             (Output::Text, Some(bar)) => bar.set_message(table(&look, stats, ROWS)),
             (Output::Text, None) if self.silent + 1 < LOOKS => {
                 self.silent += 1;

@@ -421,3 +421,50 @@ fn times_of_faults_count_from_the_moment_at_which_the_network_is_ready() {
     // Long after `duration_s`, too: it had no end.
     assert_eq!([0, 1, 3, 100].map(&mut pings), [1, 1, 0, 0]);
 }
+
+#[test]
+fn records_of_flows_are_those_of_a_simulation() {
+    let text = format!(
+        "{LINE}[[flow]]\nkind = \"udp-periodic\"\nfrom = 3\nto = 0\nperiod_ms = 500\n\
+         payload_bytes = 40\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 1\nbytes = 5000\n\
+         [[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 4\n[wire]\n"
+    );
+    let mut scenario = scenario(&text);
+    let mut mesh = Mesh::new(&scenario).unwrap();
+    mesh.run_until(Instant::from_secs(30));
+    let flows = mesh.flows();
+    (scenario.wire, scenario.duration_s) = (None, 30.0);
+    let same = |flow: &FlowResult| serde_json::to_value(flow).unwrap();
+    assert_eq!(flows.len(), 4, "services are no flows of the scenario");
+    let [server, datagrams, transfer, to_machine] = &flows[..] else { panic!("four") };
+    assert_eq!((server.kind, server.state), ("http-server", None));
+    assert!(datagrams.segments_received > Some(50) && datagrams.segment_loss.is_some());
+    assert_eq!((transfer.bytes, transfer.complete), (Some(5000), Some(true)));
+    assert!(transfer.goodput_kbps > Some(1.0) && transfer.is_well(), "{transfer:?}");
+    // This machine has the other end: what only that could say is absent.
+    assert_eq!((to_machine.kind, to_machine.to), ("tcp-bulk", Some(4)));
+    assert_eq!((to_machine.state, to_machine.bytes, to_machine.intact), (None, None, None));
+    // A record has the same names wherever it comes from.
+    let names = |flow| same(flow).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let simulated = kinglet_lab::run::run(&scenario, 1, &kinglet_lab::run::Options::default());
+    let simulated = simulated.unwrap().flows;
+    assert_eq!(names(&simulated[2]), names(transfer));
+    assert_eq!(names(&simulated[1]), names(datagrams));
+}
+
+#[test]
+fn a_node_that_is_cut_off_loses_its_parent() {
+    let text = "[net]\nrouting = \"mesh\"\n[topology]\nline = { hops = 2 }\n[[fault]]\n\
+                kind = \"partition\"\nnodes = [0]\nfrom_s = 5.5\n";
+    let mut mesh = Mesh::new(&scenario(text)).unwrap();
+    let mut lost = Vec::new();
+    let began = mesh.now();
+    while mesh.now() < began + Duration::from_secs(120) {
+        mesh.run_until(mesh.now() + Duration::from_millis(200));
+        lost.extend(mesh.losses());
+    }
+    let parent = lost.iter().find(|lost| lost.node == 1 && lost.loss.what == "parent");
+    let parent = parent.unwrap_or_else(|| panic!("{lost:?}"));
+    assert!(parent.at_s > 5.5 && parent.at_s < 120.0, "{parent:?}");
+    assert!(parent.loss.reasons.contains_key("mac"), "{parent:?}");
+}

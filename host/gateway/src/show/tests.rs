@@ -238,3 +238,24 @@ fn a_json_line_has_the_counters_of_bridge_and_nodes() {
     assert_eq!((&node["duty_cycle"], &node["waiting"]), (&0.0061.into(), &2.into()));
     assert_eq!(node["link"]["rssi_dbm"], -77);
 }
+
+#[test]
+fn lines_of_flows_and_losses_have_the_form_of_a_simulation() {
+    let flows = Flows { event: "flows", seconds: 2.0, flows: mesh().flows() };
+    let value = serde_json::to_value(&flows).unwrap();
+    assert_eq!(
+        (&value["event"], &value["flows"][0]["kind"]),
+        (&"flows".into(), &"http-server".into())
+    );
+    assert!(value["flows"][0]["goodput_kbps"].is_null(), "{value}");
+    let loss = kinglet_sim::losses::Loss {
+        what: "parent",
+        address: Ipv6Addr::LOCALHOST,
+        reasons: [("mac", [("no_ack".to_owned(), 4)].into())].into(),
+    };
+    let lost = &LossResult { at_s: 7.0, node: 3, loss };
+    let value = serde_json::to_value(Lost { event: "lost", lost }).unwrap();
+    assert_eq!((&value["event"], &value["node"]), (&"lost".into(), &3.into()));
+    assert_eq!((&value["what"], &value["address"]), (&"parent".into(), &"::1".into()));
+    assert_eq!(value["reasons"]["mac"]["no_ack"], 4);
+}
