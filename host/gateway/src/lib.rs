@@ -97,10 +97,10 @@
 //!
 //! A node that loses its parent, DODAG, default router, a registration, a child or a neighbour is a
 //! line of its own, with the reasons that the node counted in the 10 to 20 s before; nodes are
-//! looked at every five seconds. With `--json` that is `"event":"lost"`, and every ten seconds and at the
-//! end `"event":"flows"` has the records of the scenario's flows, in the form of `kinglet sim
-//! --json`. This machine and a mote behind a serial line cannot be asked: what only they know is
-//! absent, `state` included.
+//! looked at every five seconds. With `--json` that is `"event":"lost"`, and every ten seconds and
+//! at the end `"event":"flows"` has the records of the scenario's flows, in the form of `kinglet
+//! sim --json`. This machine and a mote behind a serial line cannot be asked: what only they know
+//! is absent, `state` included.
 //!
 //! # The map
 //!

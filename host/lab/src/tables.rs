@@ -19,8 +19,8 @@ pub struct Table {
 }
 
 /// Flows, the reasons of dead ones, readings and requests if there are any, nodes, the reasons for
-/// lost packets, the relations that nodes lost, the queue of a border router for what comes from its host, what radios were on
-/// for, and what time and energy went into.
+/// lost packets, the relations that nodes lost, the queue of a border router for what comes from
+/// its host, what radios were on for, and what time and energy went into.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
     let of_flows = [flows(result), dead(result), readings(result), requests(result)];
     let tables = of_flows.into_iter().chain([
@@ -388,7 +388,7 @@ mod tests {
         let lost = |at_s| LossResult {
             at_s,
             node: 3,
-            loss: kinglet_sim::losses::Loss {
+            loss: kinglet_sim::trace::Loss {
                 what: "parent",
                 address,
                 reasons: Clone::clone(&reasons),

@@ -8,7 +8,6 @@
 //! | [`cpu`] | processors as data; what frames and segments cost them |
 //! | [`energy`], [`stats`] | time and charge per state; what became of every frame |
 //! | [`trace`], [`pcap`], [`timeline`] | what happened to packets, captures, frame timeline |
-//! | [`losses`] | parents, neighbours and other relations that a node lost |
 //! | [`station`], [`wire`] | the real stack with its applications; a faulty wire to a host |
 //! | [`rng`] | one root seed, one stream per (node, purpose) |
 //! | [`ber`] | bit errors of O-QPSK |
@@ -78,7 +77,6 @@ pub mod flash;
 mod frame;
 pub mod interference;
 pub mod ledger;
-pub mod losses;
 pub mod medium;
 mod observe;
 pub mod pcap;

@@ -4,7 +4,7 @@
 use crate::app::{Hosted, Tenants};
 use crate::cpu::Counted;
 use crate::flash::FlashPart;
-use crate::trace::{Connection, Counted as Shown, Look};
+use crate::trace::{Changed, Connection, Counted as Shown, Look};
 use crate::wire::{Passed, Wire};
 use crate::world::Device;
 use kinglet::flash::{Driver, MAX_PAGE};
@@ -29,10 +29,11 @@ pub struct Station<P: Profile> {
 }
 
 /// The counters of layers that every stack has.
-#[derive(PartialEq)]
 struct Seen {
     node: kinglet::Stats,
     mac: kinglet::mac::Stats,
+    /// Discards of the MAC, of which most counters say nothing.
+    mac_discards: u32,
     net: kinglet::net::Stats,
     tcp: kinglet::tcp::Stats,
 }
@@ -235,22 +236,31 @@ impl<P: Profile> Device for Station<P> {
         Some(self)
     }
 
-    fn has_counted(&mut self) -> bool {
+    fn has_counted(&mut self) -> Changed {
         let node = &self.node;
+        let discards = || {
+            let reasons = node.mac().stats().reasons();
+            reasons.fold(0, |sum: u32, (_, count)| sum.wrapping_add(count))
+        };
         let Some(seen) = &mut self.seen else {
             self.seen = Some(Box::new(Seen {
                 node: *node.stats(),
                 mac: *node.mac().stats(),
+                mac_discards: discards(),
                 net: *node.net().stats(),
                 tcp: *node.tcp().stats(),
             }));
-            return true;
+            return Changed::Reasons;
         };
         // What has not changed is not copied: this is asked several times for each frame.
         let mac = update(&mut seen.mac, node.mac().stats());
         let net = update(&mut seen.net, node.net().stats());
         let tcp = update(&mut seen.tcp, node.tcp().stats());
-        mac | net | tcp | update(&mut seen.node, node.stats())
+        let other = net | tcp | update(&mut seen.node, node.stats());
+        if other || (mac && update(&mut seen.mac_discards, &discards())) {
+            return Changed::Reasons;
+        }
+        if mac { Changed::Counters } else { Changed::Nothing }
     }
 
     fn trace_wire(&mut self, on: bool) {

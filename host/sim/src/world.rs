@@ -4,7 +4,6 @@ use crate::clock::Clock;
 use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::energy::Energy;
 use crate::engine::{Core, Upcall};
-use crate::losses::Loss;
 use crate::medium::MediumConfig;
 use crate::pcap::{Captures, Pcap};
 use crate::processor::{Item, Processor, Work};
@@ -12,7 +11,7 @@ use crate::queue::{Class, next_generation};
 use crate::radio::{NEVER, NodeConfig, Radio};
 use crate::stats::Counters;
 use crate::timeline::Timeline;
-use crate::trace::{Look, Tracer, What};
+use crate::trace::{Changed, Look, Loss, Tracer, What};
 use crate::wire::Passed;
 use kinglet_radio::{Command, Event, Filter, MAX_FRAME};
 use kinglet_time::Instant;
@@ -51,9 +50,9 @@ pub trait Device {
         None
     }
 
-    /// Whether layers have counted anything since this was asked last.
-    fn has_counted(&mut self) -> bool {
-        false
+    /// What layers have counted since this was asked last.
+    fn has_counted(&mut self) -> Changed {
+        Changed::Nothing
     }
 
     /// Notes from now on what happens to packets on a wire, or no longer.
@@ -562,10 +561,11 @@ impl<D: Device> World<D> {
                 passed.capture(captures, now, packet);
             }
         }
-        if (device.has_counted() || always)
+        let changed = device.has_counted();
+        if (changed != Changed::Nothing || always)
             && let Some(look) = device.look()
         {
-            trace.looks(now, node, look);
+            trace.looks(now, node, look, changed == Changed::Reasons || always);
         }
     }
 

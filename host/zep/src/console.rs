@@ -2,7 +2,7 @@
 
 use core::net::Ipv6Addr;
 use core::str::FromStr;
-use kinglet_sim::losses::Loss;
+use kinglet_sim::trace::Loss;
 use serde::Serialize;
 use std::fmt;
 

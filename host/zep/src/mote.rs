@@ -17,7 +17,7 @@ use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig};
 use kinglet::wire::ieee802154::Address;
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{App, Place, SnakeCase, udp};
-use kinglet_sim::losses::Losses;
+use kinglet_sim::trace::Losses;
 use kinglet_time::{Duration, Instant, earliest};
 use std::fmt;
 use std::io::{self, BufRead};

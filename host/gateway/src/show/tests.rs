@@ -248,7 +248,7 @@ fn lines_of_flows_and_losses_have_the_form_of_a_simulation() {
         (&"flows".into(), &"http-server".into())
     );
     assert!(value["flows"][0]["goodput_kbps"].is_null(), "{value}");
-    let loss = kinglet_sim::losses::Loss {
+    let loss = kinglet_sim::trace::Loss {
         what: "parent",
         address: Ipv6Addr::LOCALHOST,
         reasons: [("mac", [("no_ack".to_owned(), 4)].into())].into(),

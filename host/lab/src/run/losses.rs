@@ -2,7 +2,7 @@
 
 use crate::scenario::{NodeId, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
-use kinglet_sim::losses::{Loss, Losses};
+use kinglet_sim::trace::{Loss, Losses};
 use kinglet_sim::{Device, World};
 use schemars::JsonSchema;
 use serde::Serialize;

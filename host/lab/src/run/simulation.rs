@@ -87,16 +87,18 @@ pub(super) fn simulate(
         events: world.events(),
         samples,
         cwnd: if options.cwnd { windows(&world, &ends) } else { Vec::new() },
-        timeline_full_at_s: timeline
-            .as_ref()
-            .and_then(Timeline::full_at_us)
-            .map(|us| us as f64 / 1e6),
+        timeline_full_at_s: timeline.as_ref().and_then(full_at_s),
         timeline: timeline.map(|t| activity::shown(&t)).unwrap_or_default(),
         lanes,
         trees,
         links: if options.tree { links(&world, scenario) } else { Vec::new() },
         cut_short,
     })
+}
+
+/// The second at which a timeline had no more room.
+fn full_at_s(timeline: &Timeline) -> Option<f64> {
+    timeline.full_at_us().map(|us| us as f64 / 1e6)
 }
 
 /// The record of each node, and the reasons of all.

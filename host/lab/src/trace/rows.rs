@@ -4,8 +4,7 @@ use super::names::Names;
 use super::row::{Beside, Row};
 use core::net::Ipv6Addr;
 use kinglet_apps::SnakeCase;
-use kinglet_sim::losses::Loss;
-use kinglet_sim::trace::{Connection, Event, Framed, Head, PacketId, Segment, What};
+use kinglet_sim::trace::{Connection, Event, Framed, Head, Loss, PacketId, Segment, What};
 use kinglet_wire::ipv6::protocol;
 use std::collections::BTreeMap;
 

@@ -224,7 +224,8 @@ fn a_wire_that_duplicates_hides_no_loss() {
 fn a_node_that_is_cut_off_loses_its_parent_in_record_and_trace() {
     let cut = |routing: &str, more: &str| {
         format!(
-            "duration_s = 200\n[net]\nrouting = \"{routing}\"\n{more}[topology]\nline = {{ hops = 2 }}\n\
+            "duration_s = 200\n[net]\nrouting = \"{routing}\"\n{more}\
+             [topology]\nline = {{ hops = 2 }}\n\
              [[fault]]\nkind = \"partition\"\nnodes = [0]\nfrom_s = 60.5\n[[flow]]\n\
              kind = \"udp-periodic\"\nfrom = 2\nto = 0\nperiod_ms = 1000\npayload_bytes = 40\n"
         )

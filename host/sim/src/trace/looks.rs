@@ -6,6 +6,17 @@ use kinglet::tcp::Info;
 use kinglet::{Each, EachRelation};
 use std::collections::BTreeMap;
 
+/// What a device has counted since it was asked last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// Nothing.
+    Nothing,
+    /// Frames of the MAC, none of them discarded.
+    Counters,
+    /// Something that may have been for a reason.
+    Reasons,
+}
+
 /// The view of a device that a trace has.
 pub trait Look {
     /// Counts of packets; asked for at each frame as well.

@@ -12,23 +12,25 @@
 //! | `tracer.rs` | from frames to packets with an identity |
 //! | `station.rs` | what a node holds: which packets, which fragments |
 //! | `looks.rs` | what has changed in a stack since the last look: reasons, connections |
+//! | `losses.rs` | parents, neighbours and other relations that a node has lost |
 //!
 //! A packet gets its identity at the node that forms it. A relay passes on the identity of what it
 //! received. A retransmission of TCP is another packet, which names the one before.
 
 mod head;
 mod looks;
+mod losses;
 mod opening;
 mod station;
 mod tracer;
 
 pub use head::{Head, Segment};
-pub use looks::{Connection, Counted, Look};
+pub use looks::{Changed, Connection, Counted, Look};
+pub use losses::{Loss, Losses};
 pub use opening::Opening;
 pub use tracer::{Sink, Tracer};
 
 use crate::frame::Destination;
-use crate::losses::Loss;
 use crate::stats::Fate;
 
 /// The identity of a packet: numbers from 1 in the order in which packets were formed.

@@ -373,17 +373,20 @@ impl Tracer {
         }
     }
 
-    /// Looks at the device of `node` after it was called.
-    pub(crate) fn looks(&mut self, now: u64, node: usize, device: &dyn Look) {
+    /// Looks at the device of `node` after it was called, and at its reasons if they may have
+    /// `changed`.
+    pub(crate) fn looks(&mut self, now: u64, node: usize, device: &dyn Look, changed: bool) {
         self.counts(now, node, device);
         let Context { packet, .. } = self.context[node];
         let Tracer { sink, stations, seen, .. } = self;
         let (_, seen) = &mut seen[node];
-        seen.reasons(device, |layer, reason, count| {
-            let incomplete = layer == "net" && reason.ends_with("reassemblies");
-            let of = if incomplete { stations[node].oldest_partial() } else { packet };
-            sink(discarded((now, node), of, (layer, reason, count)));
-        });
+        if changed {
+            seen.reasons(device, |layer, reason, count| {
+                let incomplete = layer == "net" && reason.ends_with("reassemblies");
+                let of = if incomplete { stations[node].oldest_partial() } else { packet };
+                sink(discarded((now, node), of, (layer, reason, count)));
+            });
+        }
         let at = |what| Event { at_us: now, node: Some(node as u32), what };
         seen.connections(device, |what| sink(at(what)));
     }

@@ -1,7 +1,7 @@
 //! Losses of a node's relations to others: parent, DODAG, registrations, children, neighbours; and
 //! the reasons that the node counted in the seconds before.
 
-use crate::trace::Look;
+use super::looks::Look;
 use core::net::Ipv6Addr;
 use kinglet::{Each, EachRelation, Node, Profile};
 use kinglet_apps::SnakeCase;
