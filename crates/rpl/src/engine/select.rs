@@ -13,8 +13,9 @@ use kinglet_mem::Array;
 use kinglet_time::Instant;
 
 /// The rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, through which
-/// nobody goes, may take any. A link that takes too many transmissions is used only if there is
-/// none better, as `good` says.
+/// no packet goes, may take any. A link that takes too many transmissions is used only if there is
+/// none better, as `good` says. If only the link lifts the rank above the limit, the candidate may
+/// be a parent: without one nothing is sent over the link, so that it would count as bad for good.
 //= rfc6550#8.2.1-4 rfc6550#8.2.1-5 rfc6550#8.2.2.1-1 rfc6550#8.2.2.4-1 rfc6550#8.2.2.5-1
 pub(super) fn cost<O: Objective>(
     dodag: &Dodag,
@@ -35,7 +36,7 @@ pub(super) fn cost<O: Objective>(
     };
     // The parent that it has followed the same rule, so nobody below this node is above it.
     let safe = Some(candidate.address) == dodag.preferred || dodag.is_above(candidate.rank);
-    if leaf || safe && rank <= dodag.limit() { rank } else { INFINITE_RANK }
+    if leaf || safe && below(candidate.rank, step) <= dodag.limit() { rank } else { INFINITE_RANK }
 }
 
 /// The rank through a neighbour to which a link that takes more transmissions than an objective
@@ -144,9 +145,11 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
+    /// The rank is never above the limit, whatever the link costs.
     fn attach(&mut self, now: Instant, rank: u16, parent: Ipv6Addr) {
         let leaf = self.is_leaf();
         let Some(dodag) = &mut self.dodag else { return };
+        let rank = if leaf { rank } else { rank.min(dodag.limit()) };
         let news = dodag.set_rank(now, rank);
         let old = dodag.preferred.replace(parent);
         if news && !leaf {

@@ -1,5 +1,6 @@
 //! Whole networks: they form, carry packets, heal, and stand those who forge.
 
+mod bursts;
 mod common;
 mod compliance;
 mod forming;

@@ -18,6 +18,7 @@ mod restarts;
 mod robustness;
 mod rpl;
 mod rpl_attacks;
+mod rpl_bursts;
 mod rpl_faults;
 mod rpl_hosts;
 mod secured_capture;

@@ -175,6 +175,29 @@ fn a_rank_beyond_the_greatest_increase_is_said_as_infinite() {
     }
 }
 
+/// Without the parent nothing is sent over the link, which would then count as bad for good.
+//= rfc6550#8.2.2.4-2 type=test
+#[test]
+fn a_bad_link_alone_lifts_the_rank_to_the_limit_and_costs_no_parent() {
+    for (objective, step) in [(0, 256), (1, STEP)] {
+        let (max_rank_increase, min_hop_rank_increase) = (3 * step, step);
+        let configuration =
+            Configuration { objective, max_rank_increase, min_hop_rank_increase, ..CONFIGURATION };
+        let options = [ControlOption::Configuration(configuration)];
+        let mut lone = Lone::new(Role::Router, |_| {});
+        let heard = Message::Dio(dio(Mode::NonStoring, step));
+        lone.hear(near(1), true, heard, &options).unwrap();
+        assert_eq!(lone.rpl.rank(), 2 * step);
+        (0..20).for_each(|_| lone.rpl.handle_sent(lone.now, near(1), 4, true));
+        (0..3).for_each(|_| lone.rpl.handle_sent(lone.now, near(1), 4, false));
+        assert_eq!((lone.rpl.parent(), lone.rpl.rank()), (Some(near(1)), 5 * step));
+        let said = of_code(lone.run(secs(30)), DIO).pop().expect("a DIO");
+        assert_eq!(said.dio().rank, 5 * step);
+        (0..200).for_each(|_| lone.rpl.handle_sent(lone.now, near(1), 1, true));
+        assert!(lone.rpl.rank() < 3 * step, "{}", lone.rpl.rank());
+    }
+}
+
 //= rfc6550#8.2.2.5-1 type=test
 #[test]
 fn nobody_with_an_infinite_rank_is_a_parent() {
