@@ -35,6 +35,8 @@ const PREFIX_LEN: u8 = 64;
 pub(crate) const REGISTRATION_MIN: u16 = 60;
 /// For how long a router is left alone whose table is full.
 const FULL: Duration = Duration::from_secs(60);
+/// For how long it is left alone with an address that is another's: as a registration lasts.
+const TAKEN: Duration = Duration::from_secs(REGISTRATION_MIN as u64 * 60);
 
 /// For how long a context is still understood that is not to be used any more: twice the default
 /// Router Lifetime (RFC 6775, 5.4.3; RFC 4861, 6.2.1).
@@ -84,7 +86,7 @@ pub(crate) struct Host<S: Sizes> {
     local: Registration,
     /// The hop limit that was last heard, and whether that was told.
     hop_limit: (u8, bool),
-    /// When a router was last solicited for want of a context.
+    /// When routers were last solicited.
     asked: Option<Instant>,
     /// From when on routers are solicited, if the node is awake anyway.
     early: Option<Instant>,
@@ -142,12 +144,10 @@ impl<S: Sizes> Host<S> {
     /// Only the router with this link address is to be used, or `None`: any. If nothing was heard
     /// of it, it is asked.
     pub(crate) fn prefer(&mut self, now: Instant, link: Option<Address>) {
-        let before = self.router();
+        let (before, started) = (self.router(), self.next.is_some());
         self.preferred = link;
-        self.follow(before);
-        if self.router().is_some() {
-            self.register(now);
-        } else if self.next.is_some() && link.is_some() {
+        self.follow(now, before);
+        if self.router().is_none() && started && link.is_some() {
             self.tries = 0;
             self.solicit(now);
         }
@@ -198,7 +198,13 @@ impl<S: Sizes> Host<S> {
         let extended = options.clone().any(
             |option| matches!(option, NdOption::Capabilities(it) if it.has(Capabilities::EXTENDED)),
         );
-        let new = Router { address: from, until, extended, failures: 0 };
+        let registers = extended
+            || options
+                .clone()
+                .any(|option| matches!(option, NdOption::BorderRouter(_) | NdOption::Context(_)));
+        let mut known = self.routers.as_slice().iter().flatten();
+        let registers = registers || known.any(|known| same(known) && known.registers);
+        let new = Router { address: from, until, extended, registers, failures: 0 };
         // The ways of a router are those of its routing.
         let is_default = lifetime > Duration::ZERO && !own.serves;
         let (new, before) = (is_default.then_some(new), self.router());
@@ -206,7 +212,7 @@ impl<S: Sizes> Host<S> {
             self.make_way(new);
         }
         keep(self.routers.as_mut_slice(), same, new, stats);
-        self.follow(before);
+        self.follow(now, before);
         if router.hop_limit > 0 && router.hop_limit != self.hop_limit.0 {
             self.hop_limit = (router.hop_limit, false);
         }
@@ -229,15 +235,21 @@ impl<S: Sizes> Host<S> {
                     }
                     life(lifetime_s)
                 }
+                NdOption::BorderRouter(it) if own.serves => {
+                    Some(Duration::from_secs(u64::from(it.valid_min) * 60))
+                }
                 _ => None,
             };
             if let Some(lifetime) = lifetime.filter(|it| *it > Duration::ZERO) {
                 shortest = shortest.min(lifetime);
             }
         }
-        // Well before the shortest of all lifetimes is over (RFC 6775, 5.4.3). Whoever is no
-        // default router changes nothing of when to ask.
-        if lifetime > Duration::ZERO {
+        if let Some(first) = self.first() {
+            shortest = shortest.min(first.until - now);
+        }
+        // Well before the shortest of all lifetimes is over (RFC 6775, 5.4.3). Advertisements of
+        // others do not end the search for a router that may be used.
+        if lifetime > Duration::ZERO && (own.serves || self.router().is_some()) {
             (self.asks, self.tries) = (false, 0);
             self.register(now);
             self.next = Some(now + (shortest - shortest / 4).max(INTERVAL));
@@ -323,14 +335,41 @@ impl<S: Sizes> Host<S> {
         keep(table, |_| false, (valid_min > 0).then_some(new), stats);
     }
 
-    /// Who was the first router is it no more: what it has registered another has to.
-    fn follow(&mut self, before: Option<Ipv6Addr>) {
-        if self.router() == before {
+    /// The first router may not be the one of before. Another one gets all registrations; if there
+    /// is none, one is searched for.
+    fn follow(&mut self, now: Instant, before: Option<Ipv6Addr>) {
+        let router = self.router();
+        if router == before {
             return;
         }
         self.local.restart();
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             own.registration.restart();
+        }
+        if router.is_some() {
+            self.register(now);
+        } else {
+            self.search();
+        }
+    }
+
+    /// The last router, or something that routers advertise, is lost: they are solicited soon, as
+    /// after a start (RFC 6775, 5.3; RFC 4861, 6.3.7). A node that has to have a parent and has none
+    /// could use no answer.
+    pub(crate) fn search(&mut self) {
+        if !self.has_parent || self.preferred.is_some() {
+            (self.next, self.tries) = (None, 0);
+        }
+    }
+
+    /// This router does not answer, or has said that it is none (RFC 4861, 7.2.5 and 7.3.3). Another
+    /// may be there, so that all are asked (RFC 6775, 5.8.2).
+    pub(crate) fn lose_router(&mut self, now: Instant, address: Ipv6Addr) {
+        let before = self.router();
+        if forget(self.routers.as_mut_slice(), |router| router.address == address) {
+            self.follow(now, before);
+            self.search();
+            self.tries = 1;
         }
     }
 
@@ -339,13 +378,14 @@ impl<S: Sizes> Host<S> {
         if self.router().is_none() {
             return;
         }
-        let again = now + RETRANS;
-        if self.is_extended() && self.local.due.is_none() {
+        let (again, extended) = (now + RETRANS, self.is_extended());
+        if extended && self.local.due.is_none() {
             self.local.restart();
             self.local.ask(again);
         }
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
-            if own.registration.due.is_none() && !own.taken {
+            let lost = own.taken && (own.given || !extended);
+            if own.registration.due.is_none() && !lost {
                 own.registration.restart();
                 own.registration.ask(again);
             }
@@ -387,11 +427,13 @@ impl<S: Sizes> Host<S> {
         local: Ipv6Addr,
         answer: &nd::Registration,
     ) -> bool {
-        let extended = self.is_extended();
+        let (extended, first) = (self.is_extended(), self.router());
         if extended != answer.tid.is_some() {
             return false;
         }
         let table = self.addresses.as_mut_slice();
+        let mut router = self.routers.as_mut_slice().iter_mut().flatten();
+        let router = router.find(|router| Some(router.address) == first);
         let (registration, taken) = if extended && address == local {
             (&mut self.local, None)
         } else {
@@ -422,16 +464,23 @@ impl<S: Sizes> Host<S> {
                 let early = now + (lifetime - lifetime / 3);
                 let due = now + (lifetime - lifetime / 12);
                 registration.rest(Some(early), due);
+                if let Some(taken) = taken {
+                    *taken = false;
+                }
             }
-            // Nobody may have an address that is another's: it is over.
+            // An address that is another's is not used. The other's registration may end, and is
+            // asked about again in the form that does so from another address.
             status::DUPLICATE => {
                 registration.rest(None, now + FULL);
                 if let Some(taken) = taken {
                     *taken = true;
-                    registration.due = None;
+                    registration.due = extended.then(|| now + TAKEN);
                 }
             }
             _ => registration.rest(None, now + FULL),
+        }
+        if let Some(router) = router {
+            router.registers = true;
         }
         true
     }
@@ -445,11 +494,7 @@ impl<S: Sizes> Host<S> {
         if !acked {
             router.failures = router.failures.saturating_add(1);
             if router.failures >= MAX_UNICAST_SOLICIT {
-                // Another one may be there (RFC 6775, 5.8.2).
-                forget(self.routers.as_mut_slice(), |router| router.address == first);
-                self.follow(Some(first));
-                self.tries = 1;
-                self.solicit(now);
+                self.lose_router(now, first);
             }
             return;
         }
@@ -474,7 +519,6 @@ impl<S: Sizes> Host<S> {
     pub(crate) fn handle_unknown_context(&mut self, now: Instant) {
         let lately = self.asked.is_some_and(|asked| now < asked + CONTEXT_INTERVAL);
         if self.router().is_some() && self.tries == 0 && !lately {
-            self.asked = Some(now);
             self.solicit(now);
         }
     }
@@ -483,7 +527,7 @@ impl<S: Sizes> Host<S> {
     /// to a minute (RFC 6775, 5.3).
     //= rfc6775#3.4-1 rfc6775#8.1.2-1
     fn solicit(&mut self, now: Instant) {
-        (self.asks, self.early) = (true, None);
+        (self.asks, self.asked, self.early) = (true, Some(now), None);
         self.tries = self.tries.saturating_add(1);
         let doublings = self.tries.saturating_sub(SOLICITATIONS).min(3);
         let interval = (0..doublings).fold(INTERVAL, |interval, _| interval + interval);
@@ -611,31 +655,33 @@ impl<S: Sizes> Host<S> {
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
         let before = self.router();
         forget(self.routers.as_mut_slice(), |router| router.until <= now);
-        self.follow(before);
-        let extended = self.is_extended();
-        forget(self.servers.as_mut_slice(), |it| it.until.is_some_and(|until| until <= now));
+        self.follow(now, before);
+        let is_over = |until: Option<Instant>| until.is_some_and(|until| until <= now);
+        let mut lost = forget(self.servers.as_mut_slice(), |server| is_over(server.until));
+        let registers = self.first().is_some_and(|router| router.registers);
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
-            own.deprecated |= own.preferred.is_some_and(|until| until <= now);
-            own.registration.handle_deadline(now, extended);
+            own.deprecated |= is_over(own.preferred);
+            lost |= is_over(own.valid);
+            own.registration.handle_deadline(now, registers);
         }
-        self.local.handle_deadline(now, extended);
-        if before.is_some() && self.router().is_some() && self.router() != before {
-            self.register(now);
-        }
+        self.local.handle_deadline(now, registers);
         for known in self.contexts.as_mut_slice().iter_mut().flatten() {
             if known.until <= now && !known.gone {
                 // First it is understood only, then forgotten.
+                lost = true;
                 known.gone = !known.compress;
                 (known.compress, known.until) = (false, now + HOLD);
             }
         }
-        if before.is_some() && self.router().is_none() {
-            // The last one is gone: like a start.
-            (self.next, self.tries) = (None, 0);
+        if lost {
+            self.search();
         }
         match self.next {
             None => {
-                self.next = Some(now + random.between(Duration::from_millis(1), DELAY));
+                let soon = now + random.between(Duration::from_millis(1), DELAY);
+                // No advertisement has routers solicited more often than that.
+                let earliest = self.asked.map_or(soon, |asked| asked + INTERVAL);
+                self.next = Some(soon.max(earliest));
             }
             Some(next) if next <= now => self.solicit(now),
             Some(_) => {}
@@ -661,8 +707,7 @@ fn keep<T>(table: &mut [Option<T>], same: impl Fn(&T) -> bool, new: Option<T>, s
     }
 }
 
-fn forget<T>(table: &mut [Option<T>], over: impl Fn(&T) -> bool) {
-    for place in table {
-        let _ = place.take_if(|it| over(it));
-    }
+/// Forgets what is over; whether there was anything.
+fn forget<T>(table: &mut [Option<T>], over: impl Fn(&T) -> bool) -> bool {
+    table.iter_mut().filter_map(|place| place.take_if(|it| over(it))).count() > 0
 }

@@ -14,6 +14,8 @@ pub struct Router {
     pub(crate) until: Instant,
     /// It registers addresses in the form of RFC 8505 (the E flag, 4.3), else in that of RFC 6775.
     pub(crate) extended: bool,
+    /// It is known to register addresses, in whichever form.
+    pub(crate) registers: bool,
     /// Frames in a row that it has not acknowledged.
     pub(crate) failures: u8,
 }

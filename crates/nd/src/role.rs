@@ -63,8 +63,8 @@ pub trait Role {
     /// Somebody looks for routers: the unspecified address, or one that is reached at `link`.
     fn handle_solicitation(&mut self, now: Instant, src: Ipv6Addr, link: Address);
 
-    /// Another router has said this.
-    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>);
+    /// Another router has said this; whether something is missing now that was known before.
+    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool;
 
     /// Somebody registers an address; `tells` says whether that tells the link address anyway.
     ///
@@ -130,7 +130,9 @@ impl Role for () {
 
     fn handle_solicitation(&mut self, _: Instant, _: Ipv6Addr, _: Address) {}
 
-    fn handle_advertisement(&mut self, _: Instant, _: Options<'_>) {}
+    fn handle_advertisement(&mut self, _: Instant, _: Options<'_>) -> bool {
+        false
+    }
 
     fn handle_registration(
         &mut self,
@@ -183,10 +185,8 @@ impl<R: Role> Role for Option<R> {
         }
     }
 
-    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) {
-        if let Some(it) = self {
-            it.handle_advertisement(now, options);
-        }
+    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool {
+        self.as_mut().is_some_and(|it| it.handle_advertisement(now, options))
     }
 
     fn handle_registration(

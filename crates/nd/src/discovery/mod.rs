@@ -455,12 +455,13 @@ impl<S: Sizes> Discovery<S> {
 
     /// Does what is due: a step for each neighbour, however late.
     pub fn handle_deadline(&mut self, now: Instant) {
-        if self.configures() {
-            self.host.handle_deadline(now, &mut self.random);
-        }
         self.host.detect(now, self.retrans, &mut self.random);
         if self.config.on {
+            let served = self.role.is_router();
             self.role.handle_deadline(now, &mut self.random);
+            if served && !self.role.is_router() {
+                self.host.search();
+            }
         }
         self.listener.handle_deadline(now, &mut self.random);
         if self.awaits.is_some_and(|until| until <= now) {
@@ -476,6 +477,7 @@ impl<S: Sizes> Discovery<S> {
                 State::Incomplete => {
                     if !known.ask_again(MAX_MULTICAST_SOLICIT, again) {
                         bump(&mut self.stats.unreachable);
+                        self.host.lose_router(now, known.address);
                         (known.state, known.due) = (State::Unreachable, None);
                     }
                 }
@@ -492,11 +494,16 @@ impl<S: Sizes> Discovery<S> {
                         (known.link, known.guessed) = (Address::None, false);
                         known.ask(State::Incomplete, again);
                     } else {
+                        self.host.lose_router(now, known.address);
                         *place = None;
                     }
                 }
                 State::Stale | State::Unreachable => known.due = None,
             }
+        }
+        // The last, as what is lost above is searched for there.
+        if self.configures() {
+            self.host.handle_deadline(now, &mut self.random);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Solicitations and advertisements of neighbours (RFC 4861, 7.2).
 
-use super::{Answer, Discovery};
+use super::{Answer, Discovery, Way};
 use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::Sizes;
 use crate::derive::derived;
@@ -149,6 +149,9 @@ impl<S: Sizes> Discovery<S> {
             }
             bump(&mut self.stats.conflicts);
             return Err(Discard::NotConcerned);
+        }
+        if !router && self.way(target) == Way::To(from) {
+            self.host.lose_router(now, target);
         }
         let until = now + self.reachable_time();
         let known = find_mut(self.neighbours.as_mut_slice(), target);

@@ -88,11 +88,14 @@ impl<S: Sizes> Discovery<S> {
         if let Some(link) = link {
             self.hear(header.src, link);
         }
-        self.role.handle_advertisement(now, options);
+        let lost = self.role.handle_advertisement(now, options);
         if self.config.autoconfigures {
             let own = Interface { link: self.config.link, serves: self.role.serves() };
             self.host.advertised(now, header.src, router, own, options, &mut self.stats);
             self.take_times(router);
+            if lost {
+                self.host.search();
+            }
         }
         Ok(())
     }

@@ -445,10 +445,12 @@ impl<S: RouterSizes> Role for Serving<S> {
         self.news.due = Some(self.news.due.map_or(soon, |due| due.min(soon)));
     }
 
-    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) {
+    fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool {
+        let before = self.offers.count(now);
         if self.offers.learn(now, options) {
             (self.news.left, self.news.due) = (ADVERTISEMENTS, None);
         }
+        self.offers.count(now) < before
     }
 
     //= rfc8505#5.6-6 rfc8505#5.7-1 rfc8505#5.7-3 rfc8505#6.2-1

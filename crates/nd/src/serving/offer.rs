@@ -147,6 +147,10 @@ fn said<T: Timed>(place: Option<&Offered<T>>, now: Instant) -> Option<T> {
     }
 }
 
+fn count<T: Timed>(table: &[Option<Offered<T>>], now: Instant) -> usize {
+    table.iter().filter(|place| said(place.as_ref(), now).is_some()).count()
+}
+
 /// Puts something in its place, a free one, or one of what is over; whether there is one. What is
 /// learnt again lives on for as long as the longer of both says, as others may pass on what they
 /// heard long ago.
@@ -293,6 +297,13 @@ impl<S: RouterSizes> Offers<S> {
             };
         }
         newer
+    }
+
+    /// How many prefixes, contexts and name servers there are.
+    pub(super) fn count(&self, now: Instant) -> usize {
+        count(self.prefixes.as_slice(), now)
+            .saturating_add(count(self.contexts.as_slice(), now))
+            .saturating_add(count(self.servers.as_slice(), now))
     }
 
     /// When what was learnt of the border router is over.

@@ -4,6 +4,7 @@
 mod distribution;
 mod duplicates;
 mod host;
+mod losses;
 mod octets;
 mod registrations;
 

@@ -40,6 +40,8 @@ pub struct Link<P: Profile> {
     pub registers: Option<u8>,
     /// Whether it does so in the form of RFC 8505, and says so.
     pub extended: bool,
+    /// Whether it has said that it is a router, which its answers say too.
+    router: bool,
     /// By which headers may be compressed.
     pub contexts: Vec<Option<Context>>,
     sequence: u8,
@@ -86,6 +88,7 @@ impl<P: Profile> Link<P> {
             frames: Vec::new(),
             registers: None,
             extended: false,
+            router: false,
             contexts: Vec::new(),
             sequence: 0,
         }
@@ -167,6 +170,7 @@ impl<P: Profile> Link<P> {
 
     /// As a router, to one or to all: for how many seconds it is one, and what else it says.
     pub fn advertise_router(&mut self, to: Ipv6Addr, lifetime_s: u16, options: &[Vec<u8>]) {
+        self.router = lifetime_s > 0;
         let [a, b] = lifetime_s.to_be_bytes();
         let head = [134, 0, 0, 0, 64, 0, a, b, 0, 0, 0, 0, 0, 0, 0, 0];
         // RFC 8505, 4.3: the E flag.
@@ -250,7 +254,8 @@ impl<P: Profile> Link<P> {
             let target: [u8; 16] = upper[8..24].try_into().unwrap();
             if self.addresses.contains(&Ipv6Addr::from(target)) {
                 let option = link_option(2, self.link);
-                let head = [136, 0, 0, 0, 0x60, 0, 0, 0];
+                let flags = if self.router { 0xE0 } else { 0x60 };
+                let head = [136, 0, 0, 0, flags, 0, 0, 0];
                 let upper = [&head[..], &target, &option].concat();
                 self.send(Ipv6Addr::from(target), from, 255, upper);
             }
