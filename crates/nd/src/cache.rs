@@ -3,6 +3,7 @@
 use crate::neighbour::Neighbour;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
+use kinglet_time::Instant;
 
 /// Why somebody is to get a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,9 @@ pub(crate) enum Cause {
     Heard,
     /// A packet is for it.
     Wanted,
+    /// The same at a router, since when neighbours that are in use keep their places: whoever scans
+    /// a prefix from outside evicts none of them.
+    Stray(Instant),
 }
 
 /// The neighbour with this address.
@@ -44,6 +48,7 @@ pub(crate) fn insert<'a>(
             let may_go = |it: &Neighbour| match cause {
                 Cause::Heard => it.used.is_none(),
                 Cause::Wanted => !it.waits(),
+                Cause::Stray(since) => !it.waits() && it.used.is_none_or(|used| used < since),
             };
             let last = known.filter(|(_, it)| may_go(it)).min_by_key(|(_, it)| it.used);
             let Some((index, _)) = last else {

@@ -34,6 +34,8 @@ pub trait Discovery {
     const PRESENT: bool;
     /// Whether it may tell routers of multicast groups (RFC 3810), with a Router Alert.
     const REPORTS: bool = false;
+    /// Whether it may be that of a router, which asks for nodes that have not registered.
+    const SERVES: bool = false;
     /// The types of ICMPv6 whose messages it takes.
     const ICMPV6: &'static [u8];
     /// Packets that wait for a link address.
@@ -45,6 +47,12 @@ pub trait Discovery {
     /// The link address of a neighbour that has registered this address here, so that packets for
     /// it go there whatever routes say (RFC 6775, 6.5.4).
     fn attached(&self, address: Ipv6Addr) -> Option<Address>;
+
+    /// Whether this node is a router, and this address one that does not tell its link address: on
+    /// the link it is asked for.
+    fn solicits(&self, _address: Ipv6Addr) -> bool {
+        false
+    }
 
     /// A packet waits for the way to a neighbour; whether it is worth waiting.
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool;

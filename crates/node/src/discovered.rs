@@ -53,6 +53,7 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
     const NONE: Self = Self::with(nd::Config::OFF);
     const PRESENT: bool = true;
     const REPORTS: bool = <S::Listener as nd::Listener>::REPORTS;
+    const SERVES: bool = <S::Role as Role>::SERVES;
     const ICMPV6: &'static [u8] = if Self::REPORTS { &ALL_TYPES } else { &TYPES };
     type Unresolved = [Option<Unresolved>; UNRESOLVED];
 
@@ -68,6 +69,10 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
 
     fn attached(&self, neighbour: Ipv6Addr) -> Option<Address> {
         self.0.role().link(neighbour)
+    }
+
+    fn solicits(&self, address: Ipv6Addr) -> bool {
+        self.0.solicits(address)
     }
 
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {

@@ -25,6 +25,13 @@ use neighbours::detect;
 
 /// DELAY_FIRST_PROBE_TIME (RFC 4861, 10).
 const DELAY: Duration = Duration::from_secs(5);
+/// A router asks for an address that is not registered as often as once in this time, and for as
+/// many at once as fit into the other, whatever is scanned: each takes three multicasts. Those that
+/// answer do not count.
+const STRAY: Duration = Duration::from_secs(2);
+const STRAYS: Duration = Duration::from_secs(4);
+/// For how long a neighbour to which packets go keeps its place from them.
+const IN_USE: Duration = Duration::from_secs(60);
 /// Answers that wait to be sent.
 const ANSWERS: usize = 4;
 
@@ -67,6 +74,8 @@ pub struct Discovery<S: Sizes> {
     retrans: Duration,
     /// Until when an answer is awaited that nobody can send again later.
     awaits: Option<Instant>,
+    /// Until when unanswered questions of a router for strays are paid for.
+    strays: Instant,
     random: Random,
     stats: Stats,
 }
@@ -89,6 +98,7 @@ impl<S: Sizes> Discovery<S> {
             reachable: config.reachable,
             retrans: config.retrans,
             awaits: None,
+            strays: Instant::ZERO,
             random: Random::new(config.seed, 6),
             stats: Stats::ZERO,
         }
@@ -141,12 +151,26 @@ impl<S: Sizes> Discovery<S> {
             known.used = Some(now);
             return true;
         }
-        let Some(new) = insert(table, &mut self.stats, Cause::Wanted, neighbour) else {
+        let stray = S::Role::SERVES && self.role.serves() && !is_link_local(neighbour);
+        if stray && self.strays > now + STRAYS {
+            bump(&mut self.stats.refused);
+            return false;
+        }
+        let cause = if stray { Cause::Stray(now - IN_USE) } else { Cause::Wanted };
+        let Some(new) = insert(table, &mut self.stats, cause, neighbour) else {
             return false;
         };
         new.used = Some(now);
         new.ask(State::Incomplete, now + self.retrans);
+        if stray {
+            self.strays = self.strays.max(now) + STRAY;
+        }
         true
+    }
+
+    /// Whether this node is a router that asks for this address on its link.
+    pub fn solicits(&self, address: Ipv6Addr) -> bool {
+        self.config.on && self.role.is_router() && short(address, self.config.pan).is_none()
     }
 
     /// A packet is being sent to this neighbour, whose way is known.
@@ -426,6 +450,9 @@ impl<S: Sizes> Discovery<S> {
                 return Some(Change::Lost(address));
             }
             if core::mem::take(&mut known.found) {
+                if S::Role::SERVES && !is_link_local(address) {
+                    self.strays = self.strays - STRAY;
+                }
                 return Some(Change::Found(address));
             }
         }

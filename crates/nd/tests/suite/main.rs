@@ -8,3 +8,4 @@ mod listening;
 mod registering;
 mod serving;
 mod states;
+mod strays;

@@ -130,6 +130,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let treatment = if message { Treatment::Keep } else { add };
             return Ok((egress.ok_or(Discard::NoRoute)?, treatment));
         };
+        if let (Some(egress), true) = (egress, self.is_stray(&header.dst)) {
+            return Ok((egress, Treatment::Strip));
+        }
         let unaware = self.routing.is_unaware(header.dst);
         let treatment = if unaware { Treatment::Strip } else { Treatment::Add(Origin::Marked) };
         if !live {

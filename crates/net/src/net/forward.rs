@@ -112,6 +112,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 bump(&mut self.stats.forwarded);
                 Fate::Moved
             }
+            // Its neighbour is not asked for now.
+            Err(Discard::NoRoute) if S::Discovery::PRESENT => {
+                let code = unreachable::ADDRESS;
+                Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code })
+            }
             Err(reason) => Fate::Drop(reason),
         }
     }

@@ -172,6 +172,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if Self::SEEKS { self.seek_own(now, src, dst, egress) } else { egress }
     }
 
+    /// Whether an address is of an own prefix, and no route leads to it: a node on the link of this
+    /// router that knows RFC 4861 only has it, or none.
+    pub(crate) fn is_stray(&self, address: &Ipv6Addr) -> bool {
+        if !S::Discovery::SERVES || Self::SEEKS || !self.discovery.solicits(*address) {
+            return false;
+        }
+        let mut own = self.addresses.as_slice().iter().flatten();
+        let own = own.find(|own| same_prefix(own.address, *address, own.prefix_len));
+        let fixed = find_route(self.routes.as_slice(), *address).map_or(0, |it| it.prefix_len);
+        own.is_some_and(|own| fixed < own.prefix_len)
+            && self.routing.route(*address).is_none_or(|learnt| learnt.via.is_none())
+    }
+
     /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
     /// route with the longest matching prefix, a static one if two are of the same length.
     pub(crate) fn egress(&self, dst: &Ipv6Addr) -> Option<Egress> {
@@ -188,6 +201,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             && let Some(link) = self.discovery.attached(*dst)
         {
             return Some(Egress::Radio(link));
+        }
+        if self.is_stray(dst) {
+            return Some(Egress::Radio(self.resolve(*dst)));
         }
         let fixed = find_route(self.routes.as_slice(), *dst);
         let learnt = self.routing.route(*dst);

@@ -141,7 +141,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if dst.is_multicast() || known || self.discovery.attached(dst).is_some() {
             return None;
         }
-        if is_link_local(dst) {
+        if is_link_local(dst) || self.is_stray(&dst) {
             return Some(dst);
         }
         match find_route(self.routes.as_slice(), dst).map(|route| route.via) {

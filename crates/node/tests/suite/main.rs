@@ -18,5 +18,6 @@ mod ready;
 mod signals;
 mod stranger;
 mod strangers;
+mod strays;
 mod streams;
 mod waking;
