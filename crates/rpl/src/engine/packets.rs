@@ -233,6 +233,10 @@ impl<S: Sizes> Rpl<S> {
             Err(Refusal::Loop) if information.down => {
                 self.break_loop(now, from, destination, information)
             }
+            // Down, and the next hop would be its last: each believes that the other is on the way.
+            Ok(judged) if judged.down && self.is_behind(destination, from) => {
+                self.break_loop(now, from, destination, judged)
+            }
             judged => self.onward(now, from, destination, judged?),
         }
     }
@@ -269,10 +273,18 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A packet that goes down has come from further down, for the second time. On the circle
-    /// somebody is believed to be behind one that it has left, so neither this node nor who sent
-    /// the packet keeps its way: it goes back there, and the destination is asked. What a neighbour
-    /// has told of itself is right.
+    /// Whether packets to `destination` go down through this child in storing mode.
+    fn is_behind(&self, destination: Ipv6Addr, child: Ipv6Addr) -> bool {
+        let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
+        let route = Targets::find(self.routes.as_slice(), destination);
+        storing && route.is_some_and(|route| route.via == child)
+    }
+
+    /// A packet that goes down has come from further down for the second time, or would go back to
+    /// its sender. On the loop a node is believed to be behind one that it has left, so neither
+    /// this node nor the sender keeps its route: the packet goes back there with the 'F' flag, and
+    /// the destination is asked. What a neighbour has advertised of itself is right.
+    //= rfc6550#11.1-2
     fn break_loop(
         &mut self,
         now: Instant,

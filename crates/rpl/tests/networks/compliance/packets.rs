@@ -34,6 +34,27 @@ fn a_packet_up_does_not_go_back_to_who_sent_it() {
     assert_eq!(refused, Err(Refusal::NoRoute), "nobody is left");
 }
 
+//= rfc6550#11.1-2 type=test
+#[test]
+fn a_packet_down_does_not_go_on_to_the_child_that_sent_it() {
+    let mut lone = with_child();
+    lone.tells(near(5), &[address(6)], transit(240, None)).unwrap();
+    let down = information(true, 4);
+    let onward = lone.rpl.relay(lone.now, near(5), address(6), Some(down)).unwrap();
+    assert_eq!(onward.way, Way::Neighbour(near(5)));
+    assert!(onward.information.forwarding_error, "it is returned");
+    assert_ne!(lone.rpl.route(address(6)), Way::Neighbour(near(5)), "the route is a stale one");
+    // From another neighbour, or up from the child, it goes down.
+    lone.tells(near(5), &[address(7)], transit(241, None)).unwrap();
+    for (from, option) in [(5, information(false, 4)), (1, information(true, 2))] {
+        let onward = lone.rpl.relay(lone.now, near(from), address(7), Some(option)).unwrap();
+        assert_eq!(
+            (onward.way, onward.information),
+            (Way::Neighbour(near(5)), information(true, 3))
+        );
+    }
+}
+
 //= rfc6550#11.2-1 rfc6550#11.2-2 rfc6550#11.2-3 type=test
 #[test]
 fn a_leaf_sets_no_flag() {
