@@ -29,7 +29,8 @@ pub enum Mode {
     UpwardOnly,
     /// 1: by a source route from the root.
     NonStoring,
-    /// 2: by tables in the routers. 3, which has multicast routes besides, is joined as this.
+    /// 2: by tables in the routers. Of 3, which has multicast routes as well, this is the part that
+    /// a leaf needs.
     Storing,
 }
 

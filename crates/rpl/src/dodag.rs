@@ -10,6 +10,8 @@ use kinglet_wire::rpl::{Configuration, Dio, PrefixInformation, RouteInformation}
 
 /// DIOs in which a risen rank is told for sure.
 const TELLINGS: u8 = 2;
+/// The preference of a route that RFC 4191, 2.1 reserves.
+const RESERVED_PREFERENCE: u8 = 2;
 /// At the least a risen rank is told so long before another is believed.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
 /// Imin below the RFC's default of 2^3 ms would be for the air of one, whoever says so.
@@ -22,6 +24,8 @@ pub(crate) struct Dodag {
     /// RPLInstanceID.
     pub(crate) instance: u8,
     pub(crate) mode: Mode,
+    /// Mode of Operation as the root says it.
+    pub(crate) operation: u8,
     pub(crate) grounded: bool,
     pub(crate) preference: u8,
     pub(crate) version: Counter,
@@ -54,6 +58,7 @@ impl Dodag {
             id: root.dodag_id,
             instance,
             mode: root.mode,
+            operation: root.mode.value(),
             grounded: root.grounded,
             preference: root.preference,
             version: Counter::FIRST,
@@ -61,7 +66,10 @@ impl Dodag {
             configuration: root.configuration,
             prefix: root.prefix,
             prefix_expires: None,
-            route: root.route,
+            route: match root.route {
+                Some(route) => valid(route),
+                None => None,
+            },
             preferred: None,
             rank,
             lowest: rank,
@@ -83,6 +91,7 @@ impl Dodag {
             id: dio.dodag_id,
             instance: dio.instance,
             mode,
+            operation: dio.mode,
             grounded: dio.grounded,
             preference: dio.preference,
             version: Counter::new(dio.version),
@@ -176,6 +185,11 @@ impl Dodag {
         self.mode == Mode::Storing
     }
 
+    /// Whether routers keep multicast routes here, which this one does not.
+    pub(crate) fn has_multicast(&self) -> bool {
+        self.operation != self.mode.value()
+    }
+
     /// How DIOs are paced (8.3.1).
     pub(crate) fn pace(&self) -> Parameters {
         let Configuration { interval_min, interval_doublings, redundancy, .. } = self.configuration;
@@ -211,6 +225,18 @@ impl Dodag {
         let prefix = self.prefix.filter(made)?.prefix;
         Some(with_identifier(prefix, identifier))
     }
+}
+
+/// A route that may be used and passed on: one with the reserved preference is ignored.
+//= rfc6550#6.7.5-1
+pub(crate) const fn valid(route: RouteInformation) -> Option<RouteInformation> {
+    if route.preference == RESERVED_PREFERENCE { None } else { Some(route) }
+}
+
+/// A prefix without what follows its length.
+pub(crate) fn shared(prefix: &PrefixInformation) -> Ipv6Addr {
+    let bits = u128::MAX.checked_shl(128u32.saturating_sub(prefix.prefix_len.into()));
+    Ipv6Addr::from_bits(prefix.prefix.to_bits() & bits.unwrap_or(0))
 }
 
 /// The address with these last 64 bits.

@@ -4,7 +4,7 @@ use super::select::cost;
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
 use crate::dao::{Announce, News};
-use crate::dodag::{Dodag, with_identifier};
+use crate::dodag::{Dodag, shared, valid, with_identifier};
 use crate::link::Link;
 use crate::lollipop::Counter;
 use crate::parents::Candidate;
@@ -36,7 +36,7 @@ impl Told {
             match option {
                 ControlOption::Configuration(it) => told.configuration = Some(it),
                 ControlOption::Prefix(it) => told.prefix = told.prefix.or(Some(it)),
-                ControlOption::Route(it) => told.route = told.route.or(Some(it)),
+                ControlOption::Route(it) => told.route = told.route.or(valid(it)),
                 ControlOption::Metrics(mut metrics) => {
                     let is = |kind| matches!(kind, MetricKind::NodeState { overloaded: true, .. });
                     told.overloaded |= metrics.any(|metric| is(metric.kind));
@@ -56,7 +56,7 @@ fn has_identifier(prefix: &PrefixInformation) -> bool {
 }
 
 impl<S: Sizes> Rpl<S> {
-    //= rfc6550#8.3-2 rfc6550#8.3-3 rfc6550#8.3-5 rfc6550#8.3-7
+    //= rfc6550#8.3-2 rfc6550#8.3-3 rfc6550#8.3-5 rfc6550#8.3-7 rfc6550#8.5-3
     pub(super) fn take_dis(
         &mut self,
         now: Instant,
@@ -67,8 +67,10 @@ impl<S: Sizes> Rpl<S> {
         if multicast {
             self.note_restart(from);
         }
-        let attached = self.rank() != INFINITE_RANK && !self.is_leaf();
-        let dodag = self.dodag.as_ref().filter(|_| attached).ok_or(Discard::NotForRole)?;
+        // One that has no route for others answers only a node that asks it alone: with a DIO of
+        // INFINITE_RANK.
+        let answers = !multicast || self.rank() != INFINITE_RANK && !self.is_leaf();
+        let dodag = self.dodag.as_ref().filter(|_| answers).ok_or(Discard::NotForRole)?;
         let (instance, id, version) = (self.instance(), dodag.id, dodag.version.value());
         let mut solicited = options.filter_map(|option| match option {
             ControlOption::Solicited(solicited) => Some(solicited),
@@ -118,8 +120,8 @@ impl<S: Sizes> Rpl<S> {
             return Err(Discard::OtherInstance);
         }
         // Another mode is another network, whose routes are kept elsewhere.
-        let there = (dio.instance, dio.dodag_id, mode);
-        let is_here = |it: &Dodag| (it.instance, it.id, Some(it.mode)) == there;
+        let there = (dio.instance, dio.dodag_id, dio.mode);
+        let is_here = |it: &Dodag| (it.instance, it.id, it.operation) == there;
         let is_here = self.dodag.as_ref().is_some_and(is_here);
         if !is_here {
             // A parent that has gone there is none here (8.2.1).
@@ -360,10 +362,7 @@ impl<S: Sizes> Rpl<S> {
         (dodag.grounded, dodag.preference) = (dio.grounded, dio.preference);
         if let Some(prefix) = told.prefix {
             // What follows the prefix is the sender's; routers do not say that it is on-link.
-            let bits = u128::MAX.checked_shl(128u32.saturating_sub(prefix.prefix_len.into()));
-            let kept = prefix.prefix.to_bits() & bits.unwrap_or(0);
-            let shared = Ipv6Addr::from_bits(kept);
-            let new = PrefixInformation { prefix: shared, on_link: false, ..prefix };
+            let new = PrefixInformation { prefix: shared(&prefix), on_link: false, ..prefix };
             self.prefix_changed |= dodag.prefix != Some(new);
             dodag.prefix = Some(new);
             let forever = new.valid_secs == u32::MAX;

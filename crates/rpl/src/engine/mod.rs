@@ -185,10 +185,13 @@ impl<S: Sizes> Rpl<S> {
         matches!(self.config.role, Role::Root(_))
     }
 
-    /// Whether it relays for nobody: by its role, or because it does not know the objective
-    /// function of the DODAG (RFC 6550, 8.5).
+    /// Whether it relays for no node: by its role, or because it does not know the objective
+    /// function or the mode of the DODAG (RFC 6550, 8.5 and 9.2).
+    //= rfc6550#9.2-1
     fn is_leaf(&self) -> bool {
-        let stranger = |dodag: &Dodag| !S::Objective::serves(dodag.configuration.objective);
+        let stranger = |dodag: &Dodag| {
+            dodag.has_multicast() || !S::Objective::serves(dodag.configuration.objective)
+        };
         self.config.role == Role::Leaf
             || !self.is_root() && self.dodag.as_ref().is_some_and(stranger)
     }
@@ -301,6 +304,9 @@ impl<S: Sizes> Rpl<S> {
             Message::Dio(_) | Message::Dis(_) if !near => Err(Discard::BadSource),
             Message::Dis(_) => Err(Discard::BadSource),
             Message::Dio(dio) => self.take_dio(now, from, margin_db, &dio, options),
+            // Multicast DAOs are for those that keep multicast routes (9.10).
+            //= rfc6550#9.10-3
+            Message::Dao(_) if multicast => Err(Discard::NotForRole),
             Message::Dao(dao) if dao.instance == instance => {
                 self.take_dao(now, from, &dao, options)
             }

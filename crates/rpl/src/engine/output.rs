@@ -3,15 +3,15 @@
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
 use crate::dao::{Route, Told};
-use crate::dodag::Dodag;
+use crate::dodag::{Dodag, shared};
 use crate::rank::INFINITE_RANK;
 use crate::stats::count;
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::rpl::{
-    ALL_NODES, ControlOption, Dao, DaoAck, Dio, Dis, Message, Metric, MetricContainer, MetricKind,
-    PrefixInformation, Target, Transit, Writer,
+    ALL_NODES, Configuration, ControlOption, Dao, DaoAck, Dio, Dis, Message, Metric,
+    MetricContainer, MetricKind, PrefixInformation, Target, Transit, Writer,
 };
 
 /// The most octets of a message: a DIO with all options. DAOs have as many targets as fit.
@@ -97,9 +97,9 @@ impl<S: Sizes> Rpl<S> {
         Some(Out { to: ALL_NODES, code, len })
     }
 
-    /// A DIO with its configuration, prefix and route. A leaf's says that nobody goes through it.
-    //= rfc6550#6.7.6-1 rfc6550#6.7.6-2 rfc6550#8.2.2.1-2 rfc6550#8.3-6 rfc6550#8.3-8 rfc6550#8.5-2
-    //= rfc6550#9.4-10
+    /// A DIO with its configuration, prefix and route. A leaf's says that no route goes through it.
+    //= rfc6550#6.7.6-1 rfc6550#6.7.6-2 rfc6550#6.7.6-4 rfc6550#9.4-10
+    //= rfc6550#8.2.2.1-2 rfc6550#8.3-6 rfc6550#8.3-8 rfc6550#8.5-2
     fn write_dio(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
         let dodag = self.dodag.as_ref()?;
         let dio = Dio {
@@ -107,34 +107,43 @@ impl<S: Sizes> Rpl<S> {
             version: dodag.version.value(),
             rank: if self.is_leaf() { INFINITE_RANK } else { dodag.rank() },
             grounded: dodag.grounded,
-            mode: dodag.mode.value(),
+            mode: dodag.operation,
             preference: dodag.preference,
             dtsn: dodag.dtsn.value(),
             dodag_id: dodag.id,
         };
         let message = Message::Dio(dio);
         let mut writer = Writer::new(buf, &message).ok()?;
-        writer.option(&ControlOption::Configuration(dodag.configuration)).ok()?;
-        if let Some(prefix) = dodag.prefix {
-            // 9.4: the own address as a possible transit.
-            let prefix = match self.address() {
-                Some(prefix_address) if prefix.autonomous => {
-                    PrefixInformation { prefix: prefix_address, router_address: true, ..prefix }
-                }
-                _ => prefix,
-            };
-            writer.option(&ControlOption::Prefix(prefix)).ok()?;
+        // The DIO is not a secure one.
+        let configuration = Configuration { authentication: false, ..dodag.configuration };
+        writer.option(&ControlOption::Configuration(configuration)).ok()?;
+        if let Some(prefix) = &dodag.prefix {
+            writer.option(&ControlOption::Prefix(self.said(prefix))).ok()?;
         }
         if let Some(route) = dodag.route {
             writer.option(&ControlOption::Route(route)).ok()?;
         }
-        if self.overloaded {
+        if self.overloaded && !self.is_leaf() {
             let kind = MetricKind::NodeState { aggregates: false, overloaded: true };
             let mut room = [0; 6];
             let metrics = MetricContainer::build(&[Metric::sum(kind)], &mut room).ok()?;
             writer.option(&ControlOption::Metrics(metrics)).ok()?;
         }
         Some((message.code(), writer.len()))
+    }
+
+    /// The prefix as this node says it: with its own address, if it has one of it, as a possible
+    /// transit (9.4), and else with nothing behind the prefix.
+    //= rfc6550#6.7.10-3 rfc6550#6.7.10-5
+    fn said(&self, prefix: &PrefixInformation) -> PrefixInformation {
+        let made = prefix.autonomous || self.is_root() && prefix.router_address;
+        let own = self.address().filter(|_| made);
+        PrefixInformation {
+            prefix: own.unwrap_or_else(|| shared(prefix)),
+            router_address: own.is_some(),
+            preferred_secs: prefix.preferred_secs.min(prefix.valid_secs),
+            ..*prefix
+        }
     }
 
     //= rfc6550#9.3-1 rfc6550#9.3-2

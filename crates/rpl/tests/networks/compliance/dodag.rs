@@ -175,6 +175,23 @@ fn a_rank_beyond_the_greatest_increase_is_said_as_infinite() {
     }
 }
 
+/// MOP 3: storing, with routes of groups, which this stack does not keep.
+//= rfc6550#8.1-1 rfc6550#9.2-1 type=test
+#[test]
+fn a_dodag_with_multicast_routes_is_joined_as_a_leaf_and_left_for_the_mode_of_the_parent() {
+    let mut lone = Lone::new(Role::Router, |_| {});
+    lone.says(1, Dio { mode: 3, ..dio(Mode::Storing, STEP) }).unwrap();
+    let sent = lone.run(secs(60));
+    assert!(sent.iter().any(|sent| sent.code == super::DAO), "it is reached");
+    assert_eq!(of_code(sent, DIO).len(), 0);
+    lone.asks(false, &[]).unwrap();
+    let said = of_code(lone.sent(), DIO).pop().expect("a DIO").dio();
+    assert_eq!((said.mode, said.rank), (3, INFINITE_RANK));
+    lone.says(1, dio(Mode::Storing, STEP)).unwrap();
+    let said = of_code(lone.run(secs(9)), DIO).pop().expect("a DIO").dio();
+    assert_eq!((said.mode, said.rank), (2, 2 * STEP));
+}
+
 /// Without the parent nothing is sent over the link, which would then count as bad for good.
 //= rfc6550#8.2.2.4-2 type=test
 #[test]

@@ -64,6 +64,31 @@ fn who_asks_alone_is_answered_alone_with_the_configuration() {
     }
 }
 
+//= rfc6550#8.3-5 rfc6550#8.5-3 type=test
+#[test]
+fn one_without_a_route_for_others_answers_a_node_that_asks_it_alone() {
+    let mut leaf = Lone::new(Role::Leaf, |_| {});
+    leaf.says(1, dio(Mode::Storing, STEP)).unwrap();
+    let mut router = Lone::router(Mode::Storing);
+    for neighbour in [1, 2] {
+        router.says(neighbour, dio(Mode::Storing, INFINITE_RANK)).unwrap();
+    }
+    assert_eq!(router.rpl.parent(), None);
+    for mut lone in [leaf, router] {
+        lone.run(secs(60));
+        lone.asks(true, &[]).unwrap_err();
+        assert_eq!(lone.sent().len(), 0, "of all who ask all there is none");
+        lone.asks(false, &[]).unwrap();
+        let answers = lone.sent();
+        let [answer] = &answers[..] else { panic!("one answer") };
+        assert_eq!((answer.to, answer.dio().rank), (near(5), INFINITE_RANK));
+        assert_eq!(answer.configuration(), Some(CONFIGURATION));
+        assert!(!says_metrics(answer));
+    }
+    let mut new = Lone::new(Role::Router, |_| {});
+    new.asks(false, &[]).unwrap_err();
+}
+
 //= rfc6550#8.5-1 rfc6550#8.5-2 rfc6550#8.5-4 type=test
 #[test]
 fn a_leaf_is_no_router_to_anybody() {

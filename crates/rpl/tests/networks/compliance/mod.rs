@@ -12,8 +12,8 @@ use core::net::Ipv6Addr;
 use kinglet_rpl::{CONFIGURATION, Config, Discard, MAX_LEN, Mode, Role, Root, Rpl};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{
-    Configuration, ControlOption, Dao, Dio, Dis, Message, PrefixInformation, Target, Transit,
-    Writer,
+    Configuration, ControlOption, Dao, Dio, Dis, Message, PrefixInformation, RouteInformation,
+    Target, Transit, Writer,
 };
 
 /// The root of the DODAG, and its rank.
@@ -65,6 +65,13 @@ impl Sent {
     fn prefix(&self) -> Option<PrefixInformation> {
         self.options().into_iter().find_map(|option| match option {
             ControlOption::Prefix(it) => Some(it),
+            _ => None,
+        })
+    }
+
+    fn route(&self) -> Option<RouteInformation> {
+        self.options().into_iter().find_map(|option| match option {
+            ControlOption::Route(it) => Some(it),
             _ => None,
         })
     }

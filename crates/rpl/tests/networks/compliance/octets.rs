@@ -90,18 +90,66 @@ fn bits_behind_the_length_of_a_prefix_are_zero_and_ignored() {
     check(Message::Dis(Dis), Some(target), &[(13, 0x0F)]);
 }
 
+/// The last DIO of a root that is configured so, and of a router that hears the same of a parent.
+fn said(change: impl Fn(&mut Root)) -> [super::Sent; 2] {
+    let mut root = Root::new(address(ROOT), Mode::NonStoring);
+    change(&mut root);
+    let mut router = Lone::new(Role::Router, |_| {});
+    let prefix = root.prefix.map(ControlOption::Prefix);
+    let route = root.route.map(ControlOption::Route);
+    let configuration = [ControlOption::Configuration(root.configuration)];
+    let options: Vec<_> = configuration.into_iter().chain(prefix).chain(route).collect();
+    let heard = Message::Dio(dio(Mode::NonStoring, 2 * STEP));
+    router.hear(near(1), true, heard, &options).unwrap();
+    let root = Lone::new(Role::Root(root), |_| {});
+    [root, router].map(|mut lone| of_code(lone.run(secs(9)), DIO).pop().expect("a DIO"))
+}
+
+//= rfc6550#6.7.5-1 type=test
+#[test]
+fn a_route_with_the_reserved_preference_is_neither_sent_nor_passed_on() {
+    for (preference, passes) in [(0, true), (1, true), (2, false), (3, true)] {
+        let route =
+            RouteInformation { prefix: address(3), prefix_len: 64, preference, lifetime_secs: 9 };
+        for dio in said(|root| root.route = Some(route)) {
+            let told = dio.route().map(|route| route.preference);
+            assert_eq!(told, passes.then_some(preference));
+        }
+    }
+}
+
+//= rfc6550#6.7.6-4 type=test
+#[test]
+fn a_dio_that_is_not_secured_says_nothing_of_authentication() {
+    for dio in said(|root| root.configuration.authentication = true) {
+        assert_eq!(dio.configuration(), Some(CONFIGURATION));
+    }
+}
+
+//= rfc6550#6.7.10-3 type=test
+#[test]
+fn a_prefix_is_preferred_for_no_longer_than_it_is_valid() {
+    let told = PrefixInformation { valid_secs: 600, preferred_secs: 900, ..prefix(ROOT) };
+    for dio in said(|root| root.prefix = Some(told)) {
+        let lifetimes = dio.prefix().map(|it| (it.valid_secs, it.preferred_secs));
+        assert_eq!(lifetimes, Some((600, 600)));
+    }
+}
+
 //= rfc6550#6.7.10-5 type=test
 #[test]
-fn a_router_says_nothing_behind_a_prefix_that_is_not_its_address() {
-    let mut lone = Lone::router(Mode::NonStoring);
-    let (autonomous, router_address) = (false, false);
-    let told = PrefixInformation { autonomous, router_address, ..prefix(1) };
-    let options = [ControlOption::Configuration(CONFIGURATION), ControlOption::Prefix(told)];
-    let said = Message::Dio(dio(Mode::NonStoring, 2 * STEP));
-    lone.hear(near(1), true, said, &options).unwrap();
-    let dio = of_code(lone.run(secs(9)), DIO).pop().expect("a DIO");
-    let passed = dio.prefix().expect("the prefix");
-    assert_eq!((passed.router_address, passed.prefix.to_bits() as u64), (false, 0));
+fn what_follows_a_prefix_is_the_address_of_the_sender_or_zero() {
+    let what = |autonomous, router_address| {
+        let told = PrefixInformation { autonomous, router_address, ..prefix(ROOT) };
+        said(|root| root.prefix = Some(told)).map(|dio| {
+            let prefix = dio.prefix().expect("the prefix");
+            (prefix.router_address, prefix.prefix.to_bits() as u64)
+        })
+    };
+    let root = (true, ROOT as u64 + 1);
+    assert_eq!(what(false, false), [(false, 0); 2]);
+    assert_eq!(what(false, true), [root, (false, 0)], "a router has no address of it");
+    assert_eq!(what(true, true), [root, (true, 1)]);
 }
 
 //= rfc6550#6-1 type=test

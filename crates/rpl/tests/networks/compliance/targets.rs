@@ -4,7 +4,7 @@ use super::{DAO, DIO, FARTHER, Lone, ROOT, STEP, Sent, dao, dio, of_code, secs, 
 use crate::common::{address, near};
 use core::net::Ipv6Addr;
 use kinglet_rpl::{CONFIGURATION, Counter, Discard, Mode, Role, Root, Way};
-use kinglet_wire::rpl::{Configuration, ControlOption, Dio, Message, Target, Transit};
+use kinglet_wire::rpl::{Configuration, ControlOption, Dao, Dio, Message, Target, Transit};
 
 /// The node's own address in this DODAG.
 fn own() -> Ipv6Addr {
@@ -219,4 +219,20 @@ fn bits_beyond_the_size_of_path_control_make_no_parent_the_preferred() {
     let mut hops = [Ipv6Addr::UNSPECIFIED; 8];
     let len = lone.rpl.source_route(address(3), &mut hops).expect("a way");
     assert_eq!(hops[..len], [1, 3].map(address));
+}
+
+//= rfc6550#9.10-3 type=test
+#[test]
+fn a_multicast_dao_makes_no_route_and_gets_no_acknowledgement() {
+    for multicast in [true, false] {
+        let mut lone = Lone::router(Mode::Storing);
+        lone.run(secs(60));
+        let target = ControlOption::Target(Target { prefix: address(5), prefix_len: 128 });
+        let options = [target, ControlOption::Transit(transit(240, None))];
+        let message = Message::Dao(Dao { acknowledge: true, ..dao() });
+        let heard = lone.hear(near(5), multicast, message, &options);
+        assert_eq!(heard.is_err(), multicast);
+        let acknowledged = lone.sent().iter().any(|sent| sent.code == 3);
+        assert_eq!((lone.rpl.routes().count() == 0, acknowledged), (multicast, !multicast));
+    }
 }
