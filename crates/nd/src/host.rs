@@ -181,6 +181,18 @@ impl<S: Sizes> Host<S> {
         self.servers.as_slice().iter().flatten().map(|server| server.address)
     }
 
+    /// A router as its advertisement describes it.
+    fn as_router(&self, address: Ipv6Addr, until: Instant, mut options: Options<'_>) -> Router {
+        let mut known = self.routers.as_slice().iter().flatten();
+        let known = known.any(|known| known.address == address && known.registers);
+        let extended = options.clone().any(
+            |option| matches!(option, NdOption::Capabilities(it) if it.has(Capabilities::EXTENDED)),
+        );
+        let lowpan = options
+            .any(|option| matches!(option, NdOption::BorderRouter(_) | NdOption::Context(_)));
+        Router { address, until, extended, registers: extended || lowpan || known, failures: 0 }
+    }
+
     /// A Router Advertisement, from a link-local address.
     pub(crate) fn advertised(
         &mut self,
@@ -195,16 +207,7 @@ impl<S: Sizes> Host<S> {
         let mut shortest = lifetime;
         let until = now + lifetime;
         let same = |known: &Router| known.address == from;
-        let extended = options.clone().any(
-            |option| matches!(option, NdOption::Capabilities(it) if it.has(Capabilities::EXTENDED)),
-        );
-        let registers = extended
-            || options
-                .clone()
-                .any(|option| matches!(option, NdOption::BorderRouter(_) | NdOption::Context(_)));
-        let mut known = self.routers.as_slice().iter().flatten();
-        let registers = registers || known.any(|known| same(known) && known.registers);
-        let new = Router { address: from, until, extended, registers, failures: 0 };
+        let new = self.as_router(from, until, options.clone());
         // The ways of a router are those of its routing.
         let is_default = lifetime > Duration::ZERO && !own.serves;
         let (new, before) = (is_default.then_some(new), self.router());
@@ -354,16 +357,16 @@ impl<S: Sizes> Host<S> {
     }
 
     /// The last router, or something that routers advertise, is lost: they are solicited soon, as
-    /// after a start (RFC 6775, 5.3; RFC 4861, 6.3.7). A node that has to have a parent and has none
-    /// could use no answer.
+    /// after a start (RFC 6775, 5.3; RFC 4861, 6.3.7). A node that has to have a parent and has
+    /// none could use no answer.
     pub(crate) fn search(&mut self) {
         if !self.has_parent || self.preferred.is_some() {
             (self.next, self.tries) = (None, 0);
         }
     }
 
-    /// This router does not answer, or has said that it is none (RFC 4861, 7.2.5 and 7.3.3). Another
-    /// may be there, so that all are asked (RFC 6775, 5.8.2).
+    /// This router does not answer, or has said that it is none (RFC 4861, 7.2.5 and 7.3.3).
+    /// Another may be there, so that all are asked (RFC 6775, 5.8.2).
     pub(crate) fn lose_router(&mut self, now: Instant, address: Ipv6Addr) {
         let before = self.router();
         if forget(self.routers.as_mut_slice(), |router| router.address == address) {
