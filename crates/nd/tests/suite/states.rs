@@ -193,6 +193,21 @@ fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
     assert_eq!(state(&nd), None);
 }
 
+#[test]
+fn a_neighbour_on_which_packets_wait_is_not_evicted() {
+    let mut nd = nd();
+    for n in 0..NEIGHBOURS as u16 {
+        assert!(nd.want(NOW + Duration::from_millis(u64::from(n)), other(n)));
+    }
+    assert!(!nd.want(NOW + SECOND, other(99)), "all are being asked for");
+    // Found, and its packets not told yet.
+    told(&mut nd, NOW + SECOND, (true, true), Some(LINK));
+    assert!(!nd.want(NOW + SECOND, other(99)));
+    assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
+    assert!(nd.want(NOW + SECOND, other(99)), "and then it may give way");
+    assert_eq!((nd.stats().refused, nd.stats().evicted), (2, 1));
+}
+
 proptest! {
     /// Whoever solicits, under however many names: what is in use keeps its link address, and what
     /// is being asked for is found.
