@@ -12,7 +12,7 @@ use core::ops::RangeInclusive;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local};
-use kinglet_wire::nd::{self, Builder, Kind, NdOption, Options};
+use kinglet_wire::nd::{self, Builder, Capabilities, Kind, NdOption, Options};
 
 /// Reachable times that are taken from routers: up to an hour (RFC 4861, 6.2.1), and a second at
 /// least.
@@ -112,7 +112,7 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// RFC 6775, 5.3.
-    //= rfc6775#5.3-1 rfc6775#5.3-2
+    //= rfc6775#5.3-1 rfc6775#5.3-2 rfc8505#6.1-1
     pub(super) fn solicit_routers(&mut self, buf: &mut [u8]) -> Option<Message> {
         self.host.asks = false;
         let known = self.host.asked().and_then(|router| match self.way(router) {
@@ -120,8 +120,11 @@ impl<S: Sizes> Discovery<S> {
             Way::Unknown => None,
         });
         let (dst, via) = known.unwrap_or((ALL_ROUTERS, Address::BROADCAST));
+        let router = if self.role.serves() { Capabilities::ROUTER } else { 0 };
+        let able = Capabilities(Capabilities::EXTENDED | router);
         let mut out = Builder::new(buf, &Kind::RouterSolicitation).ok()?;
         out.option(&NdOption::SourceLinkAddress(self.config.link)).ok()?;
+        out.option(&NdOption::Capabilities(able)).ok()?;
         Some(Message::near(dst, via, out.len()))
     }
 

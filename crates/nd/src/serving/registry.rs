@@ -165,7 +165,8 @@ pub(super) fn find(table: &[Option<Registered>], address: Ipv6Addr) -> Option<&R
 }
 
 /// Compares an entry with the one that there is. Counters that cannot be compared are those of
-/// somebody who has lost his, and the last word counts (RFC 8505, 5.2).
+/// somebody who has lost his, and the last word counts (RFC 8505, 5.2). What has no counter updates
+/// nothing that has one: it may be anybody's repetition (6.3).
 //= rfc8505#5.2.1-2 rfc8505#5.3-1 rfc8505#5.3-3
 pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
     let Some(known) = find(table, entry.address) else { return Finding::New };
@@ -176,6 +177,7 @@ pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
         (Some(had), Some(tid)) if Counter::new(tid).compare(had) == Some(Ordering::Less) => {
             Finding::Older
         }
+        (Some(_), None) => Finding::Older,
         _ => Finding::Same,
     }
 }

@@ -66,7 +66,9 @@ fn routers_are_solicited_less_and_less_often_until_one_answers() {
     line.run(Duration::from_secs(2));
     let [(hop_limit, src, dst, upper)] = &line.heard_of(133)[..] else { panic!("at once") };
     assert_eq!((*hop_limit, *src, *dst), (255, local(1), ip("ff02::2")));
-    assert_eq!(upper[8..], link_option(1, Address::Short(1)));
+    // RFC 8505, 6.1: the E flag.
+    let able = [36, 1, 0, 2, 0, 0, 0, 0];
+    assert_eq!(upper[8..], [&link_option(1, Address::Short(1))[..], &able].concat());
     // RFC 6775, 5.3: at 10 s and 20 s, then 20 s, 40 s and 60 s apart.
     let mut counts = Vec::new();
     for secs in [20, 20, 40, 60, 60] {

@@ -2,14 +2,15 @@
 //! 6).
 
 use super::{
-    ALL_ROUTERS, Lone, MINUTE, OWN, SECOND, Sent, asks, context, eui, host, local, of_type,
+    ALL_NODES, ALL_ROUTERS, Lone, MINUTE, OWN, SECOND, Sent, asks, context, eui, host, local,
+    of_type,
 };
 use super::{config, prefix, source};
 use crate::common::Plan;
 use core::net::Ipv6Addr;
 use kinglet_nd::{Config, Configured, Discovery};
 use kinglet_wire::ieee802154::Address;
-use kinglet_wire::nd::{Advertisement, Capabilities, Kind, NdOption, Registration, status};
+use kinglet_wire::nd::{Advertisement, Capabilities, Kind, NdOption, Registration, Router, status};
 
 const EXTENDED: NdOption<'static> = NdOption::Capabilities(Capabilities(Capabilities::EXTENDED));
 
@@ -47,14 +48,14 @@ fn registered(n: u16, status: u8) -> (Lone<Plan>, Vec<Sent>) {
     (lone, all)
 }
 
-//= rfc6775#5.3-1 rfc6775#5.3-2 type=test
+//= rfc6775#5.3-1 rfc6775#5.3-2 rfc8505#6.1-1 type=test
 #[test]
 fn a_solicitation_of_routers_says_who_asks() {
     let mut lone = host();
     let asked = of_type(&lone.run(MINUTE), 133);
     assert!(asked.len() >= 3);
     for sent in &asked {
-        assert_eq!((sent.message.dst, sent.options()), (ALL_ROUTERS, vec![source(1)]));
+        assert_eq!((sent.message.dst, sent.options()), (ALL_ROUTERS, vec![source(1), EXTENDED]));
         // The usual address of the node, which is link-local, and not nobody's.
         assert_eq!(sent.message.src, None);
     }
@@ -110,6 +111,34 @@ fn a_router_of_rfc_6775_is_asked_from_the_address_that_is_registered() {
     let expected = Registration { routed: false, lifetime_min: 60, ..asks(1, None, 60) };
     assert_eq!(asked.registration(), Some(expected));
     assert_eq!(asked.octets[33], 2, "a verifier of 64 bits");
+}
+
+#[test]
+fn a_router_that_says_no_hop_limit_leaves_the_own() {
+    let mut lone = host();
+    for (hop_limit, told) in [(0, None), (33, Some(33)), (0, None), (33, None), (34, Some(34))] {
+        let router = Router { lifetime_s: 9_000, hop_limit, ..Router::default() };
+        lone.hear(local(9), ALL_NODES, Kind::RouterAdvertisement(router), &[source(9)]).unwrap();
+        let expected: Vec<_> = told.map(Configured::HopLimit).into_iter().collect();
+        assert_eq!(lone.configured(), expected, "{hop_limit}");
+    }
+}
+
+#[test]
+fn a_registration_is_renewed_within_the_time_it_was_asked_for_whatever_is_granted() {
+    let (mut lone, asked) = registered(9, status::FULL);
+    let rest = lone.run(SECOND * 61);
+    let again = registering(&rest);
+    let again = again.last().expect("after a minute");
+    let told = Registration { lifetime_min: u16::MAX, ..again.registration().unwrap() };
+    let (router, solicited, overriding) = (true, true, false);
+    let target = target(again);
+    let kind = Advertisement { router, solicited, overriding, target };
+    let options = [NdOption::Registration(told)];
+    lone.hear(local(9), local(1), Kind::NeighbourAdvertisement(kind), &options).unwrap();
+    assert_eq!((asked[0].registration().unwrap().lifetime_min, target), (60, OWN));
+    let renewed = registering(&lone.run(MINUTE * 60));
+    assert!(renewed.iter().any(|sent| self::target(sent) == OWN));
 }
 
 //= rfc6775#5.5.3-1 type=test

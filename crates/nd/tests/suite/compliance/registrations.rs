@@ -190,3 +190,28 @@ fn a_host_with_a_link_address_of_64_bits_is_registered_under_it() {
     assert_eq!(sent[0].registration().unwrap().status, status::SUCCESS);
     assert_eq!((sent[0].message.via, lone.nd.way(global(7))), (Some(link), Way::To(link)));
 }
+
+/// RFC 8505, 6.3.
+#[test]
+fn a_registration_without_transaction_updates_none_that_has_one() {
+    let mut lone = root();
+    let claim = |lone: &mut super::Lone<crate::common::Serves>, tid: Option<u8>, lifetime_min| {
+        let ends = if tid.is_some() { (local(7), global(7)) } else { (global(7), local(1)) };
+        lone.registers(7, ends, asks(7, tid, lifetime_min)).unwrap();
+        of_type(&lone.sent(), 136)[0].registration().unwrap().status
+    };
+    assert_eq!(claim(&mut lone, None, 60), status::SUCCESS);
+    assert_eq!(claim(&mut lone, Some(5), 60), status::SUCCESS);
+    for lifetime_min in [60, 0] {
+        assert_eq!(claim(&mut lone, None, lifetime_min), status::MOVED);
+    }
+    // Nor does a request of another router in that form.
+    for lifetime_min in [60, 0] {
+        let (confirmation, status, tid, rovr) = (false, 0, None, super::eui(7));
+        let address = global(7);
+        let asked = super::Duplicate { confirmation, status, tid, lifetime_min, rovr, address };
+        lone.hear(global(66), super::OWN, Kind::Duplicate(asked), &[]).unwrap();
+        assert_eq!(lone.sent()[0].duplicate().status, status::MOVED);
+    }
+    assert_eq!(lone.nd.role().registrations().count(), 1);
+}
