@@ -121,7 +121,8 @@ fn file(mode: &str, node: usize) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("restarts-{mode}-{node}.toml"));
     let rpl = match node {
         0 => format!(
-            "addresses = [\"fd00:5::12:4b00:0:a/64\"]\nrpl = {{ role = \"root\", mode = \"{mode}\" }}"
+            "addresses = [\"fd00:5::12:4b00:0:a/64\"]\n\
+             rpl = {{ role = \"root\", mode = \"{mode}\" }}"
         ),
         _ => "rpl = { role = \"router\" }".to_owned(),
     };

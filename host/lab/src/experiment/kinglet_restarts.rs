@@ -14,10 +14,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     question: "How long do nodes that talked before a node restarted not talk after it is back, \
                how many control messages does that take, and how many datagrams are lost?",
     method: "A line of a border router, three routers and a leaf that asks every 2 s; without the \
-             leaf where relays sleep and with AODV. The border router and each other node send each \
-             other a datagram every 2 s (1 s without a leaf). At 180 s one node is off for 0, 5 or \
-             120 s and begins anew with nothing but its frame counter: border router, first router, \
-             leaf's parent or leaf; with datagrams up, down, both ways, or none until 15 s after \
+             leaf where relays sleep and with AODV. The border router and each other node send \
+             each other a datagram every 2 s (1 s without a leaf). At 180 s one node is off for 0, \
+             5 or 120 s and begins anew with nothing but its frame counter: border router, first \
+             router, leaf's parent or leaf; with datagrams up, down, both ways, or none until 15 s after \
              the return; with RPL in storing and non-storing mode, mesh, AODV, and static routes \
              with neighbour discovery; relays awake or asleep; a root with the same configuration \
              or with another mode, objective function, compression or prefix. A pair talks again \
