@@ -10,6 +10,7 @@ mod counted;
 mod datagrams;
 mod discovery;
 mod drive;
+mod foreign;
 mod hostile;
 mod ingress;
 mod messages;
