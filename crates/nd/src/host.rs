@@ -207,7 +207,7 @@ impl<S: Sizes> Host<S> {
         let mut shortest = lifetime;
         let until = now + lifetime;
         let same = |known: &Router| known.address == from;
-        let new = self.as_router(from, until, options.clone());
+        let new = self.as_router(from, until, options);
         // The ways of a router are those of its routing.
         let is_default = lifetime > Duration::ZERO && !own.serves;
         let (new, before) = (is_default.then_some(new), self.router());
