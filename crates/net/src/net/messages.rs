@@ -106,9 +106,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.release(packet);
             return Err(SendError::TooLong);
         }
+        let routes = octets.first().is_some_and(|kind| S::Routing::ICMPV6.contains(kind));
         let queued = match (via, egress) {
-            // A neighbour that sleeps asks for it.
-            (Some(Address::Short(child)), _) if self.is_child(child) => {
+            // A neighbour that sleeps asks for it. For answers of discovery it listens.
+            (Some(Address::Short(child)), _) if routes && self.is_child(child) => {
                 self.park_for_child(now, packet, child).map(|()| true)
             }
             // There is room, as was asked above.

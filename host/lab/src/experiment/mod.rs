@@ -21,7 +21,6 @@ mod kinglet_load;
 mod kinglet_mesh;
 mod kinglet_model;
 mod kinglet_page;
-pub(crate) mod kinglet_restarts;
 mod kinglet_sleep;
 mod metric;
 mod models;
@@ -263,7 +262,6 @@ static ALL: &[Experiment] = &[
     kinglet_load::EXPERIMENT,
     kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
-    kinglet_restarts::EXPERIMENT,
     kinglet_page::EXPERIMENT,
     tcplp_memory::EXPERIMENT,
     tcplp_timers::EXPERIMENT,

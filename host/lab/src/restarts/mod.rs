@@ -7,7 +7,7 @@
 
 mod board;
 mod cells;
-pub(crate) mod network;
+mod network;
 mod watch;
 
 pub use cells::{Cell, Changed, Part, Routing, Traffic};
