@@ -61,6 +61,41 @@ const MOST: usize = 50_000;
 /// Of these, bursts of interference at most, of all sources together.
 const MOST_BURSTS: usize = 10_000;
 
+/// Says which of many bursts begin an interval of their own: those after the longest gaps, so many
+/// that there are at most `most` intervals. Of equal gaps every so many-th one counts.
+struct Apart {
+    /// The shortest of these gaps.
+    gap: u64,
+    /// Gaps as long as that: all of them, those that count, and those seen so far.
+    equal: u64,
+    wanted: u64,
+    seen: u64,
+}
+
+impl Apart {
+    /// That of bursts with these gaps between them; `None` if none of them has to be joined.
+    fn new(mut gaps: Vec<u64>, most: usize) -> Option<Self> {
+        if gaps.len() < most {
+            return None;
+        }
+        gaps.sort_unstable_by_key(|gap| std::cmp::Reverse(*gap));
+        let wanted = most.saturating_sub(1);
+        let gap = gaps.get(wanted).copied().unwrap_or(0);
+        let longer = gaps.partition_point(|other| *other > gap);
+        let equal = gaps.iter().filter(|other| **other == gap).count() as u64;
+        Some(Apart { gap, equal, wanted: wanted.saturating_sub(longer) as u64, seen: 0 })
+    }
+
+    fn begins(&mut self, gap: u64) -> bool {
+        if gap != self.gap {
+            return gap > self.gap;
+        }
+        let before = self.seen * self.wanted / self.equal;
+        self.seen += 1;
+        self.seen * self.wanted / self.equal > before
+    }
+}
+
 /// The bursts of source number `index` between two instants. If there are more than `most`, those
 /// with short gaps between them are one interval, which has their number.
 fn bursts(
@@ -75,18 +110,24 @@ fn bursts(
     let visit = |each: &mut dyn FnMut(u64, u64)| {
         interference::bursts(seed, (index as u64, &source), start_us, &(from..to), each);
     };
-    let mut count = 0;
-    visit(&mut |_, _| count += 1);
-    let apart = if count > most { (to - from).div_ceil(most as u64) } else { 0 };
+    let (mut gaps, mut end) = (Vec::new(), None);
+    visit(&mut |from_us, to_us| {
+        gaps.extend(end.map(|end| from_us.saturating_sub(end)));
+        end = Some(to_us);
+    });
+    let mut apart = Apart::new(gaps, most);
     let mut items: Vec<LaneItem> = Vec::new();
-    visit(&mut |from_us, to_us| match items.last_mut() {
-        Some(last) if apart > 0 && from_us <= last.to_us + apart => {
-            last.to_us = to_us;
-            last.count = last.count.map(|count| count + 1);
-        }
-        _ => {
-            let (kind, count) = (LaneKind::Source, Some(1));
-            items.push(LaneItem { from_us, to_us, kind, count, packet: None });
+    visit(&mut |from_us, to_us| {
+        let mut begins = |end| apart.as_mut().is_none_or(|apart| apart.begins(from_us - end));
+        match items.last_mut().filter(|last| !begins(last.to_us.min(from_us))) {
+            Some(last) => {
+                last.to_us = to_us;
+                last.count = last.count.map(|count| count + 1);
+            }
+            None => {
+                let (kind, count) = (LaneKind::Source, Some(1));
+                items.push(LaneItem { from_us, to_us, kind, count, packet: None });
+            }
         }
     });
     items
@@ -281,13 +322,19 @@ mod tests {
         assert!(all.len() > 1_000, "a microwave oven follows the mains: {}", all.len());
         assert!(all.iter().all(|item| item.count == Some(1) && item.from_us >= 1_000_000));
         let few = of(0, 100);
-        assert!((1..=100).contains(&few.len()), "{}", few.len());
+        assert_eq!(few.len(), 100);
+        let longest = few.iter().filter_map(|item| item.count).max();
+        assert!(longest < Some(all.len() as u32 / 50), "equal gaps are shared out: {longest:?}");
         let count: u32 = few.iter().filter_map(|item| item.count).sum();
         assert_eq!(count as usize, all.len());
         let lanes = Lanes::new(&scenario, 3, (0.0, 60.0)).finish();
         let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
         assert_eq!(names, ["microwave", "wifi-file"]);
-        assert!(lanes.iter().all(|lane| !lane.items.is_empty()));
+        assert!(lanes.iter().all(|lane| lane.items.len() > 1_000));
         assert!(lanes.iter().all(|lane| lane.items.len() <= MOST_BURSTS / 2));
+        // More than there is room for: the lane has all that it may have, for all bursts.
+        let many = of(1, MOST_BURSTS / 2);
+        let count: u32 = many.iter().filter_map(|item| item.count).sum();
+        assert!(many.len() == MOST_BURSTS / 2 && count as usize > MOST_BURSTS, "{count}");
     }
 }

@@ -10,11 +10,8 @@ use crate::scenario::NodeId;
 use kinglet::Node;
 use kinglet_sim::cpu::CpuWork;
 use kinglet_sim::ledger::{Cause, Ledger};
-use kinglet_sim::trace::Loss;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::net::Ipv6Addr;
 
 /// The version of the records' form. It grows when a name or the meaning of a value changes.
 pub const SCHEMA: u32 = 1;
@@ -116,9 +113,7 @@ impl RunResult {
             ..NodeResult::default()
         };
         let flows = vec![FlowResult::with_every_value()];
-        let loss = Loss { what: "parent", address: Ipv6Addr::LOCALHOST, reasons: BTreeMap::new() };
-        let losses = vec![LossResult { at_s: 0.0, node: 0, loss }];
-        RunResult { flows, nodes: vec![node], losses, ..RunResult::default() }
+        RunResult { flows, nodes: vec![node], ..RunResult::default() }
     }
 }
 

@@ -14,8 +14,16 @@ pub type Record = Map<String, Value>;
 pub type Finished = BTreeMap<String, Vec<Record>>;
 
 /// What is of the program and not of the run, and what is looked at by itself.
-const LEFT_OUT: [&str; 6] =
-    ["schema", "wall_seconds", "setup_seconds", "node_bytes", "flows", "nodes"];
+const LEFT_OUT: [&str; 8] = [
+    "schema",
+    "wall_seconds",
+    "setup_seconds",
+    "node_bytes",
+    "flows",
+    "nodes",
+    "losses",
+    "losses_left_out",
+];
 /// What a node is called; and its reasons, whose sums are in the run.
 const NOT_OF_NODES: [&str; 2] = ["id", "reasons"];
 
