@@ -16,9 +16,9 @@ const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 /// Child Id Requests in a row, and seconds between the last word to a parent and its time-out
 /// (OpenThread's `kMaxKeepAliveAttempts`).
 const ATTEMPTS: u8 = 4;
-/// A search that finds nobody is repeated after 1 s, then after twice as long, up to this: a parent
-/// that comes back is found within half a minute. While there is none, the receiver is on for 5 to
-/// 10 % of the time for that.
+/// A search without success is repeated after 1 s, then after twice as long, up to this time: a
+/// parent that comes back is found within half a minute. Searches take 5 to 10 % of the receiver's
+/// time while there is no parent.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Doublings that lead there.
 const DOUBLINGS: u8 = 4;

@@ -112,8 +112,8 @@ impl Leaves<'_> {
     }
 
     /// A sleeping leaf takes this router for its parent, and the router has forgotten that, as
-    /// after a restart: it is a child again, under the number after the one that is known, so that
-    /// this is believed before a denial. Whether that is new and there is room.
+    /// after a restart. The leaf becomes a child again under the next attachment number, which
+    /// replaces a denial. Returns whether this is new and there is room.
     pub(crate) fn readopt(&mut self, now: Instant, child: u16) -> bool {
         let known = self.get(child).map(|leaf| leaf.binding);
         if known.is_some_and(|known| known.parent == self.own) {
@@ -138,7 +138,7 @@ impl Leaves<'_> {
         let gone = Binding { parent: NOBODY, ..heard };
         match known {
             Some(known) if heard == known || !heard.replaces(&known) => false,
-            // It is one, and others remember how often it was.
+            // It is a child, and other routers know a later attachment number.
             Some(known) if (known.parent, heard.parent) == (self.own, self.own) => {
                 self.put(heard, Some(now + self.child_timeout)).is_some()
             }

@@ -384,7 +384,7 @@ impl<S: Sizes> Mesh<S> {
         let ways = ways.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
         if advertisement.is_empty() {
-            // Its sender knows nobody, as it has just begun, and cannot know what has not changed.
+            // Its sender has just started, and needs the routes of its neighbours soon.
             self.trickle.reset(now, &PACE, &mut self.random);
         }
         let (mut news, mut near) = (false, 0);

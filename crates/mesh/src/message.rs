@@ -105,7 +105,7 @@ pub(crate) struct Advertisement<'a> {
 }
 
 impl<'a> Advertisement<'a> {
-    /// Whether its sender knows nobody.
+    /// Whether its sender has no routes and no leaves.
     pub(crate) const fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.bindings.is_empty()
     }

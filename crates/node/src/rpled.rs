@@ -50,8 +50,10 @@ struct Sleeping {
     short: u16,
     asked: Instant,
     state: State,
-    /// [`Rpl::epoch`] of the last DIO for it. It hears none for everybody.
+    /// [`Rpl::epoch`] of the last DIO for it, as it hears no multicast.
     informed: Option<(u8, u8)>,
+    /// No frame to it was acknowledged since that DIO.
+    unconfirmed: bool,
 }
 
 /// What the node has been told of a neighbour that sleeps.
@@ -421,20 +423,23 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             let epoch = self.rpl.epoch();
             let news = epoch.is_some() && child.informed != epoch;
             if news && self.rpl.inform_neighbour(near(Address::Short(from))) {
-                child.informed = epoch;
+                (child.informed, child.unconfirmed) = (epoch, true);
             }
         } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
             let state = State::New;
-            *place = Some(Sleeping { short: from, asked: now, state, informed: None });
+            let (informed, unconfirmed) = (None, false);
+            *place = Some(Sleeping { short: from, asked: now, state, informed, unconfirmed });
         }
     }
 
     fn handle_sent(&mut self, now: Instant, to: Address, transmissions: u8, acked: bool) {
         self.rpl.handle_sent(now, near(to), transmissions, acked);
-        let is_lost = |child: &&mut Sleeping| !acked && to == Address::Short(child.short);
-        // That may have been the DIO.
-        for child in self.children.iter_mut().flatten().filter(is_lost) {
-            child.informed = None;
+        let mut children = self.children.iter_mut().flatten();
+        let child = children.find(|child| to == Address::Short(child.short));
+        if let Some(child) = child.filter(|child| child.unconfirmed) {
+            // The lost frame may have been the DIO, so that it is repeated.
+            child.unconfirmed = false;
+            child.informed = child.informed.filter(|_| acked);
         }
     }
 

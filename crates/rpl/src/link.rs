@@ -120,8 +120,8 @@ impl Link {
         self.rests = Some(now + REST);
     }
 
-    /// The neighbour has begun anew, so whatever kept it from acknowledging may be over: a dead
-    /// link is used again, and one more failure is enough.
+    /// The neighbour has restarted, so that the cause of missing acknowledgements may be over. A
+    /// dead link is used again, and one more failure ends that.
     pub(crate) fn revive(&mut self) {
         if self.is_dead() {
             self.renew();
@@ -223,7 +223,7 @@ mod tests {
         assert!(!link.is_usable() && !link.handle_deadline(now));
         let mut other = link;
         other.revive();
-        assert!(other.is_good() && other.deadline().is_none(), "its neighbour has begun anew");
+        assert!(other.is_good() && other.deadline().is_none(), "its neighbour has restarted");
         other.sent(now, 4, false);
         assert!(other.is_dead());
         assert!(link.handle_deadline(now + DEAD) && link.is_usable() && link.is_good());

@@ -19,7 +19,7 @@ pub struct Candidate {
     pub(crate) version: Counter,
     pub(crate) dtsn: Counter,
     pub(crate) overloaded: bool,
-    /// It has begun anew and knows nothing of this node: its next DIO asks for DAOs.
+    /// It has restarted, so that its next DIO asks for DAOs.
     pub(crate) restarted: bool,
     pub(crate) link: Link,
     /// When it was first heard, for probes.

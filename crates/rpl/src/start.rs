@@ -1,5 +1,5 @@
-//! The start of a root. Its nodes may remember a DODAG that it does not: it solicits their DIOs
-//! before it sends its own, and begins above the version that they have (RFC 6550, 7.2 and 8.4).
+//! The start of a root. Other nodes may remember its DODAG from before a restart. The root solicits
+//! their DIOs before it sends its own, and begins above their version (RFC 6550, 7.2 and 8.4).
 
 use crate::lollipop::Counter;
 use core::cmp::Ordering;
@@ -45,7 +45,7 @@ impl Start {
         }
     }
 
-    /// A node remembers this version. The version to begin with, if that is another than `own`.
+    /// A node remembers this version. Returns the version to begin with if it changes.
     pub(crate) fn hear(&mut self, version: Counter) -> Option<Counter> {
         let Start::Listening { heard, .. } = self else { return None };
         let newer = heard.is_none_or(|heard| version.compare(heard) == Some(Ordering::Greater));

@@ -43,7 +43,7 @@ impl Line {
     fn new(mode: &str) -> Self {
         let own: Vec<SocketAddr> =
             (0..NODES).map(|_| bound().local_addr().expect("it is bound")).collect();
-        // A process hears only who it sends to, so each has a socket of the air.
+        // A process accepts datagrams of one peer only, so each has a socket of the air.
         let airs: Vec<Arc<UdpSocket>> = (0..NODES).map(|_| Arc::new(bound())).collect();
         let ends = own.iter().zip(&airs);
         let ends = ends.map(|(own, air)| (*own, air.local_addr().expect("it is bound"))).collect();

@@ -29,7 +29,7 @@ const BACKLOG: usize = 64;
 const PEERS: usize = 64;
 /// macMaxFrameRetries (IEEE 802.15.4-2015, table 8-94).
 const RETRIES: u8 = 3;
-/// Those beyond acknowledge in software: so long at the most, as `kinglet node` waits.
+/// Devices beyond acknowledge in software, within this time; `kinglet node` waits as long.
 const ACK_WAIT: Duration = Duration::from_millis(5);
 /// Preamble and SFD (IEEE 802.15.4-2015, 12.1).
 const SYNCHRONISATION: Duration = Duration::from_micros(5 * 32);
@@ -126,7 +126,7 @@ impl Beyond {
         }
     }
 
-    /// Who is beyond has acknowledged the oldest frame with this number.
+    /// A device beyond has acknowledged the oldest frame with this number.
     fn acknowledged(&mut self, sequence: u8) {
         let frames = &mut self.unacknowledged;
         if let Some(place) = frames.iter().position(|it| it.sequence == sequence) {
@@ -255,7 +255,7 @@ mod tests {
     const BEYOND: Address = Address::Extended([2, 0, 0, 0xff, 0xfe, 0, 0, 9]);
     const SEQUENCE: u8 = 77;
 
-    /// The radio, and the socket of who is beyond.
+    /// The radio, and the socket of a device beyond.
     fn opened() -> (Beyond, UdpSocket) {
         let peer = UdpSocket::bind("127.0.0.1:0").expect("loopback");
         peer.set_nonblocking(true).expect("a socket");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_sent_again_until_who_is_beyond_acknowledges_it() {
+    fn a_frame_is_sent_again_until_a_device_beyond_acknowledges_it() {
         let (mut beyond, peer) = opened();
         let frame = data();
         for acknowledged_after in [0, 2, 9] {

@@ -364,9 +364,9 @@ mod tests {
         let (role, objective, mode) = (RplRole::Leaf, Objective::Of0, Mode::Storing);
         let (instance, option) = (None, false);
         assert_eq!(settings.rpl, Some(Rpl { role, objective, mode, instance, option }));
+        assert_eq!(settings.discovery, Discovery::Host);
         let settings = read("rpl = { role = \"router\", instance = 30 }").unwrap();
         assert_eq!(settings.rpl.unwrap().instance, Some(30));
-        assert_eq!(settings.discovery, Discovery::Host);
     }
 
     #[test]

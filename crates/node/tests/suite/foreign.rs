@@ -2,31 +2,15 @@
 //! wire. Their messages are octets that are put together here.
 
 use crate::common::*;
+use crate::relay::{ALL, Relay};
 use crate::stranger::Link;
 use kinglet::net::Discovery;
 use kinglet::rpl::{self, Mode, Role, Way};
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
-use kinglet::{Node, Rpled, mac};
+use kinglet::{Node, Rpled};
 use std::net::Ipv6Addr;
 
-kinglet::profile! {
-    struct Relay {
-        routing: Rpled<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 8]>,
-        forwards: true,
-        packets: 8,
-        addresses: 2,
-    }
-}
-
-impl rpl::Sizes for Relay {
-    type Objective = rpl::Standard;
-    type Candidates = [Option<rpl::Candidate>; 4];
-    type Routes = [Option<rpl::Route>; 4];
-}
-
-const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 /// Both have long addresses.
 const PARENT: Address = Address::Extended([2, 0, 0, 0, 0, 0, 0, 7]);
 const CHILD: Address = Address::Extended([2, 0, 0, 0, 0, 0, 0, 8]);

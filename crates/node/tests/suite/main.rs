@@ -16,6 +16,7 @@ mod ingress;
 mod messages;
 mod payload;
 mod ready;
+mod relay;
 mod signals;
 mod stranger;
 mod strangers;

@@ -1,30 +1,14 @@
 //! How strongly neighbours are heard, as RPL is told of it.
 
 use crate::common::*;
+use crate::relay::{ALL, Relay};
 use crate::stranger::Link;
 use kinglet::rpl::{self, Role};
 use kinglet::wire::ieee802154::Address;
 use kinglet::wire::rpl::{ControlOption, Dio, Message, Writer};
-use kinglet::{Node, Rpled, mac};
+use kinglet::{Node, Rpled};
 use std::net::Ipv6Addr;
 
-kinglet::profile! {
-    struct Relay {
-        routing: Rpled<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 8]>,
-        forwards: true,
-        packets: 8,
-        addresses: 2,
-    }
-}
-
-impl rpl::Sizes for Relay {
-    type Objective = rpl::Standard;
-    type Candidates = [Option<rpl::Candidate>; 4];
-    type Routes = [Option<rpl::Route>; 4];
-}
-
-const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 /// One with a short address, one without, as RIOT's nodes are.
 const SHORT: (Address, &str) = (Address::Short(9), "fe80::ff:fe00:9");
 const EXTENDED: (Address, &str) = (Address::Extended([2, 0, 0, 0, 0, 0, 0, 7]), "fe80::7");

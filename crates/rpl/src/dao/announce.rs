@@ -29,8 +29,8 @@ const TRIES: u8 = 4;
 /// are lost for want of room, as when thousands join at once, more of them would not help.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
-/// News that nobody acknowledges is told once more after this time, as it may have been lost: on
-/// the way to a root that has restarted, routes form at the same time.
+/// A node whose DAOs are not acknowledged repeats news after this time: the first DAO may be lost,
+/// as routes to a root that has restarted form at the same time.
 const AGAIN: Duration = Duration::from_secs(12);
 /// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ pub(crate) struct Announce {
     pub(crate) ready: bool,
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
-    /// The news about the own address has been told only once.
+    /// News about the own address has been announced once at the most.
     news: bool,
     /// How many have left, and how often they were given up, since one was acknowledged.
     unanswered: u8,

@@ -93,8 +93,8 @@ struct Seen {
     bad: bool,
 }
 
-/// Whether a target is nobody's below: of no unicast scope that is routed, or the root's or this
-/// node's own.
+/// Whether a target cannot be a descendant: its scope is not routed, or it is the root or this
+/// node.
 fn cannot_be_below(dodag: &Dodag, own: Option<Ipv6Addr>, target: &Target) -> bool {
     target.prefix.is_multicast()
         || target.prefix.is_unicast_link_local()

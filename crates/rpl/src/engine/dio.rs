@@ -89,8 +89,8 @@ impl<S: Sizes> Rpl<S> {
         self.answer(from, Reply::Information)
     }
 
-    /// A neighbour that solicits DIOs of all has no DODAG. If it was the parent, it does not know
-    /// any more what it was told; in non-storing mode only the root knows anything.
+    /// A neighbour that multicasts a DIS has no DODAG. If it was the parent, its routes are lost.
+    /// In non-storing mode only the root has any.
     fn note_restart(&mut self, from: Ipv6Addr) {
         if let Some(candidate) = self.neighbour_mut(from) {
             candidate.link.revive();
@@ -264,8 +264,8 @@ impl<S: Sizes> Rpl<S> {
         Ok(true)
     }
 
-    /// Takes on what the parent configures otherwise than before, if it does; whether it does. A
-    /// root that has restarted may not know that its version is an old one.
+    /// Adopts another configuration of the preferred parent; returns whether there was one. A root
+    /// that has restarted may announce it under a version that this node knows.
     fn follow_configuration(&mut self, now: Instant, from: Ipv6Addr, told: &Told) -> bool {
         let configuration = told.configuration.filter(|it| it.min_hop_rank_increase > 0);
         let Some(dodag) = self.dodag.as_mut().filter(|it| it.preferred == Some(from)) else {
@@ -319,7 +319,7 @@ impl<S: Sizes> Rpl<S> {
         if dio.rank == INFINITE_RANK {
             self.note_not_above(now, from);
         }
-        // Also a parent that has just come back asks: those below did not leave.
+        // This holds for a parent that has just come back as well: nodes below did not leave.
         if asked
             && self.parent() == Some(from)
             && !self.asked_for_daos(now)

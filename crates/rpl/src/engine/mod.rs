@@ -176,7 +176,7 @@ impl<S: Sizes> Rpl<S> {
         Some((dodag.version.value(), dodag.dtsn.value()))
     }
 
-    /// Sends a DIO to a neighbour that hears none for everybody. Whether there is room for it.
+    /// Sends a DIO to a neighbour that hears no multicast. Returns whether there is room for it.
     pub fn inform_neighbour(&mut self, neighbour: Ipv6Addr) -> bool {
         self.answer(neighbour, Reply::Information).is_ok()
     }
@@ -485,13 +485,12 @@ impl<S: Sizes> Rpl<S> {
         }
         if !self.is_root() {
             self.solicit.handle_deadline(now, &mut self.random);
-        } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace) {
-            let begins = self.start.handle_deadline(now, pace.shortest);
-            self.solicit.due |= begins;
+        } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace)
+            && self.start.handle_deadline(now, pace.shortest)
+        {
             let dtsn = self.first_dtsn();
-            if let Some(dodag) = self.dodag.as_mut().filter(|_| begins) {
-                dodag.dtsn = dtsn;
-            }
+            self.dodag.iter_mut().for_each(|dodag| dodag.dtsn = dtsn);
+            self.solicit.due = true;
         }
         if let Some(dodag) = &mut self.dodag
             && dodag.prefix_expires.take_if(|at| *at <= now).is_some()

@@ -1,4 +1,4 @@
-//! Nodes that begin anew in a network that remembers them.
+//! Nodes that restart in a network that remembers them.
 
 use crate::common::{Fate, Net, address, near};
 use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, dag_rank};
@@ -273,7 +273,7 @@ fn a_prefix_without_identifier_is_no_address_of_a_parent() {
     }
 }
 
-/// A sleeping child hears no DIO for everybody, so who knows it asks whether there is news.
+/// A sleeping child hears no multicast, so that its parent has to know whether there is news.
 #[test]
 fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
     let mut net = line(Mode::Storing, 5);

@@ -3,6 +3,7 @@
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, model};
 use crate::experiment::kinglet_formation::{AROUND, FORMED, REPAIRED, SHARE, most_hops};
+use crate::experiment::kinglet_restarts::{LATE, MESSAGES, RECOVERED};
 
 /// The test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
@@ -13,6 +14,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.formation" => formation,
         "kinglet.mesh-share" => mesh_share,
         "kinglet.mesh-repair" => mesh_repair,
+        "kinglet.restarts" => restarts,
         _ => return model::test_of(id),
     })
 }
@@ -96,6 +98,21 @@ fn mesh_repair(t: &Table<'_>) -> Option<Finding> {
     let worst = worst(t, REPAIRED, |_| REPAIR_S)?;
     let compared = format!("longest of the seeds, at {}", worst.2);
     Bounds::default().at_most("s", worst.0, worst.1).found(worst.0, compared)
+}
+
+/// Restarts that may take longer, in per cent: what shows late where nodes have to be heard by
+/// chance.
+const MOST_LATE: f64 = 0.5;
+
+fn restarts(t: &Table<'_>) -> Option<Finding> {
+    let most = |metric: &'static str| t.all(metric).max_by(|a, b| a.mean.total_cmp(&b.mean));
+    let (late, longest, messages) = (most(LATE)?, most(RECOVERED)?, most(MESSAGES)?);
+    let mean = t.all(LATE).map(|row| row.mean).sum::<f64>() / t.all(LATE).count() as f64;
+    let compared = format!(
+        "most at {}: {:.1} %; longest {:.0} s at {}; {:.1} messages a node at {}",
+        late.label, late.mean, longest.mean, longest.label, messages.mean, messages.label
+    );
+    Bounds::default().at_most("% late", mean, MOST_LATE).found(mean, compared)
 }
 
 /// Of all sizes the value that comes closest to what is allowed or exceeds it most, what is

@@ -21,6 +21,7 @@ mod kinglet_load;
 mod kinglet_mesh;
 mod kinglet_model;
 mod kinglet_page;
+pub(crate) mod kinglet_restarts;
 mod kinglet_sleep;
 mod metric;
 mod models;
@@ -262,6 +263,7 @@ static ALL: &[Experiment] = &[
     kinglet_load::EXPERIMENT,
     kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
+    kinglet_restarts::EXPERIMENT,
     kinglet_page::EXPERIMENT,
     tcplp_memory::EXPERIMENT,
     tcplp_timers::EXPERIMENT,

@@ -1,4 +1,4 @@
-//! Who has heard whom: applications that outlive the nodes that they are on.
+//! Datagrams by sender and receiver, counted across restarts of the nodes.
 
 use super::cells::{Cell, Traffic};
 use crate::scenario::NodeId;

@@ -20,14 +20,14 @@ pub enum Part {
     Leaf,
 }
 
-/// Who sends datagrams.
+/// The directions of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// Nobody, until a quarter of a minute after the node is back.
+    /// None until a quarter of a minute after the node is back.
     None,
-    /// All to the border router.
+    /// From all nodes to the border router.
     Up,
-    /// The border router to all.
+    /// From the border router to all nodes.
     Down,
     /// Both.
     Both,
@@ -70,7 +70,7 @@ pub struct Cell {
     pub part: Part,
     /// How long it is off.
     pub off: Duration,
-    /// Who sends.
+    /// The directions of datagrams.
     pub traffic: Traffic,
     /// How routes are found.
     pub routing: Routing,

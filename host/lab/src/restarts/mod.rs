@@ -1,5 +1,5 @@
-//! Restarts of a node in a network that works: how long until all that talked before talk again,
-//! and what it costs.
+//! Restarts of a node in a network that works: the time until all pairs of nodes that talked before
+//! talk again, and its cost in messages and datagrams.
 //!
 //! A [`Cell`] says which node restarts, for how long it is off, and in what kind of network. The
 //! network is a line: border router 0, routers 1 to 3, and leaf 4 behind router 3. The border
@@ -7,7 +7,7 @@
 
 mod board;
 mod cells;
-mod network;
+pub(crate) mod network;
 mod watch;
 
 pub use cells::{Cell, Changed, Part, Routing, Traffic};

@@ -1,4 +1,4 @@
-//! A network of which a node restarts, and who talks to whom in it.
+//! A network in which one node restarts, and the pairs of nodes that talk in it.
 
 use super::board::{Board, Chatter};
 use super::cells::Cell;

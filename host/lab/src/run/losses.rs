@@ -38,7 +38,8 @@ impl Watch {
     pub fn new(scenario: &Scenario) -> Option<Self> {
         let routed = matches!(scenario.routing, Routing::Mesh | Routing::Rpl);
         let nodes = vec![None; scenario.nodes.len()];
-        (routed || scenario.discovery).then_some(Watch { nodes, next: Instant::ZERO })
+        let discovers = scenario.discovery || scenario.registration;
+        (routed || discovers).then_some(Watch { nodes, next: Instant::ZERO })
     }
 
     /// When to look again.

@@ -1,5 +1,5 @@
-//! A node of a working network restarts: all that talked before talk again within half a minute,
-//! and nobody has to do anything for it.
+//! A node of a working network restarts: all pairs that talked before talk again within half a
+//! minute, without help from outside.
 
 use kinglet_lab::restarts::{Cell, run};
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ const SEED: u64 = 301;
 const MESSAGES: f64 = 15.0;
 
 #[test]
-fn whoever_restarts_all_talk_again_within_half_a_minute() {
+fn all_pairs_talk_again_within_half_a_minute_after_each_restart() {
     let cells = Cell::pairwise();
     let verdicts: Vec<_> = cells.par_iter().map(|cell| (cell, run(cell, SEED))).collect();
     let bad: Vec<_> = verdicts

@@ -1,0 +1,128 @@
+//! Restarts of every node of a working network.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::chart::Figure;
+use crate::restarts::{Cell, Changed, Part, Routing, Traffic, Verdict, network, run};
+use crate::scenario::{Flow, FlowKind};
+use kinglet::time::Duration;
+use rayon::prelude::*;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-restarts",
+    title: "Restarts of every node",
+    source: "own",
+    question: "How long do nodes that talked before a node restarted not talk after it is back, \
+               how many control messages does that take, and how many datagrams are lost?",
+    method: "A line of a border router, three routers and a leaf that asks every 2 s; without the \
+             leaf where relays sleep and with AODV. The border router and each other node send \
+             each other a datagram every 2 s (1 s without a leaf). At 180 s one node is off for \
+             0, 5 or 120 s and restarts with nothing but its frame counter: border router, first \
+             router, leaf's parent or leaf; with datagrams up, down, both, or none until 15 s \
+             after the return; with RPL in storing and non-storing mode, mesh, AODV, and static \
+             routes with neighbour discovery; relays awake or asleep; a root with the same \
+             configuration or with another mode, objective function, compression or prefix. A \
+             pair talks again from the datagram on after which no gap is longer than five periods \
+             and two sleeps of the leaf. Seeds 401 to 403 of its own. Beside it, the same \
+             datagrams without a restart, with the seeds of the others.",
+    threats: &[
+        "All links are without loss, but for collisions.",
+        "Nodes have short addresses. Tests of processes on one air have EUI-64 addresses.",
+    ],
+    main: "storing",
+    plan,
+    refine,
+    figures: no_figures,
+};
+
+/// What the rows are called.
+pub(crate) const RECOVERED: &str = "recovered";
+pub(crate) const LATE: &str = "late";
+pub(crate) const MESSAGES: &str = "messages";
+/// Seeds of what is measured here.
+const SEEDS: [u64; 3] = [401, 402, 403];
+/// Control messages per node that a restart may cost.
+const MOST_MESSAGES: f64 = 10.0;
+
+const ROUTINGS: [(Routing, &str); 5] = [
+    (Routing::Storing, "storing"),
+    (Routing::NonStoring, "non-storing"),
+    (Routing::Mesh, "mesh"),
+    (Routing::Aodv, "aodv"),
+    (Routing::Static, "static"),
+];
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let routings = if effort == Effort::Quick { 1 } else { ROUTINGS.len() };
+    let point = |(routing, label): (Routing, &str)| {
+        let cell = Cell {
+            part: Part::Border,
+            off: Duration::ZERO,
+            traffic: Traffic::Both,
+            routing,
+            asleep: false,
+            changed: Changed::Nothing,
+        };
+        let mut scenario = network::scenario(&cell);
+        scenario.duration_s = 180.0;
+        let datagrams = |node| [(0, node), (node, 0)];
+        let pairs = (1..scenario.nodes.len() as u32).flat_map(datagrams);
+        let kinds = pairs.map(|(from, to)| FlowKind::datagrams(from, to, 2_000, 32));
+        scenario.flows = kinds.map(|kind| Flow::new(60.0, kind)).collect();
+        Point {
+            label: label.to_owned(),
+            series: "datagrams",
+            x: 0.0,
+            scenario,
+            metrics: &[Metric::SegmentLoss, Metric::FramesFailed],
+            timeline_s: None,
+        }
+    };
+    ROUTINGS.into_iter().take(routings).map(point).collect()
+}
+
+fn refine(rows: &mut Rows) {
+    // A quick plan has only the first.
+    let is_whole = rows.get(ROUTINGS[1].1, "segment_loss").is_some();
+    let (cells, seeds) = match is_whole {
+        true => (Cell::all().collect(), &SEEDS[..]),
+        false => (Cell::pairwise(), &SEEDS[..1]),
+    };
+    let runs = cells.iter().flat_map(|cell| seeds.iter().map(move |seed| (cell, *seed)));
+    let runs: Vec<_> = runs.collect();
+    let judged = |(cell, seed): &(&Cell, u64)| run(cell, *seed).ok().map(|it| (**cell, it));
+    let verdicts: Vec<(Cell, Verdict)> = runs.par_iter().filter_map(judged).collect();
+    for (routing, name) in ROUTINGS {
+        for part in [Part::Border, Part::Relay, Part::Parent, Part::Leaf] {
+            let is_here =
+                |(cell, _): &&(Cell, Verdict)| (cell.routing, cell.part) == (routing, part);
+            let mine: Vec<_> = verdicts.iter().filter(is_here).collect();
+            if mine.is_empty() {
+                continue;
+            }
+            let label = format!("{name} {}", format!("{part:?}").to_lowercase());
+            let count = mine.len() as f64;
+            let worst =
+                |of: fn(&Verdict) -> f64| mine.iter().map(|it| of(&it.1)).fold(0.0, f64::max);
+            let share = |is: fn(&(Cell, Verdict)) -> bool| {
+                mine.iter().filter(|it| is(it)).count() as f64 / count * 100.0
+            };
+            let mean =
+                |of: fn(&Verdict) -> f64| mine.iter().map(|it| of(&it.1)).sum::<f64>() / count;
+            let found = [
+                ((RECOVERED, "s"), worst(|it| it.seconds.unwrap_or(f64::INFINITY))),
+                ((LATE, "%"), share(|(cell, it)| !it.is_in_time(cell))),
+                ((MESSAGES, "a node"), mean(|it| it.control)),
+                (("most_messages", "a node"), worst(|it| it.control)),
+                (("many_messages", "%"), share(|(_, it)| it.control > MOST_MESSAGES)),
+                (("lost", "datagrams"), mean(|it| f64::from(it.lost))),
+            ];
+            for (metric, value) in found {
+                rows.compute(&label, "restart", 0.0, metric, value);
+            }
+        }
+    }
+}
+
+fn no_figures(_: &ExperimentResult) -> Vec<Figure> {
+    Vec::new()
+}
