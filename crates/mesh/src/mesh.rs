@@ -383,8 +383,8 @@ impl<S: Sizes> Mesh<S> {
         let ways = advertisement.entries().filter(|entry| entry.destination != own);
         let ways = ways.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
-        if advertisement.is_empty() {
-            // Its sender has just started, and needs the routes of its neighbours soon.
+        if advertisement.starts {
+            // Its sender needs the routes of its neighbours soon.
             self.trickle.reset(now, &PACE, &mut self.random);
         }
         let (mut news, mut near) = (false, 0);
@@ -459,6 +459,10 @@ impl<S: Sizes> Mesh<S> {
         Some(Out { to: to.map_or(Destination::Broadcast, Destination::Short), len })
     }
 
+    fn has_no_routes(&self) -> bool {
+        self.routes.as_slice().iter().all(Option::is_none)
+    }
+
     /// Whether an advertisement of everything is a single frame.
     fn is_small(&self) -> bool {
         let routes = self.routes.as_slice().iter().flatten().count();
@@ -492,7 +496,8 @@ impl<S: Sizes> Mesh<S> {
         }
         let start = self.advertising?;
         let Progress { mut routes, mut leaves, whole, again } = start;
-        let mut writer = Writer::advertisement(buf, self.config.role == Role::BorderRouter)?;
+        let (border, starts) = (self.config.role == Role::BorderRouter, self.has_no_routes());
+        let mut writer = Writer::advertisement(buf, border, starts)?;
         let mut full = false;
         for route in self.routes.as_slice().get(routes..).unwrap_or_default() {
             let told = route.filter(|route| whole || route.untold > 0);

@@ -3,7 +3,7 @@
 //! | octet | Advertisement (kind 1, broadcast) |
 //! |---|---|
 //! | 0 | version (4 bits, now 1), kind (4 bits) |
-//! | 1 | border router (1 bit), two bits not used, number of destinations (5 bits) |
+//! | 1 | border router, no routes yet, not used (1 bit each), number of destinations (5 bits) |
 //! | then | each destination: short address (2), quality in, out (2 bits each), cost (4 bits) |
 //! | the rest | each leaf: short address (2), its parent's or 0xFFFF (2), attachment number (1) |
 //!
@@ -33,6 +33,9 @@ pub(crate) const BINDING: usize = 5;
 /// Octets of an advertisement before its first destination.
 const HEADER: usize = 2;
 const VERSION: u8 = 1;
+/// Flags of an advertisement, above the number of its destinations.
+const BORDER: u8 = 0x80;
+const STARTS: u8 = 0x40;
 /// No device: the parent of a leaf that has left.
 pub(crate) const NOBODY: u16 = 0xFFFF;
 
@@ -100,23 +103,21 @@ pub(crate) struct Binding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Advertisement<'a> {
     pub(crate) border: bool,
+    /// Its sender has no routes: it has just started.
+    pub(crate) starts: bool,
     entries: &'a [[u8; ENTRY]],
     bindings: &'a [[u8; BINDING]],
 }
 
 impl<'a> Advertisement<'a> {
-    /// Whether its sender has no routes and no leaves.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.bindings.is_empty()
-    }
-
     fn parse(octets: &'a [u8]) -> Result<Self, Field> {
         let (&flags, rest) = octets.split_first().ok_or(Field::Length)?;
         let count = usize::from(flags & 0x1F).saturating_mul(ENTRY);
         let (entries, bindings) = rest.split_at_checked(count).ok_or(Field::Length)?;
         let (entries, _) = entries.as_chunks();
         let (bindings, []) = bindings.as_chunks() else { return Err(Field::Length) };
-        let this = Advertisement { border: flags & 0x80 != 0, entries, bindings };
+        let (border, starts) = (flags & BORDER != 0, flags & STARTS != 0);
+        let this = Advertisement { border, starts, entries, bindings };
         let known = this.entries().all(|entry| entry.destination != NOBODY);
         let devices = |b: Binding| b.child < 0xFFFE && b.parent != 0xFFFE;
         if known && this.bindings().all(devices) { Ok(this) } else { Err(Field::Address) }
@@ -209,9 +210,10 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// `None` if there is not even room for the header.
-    pub(crate) fn advertisement(out: &'a mut [u8], border: bool) -> Option<Self> {
+    pub(crate) fn advertisement(out: &'a mut [u8], border: bool, starts: bool) -> Option<Self> {
         let mut writer = Writer { out, len: 0 };
-        writer.put(&[VERSION << 4 | 1, if border { 0x80 } else { 0 }])?;
+        let flags = if border { BORDER } else { 0 } | if starts { STARTS } else { 0 };
+        writer.put(&[VERSION << 4 | 1, flags])?;
         Some(writer)
     }
 
@@ -275,10 +277,10 @@ mod tests {
         let entry = |n| Entry { destination: n, quality_in: 3, quality_out: 1, cost: n as u8 % 17 };
         let binding = |n| Binding { child: n, parent: NOBODY, sequence: 1 };
         let mut octets = [0; 200];
-        let mut writer = Writer::advertisement(&mut octets, true).unwrap();
+        let mut writer = Writer::advertisement(&mut octets, true, false).unwrap();
         let entries = (1..100).take_while(|&n| writer.entry(entry(n)).is_some()).count();
         assert_eq!((entries, writer.len()), (MAX_ENTRIES, 2 + 3 * 26));
-        let mut writer = Writer::advertisement(&mut octets, true).unwrap();
+        let mut writer = Writer::advertisement(&mut octets, true, false).unwrap();
         for n in [1, 15, 16] {
             writer.entry(entry(n)).unwrap();
         }

@@ -19,6 +19,15 @@ pub(crate) enum Start {
     Over,
 }
 
+/// A message with which a root starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// A DIS.
+    Solicitation,
+    /// The first DIO, at once: new nodes wait for it.
+    Information,
+}
+
 impl Start {
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         match self {
@@ -28,20 +37,20 @@ impl Start {
         }
     }
 
-    /// Whether a DIS is to be sent. `shortest` is Imin: neighbours answer within that.
-    pub(crate) fn handle_deadline(&mut self, now: Instant, shortest: Duration) -> bool {
+    /// Returns what is to be sent now. `shortest` is Imin: neighbours answer within that.
+    pub(crate) fn handle_deadline(&mut self, now: Instant, shortest: Duration) -> Option<First> {
         match *self {
             Start::New => {
-                // The DIS and the answers take their time on the air.
-                let until = now + shortest.min(LONGEST_MIN) * 2;
+                // A quarter more, as DIS and answers take time on the air.
+                let until = now + shortest.min(LONGEST_MIN) / 4 * 5;
                 *self = Start::Listening { until, heard: None };
-                true
+                Some(First::Solicitation)
             }
             Start::Listening { until, .. } if until <= now => {
                 *self = Start::Over;
-                false
+                Some(First::Information)
             }
-            Start::Listening { .. } | Start::Over => false,
+            Start::Listening { .. } | Start::Over => None,
         }
     }
 
@@ -69,7 +78,8 @@ mod tests {
         let mut start = Start::New;
         let imin = Duration::from_millis(500);
         assert_eq!(start.hear(Counter::new(250)), None, "it listens only after its DIS");
-        assert!(start.handle_deadline(start.deadline().unwrap(), imin));
+        let first = start.handle_deadline(start.deadline().unwrap(), imin);
+        assert_eq!(first, Some(First::Solicitation));
         let next = |version: u8| Some(Counter::new(version));
         assert_eq!(start.hear(Counter::new(250)), next(251));
         assert_eq!(start.hear(Counter::new(249)), None);
@@ -77,8 +87,10 @@ mod tests {
         assert_eq!(start.hear(Counter::new(127)), None, "cannot be compared");
         assert_eq!(start.hear(Counter::new(255)), next(0));
         let over = start.deadline().unwrap();
-        assert_eq!(over, Instant::ZERO + imin * 2);
-        assert!(!start.handle_deadline(over, imin) && start.is_over());
+        assert_eq!(over, Instant::ZERO + imin / 4 * 5);
+        assert_eq!(start.handle_deadline(over - imin / 8, imin), None);
+        assert_eq!(start.handle_deadline(over, imin), Some(First::Information));
+        assert!(start.is_over() && start.handle_deadline(over, imin).is_none());
         assert_eq!((start.hear(Counter::new(1)), start.deadline()), (None, None));
     }
 }

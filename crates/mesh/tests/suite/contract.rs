@@ -33,7 +33,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets.truncate(len);
     octets[0] = 0x11 + kind % 6;
     if kind.is_multiple_of(6) {
-        octets[1] = octets[1] & 0x80 | entries as u8;
+        octets[1] = octets[1] & 0xC0 | entries as u8;
         for at in (2..2 + 3 * entries).step_by(3).chain((2 + 3 * entries..len).step_by(5)) {
             (octets[at], octets[at + 1]) = (0, octets[at + 1] % 8);
         }

@@ -92,3 +92,37 @@ fn a_node_that_takes_no_part_says_and_hears_nothing() {
     assert!(mesh.handle_message(NOW, 7, -60, &CHILD_ID_REQUEST).is_err());
     assert_eq!((mesh.poll_change(), mesh.info().leaves), (None, 0));
 }
+
+/// An advertisement without destinations may also be that of a large table in which nothing has
+/// changed.
+#[test]
+fn only_a_router_that_says_that_it_has_no_routes_is_answered_soon() {
+    let mut first = router(|_| {});
+    let started = loop {
+        let now = first.deadline().expect("a router advertises");
+        first.handle_deadline(now);
+        if let Some((_, octets)) = sent(&mut first, now) {
+            break octets;
+        }
+    };
+    assert_eq!(started, [0x11, 0x40], "it has none");
+    for (octets, soon) in [([0x11, 0x40], true), ([0x11, 0], false)] {
+        let mut mesh = router(|_| {});
+        let mut now = NOW;
+        while now < NOW + Duration::from_secs(300) {
+            now = mesh.deadline().expect("a router advertises");
+            mesh.handle_deadline(now);
+            let has_none = mesh.info().routes == 0;
+            while let Some((_, octets)) = sent(&mut mesh, now) {
+                let says = octets.get(1).is_some_and(|flags| flags & 0x40 != 0);
+                assert_eq!(says, has_none && octets[0] == 0x11);
+            }
+            if has_none {
+                mesh.handle_message(now, 2, -60, &[0x11, 1, 0, 1, 0xF1]).unwrap();
+            }
+        }
+        let calm = mesh.info().interval;
+        mesh.handle_message(now, 2, -60, &octets).unwrap();
+        assert_eq!(mesh.info().interval < calm, soon, "{octets:x?}");
+    }
+}

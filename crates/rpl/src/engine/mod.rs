@@ -22,7 +22,7 @@ use crate::parents::{Candidate, Parents};
 use crate::rank::INFINITE_RANK;
 use crate::restless::Restless;
 use crate::silent::Silent;
-use crate::start::Start;
+use crate::start::{First, Start};
 use crate::stats::{CandidateInfo, Discard, Info, Stats, count};
 use core::net::Ipv6Addr;
 use kinglet_mem::Array;
@@ -485,12 +485,16 @@ impl<S: Sizes> Rpl<S> {
         }
         if !self.is_root() {
             self.solicit.handle_deadline(now, &mut self.random);
-        } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace)
-            && self.start.handle_deadline(now, pace.shortest)
-        {
-            let dtsn = self.first_dtsn();
-            self.dodag.iter_mut().for_each(|dodag| dodag.dtsn = dtsn);
-            self.solicit.due = true;
+        } else if let Some(pace) = self.dodag.as_ref().map(Dodag::pace) {
+            match self.start.handle_deadline(now, pace.shortest) {
+                Some(First::Solicitation) => {
+                    let dtsn = self.first_dtsn();
+                    self.dodag.iter_mut().for_each(|dodag| dodag.dtsn = dtsn);
+                    self.solicit.due = true;
+                }
+                Some(First::Information) => self.advertise = true,
+                None => {}
+            }
         }
         if let Some(dodag) = &mut self.dodag
             && dodag.prefix_expires.take_if(|at| *at <= now).is_some()
