@@ -175,7 +175,8 @@ impl<S: Sizes> Rpl<S> {
             self.announce.change(old, parent);
         }
         self.readvertise(now, news);
-        // Who is still below this node was forgotten.
+        // In storing mode, the targets below were forgotten. In the other, the DIOs that were heard
+        // without a parent may have asked already.
         if old.is_none() {
             self.ask_for_daos(now);
         }

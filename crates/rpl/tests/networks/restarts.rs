@@ -187,6 +187,21 @@ fn a_parent_that_solicits_dios_of_all_is_told_again_after_its_next_dio() {
     }
 }
 
+/// The root asks while the router has no parent: the request would not reach those below.
+#[test]
+fn a_router_that_has_a_parent_again_asks_those_below() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut net = router(mode, |_| {});
+        let before = net.nodes[0].epoch().unwrap();
+        say(&mut net, 1, dio(mode, INFINITE_RANK)).unwrap();
+        pass(&mut net, 1);
+        assert_eq!(net.nodes[0].parent(), None);
+        say(&mut net, 1, dio(mode, 256)).unwrap();
+        assert_eq!(net.nodes[0].parent(), Some(near(1)));
+        assert_ne!(net.nodes[0].epoch().unwrap(), before, "{mode:?}");
+    }
+}
+
 #[test]
 fn a_dead_parent_that_restarts_is_used_at_once() {
     let mut net = router(Mode::Storing, |_| {});
