@@ -271,6 +271,15 @@ impl<S: Sizes> Mesh<S> {
         self.news(now, news);
     }
 
+    /// What a neighbour has advertised does not hold any more: it is gone, or begins anew.
+    fn forget_advertised(&mut self, now: Instant, neighbour: u16) {
+        let mut news = false;
+        for route in self.routes_mut().iter_mut().flatten() {
+            news |= route.forget_advertised(now, neighbour);
+        }
+        self.news(now, news);
+    }
+
     /// A message came from the neighbour `from` in a frame of this power, of which
     /// [`Mesh::handle_heard`] has told already.
     ///
@@ -369,6 +378,7 @@ impl<S: Sizes> Mesh<S> {
         advertisement: Advertisement<'_>,
     ) -> Result<(), Discard> {
         let own = self.config.short;
+        let known = self.info().neighbours;
         let neighbour = self.neighbour(now, from, rssi_dbm).ok_or(Discard::NeighboursFull)?;
         let before = neighbour.cost();
         if let Some(entry) = advertisement.entries().find(|entry| entry.destination == own) {
@@ -383,11 +393,17 @@ impl<S: Sizes> Mesh<S> {
         let ways = advertisement.entries().filter(|entry| entry.destination != own);
         let ways = ways.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
+        // A neighbour that is new has to learn soon that it is heard. In a full table it has
+        // displaced another, which may come back as often as this one.
+        let is_new = self.info().neighbours > known;
         if advertisement.starts {
+            if dead {
+                self.forget_advertised(now, from);
+            }
             // Its sender needs the routes of its neighbours soon.
             self.trickle.reset(now, &PACE, &mut self.random);
         }
-        let (mut news, mut near) = (false, 0);
+        let (mut news, mut near) = (is_new, 0);
         for (destination, advertised) in itself.chain(ways) {
             if destination == OUTSIDE && self.config.role == Role::BorderRouter {
                 continue;
@@ -604,7 +620,7 @@ impl<S: Sizes> Mesh<S> {
         for index in 0..S::Neighbours::LEN {
             let Some(place) = self.neighbours.as_mut_slice().get_mut(index) else { return };
             let Some(neighbour) = place else { continue };
-            let (short, cost) = (neighbour.short, neighbour.cost());
+            let short = neighbour.short;
             match neighbour.age(now) {
                 Age::Fresh => {}
                 Age::Doubtful => {
@@ -613,7 +629,7 @@ impl<S: Sizes> Mesh<S> {
                 }
                 Age::Gone => {
                     *place = None;
-                    self.relink(now, short, cost, UNREACHABLE);
+                    self.forget_advertised(now, short);
                 }
             }
         }

@@ -97,6 +97,11 @@ impl Route {
         self.next_hop == neighbour && self.follow(now, self.advertised, link)
     }
 
+    /// What `neighbour` has advertised does not hold any more.
+    pub(crate) fn forget_advertised(&mut self, now: Instant, neighbour: u16) -> bool {
+        self.next_hop == neighbour && self.set(now, neighbour, UNREACHABLE, UNREACHABLE)
+    }
+
     /// Takes on a new cost of the next hop. A way that was lost comes back under the conditions of
     /// a new one.
     fn follow(&mut self, now: Instant, advertised: u8, link: u8) -> bool {

@@ -125,3 +125,73 @@ fn only_a_router_that_says_that_it_has_no_routes_is_answered_soon() {
         assert_eq!(mesh.info().interval < calm, soon, "{octets:x?}, {calm:?}");
     }
 }
+
+const MAX_AGE: Duration = Duration::from_secs(100);
+
+/// Lets time pass with an advertisement of neighbour 2 now and then.
+fn hear_neighbour(mesh: &mut Mesh<Plan>, from: Instant, span: Duration, octets: &[u8]) -> Instant {
+    let mut now = from;
+    while now < from + span {
+        now = mesh.deadline().expect("a router advertises");
+        mesh.handle_deadline(now);
+        while sent(mesh, now).is_some() {}
+        mesh.handle_heard(now, 2, -60);
+        mesh.handle_message(now, 2, -60, octets).unwrap();
+    }
+    now
+}
+
+/// Lets time pass in silence.
+fn hear_nothing(mesh: &mut Mesh<Plan>, from: Instant, span: Duration) -> Instant {
+    let mut now = from;
+    while now < from + span {
+        now = mesh.deadline().expect("a router advertises");
+        mesh.handle_deadline(now);
+        while sent(mesh, now).is_some() {}
+    }
+    now
+}
+
+/// It does not say that it has no routes: that advertisement was lost.
+#[test]
+fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
+    let mut mesh = router(|_| {});
+    let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &[0x11, 1, 0, 1, 0xF1]);
+    let now = hear_nothing(&mut mesh, now, MAX_AGE + Duration::from_secs(60));
+    assert_eq!((mesh.info().neighbours, mesh.info().routes), (0, 1), "its route is remembered");
+    let calm = mesh.info().interval;
+    mesh.handle_message(now, 2, -60, &[0x11, 1, 0, 3, 0xF1]).unwrap();
+    assert!(mesh.info().interval < calm, "{calm:?}");
+}
+
+/// Nodes below it may know a way through this router only.
+#[test]
+fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
+    let mut mesh = router(|_| {});
+    let usable = |mesh: &Mesh<Plan>| mesh.ways().filter(|way| way.cost < 16).count();
+    let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];
+    let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
+    assert_eq!(usable(&mesh), 2);
+    let now = hear_nothing(&mut mesh, now, MAX_AGE + Duration::from_secs(60));
+    assert_eq!(usable(&mesh), 0);
+    mesh.handle_message(now, 2, -60, &[0x11, 1, 0, 1, 0xF1]).unwrap();
+    mesh.handle_heard(now, 2, -60);
+    assert_eq!(usable(&mesh), 1, "only the way to itself");
+}
+
+/// The same of a link that has died and a neighbour that begins anew.
+#[test]
+fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
+    for (flags, usable) in [(0x41, 1), (0x01, 2)] {
+        let mut mesh = router(|_| {});
+        let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];
+        let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
+        (0..4).for_each(|_| mesh.handle_sent(now, 2, false));
+        assert_eq!(mesh.ways().filter(|way| way.cost < 16).count(), 0);
+        let now = hear_nothing(&mut mesh, now, Duration::from_secs(10));
+        mesh.handle_message(now, 2, -60, &[0x11, flags, 0, 1, 0xF1]).unwrap();
+        mesh.handle_sent(now, 2, true);
+        let ways: Vec<_> = mesh.ways().collect();
+        assert_eq!(ways.iter().filter(|way| way.cost < 16).count(), usable, "{flags:x} {ways:?}");
+    }
+}

@@ -19,13 +19,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              0, 5 or 120 s and restarts with nothing but its frame counter: border router, first \
              router, leaf's parent or leaf; with datagrams up, down, both, or none until 15 s \
              after the return; with RPL in storing and non-storing mode, mesh, AODV, and static \
-             routes with neighbour discovery; relays awake or asleep; a root with the same \
+             routes with neighbour discovery; relays awake or asleep; no frame \
+             or one of ten lost; a root with the same \
              configuration or with another mode, objective function, compression or prefix. A \
              pair talks again from the datagram on after which no gap is longer than five periods \
              and two sleeps of the leaf. Seeds 401 to 403 of its own. Beside it, the same \
              datagrams without a restart, with the seeds of the others.",
     threats: &[
-        "All links are without loss, but for collisions.",
+        "Frames are lost independently of each other.",
         "Nodes have short addresses. Tests of processes on one air have EUI-64 addresses.",
     ],
     main: "storing",
@@ -60,6 +61,7 @@ fn plan(effort: Effort) -> Vec<Point> {
             traffic: Traffic::Both,
             routing,
             asleep: false,
+            lossy: false,
             changed: Changed::Nothing,
         };
         let mut scenario = network::scenario(&cell);
@@ -91,15 +93,18 @@ fn refine(rows: &mut Rows) {
     let runs: Vec<_> = runs.collect();
     let judged = |(cell, seed): &(&Cell, u64)| run(cell, *seed).ok().map(|it| (**cell, it));
     let verdicts: Vec<(Cell, Verdict)> = runs.par_iter().filter_map(judged).collect();
-    for (routing, name) in ROUTINGS {
+    let losses = [(false, ""), (true, " lossy")];
+    let routings = ROUTINGS.into_iter().flat_map(|it| losses.map(|loss| (it, loss)));
+    for ((routing, name), (lossy, suffix)) in routings {
         for part in [Part::Border, Part::Relay, Part::Parent, Part::Leaf] {
-            let is_here =
-                |(cell, _): &&(Cell, Verdict)| (cell.routing, cell.part) == (routing, part);
+            let is_here = |(cell, _): &&(Cell, Verdict)| {
+                (cell.routing, cell.part, cell.lossy) == (routing, part, lossy)
+            };
             let mine: Vec<_> = verdicts.iter().filter(is_here).collect();
             if mine.is_empty() {
                 continue;
             }
-            let label = format!("{name} {}", format!("{part:?}").to_lowercase());
+            let label = format!("{name} {}{suffix}", format!("{part:?}").to_lowercase());
             let count = mine.len() as f64;
             let worst =
                 |of: fn(&Verdict) -> f64| mine.iter().map(|it| of(&it.1)).fold(0.0, f64::max);

@@ -76,6 +76,8 @@ pub struct Cell {
     pub routing: Routing,
     /// Relays sleep, but for the border router; then there is no leaf.
     pub asleep: bool,
+    /// One of ten frames is lost.
+    pub lossy: bool,
     /// What is otherwise afterwards.
     pub changed: Changed,
 }
@@ -119,15 +121,24 @@ impl Cell {
         let parts = [P::Border, P::Relay, P::Parent, P::Leaf];
         let routings = [R::Storing, R::NonStoring, R::Mesh, R::Aodv, R::Static];
         let changes = [C::Nothing, C::Mode, C::Objective, C::Compression, C::Prefix];
+        let radios = [(false, false), (true, false), (false, true), (true, true)];
         let mut cells = Vec::new();
         for part in parts {
             for off_s in [0, 5, 120] {
                 for traffic in [T::None, T::Up, T::Down, T::Both] {
                     for routing in routings {
-                        for asleep in [false, true] {
+                        for (asleep, lossy) in radios {
                             for changed in changes {
                                 let off = Duration::from_secs(off_s);
-                                cells.push(Cell { part, off, traffic, routing, asleep, changed });
+                                cells.push(Cell {
+                                    part,
+                                    off,
+                                    traffic,
+                                    routing,
+                                    asleep,
+                                    lossy,
+                                    changed,
+                                });
                             }
                         }
                     }
@@ -138,14 +149,15 @@ impl Cell {
     }
 
     /// The values of the axes, as text.
-    pub(super) fn values(&self) -> [String; 6] {
-        let Cell { part, off, traffic, routing, asleep, changed } = self;
+    pub(super) fn values(&self) -> [String; 7] {
+        let Cell { part, off, traffic, routing, asleep, lossy, changed } = self;
         [
             format!("{part:?}"),
             format!("{off:?}"),
             format!("{traffic:?}"),
             format!("{routing:?}"),
             format!("{asleep}"),
+            format!("{lossy}"),
             format!("{changed:?}"),
         ]
     }

@@ -28,6 +28,9 @@ pub(crate) fn scenario(cell: &Cell) -> Scenario {
     if cell.asleep {
         text += "[radio]\nprofile = \"nrf52840\"\n[wake]\nrate_hz = 8\n";
     }
+    if cell.lossy {
+        text += "[medium]\nframe_loss = 0.1\n";
+    }
     if cell.has_leaf() {
         text += &format!("[leaf]\nsleep_interval_s = {POLL_S}\n");
     }
