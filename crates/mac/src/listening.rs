@@ -152,6 +152,12 @@ pub trait Listening {
         false
     }
 
+    /// A data frame with this payload has been accepted that came for this device alone. Whether
+    /// it is the last one again, which its sender has repeated after a later data request.
+    fn takes_again(&mut self, _src: Address, _sequence: u8, _payload: &[u8]) -> bool {
+        false
+    }
+
     /// A frame came, perhaps the one that is awaited. Whether waiting is over because of it.
     fn handle_frame(&mut self, _now: Instant, _config: &Config<()>, _frame: &FromParent) -> bool {
         false

@@ -11,7 +11,21 @@ use kinglet_wire::ieee802154::Address;
 /// The radio is on while the answer to a data request is awaited, unless
 /// [`Config::rx_on_when_idle`] says that it is always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Polled(Request);
+pub struct Polled {
+    request: Request,
+    last: Option<Taken>,
+}
+
+/// What is remembered of the last frame with a payload that came for this device alone: enough to
+/// recognise its repetition by the parent, which knows that it has failed to send it, after a later
+/// request. With link security that has another frame counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Taken {
+    src: Address,
+    sequence: u8,
+    /// Of its payload.
+    digest: u16,
+}
 
 /// Where asking for data stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +44,7 @@ enum Request {
 }
 
 impl Listening for Polled {
-    const NEW: Self = Polled(Request::Idle);
+    const NEW: Self = Polled { request: Request::Idle, last: None };
     const SLEEPS: bool = true;
 
     fn mode(&self, situation: &Situation<'_>) -> Mode {
@@ -48,7 +62,7 @@ impl Listening for Polled {
     }
 
     fn is_idle(&self) -> bool {
-        self.0 == Request::Idle
+        self.request == Request::Idle
     }
 
     fn awaits_frame(&self) -> bool {
@@ -60,17 +74,23 @@ impl Listening for Polled {
     }
 
     fn asked(&mut self) {
-        self.0 = Request::Queued;
+        self.request = Request::Queued;
     }
 
     fn poll_outcome(&mut self) -> Option<DataRequestOutcome> {
-        let Request::Ended(outcome) = self.0 else { return None };
-        self.0 = Request::Idle;
+        let Request::Ended(outcome) = self.request else { return None };
+        self.request = Request::Idle;
         Some(outcome)
     }
 
+    fn takes_again(&mut self, src: Address, sequence: u8, payload: &[u8]) -> bool {
+        let digest = payload.iter().fold(0, |it: u16, octet| it.rotate_left(5) ^ u16::from(*octet));
+        let taken = Some(Taken { src, sequence, digest });
+        core::mem::replace(&mut self.last, taken) == taken
+    }
+
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
-        let Request::Window { parent, .. } = self.0 else { return false };
+        let Request::Window { parent, .. } = self.request else { return false };
         if frame.src != parent {
             return false;
         }
@@ -79,7 +99,7 @@ impl Listening for Polled {
     }
 
     fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
-        self.0 = match (frame.result, frame.frame_pending) {
+        self.request = match (frame.result, frame.frame_pending) {
             (Delivery::Delivered, true) => {
                 let until = now + config.data_request_timeout;
                 Request::Window { parent: frame.dst, until, received: false }
@@ -91,7 +111,7 @@ impl Listening for Polled {
 
     /// The window's end, if one is open.
     fn deadline(&self) -> Option<Instant> {
-        match self.0 {
+        match self.request {
             Request::Window { until, .. } => Some(until),
             _ => None,
         }
@@ -99,11 +119,11 @@ impl Listening for Polled {
 
     /// Closes the window if its time is up.
     fn handle_deadline(&mut self, now: Instant, _config: &Config<()>) -> bool {
-        let Request::Window { until, received, .. } = self.0 else { return false };
+        let Request::Window { until, received, .. } = self.request else { return false };
         if now < until {
             return false;
         }
-        self.0 = Request::Ended(match received {
+        self.request = Request::Ended(match received {
             true => DataRequestOutcome::Received { more: true },
             false => DataRequestOutcome::TimedOut,
         });
@@ -114,7 +134,7 @@ impl Listening for Polled {
 impl Polled {
     /// What follows a frame of the parent: in a burst another, if it says so.
     pub(crate) fn go_on(&mut self, now: Instant, config: &Config<()>, parent: Address, more: bool) {
-        self.0 = match more && config.indirect.burst {
+        self.request = match more && config.indirect.burst {
             true => {
                 let until = now + config.data_request_timeout;
                 Request::Window { parent, until, received: true }

@@ -16,6 +16,7 @@
 //! [`Samples`]: crate::Samples
 //! [`Strobing`]: crate::Strobing
 
+use crate::queue::Token;
 use crate::stats::StrobeStats;
 use crate::wake::Wake;
 use kinglet_radio::{Capabilities, Channel, Command, LIFS, Start};
@@ -155,6 +156,14 @@ pub trait Reach {
         _csl: Csl,
     ) {
     }
+
+    /// The sequence number of an indirect frame whose sending has failed before, with this token.
+    fn repeated(&self, _dst: Address, _token: Token) -> Option<u8> {
+        None
+    }
+
+    /// The sending of an indirect frame has ended.
+    fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _delivered: bool) {}
 
     /// A frame for `dst` has been delivered that makes it go on listening.
     fn handle_burst(&mut self, _dst: Address) {}

@@ -211,6 +211,10 @@ impl Listening for Sampled {
         self.is_sampling() && self.sampling.drift.doubt > EXACT_PPM
     }
 
+    fn takes_again(&mut self, src: Address, sequence: u8, payload: &[u8]) -> bool {
+        self.polled.takes_again(src, sequence, payload)
+    }
+
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
         let unasked = self.polled.is_idle() && frame.src == self.sampling.parent;
         if unasked

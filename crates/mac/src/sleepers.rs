@@ -3,6 +3,7 @@
 //! they listen.
 
 use crate::air::PREAMBLE_SFD;
+use crate::queue::Token;
 use crate::reach::{Reach, TableFull, Way};
 use kinglet_mem::Empty;
 use kinglet_radio::{Capabilities, Command};
@@ -70,6 +71,9 @@ pub struct Sleeper<W = ()> {
     told: bool,
     /// It listens because of a data request, not at its next sample.
     asks: bool,
+    /// The frame for it whose sending has failed: the low octet of its token, and its sequence
+    /// number. A frame that is taken for it has another payload, by which the neighbour knows it.
+    failed: Option<(u8, u8)>,
     /// When it samples the channel, if it does.
     samples: W,
 }
@@ -81,8 +85,14 @@ impl<W: Schedule> Sleeper<W> {
 }
 
 impl<W: Schedule> Empty for Sleeper<W> {
-    const EMPTY: Self =
-        Sleeper { short: 0, pending: false, told: false, asks: false, samples: W::UNKNOWN };
+    const EMPTY: Self = Sleeper {
+        short: 0,
+        pending: false,
+        told: false,
+        asks: false,
+        failed: None,
+        samples: W::UNKNOWN,
+    };
 }
 
 /// For whom something is pending, and what the radio knows of it: an array of [`Sleeper`], one for
@@ -163,6 +173,21 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
         }
     }
 
+    fn repeated(&self, dst: Address, token: Token) -> Option<u8> {
+        let Address::Short(short) = dst else { return None };
+        let known = self.table.iter().find(|entry| entry.in_use() && entry.short == short);
+        let (failed, sequence) = known?.failed?;
+        (failed == low(token)).then_some(sequence)
+    }
+
+    fn note_sent(&mut self, dst: Address, token: Token, sequence: u8, delivered: bool) {
+        if let Address::Short(short) = dst
+            && let Some(entry) = entry(&mut self.table, short)
+        {
+            entry.failed = (!delivered).then_some((low(token), sequence));
+        }
+    }
+
     fn handle_burst(&mut self, dst: Address) {
         if let Address::Short(short) = dst {
             listens_now(&mut self.table, short);
@@ -196,6 +221,11 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
             entry.samples.handle_deadline(now, entry.pending);
         }
     }
+}
+
+const fn low(token: Token) -> u8 {
+    let [low, ..] = token.0.to_le_bytes();
+    low
 }
 
 /// The entry of the neighbour with this address, or a free one for it.

@@ -446,6 +446,20 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.handle_samples(now, radio, src, sfd, csl);
     }
 
+    fn repeated(&self, dst: Address, token: crate::queue::Token) -> Option<u8> {
+        self.inner.repeated(dst, token)
+    }
+
+    fn note_sent(
+        &mut self,
+        dst: Address,
+        token: crate::queue::Token,
+        sequence: u8,
+        delivered: bool,
+    ) {
+        self.inner.note_sent(dst, token, sequence, delivered);
+    }
+
     fn handle_burst(&mut self, dst: Address) {
         self.inner.handle_burst(dst);
     }

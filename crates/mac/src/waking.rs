@@ -323,6 +323,10 @@ impl<L: Listening> Listening for Waking<L> {
         self.inner.is_learning_drift()
     }
 
+    fn takes_again(&mut self, src: Address, sequence: u8, payload: &[u8]) -> bool {
+        self.inner.takes_again(src, sequence, payload)
+    }
+
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
         let Some(wake) = self.wakes() else {
             if let Some(wake) = self.wake.filter(|_| frame.more) {

@@ -231,11 +231,32 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Queues a frame. `fill` writes the payload to the front of the slice it is given, which has
-    /// [`Mac::max_payload`] octets, and returns how many it wrote; if none, nothing is queued.
+    /// [`Mac::max_payload`] octets, and returns how many it wrote; if none, nothing is queued. An
+    /// indirect frame whose sending has failed keeps its sequence number when it is queued again
+    /// with the same token (IEEE 802.15.4-2015, 6.7.3).
     ///
     /// # Errors
     /// [`QueueFull`] if no slot is free for this class; `fill` is then not called.
     pub fn enqueue(
+        &mut self,
+        now: Instant,
+        request: TxRequest,
+        fill: impl FnOnce(&mut [u8]) -> usize,
+    ) -> Result<(), QueueFull> {
+        let TxRequest { dst, token, class, .. } = request;
+        let repeated = match class {
+            Class::Indirect if S::Reach::ANY => self.reach.repeated(dst, token),
+            _ => None,
+        };
+        let Some(sequence) = repeated else { return self.enqueue_numbered(now, request, fill) };
+        let next = core::mem::replace(&mut self.sequence, sequence);
+        let result = self.enqueue_numbered(now, request, fill);
+        self.sequence = next;
+        result
+    }
+
+    /// Queues a frame with the next sequence number.
+    fn enqueue_numbered(
         &mut self,
         now: Instant,
         request: TxRequest,

@@ -104,8 +104,20 @@ impl<S: Sizes> Mac<S> {
             heard.payload.end = end;
             seen = Some(before);
         }
-        let seen = self.note_sender(now, &heard, seen)?;
+        let mut seen = self.note_sender(now, &heard, seen)?;
+        if S::Listening::SLEEPS && seen == Seen::New && self.takes_again(&heard, octets) {
+            seen = Seen::Repeated;
+        }
         self.take(now, sfd, octets.len(), &heard, seen)
+    }
+
+    fn takes_again(&mut self, heard: &Heard, octets: &[u8]) -> bool {
+        let payload = octets.get(heard.payload.clone()).unwrap_or_default();
+        let may_repeat = !self.config.rx_on_when_idle;
+        let for_this = may_repeat && heard.frame_type == FrameType::Data && heard.dst.is_unicast();
+        for_this
+            && !payload.is_empty()
+            && heard.sequence.is_some_and(|it| self.listening.takes_again(heard.src, it, payload))
     }
 
     /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. Where frames are

@@ -6,7 +6,7 @@ use crate::csl;
 use crate::csma::Backoff;
 use crate::link::Link;
 use crate::listening::{Listening, Told};
-use crate::queue::{Delivery, Kind, Slot, TxState};
+use crate::queue::{Class, Delivery, Kind, Slot, TxState};
 use crate::reach::{Reach, StrobeResult, Way};
 use crate::retry::{self, STRONG_DBM};
 use crate::stats::{Discard, count};
@@ -362,7 +362,7 @@ impl<S: Sizes> Mac<S> {
     /// acknowledgement.
     pub(crate) fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
         let Some(slot) = self.queue.head() else { return };
-        let (kind, dst, transmissions) = (slot.kind, slot.dst, slot.transmissions);
+        let &Slot { kind, dst, token, sequence, transmissions, .. } = slot;
         let more = slot.says_frame_pending();
         if slot.ack && transmissions > 0 {
             let acknowledged = result == Delivery::Delivered;
@@ -371,6 +371,10 @@ impl<S: Sizes> Mac<S> {
             if acknowledged {
                 self.judge_transmission(rssi_dbm, true);
             }
+        }
+        if S::Reach::ANY && kind == Kind::User(Class::Indirect) {
+            let delivered = result == Delivery::Delivered;
+            self.reach.note_sent(dst, token, sequence, delivered);
         }
         match kind {
             Kind::User(_) => count(match result {

@@ -246,3 +246,24 @@ fn a_leaf_that_looks_for_a_parent_listens() {
     mac.set_rx_on_when_idle(false);
     assert_eq!(commands(&mut mac, T0), [Command::Off]);
 }
+
+/// As the parent sends it after a later data request; with a key it has another counter.
+#[test]
+fn a_frame_that_comes_again_after_a_later_request_is_recognised() {
+    let mut now = T0;
+    let mut mac = waiting(leaf_config(), &mut now);
+    let first = receive(&mut mac, now, &answer(9, false));
+    assert!(matches!(first, Ok(Some(Indication::Data { .. }))));
+    // Longer than any repetition by the MAC takes.
+    now += leaf_config().duplicate_lifetime * 10;
+    assert_eq!(receive(&mut mac, now, &answer(9, true)), Err(Discard::Duplicate));
+    let mut other = answer(9, false);
+    *other.last_mut().unwrap() ^= 1;
+    now += leaf_config().duplicate_lifetime * 10;
+    assert!(receive(&mut mac, now, &other).is_ok(), "256 frames later");
+    assert!(receive(&mut mac, now, &answer(10, false)).is_ok());
+    let mut from_other = data_frame(Address::Short(3), ME, 10, true);
+    assert!(receive(&mut mac, now, &from_other).is_ok());
+    from_other[2] = 11;
+    assert!(receive(&mut mac, now, &from_other).is_ok());
+}

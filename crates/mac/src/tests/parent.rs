@@ -262,3 +262,31 @@ fn every_frame_has_one_outcome_also_when_frames_are_preempted() {
     ended.dedup();
     assert!(!in_order && ended.len() + mac.info().slots_used == token as usize);
 }
+
+/// The child may have it: only by its number it can tell so.
+#[test]
+fn an_indirect_frame_that_failed_keeps_its_number_until_it_is_delivered() {
+    let indirect_once = Indirect { max_retries: 0, ..Indirect::DEFAULT };
+    let (mut mac, mut now) = (mac(with(indirect_once), all(), 1), T0);
+    mac.set_pending(now, 7, true).unwrap();
+    assert!(matches!(mac.poll_radio(now).unwrap().command, Command::Pending { .. }));
+    let mut send = |token: u32, ack: Ack| {
+        put(&mut mac, now, indirect(token)).unwrap();
+        let number = sequence_of(&submitted(&mut mac, &mut now).1);
+        transmitted(&mut mac, now, ack);
+        mac.poll_outcome(now).unwrap();
+        // Others have numbers of their own meanwhile.
+        put(&mut mac, now, TxRequest { dst: PEER, ..request(100) }).unwrap();
+        let other = sequence_of(&submitted(&mut mac, &mut now).1);
+        transmitted(&mut mac, now, ACKED);
+        mac.poll_outcome(now).unwrap();
+        assert_ne!(other, number);
+        number
+    };
+    let first = send(1, Ack::Missing);
+    assert_eq!(send(1, Ack::Missing), first);
+    assert_eq!(send(1, ACKED), first);
+    let next = send(1, Ack::Missing);
+    assert_ne!(next, first, "the next fragment of the same packet");
+    assert_ne!(send(2, ACKED), next, "another packet");
+}

@@ -482,3 +482,32 @@ fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
     assert_eq!(none.poll_counter_bound(T0), None);
     assert!(size_of::<Mac<With<()>>>() + 96 <= size_of::<TestMac>(), "four peers, round keys");
 }
+
+/// The parent has failed to send it, secures it anew after the next request, and the child has it.
+#[test]
+fn a_sleeping_device_recognises_a_repetition_with_another_counter() {
+    for (sleeps, second) in [(true, Err(Discard::Duplicate)), (false, Ok(b"data".to_vec()))] {
+        let mut from = secured(1, 0);
+        let config = Config { rx_on_when_idle: !sleeps, ..with_key(2, 0) };
+        let (mut to, mut now) = (Mac::new(config, all(), 2), T0);
+        from.set_pending(now, 2, true).unwrap();
+        assert!(from.poll_radio(now).is_some(), "the radio is notified");
+        let again = TxRequest { dst: PEER, class: Class::Indirect, ..request(5) };
+        let mut frames = Vec::new();
+        for _ in 0..2 {
+            put(&mut from, now, again).unwrap();
+            let frame = loop {
+                let frame = submitted(&mut from, &mut now).1;
+                transmitted(&mut from, now, Ack::Missing);
+                if from.poll_outcome(now).is_some() {
+                    break frame;
+                }
+            };
+            frames.push(frame);
+        }
+        assert_ne!(counter_of(&frames[0]), counter_of(&frames[1]));
+        assert_eq!(opened(&mut to, now, &frames[0]), Ok(b"data".to_vec()));
+        now += Duration::from_secs(60);
+        assert_eq!(opened(&mut to, now, &frames[1]), second, "asleep: {sleeps}");
+    }
+}

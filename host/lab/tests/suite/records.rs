@@ -265,3 +265,21 @@ fn the_schema_file_describes_the_records() {
         }
     }
 }
+
+/// Its parent sends a datagram again with the number that it had, however long the leaf sleeps.
+#[test]
+fn a_leaf_that_sleeps_gets_no_datagram_twice() {
+    for (security, csl) in [(false, ""), (true, ""), (true, "csl_period_ms = 1_000\n")] {
+        let text = format!(
+            "duration_s = 300\n[radio]\nprofile = \"nrf52840\"\n[[node]]\n[[node]]\nx_m = 5\n\
+             role = \"leaf\"\nparent = 0\n[medium]\nframe_loss = 0.4\n[mac]\nsecurity = {security}\n\
+             [leaf]\nsleep_interval_s = 3\n{csl}[[flow]]\nkind = \"udp-periodic\"\nfrom = 0\n\
+             to = 1\nperiod_ms = 2_000\n"
+        );
+        let scenario = Scenario::from_toml("leaf.toml", &text).expect("a scenario");
+        let result = run(&scenario, 21, &Options::default()).expect("it can be simulated");
+        let flow = &result.flows[0];
+        assert!(flow.segments_received > Some(140), "{:?}", flow.segments_received);
+        assert_eq!(flow.duplicates, Some(0), "security {security}, {csl:?}");
+    }
+}

@@ -185,6 +185,20 @@ impl<T: Reach> Reach for Counting<T> {
         self.ask_mut().handle_samples(now, radio, src, sfd, csl);
     }
 
+    fn repeated(&self, dst: Address, token: kinglet_mac::Token) -> Option<u8> {
+        self.ask().repeated(dst, token)
+    }
+
+    fn note_sent(
+        &mut self,
+        dst: Address,
+        token: kinglet_mac::Token,
+        sequence: u8,
+        delivered: bool,
+    ) {
+        self.ask_mut().note_sent(dst, token, sequence, delivered);
+    }
+
     fn handle_burst(&mut self, dst: Address) {
         self.ask_mut().handle_burst(dst);
     }
