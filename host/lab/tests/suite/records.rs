@@ -273,8 +273,8 @@ fn a_leaf_that_sleeps_gets_no_datagram_twice() {
         let text = format!(
             "duration_s = 300\n[radio]\nprofile = \"nrf52840\"\n[[node]]\n[[node]]\nx_m = 5\n\
              role = \"leaf\"\nparent = 0\n[medium]\nframe_loss = 0.4\n[mac]\n\
-             security = {security}\n[leaf]\nsleep_interval_s = 3\n{csl}[[flow]]\nkind = \"udp-periodic\"\nfrom = 0\n\
-             to = 1\nperiod_ms = 2_000\n"
+             security = {security}\n[leaf]\nsleep_interval_s = 3\n{csl}[[flow]]\n\
+             kind = \"udp-periodic\"\nfrom = 0\nto = 1\nperiod_ms = 2_000\n"
         );
         let scenario = Scenario::from_toml("leaf.toml", &text).expect("a scenario");
         let result = run(&scenario, 21, &Options::default()).expect("it can be simulated");
