@@ -158,7 +158,7 @@ pub trait Reach {
     }
 
     /// The sequence number of an indirect frame whose sending has failed before, with this token.
-    fn repeated(&self, _dst: Address, _token: Token) -> Option<u8> {
+    fn repeated(&mut self, _dst: Address, _token: Token) -> Option<u8> {
         None
     }
 

@@ -173,16 +173,15 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
         }
     }
 
-    fn repeated(&self, dst: Address, token: Token) -> Option<u8> {
+    fn repeated(&mut self, dst: Address, token: Token) -> Option<u8> {
         let Address::Short(short) = dst else { return None };
-        let known = self.table.iter().find(|entry| entry.in_use() && entry.short == short);
-        let (failed, sequence) = known?.failed?;
+        let (failed, sequence) = known(&mut self.table, short)?.failed?;
         (failed == low(token)).then_some(sequence)
     }
 
     fn note_sent(&mut self, dst: Address, token: Token, sequence: u8, delivered: bool) {
         if let Address::Short(short) = dst
-            && let Some(entry) = entry(&mut self.table, short)
+            && let Some(entry) = known(&mut self.table, short)
         {
             entry.failed = (!delivered).then_some((low(token), sequence));
         }
@@ -228,6 +227,11 @@ const fn low(token: Token) -> u8 {
     low
 }
 
+/// The entry of the neighbour with this address.
+fn known<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleeper<W>> {
+    table.iter_mut().find(|entry| entry.in_use() && entry.short == short)
+}
+
 /// The entry of the neighbour with this address, or a free one for it.
 fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleeper<W>> {
     let known = table.iter().position(|entry| entry.in_use() && entry.short == short);
@@ -241,8 +245,7 @@ fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleep
 
 /// The neighbour has sent a data request, or has been told that there is more.
 fn listens_now<W: Schedule>(table: &mut [Sleeper<W>], short: u16) {
-    let known = table.iter_mut().find(|entry| entry.short == short);
-    if let Some(entry) = known.filter(|entry| entry.in_use()) {
+    if let Some(entry) = known(table, short) {
         entry.asks = true;
     }
 }

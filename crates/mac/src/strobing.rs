@@ -446,7 +446,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.handle_samples(now, radio, src, sfd, csl);
     }
 
-    fn repeated(&self, dst: Address, token: crate::queue::Token) -> Option<u8> {
+    fn repeated(&mut self, dst: Address, token: crate::queue::Token) -> Option<u8> {
         self.inner.repeated(dst, token)
     }
 

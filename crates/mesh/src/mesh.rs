@@ -378,7 +378,11 @@ impl<S: Sizes> Mesh<S> {
         advertisement: Advertisement<'_>,
     ) -> Result<(), Discard> {
         let own = self.config.short;
-        let known = self.info().neighbours;
+        // A neighbour that is new has to learn soon that it is heard. In a full table it would
+        // displace another, which may come back as often as this one.
+        let mut places = self.neighbours.as_slice().iter();
+        let is_known = places.clone().flatten().any(|it| it.short == from);
+        let is_new = !is_known && places.any(Option::is_none);
         let neighbour = self.neighbour(now, from, rssi_dbm).ok_or(Discard::NeighboursFull)?;
         let before = neighbour.cost();
         if let Some(entry) = advertisement.entries().find(|entry| entry.destination == own) {
@@ -393,9 +397,6 @@ impl<S: Sizes> Mesh<S> {
         let ways = advertisement.entries().filter(|entry| entry.destination != own);
         let ways = ways.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
-        // A neighbour that is new has to learn soon that it is heard. In a full table it has
-        // displaced another, which may come back as often as this one.
-        let is_new = self.info().neighbours > known;
         if advertisement.starts {
             if dead {
                 self.forget_advertised(now, from);

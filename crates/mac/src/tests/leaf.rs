@@ -257,6 +257,12 @@ fn a_frame_that_comes_again_after_a_later_request_is_recognised() {
     // Longer than any repetition by the MAC takes.
     now += leaf_config().duplicate_lifetime * 10;
     assert_eq!(receive(&mut mac, now, &answer(9, true)), Err(Discard::Duplicate));
+    // Neither an empty frame nor a broadcast stands between a frame and its repetition.
+    let mut empty = answer(20, false);
+    empty.truncate(empty.len() - 3);
+    assert_eq!(receive(&mut mac, now, &empty), Ok(None));
+    assert!(receive(&mut mac, now, &data_frame(PEER, Address::BROADCAST, 21, false)).is_ok());
+    assert_eq!(receive(&mut mac, now, &answer(9, true)), Err(Discard::Duplicate));
     let mut other = answer(9, false);
     *other.last_mut().unwrap() ^= 1;
     now += leaf_config().duplicate_lifetime * 10;

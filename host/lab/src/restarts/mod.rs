@@ -47,6 +47,10 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// No pair has talked.
+    pub(crate) const NEVER: Verdict =
+        Verdict { pairs: 0, seconds: None, control: 0.0, lost: 0, sent: 0, late: Vec::new() };
+
     /// Whether all talked again in time.
     pub fn is_in_time(&self, cell: &Cell) -> bool {
         self.seconds.is_some_and(|seconds| seconds <= cell.limit_s())

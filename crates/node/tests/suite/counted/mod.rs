@@ -185,8 +185,8 @@ impl<T: Reach> Reach for Counting<T> {
         self.ask_mut().handle_samples(now, radio, src, sfd, csl);
     }
 
-    fn repeated(&self, dst: Address, token: kinglet_mac::Token) -> Option<u8> {
-        self.ask().repeated(dst, token)
+    fn repeated(&mut self, dst: Address, token: kinglet_mac::Token) -> Option<u8> {
+        self.ask_mut().repeated(dst, token)
     }
 
     fn note_sent(
