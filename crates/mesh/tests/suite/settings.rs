@@ -179,19 +179,44 @@ fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     assert_eq!(usable(&mesh), 1, "only the way to itself");
 }
 
-/// The same of a link that has died and a neighbour that begins anew.
+/// The same of a link that has died and a neighbour that starts again. If the link has not died, the
+/// restart was short, and the neighbour soon has its routes back.
 #[test]
 fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
-    for (flags, usable) in [(0x41, 1), (0x01, 2)] {
+    for (flags, dies, usable) in [(0x41, true, 1), (0x01, true, 2), (0x41, false, 2)] {
         let mut mesh = router(|_| {});
         let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];
         let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
-        (0..4).for_each(|_| mesh.handle_sent(now, 2, false));
-        assert_eq!(mesh.ways().filter(|way| way.cost < 16).count(), 0);
+        if dies {
+            (0..4).for_each(|_| mesh.handle_sent(now, 2, false));
+            assert_eq!(mesh.ways().filter(|way| way.cost < 16).count(), 0);
+        }
         let now = hear_nothing(&mut mesh, now, Duration::from_secs(10));
         mesh.handle_message(now, 2, -60, &[0x11, flags, 0, 1, 0xF1]).unwrap();
         mesh.handle_sent(now, 2, true);
         let ways: Vec<_> = mesh.ways().collect();
         assert_eq!(ways.iter().filter(|way| way.cost < 16).count(), usable, "{flags:x} {ways:?}");
     }
+}
+
+/// Else two that displace each other would be news for ever.
+#[test]
+fn a_neighbour_that_displaces_another_waits_for_the_next_advertisement() {
+    let mut mesh = router(|_| {});
+    let mut now = NOW;
+    // Four routes and four neighbours fill both tables; none of these hears this router.
+    while now < NOW + Duration::from_secs(90) {
+        now = mesh.deadline().expect("a router advertises");
+        mesh.handle_deadline(now);
+        while sent(&mut mesh, now).is_some() {}
+        for from in 2..=5 {
+            mesh.handle_heard(now, from, -80);
+            mesh.handle_message(now, from, -80, &[0x11, 0]).unwrap();
+        }
+    }
+    let calm = mesh.info();
+    assert_eq!((calm.neighbours, calm.routes), (4, 4));
+    mesh.handle_message(now, 6, -60, &[0x11, 0]).unwrap();
+    assert!(mesh.neighbours().any(|neighbour| neighbour.short == 6));
+    assert_eq!(mesh.info().interval, calm.interval);
 }

@@ -9,7 +9,7 @@ mod select;
 pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
-use crate::config::{Config, Mode, Probing, Role, Sizes};
+use crate::config::{Config, Probing, Role, Sizes};
 use crate::dao::{Announce, Missed, News, Route, Targets, Told, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
@@ -355,7 +355,7 @@ impl<S: Sizes> Rpl<S> {
             self.tell(now, News::Now);
             // If it is still there, it believes that it is known.
             self.lost.note(now, child);
-            self.ask_children_for_daos(now);
+            self.ask_for_daos(now);
         }
     }
 
@@ -418,17 +418,10 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Another child may know what was lost, in storing mode.
-    fn ask_children_for_daos(&mut self, now: Instant) {
-        if self.dodag.as_ref().is_some_and(Dodag::is_storing) {
-            self.ask_for_daos(now);
-        }
-    }
-
     /// Those below send DAOs again, now or as soon as the limit allows (RFC 6550, 9.6).
     fn ask_for_daos(&mut self, now: Instant) {
-        let (leaf, with_daos) = (self.is_leaf(), |it: &&mut Dodag| it.mode != Mode::UpwardOnly);
-        let Some(dodag) = self.dodag.as_mut().filter(with_daos).filter(|_| !leaf) else { return };
+        let leaf = self.is_leaf();
+        let Some(dodag) = self.dodag.as_mut().filter(|_| !leaf) else { return };
         if !self.resets.allows(now) {
             count(&mut self.stats.resets_refused);
             self.asks_at = Some(self.resets.next());

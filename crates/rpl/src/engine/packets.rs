@@ -215,7 +215,7 @@ impl<S: Sizes> Rpl<S> {
             let known = Targets::find(self.routes.as_slice(), destination).map(Route::target);
             if known.is_some_and(|target| self.targets().lose_way(&target, from)) {
                 self.tell(now, News::Now);
-                self.ask_children_for_daos(now);
+                self.ask_for_daos(now);
             }
             // Who is not below this node returns nothing: it was once. Two of the same rank that
             // have each other for a parent would send it to and fro.

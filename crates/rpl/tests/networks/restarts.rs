@@ -1,6 +1,6 @@
 //! Nodes that restart in a network that remembers them.
 
-use crate::common::{Fate, Net, address, near};
+use crate::common::{Fate, Net, Plan, address, near};
 use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl, dag_rank};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{
@@ -307,4 +307,36 @@ fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
     let mut buf = [0; kinglet_rpl::MAX_LEN];
     let out = net.nodes[1].poll_message(net.now, &mut buf).unwrap();
     assert_eq!((out.to, out.code), (near(9), 1));
+}
+
+/// New nodes wait for it.
+#[test]
+fn the_first_dio_of_a_root_leaves_as_soon_as_it_has_listened() {
+    let mut root =
+        Rpl::<Plan>::new(Config::new(Role::Root(Root::new(address(0), Mode::Storing)), 1, 7));
+    let mut buf = [0; kinglet_rpl::MAX_LEN];
+    let mut next = || {
+        let at = root.deadline().expect("a root begins");
+        root.handle_deadline(at);
+        let code = root.poll_message(at, &mut buf).map(|out| out.code);
+        (at, code)
+    };
+    let (asked, solicitation) = next();
+    let (told, information) = next();
+    assert_eq!((solicitation, information), (Some(0), Some(1)), "a DIS and a DIO");
+    let shortest = Duration::from_millis(1 << CONFIGURATION.interval_min);
+    assert_eq!(told - asked, shortest / 4 * 5);
+}
+
+/// It announces nothing, so that it has no reason to wake.
+#[test]
+fn a_leaf_that_has_a_parent_again_has_no_trickle_timer() {
+    for mode in [Mode::Storing, Mode::NonStoring] {
+        let mut net = router(mode, |config| config.role = Role::Leaf);
+        say(&mut net, 1, dio(mode, INFINITE_RANK)).unwrap();
+        pass(&mut net, 1);
+        say(&mut net, 1, dio(mode, 256)).unwrap();
+        assert_eq!(net.nodes[0].parent(), Some(near(1)));
+        assert_eq!(net.nodes[0].info().interval, None, "{mode:?}");
+    }
 }
