@@ -22,7 +22,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              routes with neighbour discovery; relays awake or asleep; no frame or one of ten \
              lost; a root with the same configuration or with another mode, objective function, \
              compression or prefix. A pair talks again from the datagram on after which no gap is \
-             longer than five periods and two sleeps of the leaf. Seeds 401 to 403 of its own. As \
+             longer than five periods and two sleeps of the leaf. Seeds 401 to 403 and 601 to 603. As \
              a reference, the same datagrams without a restart, with the seeds of the others.",
     threats: &[
         "Frames are lost independently of each other.",
@@ -39,7 +39,7 @@ pub(crate) const RECOVERED: &str = "recovered";
 pub(crate) const LATE: &str = "late";
 pub(crate) const MESSAGES: &str = "messages";
 /// Seeds of what is measured here.
-const SEEDS: [u64; 3] = [401, 402, 403];
+const SEEDS: [u64; 6] = [401, 402, 403, 601, 602, 603];
 /// Control messages per node that a restart may cost.
 const MOST_MESSAGES: f64 = 10.0;
 
