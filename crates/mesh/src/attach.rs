@@ -244,7 +244,7 @@ impl Attach {
         self.unsent = false;
     }
 
-    /// Returns whether the parent is another than at the last call.
+    /// Returns whether the parent has changed since the last call.
     pub(crate) fn poll_change(&mut self) -> bool {
         core::mem::replace(&mut self.announced, self.parent) != self.parent
     }

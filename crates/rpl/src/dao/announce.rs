@@ -22,8 +22,8 @@ const LATER_DELAY: Duration = Duration::from_secs(12);
 /// Time-out of an acknowledgement, at most half as long again. It does not grow: a DAO that was
 /// lost during the repair of the upward route is to be detected soon.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Attempts at a DAO before it is given up: it is retried later, in storing mode through another
-/// parent if there is one.
+/// Attempts at a DAO before it is given up. Then it is retried later, in storing mode through
+/// another parent if there is one.
 const TRIES: u8 = 4;
 /// The first retry comes within this time, and each further one within twice that, up to so many
 /// doublings: where queues drop DAOs, as when thousands of nodes join at once, more of them would

@@ -13,8 +13,8 @@ use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, PrefixInformation, 
 /// Status of a DAO-ACK that rejects (RFC 6550, 6.5.1: above 127).
 const REJECTED: u8 = 128;
 
-/// Packets go through a child that has left for so long. If its routes were withdrawn at once, the
-/// root would often have no route before it learns the new one.
+/// Time for which packets still go through a child that has left. If its routes were withdrawn at
+/// once, the root would often have no route before it learns the new one.
 const LEAVE_DELAY: Duration = Duration::from_secs(8);
 
 /// Targets and the transit that applies to them (9.4, rule 3).

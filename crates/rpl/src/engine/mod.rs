@@ -102,7 +102,7 @@ pub struct Rpl<S: Sizes> {
     dio_answers: Limit,
     daos: Limit,
     parent_changed: bool,
-    /// A source of upward packets without a downward route, and since when this is so.
+    /// A source of upward packets without a downward route, and the time at which that was noticed.
     unknown: Option<(Ipv6Addr, Instant)>,
     prefix_changed: bool,
     stats: Stats,
@@ -176,7 +176,8 @@ impl<S: Sizes> Rpl<S> {
         Some((dodag.version.value(), dodag.dtsn.value()))
     }
 
-    /// Sends a DIO to a neighbour that receives no multicast. Returns whether there is room for it.
+    /// Queues a DIO to a neighbour that receives no multicast. Returns whether there is room for
+    /// it.
     pub fn inform_neighbour(&mut self, neighbour: Ipv6Addr) -> bool {
         self.answer(neighbour, Reply::Information).is_ok()
     }
@@ -344,7 +345,7 @@ impl<S: Sizes> Rpl<S> {
         self.select_by_itself(now);
     }
 
-    /// Returns whether the neighbour with an address of this DODAG does not acknowledge frames now.
+    /// Returns whether the neighbour with this address of the DODAG acknowledges no frames now.
     pub fn is_silent(&self, now: Instant, address: Ipv6Addr) -> bool {
         self.silent.has(now, Self::neighbour(address))
     }
@@ -627,7 +628,7 @@ impl<S: Sizes> Rpl<S> {
         &self.stats
     }
 
-    /// Returns the neighbour with an address of this DODAG, by its identifier.
+    /// Returns the link-local address of the neighbour with this address's identifier.
     fn neighbour(address: Ipv6Addr) -> Ipv6Addr {
         link_local(address)
     }

@@ -35,7 +35,8 @@ pub(super) fn cost<O: Objective>(
         true => through::<O>(code, &candidate.path(), step),
         false => below(candidate.rank, step),
     };
-    // The current parent has followed the same rule, so no node below this one is above it.
+    // The current parent has followed the same rule, so no node below this one is above that
+    // parent.
     let safe = Some(candidate.address) == dodag.preferred || dodag.is_above(candidate.rank);
     if leaf || safe && below(candidate.rank, step) <= dodag.limit() { rank } else { INFINITE_RANK }
 }

@@ -77,7 +77,7 @@ impl<'a> Watch<'a> {
         self.board().silent(RESTART - window - window)
     }
 
-    /// Returns since when all pairs have talked without a gap.
+    /// Returns the time since which all pairs have talked without a gap.
     pub(super) fn well_since(&self) -> Option<Instant> {
         self.board().well_since(self.cell.window())
     }
