@@ -1,4 +1,4 @@
-//! How a leaf finds a parent, keeps it and notices that it has none.
+//! A leaf's search for a parent, its reports to it and the detection of its loss.
 
 use crate::config::Config;
 use crate::link::{MAX_FAILURES, UNREACHABLE, quality};
@@ -6,14 +6,14 @@ use crate::message::{Message, Status};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// How long responses to a Parent Request are gathered (OpenThread's
+/// Time for which responses to a Parent Request are gathered (OpenThread's
 /// `kParentRequestRouterTimeout`).
 pub(crate) const GATHERING: Duration = Duration::from_millis(750);
-/// How long a router may wait before it responds (OpenThread's `kParentResponseMaxDelayRouters`).
+/// Longest delay of a router's response (OpenThread's `kParentResponseMaxDelayRouters`).
 pub(crate) const RESPONSE_DELAY: Duration = Duration::from_millis(500);
-/// How long a response to a Child Id Request is awaited (OpenThread's `kUnicastRetxDelay`).
+/// Time for which a response to a Child Id Request is awaited (OpenThread's `kUnicastRetxDelay`).
 const RESPONSE_WAIT: Duration = Duration::from_secs(1);
-/// Child Id Requests in a row, and seconds between the last word to a parent and its time-out
+/// Child Id Requests in a row, and seconds between the last report to a parent and its time-out
 /// (OpenThread's `kMaxKeepAliveAttempts`).
 const ATTEMPTS: u8 = 4;
 /// A search without success is repeated after 1 s, then after twice as long, up to this time: a
@@ -22,8 +22,8 @@ const ATTEMPTS: u8 = 4;
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Doublings that lead there.
 const DOUBLINGS: u8 = 4;
-/// Searches in which the best parent may lack a way out of the mesh, before another is taken for
-/// that: a mesh that has just been switched on needs a few seconds.
+/// Searches in which the best parent may lack a route out of the mesh, before another one with a
+/// route is preferred: a mesh that has just been switched on needs a few seconds.
 const PATIENCE: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,11 @@ enum State {
     Gathering,
     /// Has asked `target` to be, or to remain, its child.
     Joining { target: u16, attempts: u8 },
-    /// Is a child; will say so again.
+    /// Is a child; will report to its parent again.
     Attached,
 }
 
-/// A parent that could be.
+/// A parent candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Candidate {
     short: u16,
@@ -48,8 +48,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// First the link's quality, then the rest of the way, then the margin; but after some time a
-    /// way out of the mesh before all of them.
+    /// Compares first the link's quality, then the rest of the route, then the margin; but after
+    /// some searches a route out of the mesh before all of them.
     fn is_better_than(&self, other: &Candidate, patient: bool) -> bool {
         let rank = |c: &Candidate| {
             let rest = UNREACHABLE.saturating_sub(c.cost);
@@ -61,10 +61,10 @@ impl Candidate {
 
 pub(crate) struct Attach {
     state: State,
-    /// When the state ends; `None` before the first call.
+    /// End of the state; `None` before the first call.
     at: Option<Instant>,
     parent: Option<u16>,
-    /// The parent of which the node was told.
+    /// The parent that was last reported to the node.
     announced: Option<u16>,
     best: Option<Candidate>,
     /// Number of the current attachment.
@@ -72,11 +72,11 @@ pub(crate) struct Attach {
     /// Searches that have failed, one after the other.
     searches: u8,
     failures: u8,
-    /// Whether the message of the current state is still to be sent.
+    /// The message of the current state is still to be sent.
     unsent: bool,
     fixed: Option<u16>,
     sleeps: bool,
-    /// From one word to the parent to the next.
+    /// Interval of reports to the parent.
     refresh: Duration,
 }
 
@@ -106,8 +106,8 @@ impl Attach {
         self.parent
     }
 
-    /// Whether an answer is awaited, for which the receiver must be on: who is no child yet cannot
-    /// be sent anything indirectly.
+    /// Returns whether a response is awaited, for which the receiver must be on: a node that is no
+    /// child yet cannot be sent anything indirectly.
     pub(crate) const fn listens(&self) -> bool {
         matches!(self.state, State::Gathering | State::Joining { .. })
     }
@@ -118,7 +118,7 @@ impl Attach {
 
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
         let Some(at) = self.at else {
-            // Nodes that are switched on together shall not all speak at once.
+            // Nodes that are switched on together shall not all send at once.
             self.at = Some(now + random.between(Duration::ZERO, RESPONSE_DELAY));
             return;
         };
@@ -163,7 +163,7 @@ impl Attach {
         self.searches < PATIENCE
     }
 
-    /// Without a parent; the next search is some time off.
+    /// Detaches the leaf and delays the next search.
     fn fail(&mut self, now: Instant, random: &mut Random) {
         let wait = Duration::from_secs(1 << self.searches.min(DOUBLINGS)).min(LONGEST_WAIT);
         self.searches = self.searches.saturating_add(1);
@@ -175,7 +175,7 @@ impl Attach {
         (self.failures, self.at) = (0, Some(search_at));
     }
 
-    /// A Parent Response came.
+    /// Processes a Parent Response.
     pub(crate) fn offered(&mut self, from: u16, margin_db: i16, quality_out: u8, cost: u8) {
         let quality = quality(margin_db).min(quality_out);
         let offer = Candidate { short: from, quality, cost, margin_db };
@@ -186,7 +186,7 @@ impl Attach {
         }
     }
 
-    /// A Child Id Response came.
+    /// Processes a Child Id Response.
     pub(crate) fn answered(
         &mut self,
         now: Instant,
@@ -200,7 +200,7 @@ impl Attach {
             return;
         }
         match status {
-            // An answer to an earlier request.
+            // A response to an earlier request.
             Status::Accepted if sequence != self.sequence => {}
             Status::Accepted => {
                 (self.state, self.unsent) = (State::Attached, false);
@@ -217,7 +217,7 @@ impl Attach {
         }
     }
 
-    /// A frame or data request to `to` was acknowledged or given up.
+    /// Processes a frame or data request to `to` that was acknowledged or given up.
     pub(crate) fn sent(&mut self, now: Instant, to: u16, acked: bool) {
         if self.parent != Some(to) {
             return;
@@ -228,7 +228,7 @@ impl Attach {
         }
     }
 
-    /// The message to be sent, to everybody or to one.
+    /// Returns the message to be sent, as a broadcast or to one device.
     pub(crate) const fn message(&self) -> Option<(Option<u16>, Message<'static>)> {
         match self.state {
             State::Gathering if self.unsent => Some((None, Message::ParentRequest)),
@@ -244,7 +244,7 @@ impl Attach {
         self.unsent = false;
     }
 
-    /// Whether the parent is another than when this was last asked.
+    /// Returns whether the parent has changed since the last call.
     pub(crate) fn poll_change(&mut self) -> bool {
         core::mem::replace(&mut self.announced, self.parent) != self.parent
     }

@@ -1,29 +1,29 @@
-//! Which leaf has which parent: the own children, and what the other routers say of theirs.
+//! Leaves and their parents: the own children, and those that other routers advertise.
 //!
 //! Every router repeats all it knows. A leaf numbers its attachments, so a later one is recognised
-//! wherever it is heard; and a parent that is named as one but is not says so, with the same number
-//! and [`NOBODY`], which counts as later.
+//! wherever it is received. A router that is wrongly advertised as a parent denies it, with the
+//! same number and [`NOBODY`], which counts as later.
 
 use crate::change::Change;
 use crate::message::{Binding, NOBODY};
 use kinglet_time::{Duration, Instant, earliest};
 
-/// How long it is told that a leaf has left its parent.
+/// Time for which a leaf's departure from its parent is advertised.
 pub(crate) const FAREWELL: Duration = crate::route::LIFETIME;
 
 /// A leaf of the mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     pub(crate) binding: Binding,
-    /// Whether the node has been told that this is its child.
+    /// The node was notified that this is its child.
     announced: bool,
-    /// Whether a child sleeps.
+    /// The child sleeps.
     sleeps: bool,
-    /// When it is given up: a child of which nothing is heard, or one that has no parent.
+    /// Expiry: of a child from which nothing is received, or of a leaf that has no parent.
     pub(crate) until: Option<Instant>,
 }
 
-/// Whether attachment number `a` is later than `b` (RFC 1982 with eight bits).
+/// Returns whether attachment number `a` is later than `b` (RFC 1982 with eight bits).
 fn is_later(a: u8, b: u8) -> bool {
     (1..128).contains(&a.wrapping_sub(b))
 }
@@ -35,7 +35,7 @@ impl Binding {
     }
 }
 
-/// What became of a leaf's wish to be a child.
+/// Result of a leaf's request to be a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adoption {
     /// It is one now.
@@ -59,12 +59,12 @@ pub(crate) fn find(table: &[Option<Leaf>], child: u16) -> Option<&Leaf> {
     table.iter().flatten().find(|leaf| leaf.binding.child == child)
 }
 
-/// Whether this is a child of the router with address `own`.
+/// Returns whether this is a child of the router with address `own`.
 pub(crate) fn is_child(table: &[Option<Leaf>], own: u16, short: u16) -> bool {
     find(table, short).is_some_and(|leaf| leaf.binding.parent == own)
 }
 
-/// Whether the node has to be told of a change by [`Leaves::poll_change`].
+/// Returns whether [`Leaves::poll_change`] has a change for the node.
 pub(crate) fn has_change(table: &[Option<Leaf>], own: u16) -> bool {
     table.iter().flatten().any(|leaf| leaf.announced != (leaf.binding.parent == own))
 }
@@ -74,7 +74,7 @@ impl Leaves<'_> {
         self.table.iter_mut().flatten().find(|leaf| leaf.binding.child == child)
     }
 
-    /// Takes on a binding, in a place that it has or a new one; `None` if there is no room.
+    /// Stores a binding, in a place that it has or a new one; `None` if there is no room.
     fn put(&mut self, binding: Binding, until: Option<Instant>) -> Option<()> {
         match self.get(binding.child) {
             Some(leaf) => (leaf.binding, leaf.until) = (binding, until),
@@ -86,7 +86,7 @@ impl Leaves<'_> {
         Some(())
     }
 
-    /// A leaf wants to be a child.
+    /// Processes a leaf's request to be a child.
     pub(crate) fn adopt(
         &mut self,
         now: Instant,
@@ -111,9 +111,9 @@ impl Leaves<'_> {
         if known == Some(binding) { Adoption::Known } else { Adoption::New }
     }
 
-    /// A sleeping leaf takes this router for its parent, and the router has forgotten that, as
-    /// after a restart. The leaf becomes a child again under the next attachment number, which
-    /// replaces a denial. Returns whether this is new and there is room.
+    /// Adopts a sleeping leaf that takes this router for its parent while the router has forgotten
+    /// that, as after a restart. The leaf becomes a child again under the next attachment number,
+    /// which replaces a denial. Returns whether this is new and there is room.
     pub(crate) fn readopt(&mut self, now: Instant, child: u16) -> bool {
         let known = self.get(child).map(|leaf| leaf.binding);
         if known.is_some_and(|known| known.parent == self.own) {
@@ -123,7 +123,7 @@ impl Leaves<'_> {
         self.adopt(now, child, sequence, true) == Adoption::New
     }
 
-    /// A frame came from it, if it is a child.
+    /// Processes a frame from `from`, if it is a child.
     pub(crate) fn hear(&mut self, now: Instant, from: u16) {
         let (own, until) = (self.own, now + self.child_timeout);
         if let Some(child) = self.get(from).filter(|leaf| leaf.binding.parent == own) {
@@ -131,8 +131,8 @@ impl Leaves<'_> {
         }
     }
 
-    /// Considers what another router says; whether others should hear of it soon. A parent to
-    /// which no way is known is not believed.
+    /// Processes another router's binding. Returns whether others should be notified soon. A parent
+    /// without a known route is not accepted.
     pub(crate) fn consider(&mut self, now: Instant, heard: Binding, parent_known: bool) -> bool {
         let known = self.get(heard.child).map(|leaf| leaf.binding);
         let gone = Binding { parent: NOBODY, ..heard };
@@ -142,7 +142,7 @@ impl Leaves<'_> {
             Some(known) if (known.parent, heard.parent) == (self.own, self.own) => {
                 self.put(heard, Some(now + self.child_timeout)).is_some()
             }
-            // Who says that it is of this node is wrong, or this node has forgotten it.
+            // A binding to this node is wrong, or this node has forgotten it.
             _ if heard.parent == self.own => self.put(gone, Some(now + FAREWELL)).is_some(),
             None if heard.parent == NOBODY => false,
             _ if heard.parent == NOBODY => self.put(gone, Some(now + FAREWELL)).is_some(),
@@ -150,7 +150,7 @@ impl Leaves<'_> {
         }
     }
 
-    /// Gives up what is due; whether others should hear of it soon.
+    /// Expires what is due. Returns whether others should be notified soon.
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
         let (own, mut news) = (self.own, false);
         for place in self.table.iter_mut() {
@@ -165,7 +165,8 @@ impl Leaves<'_> {
             } else if !leaf.announced {
                 *place = None;
             } else {
-                // The node was never asked for the change; it can wait no longer than that.
+                // The node has not polled the change yet, so that the entry stays for as long
+                // again.
                 leaf.until = Some(now + FAREWELL);
             }
         }
@@ -173,7 +174,7 @@ impl Leaves<'_> {
     }
 
     /// Forgets the leaves of parents that are unknown by now; they would come back from any router
-    /// that still knew the way.
+    /// that still had a route.
     pub(crate) fn forget(&mut self, is_known: impl Fn(u16) -> bool) {
         let own = self.own;
         for place in self.table.iter_mut() {
@@ -185,7 +186,7 @@ impl Leaves<'_> {
         }
     }
 
-    /// A leaf that has become a child or ceased to be one since this was last asked.
+    /// Returns a leaf that has become a child or ceased to be one since the last call.
     pub(crate) fn poll_change(&mut self) -> Option<Change> {
         let own = self.own;
         let changed = |leaf: &&mut Leaf| leaf.announced != (leaf.binding.parent == own);

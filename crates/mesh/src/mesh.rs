@@ -1,4 +1,4 @@
-//! What comes in, what goes out, when.
+//! The mesh engine: received messages, sent messages and timers.
 
 use crate::attach::{Attach, RESPONSE_DELAY};
 use crate::change::Change;
@@ -15,16 +15,16 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_trickle::Trickle;
 
-/// The stream of this layer's dice: "meshmesh".
+/// Random stream of this layer: "meshmesh".
 const DICE: u64 = 0x6d65_7368_6d65_7368;
 
-/// Answers that may wait to be sent. Leaves that are not answered ask again.
+/// Responses that may wait to be sent. Leaves that get none ask again.
 const ANSWERS: usize = 4;
 
-/// Whom a message is for.
+/// Destination of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Everybody in radio range.
+    /// All nodes in radio range.
     Broadcast,
     /// The device with this short address, with an acknowledgement.
     Short(u16),
@@ -33,7 +33,7 @@ pub enum Destination {
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Out {
-    /// To whom. Also leaves get theirs at once: while they await one they listen.
+    /// Destination. Leaves get theirs at once too: while they await one they listen.
     pub to: Destination,
     /// Octets written.
     pub len: usize,
@@ -45,16 +45,16 @@ struct Answer {
     /// As it will be on the air.
     message: [u8; MAX_ANSWER],
     len: u8,
-    /// When to send it; `None` when that has come.
+    /// Time to send it; `None` when that has come.
     at: Option<Instant>,
 }
 
-/// Where an advertisement of several frames has got to.
+/// Progress of an advertisement of several frames.
 #[derive(Clone, Copy)]
 struct Progress {
     routes: usize,
     leaves: usize,
-    /// It tells everything, not only what has changed.
+    /// It is complete, not only the changes.
     whole: bool,
     /// The next one is due already.
     again: bool,
@@ -76,18 +76,18 @@ pub struct Mesh<S: Sizes> {
     leaves: S::Leaves,
     answers: [Option<Answer>; ANSWERS],
     advertising: Option<Progress>,
-    /// When an advertisement that takes several frames tells everything again.
+    /// Time of the next complete advertisement that takes several frames.
     whole_at: Instant,
-    /// In how many advertisements leaves are still to be told.
+    /// Advertisements that still have to carry the leaves.
     leaves_untold: u8,
-    /// When the first of routes and leaves is due, until one of them may have changed.
+    /// Deadline of routes and leaves, until one of them may have changed.
     tables_due: Cell<Option<Option<Instant>>>,
     attach: Attach,
     stats: Stats,
 }
 
 impl<S: Sizes> Mesh<S> {
-    /// A node that knows nobody.
+    /// Creates a node without neighbours.
     pub const fn new(config: Config) -> Self {
         Mesh {
             config,
@@ -107,12 +107,13 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// What it was told when it was made.
+    /// Returns the node's configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// A plan without a place for neighbours is a leaf's, and has nothing of a router.
+    /// Returns whether the node is a router. A plan without a place for neighbours is a leaf's, and
+    /// has nothing of a router.
     const fn is_router(&self) -> bool {
         S::Neighbours::LEN > 0 && matches!(self.config.role, Role::Router | Role::BorderRouter)
     }
@@ -121,7 +122,7 @@ impl<S: Sizes> Mesh<S> {
         self.config.role == Role::Leaf
     }
 
-    /// The routes, to be changed.
+    /// Returns the routes, to be changed.
     fn routes_mut(&mut self) -> &mut [Option<Route>] {
         self.tables_due.set(None);
         self.routes.as_mut_slice()
@@ -140,7 +141,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// The neighbour that is next on the way to the device with this short address.
+    /// Returns the next hop to the device with this short address.
     pub fn next_hop(&self, short: u16) -> Option<u16> {
         if self.is_leaf() {
             return self.attach.parent();
@@ -155,7 +156,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// The neighbour that is next on the way out of the mesh; `None` at a border router.
+    /// Returns the next hop out of the mesh; `None` at a border router.
     pub fn default_next_hop(&self) -> Option<u16> {
         if self.is_leaf() { self.attach.parent() } else { self.via(OUTSIDE) }
     }
@@ -170,7 +171,7 @@ impl<S: Sizes> Mesh<S> {
         self.routes_mut().iter_mut().flatten().find(|route| route.destination == destination)
     }
 
-    /// The cost of the way out of the mesh, 0 at a border router, 16 if there is none.
+    /// Returns the cost of the route out of the mesh, 0 at a border router, 16 if there is none.
     pub fn cost_outside(&self) -> u8 {
         if self.config.role == Role::BorderRouter {
             return 0;
@@ -179,24 +180,24 @@ impl<S: Sizes> Mesh<S> {
         routes.find(|route| route.destination == OUTSIDE).map_or(UNREACHABLE, |route| route.cost)
     }
 
-    /// A leaf's parent.
+    /// Returns a leaf's parent.
     pub const fn parent(&self) -> Option<u16> {
         self.attach.parent()
     }
 
-    /// A router's children.
+    /// Returns a router's children.
     pub fn children(&self) -> impl Iterator<Item = u16> {
         let own = self.config.short;
         let bindings = self.leaves.as_slice().iter().flatten().map(|leaf| leaf.binding);
         bindings.filter(move |b| b.parent == own).map(|b| b.child)
     }
 
-    /// Whether a leaf's receiver must be on, because an answer may come at any time.
+    /// Returns whether a leaf's receiver must be on, because a response may come at any time.
     pub fn listens(&self) -> bool {
         self.is_leaf() && self.attach.listens()
     }
 
-    /// What has changed, one thing at a time.
+    /// Returns one change at a time.
     pub fn poll_change(&mut self) -> Option<Change> {
         if self.is_leaf() {
             let changed = self.attach.poll_change();
@@ -208,7 +209,7 @@ impl<S: Sizes> Mesh<S> {
         self.leaves().poll_change()
     }
 
-    /// A data request came from `from`, which takes this router for its parent.
+    /// Processes a data request from `from`, which takes this router for its parent.
     pub fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_router() && self.leaves().readopt(now, from) {
             self.leaves_untold = TELLINGS;
@@ -216,7 +217,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// A frame was received from `from`, of whatever content.
+    /// Processes a frame received from `from`, of whatever content.
     pub fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
         if !self.is_router() {
             return;
@@ -231,14 +232,14 @@ impl<S: Sizes> Mesh<S> {
         neighbour.hear(now, rssi_dbm, noise);
         let (after, changed) = (neighbour.cost(), neighbour.quality_in != quality);
         if changed && let Some(route) = self.route_mut(from) {
-            // It is told how well it is heard.
+            // The neighbour is notified of the quality at which it is received.
             route.untold = TELLINGS;
         }
         self.relink(now, from, before, after);
     }
 
-    /// A frame that asked `to` for an acknowledgement, or a data request, got one, or was given up
-    /// after all attempts.
+    /// Processes a frame to `to` that requested an acknowledgement, or a data request: it was
+    /// acknowledged, or given up after all attempts.
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
         if self.is_leaf() {
             let had = self.attach.parent().is_some();
@@ -259,7 +260,7 @@ impl<S: Sizes> Mesh<S> {
         self.relink(now, to, before, after);
     }
 
-    /// The link to a neighbour costs something else now.
+    /// Updates routes after a change of a link's cost.
     fn relink(&mut self, now: Instant, neighbour: u16, before: u8, after: u8) {
         if before == after {
             return;
@@ -271,7 +272,7 @@ impl<S: Sizes> Mesh<S> {
         self.news(now, news);
     }
 
-    /// What a neighbour has advertised does not hold any more: it is gone, or begins anew.
+    /// Invalidates all routes that a neighbour has advertised: it is gone, or has restarted.
     fn forget_advertised(&mut self, now: Instant, neighbour: u16) {
         let mut news = false;
         for route in self.routes_mut().iter_mut().flatten() {
@@ -280,11 +281,11 @@ impl<S: Sizes> Mesh<S> {
         self.news(now, news);
     }
 
-    /// A message came from the neighbour `from` in a frame of this power, of which
-    /// [`Mesh::handle_heard`] has told already.
+    /// Processes a message from the neighbour `from` in a frame of this power, after
+    /// [`Mesh::handle_heard`] for the same frame.
     ///
     /// # Errors
-    /// Why it was discarded; also counted.
+    /// The reason of the discard, which is also counted.
     pub fn handle_message(
         &mut self,
         now: Instant,
@@ -350,7 +351,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// Has a message sent, in the place of an earlier one of its kind to the same device.
+    /// Queues a message, in the place of an earlier one of its kind to the same device.
     fn answer(
         &mut self,
         to: u16,
@@ -378,8 +379,8 @@ impl<S: Sizes> Mesh<S> {
         advertisement: Advertisement<'_>,
     ) -> Result<(), Discard> {
         let own = self.config.short;
-        // A neighbour that is new has to learn soon that it is heard. In a full table it would
-        // displace another, which may come back as often as this one.
+        // A new neighbour has to learn soon that it is received. In a full table it would displace
+        // another, which may come back as often as this one.
         let mut places = self.neighbours.as_slice().iter();
         let is_known = places.clone().flatten().any(|it| it.short == from);
         let is_new = !is_known && places.any(Option::is_none);
@@ -390,7 +391,8 @@ impl<S: Sizes> Mesh<S> {
         }
         let (link, dead) = (neighbour.cost(), neighbour.is_dead());
         if dead {
-            // It is heard: perhaps it hears this node again. A full table can wait.
+            // The neighbour is received, so perhaps it receives this node again. A full table can
+            // wait.
             let _ = self.answer(from, Message::LinkProbe, None);
         }
         self.relink(now, from, before, link);
@@ -422,8 +424,8 @@ impl<S: Sizes> Mesh<S> {
         Ok(())
     }
 
-    /// The entry of a router that has advertised. In a full table it displaces the one that is
-    /// heard worst of those that are next on no way, if it is heard better.
+    /// Returns the entry of a router that has advertised. In a full table it evicts the neighbour
+    /// with the lowest received power that is no next hop, if its own is higher.
     fn neighbour(&mut self, now: Instant, short: u16, rssi_dbm: i8) -> Option<&mut Neighbour> {
         let noise = self.config.noise_floor_dbm;
         let routes = self.routes.as_slice();
@@ -480,15 +482,15 @@ impl<S: Sizes> Mesh<S> {
         self.routes.as_slice().iter().all(Option::is_none)
     }
 
-    /// Whether an advertisement of everything is a single frame.
+    /// Returns whether a complete advertisement is a single frame.
     fn is_small(&self) -> bool {
         let routes = self.routes.as_slice().iter().flatten().count();
         fits(routes, self.leaves.as_slice().iter().flatten().count())
     }
 
-    /// The next advertisement is due. One that takes a single frame tells everything. Of a larger
-    /// one only what has changed goes at once, or else the channel would be full of what everybody
-    /// knows; everything follows from time to time.
+    /// Starts the next advertisement. One that takes a single frame is complete. Of a larger one
+    /// only the changes go at once, or else the channel would be full of what all nodes know; a
+    /// complete one follows from time to time.
     fn advertise(&mut self, now: Instant) {
         if !self.is_router() {
             return;
@@ -500,13 +502,14 @@ impl<S: Sizes> Mesh<S> {
         let small = self.is_small();
         let whole = small || self.whole_at <= now;
         if whole && !small {
-            // Those that were switched on together need not speak together.
+            // Routers that were switched on together need not send together.
             self.whole_at = now + self.random.between(LONGEST / 2, LONGEST);
         }
         self.advertising = Some(Progress::new(whole));
     }
 
-    /// One frame of an advertisement: as much as there is room for of what has not been said.
+    /// Writes one frame of an advertisement: as much as there is room for of what has not been
+    /// sent.
     fn poll_advertisement(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         if !self.is_router() {
             return None;
@@ -528,7 +531,7 @@ impl<S: Sizes> Mesh<S> {
             leaves = self.leaves.as_slice().len();
         }
         for leaf in self.leaves.as_slice().get(leaves..).unwrap_or_default() {
-            // Who has no way to the parent cannot vouch for it.
+            // A router without a route to the parent cannot vouch for it.
             let told = leaf.map(|leaf| leaf.binding).filter(|binding| {
                 let parent = binding.parent;
                 parent == self.config.short || parent == NOBODY || self.via(parent).is_some()
@@ -543,7 +546,7 @@ impl<S: Sizes> Mesh<S> {
         if full && (routes, leaves) == (start.routes, start.leaves) {
             return None;
         }
-        // What was told is not due, so that the deadline is what it was.
+        // The advertised changes have no deadline, so that the stored one stays right.
         let places = self.routes.as_mut_slice().get_mut(start.routes..routes).unwrap_or_default();
         for route in places.iter_mut().flatten() {
             route.untold = route.untold.saturating_sub(1);
@@ -568,7 +571,7 @@ impl<S: Sizes> Mesh<S> {
         Entry { destination, quality_in, quality_out, cost }
     }
 
-    /// When [`Mesh::handle_deadline`] wants to be called.
+    /// Returns the time of the next call of [`Mesh::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         match self.config.role {
             Role::Leaf => Some(self.attach.deadline()),
@@ -589,7 +592,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// Does what is due; before the deadline, nothing.
+    /// Runs the timers that are due. Does nothing before the deadline.
     pub fn handle_deadline(&mut self, now: Instant) {
         if self.deadline().is_none_or(|at| at > now) {
             return;
@@ -605,7 +608,7 @@ impl<S: Sizes> Mesh<S> {
         }
         self.age_neighbours(now);
         let route::Forgotten { mut news, asks } = route::handle_deadline(self.routes_mut(), now);
-        // An advertisement of a single frame answers unasked, as it tells everything.
+        // Advertisements of a single frame are complete, and give the answer unasked.
         news |= asks && !self.is_small();
         if self.leaves().handle_deadline(now) {
             (self.leaves_untold, news) = (TELLINGS, true);
@@ -625,7 +628,7 @@ impl<S: Sizes> Mesh<S> {
             match neighbour.age(now) {
                 Age::Fresh => {}
                 Age::Doubtful => {
-                    // If there is no room, the next probe will do.
+                    // Without room, the next probe suffices.
                     let _ = self.answer(short, Message::LinkProbe, None);
                 }
                 Age::Gone => {
@@ -644,7 +647,7 @@ impl<S: Sizes> Mesh<S> {
         Leaves { own, child_timeout, table }.forget(known);
     }
 
-    /// How full the tables are.
+    /// Returns the fill levels of the tables.
     pub fn info(&self) -> Info {
         Info {
             parent: self.attach.parent(),
@@ -655,7 +658,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// The routers in range.
+    /// Returns the routers in range.
     pub fn neighbours(&self) -> impl Iterator<Item = NeighbourInfo> {
         self.neighbours.as_slice().iter().flatten().map(|n| NeighbourInfo {
             short: n.short,
@@ -666,7 +669,7 @@ impl<S: Sizes> Mesh<S> {
         })
     }
 
-    /// The ways to other routers and out of the mesh.
+    /// Returns the routes to other routers and out of the mesh.
     pub fn ways(&self) -> impl Iterator<Item = RouteInfo> {
         self.routes.as_slice().iter().flatten().map(|route| RouteInfo {
             destination: (route.destination != OUTSIDE).then_some(route.destination),
@@ -675,7 +678,7 @@ impl<S: Sizes> Mesh<S> {
         })
     }
 
-    /// What happened.
+    /// Returns the event counters.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }

@@ -7,7 +7,7 @@
 //! | then | each destination: short address (2), quality in, out (2 bits each), cost (4 bits) |
 //! | the rest | each leaf: short address (2), its parent's or 0xFFFF (2), attachment number (1) |
 //!
-//! The destination 0xFFFE is the way out of the mesh. A cost of 0 says that there is no way.
+//! The destination 0xFFFE is the route out of the mesh. A cost of 0 means that there is no route.
 //! Qualities are those of the link between the sender and the destination, 0 if there is none.
 //!
 //! | kind | message | after octet 0 |
@@ -42,11 +42,11 @@ pub(crate) const NOBODY: u16 = 0xFFFF;
 /// A field of a message that has an impossible value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// A version that is not spoken here.
+    /// A version that is not supported.
     Version,
     /// A kind that does not exist.
     Kind,
-    /// Too short or too long for its kind, or for what it says it holds.
+    /// Too short or too long for its kind, or for its number of destinations.
     Length,
     /// Addresses of destinations, leaves or parents that no device can have.
     Address,
@@ -54,18 +54,18 @@ pub enum Field {
     Cost,
     /// A status that does not exist.
     Status,
-    /// Whether a leaf sleeps is neither yes nor no.
+    /// A sleep flag that is neither 0 nor 1.
     Mode,
 }
 
-/// How a parent answers a Child Id Request.
+/// A parent's response to a Child Id Request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// You are my child.
+    /// The leaf is a child of the router.
     Accepted,
     /// There is no room.
     Full,
-    /// Your attachment number is older than what is known of you.
+    /// The attachment number is older than the one known of the leaf.
     Stale,
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum Message<'a> {
     LinkProbe,
 }
 
-/// What a router says of one destination.
+/// A router's entry for one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) destination: u16,
@@ -92,7 +92,7 @@ pub(crate) struct Entry {
     pub(crate) cost: u8,
 }
 
-/// Who a leaf's parent is, and since which of its attachments.
+/// A leaf's parent, and the number of the attachment to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub(crate) child: u16,
@@ -173,7 +173,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Writes a message that is no advertisement; its length. `None` if `out` is too short.
+    /// Writes a message that is no advertisement. Returns its length; `None` if `out` is too short.
     pub(crate) fn emit(&self, out: &mut [u8]) -> Option<usize> {
         let mut writer = Writer { out, len: 0 };
         let kind = |kind: u8| VERSION << 4 | kind;
@@ -196,7 +196,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Whether an advertisement of so many destinations and leaves is one message.
+/// Returns whether an advertisement of so many destinations and leaves is one message.
 pub(crate) const fn fits(entries: usize, bindings: usize) -> bool {
     let octets = entries.saturating_mul(ENTRY).saturating_add(bindings.saturating_mul(BINDING));
     entries <= MAX_ENTRIES && octets <= MAX_LEN - HEADER
@@ -238,7 +238,7 @@ impl<'a> Writer<'a> {
         self.put(&[a, b, c, d, binding.sequence])
     }
 
-    /// The octets written.
+    /// Returns the number of octets written.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }

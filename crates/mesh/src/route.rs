@@ -1,49 +1,50 @@
-//! The distance vector: what a router knows of the way to another, and when it believes more.
+//! The distance vector: a router's route to another, and the rule for accepting a different one.
 //!
-//! A node takes a cheaper way only from a neighbour that is *nearer to the destination than this
-//! node has been*: its advertised cost is below the least cost that this node has had. No loop can
-//! form so, because along any way that number falls. When the cost has risen above it, this node
-//! first tells everybody, and forgets the number after [`HOLD`], when all who came through it
-//! know. OpenThread's rule is without this and counts up instead.
+//! A node accepts a cheaper route only from a neighbour that is *nearer to the destination than
+//! this node has been*: its advertised cost is below the least cost that this node has had. No loop
+//! can form so, because along any route that number falls. When the cost has risen above it, this
+//! node first advertises the rise, and forgets the number after [`HOLD`], when all nodes with a
+//! route through it know. OpenThread lacks this rule and counts up instead.
 
 use crate::link::UNREACHABLE;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// Where the way out of the mesh leads: the nearest border router. No device has this address.
+/// Destination of the route out of the mesh: the nearest border router. No device has this address.
 pub(crate) const OUTSIDE: u16 = 0xFFFE;
 
-/// How long a risen cost is told before any other way is believed: two advertisements, with room
-/// for the loss of one (the second comes at most 3 s after a reset of the timer).
+/// Time for which a risen cost is advertised before any other route is accepted: two
+/// advertisements, with room for the loss of one (the second comes at most 3 s after a reset of the
+/// timer).
 pub const HOLD: Duration = Duration::from_secs(4);
 
-/// In how many advertisements a change is told before the next that tells everything: as many as
-/// leave within [`HOLD`].
+/// Advertisements that carry a change before the next complete one: as many as leave within
+/// [`HOLD`].
 pub(crate) const TELLINGS: u8 = 2;
 
-/// A route that its next hop does not name for so long is lost, and a lost one is told for so long.
-/// At the longest interval four to six advertisements come in that time. Whoever loses a route says
-/// so; this is for those who have missed it.
+/// A route that its next hop does not advertise for so long is lost, and a lost one is advertised
+/// for so long. At the longest interval four to six advertisements come in that time. A router that
+/// loses a route announces so; this is for neighbours that have missed it.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(200);
 
-/// The way to one destination.
+/// The route to one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     pub(crate) destination: u16,
     pub(crate) next_hop: u16,
     /// The next hop's own cost.
     advertised: u8,
-    /// That and the link's; [`UNREACHABLE`] at the most.
+    /// Sum of that and the link's; [`UNREACHABLE`] at the most.
     pub(crate) cost: u8,
-    /// The least cost that others may still believe.
+    /// The least cost that other nodes may still use.
     least: u8,
-    /// In how many advertisements it is still to be told that something has changed.
+    /// Advertisements that still have to carry a change.
     pub(crate) untold: u8,
-    /// When the least cost is forgotten; set while the cost is higher.
+    /// Time at which the least cost is forgotten; set while the cost is higher.
     hold: Option<Instant>,
     expires: Instant,
 }
 
-/// What a neighbour offers.
+/// A route that a neighbour offers.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer {
     pub(crate) destination: u16,
@@ -72,7 +73,7 @@ impl Route {
         self.cost < UNREACHABLE
     }
 
-    /// Takes on a next hop and its cost; whether others should hear of it soon.
+    /// Sets the next hop and its cost. Returns whether others should be notified soon.
     fn set(&mut self, now: Instant, via: u16, advertised: u8, link: u8) -> bool {
         let cost = total(advertised, link);
         let moved = via != self.next_hop && cost < UNREACHABLE;
@@ -92,18 +93,17 @@ impl Route {
         news
     }
 
-    /// The link to `neighbour` has a new cost.
+    /// Sets a new cost of the link to `neighbour`.
     pub(crate) fn relink(&mut self, now: Instant, neighbour: u16, link: u8) -> bool {
         self.next_hop == neighbour && self.follow(now, self.advertised, link)
     }
 
-    /// What `neighbour` has advertised does not hold any more.
+    /// Invalidates a route that `neighbour` has advertised.
     pub(crate) fn forget_advertised(&mut self, now: Instant, neighbour: u16) -> bool {
         self.next_hop == neighbour && self.set(now, neighbour, UNREACHABLE, UNREACHABLE)
     }
 
-    /// Takes on a new cost of the next hop. A way that was lost comes back under the conditions of
-    /// a new one.
+    /// Sets a new cost of the next hop. A lost route comes back under the conditions of a new one.
     fn follow(&mut self, now: Instant, advertised: u8, link: u8) -> bool {
         let is_back = !self.is_usable() && total(advertised, link) < UNREACHABLE;
         if is_back && advertised >= self.least {
@@ -115,8 +115,8 @@ impl Route {
     fn consider(&mut self, now: Instant, offer: Offer) -> bool {
         let Offer { destination, via, advertised, link } = offer;
         if via == self.next_hop {
-            // A neighbour that is heard stays in the table even if it does not hear this node: it
-            // must be told that it is heard.
+            // A neighbour that is received stays in the table even if it does not receive this
+            // node: it must learn that it is received.
             if advertised < UNREACHABLE && (link < UNREACHABLE || via == destination) {
                 self.expires = now + LIFETIME;
             }
@@ -126,7 +126,7 @@ impl Route {
             self.expires = now + LIFETIME;
             return self.set(now, via, advertised, link);
         }
-        // Who has lost a destination gets it from those that have not.
+        // A node that has lost a destination gets it from those that have not.
         let asked = advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable();
         if asked {
             self.untold = TELLINGS;
@@ -139,9 +139,9 @@ impl Route {
     }
 }
 
-/// Considers what a neighbour says; whether others should hear of it soon. Full tables take no new
-/// destination. `near` is the place of what it has said before: what is told together was learnt
-/// together, and stands one behind the other in large tables too.
+/// Processes a neighbour's offer. Returns whether others should be notified soon. Full tables take
+/// no new destination. `near` is the place of its last offer: destinations advertised together were
+/// learned together, and stand one behind the other in large tables too.
 pub(crate) fn consider(
     table: &mut [Option<Route>],
     near: &mut usize,
@@ -171,7 +171,7 @@ pub(crate) fn consider(
         *place = Some(Route::new(now, offer));
         *near = index;
     }
-    // Also a neighbour that is only heard must learn that soon.
+    // Also a neighbour that is only received must learn that soon.
     true
 }
 
@@ -179,17 +179,16 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
     table.iter().flatten().fold(None, |first, route| earliest(first, route.deadline()))
 }
 
-/// What came of [`handle_deadline`].
+/// Result of [`handle_deadline`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forgotten {
-    /// Others should hear soon of what was lost.
+    /// Others should be notified soon of a loss.
     pub(crate) news: bool,
-    /// What was lost would be believed from anybody now; those who have told of it before did so
-    /// in vain.
+    /// A lost route would be accepted from any neighbour now; earlier offers of it were refused.
     pub(crate) asks: bool,
 }
 
-/// Forgets what is due.
+/// Expires routes and holds that are due.
 pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> Forgotten {
     let mut forgotten = Forgotten::default();
     for place in table {
@@ -263,7 +262,7 @@ mod tests {
         assert_eq!(handle_deadline(&mut table, now + HOLD), Forgotten { news: false, asks: true });
         assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
         assert_eq!(best(&table), (2, 3));
-        // One that is nearer than this node ever was is believed at once.
+        // One that is nearer than this node ever was is accepted at once.
         consider(&mut table, now, offer(2, UNREACHABLE, 1));
         assert!(consider(&mut table, now, offer(3, 1, 2)));
         assert_eq!(best(&table), (3, 3));
@@ -275,7 +274,7 @@ mod tests {
         consider(&mut table, now, offer(1, 1, 1));
         assert!(handle_deadline(&mut table, now + LIFETIME).news);
         assert_eq!(best(&table).1, UNREACHABLE);
-        // Saying that it is lost does not keep it.
+        // An advertisement of the loss does not keep it.
         consider(&mut table, now + LIFETIME * 3 / 2, offer(1, UNREACHABLE, 1));
         handle_deadline(&mut table, now + LIFETIME * 2);
         assert_eq!(table, [None]);

@@ -1,31 +1,32 @@
-//! What a link costs: expected transmissions, from those that were made.
+//! Link cost: expected transmissions, from those that were made.
 
 use crate::objective::{ETX, MAX_LINK_ETX};
 use kinglet_time::{Duration, Instant};
 
-/// How much stronger than noise a signal must be, in dB, for a link that is thought to take four,
-/// two and one transmissions before any was made: Thread's link costs (OpenThread's
-/// `link_quality.hpp`). Of a weaker one nothing good is expected.
+/// Margins above noise in dB, for an unprobed link that is expected to take four, two and one
+/// transmissions: Thread's link costs (OpenThread's `link_quality.hpp`). A weaker link is expected
+/// to fail.
 const THRESHOLDS_DB: [(i16, u16); 3] = [(20, ETX), (10, 2 * ETX), (2, 4 * ETX)];
-/// What is expected weighs as much as so many samples.
+/// Weight of the expected value, in samples.
 const EXPECTATION: u16 = 4;
 /// A frame that was given up counts as so many transmissions (Contiki's `ETX_NOACK_PENALTY`).
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
 pub(crate) const MAX_FAILURES: u8 = 4;
-/// The newest of so many samples weighs one of so many parts; of fewer all weigh the same.
+/// Window of the average: the newest sample weighs one of so many parts; fewer samples all weigh
+/// the same.
 const WINDOW: u16 = 16;
-/// Where they follow fast, those of this time count, but not more than so many: a router that sends
-/// fifty frames a second would else judge a link by a third of a second, and all below it would
-/// change their parents for what is over by then.
+/// Where samples follow fast, those of this time count, but not more than so many: a router that
+/// sends fifty frames a second would else judge a link by a third of a second, and all nodes below
+/// it would change their parents for a state that is over by then.
 const REMEMBERED: Duration = Duration::from_secs(32);
 const LONGEST_WINDOW: u16 = 1024;
-/// An estimate is counted in so many parts of [`ETX`]'s units, of which it changes by less.
+/// Parts of [`ETX`]'s units in which an estimate is counted, as it changes by less than a unit.
 const FINE: u32 = 256;
-/// So long a link that takes too many transmissions is remembered as such without new ones: as long
-/// as Contiki-NG believes in what it has counted (`FRESHNESS_EXPIRATION_TIME`).
+/// Time for which a link that takes too many transmissions counts as bad without new ones: as long
+/// as Contiki-NG trusts its counts (`FRESHNESS_EXPIRATION_TIME`).
 pub(crate) const REST: Duration = Duration::from_secs(600);
-/// So long a dead one is not used; then one more failure is enough.
+/// Time for which a dead link is not used; then one more failure is enough.
 const DEAD: Duration = Duration::from_secs(15);
 
 /// A link to a neighbour.
@@ -33,57 +34,57 @@ const DEAD: Duration = Duration::from_secs(15);
 pub(crate) struct Link {
     /// In units of 1/128 and [`FINE`].
     etx: u32,
-    /// What was expected of it, by how strongly the neighbour is heard.
+    /// Expected value, from the power at which the neighbour is received.
     expected: u16,
-    /// Samples in it.
+    /// Samples in the estimate.
     samples: u16,
     failures: u8,
-    /// Until when it counts as bad.
+    /// Until this time the link counts as bad.
     rests: Option<Instant>,
-    /// When something was last sent over it.
+    /// Time of the last frame over it.
     pub(crate) sampled: Option<Instant>,
 }
 
 impl Link {
-    /// To a neighbour that is heard so much stronger than noise.
+    /// Creates a link to a neighbour that is received with this margin above noise.
     pub(crate) fn new(margin_db: i16) -> Self {
         let expected = expected(margin_db);
         let (samples, failures) = (EXPECTATION, 0);
         Link { etx: fine(expected), expected, samples, failures, rests: None, sampled: None }
     }
 
-    /// Expected transmissions in units of 1/128.
+    /// Returns the expected transmissions in units of 1/128.
     pub(crate) const fn etx(&self) -> u16 {
         (self.etx / FINE) as u16
     }
 
-    /// Whether somebody is at its other end, as far as is known.
+    /// Returns whether a neighbour is at its other end, as far as is known.
     pub(crate) const fn is_usable(&self) -> bool {
         !self.is_dead()
     }
 
-    /// Whether nothing was ever sent over it: how the neighbour is heard is all that is known.
+    /// Returns whether the link is unprobed: only the neighbour's received power is known.
     pub(crate) const fn is_untried(&self) -> bool {
         self.sampled.is_none()
     }
 
-    /// Whether it is as good as that of a parent should be (RFC 6719, 3.2.2).
+    /// Returns whether it is as good as that of a parent should be (RFC 6719, 3.2.2).
     pub(crate) const fn is_good(&self) -> bool {
         self.rests.is_none() && self.etx() <= MAX_LINK_ETX
     }
 
-    /// Whether it is good, and the last frame over it was acknowledged.
+    /// Returns whether it is good, and the last frame over it was acknowledged.
     pub(crate) const fn works(&self) -> bool {
         self.is_good() && self.failures == 0
     }
 
-    /// Whether so many frames in a row were given up that nobody can be there.
+    /// Returns whether so many frames in a row were given up that no node can be there.
     pub(crate) const fn is_dead(&self) -> bool {
         self.failures >= MAX_FAILURES
     }
 
-    /// The neighbour was heard. What is expected of the link follows at once as long as nothing was
-    /// sent over it.
+    /// Processes the margin of a frame from the neighbour. The estimate follows at once as long as
+    /// the link is unprobed.
     pub(crate) fn heard(&mut self, margin_db: i16) {
         self.expected = expected(margin_db);
         if self.is_untried() {
@@ -91,7 +92,7 @@ impl Link {
         }
     }
 
-    /// A frame took so many transmissions and was acknowledged, or was given up.
+    /// Processes a frame that took so many transmissions and was acknowledged, or was given up.
     pub(crate) fn sent(&mut self, now: Instant, transmissions: u8, acked: bool) {
         let sample = match acked {
             true => u16::from(transmissions.max(1)).saturating_mul(ETX).min(GIVEN_UP),
@@ -115,13 +116,13 @@ impl Link {
         }
     }
 
-    /// Counts as bad for a while.
+    /// Marks the link as bad for a while.
     pub(crate) fn rest(&mut self, now: Instant) {
         self.rests = Some(now + REST);
     }
 
-    /// The neighbour has restarted, so that the cause of missing acknowledgements may be over. A
-    /// dead link is used again, and one more failure ends that.
+    /// Makes a dead link usable, as its neighbour has restarted and the cause of missing
+    /// acknowledgements may be over. One more failure ends that.
     pub(crate) fn revive(&mut self) {
         if self.is_dead() {
             self.renew();
@@ -129,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Nothing is known of it but how it is heard, and that it has failed before.
+    /// Resets the estimate to the expected value, and remembers that the link has failed before.
     fn renew(&mut self) {
         (self.etx, self.samples) = (fine(self.expected), EXPECTATION);
         self.failures = self.failures.min(MAX_FAILURES.saturating_sub(1));
@@ -139,7 +140,7 @@ impl Link {
         self.rests
     }
 
-    /// Whether it may be used again as of now.
+    /// Returns whether the link may be used again as of now.
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
         let rested = self.rests.take_if(|until| *until <= now).is_some();
         if rested {
@@ -153,7 +154,7 @@ const fn fine(etx: u16) -> u32 {
     (etx as u32).saturating_mul(FINE)
 }
 
-/// Transmissions that are expected by how much stronger than noise the neighbour is heard.
+/// Returns the transmissions expected at this margin above noise.
 fn expected(margin_db: i16) -> u16 {
     let enough = THRESHOLDS_DB.iter().find(|(threshold, _)| margin_db > *threshold);
     enough.map_or(GIVEN_UP, |(_, etx)| *etx)

@@ -1,4 +1,4 @@
-//! Neighbours that may be parents (RFC 6550, 8.2.1), and which of them is the best.
+//! Parent candidates (RFC 6550, 8.2.1), and the choice of the best.
 
 use crate::link::Link;
 use crate::lollipop::Counter;
@@ -14,15 +14,15 @@ pub struct Candidate {
     pub(crate) address: Ipv6Addr,
     /// Its routable address.
     pub(crate) global: Option<Ipv6Addr>,
-    /// What it advertised last.
+    /// The rank that it advertised last.
     pub(crate) rank: u16,
     pub(crate) version: Counter,
     pub(crate) dtsn: Counter,
     pub(crate) overloaded: bool,
-    /// It has restarted, so that its next DIO asks for DAOs.
+    /// It has restarted, so that its next DIO counts as a request for DAOs.
     pub(crate) restarted: bool,
     pub(crate) link: Link,
-    /// When it was first heard, for probes.
+    /// Time of its first DIO, for probes.
     pub(crate) since: Instant,
 }
 
@@ -44,8 +44,8 @@ impl Parents<'_> {
         self.0.iter_mut().flatten().find(|candidate| candidate.address == address)
     }
 
-    /// Takes a candidate in. In a full table it takes the place of the one with the highest `cost`
-    /// other than `kept`, if its own is less; whether it did.
+    /// Inserts a candidate. In a full table it evicts the one with the highest `cost` other than
+    /// `kept`, if its own is less. Returns whether it was inserted.
     pub(crate) fn insert(
         &mut self,
         new: Candidate,
@@ -66,13 +66,13 @@ impl Parents<'_> {
         })
     }
 
-    /// The least `cost` and whose it is; `None` if all cost [`INFINITE_RANK`].
+    /// Returns the least `cost` and its candidate's address; `None` if all cost [`INFINITE_RANK`].
     pub(crate) fn best(&self, cost: impl Fn(&Candidate) -> u16) -> Option<(u16, Ipv6Addr)> {
         let all = self.0.iter().flatten().map(|c| (cost(c), c.address));
         all.filter(|(cost, _)| *cost != INFINITE_RANK).min_by_key(|(cost, _)| *cost)
     }
 
-    /// What they said is no longer believed; what is known of the links to them is.
+    /// Discards the ranks of all candidates and keeps their link estimates.
     pub(crate) fn forget_ranks(&mut self) {
         self.0.iter_mut().flatten().for_each(|candidate| candidate.rank = INFINITE_RANK);
     }

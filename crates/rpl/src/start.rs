@@ -5,26 +5,27 @@ use crate::lollipop::Counter;
 use core::cmp::Ordering;
 use kinglet_time::{Duration, Instant};
 
-/// Longest Imin after which answers are awaited.
+/// Upper limit of the Imin that sets the wait for answers.
 const LONGEST_MIN: Duration = Duration::from_secs(2);
 
-/// What a root does before it announces its DODAG.
+/// State of a root before it announces its DODAG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// It does not know what time it is.
+    /// The root does not know the time yet.
     New,
-    /// It waits until then for answers to its DIS. The version that it has heard is this.
+    /// The root waits until `until` for DIOs that answer its DIS. `heard` is the newest version
+    /// received.
     Listening { until: Instant, heard: Option<Counter> },
-    /// It has begun.
+    /// The root has started.
     Over,
 }
 
-/// A message with which a root starts.
+/// A message that a root sends at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
     /// A DIS.
     Solicitation,
-    /// The first DIO, at once: new nodes wait for it.
+    /// The first DIO, without delay, as new nodes wait for it.
     Information,
 }
 
@@ -37,7 +38,7 @@ impl Start {
         }
     }
 
-    /// Returns what is to be sent now. `shortest` is Imin: neighbours answer within that.
+    /// Returns the message to send now. `shortest` is Imin: neighbours answer within that.
     pub(crate) fn handle_deadline(&mut self, now: Instant, shortest: Duration) -> Option<First> {
         match *self {
             Start::New => {
@@ -54,7 +55,8 @@ impl Start {
         }
     }
 
-    /// A node remembers this version. Returns the version to begin with if it changes.
+    /// Processes a version that another node remembers. Returns the version to start with if it
+    /// changes.
     pub(crate) fn hear(&mut self, version: Counter) -> Option<Counter> {
         let Start::Listening { heard, .. } = self else { return None };
         let newer = heard.is_none_or(|heard| version.compare(heard) == Some(Ordering::Greater));

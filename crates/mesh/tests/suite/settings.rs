@@ -1,4 +1,4 @@
-//! What a mesh is told when it is made decides what it says.
+//! The configuration of a mesh decides what it says.
 
 use kinglet_mesh::{
     Change, Config, Destination, Leaf, MAX_LEN, Mesh, Neighbour, Out, Role, Route, Sizes,
@@ -13,7 +13,7 @@ impl Sizes for Plan {
 }
 
 const NOW: Instant = Instant::from_secs(1);
-/// See `message.rs`: a leaf's wish to attach, for the first time; it does not sleep.
+/// See `message.rs`: a Child Id Request of a new leaf, which does not sleep.
 const CHILD_ID_REQUEST: [u8; 3] = [0x14, 1, 0];
 
 fn router(change: impl FnOnce(&mut Config)) -> Mesh<Plan> {
@@ -164,7 +164,7 @@ fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
     assert!(mesh.info().interval < calm, "{calm:?}");
 }
 
-/// Nodes below it may know a way through this router only.
+/// Nodes below it may have a route through this router only.
 #[test]
 fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     let mut mesh = router(|_| {});
@@ -179,8 +179,8 @@ fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     assert_eq!(usable(&mesh), 1, "only the way to itself");
 }
 
-/// The same of a link that has died and a neighbour that starts again. If the link has not died, the
-/// restart was short, and the neighbour soon has its routes back.
+/// The same for a link that has died and a neighbour that starts again. If the link has not died,
+/// the restart was short, and the neighbour soon has its routes back.
 #[test]
 fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
     for (flags, dies, usable) in [(0x41, true, 1), (0x01, true, 2), (0x41, false, 2)] {
@@ -199,7 +199,7 @@ fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
     }
 }
 
-/// Else two that displace each other would be news for ever.
+/// Else two that displace each other would cause changes for ever.
 #[test]
 fn a_neighbour_that_displaces_another_waits_for_the_next_advertisement() {
     let mut mesh = router(|_| {});

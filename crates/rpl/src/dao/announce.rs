@@ -1,4 +1,4 @@
-//! When DAOs are sent, and what of them has arrived (RFC 6550, 9.3 and 9.5).
+//! Timers of DAOs, and their acknowledgements (RFC 6550, 9.3 and 9.5).
 
 use super::Told;
 use crate::lollipop::Counter;
@@ -6,33 +6,34 @@ use core::net::Ipv6Addr;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together. Twice
-/// as long for each DAO since the last that was acknowledged.
+/// DelayDAO: DEFAULT_DAO_DELAY, from half of it on, so that neighbours do not send together.
+/// Doubled for each DAO since the last that was acknowledged.
 const DELAY: Duration = Duration::from_secs(1);
-/// Up to so many times: five thousand that wait for as long send a root no more DAOs than it can
-/// take.
+/// Limit of the doublings: five thousand nodes that wait for as long send a root no more DAOs than
+/// it can process.
 const DELAY_DOUBLINGS: u8 = 8;
-/// The same if none has left for a DelayDAO: there is nothing to gather it with, and each hop on
-/// the way to the root adds it up.
+/// DelayDAO if no DAO was sent within the last one: there is nothing to aggregate, and the delays
+/// of all hops to the root add up.
 const FIRST_DELAY: Duration = Duration::from_millis(250);
-/// The same for what can wait: where many are below, several of them go in one DAO. In a town of
-/// 5,000 meters one router near the root changes thousands of parents, and a root takes fifty DAOs
-/// a second. No longer: the former parent may be gone by then.
+/// DelayDAO of changes that can wait: with many nodes below, one DAO carries several of them. In a
+/// network of 5,000 meters one router near the root changes thousands of parents, and a root
+/// processes fifty DAOs a second. Not longer: the former parent may be gone by then.
 const LATER_DELAY: Duration = Duration::from_secs(12);
-/// An acknowledgement is awaited for so long, at most half as long again. Not longer each time:
-/// what was lost while the way up healed is to be missed soon.
+/// Time-out of an acknowledgement, at most half as long again. It does not grow: a DAO that was
+/// lost during the repair of the upward route is to be detected soon.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Then a DAO is sent again, so often; after that its parent is thought of as before, and it is
-/// tried again later.
+/// Attempts at a DAO before it is given up. Then it is retried later, in storing mode through
+/// another parent if there is one.
 const TRIES: u8 = 4;
-/// The first time within this, and each time within twice that, up to so many doublings: where DAOs
-/// are lost for want of room, as when thousands join at once, more of them would not help.
+/// The first retry comes within this time, and each further one within twice that, up to so many
+/// doublings: where queues drop DAOs, as when thousands of nodes join at once, more of them would
+/// not help.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
-/// A node whose DAOs are not acknowledged repeats news after this time: the first DAO may be lost,
-/// as routes to a root that has restarted form at the same time.
+/// A node that requests no acknowledgements repeats news after this time: the first DAO may be
+/// lost, as routes to a root that has restarted form at the same time.
 const AGAIN: Duration = Duration::from_secs(12);
-/// Whatever lifetime a DODAG is configured with, its nodes do not tell themselves more often.
+/// Shortest refresh interval, whatever lifetime a DODAG is configured with.
 const SHORTEST_REFRESH: Duration = Duration::from_secs(10);
 
 /// A DAO that is to be acknowledged.
@@ -44,18 +45,18 @@ pub(crate) struct Awaiting {
 
 /// The timers of DAOs, and the own target.
 pub(crate) struct Announce {
-    /// DelayDAO, and for what.
+    /// End of DelayDAO, and the urgency of the change.
     delay: Option<Instant>,
     waiting: News,
-    /// Until when others are gathered with what was told last.
+    /// Until this time changes wait for a full DelayDAO, as a DAO was sent just before.
     gathers: Instant,
-    /// It is over: DAOs leave until all is told.
+    /// DelayDAO has ended: DAOs are sent until all targets are announced.
     pub(crate) ready: bool,
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
-    /// News about the own address has been announced once at the most.
+    /// A change of the own address has been announced once at the most.
     news: bool,
-    /// How many have left, and how often they were given up, since one was acknowledged.
+    /// DAOs that were sent, and that were given up, since the last acknowledgement.
     unanswered: u8,
     given_up: u8,
     /// DAOSequence.
@@ -63,13 +64,13 @@ pub(crate) struct Announce {
     /// Path Sequence of the own address.
     pub(crate) path_sequence: Counter,
     pub(crate) told: Told,
-    /// Through whom the way leads that was acknowledged last.
+    /// Parent on the route that was acknowledged last.
     pub(crate) known: Option<Ipv6Addr>,
-    /// When the own address is told again.
+    /// Time of the own address's next refresh.
     refresh: Option<Instant>,
-    /// When the targets of others are.
+    /// Time of the next refresh of other nodes' targets.
     retell: Option<Instant>,
-    /// A former parent that is to forget this node, and of how many routes it was told so.
+    /// A former parent to send No-Path DAOs to, and the number of routes already withdrawn there.
     pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
 }
 
@@ -95,7 +96,7 @@ impl Announce {
         }
     }
 
-    /// There is something to be told. What is scheduled stays, unless it is scheduled for later.
+    /// Schedules a DAO. A scheduled one stays, unless it is scheduled for later.
     pub(crate) fn schedule(&mut self, now: Instant, news: News, random: &mut Random) {
         let longest = match news {
             News::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
@@ -110,17 +111,17 @@ impl Announce {
         }
     }
 
-    /// Whether what was told last has not been acknowledged.
+    /// Returns whether the last DAO has not been acknowledged.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered > 0
     }
 
-    /// DelayDAO.
+    /// Returns DelayDAO.
     fn backoff(&self) -> Duration {
         DELAY * (1u32 << self.unanswered.min(DELAY_DOUBLINGS))
     }
 
-    /// The own address is told as news, which everybody above is to hear.
+    /// Announces the own address with a new Path Sequence, which all routers above process.
     //= rfc6550#9.4-3
     pub(crate) fn renew(&mut self, now: Instant, news: News, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
@@ -128,39 +129,39 @@ impl Announce {
         self.repeat(now, news, random);
     }
 
-    /// The own address is told again. Who knows it takes its Path Sequence for no news.
+    /// Announces the own address again. A router that knows its Path Sequence sees no change.
     pub(crate) fn repeat(&mut self, now: Instant, news: News, random: &mut Random) {
         self.told = Told::Not;
         self.tries = 0;
         self.schedule(now, news, random);
     }
 
-    /// Nobody is there to be told.
+    /// Stops all timers, as there is no parent.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
         (self.withdraw, self.retell, self.known) = (None, None, None);
-        // That nobody has answered says nothing of the next way up.
+        // Missing acknowledgements say nothing of the next upward route.
         (self.unanswered, self.given_up) = (0, 0);
         self.told = Told::Not;
     }
 
-    /// Another is the parent now instead of `old`, which is to forget this node, unless others know
-    /// that as the way here: it goes on passing packets down until they know the new one.
+    /// Records a change from `old` to another parent. `old` gets a No-Path DAO, unless it is on the
+    /// acknowledged route here: then it goes on passing packets down until the new one is known.
     pub(crate) fn change(&mut self, old: Option<Ipv6Addr>, parent: Ipv6Addr) {
         let _ = self.withdraw.take_if(|(former, _)| *former == parent);
         if old != self.known {
             self.forget_by(old);
         }
-        // That the former has not answered says nothing of this one.
+        // Missing acknowledgements of the former parent say nothing of this one.
         (self.delay, self.unanswered, self.given_up) = (None, 0, 0);
     }
 
-    /// A former parent is to forget this node.
+    /// Schedules No-Path DAOs to a former parent.
     pub(crate) fn forget_by(&mut self, former: Option<Ipv6Addr>) {
         self.withdraw = former.map(|former| (former, 0)).or(self.withdraw);
     }
 
-    /// What was on its way is not awaited any more.
+    /// Stops waiting for the acknowledgement of a DAO in flight.
     pub(crate) fn forget(&mut self) {
         (self.awaiting, self.tries) = (None, 0);
         if self.told == Told::Sent {
@@ -168,8 +169,8 @@ impl Announce {
         }
     }
 
-    /// The own address has been told: it is again before `lifetime` is over, which leaves time for
-    /// another attempt. What is acknowledged may take longer than what is sent once.
+    /// Schedules the refresh of the own address before `lifetime` is over, which leaves time for
+    /// another attempt. A DAO that is acknowledged may take longer than one that is sent once.
     pub(crate) fn refresh_within(
         &mut self,
         now: Instant,
@@ -184,8 +185,8 @@ impl Announce {
         self.refresh = wait.map(|wait| now + wait);
     }
 
-    /// Targets of others have been told: all are again before `lifetime` is over since the first
-    /// of them.
+    /// Schedules the refresh of other nodes' targets before `lifetime` is over since the first of
+    /// them.
     pub(crate) fn retell_within(
         &mut self,
         now: Instant,
@@ -198,24 +199,24 @@ impl Announce {
         }
     }
 
-    /// Whether that is now.
+    /// Returns whether that refresh is due.
     pub(crate) fn retells(&mut self, now: Instant) -> bool {
         self.retell.take_if(|at| *at <= now).is_some()
     }
 
-    /// Nobody has acknowledged what was told: it is told again after some time.
+    /// Schedules another attempt after DAOs that were not acknowledged.
     pub(crate) fn try_later(&mut self, now: Instant, random: &mut Random) {
         let longest = LATER * (1u32 << self.given_up.min(LATER_DOUBLINGS));
         self.given_up = self.given_up.saturating_add(1);
         self.refresh = Some(now + random.between(longest / 4, longest / 2));
     }
 
-    /// Too many DAOs have left: what is ready waits until then.
+    /// Delays ready DAOs until `until`, as the rate limit is reached.
     pub(crate) fn put_off(&mut self, until: Instant) {
         (self.ready, self.delay) = (false, Some(until));
     }
 
-    /// A DAO has left.
+    /// Records that a DAO was sent.
     pub(crate) fn left(&mut self, now: Instant) {
         self.gathers = now + DELAY;
     }
@@ -226,7 +227,7 @@ impl Announce {
         self.awaiting = Some(Awaiting { sequence: self.sequence.value(), until });
     }
 
-    /// Whether it acknowledges what is awaited.
+    /// Returns whether `sequence` acknowledges the awaited DAO.
     pub(crate) fn acknowledged(&mut self, sequence: u8) -> bool {
         let ours = self.awaiting.take_if(|awaiting| awaiting.sequence == sequence).is_some();
         if ours {
@@ -240,7 +241,8 @@ impl Announce {
         [self.delay, self.refresh, self.retell, awaited].into_iter().fold(None, earliest)
     }
 
-    /// What is due: DelayDAO and refreshes here, the answer says of the rest.
+    /// Ends DelayDAO and starts refreshes that are due. Returns the state of the awaited
+    /// acknowledgement.
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) -> Missed {
         if self.delay.take_if(|at| *at <= now).is_some() {
             self.ready = true;
@@ -260,7 +262,8 @@ impl Announce {
     }
 }
 
-/// After which part of a lifetime it is renewed: so that there is time for other attempts.
+/// Returns the part of a lifetime after which it is renewed, so that there is time for other
+/// attempts.
 fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Duration {
     let after = match acknowledged {
         true => random.between(lifetime / 2, lifetime / 4 * 3),
@@ -269,22 +272,22 @@ fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Durati
     after.max(SHORTEST_REFRESH)
 }
 
-/// How soon the parent is to hear of something; the soonest is the least.
+/// Urgency of a change for the parent; the most urgent is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum News {
     /// After DelayDAO.
     Now,
-    /// Together with what comes until then: it is only told again, or there is another way and the
-    /// old one is still good.
+    /// Together with later changes: it is only a refresh, or there is another route and the old one
+    /// is still good.
     Later,
 }
 
-/// What has become of an awaited acknowledgement.
+/// State of an awaited acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missed {
-    /// None was, or it still is.
+    /// None was awaited, or it still is.
     Nothing,
-    /// It did not come: what was told is to be told again.
+    /// It did not come: the DAO is to be repeated.
     Again,
     /// It did not come, too often.
     GivenUp,
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(announce.withdraw, None);
         announce.change(Some(b), c);
         assert_eq!(announce.withdraw, Some((b, 0)));
-        // Who comes back has not left.
+        // A parent that comes back has not been left.
         announce.change(Some(c), b);
         assert_eq!(announce.withdraw, Some((c, 0)));
         announce.forget_by(Some(a));

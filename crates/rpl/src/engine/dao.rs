@@ -1,4 +1,4 @@
-//! What comes of targets: DAO and DAO-ACK (RFC 6550, 9), and leaves that know no RPL.
+//! Received DAO and DAO-ACK messages (RFC 6550, 9), and leaves that know no RPL.
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
@@ -13,21 +13,21 @@ use kinglet_wire::rpl::{ControlOption, Dao, DaoAck, Options, PrefixInformation, 
 /// Status of a DAO-ACK that rejects (RFC 6550, 6.5.1: above 127).
 const REJECTED: u8 = 128;
 
-/// Packets go through a child that has left for so long. If that were told above at once, the root
-/// would often hear that there is no way before it heard of the new one.
+/// Time for which packets still go through a child that has left. If its routes were withdrawn at
+/// once, the root would often have no route before it learns the new one.
 const LEAVE_DELAY: Duration = Duration::from_secs(8);
 
-/// Targets and what applies to them (9.4, rule 3).
+/// Targets and the transit that applies to them (9.4, rule 3).
 struct Group<'a> {
-    /// From the first target on.
+    /// The options from the first target on.
     targets: Options<'a>,
     count: usize,
-    /// Of several the preferred (6.7.8: the most significant bits of Path Control).
+    /// The preferred one of several (6.7.8: the most significant bits of Path Control).
     transit: Transit,
 }
 
 impl<'a> Group<'a> {
-    /// The next group; an error if targets have no transit or transit has no targets.
+    /// Returns the next group; an error if targets have no transit or transit has no targets.
     //= rfc6550#9.4-7 rfc6550#9.9-2
     fn next(rest: &mut Options<'a>) -> Option<Result<Self, Discard>> {
         let mut targets;
@@ -72,7 +72,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Whether an address is of the DODAG, as far as its prefix says.
+/// Returns whether an address is of the DODAG, as far as its prefix says.
 fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
     let covered = |it: PrefixInformation| {
         covers(&Target { prefix: it.prefix, prefix_len: it.prefix_len }, address)
@@ -80,21 +80,21 @@ fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
     address == dodag.id || dodag.prefix.is_none_or(covered)
 }
 
-/// What was in a DAO.
+/// Summary of the targets in a DAO.
 #[derive(Default)]
 struct Seen {
-    /// A route is another one now.
+    /// A route has changed.
     news: bool,
-    /// A target found no place.
+    /// A target found no room.
     full: bool,
-    /// A target was one that can be below.
+    /// A target can be below.
     taken: bool,
-    /// A target was one that cannot.
+    /// A target cannot be below.
     bad: bool,
 }
 
-/// Whether a target cannot be a descendant: its scope is not routed, or it is the root or this
-/// node.
+/// Returns whether a target cannot be a descendant: its scope is not routed, or it is the root or
+/// this node.
 fn cannot_be_below(dodag: &Dodag, own: Option<Ipv6Addr>, target: &Target) -> bool {
     target.prefix.is_multicast()
         || target.prefix.is_unicast_link_local()
@@ -103,7 +103,7 @@ fn cannot_be_below(dodag: &Dodag, own: Option<Ipv6Addr>, target: &Target) -> boo
 }
 
 impl<S: Sizes> Rpl<S> {
-    /// Whether DAOs end here: at every router in storing mode, else at the root.
+    /// Returns whether DAOs end here: at every router in storing mode, else at the root.
     fn takes_daos(&self, dodag: &Dodag) -> bool {
         match dodag.mode {
             Mode::UpwardOnly => false,
@@ -124,7 +124,8 @@ impl<S: Sizes> Rpl<S> {
         if dao.dodag_id.is_some_and(|id| id != dodag.id) {
             return Err(Discard::OtherDodag);
         }
-        // In storing mode a child says it itself; to the root a node says it by its address (9.2).
+        // In storing mode the child itself sends the DAO; in non-storing mode a node sends it to
+        // the root from its routable address (9.2).
         let near = from.is_unicast_link_local();
         if !near && (dodag.is_storing() || !is_inside(&dodag, from)) {
             return Err(Discard::BadSource);
@@ -134,7 +135,7 @@ impl<S: Sizes> Rpl<S> {
             self.disown(now, child);
             return Err(Discard::DaoFromParent);
         }
-        // Its structure is right, or nothing is done (9.4, rule 6).
+        // A DAO of wrong structure is discarded as a whole (9.4, rule 6).
         let mut rest = options;
         while let Some(group) = Group::next(&mut rest) {
             if group?.transit.parent.is_some() == dodag.is_storing() {
@@ -148,8 +149,8 @@ impl<S: Sizes> Rpl<S> {
         if seen.news {
             self.tell(now, News::Now);
         }
-        // What is right is taken, whatever else the DAO has: a child of another make may announce
-        // what it heard from this node.
+        // Valid targets are accepted whatever else the DAO has: a child with another stack may
+        // announce targets that it learned from this node.
         let refused = seen.full || seen.bad && !seen.taken;
         if dao.acknowledge {
             let status = if refused { REJECTED } else { 0 };
@@ -162,7 +163,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Considers the targets of a group that `child` announces.
+    /// Processes the targets of a group that `child` announces.
     fn take_group(
         &mut self,
         now: Instant,
@@ -178,7 +179,7 @@ impl<S: Sizes> Rpl<S> {
             units => dodag.lifetime(units),
         };
         let own = self.address();
-        // One way to the parent is enough, and what it refuses is not to be told.
+        // One route to the parent is enough, and a target that it refuses is not to be announced.
         let above = |target: &Target| dodag.preferred.is_some_and(|it| is_of(target, it));
         for target in group.targets() {
             if cannot_be_below(dodag, own, &target) {
@@ -211,7 +212,7 @@ impl<S: Sizes> Rpl<S> {
         from: Ipv6Addr,
         ack: &DaoAck,
     ) -> Result<(), Discard> {
-        // Those that DAOs go to: the parent, or in non-storing mode the root (9.4).
+        // DAOs go to the parent, or in non-storing mode to the root (9.4).
         let awaited = self.dodag.as_ref().is_some_and(|dodag| match dodag.mode {
             Mode::Storing => dodag.preferred == Some(from),
             Mode::NonStoring => is_inside(dodag, from),
@@ -238,19 +239,20 @@ impl<S: Sizes> Rpl<S> {
         Ok(())
     }
 
-    /// Whether leaves that know no RPL can be told of: there is a DODAG with routes down.
+    /// Returns whether leaves that know no RPL can be announced: the DODAG has downward routes.
     pub fn serves_leaves(&self) -> bool {
         let routes = |dodag: &Dodag| dodag.mode != Mode::UpwardOnly;
         self.dodag.as_ref().is_some_and(routes) && !self.is_leaf()
     }
 
-    /// A leaf at the link-local address `via`, which knows no RPL, has this address for so long
-    /// from now on, or no longer: it is told as a target of this router, with the transaction of
-    /// its registration as Path Sequence (RFC 9010, 9.2.2). To be called again before that is over.
+    /// Registers this address of a leaf at the link-local address `via`, which knows no RPL, for
+    /// `lifetime` from now on; zero ends it. The address is announced as a target of this router,
+    /// with the transaction of its registration as Path Sequence (RFC 9010, 9.2.2). To be called
+    /// again before the lifetime ends.
     ///
     /// # Errors
-    /// [`Discard::NotForRole`] without a DODAG that has routes down, [`Discard::BadTarget`] for an
-    /// address that cannot be a leaf's, [`Discard::RoutesFull`].
+    /// [`Discard::NotForRole`] without a DODAG that has downward routes, [`Discard::BadTarget`] for
+    /// an address that cannot be a leaf's, [`Discard::RoutesFull`].
     //= rfc6550#9.4-14 rfc6550#18.2.4-1
     pub fn handle_leaf(
         &mut self,

@@ -1,4 +1,4 @@
-//! What comes of the DODAG: DIS and DIO (RFC 6550, 8).
+//! Received DIS and DIO messages (RFC 6550, 8).
 
 use super::select::cost;
 use super::{Reply, Rpl};
@@ -18,14 +18,14 @@ use kinglet_wire::rpl::{
     Configuration, ControlOption, Dio, MetricKind, Options, PrefixInformation, RouteInformation,
 };
 
-/// The options of a DIO, and how it was heard.
+/// The options of a DIO, and its signal margin.
 #[derive(Default)]
 struct Told {
     configuration: Option<Configuration>,
     prefix: Option<PrefixInformation>,
     route: Option<RouteInformation>,
     overloaded: bool,
-    /// How much stronger than noise.
+    /// Received power above noise.
     margin_db: i16,
 }
 
@@ -48,8 +48,8 @@ impl Told {
     }
 }
 
-/// Whether anything follows the prefix. Contiki-NG passes on the R flag of the root without an
-/// interface identifier: that is no address of a router.
+/// Returns whether an interface identifier follows the prefix. Contiki-NG passes on the R flag of
+/// the root without one: that is no address of a router.
 fn has_identifier(prefix: &PrefixInformation) -> bool {
     let bits = u128::MAX.checked_shr(prefix.prefix_len.into()).unwrap_or(0);
     prefix.prefix.to_bits() & bits != 0
@@ -67,7 +67,7 @@ impl<S: Sizes> Rpl<S> {
         if multicast {
             self.note_restart(from);
         }
-        // One that has no route for others answers only a node that asks it alone: with a DIO of
+        // A node without a route for others answers only a unicast DIS, with a DIO of
         // INFINITE_RANK.
         let answers = !multicast || self.rank() != INFINITE_RANK && !self.is_leaf();
         let dodag = self.dodag.as_ref().filter(|_| answers).ok_or(Discard::NotForRole)?;
@@ -124,7 +124,7 @@ impl<S: Sizes> Rpl<S> {
         let is_here = |it: &Dodag| (it.instance, it.id, it.operation) == there;
         let is_here = self.dodag.as_ref().is_some_and(is_here);
         if !is_here {
-            // A parent that has gone there is none here (8.2.1).
+            // A parent that has moved there is no parent here (8.2.1).
             self.disown(now, from);
         }
         let mode = mode.ok_or(Discard::BadMode)?;
@@ -138,14 +138,14 @@ impl<S: Sizes> Rpl<S> {
         let repaired = self.follow_version(now, from, dio, &told)?;
         self.hear(now, from, dio, &told)?;
         if repaired && self.parent().is_some() {
-            // The parent may have begun anew as well.
+            // The parent may have restarted as well.
             self.readvertise(now, News::Now);
         }
         Ok(())
     }
 
-    /// A DIO came to a root. After a restart it may have to begin above a version that others
-    /// remember.
+    /// Processes a DIO at a root. After a restart the root may have to start above a version that
+    /// other nodes remember.
     //= rfc6550#8.2.1-2
     fn hear_as_root(&mut self, now: Instant, dio: &Dio) -> Result<(), Discard> {
         let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
@@ -219,7 +219,8 @@ impl<S: Sizes> Rpl<S> {
         self.hear(now, from, dio, told)
     }
 
-    /// Goes on to the next version of the DODAG, if this is one (8.2.2.1); whether it is.
+    /// Moves to a newer version of the DODAG, or to a changed configuration (8.2.2.1). Returns
+    /// whether it did.
     //= rfc6550#8.2.2.1-4 rfc6550#8.2.2.1-5 rfc6550#8.3-4
     fn follow_version(
         &mut self,
@@ -232,7 +233,7 @@ impl<S: Sizes> Rpl<S> {
         let version = Counter::new(dio.version);
         let newer = match version.compare(dodag.version) {
             Some(Ordering::Equal) => return Ok(self.follow_configuration(now, from, told)),
-            // A number that nobody else has would keep it alone for good.
+            // A version that no other node has would isolate this one for ever.
             Some(Ordering::Less) => dodag.is_forgotten(),
             Some(Ordering::Greater) => true,
             None => dodag.preferred.is_none(),
@@ -254,7 +255,7 @@ impl<S: Sizes> Rpl<S> {
         dodag.migrate(version);
         match told.configuration.filter(|it| it.min_hop_rank_increase > 0) {
             Some(configuration) => dodag.configuration = configuration,
-            // It may be another one (8.3.1). If there is no room, the old one holds.
+            // The configuration may differ (8.3.1). Without room for the DIS, the old one stays.
             None => drop(self.answer(from, Reply::Solicitation)),
         }
         count(&mut self.stats.repairs);
@@ -264,7 +265,7 @@ impl<S: Sizes> Rpl<S> {
         Ok(true)
     }
 
-    /// Adopts another configuration of the preferred parent; returns whether there was one. A root
+    /// Adopts another configuration of the preferred parent. Returns whether there was one. A root
     /// that has restarted may announce it under a version that this node knows.
     fn follow_configuration(&mut self, now: Instant, from: Ipv6Addr, told: &Told) -> bool {
         let configuration = told.configuration.filter(|it| it.min_hop_rank_increase > 0);
@@ -286,7 +287,7 @@ impl<S: Sizes> Rpl<S> {
         true
     }
 
-    /// A DIO of this node's version of its DODAG.
+    /// Processes a DIO of this node's version of its DODAG.
     fn hear(
         &mut self,
         now: Instant,
@@ -300,7 +301,7 @@ impl<S: Sizes> Rpl<S> {
         let mut parents = self.parents();
         let mut asked = false;
         if let Some(known) = parents.get_mut(from) {
-            // Another number is another request, also of one that has begun anew.
+            // A different DTSN is another request, also from a parent that has restarted.
             asked = new.dtsn != known.dtsn || known.restarted;
             let global = new.global.or(known.global);
             known.link.heard(told.margin_db);
@@ -319,7 +320,7 @@ impl<S: Sizes> Rpl<S> {
         if dio.rank == INFINITE_RANK {
             self.note_not_above(now, from);
         }
-        // This holds for a parent that has just come back as well: nodes below did not leave.
+        // This holds for a parent that has just returned as well: nodes below did not leave.
         if asked
             && self.parent() == Some(from)
             && !self.asked_for_daos(now)
@@ -353,7 +354,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// What is the same in all of the DODAG is taken from the parent, and from nobody else.
+    /// Adopts the DODAG's common parameters from the parent, and from no other node.
     //= rfc6550#8.1-1 rfc6550#6.7.10-1
     fn learn(&mut self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) {
         let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.preferred == Some(from)) else {
@@ -361,7 +362,7 @@ impl<S: Sizes> Rpl<S> {
         };
         (dodag.grounded, dodag.preference) = (dio.grounded, dio.preference);
         if let Some(prefix) = told.prefix {
-            // What follows the prefix is the sender's; routers do not say that it is on-link.
+            // The bits after the prefix are the sender's; routers do not announce it as on-link.
             let new = PrefixInformation { prefix: shared(&prefix), on_link: false, ..prefix };
             self.prefix_changed |= dodag.prefix != Some(new);
             dodag.prefix = Some(new);
@@ -372,8 +373,8 @@ impl<S: Sizes> Rpl<S> {
         dodag.route = told.route.or(dodag.route);
     }
 
-    /// The parent wants DAOs (9.6), and in non-storing mode so does then this node. Whether it gets
-    /// them now.
+    /// Processes the parent's request for DAOs (9.6), and passes it on in non-storing mode. Returns
+    /// whether the limit allows it now.
     //= rfc6550#9.6-1 rfc6550#9.6-2
     fn asked_for_daos(&mut self, now: Instant) -> bool {
         if !self.resets.allows(now) {

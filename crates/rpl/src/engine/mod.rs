@@ -1,4 +1,4 @@
-//! The glue: what comes in, what goes out, when.
+//! The RPL engine: received messages, sent messages and timers.
 
 mod dao;
 mod dio;
@@ -31,32 +31,32 @@ use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_trickle::Trickle;
 use kinglet_wire::rpl::Message;
 
-/// The first number of a counter that begins (RFC 6550, 7.2).
+/// First value of a counter's linear region, in which it starts (RFC 6550, 7.2).
 const STRAIGHT: u8 = 128;
 /// RPL_DEFAULT_INSTANCE (RFC 6550, 17).
 const DEFAULT_INSTANCE: u8 = 0;
-/// The stream of this layer's dice: "rplrplrp".
+/// Random stream of this layer: "rplrplrp".
 const DICE: u64 = 0x7270_6c72_706c_7270;
-/// Messages to one neighbour that may wait to be sent.
+/// Unicast messages that may wait to be sent.
 pub(crate) const ANSWERS: usize = 4;
-/// How often a minute others may have Trickle begin anew.
+/// Trickle resets per minute that other nodes may cause.
 const RESETS: u8 = 12;
-/// DIOs for everybody a minute, and answers to those that ask for one, whatever intervals the
-/// DODAG has: more than twice what the usual ones need while all begins anew.
+/// Multicast DIOs per minute, and DIOs that answer a DIS, whatever intervals the DODAG has: more
+/// than twice the need of the usual intervals while all nodes restart.
 const DIOS: u8 = 60;
 const DIO_ANSWERS: u8 = 240;
-/// DAOs a second, whatever lifetimes the DODAG has and however many targets there are: as many as a
-/// root takes of all its nodes.
+/// DAOs per second, whatever lifetimes the DODAG has and however many targets there are: as many as
+/// a root accepts from all its nodes.
 const DAOS: u8 = 50;
 const SECOND: Duration = Duration::from_secs(1);
-/// How often a minute another version of the DODAG may be joined.
+/// DODAG versions per minute that a node may move to.
 const VERSIONS: u8 = 4;
 const MINUTE: Duration = Duration::from_secs(60);
-/// A parent that has not acknowledged a frame is tried again after this time at the latest, as
-/// neighbours are that may be gone (RFC 4861, 10: RETRANS_TIMER).
+/// Longest time until a parent that has not acknowledged a frame is probed, as for neighbours that
+/// may be gone (RFC 4861, 10: RETRANS_TIMER).
 const DOUBT: Duration = Duration::from_secs(1);
 
-/// What is said to one neighbour.
+/// A unicast message to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reply {
     /// A DIO.
@@ -81,7 +81,7 @@ pub struct Rpl<S: Sizes> {
     trickle: Trickle,
     candidates: S::Candidates,
     routes: S::Routes,
-    /// A parent that has not acknowledged the last frame, and when it is tried.
+    /// The parent that has not acknowledged the last frame, and the time of its probe.
     doubted: Option<(Ipv6Addr, Instant)>,
     lost: Lost,
     silent: Silent,
@@ -90,9 +90,9 @@ pub struct Rpl<S: Sizes> {
     start: Start,
     announce: Announce,
     answers: [Option<Answer>; ANSWERS],
-    /// A DIO for everybody is to be sent.
+    /// A multicast DIO is to be sent.
     advertise: bool,
-    /// When DAOs are to be asked for that might not be at once.
+    /// Time of a request for DAOs that the rate limit has delayed.
     asks_at: Option<Instant>,
     overloaded: bool,
     load: Load,
@@ -102,14 +102,14 @@ pub struct Rpl<S: Sizes> {
     dio_answers: Limit,
     daos: Limit,
     parent_changed: bool,
-    /// Whose packets go up without a way down to it, and since when.
+    /// A source of upward packets without a downward route, and the time at which that was noticed.
     unknown: Option<(Ipv6Addr, Instant)>,
     prefix_changed: bool,
     stats: Stats,
 }
 
 impl<S: Sizes> Rpl<S> {
-    /// A node that knows nobody.
+    /// Creates a node without neighbours.
     pub const fn new(config: Config) -> Self {
         let (dodag, start) = match &config.role {
             Role::Root(root) => {
@@ -152,31 +152,32 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// What it was told when it was made.
+    /// Returns the node's configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// RPLInstanceID: that of the DODAG, or else the one that it may join.
+    /// Returns the RPLInstanceID of the DODAG, or else of the one that the node may join.
     fn instance(&self) -> u8 {
         let joined = self.dodag.as_ref().map(|dodag| dodag.instance);
         joined.or(self.config.instance).unwrap_or(DEFAULT_INSTANCE)
     }
 
-    /// A DTSN to begin with, of 128 to 255. Children that remember the number of a life before take
-    /// another one for a request for DAOs (RFC 6550, 7.2 and 9.6).
+    /// Returns an initial DTSN of 128 to 255. Children that remember the DTSN from before a restart
+    /// take a different one for a request for DAOs (RFC 6550, 7.2 and 9.6).
     fn first_dtsn(&mut self) -> Counter {
         Counter::new(STRAIGHT | self.random.bits(7) as u8)
     }
 
-    /// Version and DTSN, which another life, another DODAG or a request for DAOs changes; `None`
-    /// while this node announces no DODAG.
+    /// Returns version and DTSN, which change with a restart, another DODAG or a request for DAOs;
+    /// `None` while this node announces no DODAG.
     pub fn epoch(&self) -> Option<(u8, u8)> {
         let dodag = self.dodag.as_ref().filter(|_| self.advertises())?;
         Some((dodag.version.value(), dodag.dtsn.value()))
     }
 
-    /// Sends a DIO to a neighbour that hears no multicast. Returns whether there is room for it.
+    /// Queues a DIO to a neighbour that receives no multicast. Returns whether there is room for
+    /// it.
     pub fn inform_neighbour(&mut self, neighbour: Ipv6Addr) -> bool {
         self.answer(neighbour, Reply::Information).is_ok()
     }
@@ -185,8 +186,8 @@ impl<S: Sizes> Rpl<S> {
         matches!(self.config.role, Role::Root(_))
     }
 
-    /// Whether it relays for no node: by its role, or because it does not know the objective
-    /// function or the mode of the DODAG (RFC 6550, 8.5 and 9.2).
+    /// Returns whether the node forwards for no other: by its role, or because it does not know the
+    /// objective function or the mode of the DODAG (RFC 6550, 8.5 and 9.2).
     //= rfc6550#9.2-1
     fn is_leaf(&self) -> bool {
         let stranger = |dodag: &Dodag| {
@@ -196,18 +197,19 @@ impl<S: Sizes> Rpl<S> {
             || !self.is_root() && self.dodag.as_ref().is_some_and(stranger)
     }
 
-    /// Own routable address: of a root the DODAGID, of others made of the DODAG's prefix.
+    /// Returns the node's routable address: a root's is the DODAGID, another's is made of the
+    /// DODAG's prefix.
     pub fn address(&self) -> Option<Ipv6Addr> {
         let dodag = self.dodag.as_ref()?;
         if self.is_root() { Some(dodag.id) } else { dodag.address(self.config.identifier) }
     }
 
-    /// Own rank; [`INFINITE_RANK`] without a way to the root.
+    /// Returns the node's rank; [`INFINITE_RANK`] without a route to the root.
     pub fn rank(&self) -> u16 {
         self.dodag.as_ref().map_or(INFINITE_RANK, Dodag::rank)
     }
 
-    /// The preferred parent's link-local address.
+    /// Returns the preferred parent's link-local address.
     pub fn parent(&self) -> Option<Ipv6Addr> {
         self.dodag.as_ref()?.preferred
     }
@@ -225,14 +227,14 @@ impl<S: Sizes> Rpl<S> {
         Targets(self.routes.as_mut_slice())
     }
 
-    /// There is news of this node's own.
+    /// Resets Trickle for a change of this node's own, without a rate limit.
     fn hasten(&mut self, now: Instant) {
         let Some(pace) = self.dodag.as_ref().map(Dodag::pace) else { return };
         count(&mut self.stats.resets);
         self.trickle.hasten(now, &pace, &mut self.random);
     }
 
-    /// Others want to hear of this node, or have shown that they should.
+    /// Resets Trickle for other nodes that request or need a DIO, up to a rate limit.
     fn reset(&mut self, now: Instant) {
         let Some(pace) = self.dodag.as_ref().map(Dodag::pace) else { return };
         if self.trickle.interval().is_none_or(|interval| interval <= pace.shortest) {
@@ -246,7 +248,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Has a message sent to one neighbour.
+    /// Queues a message to one neighbour.
     fn answer(&mut self, to: Ipv6Addr, reply: Reply) -> Result<(), Discard> {
         let same = |place: &Option<Answer>| place.is_some_and(|a| (a.to, a.reply) == (to, reply));
         let table = &mut self.answers;
@@ -256,11 +258,11 @@ impl<S: Sizes> Rpl<S> {
         Ok(())
     }
 
-    /// An ICMPv6 message of type 155 came from `from`, so strong, with this code; `body` is what
-    /// follows its checksum. `multicast` says whether it was for everybody.
+    /// Processes an ICMPv6 message of type 155 from `from`, received with `rssi_dbm`, with this
+    /// code; `body` follows its checksum. `multicast` is set if its destination was multicast.
     ///
     /// # Errors
-    /// Why it was discarded; also counted.
+    /// The reason of the discard, which is also counted.
     pub fn handle_message(
         &mut self,
         now: Instant,
@@ -304,7 +306,7 @@ impl<S: Sizes> Rpl<S> {
             Message::Dio(_) | Message::Dis(_) if !near => Err(Discard::BadSource),
             Message::Dis(_) => Err(Discard::BadSource),
             Message::Dio(dio) => self.take_dio(now, from, margin_db, &dio, options),
-            // Multicast DAOs are for those that keep multicast routes (9.10).
+            // Multicast DAOs are for routers that keep multicast routes (9.10).
             //= rfc6550#9.10-3
             Message::Dao(_) if multicast => Err(Discard::NotForRole),
             Message::Dao(dao) if dao.instance == instance => {
@@ -315,11 +317,11 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A frame to a neighbour was acknowledged after so many transmissions, or was given up.
-    /// Frames that carry parts of one datagram count each.
+    /// Processes a frame to a neighbour that was acknowledged after so many transmissions, or was
+    /// given up. Each frame with a fragment of a datagram counts.
     pub fn handle_sent(&mut self, now: Instant, to: Ipv6Addr, transmissions: u8, acked: bool) {
         if self.parent() == Some(to) {
-            // Whoever sends rarely would not know for long that nobody is there.
+            // A node that sends rarely would miss for long that the parent is gone.
             let at = now + self.random.between(DOUBT / 2, DOUBT);
             self.doubted = (!acked).then_some((to, at));
         }
@@ -336,30 +338,30 @@ impl<S: Sizes> Rpl<S> {
         candidate.link.sent(now, transmissions, acked);
         let dead = candidate.link.is_dead();
         if dead {
-            // What it said before it was gone is no reason to come back.
+            // Its rank from before it was gone is no reason to return to it.
             candidate.rank = INFINITE_RANK;
             self.forget_child(now, to);
         }
         self.select_by_itself(now);
     }
 
-    /// Whether the neighbour that an address of this DODAG has does not answer now.
+    /// Returns whether the neighbour with this address of the DODAG acknowledges no frames now.
     pub fn is_silent(&self, now: Instant, address: Ipv6Addr) -> bool {
         self.silent.has(now, Self::neighbour(address))
     }
 
-    /// Nobody is reached through this child any more.
+    /// Drops the routes through a child that is unreachable.
     //= rfc6550#8.2.1-6
     fn forget_child(&mut self, now: Instant, child: Ipv6Addr) {
         if self.targets().lose_child(child) {
             self.tell(now, News::Now);
-            // If it is still there, it believes that it is known.
+            // A child that is still there assumes that its routes are known.
             self.lost.note(now, child);
             self.ask_for_daos(now);
         }
     }
 
-    /// Routes that match lead nowhere; the parent is told. Whether there were any.
+    /// Drops matching routes and notifies the parent. Returns whether there were any.
     fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
         let lost = self.targets().lose(matches);
         if lost {
@@ -368,7 +370,7 @@ impl<S: Sizes> Rpl<S> {
         lost
     }
 
-    /// Something in the table of targets has changed.
+    /// Schedules a DAO after a change in the table of targets, if there is a parent.
     fn tell(&mut self, now: Instant, news: News) {
         if self.parent().is_some() {
             self.announce.schedule(now, news, &mut self.random);
@@ -377,14 +379,14 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// The node has more to do than it can, or not any more: DIOs say so from now on
-    /// (RFC 6551, 3.1).
+    /// Sets whether the node is overloaded: DIOs announce this from now on (RFC 6551, 3.1).
     pub fn set_overloaded(&mut self, overloaded: bool) {
         self.overloaded = overloaded;
     }
 
-    /// So many packets of `room` wait to be sent. With [`Config::load`] DIOs say whether that is
-    /// too much; to be told whenever it may have changed. Else nothing happens.
+    /// Reports that `waiting` of `room` packets wait to be sent. With [`Config::load`] DIOs
+    /// announce whether that is too much; else nothing happens. To be called whenever the number
+    /// may have changed.
     pub fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
         if !self.config.load {
             return;
@@ -395,8 +397,8 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A root begins a new version of its DODAG, which all join anew (RFC 6550, 3.2.2): global
-    /// repair. Others do nothing.
+    /// Starts a new version of a root's DODAG, which all nodes join again (RFC 6550, 3.2.2): global
+    /// repair. Other nodes do nothing.
     //= rfc6550#8.2.2.1-3
     pub fn repair(&mut self, now: Instant) {
         if self.is_root()
@@ -408,7 +410,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A root asks for all DAOs anew (RFC 6550, 9.6). Others do nothing.
+    /// Requests all DAOs again at a root (RFC 6550, 9.6). Other nodes do nothing.
     pub fn refresh(&mut self, now: Instant) {
         if self.is_root()
             && let Some(dodag) = &mut self.dodag
@@ -418,7 +420,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Those below send DAOs again, now or as soon as the limit allows (RFC 6550, 9.6).
+    /// Requests DAOs from the nodes below, now or as soon as the limit allows (RFC 6550, 9.6).
     fn ask_for_daos(&mut self, now: Instant) {
         let leaf = self.is_leaf();
         let Some(dodag) = self.dodag.as_mut().filter(|_| !leaf) else { return };
@@ -432,7 +434,7 @@ impl<S: Sizes> Rpl<S> {
         self.hasten(now);
     }
 
-    /// What has changed, one thing at a time.
+    /// Returns one change at a time.
     pub fn poll_change(&mut self) -> Option<Change> {
         if core::mem::take(&mut self.parent_changed) {
             return Some(Change::Parent(self.parent()));
@@ -444,21 +446,21 @@ impl<S: Sizes> Rpl<S> {
         None
     }
 
-    /// Whether DIOs are sent at all.
+    /// Returns whether the node sends DIOs at all.
     //= rfc6550#8.5-1 rfc6550#8.5-4
     fn advertises(&self) -> bool {
         let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.untold > 0;
         self.start.is_over() && !self.is_leaf() && self.dodag.as_ref().is_some_and(has)
     }
 
-    /// When a candidate is to be probed.
+    /// Returns the time of a candidate's next probe.
     fn probe_at(&self, candidate: &Candidate) -> Option<Instant> {
         let Probing::After(silence) = self.config.probing else { return None };
         let useful = candidate.rank < self.rank() && candidate.link.deadline().is_none();
         useful.then(|| candidate.link.sampled.unwrap_or(candidate.since) + silence)
     }
 
-    /// When [`Rpl::handle_deadline`] wants to be called.
+    /// Returns the time of the next call of [`Rpl::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         if self.config.role == Role::Off {
             return None;
@@ -479,7 +481,7 @@ impl<S: Sizes> Rpl<S> {
         others.into_iter().chain(links).fold(None, earliest)
     }
 
-    /// Does what is due; before the deadline, nothing.
+    /// Runs the timers that are due. Does nothing before the deadline.
     pub fn handle_deadline(&mut self, now: Instant) {
         if self.deadline().is_none_or(|at| at > now) {
             return;
@@ -534,10 +536,10 @@ impl<S: Sizes> Rpl<S> {
             && let Some(pace) = self.dodag.as_ref().map(Dodag::pace)
             && self.trickle.handle_deadline(now, &pace, &mut self.random)
         {
-            // What is left out now the next interval says.
+            // The next interval sends a DIO that is left out now.
             self.advertise |= self.dios.allows(now);
         }
-        // Last, as whom it is for depends on the rank.
+        // Last, as the probed neighbours depend on the rank.
         self.probe(now);
     }
 
@@ -557,7 +559,7 @@ impl<S: Sizes> Rpl<S> {
             if self.probe_at(&candidate).is_none_or(|at| at > now) {
                 continue;
             }
-            // If there is no room, the next probe will do.
+            // Without room, the next probe suffices.
             let _ = self.answer(candidate.address, reply);
             if let Some(Some(candidate)) = self.candidates.as_mut_slice().get_mut(index) {
                 candidate.link.sampled = Some(now);
@@ -565,7 +567,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// What a DAO said that was not acknowledged has to be said again.
+    /// Repeats the targets of a DAO that was not acknowledged.
     fn tell_again(&mut self) {
         self.targets().mark(Told::Sent, Told::Not);
         if self.announce.told == Told::Sent {
@@ -574,7 +576,7 @@ impl<S: Sizes> Rpl<S> {
         self.announce.ready = true;
     }
 
-    /// The parent does not take DAOs: another one is looked for, or it is tried again later.
+    /// Handles a parent that accepts no DAOs: selects another one, or retries later.
     fn dao_failed(&mut self, now: Instant) {
         count(&mut self.stats.daos_failed);
         self.tell_again();
@@ -593,7 +595,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A snapshot for diagnosis.
+    /// Returns a snapshot for diagnosis.
     pub fn info(&self) -> Info {
         let dodag = self.dodag.as_ref();
         Info {
@@ -607,12 +609,12 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// The targets that there is a way to.
+    /// Returns the targets that have a route.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.as_slice().iter().flatten().filter(|route| route.is_usable())
     }
 
-    /// The neighbours that may be parents.
+    /// Returns the parent candidates.
     pub fn candidates(&self) -> impl Iterator<Item = CandidateInfo> {
         self.candidates.as_slice().iter().flatten().map(|candidate| CandidateInfo {
             address: candidate.address,
@@ -621,12 +623,12 @@ impl<S: Sizes> Rpl<S> {
         })
     }
 
-    /// What happened.
+    /// Returns the event counters.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// The neighbour that an address of this DODAG has, by its identifier.
+    /// Returns the link-local address of the neighbour with this address's identifier.
     fn neighbour(address: Ipv6Addr) -> Ipv6Addr {
         link_local(address)
     }

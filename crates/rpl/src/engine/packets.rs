@@ -1,4 +1,4 @@
-//! Packets: where to, and with which option (RFC 6550, 11; RFC 9008).
+//! Packets: their routes and RPL options (RFC 6550, 11; RFC 9008).
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
@@ -12,11 +12,11 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{PacketInformation, Target};
 use kinglet_wire::sixlowpan::routed;
 
-/// A DAO that is on its way has arrived by then.
+/// Time within which a DAO in flight has arrived.
 const UNTOLD: Duration = Duration::from_secs(4);
 
 impl<S: Sizes> Rpl<S> {
-    /// Where a packet to `destination`, a routable unicast address that is not this node's, goes.
+    /// Returns the route of a packet to `destination`, a routable unicast address of another node.
     //= rfc6550#8-1
     pub fn route(&self, destination: Ipv6Addr) -> Way {
         let Some(dodag) = &self.dodag else { return Way::Unreachable };
@@ -37,8 +37,9 @@ impl<S: Sizes> Rpl<S> {
         if inside { Way::Unreachable } else { Way::Outside }
     }
 
-    /// At a root in non-storing mode: the addresses on the way to `destination`, the nearest first,
-    /// itself the last; how many. `None` if there is no way that `out` has room for.
+    /// Writes the addresses on the route to `destination`, the nearest first, itself the last, at a
+    /// root in non-storing mode. Returns their number; `None` if there is no route that `out` has
+    /// room for.
     //= rfc6550#9.2-3
     pub fn source_route(&self, destination: Ipv6Addr, out: &mut [Ipv6Addr]) -> Option<usize> {
         let dodag = self.dodag.as_ref().filter(|dodag| dodag.mode == Mode::NonStoring)?;
@@ -48,22 +49,22 @@ impl<S: Sizes> Rpl<S> {
         compute(self.routes.as_slice(), dodag.id, destination, out)
     }
 
-    /// Whether the packet's next step leads away from the root.
+    /// Returns whether the packet's next hop leads away from the root.
     fn is_down(&self, destination: Ipv6Addr) -> bool {
         self.is_root() || Targets::find(self.routes.as_slice(), destination).is_some()
     }
 
-    /// How packets find their way down in this node's DODAG.
+    /// Returns the mode of operation of this node's DODAG.
     pub fn mode(&self) -> Option<Mode> {
         self.dodag.as_ref().map(|dodag| dodag.mode)
     }
 
-    /// DAGRank of this node, `u16::MAX` without a DODAG.
+    /// Returns the DAGRank of this node, `u16::MAX` without a DODAG.
     pub fn dag_rank(&self) -> u16 {
         self.dodag.as_ref().map_or(u16::MAX, |dodag| dodag.dag_rank(dodag.rank()))
     }
 
-    /// The option of a packet that begins here (11.2.1): a leaf says nothing of ranks.
+    /// Returns the option of a packet that originates here (11.2.1). A leaf gives no rank.
     //= rfc6550#11.2-1 rfc6550#11.2-2 rfc6550#11.2-3 rfc6550#11.2.1-1 rfc6550#11.2.2.1-4
     pub fn originate(&self, destination: Ipv6Addr) -> PacketInformation {
         let leaf = self.is_leaf();
@@ -76,7 +77,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// The type of the option in this DODAG (RFC 9008, 4.1.3).
+    /// Returns the type of the option in this DODAG (RFC 9008, 4.1.3).
     pub fn option_type(&self) -> u8 {
         let skipped = |dodag: &Dodag| dodag.configuration.skips_unknown;
         match self.dodag.as_ref().is_some_and(skipped) {
@@ -85,7 +86,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// What both ends of a link know of this DODAG when its packets have 6LoWPAN Routing Headers.
+    /// Returns the DODAG state that both ends of a link share for 6LoWPAN Routing Headers.
     pub fn dodag(&self) -> Option<routed::Dodag> {
         let dodag = self.dodag.as_ref()?;
         Some(routed::Dodag {
@@ -97,12 +98,12 @@ impl<S: Sizes> Rpl<S> {
         })
     }
 
-    /// Which headers a packet to `destination`, a routable unicast address, needs here. `begins` if
-    /// it begins here, `marked` if it has the option.
+    /// Returns the headers that a packet to `destination`, a routable unicast address, needs here.
+    /// `begins` is set if it originates here, `marked` if it has the option.
     ///
-    /// A packet that is somebody else's is never changed: what it needs goes into an outer header,
-    /// to where that can come off. This is the destination, if it knows RPL; else the router before
-    /// it, of which routers in storing mode know no more than who is next on the way there.
+    /// A packet of another node is never changed: its headers go into an outer header, to a node
+    /// that can remove that. This is the destination, if it knows RPL; else the router before it.
+    /// Routers in storing mode know only the next hop towards that router.
     //= rfc6550#11.2.2.1-3 rfc6550#11.2.2.1-5
     pub fn needs(&self, destination: Ipv6Addr, begins: bool, marked: bool) -> Needs {
         let Some(dodag) = &self.dodag else { return Needs::Nothing };
@@ -129,16 +130,16 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Whether `destination` is a leaf of this node that knows no RPL.
+    /// Returns whether `destination` is a leaf of this node that knows no RPL.
     pub fn is_unaware(&self, destination: Ipv6Addr) -> bool {
         Targets::find(self.routes.as_slice(), destination).is_some_and(|route| route.local)
     }
 
-    /// A packet of somebody else's with this option is about to follow its source route; what the
-    /// option says then.
+    /// Checks a packet of another node with this option, which is about to follow its source route.
+    /// Returns the option for the next hop.
     ///
     /// # Errors
-    /// Why it goes no further.
+    /// The reason that the packet is not forwarded.
     pub fn follow(
         &mut self,
         now: Instant,
@@ -151,10 +152,10 @@ impl<S: Sizes> Rpl<S> {
         Ok(PacketInformation { down: true, sender_rank: self.dag_rank(), ..information })
     }
 
-    /// A root has been told that `router` cannot reach `next`, as a source route says. That is
-    /// counted: the router tries again after a while by itself, and a node that has gone elsewhere
-    /// says so. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would answer each
-    /// bad link with as many messages as there are nodes.
+    /// Counts a report to a root that `router` cannot reach `next` of a source route. This
+    /// suffices: the router tries again after a while by itself, and a node that has moved
+    /// announces that. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would
+    /// answer each bad link with as many messages as there are nodes.
     pub fn handle_broken_route(&mut self, router: Ipv6Addr, next: Ipv6Addr) {
         let told = |route: &Route| route.target.prefix == next && route.via == router;
         if self.is_root() && self.routes.as_slice().iter().flatten().any(told) {
@@ -162,8 +163,8 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// How a packet that waits to go up goes on if the parent has changed meanwhile; `None` if it
-    /// does not go up, or nowhere.
+    /// Returns the new next hop of an upward packet that waits while the parent changes; `None` if
+    /// it does not go up, or has no route.
     pub fn divert(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
         let ours = information.instance == self.instance();
         let up = ours && !information.down && !information.forwarding_error;
@@ -175,9 +176,9 @@ impl<S: Sizes> Rpl<S> {
         Some(Onward { way, information: PacketInformation { sender_rank, ..information } })
     }
 
-    /// Whether packets that `destination` gets must have the option in an outer header: whoever
-    /// does not know an option of type 0x63 discards the packet (RFC 9008, 7 and 8). One of type
-    /// 0x23 may stay, also on its way out.
+    /// Returns whether packets to `destination` must have the option in an outer header: a node
+    /// that does not know an option of type 0x63 discards the packet (RFC 9008, 7 and 8). One of
+    /// type 0x23 may stay, also in packets that leave the network.
     pub fn encapsulates(&self, destination: Ipv6Addr) -> bool {
         let Some(dodag) = &self.dodag else { return false };
         let prefix = dodag.prefix.map(|it| Target { prefix: it.prefix, prefix_len: it.prefix_len });
@@ -187,12 +188,12 @@ impl<S: Sizes> Rpl<S> {
         !dodag.configuration.skips_unknown && (!inside || external)
     }
 
-    /// A packet of somebody else's came from the neighbour `from`, a link-local address; what
-    /// becomes of it. One without the option gets one here (11.2.2.1). In non-storing mode this
-    /// is not asked about packets that follow a source route.
+    /// Routes a packet of another node from the neighbour `from`, a link-local address. A packet
+    /// without the option gets one here (11.2.2.1). In non-storing mode this is not called for
+    /// packets that follow a source route.
     ///
     /// # Errors
-    /// Why it goes no further.
+    /// The reason that the packet is not forwarded.
     //= rfc6550#11.2.2.1-1 rfc6550#11.2.2.1-2 rfc6550#11.2.2.1-6 rfc6550#11.2.2.3-2
     //= rfc6550#11.2.2.3-3 rfc6550#11.2.2.3-4
     pub fn relay(
@@ -210,22 +211,22 @@ impl<S: Sizes> Rpl<S> {
             return Err(Refusal::OtherInstance);
         }
         if information.forwarding_error {
-            // It came back: whoever sent it has no way (11.2.2.3).
+            // The packet came back: the neighbour has no route (11.2.2.3).
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination).map(Route::target);
             if known.is_some_and(|target| self.targets().lose_way(&target, from)) {
                 self.tell(now, News::Now);
                 self.ask_for_daos(now);
             }
-            // Who is not below this node returns nothing: it was once. Two of the same rank that
-            // have each other for a parent would send it to and fro.
+            // A node that is not below this one returns packets only because it was once. Two of
+            // the same rank that have each other for a parent would send it to and fro.
             if information.sender_rank <= self.dag_rank() {
                 count(&mut self.stats.loops);
                 self.reset(now);
                 return Err(Refusal::Loop);
             }
             information.forwarding_error = false;
-            // Who passed it before is not known any more, but packets come down from the parent.
+            // The previous hop is not known any more, but packets come down from the parent.
             let above = self.parent().unwrap_or(from);
             return self.onward(now, above, destination, information);
         }
@@ -233,7 +234,8 @@ impl<S: Sizes> Rpl<S> {
             Err(Refusal::Loop) if information.down => {
                 self.break_loop(now, from, destination, information)
             }
-            // Down, and the next hop would be its last: each believes that the other is on the way.
+            // A downward packet whose next hop is its previous one: each node routes through the
+            // other.
             Ok(judged) if judged.down && self.is_behind(destination, from) => {
                 self.break_loop(now, from, destination, judged)
             }
@@ -241,10 +243,10 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A packet from `source` goes up through this node and came from the neighbour `from`, a
-    /// link-local address, so `source` is below. If the way down to it is unknown, `from` may not
-    /// have heard that this node asks, as DIOs for everybody are not acknowledged: it gets one of
-    /// its own. If the way stays unknown, each on it believes that the next has been told: those
+    /// Processes the `source` of an upward packet from the neighbour `from`, a link-local address,
+    /// so `source` is below. If the downward route to it is unknown, `from` may have missed this
+    /// node's request for DAOs, as multicast DIOs are not acknowledged: it gets a unicast DIO. If
+    /// the route stays unknown, each router on it assumes that the next one knows it: all nodes
     /// below are asked. In non-storing mode the root may still know this node behind `source`.
     pub fn note_source(&mut self, now: Instant, from: Ipv6Addr, source: Ipv6Addr) {
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
@@ -259,7 +261,7 @@ impl<S: Sizes> Rpl<S> {
         match self.unknown {
             Some((unknown, since)) if unknown == source => {
                 if now >= since + UNTOLD {
-                    // Perhaps it never tells itself: others have to be heard as well.
+                    // The source may never send a DAO: others have to be considered as well.
                     self.unknown = Some((source, now + UNTOLD * 3));
                     self.ask_for_daos(now);
                     self.inform(now, from);
@@ -273,17 +275,18 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Whether packets to `destination` go down through this child in storing mode.
+    /// Returns whether packets to `destination` go down through this child in storing mode.
     fn is_behind(&self, destination: Ipv6Addr, child: Ipv6Addr) -> bool {
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         let route = Targets::find(self.routes.as_slice(), destination);
         storing && route.is_some_and(|route| route.via == child)
     }
 
-    /// A packet that goes down has come from further down for the second time, or would go back to
-    /// its sender. On the loop a node is believed to be behind one that it has left, so neither
-    /// this node nor the sender keeps its route: the packet goes back there with the 'F' flag, and
-    /// the destination is asked. What a neighbour has advertised of itself is right.
+    /// Breaks the loop of a downward packet that has come from further down for the second time, or
+    /// would go back to its sender. On the loop a router has a route through a parent that the node
+    /// has left, so neither this node nor the sender keeps its route: the packet goes back there
+    /// with the 'F' flag, and the destination is asked for a DAO. The route that a neighbour has
+    /// advertised to itself is right.
     //= rfc6550#11.1-2
     fn break_loop(
         &mut self,
@@ -300,7 +303,7 @@ impl<S: Sizes> Rpl<S> {
         Ok(self.back(from, information))
     }
 
-    /// The option after its direction was looked at.
+    /// Returns the option after the check of its direction.
     fn judged(
         &mut self,
         now: Instant,
@@ -323,8 +326,8 @@ impl<S: Sizes> Rpl<S> {
         Ok(information)
     }
 
-    /// The neighbour that has sent a packet the wrong way has not heard this node's rank: it is
-    /// told, in a message that is repeated until it has arrived, and everybody else in the next
+    /// Corrects a neighbour that has sent a packet in the wrong direction and does not know this
+    /// node's rank: it gets a DIO that is repeated until it has arrived, and all others the next
     /// DIO.
     //= rfc6550#8.3-1
     fn correct(&mut self, now: Instant, from: Option<Ipv6Addr>) {
@@ -334,15 +337,15 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A neighbour gets a DIO that is repeated until it has arrived.
+    /// Sends a neighbour a DIO that is repeated until it has arrived.
     fn inform(&mut self, now: Instant, neighbour: Ipv6Addr) {
         if !self.is_leaf() && self.resets.allows(now) {
-            // If there is no room, the next packet will do.
+            // Without room, the next packet suffices.
             let _ = self.answer(neighbour, Reply::Information);
         }
     }
 
-    /// A packet goes back to who sent it, which is to forget its way (11.2.2.3).
+    /// Returns a packet to its previous hop, which then forgets its route (11.2.2.3).
     fn back(&self, to: Ipv6Addr, information: PacketInformation) -> Onward {
         let sender_rank = self.dag_rank();
         let information = PacketInformation { forwarding_error: true, sender_rank, ..information };
@@ -359,13 +362,13 @@ impl<S: Sizes> Rpl<S> {
         let down = self.is_down(destination);
         let storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
         if information.down && !down && storing {
-            // What goes down does not go up again, but back, so that the way is forgotten.
+            // A downward packet does not go up again, but back, so that the route is forgotten.
             count(&mut self.stats.forwarding_errors);
             self.ask_for_daos(now);
             return Ok(self.back(from, information));
         }
         if !information.down && self.parent() == Some(from) {
-            // Who goes up through this node is not above it.
+            // A neighbour that sends up through this node is not above it.
             count(&mut self.stats.loops);
             self.disown(now, from);
         }

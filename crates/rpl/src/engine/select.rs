@@ -1,4 +1,4 @@
-//! Choosing the parent, and what follows of it (RFC 6550, 8.2.2).
+//! Parent selection and its consequences (RFC 6550, 8.2.2).
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
@@ -12,10 +12,11 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 
-/// The rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, through which
-/// no packet goes, may take any. A link that takes too many transmissions is used only if there is
-/// none better, as `good` says. If only the link lifts the rank above the limit, the candidate may
-/// be a parent: without one nothing is sent over the link, so that it would count as bad for good.
+/// Returns the rank through a candidate, [`INFINITE_RANK`] if it may not be a parent. A leaf, which
+/// forwards no packets, may take any. A link that takes too many transmissions is used only if
+/// there is none better, as `good` says. If only the link lifts the rank above the limit, the
+/// candidate may be a parent: without a parent nothing is sent over the link, so that it would
+/// count as bad for ever.
 //= rfc6550#8.2.1-4 rfc6550#8.2.1-5 rfc6550#8.2.2.1-1 rfc6550#8.2.2.4-1 rfc6550#8.2.2.5-1
 pub(super) fn cost<O: Objective>(
     dodag: &Dodag,
@@ -34,13 +35,14 @@ pub(super) fn cost<O: Objective>(
         true => through::<O>(code, &candidate.path(), step),
         false => below(candidate.rank, step),
     };
-    // The parent that it has followed the same rule, so nobody below this node is above it.
+    // The current parent has followed the same rule, so no node below this one is above that
+    // parent.
     let safe = Some(candidate.address) == dodag.preferred || dodag.is_above(candidate.rank);
     if leaf || safe && below(candidate.rank, step) <= dodag.limit() { rank } else { INFINITE_RANK }
 }
 
-/// The rank through a neighbour to which a link that takes more transmissions than an objective
-/// function allows costs all that it takes: those below have to see that there are better ways.
+/// Returns the rank through a neighbour. A link that takes more transmissions than an objective
+/// function allows costs all of them: nodes below have to see that there are better routes.
 fn through<O: Objective>(code: u16, path: &Path, step: u16) -> u16 {
     let excess = u32::from(path.etx.saturating_sub(MAX_LINK_ETX)).saturating_mul(step.into());
     let excess = excess.checked_div(ETX.into()).and_then(|it| u16::try_from(it).ok());
@@ -48,9 +50,10 @@ fn through<O: Objective>(code: u16, path: &Path, step: u16) -> u16 {
     below(rank, excess.unwrap_or(u16::MAX))
 }
 
-/// Whether this node sends packets down through a neighbour that is not its parent. It does not go
-/// up through it, whatever was heard of its rank: if that is wrong, there is a loop, and all below
-/// are out of reach until they tell themselves again. Who is not below any more says so.
+/// Returns whether this node sends packets down through a neighbour that is not its parent. Such a
+/// neighbour is never selected, whatever rank it has advertised: if that is wrong, there is a loop,
+/// and all nodes below are unreachable until they refresh their routes. A node that is not below
+/// any more withdraws its route.
 fn is_child(dodag: &Dodag, routes: &[Option<Route>], candidate: &Candidate) -> bool {
     let through = |route: &Route| route.via == candidate.address && route.is_usable();
     let below = || routes.iter().flatten().any(through);
@@ -59,7 +62,7 @@ fn is_child(dodag: &Dodag, routes: &[Option<Route>], candidate: &Candidate) -> b
 }
 
 impl<S: Sizes> Rpl<S> {
-    /// Whether there is a choice.
+    /// Returns whether another candidate may be the parent.
     pub(super) fn has_other_parent(&self) -> bool {
         let Some(dodag) = &self.dodag else { return false };
         let leaf = self.is_leaf();
@@ -68,7 +71,7 @@ impl<S: Sizes> Rpl<S> {
         others.map(|c| cost::<S::Objective>(dodag, leaf, true, c)).any(|rank| rank != INFINITE_RANK)
     }
 
-    /// Something has changed that the choice depends on. Whether the parent or the rank is another.
+    /// Selects the parent after a change of its inputs. Returns whether parent or rank has changed.
     //= rfc6550#8.2.1-1 rfc6550#8.2.1-3
     pub(super) fn select(&mut self, now: Instant) -> bool {
         if self.is_root() {
@@ -97,14 +100,15 @@ impl<S: Sizes> Rpl<S> {
         let is_full = current.is_some_and(|current| current.overloaded);
         let current =
             current.map(|c| (of(c), c.address)).filter(|(rank, _)| *rank != INFINITE_RANK);
-        // Who is left for its queue is left for one with room that is not so much worse that the
-        // node would go back for its rank.
+        // A congested parent is replaced only by an uncongested one whose rank is within the
+        // hysteresis of the best, so that the node does not go back for its rank.
         let with_room = |c: &Candidate| if c.overloaded { INFINITE_RANK } else { of(c) };
         let relief = parents.best(with_room).filter(|_| loads && is_full);
         let near = best.map_or(INFINITE_RANK, |(least, _)| least.saturating_add(threshold));
         let relief = relief.filter(|(rank, _)| *rank < near);
-        // Over a link that nobody has tried the best has to be a hop better than that: all that
-        // hear its DIO would else go there at once, for what their links may not keep.
+        // Over an unprobed link the best has to be better than the threshold by another hop: else
+        // all nodes that receive its DIO would move at once, for ranks that their links may not
+        // keep.
         let best_link = best.and_then(|(_, address)| parents.get(address)).map(|c| c.link);
         let is_untried = best_link.is_some_and(|link| link.is_untried());
         let threshold = if is_untried { threshold.saturating_add(step) } else { threshold };
@@ -131,8 +135,8 @@ impl<S: Sizes> Rpl<S> {
         before != (self.parent(), self.rank())
     }
 
-    /// The same without a message of a neighbour. A new parent is asked for the prefix if no parent
-    /// has said it yet.
+    /// Selects the parent without a message of a neighbour. A new parent is asked for the prefix if
+    /// no parent has announced it yet.
     pub(super) fn select_by_itself(&mut self, now: Instant) {
         let before = self.parent();
         self.select(now);
@@ -140,12 +144,12 @@ impl<S: Sizes> Rpl<S> {
             && let Some(parent) = dodag.preferred.filter(|it| before != Some(*it))
             && dodag.prefix.is_none()
         {
-            // If there is no room, its next DIO says it.
+            // Without room, its next DIO announces it.
             let _ = self.answer(parent, Reply::Solicitation);
         }
     }
 
-    /// The rank is never above the limit, whatever the link costs.
+    /// Sets parent and rank. The rank is never above the limit, whatever the link costs.
     fn attach(&mut self, now: Instant, rank: u16, parent: Ipv6Addr) {
         let leaf = self.is_leaf();
         let Some(dodag) = &mut self.dodag else { return };
@@ -161,12 +165,12 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.parent_changes);
         self.parent_changed = true;
         self.solicit.stop();
-        // It was below this node perhaps. If told of a way to itself, or that there is none, it
-        // refuses all that it is told with that.
+        // The parent may have been below this node. It refuses a DAO that announces or withdraws a
+        // route to itself.
         self.targets().forget(|route| !route.local && is_of(&route.target, parent));
         let _ = self.targets().lose_child(parent);
         let is_storing = self.dodag.as_ref().is_some_and(Dodag::is_storing);
-        // In storing mode the routers on the way are told.
+        // In storing mode the routers on the route are notified at once.
         let known = self.announce.known.filter(|_| !is_storing);
         let works = |via| self.neighbour_mut(via).is_some_and(|candidate| candidate.link.works());
         let news = if known.is_some_and(works) { News::Later } else { News::Now };
@@ -175,16 +179,16 @@ impl<S: Sizes> Rpl<S> {
             self.announce.change(old, parent);
         }
         self.readvertise(now, news);
-        // In storing mode, the targets below were forgotten. In the other, the DIOs that were heard
-        // without a parent may have asked already.
+        // In storing mode, the targets below were forgotten. In the other mode, the DIOs received
+        // without a parent may have requested DAOs already.
         if old.is_none() {
             self.ask_for_daos(now);
         }
     }
 
-    /// A neighbour goes up through this node, or has no way. If it is the former parent behind
-    /// which the root still knows this node, the root's way here leads in a circle, or nowhere: it
-    /// hears of the new one at once. In storing mode it is told at once anyway.
+    /// Handles a neighbour that sends up through this node, or has no route. If it is the former
+    /// parent on the root's route to this node, that route is a loop, or broken: the root is
+    /// notified of the new one at once. In storing mode this happens at once anyway.
     pub(super) fn note_not_above(&mut self, now: Instant, neighbour: Ipv6Addr) {
         let is_former = self.announce.known == Some(neighbour) && self.parent() != Some(neighbour);
         if is_former && self.dodag.as_ref().is_some_and(|dodag| !dodag.is_storing()) {
@@ -192,13 +196,14 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A former parent, unless it is gone and does not hear.
+    /// Returns a former parent, unless it is gone and receives nothing.
     fn hearing(&mut self, former: Option<Ipv6Addr>) -> Option<Ipv6Addr> {
         former.filter(|former| self.neighbour_mut(*former).is_none_or(|it| !it.link.is_dead()))
     }
 
-    /// The parent knows all that it is to know. In storing mode whoever was known as the way here
-    /// before is left now, and not sooner: before that, the new way may not work.
+    /// Completes a parent change: the parent knows all targets. In storing mode the former parent,
+    /// through which this node was reached before, gets a No-Path DAO now, and not sooner: before
+    /// that, the new route may not work.
     pub(super) fn settle(&mut self) {
         let parent = self.parent();
         let former = self.announce.known.filter(|known| Some(*known) != parent);
@@ -209,9 +214,9 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// A neighbour is no parent any more: it has this node for its own parent, each having chosen
-    /// by what the other said before; or it has moved to another DODAG, instance, version or mode.
-    /// The rank that it advertised before is not accepted any more.
+    /// Rejects a neighbour as parent: it has this node as its own parent, as each chose by outdated
+    /// ranks; or it has moved to another DODAG, instance, version or mode. The rank that it
+    /// advertised before is not accepted any more.
     pub(super) fn disown(&mut self, now: Instant, neighbour: Ipv6Addr) {
         if let Some(candidate) = self.neighbour_mut(neighbour) {
             candidate.rank = INFINITE_RANK;
@@ -219,7 +224,7 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// All targets are told anew: there is another parent, or it has asked.
+    /// Announces all targets again: there is another parent, or it has requested DAOs.
     pub(super) fn readvertise(&mut self, now: Instant, news: News) {
         if self.dodag.as_ref().is_none_or(|dodag| dodag.mode == Mode::UpwardOnly) {
             return;
@@ -229,8 +234,8 @@ impl<S: Sizes> Rpl<S> {
         self.announce.renew(now, news, &mut self.random);
     }
 
-    /// No parent is left: routes are poisoned (8.2.2.5), and what candidates said before is not
-    /// believed any more, since they may be below this node.
+    /// Detaches from the DODAG: poisons routes (8.2.2.5), and discards the ranks of candidates,
+    /// since they may be below this node.
     //= rfc6550#8.2.2.4-3
     fn detach(&mut self, now: Instant) {
         let Some(dodag) = &mut self.dodag else { return };
@@ -242,7 +247,7 @@ impl<S: Sizes> Rpl<S> {
         count(&mut self.stats.poisonings);
         self.parent_changed = true;
         self.announce.stop();
-        // Those below hear that this node has no way, and go elsewhere without a word to it.
+        // Nodes below learn that this node has no route, and leave without notice to it.
         let _ = self.targets().lose(|route| !route.local);
         self.targets().sweep(true);
         self.parents().forget_ranks();

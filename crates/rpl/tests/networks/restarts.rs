@@ -26,7 +26,7 @@ fn reaches(net: &mut Net, node: usize) -> bool {
     matches!(net.packet(0, address(node)), Fate::Delivered(_))
 }
 
-/// Nothing is left of what the node knew.
+/// Restarts a node without its state.
 fn restart(net: &mut Net, node: usize, seed: u64) {
     let config = *net.nodes[node].config();
     net.nodes[node] = Rpl::new(Config { seed, ..config });
@@ -109,7 +109,7 @@ fn a_root_with_another_mode_objective_or_instance_is_followed() {
     }
 }
 
-/// One router that hears neighbours 1 and 2; see `neighbours.rs`.
+/// One router that receives neighbours 1 and 2; see `neighbours.rs`.
 fn router(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
     let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
     let mut config = Config { acknowledged: false, ..*net.nodes[0].config() };
@@ -122,7 +122,7 @@ fn router(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
     net
 }
 
-/// Time passes, and what the router sends to a neighbour is acknowledged.
+/// Advances the time, and acknowledges the router's messages to neighbours.
 fn pass(net: &mut Net, seconds: u64) {
     let (end, mut buf) = (net.now + secs(seconds), [0; kinglet_rpl::MAX_LEN]);
     while net.now < end {
@@ -166,7 +166,7 @@ fn solicit(net: &mut Net, from: usize) {
 
 #[test]
 fn a_parent_that_solicits_dios_of_all_is_told_again_after_its_next_dio() {
-    // In non-storing mode a router that is not the root knows nothing to be told again.
+    // In non-storing mode a router that is not the root keeps no routes to be refreshed.
     for (mode, rank, tells) in
         [(Mode::Storing, 256, true), (Mode::NonStoring, 128, true), (Mode::NonStoring, 256, false)]
     {
@@ -187,7 +187,7 @@ fn a_parent_that_solicits_dios_of_all_is_told_again_after_its_next_dio() {
     }
 }
 
-/// The root asks while the router has no parent: the request would not reach those below.
+/// The root requests DAOs while the router has no parent: the request would not reach nodes below.
 #[test]
 fn a_router_that_has_a_parent_again_asks_those_below() {
     for mode in [Mode::Storing, Mode::NonStoring] {
@@ -254,7 +254,7 @@ fn a_bad_target_in_a_dao_does_not_take_the_others_with_it() {
     let routes: Vec<_> = net.nodes[0].routes().map(|route| route.target().prefix).collect();
     assert_eq!(routes, [address(5), address(6)]);
     assert_eq!(statuses(&mut net), [(near(5), 0)]);
-    // Where nothing is right, nothing is acknowledged as taken.
+    // Without a valid target, the DAO is rejected.
     assert!(net.say(7, 0, dao, &[target(own), transit]).is_err());
     assert_eq!(statuses(&mut net), [(near(7), 128)]);
 }
@@ -288,7 +288,7 @@ fn a_prefix_without_identifier_is_no_address_of_a_parent() {
     }
 }
 
-/// A sleeping child hears no multicast, so that its parent has to know whether there is news.
+/// A sleeping child receives no multicast, so that its parent has to know whether there is news.
 #[test]
 fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
     let mut net = line(Mode::Storing, 5);
@@ -309,7 +309,7 @@ fn an_epoch_changes_with_each_request_for_daos_and_each_life() {
     assert_eq!((out.to, out.code), (near(9), 1));
 }
 
-/// New nodes wait for it.
+/// New nodes wait for the first DIO.
 #[test]
 fn the_first_dio_of_a_root_leaves_as_soon_as_it_has_listened() {
     let mut root =
@@ -328,7 +328,7 @@ fn the_first_dio_of_a_root_leaves_as_soon_as_it_has_listened() {
     assert_eq!(told - asked, shortest / 4 * 5);
 }
 
-/// It announces nothing, so that it has no reason to wake.
+/// A leaf announces nothing, so that it has no reason to wake.
 #[test]
 fn a_leaf_that_has_a_parent_again_has_no_trickle_timer() {
     for mode in [Mode::Storing, Mode::NonStoring] {

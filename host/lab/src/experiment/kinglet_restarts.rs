@@ -34,11 +34,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures: no_figures,
 };
 
-/// What the rows are called.
+/// Names of the rows.
 pub(crate) const RECOVERED: &str = "recovered";
 pub(crate) const LATE: &str = "late";
 pub(crate) const MESSAGES: &str = "messages";
-/// Seeds of what is measured here.
+/// Seeds of these runs.
 const SEEDS: [u64; 6] = [401, 402, 403, 601, 602, 603];
 /// Control messages per node that a restart may cost.
 const MOST_MESSAGES: f64 = 10.0;

@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex};
 
-/// The port of all.
+/// UDP port of all nodes.
 const PORT: u16 = 61_616;
-/// Octets of a datagram, the first of which is the sender's number.
+/// Octets of a datagram. The first one is the sender's number.
 const LEN: usize = 32;
 
 /// A pair, sender first.
 type Pair = (NodeId, NodeId);
 
-/// What applications of all nodes share.
+/// State that the applications of all nodes share.
 pub(super) struct Board {
     speaks: bool,
     now: Instant,
@@ -40,13 +40,13 @@ impl Board {
         }
     }
 
-    /// It is `now`, and nodes have these addresses.
+    /// Sets the time and the addresses of nodes.
     pub(super) fn look(&mut self, now: Instant, addresses: Vec<Option<Ipv6Addr>>) {
         (self.now, self.addresses) = (now, addresses);
     }
 
-    /// Datagrams are sent from now on, or not. Nothing that was before counts, but that a pair is
-    /// one.
+    /// Switches datagrams on or off from now on. Earlier datagrams do not count, but their pairs
+    /// stay.
     pub(super) fn speak(&mut self, speaks: bool) {
         self.speaks = speaks;
         self.begun = self.now;
@@ -54,7 +54,7 @@ impl Board {
         self.heard.values_mut().for_each(Vec::clear);
     }
 
-    /// Pairs that have heard nothing since then.
+    /// Returns the pairs that have received nothing since then.
     pub(super) fn silent(&self, since: Instant) -> Vec<Pair> {
         let late = |pair: &&Pair| {
             let heard = self.heard.get(pair).and_then(|heard| heard.last());
@@ -63,7 +63,8 @@ impl Board {
         self.sent.keys().filter(late).copied().collect()
     }
 
-    /// Since when no pair has heard nothing for as long as `window`; `None` if one hears nothing.
+    /// Returns the time since which no pair has had a gap of `window`; `None` if one receives
+    /// nothing.
     pub(super) fn well_since(&self, window: Duration) -> Option<Instant> {
         self.sent
             .keys()
@@ -71,7 +72,7 @@ impl Board {
             .try_fold(self.begun, |latest, well| well.map(|well| latest.max(well)))
     }
 
-    /// Pairs that talk only since later than that, or do not.
+    /// Returns the pairs that talk only since later than `limit`, or not at all.
     pub(super) fn late(&self, window: kinglet::time::Duration, limit: Instant) -> Vec<Pair> {
         let late = |pair: &&Pair| self.pair_well_since(pair, window).is_none_or(|at| at > limit);
         self.sent.keys().filter(late).copied().collect()
@@ -89,7 +90,7 @@ impl Board {
         since.filter(|_| last.is_some_and(|last| self.now <= last + window))
     }
 
-    /// Datagrams sent and heard.
+    /// Returns the datagrams sent and received.
     pub(super) fn totals(&self) -> (u32, u32) {
         let heard = self.heard.values().map(|heard| heard.len() as u32).sum();
         (self.sent.values().sum(), heard)
@@ -100,7 +101,7 @@ impl Board {
     }
 }
 
-/// Sends a datagram to each of its peers every period, and takes those of others.
+/// Sends a datagram to each of its peers every period, and receives those of others.
 pub(super) struct Chatter {
     node: NodeId,
     cell: Cell,
@@ -158,7 +159,7 @@ impl App for Chatter {
             *board.sent.entry((self.node, peer)).or_default() += 1;
             if let Some(address) = board.addresses[peer as usize] {
                 octets[0] = self.node as u8;
-                // What is refused is lost.
+                // A refused datagram is lost.
                 let _ = node.datagrams().send(now, socket, address, PORT, &octets);
             }
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// Seconds between two data requests of the leaf.
 pub(super) const POLL_S: u64 = 2;
 
-/// The node that restarts, by what it is to the others.
+/// The node that restarts, by its role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Border router; with RPL the root.
@@ -33,7 +33,7 @@ pub enum Traffic {
     Both,
 }
 
-/// How nodes find their routes.
+/// Routing protocol of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
     /// RPL with tables in the routers.
@@ -48,7 +48,7 @@ pub enum Routing {
     Static,
 }
 
-/// What a node announces otherwise after its restart.
+/// Setting that a node announces differently after its restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
     /// Nothing.
@@ -57,7 +57,7 @@ pub enum Changed {
     Mode,
     /// The objective function of RPL, with its step of a hop.
     Objective,
-    /// Whether packets in the DODAG are compressed by RFC 8138.
+    /// Compression of packets in the DODAG by RFC 8138.
     Compression,
     /// The prefix, and with it the DODAGID.
     Prefix,
@@ -68,22 +68,22 @@ pub enum Changed {
 pub struct Cell {
     /// The node that restarts.
     pub part: Part,
-    /// How long it is off.
+    /// Time for which it is off.
     pub off: Duration,
     /// The directions of datagrams.
     pub traffic: Traffic,
-    /// How routes are found.
+    /// Routing protocol.
     pub routing: Routing,
-    /// Relays sleep, but for the border router; then there is no leaf.
+    /// Relays are duty-cycled, except for the border router; then there is no leaf.
     pub asleep: bool,
     /// One of ten frames is lost.
     pub lossy: bool,
-    /// What is otherwise afterwards.
+    /// Setting that differs afterwards.
     pub changed: Changed,
 }
 
 impl Cell {
-    /// The number of the node that restarts.
+    /// Returns the number of the node that restarts.
     pub const fn node(&self) -> NodeId {
         match self.part {
             Part::Border => 0,
@@ -93,29 +93,30 @@ impl Cell {
         }
     }
 
-    /// Whether there is a leaf: relays that sleep have none, and of AODV there are no leaves.
+    /// Returns whether there is a leaf: duty-cycled relays have none, and with AODV there are no
+    /// leaves.
     pub const fn has_leaf(&self) -> bool {
         !self.asleep && !matches!(self.routing, Routing::Aodv)
     }
 
-    /// The longest time between two datagrams of a pair that talks, some being lost: five periods,
-    /// and what a leaf sleeps.
+    /// Returns the longest time between two datagrams of a pair that talks, some being lost: five
+    /// periods, and what a leaf sleeps.
     pub(super) fn window(&self) -> Duration {
         self.period() * 5 + Duration::from_secs(2 * POLL_S)
     }
 
-    /// Time between two datagrams of a pair.
+    /// Returns the time between two datagrams of a pair.
     pub(super) const fn period(&self) -> Duration {
         Duration::from_secs(if self.has_leaf() { POLL_S } else { 1 })
     }
 
-    /// Seconds within which all are to talk again.
+    /// Returns the seconds within which all pairs are to talk again.
     pub const fn limit_s(&self) -> f64 {
         let leaf = if self.has_leaf() { 2.0 * POLL_S as f64 } else { 0.0 };
         30.0 + leaf
     }
 
-    /// All cells that make sense.
+    /// Returns all cells that make sense.
     pub fn all() -> impl Iterator<Item = Cell> {
         use {Changed as C, Part as P, Routing as R, Traffic as T};
         let parts = [P::Border, P::Relay, P::Parent, P::Leaf];
@@ -148,7 +149,7 @@ impl Cell {
         cells.into_iter().filter(Cell::is_possible)
     }
 
-    /// The values of the axes, as text.
+    /// Returns the values of the axes, as text.
     pub(super) fn values(&self) -> [String; 7] {
         let Cell { part, off, traffic, routing, asleep, lossy, changed } = self;
         [
@@ -162,7 +163,7 @@ impl Cell {
         ]
     }
 
-    /// Few of [`Cell::all`], among which each possible pair of values of two axes is.
+    /// Returns a few of [`Cell::all`] that together have each possible pair of values of two axes.
     pub fn pairwise() -> Vec<Cell> {
         let all: Vec<Cell> = Cell::all().collect();
         let pairs: Vec<BTreeSet<_>> = all.iter().map(Cell::pairs).collect();
@@ -177,7 +178,7 @@ impl Cell {
         few
     }
 
-    /// Each two of its values, with the numbers of their axes.
+    /// Returns each pair of its values, with the numbers of their axes.
     fn pairs(&self) -> BTreeSet<(usize, String, usize, String)> {
         let values = self.values();
         let after = |one: usize| (one + 1..values.len()).map(move |other| (one, other));
@@ -185,7 +186,8 @@ impl Cell {
         pairs.map(|(a, b)| (a, values[a].clone(), b, values[b].clone())).collect()
     }
 
-    /// Only a root announces a configuration, and the leaf restarts only where there is one.
+    /// Returns whether the cell is possible: only a root announces a configuration, and the leaf
+    /// restarts only where there is one.
     fn is_possible(&self) -> bool {
         let rpl = matches!(self.routing, Routing::Storing | Routing::NonStoring);
         let announces = self.part == Part::Border && rpl;

@@ -24,10 +24,10 @@ const SILENCE: Duration = Duration::from_secs(15);
 const OBSERVED: Duration = Duration::from_secs(1_800);
 /// A network that has talked for so long without a gap has recovered.
 const SETTLED: Duration = Duration::from_secs(60);
-/// What is usual is counted for so long before the restart.
+/// Usual control messages are counted for so long before the restart.
 const USUAL: Duration = Duration::from_secs(30);
 
-/// What a restart has cost.
+/// Cost of a restart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Pairs that talked before, each in one direction.
@@ -51,7 +51,7 @@ impl Verdict {
     pub(crate) const NEVER: Verdict =
         Verdict { pairs: 0, seconds: None, control: 0.0, lost: 0, sent: 0, late: Vec::new() };
 
-    /// Whether all talked again in time.
+    /// Returns whether all pairs talked again in time.
     pub fn is_in_time(&self, cell: &Cell) -> bool {
         self.seconds.is_some_and(|seconds| seconds <= cell.limit_s())
     }

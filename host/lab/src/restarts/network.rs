@@ -52,7 +52,7 @@ pub(crate) fn scenario(cell: &Cell) -> Scenario {
     scenario
 }
 
-/// The same as the node that restarts knows it afterwards.
+/// Returns the scenario as the node that restarts knows it afterwards.
 pub(super) fn changed(cell: &Cell, scenario: &Scenario) -> Scenario {
     let mut changed = scenario.clone();
     match cell.changed {
@@ -71,7 +71,7 @@ pub(super) fn changed(cell: &Cell, scenario: &Scenario) -> Scenario {
     changed
 }
 
-/// The address by which each node is reached now.
+/// Returns the address at which each node is reached now.
 pub(super) fn addresses(world: &Network) -> Vec<Option<Ipv6Addr>> {
     let prefix = crate::scenario::Prefix::DEFAULT;
     let address = |node: usize| match world.device(node).node().routing().rpl() {
@@ -81,7 +81,7 @@ pub(super) fn addresses(world: &Network) -> Vec<Option<Ipv6Addr>> {
     (0..world.nodes()).map(address).collect()
 }
 
-/// Messages of routing and discovery that a node has sent so far.
+/// Returns the messages of routing and discovery that a node has sent so far.
 pub(super) fn control_messages(world: &Network, node: usize) -> f64 {
     let node = world.device(node).node();
     let routing = node.routing();

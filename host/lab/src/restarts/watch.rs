@@ -10,7 +10,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet_sim::Fault;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Addresses are looked up so often.
+/// Interval at which addresses are looked up.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) struct Watch<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// The network at time zero. All talk.
+    /// Builds the network at time zero. All pairs talk.
     pub(super) fn new(cell: &'a Cell, seed: u64) -> Self {
         let scenario = scenario(cell);
         let (world, _) = build::network(&scenario, seed);
@@ -43,7 +43,7 @@ impl<'a> Watch<'a> {
         self.board.lock().expect("applications do not panic")
     }
 
-    /// Whether datagrams are sent from now on. What was sent before does not count.
+    /// Switches datagrams on or off from now on. Earlier datagrams do not count.
     pub(super) fn speak(&self, speaks: bool) {
         self.board().speak(speaks);
     }
@@ -57,39 +57,38 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Switches the node of the cell off until `back`. Then it begins with what it announces
-    /// otherwise.
+    /// Switches the node of the cell off until `back`. Then it starts with its changed setting.
     pub(super) fn restart(&mut self, back: Instant, seed: u64) {
         let node = self.cell.node();
         self.world.schedule_fault(self.world.now(), Fault::Partition(vec![node as usize]));
         self.advance(back);
         self.world.schedule_fault(self.world.now(), Fault::Partition(Vec::new()));
         let changed = changed(self.cell, &self.scenario);
-        // The counters of the node itself begin anew.
+        // The node's own counters start at zero again.
         self.control.pop();
         self.control.push((back, self.control_of(|other| other != node as usize)));
         build::restart(&mut self.world, &changed, node, seed);
         self.add_chatter(node as usize);
     }
 
-    /// Pairs that have not talked lately.
+    /// Returns the pairs that have not talked lately.
     pub(super) fn silent(&self) -> Vec<(NodeId, NodeId)> {
         let window = self.cell.window();
         self.board().silent(RESTART - window - window)
     }
 
-    /// Since when all pairs have talked without a gap.
+    /// Returns the time since which all pairs have talked without a gap.
     pub(super) fn well_since(&self) -> Option<Instant> {
         self.board().well_since(self.cell.window())
     }
 
-    /// Control messages that these nodes have sent so far.
+    /// Returns the control messages that these nodes have sent so far.
     fn control_of(&self, counts: impl Fn(usize) -> bool) -> f64 {
         let nodes = (0..self.world.nodes()).filter(|node| counts(*node));
         nodes.map(|node| control_messages(&self.world, node)).sum()
     }
 
-    /// Control messages that all nodes have sent between two instants.
+    /// Returns the control messages that all nodes have sent between two instants.
     fn control_between(&self, from: Instant, until: Instant) -> f64 {
         let at = |instant| {
             let place = self.control.partition_point(|(at, _)| *at < instant);
@@ -98,7 +97,8 @@ impl<'a> Watch<'a> {
         at(until) - at(from)
     }
 
-    /// What the restart has cost: the node was back at `back`, and all have talked since `well`.
+    /// Returns the cost of the restart: the node was back at `back`, and all pairs have talked
+    /// since `well`.
     pub(super) fn verdict(&self, back: Instant, well: Option<Instant>) -> Verdict {
         let secs = |span: Duration| span.as_micros() as f64 / 1e6;
         let end = well.unwrap_or(self.world.now());

@@ -1,4 +1,4 @@
-//! What one run comes to: a row for each of its flows.
+//! Results of one run: a row for each of its flows.
 
 use crate::run::{self, Options, RunError, RunResult};
 use crate::scenario::Scenario;
@@ -13,7 +13,7 @@ pub type Record = Map<String, Value>;
 /// The rows of each run that is finished, by its key.
 pub type Finished = BTreeMap<String, Vec<Record>>;
 
-/// What is of the program and not of the run, and what is looked at by itself.
+/// Fields of the program and not of the run, and fields that are processed by themselves.
 const LEFT_OUT: [&str; 8] = [
     "schema",
     "wall_seconds",
@@ -24,7 +24,7 @@ const LEFT_OUT: [&str; 8] = [
     "losses",
     "losses_left_out",
 ];
-/// What a node is called; and its reasons, whose sums are in the run.
+/// A node's name; and its reasons, whose sums are in the run.
 const NOT_OF_NODES: [&str; 2] = ["id", "reasons"];
 
 /// Simulates `scenario` with `seed`; `None` if `cancel` became true before the end.
@@ -41,8 +41,9 @@ pub fn simulate(
     Ok((!cancel.load(Ordering::Relaxed)).then(|| records(&result)))
 }
 
-/// A row for each flow, or one without a flow if there are none: what `kinglet sim --json` says of
-/// the flow, then what it says of the run, then means over the nodes and the highest of each.
+/// Returns a row for each flow, or one without a flow if there are none: what `kinglet sim --json`
+/// says of the flow, then what it says of the run, then means over the nodes and the highest of
+/// each.
 fn records(result: &RunResult) -> Vec<Record> {
     // Plain structs of strings and numbers serialise without fail.
     let Ok(Value::Object(result)) = serde_json::to_value(result) else { return Vec::new() };
@@ -64,7 +65,7 @@ fn records(result: &RunResult) -> Vec<Record> {
     }
 }
 
-/// The parts of a result of a flow or a node, each under a name of its own.
+/// Returns the parts of a result of a flow or a node, each under a name of its own.
 pub fn columns_of(result: &Value) -> Record {
     let mut columns = Record::new();
     for (name, value) in result.as_object().into_iter().flatten() {
@@ -73,8 +74,8 @@ pub fn columns_of(result: &Value) -> Record {
     columns
 }
 
-/// Puts the parts of `value` under dotted names. Of a list of numbers come how many there are,
-/// their mean, their median and what 95 % of them stay below.
+/// Puts the parts of `value` under dotted names. A list of numbers yields its length, mean, median
+/// and 95 % quantile.
 fn flatten(name: &str, value: &Value, into: &mut Record) {
     let mut waiting = vec![(name.to_owned(), value)];
     while let Some((name, value)) = waiting.pop() {
@@ -99,7 +100,7 @@ fn flatten(name: &str, value: &Value, into: &mut Record) {
     }
 }
 
-/// Of each number that nodes have, its mean over those that have it and the highest.
+/// Returns, for each number that nodes have, its mean over those that have it and the highest.
 fn of_nodes(nodes: Option<&Value>) -> Record {
     let mut numbers: Map<String, Value> = Map::new();
     let nodes = nodes.and_then(Value::as_array);
