@@ -1,15 +1,15 @@
-//! When the radio is on: the one place that decides it, a type of the memory plan
+//! Control of the receiver: the one place that decides when it is on, a type of the memory plan
 //! ([`Sizes::Listening`](crate::Sizes::Listening)).
 //!
 //! | type | the radio is on |
 //! |---|---|
 //! | [`AlwaysOn`] | always |
-//! | [`Polled`](crate::Polled) (`polled.rs`) | while an answer to a data request is awaited |
-//! | [`Sampled`](crate::Sampled) (`sampled.rs`) | besides, for an instant in every period |
+//! | [`Polled`](crate::Polled) (`polled.rs`) | while a response to a data request is awaited |
+//! | [`Sampled`](crate::Sampled) (`sampled.rs`) | also for an instant in every period |
 //! | [`Waking`](crate::Waking) (`waking.rs`) | while frames come that samples have noticed |
 //!
-//! What a type does not do is not in the program. How others are reached whose radio is off is the
-//! other half, `reach.rs`.
+//! The program contains only the methods of the chosen type. Its counterpart, `reach.rs`, delivers
+//! frames to devices whose radio is off.
 
 use crate::air::end_of_ack;
 use crate::config::Config;
@@ -20,7 +20,7 @@ use kinglet_radio::{Capabilities, Channel, Whose};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
 
-/// What the radio does while nothing is sent.
+/// The radio's state while nothing is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// It is off.
@@ -33,18 +33,18 @@ pub enum Mode {
     Await(Instant, Instant),
 }
 
-/// What the engine is doing when it asks for the [`Mode`].
+/// The engine's state, on which the [`Mode`] depends.
 pub struct Situation<'a> {
     pub(crate) config: &'a Config<()>,
     pub(crate) radio: Capabilities,
-    /// What is being sent, or waits for its turn.
+    /// The frame being sent, or first in the queue.
     pub(crate) head: Option<Kind>,
     pub(crate) tx: TxState,
     /// An acknowledgement is owed or being sent.
     pub(crate) acknowledging: bool,
 }
 
-/// A data frame that came for this device alone, new or not.
+/// A received unicast data frame for this device, new or not.
 pub struct FromParent {
     pub(crate) src: Address,
     pub(crate) sfd: Instant,
@@ -54,18 +54,18 @@ pub struct FromParent {
     pub(crate) more: bool,
     /// Nothing is being sent.
     pub(crate) may_send: bool,
-    /// It was recorded and sent again, if not by its sender then by another device.
+    /// It was recorded and replayed, if not by its sender then by another device.
     pub(crate) copied: bool,
 }
 
 impl FromParent {
-    /// When its acknowledgement has ended.
+    /// Returns the end of its acknowledgement.
     pub(crate) fn ended(&self) -> Instant {
         end_of_ack(self.sfd, self.len)
     }
 }
 
-/// How the sending of a frame of the MAC's own ended.
+/// The result of sending a frame of the MAC's own.
 pub struct Told {
     pub(crate) kind: Kind,
     pub(crate) dst: Address,
@@ -74,7 +74,7 @@ pub struct Told {
     pub(crate) frame_pending: bool,
 }
 
-/// How asking for data ended.
+/// The outcome of a data request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataRequestOutcome {
     /// The parent has not acknowledged any attempt, or the channel could not be won.
@@ -83,50 +83,50 @@ pub enum DataRequestOutcome {
     NothingPending,
     /// A frame came, which may have been a repetition or empty.
     Received {
-        /// Whether the last one said that more is pending; ask again.
+        /// The frame-pending bit of the last one; if set, poll again.
         more: bool,
     },
     /// The parent has something, but it did not come in time.
     TimedOut,
 }
 
-/// When the radio is on. What a type does not say is that of a device that is always on: there is
-/// nobody whom it asks, and nothing that it waits for.
+/// Control of the receiver. The provided methods are those of an always-on device: it polls no
+/// parent and awaits no frame.
 pub trait Listening {
     /// Before anything has happened.
     const NEW: Self;
 
-    /// Whether the radio may be off while nothing is sent. If not, nobody asks for data, and a
-    /// node has no use for what decides when to.
+    /// Lets the radio be off while nothing is sent. If not, the device never polls, and a
+    /// node needs no polling schedule.
     const SLEEPS: bool;
 
-    /// Whether it may sample the channel to find out whether somebody sends to it.
+    /// Enables sampling of the channel for incoming strobes.
     const WAKES: bool = false;
 
-    /// What the radio is to do while nothing is sent. After a transmission it returns to this mode
-    /// by itself, so it must be right before the transmission ends: what answers a data request may
-    /// come sooner than a radio wakes.
+    /// Returns the radio's state while nothing is sent. After a transmission the radio returns to
+    /// this mode by itself, so it must be right before the transmission ends: the response to a
+    /// data request may come sooner than a radio wakes.
     fn mode(&self, situation: &Situation<'_>) -> Mode;
 
-    /// Whether no data request is under way, nor its outcome to be fetched.
+    /// Returns whether no data request is in progress, nor its outcome to be fetched.
     fn is_idle(&self) -> bool {
         true
     }
 
-    /// Whether a frame is awaited, so that nothing else may be sent.
+    /// Returns whether a frame is awaited, so that nothing else may be sent.
     fn awaits_frame(&self) -> bool {
         false
     }
 
-    /// Whether a data request may be made.
+    /// Returns whether a data request may be made.
     fn may_ask(&self) -> bool {
         false
     }
 
-    /// One is in the queue.
+    /// A data request is in the queue.
     fn asked(&mut self) {}
 
-    /// How one ended.
+    /// Returns the outcome of a data request.
     fn poll_outcome(&mut self) -> Option<DataRequestOutcome> {
         None
     }
@@ -152,28 +152,28 @@ pub trait Listening {
         false
     }
 
-    /// A data frame with this payload has been accepted that came for this device alone. Whether
-    /// it is the last one again, which its sender has repeated after a later data request.
+    /// A unicast data frame with this payload has been accepted. Returns whether it is the last one
+    /// again, which its sender has repeated after a later data request.
     fn takes_again(&mut self, _src: Address, _sequence: u8, _payload: &[u8]) -> bool {
         false
     }
 
-    /// A frame came, perhaps the one that is awaited. Whether waiting is over because of it.
+    /// A frame came, perhaps the awaited one. Returns whether it ends the wait.
     fn handle_frame(&mut self, _now: Instant, _config: &Config<()>, _frame: &FromParent) -> bool {
         false
     }
 
-    /// A frame came that was for all. Whether waiting is over because of it.
+    /// A broadcast frame came. Returns whether it ends the wait.
     fn handle_broadcast(&mut self, _now: Instant) -> bool {
         false
     }
 
-    /// How often the channel is to be sampled now, if it is.
+    /// Returns the number of channel samples to take now, if any.
     fn poll_sense(&mut self, _now: Instant, _config: &Config<()>) -> Option<u8> {
         None
     }
 
-    /// What the samples have found. Whether nothing is awaited any more because of it.
+    /// Takes the result of the samples. Returns whether it ends the wait.
     fn handle_sensed(&mut self, _now: Instant, _busy: bool) -> bool {
         false
     }
@@ -181,17 +181,17 @@ pub trait Listening {
     /// See [`Mac::set_wake`](crate::Mac::set_wake).
     fn set_wake(&mut self, _wake: Option<Wake>) {}
 
-    /// See [`Mac::admit`](crate::Mac::admit). Whether nothing is awaited any more because of it.
+    /// See [`Mac::admit`](crate::Mac::admit). Returns whether it ends the wait.
     fn admit(&mut self, _now: Instant, _whom: Admission) -> bool {
         false
     }
 
-    /// Whose frames are awaited.
+    /// Returns the senders whose frames are awaited.
     fn whose(&self) -> Whose {
         Whose::Anybodys
     }
 
-    /// Where the radio listens, if not on [`Config::channel`](crate::Config::channel).
+    /// Returns the channel to listen on, if not [`Config::channel`](crate::Config::channel).
     fn channel(&self) -> Option<Channel> {
         None
     }
@@ -200,43 +200,43 @@ pub trait Listening {
     /// channel of that burst: the radio listens.
     fn await_answer(&mut self, _now: Instant, _whom: u16, _channel: Option<Channel>) {}
 
-    /// Whether the last frame ended a burst of several that may be answered.
+    /// Returns whether the last frame ended a burst of several that may be answered.
     fn may_answer(&self) -> bool {
         false
     }
 
-    /// What has happened at wake-ups, if there can be any.
+    /// Returns the wake-up counters, if the type wakes.
     fn wake_stats(&self) -> Option<&WakeStats> {
         None
     }
 
-    /// The sending of a data request or a synchronisation has ended.
+    /// The transmission of a data request or a synchronisation has ended.
     fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &Told) {}
 
-    /// Whom to tell now when this device listens.
+    /// Returns the parent that needs a synchronisation frame now.
     fn poll_sync(&mut self, _now: Instant) -> Option<Address> {
         None
     }
 
-    /// Whether there was room for the frame that tells it.
+    /// `queued` says whether there was room for the synchronisation frame.
     fn sync_queued(&mut self, _now: Instant, _queued: bool) {}
 
-    /// What that frame says if it is sent as soon as possible, and when its SFD ends then.
+    /// Returns the content of that frame if it is sent as soon as possible, and the end of its SFD.
     fn sync(&self, _now: Instant, _config: &Config<()>) -> Option<(Csl, Instant)> {
         None
     }
 
-    /// Whether `dst` is who has to know when this device listens.
+    /// Returns whether `dst` is the parent for synchronisations.
     fn is_parent(&self, _dst: Address) -> bool {
         false
     }
 
-    /// When [`Listening::handle_deadline`] wants to be called.
+    /// Returns the time for [`Listening::handle_deadline`].
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Does what is due. Whether waiting for a frame is over because of it.
+    /// Does what is due. Returns whether it ends the wait for a frame.
     fn handle_deadline(&mut self, _now: Instant, _config: &Config<()>) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! A leaf that asks its parent for what it holds, and listens for the answer: its side of indirect
+//! A leaf that polls its parent and listens for the response: the leaf's side of indirect
 //! transmission (IEEE 802.15.4-2015, 6.7.3). TCPlp §3.2 calls it listen-after-send.
 
 use crate::config::Config;
@@ -8,7 +8,7 @@ use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// The radio is on while the answer to a data request is awaited, unless
+/// The radio is on while the response to a data request is awaited, unless
 /// [`Config::rx_on_when_idle`] says that it is always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polled {
@@ -16,9 +16,9 @@ pub struct Polled {
     last: Option<Taken>,
 }
 
-/// What is remembered of the last frame with a payload that came for this device alone: enough to
-/// recognise its repetition by the parent, which knows that it has failed to send it, after a later
-/// request. With link security that has another frame counter.
+/// The last unicast frame with a payload for this device. It identifies a repetition by the parent
+/// after a later request: the parent regards its transmission as failed. With link security, a
+/// repetition has another frame counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Taken {
     src: Address,
@@ -27,7 +27,7 @@ struct Taken {
     digest: u16,
 }
 
-/// Where asking for data stands.
+/// State of the data request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     Idle,
@@ -132,7 +132,8 @@ impl Listening for Polled {
 }
 
 impl Polled {
-    /// What follows a frame of the parent: in a burst another, if it says so.
+    /// Handles a frame of the parent: in a burst, another one follows if its frame-pending bit is
+    /// set.
     pub(crate) fn go_on(&mut self, now: Instant, config: &Config<()>, parent: Address, more: bool) {
         self.request = match more && config.indirect.burst {
             true => {

@@ -1,15 +1,16 @@
-//! How those are reached whose radio is off: the one place that decides it, a type of the memory
-//! plan ([`Sizes::Reach`](crate::Sizes::Reach)).
+//! Delivery to devices whose radio is off: the one place that decides it, a type of the memory plan
+//! ([`Sizes::Reach`](crate::Sizes::Reach)).
 //!
-//! | type | frames for who sleeps are sent |
+//! | type | frames for sleepy devices are sent |
 //! |---|---|
-//! | `()` | nobody does |
-//! | [`Sleepers`] of [`Sleeper`]`<()>` | when they ask (`sleepers.rs`) |
+//! | `()` | never; no device sleeps |
+//! | [`Sleepers`] of [`Sleeper`]`<()>` | when they poll (`sleepers.rs`) |
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
 //! | [`Strobing`] of one of these (`strobing.rs`) | or again and again until they have woken |
 //!
-//! What a type does not do is not in the program. Asked how a frame goes out ([`Reach::way`]) it
-//! answers with a [`Way`]. Where everybody sleeps each frame is a [`Strobe`] (`mac/strobe.rs`).
+//! The program contains only the methods of the chosen type. [`Reach::way`] returns the [`Way`] in
+//! which a frame is sent. In a network of sleeping devices each frame is a [`Strobe`]
+//! (`mac/strobe.rs`).
 //!
 //! [`Sleepers`]: crate::Sleepers
 //! [`Sleeper`]: crate::Sleeper
@@ -24,11 +25,11 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Csl};
 
-/// How frames of [`Class::Indirect`](crate::Class::Indirect) are sent, and fetched.
+/// Parameters for sending and polling frames of [`Class::Indirect`](crate::Class::Indirect).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indirect {
-    /// Attempts after the first, 0 to 15. OpenThread has none: what fails is sent at the next data
-    /// request. TCPlp §8.4 changes that.
+    /// Attempts after the first, 0 to 15. OpenThread has none: a failed frame is sent at the next
+    /// data request. TCPlp §8.4 changes that.
     pub max_retries: u8,
     /// The longest random delay before a retry, in place of
     /// [`Config::retry_delay_max`](crate::Config::retry_delay_max): the recipient listens
@@ -37,12 +38,12 @@ pub struct Indirect {
     /// macMinBE for these frames, at most macMaxBE. The standard lets the frame after a data
     /// request leave without CSMA-CA (6.7.3); a small exponent comes close to that.
     pub min_be: u8,
-    /// Whether such a frame need not wait for the end of the frame being sent: it goes between two
-    /// attempts of that one, ends its retry delay, and gives way to it afterwards. The interrupted
-    /// frame keeps its count of attempts (TCPlp §8.4).
+    /// Lets such a frame preempt the frame being sent: it goes between two attempts of that one,
+    /// ends its retry delay, and yields to it afterwards. The interrupted frame keeps its count of
+    /// attempts (TCPlp §8.4).
     pub preempt: bool,
-    /// On a leaf, whether a frame that says that more is pending keeps the window open; otherwise
-    /// the leaf asks again. Both ends must agree, or the parent sends too early.
+    /// On a leaf, whether a frame with the frame-pending bit keeps the window open; otherwise the
+    /// leaf polls again. Both ends must agree, or the parent sends too early.
     pub burst: bool,
 }
 
@@ -57,18 +58,18 @@ impl Indirect {
     };
 }
 
-/// How a frame goes out.
+/// The timing of a frame's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// In its turn, by CSMA-CA with the configured retries.
     Usual,
-    /// Before all others, as [`Indirect`] says: who is to hear it listens now, but not for long.
+    /// Before all others, as [`Indirect`] says: the recipient listens now, but not for long.
     Soon,
     /// Once, so that its SFD ends at this instant.
     At(Instant),
 }
 
-/// How a frame is strobed.
+/// Parameters of a strobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strobe {
     pub(crate) start: Start,
@@ -77,15 +78,15 @@ pub struct Strobe {
     pub(crate) lasting: Duration,
     /// After a strobe before it.
     pub(crate) spacing: Duration,
-    /// Where its recipient listens then, or may listen; `None` is on the own channel.
+    /// The channel on which its recipient listens then, or may listen; `None` is the own channel.
     pub(crate) channel: Option<Channel>,
 }
 
-/// How a strobe has ended.
+/// The result of a strobe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StrobeResult {
     Acknowledged,
-    /// No acknowledgement was asked for.
+    /// No acknowledgement was requested.
     Sent,
     Unanswered,
     /// The channel was busy before it.
@@ -99,24 +100,24 @@ pub struct StrobeEnd {
     /// The octets of its frame without FCS.
     pub(crate) len: usize,
     pub(crate) result: StrobeResult,
-    /// When the SFD of the last repetition ended, and how many there were.
+    /// End of the last repetition's SFD, and the number of repetitions.
     pub(crate) sfd: Instant,
     pub(crate) times: u16,
-    /// It said that more follows.
+    /// Its frame-pending bit was set.
     pub(crate) more: bool,
 }
 
-/// There are more neighbours with something pending than the table has places.
+/// More neighbours have pending frames than the table has entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
-/// How those are reached whose radio is off. What a type does not say is that of a device that
-/// knows nobody who sleeps.
+/// Delivery to devices whose radio is off. The provided methods are those of a device without
+/// sleepy neighbours.
 pub trait Reach {
-    /// Before anybody is known.
+    /// Before any neighbour is known.
     const NEW: Self;
 
-    /// Whether anybody can be known.
+    /// True for a type that can hold neighbours.
     const ANY: bool;
 
     /// See [`Mac::set_pending`](crate::Mac::set_pending).
@@ -127,26 +128,26 @@ pub trait Reach {
         if pending { Err(TableFull) } else { Ok(()) }
     }
 
-    /// Whether an acknowledgement of a data request says that a frame is pending for `src`.
+    /// Returns whether the acknowledgement of a data request from `src` has the frame-pending bit.
     fn is_pending(&self, _src: Address) -> bool {
         false
     }
 
-    /// What the radio has to be told about pending frames.
+    /// Returns a command that updates the radio's knowledge of pending frames.
     fn poll_command(&mut self, _radio: Capabilities) -> Option<Command> {
         None
     }
 
-    /// The radio has been reset, and knows of nothing.
+    /// The radio has been reset, and has lost its knowledge of pending frames.
     fn forget_told(&mut self) {}
 
-    /// `src` has asked for data. Whether it has to be told that there is nothing, because its
-    /// acknowledgement said that there is something for somebody.
+    /// `src` has sent a data request. Returns whether it needs an empty frame: no frame is pending
+    /// for it, but the acknowledgement had the frame-pending bit because of another neighbour.
     fn handle_request(&mut self, _radio: Capabilities, _src: Address) -> bool {
         false
     }
 
-    /// A neighbour says when it listens: phase and period are counted from `sfd`.
+    /// A neighbour announces its CSL schedule: phase and period are counted from `sfd`.
     fn handle_samples(
         &mut self,
         _now: Instant,
@@ -157,18 +158,19 @@ pub trait Reach {
     ) {
     }
 
-    /// The sequence number of an indirect frame whose sending has failed before, with this token.
+    /// Returns the sequence number of an indirect frame with this token whose transmission failed
+    /// before.
     fn repeated(&mut self, _dst: Address, _token: Token) -> Option<u8> {
         None
     }
 
-    /// The sending of an indirect frame has ended.
+    /// The transmission of an indirect frame has ended.
     fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _delivered: bool) {}
 
     /// A frame for `dst` has been delivered that makes it go on listening.
     fn handle_burst(&mut self, _dst: Address) {}
 
-    /// How a frame of [`Class::Indirect`](crate::Class::Indirect) for `dst` goes out.
+    /// Returns the timing of a frame of [`Class::Indirect`](crate::Class::Indirect) for `dst`.
     fn way(&self, _dst: Address) -> Way {
         Way::Usual
     }
@@ -178,7 +180,7 @@ pub trait Reach {
         None
     }
 
-    /// When [`Reach::handle_deadline`] wants to be called.
+    /// Returns the time for [`Reach::handle_deadline`].
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -186,7 +188,7 @@ pub trait Reach {
     /// Does what is due.
     fn handle_deadline(&mut self, _now: Instant) {}
 
-    /// Whether frames may be strobed.
+    /// Enables strobes.
     const STROBES: bool = false;
 
     /// Slots of the MAC's queue that are for strobes alone.
@@ -195,59 +197,59 @@ pub trait Reach {
     /// See [`Mac::set_wake`](crate::Mac::set_wake).
     fn set_wake(&mut self, _wake: Option<Wake>) {}
 
-    /// As what was set; `None` if no frames are strobed.
+    /// Returns the settings in force; `None` if no frames are strobed.
     fn wake(&self) -> Option<&Wake> {
         None
     }
 
-    /// What has happened to strobes, if there can be any.
+    /// Returns the strobe counters, if the type strobes.
     fn strobe_stats(&self) -> Option<&StrobeStats> {
         None
     }
 
-    /// The sequence number of the next frame for `dst`, if each recipient has its own, `fresh` for
-    /// a new one.
+    /// Returns the sequence number of the next frame for `dst` if each recipient has its own;
+    /// `fresh` for a new recipient.
     fn sequence(&mut self, _now: Instant, _dst: Address, _fresh: u8) -> Option<u8> {
         None
     }
 
-    /// It is used.
+    /// That sequence number is used.
     fn sequence_used(&mut self, _now: Instant, _dst: Address) {}
 
-    /// From when on a frame for `dst` may be strobed; before all others if it goes on with a burst.
+    /// Returns the earliest time of a strobe for `dst`; before all others if it continues a burst.
     fn turn(&self, now: Instant, _dst: Address) -> Instant {
         now
     }
 
-    /// Whether another frame may follow in the burst that one of `len` octets begins or goes on
-    /// with now.
+    /// Returns whether another frame may follow in the burst that one of `len` octets begins or
+    /// continues now.
     fn may_follow(&self, _now: Instant, _len: usize) -> bool {
         false
     }
 
-    /// `src` has sent a burst on `channel`, and listens there for an answer until then.
+    /// `src` has sent a burst on `channel`, and listens there for an answer until `until`.
     fn handle_listener(&mut self, _src: Address, _channel: Channel, _until: Instant) {}
 
-    /// Who may answer the burst that was sent last, by its short address, if that has ended, and
-    /// where.
+    /// Returns the short address of the neighbour that may answer the last burst, if that has
+    /// ended, and the channel.
     fn awaits_answer(&self) -> Option<(u16, Option<Channel>)> {
         None
     }
 
-    /// How a frame of `len` octets for `dst`, whose turn it is, goes out.
+    /// Returns the strobe for a frame of `len` octets for `dst`, whose turn it is.
     fn strobe(&mut self, _now: Instant, _dst: Address, _len: usize) -> Strobe {
         let (lasting, spacing) = (Duration::ZERO, LIFS);
         Strobe { start: Start::Asap, senses: 0, lasting, spacing, channel: None }
     }
 
-    /// It has ended. Whether the same frame goes out again at once: it is not known when its
-    /// recipient listens on this channel, or it is for all.
+    /// A strobe has ended. Returns whether the same frame is strobed again at once: the recipient's
+    /// wake-up on this channel is unknown, or the frame is a broadcast.
     fn handle_strobed(&mut self, _now: Instant, _end: &StrobeEnd, _random: &mut Random) -> bool {
         false
     }
 }
 
-/// Nobody sleeps.
+/// No neighbour sleeps.
 impl Reach for () {
     const NEW: Self = ();
     const ANY: bool = false;

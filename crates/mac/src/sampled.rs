@@ -1,10 +1,10 @@
-//! A leaf that samples the channel besides asking for data: its end of coordinated sampled
-//! listening (see `csl.rs`).
+//! A leaf that samples the channel in addition to polling: its end of coordinated sampled listening
+//! (see `csl.rs`).
 //!
-//! Frames that come at samples show how fast the parent's clock goes. The leaf then listens where
-//! they come, and no longer for as long as its own and any parent's clock could differ. To a leaf
-//! for which nothing comes nobody tells the time: it goes by what the clocks are specified for, and
-//! synchronises so often that it need not listen long.
+//! Frames that come at samples show the rate of the parent's clock. The leaf then listens at their
+//! measured times, and no longer for the whole range in which both clocks could differ. A leaf
+//! without incoming frames has no such reference: it relies on the specified accuracy of the
+//! clocks, and synchronises so often that it need not listen long.
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
@@ -17,31 +17,31 @@ use kinglet_radio::{Capabilities, SYMBOL};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{self, Address};
 
-/// How exact both ends are right after they have synchronised: a symbol each.
+/// Uncertainty of both ends right after synchronisation: a symbol each.
 const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
-/// A drift that was measured is right to so many parts per million: one is for rounding, and one
-/// for what the measurement takes.
+/// Accuracy of a measured drift in parts per million: one is for rounding, and one for the duration
+/// of the measurement.
 const STEADY_PPM: u32 = 2;
-/// In this time it may become wrong by one more: 12 in an hour, which a tuning fork for 32 kHz does
+/// In this time its error may grow by one more: 12 in an hour, which a tuning fork for 32 kHz does
 /// 20 degrees from room temperature (0.034 ppm per square degree) when it warms by nine.
 const AGEING_US: u64 = 300_000_000;
 /// A drift that is known so well need not be learnt.
 const EXACT_PPM: u32 = 10;
-/// By how much earlier and later than [`UNCERTAINTY`] the leaf listens at the most: before it
-/// would have to, it synchronises. Guards that grow to that within 10 s (40 ppm) take 0.4 ms in
-/// each period of a second in the mean, and a synchronisation some 3 ms in all of that time.
+/// Largest guard time on either side, in addition to [`UNCERTAINTY`]: the leaf synchronises before
+/// it would need more. Guards that grow to that within 10 s (40 ppm) take 0.4 ms in each period of
+/// a second in the mean, and a synchronisation some 3 ms in all of that time.
 const MAX_GUARD: Duration = Duration::from_micros(400);
-/// How long after a failed synchronisation the next one is tried.
+/// Delay between a failed synchronisation and the next attempt.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// One, in parts per million.
 const ONE: u32 = 1_000_000;
 
-/// By how much the parent's clock is slower than this one, in parts per million.
+/// The parent's clock is slower than this one by so many parts per million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drift {
     ppm: i32,
-    /// How wrong that was when it was measured, and how wrong it can become.
+    /// Its error at the measurement, and the largest error that it can reach.
     doubt: u32,
     most: u32,
     measured: Instant,
@@ -61,22 +61,22 @@ impl Drift {
         let age = micros(age);
         let ppm = scaled(late_us, ONE, age)?;
         let doubt = through(micros(UNCERTAINTY), ONE, 0, age)?.saturating_add(STEADY_PPM);
-        // From there to the other end of what the clocks are specified for.
+        // From there to the other end of the clocks' specified range.
         let most = u32::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
         Some(Drift { ppm, doubt, most, measured: came })
     }
 
-    /// How wrong it may be at an instant.
+    /// Returns its largest error at an instant.
     fn doubt_at(self, at: Instant) -> u32 {
         let aged = (at - self.measured).as_micros() / AGEING_US;
         let aged = u32::try_from(aged).unwrap_or(u32::MAX);
         self.doubt.saturating_add(aged).min(self.most)
     }
 
-    /// This, or `new` if that is at least as exact, or `unknown` if one of both must be wrong: a
-    /// frame that was not sent for a sample came near one by chance, as the late answer to a data
-    /// request does. Whoever believed such a frame would listen where nothing comes, and never hear
-    /// better.
+    /// Returns this, or `new` if that is at least as exact, or `unknown` if one of both must be
+    /// wrong: a frame that was not sent for a sample came near one by chance, as the late response
+    /// to a data request does. A leaf that accepted such a frame would listen at the wrong time,
+    /// and never receive a better one.
     fn or(self, new: Self, unknown: Self) -> Self {
         let doubt = self.doubt_at(new.measured);
         match self.ppm.abs_diff(new.ppm) > doubt.saturating_add(new.doubt) {
@@ -86,8 +86,8 @@ impl Drift {
         }
     }
 
-    /// By how much later than its clock says what the parent does comes at an instant, `age` after
-    /// the synchronisation, and how much earlier or later still.
+    /// Returns the delay of the parent's actions on this clock at an instant, `age` after the
+    /// synchronisation, and the uncertainty of this delay.
     fn after(self, age: Duration, at: Instant) -> (i32, Duration) {
         let age = micros(age);
         let late_us = scaled(self.ppm, age, ONE).unwrap_or(0);
@@ -95,7 +95,7 @@ impl Drift {
         (late_us, UNCERTAINTY + Duration::from_micros(guard.into()))
     }
 
-    /// How long after a synchronisation the guard is [`MAX_GUARD`].
+    /// Returns the time after a synchronisation at which the guard is [`MAX_GUARD`].
     fn good_for(self, now: Instant) -> Duration {
         let good = through(micros(MAX_GUARD), ONE, 0, self.doubt_at(now));
         good.map_or(Duration::MAX, |us| Duration::from_micros(us.into()))
@@ -107,7 +107,7 @@ fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// `value` times `by`, `plus` something, through `through`.
+/// Returns `value` times `by`, plus `plus`, divided by `through`.
 #[inline(never)]
 fn through(value: u32, by: u32, plus: u32, through: u32) -> Option<u32> {
     // Less than 2^64.
@@ -115,7 +115,7 @@ fn through(value: u32, by: u32, plus: u32, through: u32) -> Option<u32> {
     Some(u32::try_from(product.checked_div(through.into())?).unwrap_or(u32::MAX))
 }
 
-/// `value` times `by` through `through`, rounded towards zero.
+/// Returns `value` times `by` divided by `through`, rounded towards zero.
 fn scaled(value: i32, by: u32, through: u32) -> Option<i32> {
     let size = self::through(value.unsigned_abs(), by, 0, through)?;
     let size = i32::try_from(size).unwrap_or(i32::MAX);
@@ -128,9 +128,9 @@ fn shifted(at: Instant, late_us: i32) -> Instant {
     if late_us < 0 { at - by } else { at + by }
 }
 
-/// The radio is on for an instant in every period of [`Config::csl`] and for answers to data
-/// requests; always if [`Config::rx_on_when_idle`] says so. What a device that decides at run time
-/// has, too: without a period it is [`Polled`].
+/// The radio is on for an instant in every period of [`Config::csl`] and for responses to data
+/// requests; always if [`Config::rx_on_when_idle`] is set. A device that decides at run time uses
+/// this type, too: without a period it is [`Polled`].
 pub struct Sampled {
     polled: Polled,
     sampling: Sampling,
@@ -138,17 +138,17 @@ pub struct Sampled {
 
 /// A leaf's samples.
 struct Sampling {
-    /// Who knows them.
+    /// The device that knows them.
     parent: Address,
     /// The next one, or the last one before the first synchronisation.
     sample: Instant,
-    /// When the parent last acknowledged.
+    /// Time of the parent's last acknowledgement.
     synced: Option<Instant>,
-    /// When to synchronise; `None` while that is going on.
+    /// Time of the next synchronisation; `None` while one is in progress.
     sync_at: Option<Instant>,
     drift: Drift,
-    /// From when to when the radio listens for the next sample, if the parent knows of it: what
-    /// the other fields say, found out when they change.
+    /// Start and end of listening for the next sample, if the parent knows of it: computed from the
+    /// other fields when they change.
     window: Option<(Instant, Instant)>,
 }
 
@@ -223,7 +223,7 @@ impl Listening for Sampled {
         {
             self.sampling.learn_drift(csl, frame.sfd - PREAMBLE_SFD);
         }
-        // There is more, as if it had been asked for.
+        // More frames follow, as after a data request.
         if unasked && frame.more && self.is_sampling() && frame.may_send {
             self.polled.go_on(now, config, frame.src, frame.more);
         }
@@ -281,7 +281,7 @@ impl Sampling {
         window: None,
     };
 
-    /// Finds out when the radio listens for the next sample.
+    /// Computes the listening window for the next sample.
     fn find_window(&mut self) {
         let Sampling { sample, synced, drift, .. } = *self;
         self.window = synced.map(|synced| {
@@ -291,8 +291,8 @@ impl Sampling {
         });
     }
 
-    /// A frame of the parent came without having been asked for. Its distance from the nearest
-    /// sample is what the clocks have drifted apart since the synchronisation.
+    /// A frame of the parent came without a data request. Its distance from the nearest sample is
+    /// the drift of the clocks since the synchronisation.
     fn learn_drift(&mut self, csl: &Csl, came: Instant) {
         if let Some(measured) = self.drift_shown_by(csl, came) {
             self.drift = self.drift.or(measured, Drift::unknown(csl));
@@ -322,7 +322,7 @@ impl Sampling {
         Drift::measured(csl, came, late_us, age)
     }
 
-    /// The parent has heard when this device listens, or not.
+    /// The parent has received this device's schedule, or not.
     fn synchronised(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
         let Some(csl) = config.csl.filter(|_| frame.dst == self.parent) else { return };
         let heard = frame.result == Delivery::Delivered;
@@ -342,8 +342,8 @@ impl Sampling {
         let (Some(csl), Some((_, until))) = (config.csl, self.window) else { return };
         let Sampling { sample, synced: Some(synced), drift, .. } = *self else { return };
         if now >= until {
-            // With a parent whose clock is fast that is before the sample itself, and so is what
-            // follows: the next one must be as far ahead as that.
+            // With a parent whose clock is fast that is before the sample itself, and so are the
+            // following ones: the next one must be as far ahead as that.
             let (late_us, _) = drift.after(now - synced, now);
             let ahead = Duration::from_micros(late_us.min(0).unsigned_abs().into());
             let later = (now + ahead).max(sample) + Duration::from_micros(1);

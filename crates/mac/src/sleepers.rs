@@ -1,6 +1,6 @@
-//! A parent's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3): telling neighbours that
-//! sleep whether a frame is pending, and sending it before everything else when they ask, or when
-//! they listen.
+//! A parent's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3). It signals to sleepy
+//! neighbours whether a frame is pending, and sends it before all other frames when they poll or
+//! listen.
 
 use crate::air::PREAMBLE_SFD;
 use crate::queue::Token;
@@ -10,30 +10,31 @@ use kinglet_radio::{Capabilities, Command};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Csl};
 
-/// What is known of when a neighbour listens: [`Samples`](crate::Samples), or nothing, `()`.
+/// The known listening times of a neighbour: [`Samples`](crate::Samples), or none, `()`.
 pub trait Schedule: Copy {
-    /// Before it has said so.
+    /// Before the neighbour has announced its schedule.
     const UNKNOWN: Self;
 
-    /// Whether anything can be known.
+    /// True for a type that can hold a schedule.
     const ANY: bool;
 
-    /// Whether it has said so.
+    /// Returns whether the neighbour has announced its schedule.
     fn is_known(&self) -> bool;
 
-    /// It says so at `now`: at `sample`, and then every `period`.
+    /// Takes a schedule announced at `now`: the channel is sampled at `sample`, then every
+    /// `period`.
     fn learn(&mut self, now: Instant, sample: Instant, period: Duration);
 
     /// The next sample.
     fn next(&self) -> Option<Instant>;
 
-    /// Whether a frame has to be asked of the user now: once for each sample.
+    /// Returns whether a frame has to be requested from the user now: true once for each sample.
     fn take_due(&mut self) -> bool;
 
-    /// When [`Schedule::handle_deadline`] wants to be called if a frame is pending.
+    /// Returns the time for [`Schedule::handle_deadline`] if a frame is pending.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Goes on to the next sample, and forgets one who has not been heard for too long.
+    /// Advances to the next sample, and discards a schedule that is too old.
     fn handle_deadline(&mut self, now: Instant, pending: bool);
 }
 
@@ -95,8 +96,8 @@ impl<W: Schedule> Empty for Sleeper<W> {
     };
 }
 
-/// For whom something is pending, and what the radio knows of it: an array of [`Sleeper`], one for
-/// each neighbour for which something may be pending at the same time.
+/// The neighbours with pending frames, and the radio's knowledge of them: an array of [`Sleeper`],
+/// one for each neighbour for which something may be pending at the same time.
 pub struct Sleepers<A> {
     table: A,
     /// The one bit of a radio without a table.
@@ -243,7 +244,7 @@ fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleep
     Some(free)
 }
 
-/// The neighbour has sent a data request, or has been told that there is more.
+/// The neighbour has sent a data request, or has received a frame that announces another one.
 fn listens_now<W: Schedule>(table: &mut [Sleeper<W>], short: u16) {
     if let Some(entry) = known(table, short) {
         entry.asks = true;

@@ -1,14 +1,14 @@
 //! Reaching neighbours that sample the channel several times a second: the sending end of
 //! ContikiMAC (see `wake.rs`).
 //!
-//! Whoever is not known is sent to for a whole period. The repetition that was acknowledged tells
-//! when the neighbour woke, and the next strobe begins just before it wakes again. Frames for one
-//! neighbour go out in their order: while a strobe for it has failed and backs off, others are
+//! A strobe to an unknown neighbour lasts a whole period. The acknowledged repetition shows the
+//! wake-up phase, and the next strobe begins just before the neighbour wakes again. Frames for one
+//! neighbour are sent in order: while a failed strobe for it backs off, other neighbours are
 //! served.
 //!
 //! A deviation: in a burst the next frame follows an acknowledgement after SIFS and not after LIFS
-//! (IEEE 802.15.4-2015, 6.2.4), which gives a recipient time to take a long frame in. One that had
-//! need of it misses a frame, and has LIFS until the burst ends.
+//! (IEEE 802.15.4-2015, 6.2.4), which gives a recipient time to take a long frame in. A recipient
+//! that needs this time misses a frame, and gets LIFS until the burst ends.
 
 use crate::air::PREAMBLE_SFD;
 use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
@@ -20,82 +20,81 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
-/// How long before its first preamble a strobe is given to the radio: for the CPU and to load a
-/// full frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it
-/// (3.7 ms).
+/// Lead time between submission of a strobe and its first preamble: for the CPU and to load a full
+/// frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it (3.7 ms).
 const AHEAD: Duration = Duration::from_millis(8);
 /// Less than that is too late.
 const TOO_LATE: Duration = Duration::from_millis(7);
-/// How exact a rhythm is right after it was learnt.
+/// Uncertainty of a rhythm right after it was learnt.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
-/// After so many strobes in a row without an acknowledgement a rhythm is looked for again, and
-/// forgotten if nothing was heard for long (Contiki, `phase.c`: `MAX_NOACKS`).
+/// After so many strobes in a row without an acknowledgement a rhythm is searched again, and
+/// discarded if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
-/// The same of a rhythm that was observed once: its neighbour may have been awake for another
+/// The same for a rhythm that was observed once: its neighbour may have been awake for another
 /// reason.
 const MAX_FAILURES_AT_FIRST: u8 = 3;
 /// The longest back-off is as many periods as two to this.
 const MAX_EXPONENT: u8 = 2;
-/// The same while it is not known when a neighbour wakes: a strobe takes a whole period then.
+/// The same while a neighbour's wake-ups are unknown: a strobe takes a whole period then.
 const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The same after the channel was busy.
 const DEFERRED_EXPONENT: u8 = 1;
-/// As long as a frame and the samples that notice it: what is known so well need not be known
-/// better, and is not made to depend on the next observation alone.
+/// As long as a frame and the samples that notice it. A rhythm known to this accuracy need not be
+/// refined, so it does not depend on the next observation alone.
 const NARROW: Duration = Duration::from_micros(LONGEST.as_micros() + 2 * CHECK.as_micros());
-/// A rhythm of which nothing was heard for so long is forgotten if strobes keep failing (Contiki,
-/// `phase.c`: 30 s, of neighbours that are never busy for longer).
+/// A rhythm without an acknowledgement for so long is discarded if strobes keep failing (Contiki,
+/// `phase.c`: 30 s, for neighbours that are never busy for longer).
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// Repetitions by which a strobe begins earlier at the most, after others have failed.
 const MAX_EARLIER: u8 = 3;
 /// Bits of the number of them after the channel was busy.
 const EARLIER_BITS: u8 = 1;
 const _: () = assert!((1 << EARLIER_BITS) - 1 <= MAX_EARLIER);
-/// The bit of sequence numbers that frames for all have, and others have not.
+/// The bit of sequence numbers that is set in broadcasts only.
 const FOR_ALL: u8 = 1 << 7;
 /// A million, for parts per million.
 const ONE: u64 = 1_000_000;
 
-/// When a neighbour wakes.
+/// Wake-up phase of a neighbour.
 #[derive(Clone, Copy, Debug)]
 struct Rhythm {
-    /// It has woken somewhen between this instant and `width` later.
+    /// The neighbour woke between this instant and `width` later.
     from: Instant,
     width: Duration,
-    /// Where it was then, if it goes round several channels.
+    /// Its channel then, if it hops over several channels.
     channel: Option<Channel>,
 }
 
 impl Rhythm {
-    /// How far the neighbour's clock and this one may have drifted apart at an instant.
+    /// Returns the largest drift between the neighbour's clock and this one at an instant.
     fn drift(&self, wake: &Wake, at: Instant) -> Duration {
         let age = (at - self.from).as_micros();
         let apart = age.saturating_mul(wake.drift_ppm.into()).checked_div(ONE).unwrap_or(0);
         UNCERTAINTY + Duration::from_micros(apart)
     }
 
-    /// The first wake-up of which all that is possible lies after `not_before`: from when to when
-    /// it may be.
+    /// Returns the earliest and latest time of the first wake-up that lies after `not_before` in
+    /// any case.
     fn next(&self, wake: &Wake, not_before: Instant) -> (Instant, Instant) {
         let margin = self.drift(wake, not_before + wake.period);
         let from = crate::rhythm::next_after(self.from, wake.period, not_before + margin);
         (from - margin, from + self.width + margin)
     }
 
-    /// Where the neighbour is at a wake-up from `at` on.
+    /// Returns the neighbour's channel at a wake-up from `at` on.
     fn channel_at(&self, wake: &Wake, at: Instant) -> Option<Channel> {
         let turn = Turn { at: self.from, channel: self.channel? };
         Some(turn.moved_to(wake, at).channel)
     }
 
-    /// What was known, and what a new observation says; `None` if both cannot be right: an earlier
-    /// repetition was acknowledged than can be. That it was a later one is explained by the loss of
-    /// those before it, and says nothing. But if strobes before have `missed` it, and it may have
-    /// woken before it was known to, it has.
+    /// Combines the known rhythm with a new observation; `None` if both cannot be right: an earlier
+    /// repetition was acknowledged than the known rhythm allows. A later one is explained by the
+    /// loss of those before it, and is no evidence. But if earlier strobes have `missed` the
+    /// neighbour, and it may have woken before the known interval, it has.
     fn refined(self, wake: &Wake, new: Rhythm, missed: bool) -> Option<Rhythm> {
         let margin = self.drift(wake, new.from);
         let period = wake.period.as_micros();
-        // The old one in the period of the new one: at most half a period before or after it.
+        // The old one, moved to at most half a period before or after the new one.
         let half = wake.period / 2;
         let since = (new.from + half - self.from).as_micros();
         let into = since.checked_rem(period)?;
@@ -114,32 +113,32 @@ impl Rhythm {
     }
 }
 
-/// What speaks for a rhythm.
+/// Evidence for a rhythm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
-    /// No more than the one observation that it comes of.
+    /// Only the observation from which it was derived.
     Once,
     /// Another one has agreed.
     Confirmed,
-    /// It was confirmed, and the last observation was at odds with it.
+    /// It was confirmed, and the last observation contradicts it.
     Doubted,
 }
 
-/// What is known of one neighbour.
+/// State of one neighbour.
 #[derive(Clone, Copy, Debug)]
 pub struct Strobed {
     address: Address,
     rhythm: Option<Rhythm>,
     trust: Trust,
-    /// Where it is being looked for, if there are several channels.
+    /// The channel of the search, if there are several channels.
     channel: Option<Channel>,
-    /// Strobes in a row that have looked for it there.
+    /// Consecutive search strobes on that channel.
     sought: u8,
-    /// Strobes in a row that have failed.
+    /// Consecutive strobes that have failed.
     failures: u8,
-    /// By so many repetitions the next strobe begins earlier.
+    /// Repetitions by which the next strobe begins earlier.
     earlier: u8,
-    /// When it last acknowledged something.
+    /// Time of its last acknowledgement.
     heard: Instant,
     /// Before that nothing is sent to it.
     not_before: Instant,
@@ -164,14 +163,14 @@ impl Empty for Strobed {
     };
 }
 
-/// A burst that goes on: to whom, and until when frames may begin.
+/// A burst in progress: its recipient, and the time until which frames may begin.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     dst: Address,
     until: Instant,
-    /// It answers one of its recipient's.
+    /// It answers a burst of its recipient.
     answers: bool,
-    /// Each of its frames was taken when it was sent for the first time, however soon it followed.
+    /// Each of its frames was acknowledged at its first transmission, however soon it followed.
     is_close: bool,
 }
 
@@ -182,10 +181,10 @@ struct Listener {
     until: Instant,
 }
 
-/// Strobes frames as [`Mac::set_wake`](crate::Mac::set_wake) says; before that is called, and for
-/// what it does not say, it is what `R` is. `A` has a place for each neighbour to which frames are
-/// sent, and one for broadcasts; the least recently used gives way. `SPARE` slots of the MAC's
-/// queue are used only while frames are strobed, when those for several neighbours wait at a time.
+/// Strobes frames as [`Mac::set_wake`](crate::Mac::set_wake) configures; before that is called, and
+/// for all else, `R` applies. `A` has an entry for each neighbour to which frames are sent, and one
+/// for broadcasts; the least recently used is evicted. `SPARE` slots of the MAC's queue are used
+/// only while frames are strobed, when those for several neighbours wait at a time.
 pub struct Strobing<R, A, const SPARE: usize = 0> {
     inner: R,
     wake: Option<Wake>,
@@ -194,12 +193,12 @@ pub struct Strobing<R, A, const SPARE: usize = 0> {
     listener: Option<Listener>,
     /// The strobe that was submitted last is, or belongs to, an answer.
     answers: bool,
-    /// It looks for a neighbour whose rhythm was lost.
+    /// It searches for a neighbour whose rhythm was lost.
     searches: bool,
-    /// Where the strobe that was submitted last goes out, or where the listener is if the next one
-    /// is an answer.
+    /// The channel of the last submitted strobe, or that of the listener if the next one is an
+    /// answer.
     channel: Option<Channel>,
-    /// Who may answer the burst that was sent last, if that has ended.
+    /// The neighbour that may answer the last burst, if that has ended.
     awaits_answer: Option<u16>,
     stats: StrobeStats,
 }
@@ -209,7 +208,7 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
         self.table.as_slice().iter().find(|entry| entry.address == dst)
     }
 
-    /// The entry of `dst`, if need be in the place of the least recently used.
+    /// Returns the entry of `dst`, which replaces the least recently used one if need be.
     fn entry(&mut self, now: Instant, dst: Address) -> Option<&mut Strobed> {
         let table = self.table.as_mut_slice();
         let known = table.iter().position(|entry| entry.address == dst);
@@ -232,14 +231,14 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
         self.burst.is_some_and(|burst| burst.dst == dst)
     }
 
-    /// Whether `dst` listens for an answer.
+    /// Returns whether `dst` listens for an answer.
     fn listens(&self, now: Instant, dst: Address) -> bool {
         self.listener.is_some_and(|it| it.address == dst && now < it.until)
     }
 }
 
 impl Strobed {
-    /// The first instant from `now` on at which a strobe may be given to the radio.
+    /// Returns the first instant from `now` on at which a strobe may be given to the radio.
     fn turn(&self, wake: &Wake, now: Instant) -> Instant {
         let begin = now.max(self.not_before);
         match &self.rhythm {
@@ -252,7 +251,8 @@ impl Strobed {
         }
     }
 
-    /// How long before the neighbour may wake the next strobe begins, of frames of `len` octets.
+    /// Returns the lead time of the next strobe, of frames of `len` octets, before the earliest
+    /// wake-up.
     fn before(&self, wake: &Wake, len: usize) -> Duration {
         match self.is_to_be_sought() {
             true => wake.period / 2,
@@ -260,18 +260,18 @@ impl Strobed {
         }
     }
 
-    /// A strobe of a frame of `len` octets that lasts until the neighbour must have woken.
+    /// Returns a strobe of a frame of `len` octets that lasts until the neighbour must have woken.
     fn strobe(&mut self, now: Instant, wake: &Wake, len: usize) -> Strobe {
         let doubtful = |r: Rhythm| r.channel.is_some() && r.drift(wake, now) > wake.period / 2;
         if self.rhythm.is_some_and(doubtful) {
-            // It may be one wake-up further, and on another channel.
+            // The neighbour may be one wake-up further, and on another channel.
             self.rhythm = None;
         }
         let stubborn = wake.stubborn(len);
         let longest = wake.period + CHECK;
         let Some(rhythm) = self.rhythm else {
             self.channel = self.channel.or_else(|| channel_after(wake.channels, None));
-            // Whoever wakes at the end of the period is still to hear whole frames.
+            // A device that wakes at the end of the period must still receive whole frames.
             let extra = if self.address.is_unicast() { stubborn } else { Duration::ZERO };
             let (start, channel) = (Start::Asap, self.channel);
             let lasting = longest + repetition(len) + extra;
@@ -280,11 +280,11 @@ impl Strobed {
         let before = self.before(wake, len);
         let (from, to) = rhythm.next(wake, now + TOO_LATE + before);
         let begin = from - before;
-        // Of whom nothing was heard for long no more is known than that it wakes in every period.
+        // After a long silence of the neighbour, only the period of its wake-ups is certain.
         let sought = self.is_to_be_sought();
         let within = if sought { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
-        // Having begun its round so much earlier, it is so much further.
+        // If it woke so much earlier, its channel hopping is so much further.
         let further = from + wake.period * self.awake_before();
         let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, further));
         Strobe { start, senses: SAMPLES_BEFORE, lasting, spacing: LIFS, channel }
@@ -296,9 +296,9 @@ impl Strobed {
         self.not_before = Instant::ZERO;
     }
 
-    /// Whether it is to be looked for once more on the same channel: it comes there in one of as
-    /// many periods as there are channels. If it has not, it is the turn of another channel. What
-    /// is for all goes out as often.
+    /// Returns whether to search once more on the same channel: the neighbour uses each channel
+    /// once in as many periods as there are channels. Then the search moves to another channel.
+    /// Broadcasts are sent as often.
     fn seeks_on(&mut self, wake: &Wake) -> bool {
         if self.rhythm.is_some() {
             return false;
@@ -312,9 +312,9 @@ impl Strobed {
         false
     }
 
-    /// The repetition that was acknowledged was noticed when the one before it was on the air, or
-    /// just before. But the neighbour may have been awake for another reason, so one observation
-    /// that is at odds with what is known is not believed, unless it comes of a search.
+    /// The acknowledged repetition was noticed while the one before it was on the air, or just
+    /// before. But the neighbour may have been awake for another reason, so a single observation
+    /// that contradicts the known rhythm is not accepted, unless it comes from a search.
     fn learn(
         &mut self,
         wake: &Wake,
@@ -329,7 +329,7 @@ impl Strobed {
         (self.rhythm, self.trust) = match refined {
             Some(Some(refined)) => (Some(refined), Trust::Confirmed),
             Some(None) if self.trust == Trust::Confirmed => (known, Trust::Doubted),
-            // It has woken as was known, but earlier than strobes began.
+            // It has woken as predicted, but before the strobes began.
             Some(None) if known.is_some_and(|known| known.refined(wake, new, false).is_some()) => {
                 (Some(new), Trust::Confirmed)
             }
@@ -337,7 +337,7 @@ impl Strobed {
         };
     }
 
-    /// Whether its rhythm is to be looked for by the next strobe.
+    /// Returns whether the next strobe is to search for its rhythm.
     fn is_to_be_sought(&self) -> bool {
         let after = match self.trust {
             Trust::Once => MAX_FAILURES_AT_FIRST,
@@ -346,7 +346,7 @@ impl Strobed {
         self.rhythm.is_none() || self.failures > 0 && self.failures.is_multiple_of(after)
     }
 
-    /// Whether it may be awake since it was heard last, as it awaits more of a burst.
+    /// Returns whether it may be awake since its last acknowledgement, awaiting more of a burst.
     fn is_awake_yet(&self, wake: &Wake, end: &StrobeEnd) -> bool {
         let repetitions = repetition(end.len) * u32::from(end.times.saturating_sub(1));
         let begun = end.sfd - PREAMBLE_SFD - repetitions;
@@ -354,10 +354,10 @@ impl Strobed {
         self.heard > Instant::ZERO && begun < self.heard + stays
     }
 
-    /// How many wake-ups before its only observation the neighbour is supposed to have woken. One
-    /// that is busy with somebody else's burst hears others at its next wake-ups too, but where it
-    /// was at the first of them. So each search but the first supposes one more: once round all
-    /// channels.
+    /// Returns the assumed number of wake-ups between the neighbour's waking and its only
+    /// observation. A neighbour that is busy with another node's burst still receives frames at its
+    /// next wake-ups, but on the channel of the first of them. So each search but the first assumes
+    /// one more: once over all channels.
     fn awake_before(&self) -> u32 {
         let searches = match self.trust {
             Trust::Once if self.is_to_be_sought() => self.failures / MAX_FAILURES_AT_FIRST,
@@ -372,7 +372,7 @@ impl Strobed {
             None => MAX_SEARCH_EXPONENT,
         });
         self.failures = self.failures.saturating_add(1);
-        // Perhaps it wakes earlier than was thought.
+        // The neighbour may wake earlier than assumed.
         self.earlier = self.failures.min(MAX_EARLIER);
         if self.failures >= MAX_FAILURES && now > self.heard + FORGOTTEN {
             self.rhythm = None;
@@ -380,16 +380,17 @@ impl Strobed {
         self.back_off(now, wake, random.bits(exponent));
     }
 
-    /// Nothing was sent, as the channel was busy. That says nothing of the neighbour, but where it
-    /// is being looked for it may be the one that is busy there. What keeps the channel busy may be
-    /// in step with its wake-ups, another sender or an oven: so it is not assessed at the same
-    /// instant of them again.
+    /// Nothing was sent, as the channel was busy. That is no evidence about the neighbour, but on
+    /// the channel of a search the neighbour may take part in the traffic. The source of the busy
+    /// channel, another sender or an oven, may be in step with the wake-ups: so the channel is not
+    /// assessed at the same phase again.
     fn deferred(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
         self.earlier = random.bits(EARLIER_BITS) as u8;
         self.back_off(now, wake, random.bits(DEFERRED_EXPONENT));
     }
 
-    /// With a known rhythm that is the first wake-up after this one, and so many more.
+    /// With a known rhythm the next strobe is for the first wake-up after this one, and so many
+    /// more.
     fn back_off(&mut self, now: Instant, wake: &Wake, periods: u32) {
         self.not_before = now + wake.period * periods + wake.period / 4;
     }
@@ -503,7 +504,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         if is_new {
             entry.sequence = fresh;
         }
-        // A receiver has one memory for both.
+        // A receiver stores one sequence number for both.
         let for_all = if dst.is_unicast() { 0 } else { FOR_ALL };
         Some(entry.sequence & !FOR_ALL | for_all)
     }
@@ -558,7 +559,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             let (lasting, spacing, channel) = (stubborn, LIFS, self.channel);
             return Strobe { start: Start::Asap, senses: 1, lasting, spacing, channel };
         }
-        // There is a place for everybody.
+        // The table replaces entries, so it always has one.
         let mut nobody = Strobed { address: dst, ..Strobed::EMPTY };
         let entry = self.entry(now, dst).unwrap_or(&mut nobody);
         let strobe = entry.strobe(now, &wake, len);
@@ -590,18 +591,19 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
                 let missed = entry.failures > 0;
                 entry.acknowledged(now);
-                // Who hears the first frame woke before it: that is no news.
+                // A recipient that acknowledges the first transmission woke before it: no
+                // observation.
                 if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
                     entry.learn(&wake, end, channel, (searches, missed));
                 }
                 if end.more {
                     let until = goes_on.map_or(now + wake.burst, |burst| burst.until);
-                    // Who is not ready so soon hears the first repetition.
+                    // A recipient that is not ready so soon receives a later repetition.
                     let is_close = goes_on.is_none_or(|burst| burst.is_close && end.times == 1);
                     self.burst = Some(Burst { dst: end.dst, until, answers, is_close });
                 }
             }
-            // That it does not listen for an answer says nothing of its rhythm.
+            // An answer that is not received is no evidence about the recipient's rhythm.
             StrobeResult::Unanswered | StrobeResult::Busy if answers && goes_on.is_none() => {
                 count(&mut self.stats.failed);
             }

@@ -1,10 +1,10 @@
 //! A device that samples the channel several times a second: its receiving end of ContikiMAC (see
 //! `wake.rs`).
 //!
-//! A wake-up is two samples. What they notice may be a frame for this device, one for another, or
+//! A wake-up is two samples. A busy channel may be a frame for this device, one for another, or
 //! noise: the radio stays on until a frame has come, or until it is clear that none will, because
 //! the channel is silent for longer than a strobe ever is, or busy for longer than a frame can be.
-//! After a frame that says that more is pending it is off until the next one of the burst is due.
+//! After a frame with the frame-pending bit it is off until the next one of the burst is due.
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
@@ -19,28 +19,27 @@ use kinglet_radio::{
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
 
-/// How late a wake-up may be. A later one is left out: the device was sending, and who knows its
-/// rhythm counts on the next.
+/// Largest delay of a wake-up. A later one is skipped: the device was sending, and a neighbour that
+/// knows its rhythm uses the next one.
 const LATE: Duration = Duration::from_millis(1);
-/// How often a radio that listens looks whether the channel is silent: the shortest silence of a
-/// strobe, that of a radio that turns around at once, has room for a whole sample wherever they
-/// fall.
+/// Interval between samples of a listening radio: the shortest silence of a strobe, that of a radio
+/// that turns around at once, contains a whole sample at any offset.
 const LOOK: Duration =
     Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() - CCA.as_micros());
-/// So many looks without anything are more than one silence of a strobe.
+/// So many samples of a silent channel are more than one silence of a strobe.
 const SILENT_LOOKS: u8 = 3;
 const _: () = assert!(
     (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() + CCA.as_micros() > STROBE_GAP.as_micros()
 );
-/// A channel that is busy for longer than that has noise on it, and no frame that can be received.
-/// An oven is on for half a period of the mains, 10 ms of 50 Hz, and silent for the other half.
+/// A channel that is busy for longer than that carries noise, and no frame that can be received. An
+/// oven is on for half a period of the mains, 10 ms of 50 Hz, and silent for the other half.
 const NOISE: Duration = Duration::from_micros(10_000 + 2 * LONGEST.as_micros() + LOOK.as_micros());
 const _: () = assert!(NOISE.as_micros() > LONGEST.as_micros() + LOOK.as_micros());
-/// By how much earlier than the last time the radio listens for the next frame of a burst: as long
-/// as preamble and SFD are on the air.
+/// The radio listens earlier by this for the next frame of a burst than it came last time: the
+/// duration of preamble and SFD.
 const EARLY: Duration = PREAMBLE_SFD;
 
-/// Wakes as [`Mac::set_wake`](crate::Mac::set_wake) says. Before that is called it is what `L` is.
+/// Wakes as [`Mac::set_wake`](crate::Mac::set_wake) configures. Before that is called, `L` applies.
 pub struct Waking<L> {
     inner: L,
     wake: Option<Wake>,
@@ -48,20 +47,20 @@ pub struct Waking<L> {
     state: State,
     /// The next wake-up.
     next: Instant,
-    /// Whose frames there is room for.
+    /// The senders whose frames are admitted.
     admits: Admission,
-    /// The present burst answers one of this device's.
+    /// The present burst answers a burst of this device.
     is_answer: bool,
     /// The last frame ended a burst of several that is no answer.
     may_answer: bool,
     /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
     gap: Option<Duration>,
-    /// Frames do not keep it awake for longer than until then; `None` before the first one.
+    /// Latest time until which frames keep it awake; `None` before the first one.
     awake_until: Option<Instant>,
-    /// If it goes round several channels, where it listens: where it woke last, or where an answer
-    /// is awaited.
+    /// With channel hopping, the channel to listen on: that of the last wake-up, or that of an
+    /// awaited answer.
     channel: Channel,
-    /// Where the next wake-up is then.
+    /// The channel of the next wake-up, with channel hopping.
     next_channel: Channel,
 }
 
@@ -79,23 +78,24 @@ enum State {
     Roused(Roused),
     /// A burst goes on: the next frame is awaited from then on, until then.
     Burst { since: Instant, from: Instant, until: Instant },
-    /// A burst has been sent to the neighbour with this short address, and it may answer, from then
-    /// until then. Others are not heard: they would think that this device wakes then.
+    /// A burst has been sent to the neighbour with this short address, and it may answer, from
+    /// `since` to `until`. Frames of others are ignored: an acknowledgement would suggest a wake-up
+    /// at that time.
     Answered { whom: u16, since: Instant, until: Instant },
-    /// The last frame has come. The radio listens for its repetition by itself, as it was told to
-    /// for the frame, until then.
+    /// The last frame has come. The radio listens for its repetition by itself, in the mode set for
+    /// the frame, until then.
     Ended { told: Mode, until: Instant },
 }
 
-/// What is known of the air since something was noticed.
+/// State of the channel since the samples were busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Roused {
     since: Instant,
-    /// When it was last silent, or when it was noticed.
+    /// Time of the last silent sample, or else of the wake-up.
     silent_at: Instant,
-    /// Looks in a row that found silence.
+    /// Consecutive silent samples.
     silent: u8,
-    /// The next look; `None` from then on until it is taken.
+    /// Time of the next sample; `None` from then on until it is taken.
     look_at: Option<Instant>,
     /// It is to be taken now.
     look_due: bool,
@@ -130,8 +130,8 @@ impl<L> Waking<L> {
         matches!(self.state, State::Off | State::Asleep | State::Due(_) | State::Sampling)
     }
 
-    /// A frame that says that more follows began at `began`, and its exchange ended at `ended`;
-    /// whether no more is awaited for all that.
+    /// A frame with the frame-pending bit began at `began`, and its exchange ended at `ended`.
+    /// Returns whether the wait is over nevertheless.
     fn follow(&mut self, now: Instant, wake: Wake, began: Instant, ended: Instant) -> bool {
         if let State::Burst { since, .. } = self.state {
             self.learn_gap(began - since);
@@ -151,12 +151,12 @@ impl<L> Waking<L> {
     }
 
     /// `until`, or earlier if a frame whose exchange ended at `ended` has kept it awake for as long
-    /// as a burst can last: anybody can send one that never ends, or repeat a frame for ever.
+    /// as a burst can last: any device can send an endless burst, or repeat a frame for ever.
     fn not_longer(&mut self, wake: Wake, ended: Instant, until: Instant) -> Instant {
         until.min(*self.awake_until.get_or_insert(ended + longest_burst(wake)))
     }
 
-    /// The last frame began so long after the exchange before it. If that is a repetition longer
+    /// The last frame began so long after the exchange before it. If the gap is a repetition longer
     /// than expected the radio may have been switched on too late for the first one.
     fn learn_gap(&mut self, gap: Duration) {
         self.gap = Some(match self.gap {
@@ -202,7 +202,7 @@ impl<L> Waking<L> {
 
 impl Roused {
     fn at(now: Instant, wake: Wake) -> Self {
-        // The rest of the frame that was noticed, and as many as may follow.
+        // The rest of the noticed frame, and as many as may follow.
         let until = now + repetition(MAX_FRAME) * u32::from(wake.repeats) + LONGEST;
         Roused {
             since: now,
@@ -214,7 +214,7 @@ impl Roused {
         }
     }
 
-    /// What a look has found; `None` if no frame can be expected any more.
+    /// Takes the result of a sample; `None` if no frame can be expected any more.
     fn looked(mut self, now: Instant, busy: bool, stats: &mut WakeStats) -> Option<Self> {
         if busy {
             self.silent = 0;
@@ -236,13 +236,14 @@ impl Roused {
 }
 
 /// From the end of a burst's first frame to its last one, if its sender has the same settings: it
-/// may have needed all repetitions until it heard of the first one, and then counts its time.
+/// may have needed all repetitions until it received an acknowledgement of the first frame, from
+/// which its time counts.
 fn longest_burst(wake: Wake) -> Duration {
     repetition(MAX_FRAME) * u32::from(wake.repeats) + wake.burst + wake.burst_wait()
 }
 
 /// The first wake-up. Neighbours that were switched on together wake at different times, as their
-/// addresses differ: the golden ratio spreads what follows one another.
+/// addresses differ: the golden ratio spreads consecutive addresses.
 fn first(now: Instant, wake: Wake, config: &Config<()>) -> Instant {
     let [.., a, b, c] = config.extended;
     // The short address may be a part of the other one: a sum of both still differs.
@@ -330,7 +331,7 @@ impl<L: Listening> Listening for Waking<L> {
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
         let Some(wake) = self.wakes() else {
             if let Some(wake) = self.wake.filter(|_| frame.more) {
-                // It stays while the burst goes on.
+                // It stays on its channel while the burst goes on.
                 self.wait(wake, frame.ended() + wake.burst_wait());
             }
             return self.inner.handle_frame(now, config, frame);
@@ -395,7 +396,7 @@ impl<L: Listening> Listening for Waking<L> {
     fn admit(&mut self, now: Instant, whom: Admission) -> bool {
         let before = core::mem::replace(&mut self.admits, whom);
         let listens = !self.is_asleep();
-        // Whose burst it is that goes on is not known here: it comes again if it is welcome.
+        // The sender of the present burst is not known here: an admitted one tries again.
         let refuses = before != whom && whom != Admission::All;
         match self.wakes().filter(|_| refuses && listens) {
             Some(wake) => {

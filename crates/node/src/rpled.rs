@@ -1,7 +1,7 @@
 //! RPL as a node's routing: its messages are ICMPv6's, its neighbours link-local addresses.
 //!
-//! What packets carry of it says [`Rpl::needs`]; here it is written. A source route that does not
-//! fit into [`net::MAX_ADDED`] octets is no way.
+//! [`Rpl::needs`] decides the headers that a packet needs; this module writes them. A source route
+//! that does not fit into [`net::MAX_ADDED`] octets counts as no route.
 
 use crate::config::Config;
 use crate::routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
@@ -18,7 +18,7 @@ use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 
 /// Octets of an ICMPv6 message before what RPL writes: type, code, checksum.
 const HEAD: usize = 4;
-/// The hop limit of messages, of which those of a neighbour are one hop.
+/// The hop limit of messages; those of a neighbour travel one hop.
 const HOP_LIMIT: u8 = 255;
 /// Bits of an address that all nodes share.
 const PREFIX_LEN: u8 = 64;
@@ -28,7 +28,7 @@ const OPTION_LEN: usize = 8;
 /// Hops of the longest source route, with as many octets in common as addresses of one prefix have.
 const MAX_HOPS: usize = 24;
 /// Octets in a frame of an outer header with an option: both addresses by context and 16 bits, and
-/// what says that another header follows.
+/// the encoding of the next header.
 const OUTER_LEN: usize = 16;
 /// Octets of a source route's header in a frame, and of each hop but the first.
 const ROUTE_LEN: u16 = 8;
@@ -39,38 +39,38 @@ const ROUTED_OPTION_LEN: usize = 5;
 const ROUTED_OUTER_LEN: usize = 3;
 const ROUTED_ROUTE_LEN: u16 = 2;
 
-/// Neighbours that sleep and have this node for a parent.
+/// Sleepy neighbours that have this node as their parent.
 const CHILDREN: usize = 16;
-/// One that has asked for nothing for so long is none any more.
+/// A child without a data request for so long is removed.
 const FORGOTTEN: Duration = Duration::from_secs(900);
 
-/// A neighbour that sleeps.
+/// A sleepy neighbour.
 #[derive(Clone, Copy)]
 struct Sleeping {
     short: u16,
     asked: Instant,
     state: State,
-    /// [`Rpl::epoch`] of the last DIO for it, as it hears no multicast.
+    /// [`Rpl::epoch`] of the last DIO for it, as it receives no multicast.
     informed: Option<(u8, u8)>,
     /// No frame to it was acknowledged since that DIO.
     unconfirmed: bool,
 }
 
-/// What the node has been told of a neighbour that sleeps.
+/// The node's knowledge of a sleepy neighbour.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing yet.
+    /// Not yet reported.
     New,
-    /// That it does.
+    /// Reported.
     Known,
-    /// That it does, and is to be told that it is gone.
+    /// Reported, and its loss is still to be reported.
     Gone,
 }
 
 /// RPL among the layers of a node.
 pub struct Rpled<S: rpl::Sizes> {
     rpl: Rpl<S>,
-    /// Whose frame is being taken.
+    /// The sender of the frame being processed.
     from: Address,
     children: [Option<Sleeping>; CHILDREN],
     address: Made,
@@ -81,11 +81,12 @@ pub struct Rpled<S: rpl::Sizes> {
 enum Made {
     /// None, or one that it had anyway.
     No,
-    /// The node has it by this.
+    /// The node has this address from RPL.
     Yes(Ipv6Addr),
-    /// The node is to be told so.
+    /// The address is still to be reported to the node.
     New(Ipv6Addr),
-    /// The node is to be told that the first is not its own any more, and then of the other.
+    /// The loss of the first address, and then the second one, are still to be reported to the
+    /// node.
     Over(Ipv6Addr, Option<Ipv6Addr>),
 }
 
@@ -108,7 +109,7 @@ impl<S: rpl::Sizes> Rpled<S> {
     pub const fn new<K: Copy>(node: &Config<K>, rpl: rpl::Config) -> Self {
         let identifier = identifier_of(node.mac.source());
         let sleeps = !node.mac.rx_on_when_idle;
-        // Who sleeps cannot wait for an acknowledgement of its DAOs.
+        // A sleepy node cannot wait for an acknowledgement of its DAOs.
         let acknowledged = rpl.acknowledged && !sleeps;
         let rpl = rpl::Config { identifier, acknowledged, seed: node.seed, ..rpl };
         Rpled::of(Rpl::new(rpl))
@@ -125,7 +126,7 @@ impl<S: rpl::Sizes> Rpled<S> {
         Rpled { rpl, from: Address::None, children: [None; CHILDREN], address: Made::No }
     }
 
-    /// RPL, to look at.
+    /// Returns RPL, for inspection.
     pub const fn rpl(&self) -> &Rpl<S> {
         &self.rpl
     }
@@ -138,7 +139,7 @@ impl<S: rpl::Sizes> Rpled<S> {
         self.rpl.config().role == Role::Leaf
     }
 
-    /// The way that packets to `destination` take from here if the root says all of it.
+    /// Returns the source route to `destination`, if the root determines the whole route.
     fn path(&self, destination: Ipv6Addr) -> Option<Path> {
         let mut hops = [Ipv6Addr::UNSPECIFIED; MAX_HOPS];
         let len = self.rpl.source_route(destination, &mut hops)?;
@@ -148,7 +149,7 @@ impl<S: rpl::Sizes> Rpled<S> {
         (rest.is_empty() || fits).then_some(path)
     }
 
-    /// Addresses are made of another prefix.
+    /// Addresses are formed from another prefix.
     fn follow_prefix(&mut self) {
         self.address = match (self.address, self.rpl.address()) {
             (Made::Yes(old), new) if new != Some(old) => Made::Over(old, new),
@@ -159,7 +160,7 @@ impl<S: rpl::Sizes> Rpled<S> {
         };
     }
 
-    /// What has changed in this node's address or among its children.
+    /// Returns a change of this node's address or its children.
     fn poll_own_change(&mut self) -> Option<Change> {
         match self.address {
             Made::New(address) => {
@@ -191,8 +192,8 @@ impl<S: rpl::Sizes> Rpled<S> {
     }
 
     /// Writes the option, if packets have one, and the source route of a packet to `first` and
-    /// beyond, before a header of the kind `next`. Of which kind is the first of them, and how many
-    /// octets they are; `None` if there are none.
+    /// beyond, before a header of the kind `next`. Returns the type of the first of them and the
+    /// length of all in octets; `None` if there are none.
     fn write(
         &self,
         packet: &Header,
@@ -218,7 +219,7 @@ impl<S: rpl::Sizes> Rpled<S> {
     }
 }
 
-/// What the network layer is told of a packet that RPL refuses.
+/// Returns the network layer's reason for a packet that RPL refuses.
 const fn discard_of(refusal: Refusal) -> net::Discard {
     match refusal {
         Refusal::NoRoute => net::Discard::NoRoute,
@@ -226,12 +227,12 @@ const fn discard_of(refusal: Refusal) -> net::Discard {
     }
 }
 
-/// The link-local address of the neighbour with a link address.
+/// Returns the link-local address of the neighbour with a link address.
 pub(crate) fn near(link: Address) -> Ipv6Addr {
     Ipv6Addr::from_bits(0xFE80 << 112 | u128::from(identifier_of(link)))
 }
 
-/// The interface identifier of a link address.
+/// Returns the interface identifier of a link address.
 const fn identifier_of(link: Address) -> u64 {
     match derived_iid(link) {
         Some(identifier) => u64::from_be_bytes(identifier),
@@ -260,7 +261,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
                 first.map(|(first, _)| NextHop::Link(link_address_of(first)))
             }
             Way::Unreachable => None,
-            // The root has ways of its own.
+            // The root has other routes.
             Way::Outside => return None,
         };
         let own = self.rpl.address();
@@ -458,7 +459,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         if is_link_local(from) && link_address_of(from) != message.from {
             return;
         }
-        // What RPL discards it has counted.
+        // RPL has counted its discards.
         let _ = self.rpl.handle_message(now, from, rssi_dbm, multicast, code, body);
     }
 
@@ -504,7 +505,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                     });
                     return Some(Change::Parent(short));
                 }
-                // Routers ask for their ways.
+                // Routers look up their routes.
                 rpl::Change::Parent(_) => return Some(Change::Way),
                 rpl::Change::Prefix(_) => self.follow_prefix(),
             }

@@ -1,11 +1,11 @@
-//! Those beyond the simulation who share its air by ZEP: what is heard at a place leaves as
-//! datagrams, and what comes as datagrams is sent from there.
+//! Devices outside the simulation that share its radio channel by ZEP: frames received at a place
+//! leave as datagrams, and frames in incoming datagrams are sent from there.
 //!
-//! Both sides are acknowledged in the other's place, as neither can wait for it: who sends a
-//! datagram waits less than a millisecond of wall clock, which [`Air`] answers, and a simulated
-//! sender as little of virtual time, which [`Beyond`] answers for those that it has heard by
-//! datagram. What has been acknowledged so is sent again up to three times on the other side, as by
-//! any MAC, and lost then. Acknowledgements of simulated nodes go no further.
+//! Both sides are acknowledged on behalf of the other, as neither can wait for it. The sender of a
+//! datagram waits less than a millisecond of wall clock, and [`Air`] acknowledges. A simulated
+//! sender waits as little of virtual time, and [`Beyond`] acknowledges for devices known from
+//! datagrams. A frame acknowledged so is retransmitted up to three times on the other side, as by
+//! any MAC, and then lost. Acknowledgements of simulated nodes are not passed on.
 
 use crate::GatewayError;
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, Repr, Version};
@@ -25,27 +25,27 @@ use tokio::sync::Notify;
 
 /// Frames that may wait for the simulated air; more are lost.
 const BACKLOG: usize = 64;
-/// Devices that are remembered as being beyond; the one not heard for longest gives way.
+/// Remembered external devices; the one silent for longest is evicted.
 const PEERS: usize = 64;
 /// macMaxFrameRetries (IEEE 802.15.4-2015, table 8-94).
 const RETRIES: u8 = 3;
-/// Devices beyond acknowledge in software, within this time; `kinglet node` waits as long.
+/// External devices acknowledge in software, within this time; `kinglet node` waits as long.
 const ACK_WAIT: Duration = Duration::from_millis(5);
 /// Preamble and SFD (IEEE 802.15.4-2015, 12.1).
 const SYNCHRONISATION: Duration = Duration::from_micros(5 * 32);
 
-/// Of whom the air is shared, and how.
+/// The simulated network, and its radio parameters.
 pub(crate) struct Shared {
     pub(crate) pan_id: u16,
     pub(crate) channel: Channel,
     pub(crate) power_dbm: i8,
     /// Link addresses of all nodes that are simulated.
     pub(crate) members: Arc<[Address]>,
-    /// Is told when something has come.
+    /// Notified when a frame, an acknowledgement or an error has come.
     pub(crate) news: Arc<Notify>,
 }
 
-/// What is on the way to the simulated air.
+/// The present transmission in the simulation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sending {
     Nothing,
@@ -53,12 +53,12 @@ enum Sending {
     Ack,
 }
 
-/// A frame that has left as a datagram and was not acknowledged yet.
+/// A frame that was sent as a datagram and is not acknowledged yet.
 struct Unacknowledged {
     frame: Vec<u8>,
     sequence: u8,
     tries: u8,
-    /// When it is sent again.
+    /// Time of the next retransmission.
     at: Instant,
 }
 
@@ -68,12 +68,12 @@ pub(crate) struct Beyond {
     heard: Receiver<Heard>,
     channel: Channel,
     power_dbm: i8,
-    /// Who is beyond, the last ones that spoke at the end.
+    /// External devices, the most recently received at the end.
     peers: VecDeque<Address>,
     waiting: VecDeque<Vec<u8>>,
     tries: u8,
     unacknowledged: VecDeque<Unacknowledged>,
-    /// An acknowledgement, and when its SFD is to end.
+    /// An acknowledgement, and the required end of its SFD.
     owed: Option<(Instant, Vec<u8>)>,
     sending: Sending,
     frame: Vec<u8>,
@@ -114,7 +114,7 @@ impl Beyond {
         })
     }
 
-    /// Takes what has come, without waiting for it.
+    /// Takes everything that has come, without waiting.
     pub(crate) fn exchange(&mut self) -> io::Result<()> {
         loop {
             match self.heard.try_recv() {
@@ -126,7 +126,7 @@ impl Beyond {
         }
     }
 
-    /// A device beyond has acknowledged the oldest frame with this number.
+    /// An external device has acknowledged the oldest frame with this number.
     fn acknowledged(&mut self, sequence: u8) {
         let frames = &mut self.unacknowledged;
         if let Some(place) = frames.iter().position(|it| it.sequence == sequence) {
@@ -149,14 +149,14 @@ impl Beyond {
         }
     }
 
-    /// A frame was heard at this place.
+    /// A frame was received at this place.
     fn pass(&mut self, now: Instant, sfd: Instant, octets: &[u8]) {
         let Ok(frame) = Frame::parse(octets) else { return };
-        // Its own is heard by none who is beyond.
+        // Acknowledgements, and frames of external devices, are not passed on.
         if frame.frame_type() == FrameType::Ack || self.peers.contains(&frame.src()) {
             return;
         }
-        // A datagram that the system does not take is lost, as a frame that nobody hears.
+        // A datagram that the system refuses is lost, as a frame that no device receives.
         let _ = self.air.send(self.channel, octets);
         let asked = frame.ack_request() && frame.version() != Version::V2015;
         let mut ack = vec![0; ACK_PSDU - FCS_LEN];
@@ -174,7 +174,7 @@ impl Beyond {
         }
     }
 
-    /// What was being sent is over.
+    /// The present transmission has ended.
     fn sent(&mut self, arrived: bool) {
         if core::mem::replace(&mut self.sending, Sending::Nothing) != Sending::Frame {
             return;
@@ -255,7 +255,7 @@ mod tests {
     const BEYOND: Address = Address::Extended([2, 0, 0, 0xff, 0xfe, 0, 0, 9]);
     const SEQUENCE: u8 = 77;
 
-    /// The radio, and the socket of a device beyond.
+    /// The radio, and the socket of an external device.
     fn opened() -> (Beyond, UdpSocket) {
         let peer = UdpSocket::bind("127.0.0.1:0").expect("loopback");
         peer.set_nonblocking(true).expect("a socket");
@@ -291,7 +291,7 @@ mod tests {
         octets
     }
 
-    /// Datagrams with the frame that have come.
+    /// Returns the number of received datagrams with the frame.
     fn come(peer: &UdpSocket, frame: &[u8]) -> usize {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let mut octets = [0; 300];

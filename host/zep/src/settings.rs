@@ -1,4 +1,4 @@
-//! `NODE.toml`: what one node is told.
+//! `NODE.toml`: the configuration of one node.
 //!
 //! ```
 //! let text = r#"
@@ -35,19 +35,19 @@ pub struct Settings {
     /// The channel, 11 to 26; 26 unless said.
     #[serde(default = "riot_channel")]
     pub channel: u8,
-    /// How long after the end of a frame its acknowledgement may come, in milliseconds; 5 unless
-    /// said, as it comes from another process.
+    /// Longest delay of an acknowledgement after the end of its frame, in milliseconds; 5 unless
+    /// set, as it comes from another process.
     #[serde(default = "ack_wait")]
     pub ack_wait_ms: u16,
-    /// Whether packets for others are forwarded; not unless said, or one of the next two says so.
+    /// Enables forwarding; off unless set here or implied by one of the next two.
     #[serde(default)]
     pub forward: bool,
-    /// What it does of neighbour discovery; nothing unless said, or what every node of RPL does.
+    /// Its part in neighbour discovery; none unless set, or that of every node of RPL.
     #[serde(default)]
     pub discovery: Discovery,
-    /// What it does of RPL; nothing unless said.
+    /// Its part in RPL; none unless set.
     pub rpl: Option<Rpl>,
-    /// Own addresses beside the link-local ones, each with the length of its prefix.
+    /// Own addresses in addition to the link-local ones, each with its prefix length.
     #[serde(default)]
     pub addresses: Vec<Prefix>,
     /// 6LoWPAN contexts (RFC 6282 §3.1.2).
@@ -73,30 +73,30 @@ const fn ack_wait() -> u16 {
     5
 }
 
-/// What a node does of neighbour discovery.
+/// A node's part in neighbour discovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discovery {
     /// Nothing: link addresses follow from addresses and `neighbour`.
     #[default]
     Off,
-    /// It answers who asks for its link address, and asks for others' (RFC 4861).
+    /// It answers Neighbor Solicitations for its link address, and sends its own (RFC 4861).
     Neighbour,
-    /// It has addresses, contexts and a default router from routers, and registers with one (RFC
+    /// It gets addresses, contexts and a default router from routers, and registers with one (RFC
     /// 6775, RFC 8505).
     Host,
-    /// It serves hosts near it, with what it hears of a border router.
+    /// It serves neighbouring hosts, with the information from a border router.
     Router,
-    /// It serves hosts, and says for all what the prefix is, that of its first address, and what
-    /// the contexts are.
+    /// It serves hosts, and defines for all nodes the prefix, that of its first address, and the
+    /// contexts.
     BorderRouter,
 }
 
-/// What a node does of RPL (RFC 6550).
+/// A node's part in RPL (RFC 6550).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rpl {
-    /// Its part.
+    /// Its role.
     pub role: RplRole,
     /// A root's objective function: RIOT's, OF0, unless said.
     #[serde(default)]
@@ -108,12 +108,12 @@ pub struct Rpl {
     /// said.
     #[serde(default)]
     pub instance: Option<u8>,
-    /// Whether packets have RPL's option; not unless said, as RIOT's have none.
+    /// Adds RPL's option to packets; off unless set, as RIOT's have none.
     #[serde(default)]
     pub option: bool,
 }
 
-/// A part in RPL.
+/// A role in RPL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RplRole {
@@ -136,7 +136,7 @@ pub enum Objective {
     Mrhof,
 }
 
-/// How packets find their way down.
+/// Storage of downward routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -153,7 +153,7 @@ pub enum Mode {
 pub struct Context {
     /// Its number, 0 to 15.
     pub id: u8,
-    /// What it stands for.
+    /// The prefix that it stands for.
     pub prefix: Prefix,
 }
 
@@ -171,9 +171,9 @@ pub struct Neighbour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// Where to.
+    /// Destination.
     pub to: Prefix,
-    /// By way of which neighbour, or `"on-link"`.
+    /// The next hop: a neighbour, or `"on-link"`.
     pub via: Via,
 }
 
@@ -193,7 +193,7 @@ pub struct Via(pub NextHop);
 pub struct Prefix {
     /// All of the address.
     pub address: Ipv6Addr,
-    /// How many bits of it are the prefix, 0 to 128.
+    /// Length of the prefix in bits, 0 to 128.
     pub len: u8,
 }
 
@@ -263,12 +263,12 @@ impl TryFrom<String> for Prefix {
     }
 }
 
-/// Why there are no settings.
+/// The reason for rejecting the settings.
 #[derive(Debug)]
 pub struct SettingsError {
-    /// Which file, what is wrong, where.
+    /// The file, the error and its position.
     pub message: String,
-    /// It cannot be read; else it says what cannot be.
+    /// The file cannot be read; otherwise its content is invalid.
     pub io: bool,
 }
 
@@ -284,7 +284,7 @@ impl Settings {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, or says what is not possible: with file, line and field.
+    /// The file cannot be read, or its content is invalid: with file, line and field.
     pub fn from_file(path: &Path) -> Result<Self, SettingsError> {
         let failed = |io, why: &dyn fmt::Display| {
             let why = why.to_string();
@@ -296,7 +296,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What the types alone do not say.
+    /// Checks the constraints that the types do not express.
     fn check(&self) -> Result<(), String> {
         if !matches!(self.extended.0, ieee802154::Address::Extended(_)) {
             return Err("extended: not an EUI-64 as \"02:00:00:ff:fe:00:00:05\"".to_owned());

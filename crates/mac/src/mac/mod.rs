@@ -32,59 +32,59 @@ use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Re
 /// the usual one.
 const DICE: u64 = 0x0a02_bdbf_7bb3_c0a7;
 
-/// What a radio may take longer for several samples than for one (the rules of [`kinglet_radio`]).
+/// Additional time of a radio for several samples instead of one (the rules of [`kinglet_radio`]).
 const SAMPLES_TIME: Duration = Duration::from_millis(20);
 
-/// How large the tables of a [`Mac`] are.
+/// Sizes and component types of a [`Mac`].
 pub trait Sizes {
     /// Frames that wait, are being sent, or whose outcome was not fetched yet.
     type Queue: Array<Slot>;
     /// Neighbours with link statistics and duplicate rejection.
     type Neighbours: Array<Neighbour>;
-    /// When the radio is on: [`AlwaysOn`](crate::AlwaysOn), [`Polled`](crate::Polled) or
+    /// Control of the receiver: [`AlwaysOn`](crate::AlwaysOn), [`Polled`](crate::Polled) or
     /// [`Sampled`](crate::Sampled), or [`Waking`](crate::Waking) of one of these.
     type Listening: Listening;
-    /// How those are reached whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if nobody
+    /// Delivery to devices whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if none
     /// sleeps, or [`Strobing`](crate::Strobing) of one of these.
     type Reach: Reach;
-    /// Whether frames are secured, and by whom; all but `()` give the same frames.
+    /// Implementation of link security, or `()` for none; all others give the same frames.
     type Security: LinkSecurity;
-    /// How long the channel is left alone before it is assessed:
-    /// [`Exponential`](crate::Exponential), or [`TinyOs`](crate::TinyOs), or one's own.
+    /// CSMA-CA backoff before the channel is assessed: [`Exponential`](crate::Exponential), or
+    /// [`TinyOs`](crate::TinyOs), or one's own.
     type Backoff: Backoff;
 }
 
-/// What the configuration of a plan has for a key.
+/// Type of the key in the configuration of a plan.
 pub type KeyOf<S> = <<S as Sizes>::Security as LinkSecurity>::Key;
 
 /// A command for the radio.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Submission<'a> {
-    /// What to do.
+    /// The command itself.
     pub command: Command,
     /// The frame of a `Transmit`, without FCS; empty otherwise.
     pub frame: &'a [u8],
 }
 
-/// What the radio is on for, so that its energy can be accounted for.
+/// The radio's present use, to account for its energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RadioUse {
     /// It is off.
     Off,
-    /// Whatever may come.
+    /// Listening for any frame.
     Idle,
-    /// A data request, or telling the parent when this device listens: sending it and waiting for
-    /// its acknowledgement.
+    /// A data request or a synchronisation with the parent: sending it and waiting for its
+    /// acknowledgement.
     Polling,
     /// A frame at the instant of the next sample; between samples it is off.
     Sampling,
-    /// The frame that the acknowledgement of a data request has promised.
+    /// Waiting for the frame that the acknowledgement of a data request has announced.
     Window,
     /// Sending anything else and waiting for its acknowledgement.
     Sending,
 }
 
-/// Whose transmission the radio has.
+/// The command that the radio is executing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outstanding {
     None,
@@ -99,11 +99,11 @@ pub(crate) enum Outstanding {
 pub struct Info {
     /// Slots in use: frames waiting, being sent, or with an outcome to be fetched.
     pub slots_used: usize,
-    /// Where the sending of the head stands.
+    /// Transmission state of the head.
     pub tx: TxState,
     /// The largest retry delay in force.
     pub retry_delay_max: Duration,
-    /// What the radio is on for.
+    /// The radio's present use.
     pub radio: RadioUse,
 }
 
@@ -114,7 +114,7 @@ pub struct Mac<S: Sizes> {
     pub(crate) capabilities: Capabilities,
     pub(crate) random: Random,
     sequence: u8,
-    /// What the radio was last told to do between transmissions; `None` before the first command.
+    /// The last mode set for the time between transmissions; `None` before the first command.
     mode: Option<Mode>,
     pub(crate) queue: Queue<S::Queue>,
     pub(crate) neighbours: Neighbours<S::Neighbours>,
@@ -123,14 +123,14 @@ pub struct Mac<S: Sizes> {
     pub(crate) tx: TxState,
     pub(crate) backoff: S::Backoff,
     pub(crate) outstanding: Outstanding,
-    /// When the radio has been silent about that for too long.
+    /// Time limit for the radio's event about the outstanding command.
     pub(crate) silent_at: Instant,
     /// The next command resets the radio.
     pub(crate) reset_radio: bool,
-    /// When the interframe spacing after what this device has sent is over.
+    /// End of the interframe spacing after this device's last frame.
     pub(crate) spaced_until: Instant,
     /// SFD and frame-pending bit of an acknowledgement for the head that was reported before its
-    /// `Transmitted`; one from before the transmission counts for nothing.
+    /// `Transmitted`; one from before the transmission is ignored.
     pub(crate) early_ack: Option<(Instant, bool)>,
     pub(crate) owed_ack: OwedAck,
     pub(crate) security: S::Security,
@@ -138,16 +138,16 @@ pub struct Mac<S: Sizes> {
     pub(crate) stats: Stats,
 }
 
-/// What a frame begins with.
+/// The header of a frame.
 pub(crate) enum Header<'a> {
-    /// What most frames do.
+    /// The header of most frames.
     Plain(Plain),
     /// Anything.
     Any(&'a Repr),
 }
 
 impl Header<'_> {
-    /// Writes it to the start of `frame`, and tells its length.
+    /// Writes it to the start of `frame`, and returns its length.
     fn emit(&self, frame: &mut [u8; MAX_FRAME]) -> Option<usize> {
         match self {
             Header::Plain(plain) => {
@@ -159,7 +159,7 @@ impl Header<'_> {
         }
     }
 
-    /// Tells the slot to whom the frame goes, and whether it asks for an acknowledgement.
+    /// Sets the frame's destination and acknowledgement request in the slot.
     const fn address(&self, slot: &mut Slot) {
         match self {
             Header::Plain(plain) => {
@@ -225,15 +225,15 @@ impl<S: Sizes> Mac<S> {
             .saturating_sub(self.mic_len())
     }
 
-    /// Whether a frame of this class can be queued now.
+    /// Returns whether a frame of this class can be queued now.
     pub fn can_accept(&self, class: Class) -> bool {
         self.queue.can_accept(class, self.spare())
     }
 
     /// Queues a frame. `fill` writes the payload to the front of the slice it is given, which has
     /// [`Mac::max_payload`] octets, and returns how many it wrote; if none, nothing is queued. An
-    /// indirect frame whose sending has failed keeps its sequence number when it is queued again
-    /// with the same token (IEEE 802.15.4-2015, 6.7.3).
+    /// indirect frame whose transmission has failed keeps its sequence number when it is queued
+    /// again with the same token (IEEE 802.15.4-2015, 6.7.3).
     ///
     /// # Errors
     /// [`QueueFull`] if no slot is free for this class; `fill` is then not called.
@@ -341,7 +341,7 @@ impl<S: Sizes> Mac<S> {
     /// secured.
     ///
     /// # Errors
-    /// Why the frame or event was discarded. Each reason has its counter in [`Stats`].
+    /// The reason for discarding the frame or event. Each reason has its counter in [`Stats`].
     pub fn handle_radio(
         &mut self,
         now: Instant,
@@ -367,8 +367,8 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The next command for the radio. Before the next event, deadline or call at most four, and
-    /// one for each neighbour whose pending frame the radio has to be told of.
+    /// The next command for the radio. Before the next event, deadline or call there are at most
+    /// four, and one for each change of a neighbour's pending state in the radio.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.drop_late_ack(now);
         if core::mem::take(&mut self.reset_radio) {
@@ -409,14 +409,14 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Where this device listens now.
+    /// Returns the channel on which this device listens now.
     pub(crate) fn listens_on(&self) -> Channel {
         self.listening.channel().unwrap_or(self.config.channel)
     }
 
-    /// Samples of the channel, if it is time for a look whether somebody sends to this device.
+    /// Samples the channel, if it is time to check for incoming strobes.
     fn poll_samples(&mut self, now: Instant) -> Option<Command> {
-        // Who is sending a burst is not asleep.
+        // A device that is sending a burst is not asleep.
         if !S::Listening::WAKES || self.goes_on_with_burst() {
             return None;
         }
@@ -438,7 +438,7 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// Tells that the driver refused the last command of [`Mac::poll_radio`]. A data frame is
+    /// Reports that the driver refused the last command of [`Mac::poll_radio`]. A data frame is
     /// submitted again after a fresh backoff of at least one unit; an acknowledgement is lost, as
     /// it would be late.
     pub fn radio_refused(&mut self, now: Instant) {
@@ -452,21 +452,21 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The radio did not sample the channel: as if it were silent.
+    /// The radio did not sample the channel: treated as a silent channel.
     pub(crate) fn samples_failed(&mut self, now: Instant) {
         if self.listening.handle_sensed(now, false) {
             self.start_next(now);
         }
     }
 
-    /// How the sending of a frame ended: exactly one for each that was queued, in the order of
-    /// their ends. That is the order in which they were queued, except that an indirect frame goes
-    /// before others. The slot is in use until its outcome has been fetched.
+    /// Returns the outcome of a transmission: exactly one for each queued frame, in the order of
+    /// completion. That is the order of queueing, except that an indirect frame precedes others.
+    /// The slot is in use until its outcome has been fetched.
     pub fn poll_outcome(&mut self, _now: Instant) -> Option<Outcome> {
         self.queue.pop_outcome()
     }
 
-    /// When [`Mac::handle_deadline`] wants to be called.
+    /// Returns the time for [`Mac::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         let tx = match self.tx {
             TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
@@ -486,7 +486,7 @@ impl<S: Sizes> Mac<S> {
         self.handle_silence(now);
         if S::Listening::SLEEPS || S::Listening::WAKES {
             if self.listening.handle_deadline(now, &self.config) {
-                // Who listens always may do so on another channel now.
+                // The channel of an always-on device may have changed.
                 self.mode = self.mode.filter(|mode| *mode != Mode::Listen);
                 self.start_next(now);
             }
@@ -495,7 +495,7 @@ impl<S: Sizes> Mac<S> {
         self.reach.handle_deadline(now);
     }
 
-    /// Whether there is nothing to send and no outcome to fetch.
+    /// Returns whether there is nothing to send and no outcome to fetch.
     pub fn is_idle(&self) -> bool {
         self.queue.used() == 0
             && self.listening.is_idle()
@@ -503,9 +503,10 @@ impl<S: Sizes> Mac<S> {
             && !self.owed_ack.is_waiting()
     }
 
-    /// Asks `parent` for a frame that it holds for this device. [`Mac::poll_data_request`] tells
-    /// how it ended; frames come as indications like all others. The request waits for its turn in
-    /// the queue, and no other frame is begun until its answer has come or time is up.
+    /// Sends `parent` a data request for a frame that it holds for this device.
+    /// [`Mac::poll_data_request`] returns its outcome; frames come as indications like all others.
+    /// The request waits for its turn in the queue, and no other frame is begun until its response
+    /// has come or time is up.
     ///
     /// # Errors
     /// [`QueueFull`] if no slot is free, or the outcome of a request before was not fetched yet, or
@@ -514,7 +515,7 @@ impl<S: Sizes> Mac<S> {
         if !S::Listening::SLEEPS || !self.listening.may_ask() {
             return Err(QueueFull);
         }
-        // Of the version in which every radio knows a data request.
+        // Every radio recognises a data request of this version.
         let header = self.header(FrameType::Command, parent, true);
         let header = Repr { version: Version::V2006, filling: 0, ..header };
         self.write_slot(Kind::DataRequest, Token(0), Header::Any(&header), |room| {
@@ -526,34 +527,34 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// How the last data request ended: once for each that was accepted.
+    /// Returns the outcome of the last data request: once for each that was accepted.
     pub fn poll_data_request(&mut self, _now: Instant) -> Option<DataRequestOutcome> {
         self.listening.poll_outcome()
     }
 
-    /// Says whom this device asks for data, or that it asks nobody. If it samples the channel
-    /// ([`Sampled`](crate::Sampled), with [`Config::csl`]), it begins as soon as the parent knows
-    /// of it, or ends. Whether it begins: that may not be configured, or the radio cannot do
-    /// anything at a given time.
+    /// Sets the parent for data requests, or `None`. If the device samples the channel
+    /// ([`Sampled`](crate::Sampled), with [`Config::csl`]), sampling begins as soon as the parent
+    /// knows of it, or ends. Returns whether it begins: it may not be configured, or the radio
+    /// cannot act at a given time.
     pub fn set_parent(&mut self, now: Instant, parent: Option<Address>) -> bool {
         let samples = self.listening.set_parent(now, &self.config, self.capabilities, parent);
         self.queue_sync(now);
         samples
     }
 
-    /// Whether the parent knows when this device listens.
+    /// Returns whether the parent knows this device's sampling schedule.
     pub fn is_sampling(&self) -> bool {
         self.listening.is_sampling()
     }
 
-    /// Whether a frame that waits should be left to the next sample, not asked for, because its
-    /// time of arrival teaches how far the clocks drift apart. That is so at the beginning only:
-    /// who asks and later waits for samples again has answers that come late for TCP.
+    /// Returns whether a waiting frame should be left to the next sample, not polled, because its
+    /// time of arrival is a measurement of the clock drift. That is so at the beginning only:
+    /// alternating between polls and samples later would delay responses too much for TCP.
     pub fn is_learning_drift(&self) -> bool {
         self.listening.is_learning_drift()
     }
 
-    /// Queues the frame that tells when this device listens, if it is time.
+    /// Queues a synchronisation frame, if one is due.
     fn queue_sync(&mut self, now: Instant) {
         if !S::Listening::SLEEPS {
             return;
@@ -573,20 +574,20 @@ impl<S: Sizes> Mac<S> {
         Repr { version: Version::V2015, filling: 0, csl: Some(csl), ..header }
     }
 
-    /// If the head tells when this device listens: writes that for a transmission as soon as
-    /// possible, and says when its SFD has to end.
+    /// If the head is a synchronisation frame: writes its content for a transmission as soon as
+    /// possible, and returns the required end of its SFD.
     pub(crate) fn write_sync(&mut self, now: Instant) -> Option<Instant> {
         let (csl, sfd) = self.listening.sync(now, &self.config)?;
         let &Slot { sequence, dst, .. } = self.queue.head()?;
         let header = Repr { sequence, ..self.sync_header(dst, csl) };
         let slot = self.queue.head_mut()?;
         header.emit(&mut slot.frame).ok()?;
-        // It has another content than the attempt before, so it needs another counter.
+        // Its content differs from the attempt before, so it needs another counter.
         slot.secured = false;
         Some(sfd)
     }
 
-    /// A frame of the MAC's own has had its result.
+    /// The result of a frame of the MAC's own is known.
     pub(crate) fn own_frame_sent(&mut self, now: Instant, told: &Told) {
         if S::Listening::SLEEPS {
             self.listening.handle_sent(now, &self.config, told);
@@ -598,7 +599,7 @@ impl<S: Sizes> Mac<S> {
     /// [`Indication::DataRequest`] or [`Mac::poll_listener`] names the neighbour.
     ///
     /// # Errors
-    /// [`TableFull`]; the neighbour will hear that nothing is pending.
+    /// [`TableFull`]; the neighbour's acknowledgements will say that nothing is pending.
     pub fn set_pending(
         &mut self,
         now: Instant,
@@ -610,14 +611,14 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// A neighbour that will listen soon, and for which something is pending: send it, as
-    /// [`Class::Indirect`], as if it had asked.
+    /// Returns a neighbour that will listen soon, and for which a frame is pending: send it, as
+    /// [`Class::Indirect`], as after a data request.
     pub fn poll_listener(&mut self, _now: Instant) -> Option<u16> {
         self.reach.poll_listener()
     }
 
-    /// `src` has asked for data. If its acknowledgement said that there is something because there
-    /// is something for somebody else, an empty frame lets it sleep again.
+    /// `src` has sent a data request. If its acknowledgement had the frame-pending bit because of
+    /// another neighbour, an empty frame lets it sleep again.
     pub(crate) fn handle_data_request(&mut self, now: Instant, src: Address) {
         if !self.reach.handle_request(self.capabilities, src) {
             return;
@@ -635,7 +636,7 @@ impl<S: Sizes> Mac<S> {
         self.config.rx_on_when_idle = rx_on_when_idle;
     }
 
-    /// What says how long the channel is left alone, for a type of which there is more to say.
+    /// Access to the backoff, for a type with further settings.
     pub const fn backoff_mut(&mut self) -> &mut S::Backoff {
         &mut self.backoff
     }
@@ -645,22 +646,22 @@ impl<S: Sizes> Mac<S> {
         self.config.retry_delay_max = retry_delay_max;
     }
 
-    /// Whether frames are secured.
+    /// Returns whether frames are secured.
     pub fn is_secured(&self) -> bool {
         S::Security::is_on(&self.key)
     }
 
-    /// What is known about the link to a neighbour.
+    /// Returns the link statistics of a neighbour.
     pub fn link(&self, address: Address) -> Option<&Link> {
         self.neighbours.link(address)
     }
 
-    /// What has happened at wake-ups, if the plan has any.
+    /// Returns the wake-up counters, if the plan has any.
     pub fn wake_stats(&self) -> Option<&WakeStats> {
         self.listening.wake_stats()
     }
 
-    /// What has happened to strobes, if the plan has any.
+    /// Returns the strobe counters, if the plan has any.
     pub fn strobe_stats(&self) -> Option<&StrobeStats> {
         self.reach.strobe_stats()
     }
@@ -695,7 +696,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// What [`Listening::mode`] depends on.
+    /// Returns the input of [`Listening::mode`].
     fn situation(&self) -> Situation<'_> {
         Situation {
             config: &self.config,
@@ -706,7 +707,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Whether an acknowledgement is owed or being sent.
+    /// Returns whether an acknowledgement is owed or being sent.
     pub fn is_acknowledging(&self) -> bool {
         self.owed_ack.is_waiting() || self.outstanding == Outstanding::Ack
     }
@@ -716,7 +717,7 @@ impl<S: Sizes> Mac<S> {
         &self.stats
     }
 
-    /// Whether the radio runs CSMA-CA.
+    /// Returns whether the radio runs CSMA-CA.
     pub(crate) fn csma_in_hardware(&self) -> bool {
         self.config.csma == Csma::Hardware
             && self.capabilities.contains(Capabilities::CSMA)
@@ -724,7 +725,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// The header that most frames have: unsecured data between short addresses. It has the octets
-    /// of [`Mac::header`] for a tenth of the instructions; [`Mac::plain`] takes it in.
+    /// of [`Mac::header`] for a tenth of the instructions; [`Mac::plain`] reads it.
     pub(crate) fn plain_header(&self, dst: Address, ack: bool, pending: bool) -> Option<Plain> {
         let (Address::Short(dst), Address::Short(src)) = (dst, self.config.source()) else {
             return None;

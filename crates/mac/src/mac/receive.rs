@@ -15,38 +15,38 @@ use kinglet_radio::Capabilities;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, Frame, FrameType, PanId};
 
-/// In which time a strobed frame may be repeated: the longest back-off is eight seconds, and a
+/// Time in which a strobed frame may be repeated: the longest back-off is eight seconds, and a
 /// neighbour that is blocked may need several.
 const STROBED_LIFETIME: Duration = Duration::from_secs(120);
 
-/// What came for this device.
+/// A frame for this device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Indication {
     /// A data frame.
     Data {
-        /// Who sent it; [`Address::None`] if the frame does not say (the PAN coordinator then).
+        /// Its source; [`Address::None`] if the frame has none (the PAN coordinator then).
         src: Address,
-        /// To whom: one of this device's addresses, or broadcast.
+        /// Its destination: one of this device's addresses, or broadcast.
         dst: Address,
-        /// Where the payload lies in the frame that was passed in.
+        /// Position of the payload in the frame that was passed in.
         payload: Range<usize>,
         /// Signal strength in dBm.
         rssi_dbm: i8,
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
     },
-    /// A neighbour that sleeps listens now, for a short time: send what is pending for it, as
+    /// A sleepy neighbour listens now, for a short time: send its pending frame, as
     /// [`Class::Indirect`](crate::Class::Indirect). A request whose acknowledgement was lost comes
     /// again, and then its window begins again; but another device may have recorded it.
     DataRequest {
-        /// Who asks.
+        /// Source of the request.
         src: Address,
         /// Signal strength in dBm.
         rssi_dbm: i8,
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
-        /// The same request came before: it says nothing of where the neighbour is now, and is no
-        /// attempt more.
+        /// The same request came before: it is no evidence of the neighbour's presence, and no
+        /// further attempt.
         repeated: bool,
     },
 }
@@ -61,7 +61,7 @@ impl<S: Sizes> Mac<S> {
         lqi: u8,
     ) -> Result<Option<Indication>, Discard> {
         let result = self.receive(now, sfd, octets, rssi_dbm, lqi);
-        // What has been listened for has come, though it is of no use.
+        // The awaited frame has come, though it is discarded.
         if S::Listening::WAKES
             && matches!(&result, Err(reason) if *reason != Discard::Duplicate)
             && self.listening.handle_broadcast(now)
@@ -96,7 +96,7 @@ impl<S: Sizes> Mac<S> {
             },
         };
         let mut seen = None;
-        // Where nothing is ever secured the compiler does not know that nothing is to be opened.
+        // The first condition lets the compiler omit decryption if nothing is ever secured.
         if S::Security::is_on(&self.key)
             && let Some(sealed) = sealed
         {
@@ -120,8 +120,8 @@ impl<S: Sizes> Mac<S> {
             && heard.sequence.is_some_and(|it| self.listening.takes_again(heard.src, it, payload))
     }
 
-    /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. Where frames are
-    /// secured their counters have told whether it was seen before.
+    /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. With link security,
+    /// the frame counter identifies repetitions.
     fn parse(
         &mut self,
         now: Instant,
@@ -147,10 +147,10 @@ impl<S: Sizes> Mac<S> {
         Ok(Some((Heard::of(&frame, rssi_dbm, lqi), sealed)))
     }
 
-    /// What most frames are: data for the short address of this device, from another one in its
-    /// PAN, which the radio has acknowledged. Other frames, and those which this has doubts about,
-    /// are for [`Mac::parse`], which says the same of these. With what a
-    /// secured one takes to be opened.
+    /// Reads the most frequent kind of frame: data for the short address of this device, from
+    /// another one in its PAN, which the radio has acknowledged. Other frames, and doubtful ones,
+    /// are for [`Mac::parse`], which gives the same result for these. A secured one must have the
+    /// fields that decryption needs.
     pub(crate) fn plain(&self, octets: &[u8], rssi_dbm: i8, lqi: u8) -> Option<Heard> {
         let secured = S::Security::is_on(&self.key);
         let plain = Plain::read(octets, secured)?;
@@ -176,7 +176,7 @@ impl<S: Sizes> Mac<S> {
         (ours && usual && src != dst).then_some(heard)
     }
 
-    /// Does what a frame says that is its sender's.
+    /// Processes a frame that has passed the checks.
     fn take(
         &mut self,
         now: Instant,
@@ -187,7 +187,8 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<Option<Indication>, Discard> {
         let &Heard { ref src, ref dst, frame_type, rssi_dbm, lqi, .. } = heard;
         if frame_type == FrameType::Data && dst.is_unicast() {
-            // When a neighbour listens, and how its clock runs, hangs on when a frame was sent.
+            // The schedule and clock drift of a neighbour depend on the transmission time, which a
+            // copy does not show.
             let copied = seen == Seen::Copied;
             if let Some(csl) = heard.csl.filter(|_| !copied) {
                 self.reach.handle_samples(now, self.capabilities, *src, sfd, csl);
@@ -208,7 +209,7 @@ impl<S: Sizes> Mac<S> {
             self.start_next(now);
         }
         match frame_type {
-            // What the repetition of a data request asks for is still wanted.
+            // A repeated data request still needs a response.
             _ if heard.asks => {
                 self.handle_data_request(now, *src);
                 let repeated = seen != Seen::New;
@@ -251,9 +252,8 @@ impl<S: Sizes> Mac<S> {
                 || address == Address::Extended(self.config.extended))
     }
 
-    /// Notes who has sent a frame, and says what it is next to the frame before it. Where frames
-    /// are secured their counters have told whether it is that one, as `seen`; else the sequence
-    /// number tells it.
+    /// Updates the sender's entry, and compares the frame with the sender's last one. With link
+    /// security, `seen` holds the result of the frame counter; else the sequence number decides.
     fn note_sender(
         &mut self,
         now: Instant,
@@ -264,7 +264,7 @@ impl<S: Sizes> Mac<S> {
         if !heard.src.is_unicast() || !known {
             return Ok(Seen::New);
         }
-        // Where each recipient has numbers of its own the same one comes again after 256 frames.
+        // If each recipient has its own sequence, the same number returns after 256 frames.
         let lifetime = match self.strobes() {
             true => STROBED_LIFETIME,
             false => self.config.duplicate_lifetime,
@@ -276,7 +276,7 @@ impl<S: Sizes> Mac<S> {
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
             return Ok(Seen::New);
         };
-        // A frame without a sequence number cannot be recognised again.
+        // A repetition without a sequence number cannot be recognised.
         let Some(sequence) = heard.sequence else { return Ok(Seen::New) };
         if seen.is_none() && neighbour.last_frame.is_repeated(now, sequence, lifetime) {
             neighbour.count_duplicate();
@@ -288,7 +288,7 @@ impl<S: Sizes> Mac<S> {
 
     /// A secured frame has the counter of the one before it: its sender has repeated it, or another
     /// device that has recorded it. It counts as repeated only for as long, and as often, as its
-    /// sender can do so, and says nothing of the link or of the time at which it came.
+    /// sender can do so, and is no evidence about the link or the time of transmission.
     fn note_copy(
         &mut self,
         now: Instant,
@@ -308,18 +308,18 @@ impl<S: Sizes> Mac<S> {
     }
 }
 
-/// What a frame is next to the one before it of its sender.
+/// Relation of a frame to its sender's last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     /// Another one.
     New,
-    /// By its sequence number the same one, sent again by whoever has sent it.
+    /// By its sequence number the same one, repeated by its sender.
     Repeated,
     /// The same one by its counter: octet for octet what came before.
     Copied,
 }
 
-/// What is needed of a frame after it has been decrypted where it is.
+/// The fields of a frame that are needed after its decryption in place.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) src: Address,
@@ -353,7 +353,7 @@ impl Heard {
     }
 }
 
-/// Whether the frame is a data request to one device by one that can be answered, 7.5.5.
+/// Returns whether the frame is a data request with unicast source and destination, 7.5.5.
 fn is_data_request(frame: &Frame<'_>) -> bool {
     frame.frame_type() == FrameType::Command
         && frame.payload().first() == Some(&COMMAND_DATA_REQUEST)
@@ -361,7 +361,7 @@ fn is_data_request(frame: &Frame<'_>) -> bool {
         && frame.dst().is_unicast()
 }
 
-/// Whether the frame is owed an acknowledgement, 6.7.4.2: it asks for one and has one recipient.
+/// Returns whether the frame needs an acknowledgement, 6.7.4.2: it requests one and is unicast.
 fn wants_ack(frame: &Frame<'_>) -> bool {
     let kind = matches!(frame.frame_type(), FrameType::Data | FrameType::Command);
     kind && frame.ack_request() && frame.dst().is_unicast()

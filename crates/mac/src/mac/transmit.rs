@@ -15,8 +15,8 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
 impl<S: Sizes> Mac<S> {
-    /// Starts with the next frame, unless one is being sent or the answer to a data request is
-    /// awaited: who sends does not hear.
+    /// Starts with the next frame, unless one is being sent or the response to a data request is
+    /// awaited: a sending radio does not receive.
     pub(crate) fn start_next(&mut self, now: Instant) {
         if self.strobes() {
             return self.choose(now);
@@ -28,7 +28,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// How the channel is won for the head.
+    /// Returns the CSMA-CA parameters for the head.
     fn csma_params(&self) -> CsmaParams {
         let CsmaParams { mut min_be, max_be, max_backoffs } = self.config.csma_params;
         if self.head_way() != Way::Usual {
@@ -37,7 +37,7 @@ impl<S: Sizes> Mac<S> {
         CsmaParams { min_be, max_be, max_backoffs }
     }
 
-    /// How the head goes out.
+    /// Returns the timing of the head's transmission.
     fn head_way(&self) -> Way {
         match self.queue.head() {
             Some(slot) if S::Reach::ANY && slot.kind.is_indirect() => self.reach.way(slot.dst),
@@ -46,7 +46,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Lets an indirect frame go before the head, between two attempts of the latter, if that is
-    /// configured. Tells whether it did.
+    /// configured. Returns whether it did.
     pub(crate) fn preempt(&mut self, now: Instant) -> bool {
         let between = matches!(self.tx, TxState::Backoff { .. } | TxState::Ready);
         let may = S::Reach::ANY && between && self.config.indirect.preempt;
@@ -77,13 +77,13 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Ends frames that cannot be sent now and need not be later: an indirect one that has missed
-    /// its sample, a synchronisation with somebody who is no parent any more. Tells whether there
-    /// was one: then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`]
-    /// does the same, but who fills the queue before it would find out at the next event only.
+    /// its sample, a synchronisation with a former parent. Returns whether there was one: then
+    /// there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`] does the same,
+    /// but a caller that fills the queue before it would see the room at the next event only.
     // Inlined, it costs a comparison.
     #[inline(always)]
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
-        // This is asked at every turn of the loop, and most frames miss nothing.
+        // This runs at every turn of the loop, and most frames miss nothing.
         let may_miss = |slot: &Slot| slot.kind.is_indirect() || slot.kind == Kind::Sync;
         (S::Reach::ANY || S::Listening::SLEEPS)
             && self.tx == TxState::Ready
@@ -102,7 +102,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     fn head_is_missed(&mut self, now: Instant) -> bool {
-        // Nothing else hangs on the time.
+        // Nothing else depends on the time.
         if let Way::At(sfd) = self.head_way() {
             return csl::is_far(now, sfd);
         }
@@ -127,7 +127,7 @@ impl<S: Sizes> Mac<S> {
                 self.tx = TxState::Backoff { until: self.spaced_until };
                 return None;
             }
-            // First what a synchronisation says, which hangs on the time; then its security.
+            // First the content of a synchronisation, which depends on the time; then its security.
             let sfd = self.head_sfd(now);
             if self.secure_head().is_ok() {
                 break sfd;
@@ -152,7 +152,7 @@ impl<S: Sizes> Mac<S> {
         Some(Submission { command, frame: slot.octets() })
     }
 
-    /// When the SFD of the head has to end, if that matters.
+    /// Returns the required end of the head's SFD, if there is one.
     fn head_sfd(&mut self, now: Instant) -> Option<Instant> {
         match self.head_way() {
             Way::At(sfd) => Some(sfd),
@@ -235,15 +235,15 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// When the radio must have said what became of the outstanding transmission.
+    /// Returns the time limit for the radio's event about the outstanding command.
     pub(crate) fn silence_deadline(&self) -> Option<Instant> {
         (self.outstanding != Outstanding::None).then_some(self.silent_at)
     }
 
     /// Gives the outstanding transmission up if its time is over: the event has been lost, or the
-    /// radio has stopped. What state it is in nobody knows, so it is reset before anything else;
-    /// [`kinglet_radio`] promises that the event does not come any more then. The frame may have
-    /// been on the air or not: that costs an attempt, and says nothing of the link.
+    /// radio has stopped. Its state is unknown, so it is reset before anything else;
+    /// [`kinglet_radio`] guarantees that the event does not come any more then. The frame may have
+    /// been on the air or not: that costs an attempt, and is no evidence about the link.
     pub(crate) fn handle_silence(&mut self, now: Instant) {
         if self.silence_deadline().is_none_or(|at| now < at) {
             return;
@@ -262,7 +262,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Takes an acknowledgement with this sequence number and frame-pending bit whose SFD ended at
-    /// `sfd`, and tells whether it was awaited.
+    /// `sfd`, and returns whether it was awaited.
     pub(crate) fn handle_ack(
         &mut self,
         now: Instant,
@@ -298,7 +298,7 @@ impl<S: Sizes> Mac<S> {
     /// The attempt to send the head has failed for this reason: another one, or the end.
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
         let (retries, longest) = match self.head_way() {
-            // Nobody listens before the next sample.
+            // The recipient does not listen before the next sample.
             Way::At(_) => (0, Duration::ZERO),
             Way::Soon => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
             Way::Usual => (self.config.max_frame_retries, self.retry_delay()),
@@ -317,8 +317,8 @@ impl<S: Sizes> Mac<S> {
                 let least = self.retry_delay_before_loss(left);
                 self.random.up_to(longest.max(least))
             }
-            // Nobody was hidden: the channel was heard to be busy, and CSMA-CA has waited already,
-            // or the radio was reset after a longer time than any delay.
+            // No hidden terminal: the channel was sensed busy, and CSMA-CA has waited already, or
+            // the radio was reset after a longer time than any delay.
             _ => Duration::ZERO,
         };
         self.backoff.begin(&self.csma_params());
@@ -331,7 +331,7 @@ impl<S: Sizes> Mac<S> {
         if self.config.adaptive_retry_delay { self.adaptation.of(longest) } else { longest }
     }
 
-    /// How long the d of a retry is at least if `left` more may follow it.
+    /// Returns the least d of a retry if `left` more may follow it.
     fn retry_delay_before_loss(&self, left: u8) -> Duration {
         if !self.config.adaptive_retry_delay || self.head_way() != Way::Usual {
             return Duration::ZERO;
@@ -339,8 +339,8 @@ impl<S: Sizes> Mac<S> {
         retry::before_loss(self.config.retry_delay_max, left)
     }
 
-    /// Learns from the head's last transmission, if noise does not explain the losses of its link,
-    /// whose signal strength is `rssi_dbm` if it is known.
+    /// Updates the retry delay from the head's last transmission, if noise does not explain the
+    /// losses of its link, whose signal strength is `rssi_dbm` if it is known.
     fn judge_transmission(&mut self, rssi_dbm: Option<i8>, acknowledged: bool) {
         if !self.config.adaptive_retry_delay || self.strobes() {
             return;
@@ -400,7 +400,7 @@ impl<S: Sizes> Mac<S> {
         self.start_next(now);
     }
 
-    /// Whose transmission has ended.
+    /// Returns the ended transmission, which is no longer outstanding.
     pub(crate) fn end_of_transmission(&mut self) -> Result<Outstanding, Discard> {
         match self.outstanding {
             Outstanding::None | Outstanding::Samples => Err(self.unexpected()),

@@ -1,11 +1,11 @@
-//! The messages by which routes are learnt, and who learns them.
+//! Routing messages, and their receiver.
 //!
 //! Messages are UDP datagrams between link-local addresses with hop limit 255, which no router
-//! lets through: they come from a neighbour or not at all (RFC 5082). They have no socket, go
-//! before data and are never parked for a child, for one that awaits an answer listens.
+//! forwards: they come from a neighbour or not at all (RFC 5082). They have no socket, precede data
+//! and are never parked for a child, as a child that awaits a response listens.
 //!
-//! Or they are ICMPv6 messages of types that this crate does not know. Whether they come from a
-//! neighbour is for their receiver to judge, as some of them are forwarded.
+//! Or they are ICMPv6 messages of types that this crate does not know. Their receiver checks
+//! whether they come from a neighbour, as some of them are forwarded.
 
 use super::compose::{Headers, Upper};
 use super::resolve::ALL_ROUTERS;
@@ -35,17 +35,17 @@ const HOP_LIMIT: u8 = 255;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Who learns routes.
+    /// Returns the routing protocol.
     pub const fn routing(&self) -> &S::Routing {
         &self.routing
     }
 
-    /// Who learns routes.
+    /// Returns the routing protocol.
     pub const fn routing_mut(&mut self) -> &mut S::Routing {
         &mut self.routing
     }
 
-    /// Whether there is room for a routing message.
+    /// Returns whether there is room for a routing message.
     pub fn can_send_routing_message(&self) -> bool {
         !self.control.is_full() && self.pool.free() > 1
     }
@@ -72,14 +72,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let usual = self.headers(src, dst, Upper::Udp { src_port: port, dst_port: port });
         let packet = self.compose_with(1, &Headers { hop_limit: HOP_LIMIT, ..usual }, data)?;
-        // There is room, as was asked above.
+        // There is room, as was checked above.
         let _ = self.control.push(Queued::new(packet, to));
         bump(&mut self.stats.datagrams_out);
         Ok(())
     }
 
     /// Sends an ICMPv6 message of a protocol above; `octets` begins with its type, and its checksum
-    /// is filled in. Ask [`Net::can_send_routing_message`] before.
+    /// is filled in. Check [`Net::can_send_routing_message`] before.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent.
@@ -108,11 +108,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let routes = octets.first().is_some_and(|kind| S::Routing::ICMPV6.contains(kind));
         let queued = match (via, egress) {
-            // A neighbour that sleeps asks for it. For answers of discovery it listens.
+            // A sleepy neighbour polls for it. For responses of discovery it listens.
             (Some(Address::Short(child)), _) if routes && self.is_child(child) => {
                 self.park_for_child(now, packet, child).map(|()| true)
             }
-            // There is room, as was asked above.
+            // There is room, as was checked above.
             (Some(link), _) => Ok(self.control.push(Queued::new(packet, link))),
             (None, egress) => {
                 self.enqueue_added(now, packet, egress, Class::Control).map(|()| true)
@@ -164,7 +164,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Shows `tell` all multicast groups that this node is in, some of them more than once.
+    /// Passes all multicast groups of this node to `tell`, some of them more than once.
     pub fn tell_groups<T>(
         &mut self,
         tell: impl FnOnce(&mut S::Discovery, &mut dyn Iterator<Item = Ipv6Addr>) -> T,
@@ -178,8 +178,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         tell(&mut self.discovery, &mut fixed.chain(joined).chain(solicited))
     }
 
-    /// Shows `hear` the ICMPv6 message of a delivery, with whoever may take it and the own
-    /// addresses, and gives its slot back.
+    /// Passes the ICMPv6 message of a delivery to `hear`, with its possible receivers and the own
+    /// addresses, and releases its slot.
     pub fn hear_icmpv6<T>(
         &mut self,
         from: Address,

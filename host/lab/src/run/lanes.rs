@@ -1,5 +1,5 @@
-//! Lanes of a timeline beside those of the radios: segments of TCP, congestion windows, queues and
-//! sources of interference.
+//! Lanes of a timeline in addition to those of the radios: segments of TCP, congestion windows,
+//! queues and sources of interference.
 
 use crate::build::{interferer_of, start_us};
 use crate::scenario::Scenario;

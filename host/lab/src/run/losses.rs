@@ -7,8 +7,8 @@ use kinglet_sim::{Device, World};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How often nodes are looked at, in simulated time. A look at every second takes a tenth of the
-/// time of a run in which little is sent.
+/// Interval between looks at the nodes, in simulated time. A look at every second takes a tenth of
+/// the time of a run in which little is sent.
 const PERIOD: Duration = Duration::from_secs(5);
 /// Losses of a run that its record has, the first ones.
 const MOST: usize = 1_000;
@@ -42,7 +42,7 @@ impl Watch {
         (routed || discovers).then_some(Watch { nodes, next: Instant::ZERO })
     }
 
-    /// When to look again.
+    /// Returns the time of the next look.
     pub const fn next(&self) -> Instant {
         self.next
     }
