@@ -22,8 +22,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
              routes with neighbour discovery; relays awake or asleep; no frame or one of ten \
              lost; a root with the same configuration or with another mode, objective function, \
              compression or prefix. A pair talks again from the datagram on after which no gap is \
-             longer than five periods and two sleeps of the leaf. Seeds 401 to 403 and 601 to 603. As \
-             a reference, the same datagrams without a restart, with the seeds of the others.",
+             longer than five periods and two sleeps of the leaf. Seeds 401 to 403 and 601 to \
+             603. As a reference, the same datagrams without a restart, with the seeds of the \
+             others.",
     threats: &[
         "Frames are lost independently of each other.",
         "Nodes have short addresses. Tests of processes on one air have EUI-64 addresses.",
