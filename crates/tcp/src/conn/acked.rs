@@ -48,7 +48,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.snd.sampled |= arrival.newest.is_some();
+        self.snd.sampled = self.snd.sampled.max(arrival.heard());
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
@@ -102,7 +102,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.snd.sampled |= arrival.newest.is_some();
+        self.snd.sampled = self.snd.sampled.max(arrival.heard());
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
@@ -116,6 +116,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             octets: 0,
             newest: None,
             rtt_us: None,
+            measured: false,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
@@ -158,10 +159,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
-        // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
-        // up for as long as every flight loses something. Where nothing was lost the RTO is too
-        // short, and would be for ever: what was sent again gives no sample. There the rule holds.
-        self.snd.backoff = self.snd.needless;
+        // Karn's algorithm, second half: the back-off stays until a round trip has been measured,
+        // or an RTO that is too short would be so for ever, since what was sent again gives no
+        // sample. What the link itself has lost is no sign of that.
+        if self.snd.told > 0 {
+            self.snd.end_backoff();
+        }
         self.snd.tries = 0;
         self.snd.told = 0;
         self.snd.retransmit_now = false;
@@ -260,7 +263,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
         let shown = echoed || undo.note_duplicate(dsacked);
-        let timeout = self.snd.recovery.is_timeout();
         let forward = self.snd.recovery.tries_forward();
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
         let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
@@ -283,10 +285,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.snd.rtx.is_set() && self.snd.flight() > 0 {
             self.arm(now);
         }
-        if timeout {
-            self.snd.note_needless();
-        }
-        self.snd.backoff = self.snd.needless;
         self.counters.undone = self.counters.undone.wrapping_add(1);
     }
 
@@ -310,7 +308,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.told >= DEAD_LINK {
             self.soft_error = Some(SoftError::LinkDown);
         }
-        if told >= MOST_TOLD >> self.snd.backoff.min(7) {
+        if told >= MOST_TOLD >> self.snd.tries.min(7) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {

@@ -9,6 +9,7 @@ use crate::config::Rto;
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::rtt::RttEstimator;
+use crate::send::arrival::MEASURED;
 use crate::send::buffer::SendBuffer;
 use crate::send::prr::Rate;
 use crate::send::recovery::{Aids, Phase, Recovery};
@@ -20,9 +21,6 @@ use kinglet_time::{Duration, Instant};
 /// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
 /// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
 const SAME_RTO: u8 = 3;
-
-/// Doublings that needless timeouts leave at most.
-const MOST_NEEDLESS: u8 = 3;
 
 /// What the retransmission timer waits for: one timer for all, as RFC 8985 §8 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +36,8 @@ pub(super) enum Rtx {
 /// Send sequence variables, and all that is only about sending.
 #[repr(C)] // See `Connection`.
 pub(super) struct Sending<C, A: Aids, F: Features> {
-    /// Doublings of the RTO.
+    /// Doublings of the RTO since a round trip was measured, or since the window has closed.
     pub(super) backoff: u8,
-    /// How many of them stay until a round trip has been measured.
-    pub(super) needless: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     pub(super) tries: u8,
     /// Losses that the link has told of since there was progress.
@@ -49,8 +45,8 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     pub(super) rtx_kind: Rtx,
     /// What is lost first, or the SYN, is to be sent again now, whatever cwnd says.
     pub(super) retransmit_now: bool,
-    /// A round trip was measured since the last loss probe.
-    pub(super) sampled: bool,
+    /// What has been heard of the path since the last loss probe (`Arrival::heard`).
+    pub(super) sampled: u8,
     /// Snd.Wind.Shift (RFC 7323 §2)
     pub(super) shift: u8,
     /// Octets of payload in a full segment without SACK option.
@@ -90,12 +86,11 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         let window = initial_window(u32::from(mss), setup.params.initial_window());
         Sending {
             backoff: 0,
-            needless: 0,
             tries: 0,
             told: 0,
             rtx_kind: Rtx::Timeout,
             retransmit_now: true,
-            sampled: false,
+            sampled: 0,
             shift: 0,
             mss,
             retransmitted_share: 0,
@@ -172,8 +167,16 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             Rto::FirstRoundTrip => self.rtt.sample_beside_first(rtt),
             Rto::RoundTrips | Rto::AtLeast | Rto::Static => self.rtt.sample(rtt),
         }
-        self.needless = 0;
-        self.sampled = true;
+        self.end_backoff();
+        self.sampled = MEASURED;
+    }
+
+    /// RFC 6298 §5: a new measurement lets the RTO come down. It says nothing of a window that stays
+    /// closed, for which probes go at growing intervals (RFC 9293 §3.8.6.1) even if each is taken.
+    pub(super) fn end_backoff(&mut self) {
+        if self.wnd > 0 {
+            self.backoff = 0;
+        }
     }
 
     pub(super) fn rto(&self, params: &Params) -> Duration {
@@ -238,19 +241,6 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         if self.recovery.is_open() {
             let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());
             self.recovery.remember(undo);
-        }
-    }
-
-    /// A timeout was needless: the next ones wait longer until a round trip has been measured.
-    pub(super) fn note_needless(&mut self) {
-        self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
-    }
-
-    /// Karn's algorithm (RFC 6298 §5.5): who cannot find out that a timeout was needless takes each
-    /// one for that, or an RTO that is too short would stay so.
-    pub(super) fn keep_backoff(&mut self, is_slow: bool) {
-        if !A::SELECTIVE || is_slow {
-            self.note_needless();
         }
     }
 }

@@ -74,8 +74,11 @@ impl Arrival {
             self.reordered = true;
         }
         // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
-        if first && (!record.is(RETRANSMITTED) || self.echo_age.is_some()) {
-            self.rtt_us = Some(rtt);
+        if !record.is(RETRANSMITTED) || self.echo_age.is_some() {
+            self.measured = true;
+            if first {
+                self.rtt_us = Some(rtt);
+            }
         }
         if self.newest.is_none_or(|(at, end)| record.stamp().sent_after(record.end, at, end)) {
             self.newest = Some((record.stamp(), record.end));
@@ -426,6 +429,7 @@ mod tests {
             octets: 0,
             newest: None,
             rtt_us: None,
+            measured: false,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
