@@ -147,6 +147,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.backoff = self.snd.backoff.saturating_add(1);
             return;
         }
+        if self.snd.wnd == 0 && self.snd.tries == 0 {
+            // RFC 9293 MUST-37: the last probe was answered, so that the time counts from this one.
+            self.snd.progress_at = Tick::at(now);
+        }
         let waited = self.snd.progress_at.elapsed(now);
         let limit = Duration::from_secs(u64::from(self.params.user_timeout_s));
         if self.snd.tries >= self.params.max_retransmits
