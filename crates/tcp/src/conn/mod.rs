@@ -60,7 +60,7 @@ pub(crate) const TIMESTAMPS_LEN: u16 = 12;
 pub(crate) const DEFAULT_PEER_MSS: u16 = 1220;
 /// IPv6's (RFC 8200 §5): that MSS with 60 octets of headers.
 const MIN_MTU: u16 = 1280;
-/// Less would leave no room for data beside full options.
+/// Less is not chosen without need: it would leave no room for data beside full options.
 const MIN_MSS: u16 = 64;
 
 /// What a connection keeps in its slot and a segment may change.
@@ -211,9 +211,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.put(Facts::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
         self.rcv.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
-        let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
+        let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let options = self.rcv.timestamps_len();
-        self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options);
+        // An octet at least, or nothing would ever be sent.
+        self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options).max(1);
     }
 
     /// Sets up the congestion window and recovery for what follows the SYN.
