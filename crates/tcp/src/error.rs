@@ -66,6 +66,11 @@ pub enum ListenError {
 pub enum SoftError {
     /// A router says that the destination cannot be reached (RFC 9293 §3.9.2.2).
     Unreachable,
+    /// A router or the destination says that the time was over: of a packet that went too far, as
+    /// in a routing loop, or of fragments (ICMPv6 Time Exceeded).
+    TimeExceeded,
+    /// Somebody cannot make sense of a header (ICMPv6 Parameter Problem).
+    ParameterProblem,
     /// The link has given up three segments in a row.
     LinkDown,
 }

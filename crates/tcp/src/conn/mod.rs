@@ -448,17 +448,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.put(Facts::RESET_PENDING, synchronised);
     }
 
-    /// A destination-unreachable message about this connection: hard, whatever its code, while it
-    /// is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
-    //= rfc9293#SHLD-26
-    pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
+    /// An ICMPv6 message about this connection. That the destination is unreachable is hard,
+    /// whatever its code, while it is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
+    //= rfc9293#SHLD-25 rfc9293#SHLD-26
+    pub(crate) fn network_error(&mut self, quoted: SeqNum, error: SoftError) {
         if !self.snd.is_in_flight(quoted) {
             return;
         }
-        if matches!(self.state, State::SynSent | State::SynReceived) {
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        if opening && error == SoftError::Unreachable {
             self.finish(Some(ConnectionError::Unreachable));
         } else {
-            self.soft_error = Some(SoftError::Unreachable);
+            self.soft_error = Some(error);
         }
     }
 

@@ -117,7 +117,12 @@ impl<S: Sizes> World<S> {
                 format!("configure {:?}", self.ep.configure(now, h, &self.config))
             }
             4 if dice & 0x700 == 0 => {
-                self.ep.notify_unreachable(&Pair(1, 2), src_port, dst_port, seq);
+                self.ep.notify_network_error(
+                    &Pair(1, 2),
+                    (src_port, dst_port),
+                    seq,
+                    SoftError::Unreachable,
+                );
                 "unreachable".to_owned()
             }
             5 => {

@@ -558,14 +558,24 @@ fn isns_have_a_clock_and_differ_by_connection_and_secret() {
 fn an_unreachable_destination_ends_only_a_connection_that_is_opening() {
     let mut s = Script::new();
     let handle = s.connecting(plain());
-    s.ep.notify_unreachable(&s.peer, s.local, 80, s.theirs.wrapping_add(7));
+    s.ep.notify_network_error(
+        &s.peer,
+        (s.local, 80),
+        s.theirs.wrapping_add(7),
+        SoftError::Unreachable,
+    );
     assert_eq!(s.ep.state(handle), Some(State::SynSent), "quotes nothing in flight");
-    s.ep.notify_unreachable(&s.peer, s.local, 80, s.theirs);
+    s.ep.notify_network_error(&s.peer, (s.local, 80), s.theirs, SoftError::Unreachable);
     assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Unreachable));
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.send(handle, b"x").unwrap();
     s.take();
-    s.ep.notify_unreachable(&s.peer, 80, 4000, s.theirs.wrapping_add(1));
+    s.ep.notify_network_error(
+        &s.peer,
+        (80, 4000),
+        s.theirs.wrapping_add(1),
+        SoftError::Unreachable,
+    );
     assert_eq!(s.ep.state(handle), Some(State::Established));
 }
 
