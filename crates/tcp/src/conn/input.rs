@@ -113,11 +113,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.snd.set_window(u32::from(header.window));
         self.snd.wl1 = irs;
+        let trimmed = self.trim(irs.plus(1), segment);
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
             self.transition(State::SynReceived);
             self.snd.retransmit_now = true;
             self.snd.rtx.clear();
+            // "If there are other controls or text in the segment, queue them for processing after
+            // the ESTABLISHED state has been reached."
+            let (ring, map) = (&mut *buffers.receive, &mut *buffers.map);
+            let kept = self.rcv.rx.insert(ring, map, self.rcv.nxt, 0, trimmed.payload);
+            self.rcv.rx.allow(0);
+            self.rcv.fin_at = self.rcv.nxt.plus(kept);
+            self.facts.put(Facts::FIN_KNOWN, trimmed.fin);
             return Ok(());
         }
         self.take_ack_of_syn(now, ack, segment);
@@ -127,13 +135,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.establish(now, syn_lost);
         self.rcv.ack.now = true;
         // "If there are other controls or text in the segment, continue at the sixth step."
-        let trimmed = Trimmed {
-            seq: irs.plus(1),
-            payload: segment.payload,
-            fin: header.flags.contains(Flags::FIN),
-            push: header.flags.contains(Flags::PSH),
-        };
-        let trimmed = self.cut_at_window(trimmed);
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
@@ -272,6 +273,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if !self.is_opening_early() {
                 self.acknowledge_syn_data(ack, buffers);
                 self.begin_sending(syn_lost);
+                // The text of the SYN.
+                let kept = self.rcv.fin_at.since(self.rcv.nxt);
+                self.rcv.rx.allow(kept);
+                self.rcv.nxt = self.rcv.fin_at;
+                self.rcv.ack.now |= kept > 0;
             }
             self.establish(now, syn_lost);
         }

@@ -203,6 +203,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
         self.rcv.adv = self.rcv.nxt;
+        self.rcv.fin_at = self.rcv.nxt;
         self.facts.put(Facts::SCALES, agreed.scale.is_some());
         match agreed.scale {
             Some(shift) => self.snd.shift = shift,
