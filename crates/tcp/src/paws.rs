@@ -54,8 +54,8 @@ impl Paws {
     }
 }
 
-/// Whether one TSval comes before another (§5.2): by less than 2^31, so that of two which are just as
-/// far apart neither does. ([`SeqNum::before`] says of both that they do.)
+/// Whether one TSval comes before another (§5.2): by less than 2^31, so that of two which are just
+/// as far apart neither does. ([`SeqNum::before`] says of both that they do.)
 pub(crate) const fn is_before(val: u32, other: u32) -> bool {
     val != other && !SeqNum::new(other).before(SeqNum::new(val))
 }

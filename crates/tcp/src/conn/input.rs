@@ -1,8 +1,8 @@
 //! SEGMENT ARRIVES (RFC 9293 §3.10.7): one function per numbered step, in order.
 //!
-//! The first four steps, and whether there is an ACK, are in [`crate::steps`]; RFC 5961 has a part in
-//! step 5, and what that means for recovery is in `acked.rs`. Step 6 (URG) has nothing to do here:
-//! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
+//! The first four steps, and whether there is an ACK, are in [`crate::steps`]; RFC 5961 has a part
+//! in step 5, and what that means for recovery is in `acked.rs`. Step 6 (URG) has nothing to do
+//! here: the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
 use super::facts::Facts;
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};

@@ -171,8 +171,9 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         self.sampled = MEASURED;
     }
 
-    /// RFC 6298 §5: a new measurement lets the RTO come down. It says nothing of a window that stays
-    /// closed, for which probes go at growing intervals (RFC 9293 §3.8.6.1) even if each is taken.
+    /// RFC 6298 §5: a new measurement lets the RTO come down. It says nothing of a window that
+    /// stays closed, for which probes go at growing intervals (RFC 9293 §3.8.6.1) even if each is
+    /// taken.
     pub(super) fn end_backoff(&mut self) {
         if self.wnd > 0 {
             self.backoff = 0;
