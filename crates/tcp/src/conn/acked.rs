@@ -43,12 +43,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let mut arrival = self.arrival(now, segment);
         let acked = ack.since(self.snd.una);
         self.take_advance(ack, &mut arrival);
+        let known = arrival.rtt_us.is_some();
         let dsacked = self.take_sack(segment, ack, &mut arrival);
+        if !known {
+            self.take_rtt(&arrival);
+        }
         let duplicated = dsacked > 0;
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.snd.sampled = self.snd.sampled.max(arrival.heard());
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
@@ -66,6 +69,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if acked > 0 {
             self.snd.tx.acknowledge(buffers.pieces, self.queue(), ack);
             let limited = before.saturating_add(u32::from(self.snd.mss)) > self.snd.cc.window();
+            if arrival.echo_is_old {
+                self.snd.note_needless();
+            }
             self.new_ack(now, ack, acked, limited && self.may_grow(header));
         }
         let mut delivered = arrival.octets;
@@ -102,7 +108,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.snd.sampled = self.snd.sampled.max(arrival.heard());
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
@@ -116,7 +121,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             octets: 0,
             newest: None,
             rtt_us: None,
-            measured: false,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
@@ -126,6 +130,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// SND.UNA may advance; the RTT sample is that of the first segment acknowledged.
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
+        self.take_rtt(arrival);
+    }
+
+    fn take_rtt(&mut self, arrival: &Arrival) {
         if let Some(us) = arrival.rtt_us {
             self.snd.take_sample(Duration::from_micros(u64::from(us)), &self.params);
         }
@@ -161,8 +169,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.soft_error = None;
         // Karn's algorithm, second half: the back-off stays until a round trip has been measured,
         // or an RTO that is too short would be so for ever, since what was sent again gives no
-        // sample. What the link itself has lost is no sign of that.
-        if self.snd.told > 0 {
+        // sample. What the link itself has lost is no sign of that, nor are losses on a path that is
+        // known for them.
+        if self.snd.told > 0 || self.params.has(Params::LOSSY_PATH) {
             self.snd.end_backoff();
         }
         self.snd.tries = 0;

@@ -327,6 +327,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.facts.has(Facts::PROBING) || change == WindowChange::Opened {
             self.facts.put(Facts::PROBING, false);
             self.snd.backoff = 0;
+            self.snd.tries = 0;
             self.snd.rtx.clear();
             if self.snd.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.

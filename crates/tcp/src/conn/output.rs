@@ -277,7 +277,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let nxt = self.snd.nxt;
         let rack = self.snd.recovery.rack_mut()?;
         rack.probe_end = nxt;
-        self.snd.sampled = 0;
+        self.snd.sampled = false;
         if !self.snd.recovery.is_open() {
             // The first segment has been sent again, and that has probably been lost.
             self.snd.recovery.set_probe(Probe::Retransmission);

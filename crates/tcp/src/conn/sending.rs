@@ -9,7 +9,6 @@ use crate::config::Rto;
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::rtt::RttEstimator;
-use crate::send::arrival::MEASURED;
 use crate::send::buffer::SendBuffer;
 use crate::send::prr::Rate;
 use crate::send::recovery::{Aids, Phase, Recovery};
@@ -21,6 +20,9 @@ use kinglet_time::{Duration, Instant};
 /// Retransmissions in a row that wait as long as the first, where losses say nothing of congestion.
 /// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
 const SAME_RTO: u8 = 3;
+
+/// Doublings that needless timeouts leave at most, if timestamps have shown them to be.
+const MOST_NEEDLESS: u8 = 3;
 
 /// What the retransmission timer waits for: one timer for all, as RFC 8985 §8 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub(super) enum Rtx {
 pub(super) struct Sending<C, A: Aids, F: Features> {
     /// Doublings of the RTO since a round trip was measured, or since the window has closed.
     pub(super) backoff: u8,
+    /// How many of them stay when timestamps show that a timeout was needless.
+    needless: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     pub(super) tries: u8,
     /// Losses that the link has told of since there was progress.
@@ -45,8 +49,8 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     pub(super) rtx_kind: Rtx,
     /// What is lost first, or the SYN, is to be sent again now, whatever cwnd says.
     pub(super) retransmit_now: bool,
-    /// What has been heard of the path since the last loss probe (`Arrival::heard`).
-    pub(super) sampled: u8,
+    /// A round trip was measured since the last loss probe.
+    pub(super) sampled: bool,
     /// Snd.Wind.Shift (RFC 7323 §2)
     pub(super) shift: u8,
     /// Octets of payload in a full segment without SACK option.
@@ -86,11 +90,12 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         let window = initial_window(u32::from(mss), setup.params.initial_window());
         Sending {
             backoff: 0,
+            needless: 0,
             tries: 0,
             told: 0,
             rtx_kind: Rtx::Timeout,
             retransmit_now: true,
-            sampled: 0,
+            sampled: false,
             shift: 0,
             mss,
             retransmitted_share: 0,
@@ -168,7 +173,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             Rto::RoundTrips | Rto::AtLeast | Rto::Static => self.rtt.sample(rtt),
         }
         self.end_backoff();
-        self.sampled = MEASURED;
+        self.sampled = true;
     }
 
     /// RFC 6298 §5: a new measurement lets the RTO come down. It says nothing of a window that
@@ -177,7 +182,16 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     pub(super) fn end_backoff(&mut self) {
         if self.wnd > 0 {
             self.backoff = 0;
+            self.needless = 0;
         }
+    }
+
+    /// A timestamp shows that what was sent before the last timeout has arrived: the path is not
+    /// slower than the echo is old. The next timeouts wait longer, each time, until a round trip
+    /// has been measured.
+    pub(super) fn note_needless(&mut self) {
+        self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
+        self.backoff = self.backoff.min(self.needless);
     }
 
     pub(super) fn rto(&self, params: &Params) -> Duration {

@@ -7,7 +7,7 @@ use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
 use crate::rtt::{GRANULARITY, millis};
-use crate::send::arrival::{HEARD, MEASURED, Stamp};
+use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
 use crate::send::recovery::{Aids, DUP_THRESH};
 use crate::send::scoreboard::Scoreboard;
@@ -85,13 +85,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && match self.snd.recovery.phase() {
                 // A probe makes its segment ambiguous, and must not keep SRTT from growing with the
                 // path (RFC 8985 §7.3).
-                Phase::Open { .. } => self.snd.sampled == MEASURED && self.board.gone() == 0,
+                Phase::Open { .. } => self.snd.sampled && self.board.gone() == 0,
                 // A small window has nothing later to send that would show the loss of a
                 // retransmission, so that one is asked for too, once it is known that the path is
                 // alive. RFC 8985 §7.2 leaves this to RTO.
-                Phase::Fast { .. } | Phase::Timeout { .. } => {
-                    self.snd.sampled >= HEARD && self.snd.tries == 0
-                }
+                Phase::Fast { .. } | Phase::Timeout { .. } => self.snd.tries == 0,
             }
             && self.snd.wnd > 0
         {
@@ -170,7 +168,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if !self.is_slow() {
                 self.snd.remember_window();
             }
-            let first = !(self.snd.recovery.is_timeout() && again) && self.begin_reduction();
+            // RFC 5681 §3.1, equation 4: not for what the timer has sent again already.
+            let first = !again && self.begin_reduction();
             self.snd.cc.on_timeout(self.snd.flight(), first);
             self.time_out(now, again);
         }

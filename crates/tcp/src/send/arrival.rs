@@ -71,23 +71,10 @@ pub struct Arrival {
     pub(crate) newest: Option<(Stamp, SeqNum)>,
     /// The round trip of the first of them, in microseconds, unless it is ambiguous.
     pub(crate) rtt_us: Option<u32>,
-    /// The round trip of one of them is not ambiguous.
-    pub(crate) measured: bool,
     /// One that was sent once came after one that was sent later.
     pub(crate) reordered: bool,
     /// One that was sent again has arrived.
     pub(crate) retransmitted: bool,
     /// It has, and the echo is older than its last transmission.
     pub(crate) echo_is_old: bool,
-}
-
-/// What has been heard of the path since the last loss probe: nothing, or this, or a round trip.
-pub(crate) const HEARD: u8 = 1;
-/// A round trip that SRTT can follow (RFC 6298 §3).
-pub(crate) const MEASURED: u8 = 2;
-
-impl Arrival {
-    pub(crate) fn heard(&self) -> u8 {
-        if self.measured { MEASURED } else { u8::from(self.newest.is_some()) }
-    }
 }

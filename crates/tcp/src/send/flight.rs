@@ -57,28 +57,27 @@ impl SegmentRecord {
 }
 
 impl Arrival {
-    fn take(&mut self, record: SegmentRecord, octets: u32) {
-        let first = self.octets == 0;
+    /// `first` if it is the first of those that the same cause has delivered.
+    fn take(&mut self, record: SegmentRecord, octets: u32, first: bool) {
         self.octets = self.octets.saturating_add(octets);
         let rtt = self.now.since(record.stamp());
-        if record.is(RETRANSMITTED) {
+        let again = record.is(RETRANSMITTED);
+        // Not the acknowledgment of the last transmission.
+        let old = again && self.echo_age.is_some_and(|age| is_older(age, rtt));
+        // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
+        let certain = !again || (self.echo_age.is_some() && !old);
+        if certain && first && self.rtt_us.is_none() {
+            self.rtt_us = Some(rtt);
+        }
+        if again {
             self.retransmitted = true;
-            // Not the acknowledgment of the last transmission: by the echo, or because it would be
-            // too fast.
-            let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
             self.echo_is_old |= old;
+            // Nor if it would be too fast.
             if old || rtt < self.min_rtt_us {
                 return;
             }
         } else if record.end.before(self.fack) {
             self.reordered = true;
-        }
-        // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
-        if !record.is(RETRANSMITTED) || self.echo_age.is_some() {
-            self.measured = true;
-            if first {
-                self.rtt_us = Some(rtt);
-            }
         }
         if self.newest.is_none_or(|(at, end)| record.stamp().sent_after(record.end, at, end)) {
             self.newest = Some((record.stamp(), record.end));
@@ -255,7 +254,8 @@ impl Scoreboard for Flight<[SegmentRecord]> {
             let Some(&record) = self.records.get(i) else { break };
             let arrived = record.end.earlier(una).since(self.una);
             if arrived > 0 && !record.is(SACKED) {
-                arrival.take(record, arrived);
+                let first = arrival.octets == 0;
+                arrival.take(record, arrived, first);
             }
             self.una = self.una.plus(arrived);
             if record.end.after(una) {
@@ -276,7 +276,7 @@ impl Scoreboard for Flight<[SegmentRecord]> {
         self.note(SACKED);
         self.within(left, right, |start, record| {
             if !record.is(SACKED) {
-                arrival.take(*record, record.end.since(start));
+                arrival.take(*record, record.end.since(start), true);
                 record.word = (record.word | SACKED) & !LOST;
             }
         });
@@ -429,7 +429,6 @@ mod tests {
             octets: 0,
             newest: None,
             rtt_us: None,
-            measured: false,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
@@ -617,6 +616,16 @@ mod tests {
         let plain = acknowledged(None);
         assert_eq!((plain.rtt_us, plain.octets), (None, 10), "Karn");
         assert_eq!(acknowledged(Some(195)).rtt_us, Some(200_000));
+        let hasty = {
+            let flight: &mut Flight<[SegmentRecord]> = &mut Flight::<[SegmentRecord; 4]>::new(BASE);
+            flight.push(seq(10), at(0));
+            flight.retransmit(seq(0), seq(10), at(100));
+            let mut heard =
+                Arrival { echo_age: Some(195), min_rtt_us: 300_000, ..arrival(at(150)) };
+            flight.advance(seq(10), &mut heard);
+            heard
+        };
+        assert_eq!((hasty.rtt_us, hasty.newest), (Some(200_000), None), "faster than ever");
         let old = acknowledged(Some(600));
         assert_eq!((old.rtt_us, old.newest), (None, None), "the first transmission was echoed");
     }

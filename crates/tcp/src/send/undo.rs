@@ -104,7 +104,6 @@ mod tests {
             octets,
             newest: None,
             rtt_us: None,
-            measured: false,
             reordered: false,
             retransmitted,
             echo_is_old: false,

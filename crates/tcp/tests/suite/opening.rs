@@ -255,6 +255,17 @@ fn time_exceeded_and_parameter_problem_are_told_and_end_nothing() {
 }
 
 #[test]
+fn a_connection_that_is_refused_was_never_established() {
+    let mut s = Script::new();
+    let handle = s.connecting(plain());
+    assert_eq!(s.give(ACK, 0, 5, b""), Err(Discard::AckUnsent));
+    assert_eq!(s.ep.stats().established, 0);
+    s.give(RST | ACK, 0, 1, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Refused));
+    assert_eq!(s.ep.stats().established, 0);
+}
+
+#[test]
 fn a_peer_of_tiny_segments_gets_no_cookie() {
     let mut s = flooded(plain());
     for (mss, sent) in [(63, 0), (64, 1)] {
