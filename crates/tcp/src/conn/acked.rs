@@ -169,8 +169,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.soft_error = None;
         // Karn's algorithm, second half: the back-off stays until a round trip has been measured,
         // or an RTO that is too short would be so for ever, since what was sent again gives no
-        // sample. What the link itself has lost is no sign of that, nor are losses on a path that is
-        // known for them.
+        // sample. What the link itself has lost is no sign of that, nor are losses on a path that
+        // is known for them.
         if self.snd.told > 0 || self.params.has(Params::LOSSY_PATH) {
             self.snd.end_backoff();
         }
@@ -180,8 +180,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
         if self.snd.flight() == 0 {
-            self.snd.rtx.clear();
-            self.snd.rtx_kind = Rtx::Timeout;
+            // A probe that is taken: the next one goes when it would have gone again.
+            if !self.facts.has(Facts::PROBING) || self.snd.unsent() == 0 {
+                self.snd.rtx.clear();
+                self.snd.rtx_kind = Rtx::Timeout;
+            }
             self.rest(now);
         } else {
             self.arm(now);
