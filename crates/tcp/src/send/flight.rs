@@ -63,10 +63,10 @@ impl Arrival {
         let rtt = self.now.since(record.stamp());
         let again = record.is(RETRANSMITTED);
         // Not the acknowledgment of the last transmission.
-        let old = again && self.echo_age.is_some_and(|age| is_older(age, rtt));
+        let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
         // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
         let certain = !again || (self.echo_age.is_some() && !old);
-        if certain && first && self.rtt_us.is_none() {
+        if certain && first {
             self.rtt_us = Some(rtt);
         }
         if again {
