@@ -43,11 +43,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let mut arrival = self.arrival(now, segment);
         let acked = ack.since(self.snd.una);
         self.take_advance(ack, &mut arrival);
-        let known = arrival.rtt_us.is_some();
         let dsacked = self.take_sack(segment, ack, &mut arrival);
-        if !known {
-            self.take_rtt(&arrival);
-        }
         let duplicated = dsacked > 0;
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
@@ -69,8 +65,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if acked > 0 {
             self.snd.tx.acknowledge(buffers.pieces, self.queue(), ack);
             let limited = before.saturating_add(u32::from(self.snd.mss)) > self.snd.cc.window();
-            if arrival.echo_is_old {
-                self.snd.note_needless();
+            if self.snd.backoff > 0 {
+                let slow = self.is_slow();
+                self.snd.doubt(&arrival, &self.params, slow);
             }
             self.new_ack(now, ack, acked, limited && self.may_grow(header));
         }
@@ -121,6 +118,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             octets: 0,
             newest: None,
             rtt_us: None,
+            last_us: u32::MAX,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
@@ -130,10 +128,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// SND.UNA may advance; the RTT sample is that of the first segment acknowledged.
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
-        self.take_rtt(arrival);
-    }
-
-    fn take_rtt(&mut self, arrival: &Arrival) {
         if let Some(us) = arrival.rtt_us {
             self.snd.take_sample(Duration::from_micros(u64::from(us)), &self.params);
         }
@@ -167,13 +161,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
-        // Karn's algorithm, second half: the back-off stays until a round trip has been measured,
-        // or an RTO that is too short would be so for ever, since what was sent again gives no
-        // sample. What the link itself has lost is no sign of that, nor are losses on a path that
-        // is known for them.
-        if self.snd.told > 0 || self.params.has(Params::LOSSY_PATH) {
-            self.snd.end_backoff();
-        }
         self.snd.tries = 0;
         self.snd.told = 0;
         self.snd.retransmit_now = false;

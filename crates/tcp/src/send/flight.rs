@@ -57,10 +57,11 @@ impl SegmentRecord {
 }
 
 impl Arrival {
-    /// `first` if it is the first of those that the same cause has delivered.
-    fn take(&mut self, record: SegmentRecord, octets: u32, first: bool) {
+    fn take(&mut self, record: SegmentRecord, octets: u32) {
+        let first = self.octets == 0;
         self.octets = self.octets.saturating_add(octets);
         let rtt = self.now.since(record.stamp());
+        self.last_us = self.last_us.min(rtt);
         let again = record.is(RETRANSMITTED);
         // Not the acknowledgment of the last transmission.
         let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
@@ -254,8 +255,7 @@ impl Scoreboard for Flight<[SegmentRecord]> {
             let Some(&record) = self.records.get(i) else { break };
             let arrived = record.end.earlier(una).since(self.una);
             if arrived > 0 && !record.is(SACKED) {
-                let first = arrival.octets == 0;
-                arrival.take(record, arrived, first);
+                arrival.take(record, arrived);
             }
             self.una = self.una.plus(arrived);
             if record.end.after(una) {
@@ -276,7 +276,7 @@ impl Scoreboard for Flight<[SegmentRecord]> {
         self.note(SACKED);
         self.within(left, right, |start, record| {
             if !record.is(SACKED) {
-                arrival.take(*record, record.end.since(start), true);
+                arrival.take(*record, record.end.since(start));
                 record.word = (record.word | SACKED) & !LOST;
             }
         });
@@ -429,6 +429,7 @@ mod tests {
             octets: 0,
             newest: None,
             rtt_us: None,
+            last_us: u32::MAX,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
