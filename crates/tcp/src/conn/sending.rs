@@ -8,7 +8,7 @@ use super::{Params, Setup, initial_window};
 use crate::config::Rto;
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::rtt::{RttEstimator, micros_u32};
+use crate::rtt::RttEstimator;
 use crate::send::arrival::Arrival;
 use crate::send::buffer::SendBuffer;
 use crate::send::prr::Rate;
@@ -44,8 +44,8 @@ pub(super) enum Rtx {
 pub(super) struct Sending<C, A: Aids, F: Features> {
     /// Doublings of the RTO since a round trip was measured, or since the window has closed.
     pub(super) backoff: u8,
-    /// How often in a row as many timeouts were taken for losses ([`Self::doubt`]), and in the upper
-    /// half how many.
+    /// How often in a row as many timeouts were taken for losses ([`Self::doubt`]), and in the
+    /// upper half how many.
     doubts: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     pub(super) tries: u8,
@@ -182,10 +182,10 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         self.sampled = true;
     }
 
-    /// What was sent again is acknowledged, and measures nothing. By RFC 6298 §5 and Karn's algorithm
-    /// the back-off stays until something does, or an RTO that is too short would be so for ever.
-    /// On a path that loses much, few segments are sent once, and the RTO would grow without
-    /// end. So the back-off ends here while the timeouts may have been losses:
+    /// What was sent again is acknowledged, and measures nothing. By RFC 6298 §5 and Karn's
+    /// algorithm the back-off stays until something does, or an RTO that is too short would be so
+    /// for ever. On a path that loses much, few segments are sent once, and the RTO would grow
+    /// without end. So the back-off ends here while the timeouts may have been losses:
     ///
     /// * not if a timestamp shows that the first transmission has arrived;
     /// * not if the last transmission is no younger than the RTO, which is too short then;
@@ -206,18 +206,23 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         if self.tries == 0 {
             return;
         }
-        if arrival.echo_is_old || arrival.last_us >= micros_u32(self.rtt.rto(0)) {
+        if arrival.echo_is_old
+            || Duration::from_micros(u64::from(arrival.last_us)) >= self.rtt.rto(0)
+        {
             self.doubts = MOST_DOUBTS;
         } else if !A::SELECTIVE || slow {
             self.backoff = self.backoff.min(MOST_UNDECIDED);
         } else {
-            let (alike, count) = (self.tries.min(15) << 4, self.doubts & 15);
-            if count >= MOST_DOUBTS {
+            // So many timeouts modulo 16 are enough to tell.
+            let alike = self.tries << 4;
+            if self.doubts & 15 == MOST_DOUBTS {
                 self.doubts = 0;
                 return;
             }
-            let before = if self.doubts & !15 == alike { count } else { 0 };
-            self.doubts = alike | before.saturating_add(1);
+            if self.doubts & !15 != alike {
+                self.doubts = alike;
+            }
+            self.doubts = self.doubts.saturating_add(1);
             self.end_backoff();
         }
     }
