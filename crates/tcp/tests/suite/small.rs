@@ -116,7 +116,7 @@ fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something
     assert_eq!((info(&s, handle).last_rtt, info(&s, handle).backoff), (MS * 32, 0));
 }
 
-/// Eight times the RTO is the most that stays, unless the acknowledgment shows that it is too short.
+/// Eight times the RTO is the most that stays, unless an acknowledgment shows it to be too short.
 #[test]
 fn what_comes_an_rto_after_the_last_transmission_keeps_every_doubling() {
     for late in [false, true] {
