@@ -12,6 +12,8 @@ pub struct Link {
     etx_x128: Option<u16>,
     rssi_x16: Option<i16>,
     lqi_x16: u16,
+    /// Frames to it that were given up since its last acknowledgement or frame.
+    given_up: u8,
     /// Frames to it that asked for an acknowledgement and got one.
     pub delivered: u32,
     /// Frames to it that asked for an acknowledgement and got none, whatever the number of
@@ -30,6 +32,7 @@ impl Link {
         etx_x128: None,
         rssi_x16: None,
         lqi_x16: 0,
+        given_up: 0,
         delivered: 0,
         lost: 0,
         transmissions: 0,
@@ -55,10 +58,22 @@ impl Link {
         u8::try_from(self.lqi_x16 >> 4).ok()
     }
 
+    /// Returns whether the neighbour answers nothing: four frames in a row were given up, and none
+    /// has come from it since.
+    pub const fn is_silent(&self) -> bool {
+        self.given_up >= SILENT
+    }
+
     fn sent(&mut self, transmissions: u8, acknowledged: bool) {
+        let was_silent = self.is_silent();
+        self.given_up = if acknowledged { 0 } else { self.given_up.saturating_add(1) };
         let counter = if acknowledged { &mut self.delivered } else { &mut self.lost };
         *counter = counter.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(u32::from(transmissions));
+        // The few attempts for a silent neighbour measure nothing.
+        if was_silent && !acknowledged {
+            return;
+        }
         // A lost frame has to be sent again from scratch by somebody: it counts twice its
         // transmissions. (Any finite figure is a choice here; RFC 6551 does not make it.)
         let cost = if acknowledged { 1u16 } else { 2 };
@@ -71,6 +86,7 @@ impl Link {
     }
 
     fn heard(&mut self, rssi_dbm: i8, lqi: u8) {
+        self.given_up = 0;
         self.received = self.received.saturating_add(1);
         let rssi = i32::from(rssi_dbm).saturating_mul(16);
         let lqi = i32::from(lqi).saturating_mul(16);
@@ -82,6 +98,10 @@ impl Link {
         self.lqi_x16 = u16::try_from(lqi).unwrap_or(u16::MAX);
     }
 }
+
+/// Frames given up in a row, without a sign of life in between, after which a neighbour counts as
+/// silent: as many as make a link dead for RPL and the mesh.
+const SILENT: u8 = 4;
 
 /// One eighth of the way from `old` to `sample`.
 const fn towards(old: i32, sample: i32) -> i32 {

@@ -14,6 +14,10 @@ use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, St
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
+/// Attempts after the first for a neighbour that answers nothing: MAX_UNICAST_SOLICIT (RFC 4861,
+/// 10), as each frame asks whether it is back. More would delay the frames for others.
+const SILENT_RETRIES: u8 = 2;
+
 impl<S: Sizes> Mac<S> {
     /// Starts with the next frame, unless one is being sent or the response to a data request is
     /// awaited: a sending radio does not receive.
@@ -291,7 +295,11 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn handle_ack_missing(&mut self, now: Instant) {
         count(&mut self.stats.ack_missing);
         let to = self.queue.head().map_or(Address::None, |slot| slot.dst);
-        self.judge_transmission(self.neighbours.link(to).and_then(Link::rssi_dbm), false);
+        let link = self.neighbours.link(to);
+        // That nobody is there is no reason to wait longer for others.
+        if !link.is_some_and(Link::is_silent) {
+            self.judge_transmission(link.and_then(Link::rssi_dbm), false);
+        }
         self.attempt_failed(now, Delivery::NoAck);
     }
 
@@ -301,6 +309,9 @@ impl<S: Sizes> Mac<S> {
             // The recipient does not listen before the next sample.
             Way::At(_) => (0, Duration::ZERO),
             Way::Soon => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
+            Way::Usual if self.head_is_silent() => {
+                (self.config.max_frame_retries.min(SILENT_RETRIES), Duration::ZERO)
+            }
             Way::Usual => (self.config.max_frame_retries, self.retry_delay()),
         };
         let Some(slot) = self.queue.head_mut() else { return };
@@ -325,6 +336,12 @@ impl<S: Sizes> Mac<S> {
         self.go_on(now, delay);
     }
 
+    /// Returns whether the neighbour that the head is for answers nothing.
+    fn head_is_silent(&self) -> bool {
+        let link = self.queue.head().and_then(|slot| self.neighbours.link(slot.dst));
+        link.is_some_and(Link::is_silent)
+    }
+
     /// The d in force.
     pub(crate) fn retry_delay(&self) -> Duration {
         let longest = self.config.retry_delay_max;
@@ -333,7 +350,8 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns the least d of a retry if `left` more may follow it.
     fn retry_delay_before_loss(&self, left: u8) -> Duration {
-        if !self.config.adaptive_retry_delay || self.head_way() != Way::Usual {
+        let applies = self.config.adaptive_retry_delay && self.head_way() == Way::Usual;
+        if !applies || self.head_is_silent() {
             return Duration::ZERO;
         }
         retry::before_loss(self.config.retry_delay_max, left)
