@@ -17,7 +17,7 @@
 //! [`Samples`]: crate::Samples
 //! [`Strobing`]: crate::Strobing
 
-use crate::queue::Token;
+use crate::queue::{Delivery, Token};
 use crate::stats::StrobeStats;
 use crate::wake::Wake;
 use kinglet_radio::{Capabilities, Channel, Command, LIFS, Start};
@@ -165,7 +165,7 @@ pub trait Reach {
     }
 
     /// The transmission of an indirect frame has ended.
-    fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _delivered: bool) {}
+    fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _result: Delivery) {}
 
     /// A frame for `dst` has been delivered that makes it go on listening.
     fn handle_burst(&mut self, _dst: Address) {}

@@ -3,7 +3,7 @@
 //! listen.
 
 use crate::air::PREAMBLE_SFD;
-use crate::queue::Token;
+use crate::queue::{Delivery, Token};
 use crate::reach::{Reach, TableFull, Way};
 use kinglet_mem::Empty;
 use kinglet_radio::{Capabilities, Command};
@@ -28,6 +28,9 @@ pub trait Schedule: Copy {
     /// The next sample.
     fn next(&self) -> Option<Instant>;
 
+    /// A frame that was sent at a sample was answered or not.
+    fn note_sent(&mut self, answered: bool);
+
     /// Returns whether a frame has to be requested from the user now: true once for each sample.
     fn take_due(&mut self) -> bool;
 
@@ -51,6 +54,8 @@ impl Schedule for () {
     fn next(&self) -> Option<Instant> {
         None
     }
+
+    fn note_sent(&mut self, _answered: bool) {}
 
     fn take_due(&mut self) -> bool {
         false
@@ -180,10 +185,15 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
         (failed == low(token)).then_some(sequence)
     }
 
-    fn note_sent(&mut self, dst: Address, token: Token, sequence: u8, delivered: bool) {
+    fn note_sent(&mut self, dst: Address, token: Token, sequence: u8, result: Delivery) {
         if let Address::Short(short) = dst
             && let Some(entry) = known(&mut self.table, short)
         {
+            let delivered = result == Delivery::Delivered;
+            // A frame that was not sent in time says nothing about the schedule.
+            if !entry.asks && (delivered || result == Delivery::NoAck) {
+                entry.samples.note_sent(delivered);
+            }
             entry.failed = (!delivered).then_some((low(token), sequence));
         }
     }

@@ -456,9 +456,9 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         dst: Address,
         token: crate::queue::Token,
         sequence: u8,
-        delivered: bool,
+        result: crate::Delivery,
     ) {
-        self.inner.note_sent(dst, token, sequence, delivered);
+        self.inner.note_sent(dst, token, sequence, result);
     }
 
     fn handle_burst(&mut self, dst: Address) {

@@ -5,10 +5,11 @@
 //! Nothing of a packet is changed.
 //!
 //! A sender paces itself, but nobody paces many of them, and the first relays of a tree have to
-//! pass on what all of them send. So when a packet that others relay has been sent, one to another
-//! destination waits twice as long as that took: until the packet is two hops further, and
-//! transmissions do not disturb each other any more. If it took much longer than others, as the
-//! link is bad, the relays' links are not.
+//! pass on what all of them send. So while packets go to many destinations, one that others relay
+//! delays the next one to another destination by twice the time of its transmission: until the
+//! packet is two hops further, and transmissions do not disturb each other any more. If it took
+//! much longer than others, as the link is bad, the relays' links are not. The windows of a few
+//! senders fit into a relay's queue, so that they are not delayed.
 //!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
 //! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
@@ -26,6 +27,11 @@ use kinglet_time::{Duration, Instant};
 const RELAYS: u32 = 2;
 /// They take no longer than so many times what the quickest packets take, an octet.
 const SLOWER: u64 = 2;
+/// Packets are delayed while the last [`RECENT`] ones went to so many destinations at least: with
+/// windows of four segments two of them fill a relay's queue of ten packets, and three do not fit.
+const MANY: usize = 3;
+/// Packets by which the present destinations are counted.
+const RECENT: u32 = 8;
 
 /// What a border queue has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +89,8 @@ struct Flow {
     /// Where its last packet ends, in octets.
     finish: u32,
     waiting: u16,
+    /// [`BorderStats::passed`] when its last packet went on.
+    last: u32,
 }
 
 /// A packet as it comes from the host.
@@ -200,7 +208,8 @@ impl<const N: usize> BorderQueue<N> {
         let idle = self.flows.iter().enumerate().filter(|(_, flow)| flow.waiting == 0);
         let (place, _) = idle.min_by_key(|(_, flow)| self.ahead(flow.finish))?;
         let clock = self.clock;
-        *self.flows.get_mut(place)? = Flow { key, finish: clock, waiting: 0 };
+        let last = self.stats.passed.wrapping_sub(RECENT);
+        *self.flows.get_mut(place)? = Flow { key, finish: clock, waiting: 0, last };
         u16::try_from(place).ok()
     }
 
@@ -225,6 +234,13 @@ impl<const N: usize> BorderQueue<N> {
         its.min_by_key(|(_, waiting)| waiting.since).map(|(place, _)| place)
     }
 
+    /// Returns whether the packets of late went to many destinations.
+    fn has_many(&self) -> bool {
+        let passed = self.stats.passed;
+        let recent = |flow: &&Flow| passed.wrapping_sub(flow.last) < RECENT;
+        self.flows.iter().filter(recent).count() >= MANY
+    }
+
     fn take(&mut self, place: usize) -> Option<Waiting> {
         let taken = self.waiting.get_mut(place)?.take()?;
         if let Some(flow) = self.flows.get_mut(usize::from(taken.flow)) {
@@ -239,7 +255,7 @@ impl<const N: usize> Border for BorderQueue<N> {
     const PRESENT: bool = true;
     const EMPTY: Self = BorderQueue {
         waiting: [None; N],
-        flows: [Flow { key: 0, finish: 0, waiting: 0 }; N],
+        flows: [Flow { key: 0, finish: 0, waiting: 0, last: u32::MAX / 2 }; N],
         clock: 0,
         len: 0,
         was_last: false,
@@ -293,6 +309,9 @@ impl<const N: usize> Border for BorderQueue<N> {
         self.stats.passed = self.stats.passed.wrapping_add(1);
         self.stats.longest = self.stats.longest.max(now - gone.since);
         let Waiting { flow, relayed, len, .. } = gone;
+        if let Some(flow) = self.flows.get_mut(usize::from(flow)) {
+            flow.last = self.stats.passed;
+        }
         self.leaving = Some(Leaving { datagram, flow, len, since: now, relayed });
     }
 
@@ -303,7 +322,7 @@ impl<const N: usize> Border for BorderQueue<N> {
         let octets = u64::from(sent.len.max(1));
         let took = (now - sent.since).as_micros().checked_div(octets).unwrap_or(0);
         self.quickest = took.min(self.quickest.saturating_add(self.quickest / 8).saturating_add(1));
-        if sent.relayed {
+        if sent.relayed && self.has_many() {
             let pace = took.min(self.quickest.saturating_mul(SLOWER));
             let gap = Duration::from_micros(pace.saturating_mul(octets)) * RELAYS;
             self.closed = Some((now + gap, sent.flow));
@@ -345,7 +364,7 @@ mod tests {
 
     const N: usize = 8;
     const DATAGRAM: u32 = 5;
-    /// Nobody relays what is for this destination.
+    /// Nobody relays what is for this destination and those with higher numbers.
     const NEAR: u32 = 99;
     type Slots = [Slot<[u8; 4]>; 16];
 
@@ -369,7 +388,7 @@ mod tests {
             let packet = self.pool.alloc(0).expect("a slot");
             self.of.push((packet, key));
             let queued = Queued { packet, next_hop: Address::Short(1) };
-            let packet = FromHost { queued, key, len, relayed: key != NEAR };
+            let packet = FromHost { queued, key, len, relayed: key < NEAR };
             let gone = self.queue.push(self.now, N, packet)?;
             Some(self.release(gone))
         }
@@ -393,9 +412,21 @@ mod tests {
             Some(self.release(packet))
         }
 
+        /// Packets have gone to as many other destinations as are needed for a delay.
+        fn many(&mut self) {
+            for key in (NEAR..).take(MANY - 1) {
+                pass(self, key);
+            }
+        }
+
         fn drain(&mut self) -> Vec<u32> {
             core::iter::from_fn(|| self.pop()).collect()
         }
+    }
+
+    /// Passes a packet to a destination on.
+    fn pass(test: &mut Test, key: u32) {
+        assert_eq!((test.push(key, 100), test.pop()), (None, Some(key)));
     }
 
     #[test]
@@ -467,6 +498,7 @@ mod tests {
     #[test]
     fn another_destination_waits_until_two_relays_have_passed_the_packet_on() {
         let mut test = Test::new();
+        test.many();
         for key in [1, 2, 2] {
             test.push(key, 100);
         }
@@ -486,6 +518,7 @@ mod tests {
     #[test]
     fn a_packet_that_takes_long_is_waited_for_no_longer_than_four_quick_ones_take() {
         let mut test = Test::new();
+        test.many();
         for (key, took, waits) in [(1, 9, 18), (2, 99, 40), (3, 9, 18)] {
             test.push(key, 100);
             assert_eq!(test.pop(), Some(key));
@@ -495,6 +528,23 @@ mod tests {
             assert!(left.abs_diff(waits) <= 2, "{key}: {left} ms");
             test.queue.handle_deadline(until);
         }
+    }
+
+    #[test]
+    fn packets_to_few_destinations_of_late_are_not_delayed() {
+        let mut test = Test::new();
+        let delays = |test: &mut Test| {
+            pass(test, 1);
+            test.sent(10);
+            let until = test.queue.deadline();
+            until.inspect(|&until| test.queue.handle_deadline(until)).is_some()
+        };
+        (2..MANY as u32).for_each(|key| pass(&mut test, key));
+        assert!(!delays(&mut test));
+        pass(&mut test, MANY as u32);
+        // Two packets have followed the one to destination 2; it counts until eight have.
+        let counted = (0..RECENT).filter(|_| delays(&mut test)).count();
+        assert_eq!(counted, RECENT as usize - 3);
     }
 
     #[test]

@@ -44,7 +44,8 @@ pub struct Child {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     No,
-    /// A data request has come that had come before, perhaps not from the child.
+    /// Perhaps: it samples the channel, or a data request has come that had come before, and so
+    /// perhaps not from the child.
     Again,
     Yes,
 }

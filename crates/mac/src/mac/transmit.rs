@@ -14,9 +14,9 @@ use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, St
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
-/// Attempts after the first for a neighbour that answers nothing: MAX_UNICAST_SOLICIT (RFC 4861,
-/// 10), as each frame asks whether it is back. More would delay the frames for others.
-const SILENT_RETRIES: u8 = 2;
+/// Attempts after the first for a neighbour that answers nothing. Each frame asks whether it is
+/// back, and more attempts would delay the frames for others.
+const SILENT_RETRIES: u8 = 1;
 
 impl<S: Sizes> Mac<S> {
     /// Starts with the next frame, unless one is being sent or the response to a data request is
@@ -391,8 +391,7 @@ impl<S: Sizes> Mac<S> {
             }
         }
         if S::Reach::ANY && kind == Kind::User(Class::Indirect) {
-            let delivered = result == Delivery::Delivered;
-            self.reach.note_sent(dst, token, sequence, delivered);
+            self.reach.note_sent(dst, token, sequence, result);
         }
         match kind {
             Kind::User(_) => count(match result {

@@ -106,6 +106,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.handle_request(now, child, Asked::Again)
     }
 
+    /// The same for a child that samples the channel. A frame that stays unanswered then waits for
+    /// the next sample or data request, and is not given up.
+    pub fn handle_sample(&mut self, now: Instant, child: u16) -> bool {
+        self.handle_request(now, child, Asked::Again)
+    }
+
     fn handle_request(&mut self, now: Instant, child: u16, asked: Asked) -> bool {
         if S::Children::LEN == 0 {
             return false;

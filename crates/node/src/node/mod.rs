@@ -337,11 +337,10 @@ impl<P: Profile> Node<P> {
         {
             self.note_data_request(now, outcome);
         }
-        // One that samples the channel is served as if it had asked.
         while Self::HAS_CHILDREN
             && let Some(child) = self.mac.poll_listener(now)
         {
-            let _ = self.net.handle_data_request(now, child);
+            let _ = self.net.handle_sample(now, child);
         }
         self.fill_queue(now);
         self.admit_bursts(now);
