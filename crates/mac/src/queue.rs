@@ -308,6 +308,14 @@ impl<A: Array<Slot>> Queue<A> {
         first.map(|((at, _), _)| at)
     }
 
+    /// Makes a waiting frame whose recipient is `wanted` the head, and tells whether there is one.
+    pub(crate) fn advance_to(&mut self, wanted: impl Fn(Address) -> bool) -> bool {
+        let waits = |slot: &Slot| slot.place == Place::Waiting && wanted(slot.dst);
+        let found = self.slots.as_slice().iter().position(waits);
+        self.head = found.or(self.head);
+        found.is_some()
+    }
+
     /// Whether an indirect frame waits behind a head that is none.
     pub(crate) fn is_in_the_way(&self) -> bool {
         let is_indirect = |slot: &Slot| slot.kind.is_indirect();

@@ -221,6 +221,15 @@ pub trait Reach {
         now
     }
 
+    /// Returns whether `dst` answers nothing and is not tried again yet, so that a frame for it is
+    /// given up.
+    fn rests(&self, _now: Instant, _dst: Address) -> bool {
+        false
+    }
+
+    /// A frame has come from `src`: a neighbour that answered nothing is tried again.
+    fn handle_heard(&mut self, _now: Instant, _src: Address) {}
+
     /// Returns whether another frame may follow in the burst that one of `len` octets begins or
     /// continues now.
     fn may_follow(&self, _now: Instant, _len: usize) -> bool {

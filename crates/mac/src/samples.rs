@@ -273,7 +273,7 @@ mod tests {
         parent.now = SYNCED + PERIOD * 5;
         let unanswered = |parent: &mut Parent| {
             let mut count = 0;
-            while parent.next(parent.synced + PERIOD * 59).is_some() {
+            while parent.next(parent.synced + PERIOD * 99).is_some() {
                 parent.samples.note_sent(false);
                 count += 1;
             }

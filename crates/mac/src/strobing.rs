@@ -27,8 +27,8 @@ const AHEAD: Duration = Duration::from_millis(8);
 const TOO_LATE: Duration = Duration::from_millis(7);
 /// Uncertainty of a rhythm right after it was learnt.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
-/// After so many strobes in a row without an acknowledgement a rhythm is searched again, and
-/// discarded if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
+/// From so many strobes in a row without an acknowledgement on a rhythm is searched, and discarded
+/// if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
 /// The same for a rhythm that was observed once: its neighbour may have been awake for another
 /// reason.
@@ -50,6 +50,9 @@ const MAX_EARLIER: u8 = 3;
 /// Bits of the number of them after the channel was busy.
 const EARLIER_BITS: u8 = 1;
 const _: () = assert!((1 << EARLIER_BITS) - 1 <= MAX_EARLIER);
+/// A neighbour that has acknowledged nothing for so long, and [`MAX_FAILURES`] strobes in a row,
+/// counts as silent: its frames are given up, but for one strobe after each back-off.
+const SILENCE: Duration = Duration::from_secs(10);
 /// The bit of sequence numbers that is set in broadcasts only.
 const FOR_ALL: u8 = 1 << 7;
 /// A million, for parts per million.
@@ -343,7 +346,8 @@ impl Strobed {
             Trust::Once => MAX_FAILURES_AT_FIRST,
             Trust::Confirmed | Trust::Doubted => MAX_FAILURES,
         };
-        self.rhythm.is_none() || self.failures > 0 && self.failures.is_multiple_of(after)
+        let sometimes = self.failures > 0 && self.failures.is_multiple_of(after);
+        self.rhythm.is_none() || sometimes || self.failures > MAX_FAILURES
     }
 
     /// Returns whether it may be awake since its last acknowledgement, awaiting more of a burst.
@@ -366,10 +370,14 @@ impl Strobed {
         searches.saturating_sub(1).into()
     }
 
+    fn is_silent(&self, now: Instant) -> bool {
+        self.failures >= MAX_FAILURES && now > self.heard + SILENCE
+    }
+
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
         let exponent = self.failures.min(match self.rhythm {
-            Some(_) => MAX_EXPONENT,
-            None => MAX_SEARCH_EXPONENT,
+            Some(_) if !self.is_silent(now) => MAX_EXPONENT,
+            _ => MAX_SEARCH_EXPONENT,
         });
         self.failures = self.failures.saturating_add(1);
         // The neighbour may wake earlier than assumed.
@@ -520,6 +528,19 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             _ if self.bursts_with(dst) || self.listens(now, dst) => Instant::ZERO,
             (Some(wake), Some(entry)) => entry.turn(wake, now),
             _ => now,
+        }
+    }
+
+    fn rests(&self, now: Instant, dst: Address) -> bool {
+        let rests = |entry: &Strobed| entry.is_silent(now) && now < entry.not_before;
+        self.find(dst).is_some_and(rests)
+    }
+
+    fn handle_heard(&mut self, now: Instant, src: Address) {
+        let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
+        if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
+            entry.failures = MAX_FAILURES.saturating_sub(1);
+            entry.not_before = now;
         }
     }
 

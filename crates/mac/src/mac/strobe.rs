@@ -98,6 +98,10 @@ impl<S: Sizes> Mac<S> {
         }
         self.tx = TxState::Idle;
         let (queue, reach) = (&mut self.queue, &self.reach);
+        if queue.advance_to(|dst| reach.rests(now, dst)) {
+            // It chooses again, from one frame less.
+            return self.finish_head(now, Delivery::NoAck, false);
+        }
         if let Some(at) = queue.advance_by(|dst| reach.turn(now, dst)) {
             // Within a burst it is the radio that leaves the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
@@ -201,8 +205,10 @@ impl<S: Sizes> Mac<S> {
         let most = self.reach.wake().and_then(|wake| wake.max_attempts);
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
-        if most.is_some_and(|most| slot.attempts >= most) || !slot.ack && reason == Delivery::NoAck
-        {
+        let given_up = most.is_some_and(|most| slot.attempts >= most)
+            || !slot.ack && reason == Delivery::NoAck
+            || self.reach.rests(now, slot.dst);
+        if given_up {
             return self.finish_head(now, reason, false);
         }
         count(&mut self.stats.retries);

@@ -287,30 +287,91 @@ fn a_frame_is_given_up_after_so_many_strobes_if_that_is_wanted() {
     assert_eq!((outcome.result, outcome.transmissions), (Delivery::NoAck, 120));
 }
 
+/// Strobes frames for `A`, which nobody answers, until `last`. Returns the number of strobes before
+/// each that lasts a period, and its time.
+fn unanswered(mac: &mut Sender, now: &mut Instant, last: Instant) -> Vec<(u32, Instant)> {
+    let mut searches = Vec::new();
+    for failed in 0.. {
+        while mac.info().slots_used == 0 {
+            *now += PERIOD;
+            put_one(mac, *now, A);
+            while let Some(outcome) = mac.poll_outcome(*now) {
+                assert_eq!((outcome.result, outcome.transmissions), (Delivery::NoAck, 0));
+            }
+        }
+        if *now >= last {
+            break;
+        }
+        let next = strobe(mac, now);
+        if next.lasting > PERIOD {
+            searches.push((failed, next.at));
+        }
+        *now = next.first.unwrap_or(*now) + next.lasting;
+        end(mac, *now, *now, Ack::Missing, 6);
+    }
+    searches
+}
+
 #[test]
-fn a_rhythm_that_leads_nowhere_is_looked_for_now_and_then_and_forgotten_at_last() {
+fn a_rhythm_that_leads_nowhere_is_looked_for_and_forgotten_at_last() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     acquaint(&mut mac, &mut now, A);
     put_one(&mut mac, now, A);
     let known = now;
-    let mut searches = Vec::new();
-    let mut failed = 0;
-    while now < known + Duration::from_secs(70) {
+    let searches = unanswered(&mut mac, &mut now, known + Duration::from_secs(70));
+    // A neighbour that does not answer may only be busy.
+    let all = searches.iter().enumerate().all(|(index, (failed, _))| *failed == 16 + index as u32);
+    assert!(all && searches.len() > 4, "{searches:?}");
+}
+
+#[test]
+fn frames_for_a_silent_neighbour_are_given_up_until_it_is_heard() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    let known = now;
+    put_one(&mut mac, now, A);
+    unanswered(&mut mac, &mut now, known + Duration::from_secs(40));
+    let before = mac.strobe_stats().unwrap().strobes;
+    let begun = now;
+    unanswered(&mut mac, &mut now, begun + Duration::from_secs(80));
+    let strobes = mac.strobe_stats().unwrap().strobes - before;
+    // One after each back-off of 0 to 63 periods of 125 ms.
+    assert!((12..40).contains(&strobes), "{strobes}");
+    while mac.info().slots_used > 0 {
         let next = strobe(&mut mac, &mut now);
-        if next.lasting > PERIOD {
-            searches.push((failed, next.at - known));
-        }
         now = next.first.unwrap_or(now) + next.lasting;
         end(&mut mac, now, now, Ack::Missing, 6);
-        failed += 1;
     }
-    // Who does not answer may only be busy.
-    let early = |(_, after): &&(u32, Duration)| *after < Duration::from_secs(60);
-    assert!(searches.iter().filter(early).count() > 4, "{searches:?}");
-    assert!(searches.iter().filter(early).all(|(failed, _)| failed % 16 == 0), "{searches:?}");
-    let last: Vec<_> = searches.iter().filter(|it| !early(it)).collect();
-    assert_eq!(failed - last[0].0, last.len() as u32, "nothing is known any more: {searches:?}");
+    put_one(&mut mac, now, A);
+    assert_eq!(mac.info().slots_used, 1, "its outcome");
+    assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::NoAck);
+    let frame = data_frame(Address::Short(A), Address::Short(1), 7, false);
+    super::waking::receive_at(&mut mac, now, now, &frame).unwrap();
+    put_one(&mut mac, now, A);
+    assert_eq!(mac.poll_outcome(now), None);
+    let heard = now;
+    assert_eq!(strobe(&mut mac, &mut now).dst, A);
+    assert!(now - heard < PERIOD * 2, "{:?}", now - heard);
+}
+
+#[test]
+fn a_silent_neighbour_does_not_hold_up_frames_for_others() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    unanswered(&mut mac, &mut now, T0 + Duration::from_secs(40));
+    while mac.poll_outcome(now).is_some() || mac.info().slots_used > 0 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now) + next.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+    }
+    put_one(&mut mac, now, B);
+    put_one(&mut mac, now, A);
+    assert_eq!(mac.poll_outcome(now).unwrap().dst, Address::Short(A));
+    assert_eq!(strobe(&mut mac, &mut now).dst, B);
 }
 
 #[test]
