@@ -260,3 +260,47 @@ fn listens_now<W: Schedule>(table: &mut [Sleeper<W>], short: u16) {
         entry.asks = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Samples;
+
+    const LEAF: Address = Address::Short(7);
+    const NOW: Instant = Instant::from_secs(100);
+
+    fn parent() -> Sleepers<[Sleeper<Samples>; 1]> {
+        let mut parent = Sleepers::NEW;
+        let csl = Csl { phase: 100, period: 6_250 };
+        parent.handle_samples(NOW, Capabilities::SCHEDULED, LEAF, NOW, csl);
+        assert_eq!(parent.set_pending(7, true), Ok(()));
+        parent
+    }
+
+    #[test]
+    fn only_frames_at_samples_count_against_the_schedule() {
+        let relies = |asks: bool, result: Delivery| {
+            let mut parent = parent();
+            if asks {
+                assert!(!parent.handle_request(Capabilities::SCHEDULED, LEAF));
+            }
+            (0..100).for_each(|_| parent.note_sent(LEAF, Token(0), 0, result));
+            parent.deadline().is_some()
+        };
+        assert!(!relies(false, Delivery::NoAck));
+        assert!(relies(true, Delivery::NoAck), "it was sent after a data request");
+        for result in [Delivery::Missed, Delivery::ChannelAccessFailure] {
+            assert!(relies(false, result), "{result:?}: it was not on the air");
+        }
+    }
+
+    #[test]
+    fn a_schedule_that_is_not_relied_on_asks_for_no_frame() {
+        for (failed, asked) in [(0, Some(7)), (100, None)] {
+            let mut parent = parent();
+            (0..failed).for_each(|_| parent.note_sent(LEAF, Token(0), 0, Delivery::NoAck));
+            (0..1_016).for_each(|ms| parent.handle_deadline(NOW + Duration::from_millis(ms)));
+            assert_eq!(parent.poll_listener(), asked);
+        }
+    }
+}

@@ -357,6 +357,23 @@ fn frames_for_a_silent_neighbour_are_given_up_until_it_is_heard() {
 }
 
 #[test]
+fn a_frame_of_a_neighbour_that_answers_changes_nothing() {
+    let next = |heard: bool| {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        now += Duration::from_secs(20);
+        if heard {
+            let frame = data_frame(Address::Short(A), Address::Short(1), 7, false);
+            super::waking::receive_at(&mut mac, now, now, &frame).unwrap();
+        }
+        put_one(&mut mac, now, A);
+        strobe(&mut mac, &mut now)
+    };
+    assert_eq!(next(true), next(false));
+}
+
+#[test]
 fn a_silent_neighbour_does_not_hold_up_frames_for_others() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;

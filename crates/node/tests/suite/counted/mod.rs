@@ -194,9 +194,9 @@ impl<T: Reach> Reach for Counting<T> {
         dst: Address,
         token: kinglet_mac::Token,
         sequence: u8,
-        delivered: bool,
+        result: kinglet_mac::Delivery,
     ) {
-        self.ask_mut().note_sent(dst, token, sequence, delivered);
+        self.ask_mut().note_sent(dst, token, sequence, result);
     }
 
     fn handle_burst(&mut self, dst: Address) {
