@@ -1,4 +1,4 @@
-//! What is known about each neighbour.
+//! The table of neighbours.
 
 use crate::duplicates::LastFrame;
 use kinglet_mem::{Array, Empty};
@@ -74,7 +74,7 @@ impl Link {
         if was_silent && !acknowledged {
             return;
         }
-        // A lost frame has to be sent again from scratch by somebody: it counts twice its
+        // An upper layer has to send a lost frame again from scratch: it counts twice its
         // transmissions. (Any finite figure is a choice here; RFC 6551 does not make it.)
         let cost = if acknowledged { 1u16 } else { 2 };
         let sample = u16::from(transmissions).saturating_mul(128).saturating_mul(cost);
@@ -103,7 +103,7 @@ impl Link {
 /// silent: as many as make a link dead for RPL and the mesh.
 const SILENT: u8 = 4;
 
-/// One eighth of the way from `old` to `sample`.
+/// Returns `old`, moved towards `sample` by an eighth of their distance.
 const fn towards(old: i32, sample: i32) -> i32 {
     old.saturating_add(sample.saturating_sub(old) / 8)
 }
@@ -125,7 +125,7 @@ impl Empty for Neighbour {
     };
 }
 
-/// The neighbours, the least recently used of which gives way to a new one.
+/// The neighbours. A new one replaces the least recently used.
 pub(crate) struct Neighbours<A: Array<Neighbour>>(A);
 
 impl<A: Array<Neighbour>> Neighbours<A> {
@@ -138,8 +138,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         (!address.is_empty()).then_some(&known.link)
     }
 
-    /// Notes how a frame that asked for an acknowledgement fared, and tells what is known of the
-    /// link.
+    /// Notes the result of a frame that asked for an acknowledgement, and returns the link.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
@@ -152,13 +151,13 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         Some(&neighbour.link)
     }
 
-    /// What is known of a neighbour, if anything is.
+    /// Returns the entry of a neighbour, if there is one.
     pub(crate) fn find(&mut self, address: Address) -> Option<&mut Neighbour> {
         let table = self.0.as_mut_slice();
         table.iter_mut().find(|neighbour| neighbour.address == address)
     }
 
-    /// Notes a frame that came, and tells what is known of its source.
+    /// Notes a received frame, and returns the entry of its source.
     pub(crate) fn heard(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
 //! The queue between a fast wire and a slow radio, at a border router.
 //!
-//! With [`BorderPolicy::Fair`](crate::BorderPolicy::Fair) what comes from the host waits here, and
-//! not with what the node relays by radio: one packet at a time goes on when the radio can take it.
-//! Nothing of a packet is changed.
+//! With [`BorderPolicy::Fair`](crate::BorderPolicy::Fair) packets from the host wait here, and not
+//! with those that the node relays by radio: one at a time goes on when the radio can take it.
+//! Packets are not changed.
 //!
 //! A sender paces itself, but nobody paces many of them, and the first relays of a tree have to
 //! pass on what all of them send. So while packets go to many destinations, one that others relay
@@ -13,11 +13,11 @@
 //!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
 //! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
-//! ends, or where the packet begins that was sent last, whichever is later, and who begins first is
-//! next. Who has not been sent anything for a while is next. If there is no room, the destination
-//! with most packets loses its oldest (RFC 8290, 4.1.2). Of RFC 8290's other half, CoDel, there is
-//! nothing: a window of a few segments, as nodes have, bounds what waits, and a drop costs it a
-//! timeout (docs/decisions/0040).
+//! ends, or where the packet begins that was sent last, whichever is later, and the first to begin
+//! is next. A destination that has got nothing for a while is next. If there is no room, the
+//! destination with most packets loses its oldest (RFC 8290, 4.1.2). CoDel, RFC 8290's other half,
+//! is not used: a window of a few segments, as nodes have, bounds the number of waiting packets,
+//! and a drop costs it a timeout (docs/decisions/0040).
 
 use crate::outgoing::Queued;
 use crate::pool::PacketHandle;
@@ -33,7 +33,7 @@ const MANY: usize = 3;
 /// Packets by which the present destinations are counted.
 const RECENT: u32 = 8;
 
-/// What a border queue has seen.
+/// Counters of a border queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BorderStats {
     /// Packets taken in.
@@ -64,11 +64,11 @@ struct Waiting {
     queued: Queued,
     /// The place of its destination.
     flow: u16,
-    /// Where it begins, in octets.
+    /// Its start, in octets.
     start: u32,
     len: u16,
     since: Instant,
-    /// Whether others relay it.
+    /// It is relayed beyond the next hop.
     relayed: bool,
 }
 
@@ -86,7 +86,7 @@ struct Leaving {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     key: u32,
-    /// Where its last packet ends, in octets.
+    /// The end of its last packet, in octets.
     finish: u32,
     waiting: u16,
     /// [`BorderStats::passed`] when its last packet went on.
@@ -102,13 +102,13 @@ pub struct FromHost {
     pub(crate) key: u32,
     /// Its octets.
     pub(crate) len: u16,
-    /// Whether who gets it from here relays it.
+    /// It is relayed beyond the next hop.
     pub(crate) relayed: bool,
 }
 
-/// Whether there is such a queue: `()`, or [`BorderQueue`].
+/// A border queue, or none: [`BorderQueue`] or `()`.
 pub trait Border {
-    /// Whether there is one.
+    /// True if there is one.
     const PRESENT: bool;
     /// Nothing waits.
     const EMPTY: Self;
@@ -116,23 +116,23 @@ pub trait Border {
     /// Takes a packet in. The packet that has to go for want of room, if at most `limit` may wait:
     /// perhaps this one.
     fn push(&mut self, now: Instant, limit: usize, packet: FromHost) -> Option<PacketHandle>;
-    /// What is next; nothing as long as those on the way are given time.
+    /// Returns the next packet; `None` while it is delayed.
     fn front(&self) -> Option<Queued>;
     /// It goes on as the datagram of this number.
     fn pop(&mut self, now: Instant, datagram: u32);
     /// All frames of this datagram have been sent.
     fn note_sent(&mut self, now: Instant, datagram: u32);
-    /// When there may be something next again.
+    /// Returns the time for [`Border::handle_deadline`].
     fn deadline(&self) -> Option<Instant>;
     /// Time has passed.
     fn handle_deadline(&mut self, now: Instant);
-    /// Whether one of these was sent last, so that what the node relays is next.
+    /// Returns whether one of these was sent last, so that a relayed packet is next.
     fn yields(&self) -> bool;
     /// Something else was sent.
     fn note_other(&mut self);
-    /// How many wait.
+    /// Returns the number of waiting packets.
     fn waiting(&self) -> usize;
-    /// What it has seen.
+    /// Returns its counters.
     fn stats(&self) -> Option<&BorderStats>;
 }
 
@@ -179,20 +179,20 @@ impl Border for () {
 pub struct BorderQueue<const N: usize> {
     waiting: [Option<Waiting>; N],
     flows: [Flow; N],
-    /// Where the packet begins that was sent last.
+    /// The start of the packet that was sent last.
     clock: u32,
     len: u16,
     was_last: bool,
     leaving: Option<Leaving>,
-    /// What the quickest packets of late have taken, in microseconds an octet.
+    /// Time of the quickest packets of late, in microseconds an octet.
     quickest: u64,
-    /// Until when only packets to the destination of the last one may follow.
+    /// Until this time only packets to the destination of the last one may follow.
     closed: Option<(Instant, u16)>,
     stats: BorderStats,
 }
 
 impl<const N: usize> BorderQueue<N> {
-    /// How far `at` is ahead of the packet that was sent last; what is behind counts as now.
+    /// Returns the distance from the packet that was sent last to `at`; 0 if that is behind it.
     fn ahead(&self, at: u32) -> u32 {
         let ahead = at.wrapping_sub(self.clock);
         if ahead >> 31 == 1 { 0 } else { ahead }
@@ -213,7 +213,7 @@ impl<const N: usize> BorderQueue<N> {
         u16::try_from(place).ok()
     }
 
-    /// The place of what is next: of those that begin first, the oldest.
+    /// Returns the place of the next packet: of those that begin first, the oldest.
     fn first(&self) -> Option<usize> {
         if self.len == 0 {
             return None;
