@@ -12,8 +12,8 @@ pub struct Link {
     etx_x128: Option<u16>,
     rssi_x16: Option<i16>,
     lqi_x16: u16,
-    /// Frames to it that were given up since its last acknowledgement or frame.
-    given_up: u8,
+    /// Transmissions of frames that were given up, since its last acknowledgement or frame.
+    unanswered: u8,
     /// Frames to it that asked for an acknowledgement and got one.
     pub delivered: u32,
     /// Frames to it that asked for an acknowledgement and got none, whatever the number of
@@ -32,7 +32,7 @@ impl Link {
         etx_x128: None,
         rssi_x16: None,
         lqi_x16: 0,
-        given_up: 0,
+        unanswered: 0,
         delivered: 0,
         lost: 0,
         transmissions: 0,
@@ -58,15 +58,16 @@ impl Link {
         u8::try_from(self.lqi_x16 >> 4).ok()
     }
 
-    /// Returns whether the neighbour answers nothing: four frames in a row were given up, and none
-    /// has come from it since.
+    /// Returns whether the neighbour answers nothing: 96 transmissions in a row were not
+    /// acknowledged, and no frame has come from it since.
     pub const fn is_silent(&self) -> bool {
-        self.given_up >= SILENT
+        self.unanswered >= SILENT
     }
 
     fn sent(&mut self, transmissions: u8, acknowledged: bool) {
         let was_silent = self.is_silent();
-        self.given_up = if acknowledged { 0 } else { self.given_up.saturating_add(1) };
+        self.unanswered =
+            if acknowledged { 0 } else { self.unanswered.saturating_add(transmissions) };
         let counter = if acknowledged { &mut self.delivered } else { &mut self.lost };
         *counter = counter.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(u32::from(transmissions));
@@ -86,7 +87,7 @@ impl Link {
     }
 
     fn heard(&mut self, rssi_dbm: i8, lqi: u8) {
-        self.given_up = 0;
+        self.unanswered = 0;
         self.received = self.received.saturating_add(1);
         let rssi = i32::from(rssi_dbm).saturating_mul(16);
         let lqi = i32::from(lqi).saturating_mul(16);
@@ -99,9 +100,9 @@ impl Link {
     }
 }
 
-/// Frames given up in a row, without a sign of life in between, after which a neighbour counts as
-/// silent: as many as make a link dead for RPL and the mesh.
-const SILENT: u8 = 4;
+/// Unanswered transmissions in a row, without a frame from it between, after which a neighbour
+/// counts as silent: six frames of sixteen attempts. RPL and the mesh give a link up after fewer.
+const SILENT: u8 = 96;
 
 /// Returns `old`, moved towards `sample` by an eighth of their distance.
 const fn towards(old: i32, sample: i32) -> i32 {

@@ -3,8 +3,8 @@
 //! A leaf listens for as long as two clocks may be apart that are as exact as it takes them to be.
 //! Frames that are sent at samples and stay unanswered are a sign that they are less exact. The
 //! parent then tries rates of the leaf's clock beside the expected one, a rate at each sample, and
-//! keeps the one at which the leaf answers. A leaf that answers at none of them gets few frames after
-//! each synchronisation; what waits for it is sent when it asks.
+//! keeps the one at which the leaf answers. A leaf that answers at none of them gets few frames
+//! after each synchronisation; the others are sent when it asks.
 
 use crate::csl::AHEAD;
 use crate::rhythm::next_after;
