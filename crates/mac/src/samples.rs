@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(100);
 
 /// From one rate that is tried to the next, in parts per million. A leaf that allows for 40, the
 /// default, answers at one of two neighbouring rates.
-const STEP_PPM: i32 = 60;
+const STEP_PPM: i16 = 60;
 /// Frames at the expected rate before others are tried, as frames also get lost.
 const AT_FIRST: u8 = 4;
 /// Frames at other rates, and at the expected one between: those on either side up to 480, for two
@@ -168,10 +168,11 @@ impl Listener {
     /// on both sides, with none between.
     const fn beside_ppm(&self) -> i16 {
         let Some(after) = self.unanswered.checked_sub(AT_FIRST) else { return 0 };
-        let distance = (STEP_PPM * (1 + after as i32 / 3)) as i16;
+        let steps = (after / 3).saturating_add(1) as i16;
+        let distance = STEP_PPM.saturating_mul(steps);
         match after % 3 {
             0 => distance,
-            1 => -distance,
+            1 => distance.saturating_neg(),
             _ => 0,
         }
     }
