@@ -113,7 +113,7 @@ impl Listener {
     fn handle_deadline(&mut self, now: Instant) {
         let passed = self.next();
         if now >= passed {
-            // A slow clock's sample comes later than it would on this one, a fast clock's earlier.
+            // A fast clock's sample comes before that of this clock, perhaps by several periods.
             let ahead = self.sample.checked_since(passed).unwrap_or(Duration::ZERO);
             let after = (now + ahead).max(self.sample) + Duration::from_micros(1);
             self.sample = next_after(self.sample, self.period, after);
@@ -310,6 +310,18 @@ mod tests {
         assert_eq!(listener.beside_ppm(), -480);
         (0..2).for_each(|_| listener.note_sent(false));
         assert_eq!(listener.beside_ppm(), 60, "from the beginning");
+    }
+
+    #[test]
+    fn the_next_sample_of_a_fast_clock_is_to_come_however_short_the_period_is() {
+        let mut listener = Parent::new(0).samples.0.expect("it is known");
+        (listener.period, listener.slower_ppm) = (Duration::from_millis(10), -480);
+        for ms in (500..60_000).step_by(97) {
+            let now = SYNCED + Duration::from_millis(ms);
+            listener.handle_deadline(now);
+            let ahead = listener.next().checked_since(now).expect("it is to come");
+            assert!(ahead <= listener.period, "{ms}: {ahead:?}");
+        }
     }
 
     #[test]

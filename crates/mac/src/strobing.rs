@@ -145,6 +145,8 @@ pub struct Strobed {
     heard: Instant,
     /// Before that nothing is sent to it.
     not_before: Instant,
+    /// Before that frames for it are given up, if it is silent.
+    rests_until: Instant,
     /// The sequence number of the next frame.
     sequence: u8,
     last_used: Instant,
@@ -161,6 +163,7 @@ impl Empty for Strobed {
         earlier: 0,
         heard: Instant::ZERO,
         not_before: Instant::ZERO,
+        rests_until: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
     };
@@ -342,12 +345,10 @@ impl Strobed {
 
     /// Returns whether the next strobe is to search for its rhythm.
     fn is_to_be_sought(&self) -> bool {
-        let after = match self.trust {
-            Trust::Once => MAX_FAILURES_AT_FIRST,
-            Trust::Confirmed | Trust::Doubted => MAX_FAILURES,
-        };
-        let sometimes = self.failures > 0 && self.failures.is_multiple_of(after);
-        self.rhythm.is_none() || sometimes || self.failures > MAX_FAILURES
+        let doubtful = self.trust == Trust::Once
+            && self.failures > 0
+            && self.failures.is_multiple_of(MAX_FAILURES_AT_FIRST);
+        self.rhythm.is_none() || doubtful || self.failures >= MAX_FAILURES
     }
 
     /// Returns whether it may be awake since its last acknowledgement, awaiting more of a burst.
@@ -386,6 +387,7 @@ impl Strobed {
             self.rhythm = None;
         }
         self.back_off(now, wake, random.bits(exponent));
+        self.rests_until = self.not_before;
     }
 
     /// Nothing was sent, as the channel was busy. That is no evidence about the neighbour, but on
@@ -532,7 +534,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
     }
 
     fn rests(&self, now: Instant, dst: Address) -> bool {
-        let rests = |entry: &Strobed| entry.is_silent(now) && now < entry.not_before;
+        let rests = |entry: &Strobed| entry.is_silent(now) && now < entry.rests_until;
         self.find(dst).is_some_and(rests)
     }
 
@@ -540,7 +542,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
         if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
             entry.failures = MAX_FAILURES.saturating_sub(1);
-            entry.not_before = now;
+            (entry.not_before, entry.rests_until) = (now, now);
         }
     }
 

@@ -205,10 +205,8 @@ impl<S: Sizes> Mac<S> {
         let most = self.reach.wake().and_then(|wake| wake.max_attempts);
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
-        let given_up = most.is_some_and(|most| slot.attempts >= most)
-            || !slot.ack && reason == Delivery::NoAck
-            || self.reach.rests(now, slot.dst);
-        if given_up {
+        if most.is_some_and(|most| slot.attempts >= most) || !slot.ack && reason == Delivery::NoAck
+        {
             return self.finish_head(now, reason, false);
         }
         count(&mut self.stats.retries);

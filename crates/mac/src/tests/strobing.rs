@@ -344,6 +344,21 @@ fn frames_for_a_silent_neighbour_are_given_up_until_it_is_heard() {
         now = next.first.unwrap_or(now) + next.lasting;
         end(&mut mac, now, now, Ack::Missing, 6);
     }
+    // After the back-off a frame is tried, and a busy channel is no reason to give it up.
+    while mac.info().slots_used == 0 {
+        now += PERIOD;
+        put_one(&mut mac, now, A);
+        while mac.poll_outcome(now).is_some() {}
+    }
+    for _ in 0..3 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now);
+        mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
+        assert_eq!(mac.poll_outcome(now), None);
+    }
+    let next = strobe(&mut mac, &mut now);
+    now = next.first.unwrap_or(now) + next.lasting;
+    end(&mut mac, now, now, Ack::Missing, 6);
     put_one(&mut mac, now, A);
     assert_eq!(mac.info().slots_used, 1, "its outcome");
     assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::NoAck);
