@@ -50,8 +50,12 @@ const MAX_EARLIER: u8 = 3;
 /// Bits of the number of them after the channel was busy.
 const EARLIER_BITS: u8 = 1;
 const _: () = assert!((1 << EARLIER_BITS) - 1 <= MAX_EARLIER);
-/// A neighbour that has acknowledged nothing for so long, and [`MAX_FAILURES`] strobes in a row,
-/// counts as silent: its frames are given up, but for one strobe after each back-off.
+/// Strobes in a row without an acknowledgement after which a neighbour whose wake-ups are unknown
+/// counts as silent. Each lasts a whole period, so that it cannot miss the neighbour's wake-up.
+const MAX_SEARCHES: u8 = 6;
+/// A neighbour counts as silent that has acknowledged nothing for so long, and none of
+/// [`MAX_FAILURES`] strobes in a row, or of [`MAX_SEARCHES`]. Its frames are given up, but for one
+/// strobe after each back-off.
 const SILENCE: Duration = Duration::from_secs(10);
 /// The bit of sequence numbers that is set in broadcasts only.
 const FOR_ALL: u8 = 1 << 7;
@@ -372,7 +376,8 @@ impl Strobed {
     }
 
     fn is_silent(&self, now: Instant) -> bool {
-        self.failures >= MAX_FAILURES && now > self.heard + SILENCE
+        let most = if self.rhythm.is_some() { MAX_FAILURES } else { MAX_SEARCHES };
+        self.failures >= most && now > self.heard + SILENCE
     }
 
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {

@@ -372,6 +372,22 @@ fn frames_for_a_silent_neighbour_are_given_up_until_it_is_heard() {
 }
 
 #[test]
+fn a_neighbour_that_was_never_met_is_silent_after_six_searches() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0 + Duration::from_secs(10);
+    put_one(&mut mac, now, A);
+    for searches in 1..=6 {
+        assert_eq!(mac.poll_outcome(now), None);
+        let next = strobe(&mut mac, &mut now);
+        assert!(next.lasting > PERIOD);
+        now += next.lasting;
+        let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 6 };
+        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        assert!(searches < 6 || mac.poll_outcome(now).is_some());
+    }
+}
+
+#[test]
 fn a_frame_of_a_neighbour_that_answers_changes_nothing() {
     let next = |heard: bool| {
         let mut mac = sender(Wake::DEFAULT);
