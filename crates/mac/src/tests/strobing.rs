@@ -377,13 +377,12 @@ fn a_neighbour_that_was_never_met_is_silent_after_six_searches() {
     let mut now = T0 + Duration::from_secs(10);
     put_one(&mut mac, now, A);
     for searches in 1..=6 {
-        assert_eq!(mac.poll_outcome(now), None);
         let next = strobe(&mut mac, &mut now);
         assert!(next.lasting > PERIOD);
         now += next.lasting;
         let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 6 };
         assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
-        assert!(searches < 6 || mac.poll_outcome(now).is_some());
+        assert_eq!(mac.poll_outcome(now).is_some(), searches == 6, "{searches}");
     }
 }
 
@@ -399,9 +398,28 @@ fn a_frame_of_a_neighbour_that_answers_changes_nothing() {
             super::waking::receive_at(&mut mac, now, now, &frame).unwrap();
         }
         put_one(&mut mac, now, A);
-        strobe(&mut mac, &mut now)
+        let first = strobe(&mut mac, &mut now);
+        now = first.first.unwrap_or(now) + first.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+        (first, strobe(&mut mac, &mut now))
     };
     assert_eq!(next(true), next(false));
+}
+
+#[test]
+fn a_neighbour_with_a_known_rhythm_is_silent_after_sixteen_strobes() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    now += Duration::from_secs(20);
+    put_one(&mut mac, now, A);
+    for strobes in 1..=16 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now) + next.lasting;
+        let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 6 };
+        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        assert_eq!(mac.poll_outcome(now).is_some(), strobes == 16, "{strobes}");
+    }
 }
 
 #[test]
