@@ -1,54 +1,57 @@
-//! When neighbours listen: a parent's end of coordinated sampled listening (see `csl.rs`).
+//! The listening times of neighbours: a parent's end of coordinated sampled listening (see
+//! `csl.rs`).
 //!
-//! A leaf listens for as long as two clocks may be apart that are as exact as it takes them to be.
-//! Frames that are sent at samples and stay unanswered are a sign that they are less exact. The
-//! parent then tries rates of the leaf's clock beside the expected one, a rate at each sample, and
+//! A leaf listens long enough for the drift between two clocks of the accuracy that it assumes.
+//! Unanswered frames at samples indicate that the clocks are less accurate. The parent then tries
+//! other rates of the leaf's clock in addition to the expected one, a rate at each sample, and
 //! keeps the one at which the leaf answers. A leaf that answers at none of them gets few frames
-//! after each synchronisation; the others are sent when it asks.
+//! after each synchronisation; the other frames are sent when it polls.
 
 use crate::csl::AHEAD;
 use crate::rhythm::next_after;
 use crate::sleepers::Schedule;
 use kinglet_time::{Duration, Instant};
 
-/// Without a word for so long, a leaf does not sample any more (OpenThread's CSL timeout,
-/// `mac.hpp`).
+/// The time without a frame from the leaf after which it no longer samples (OpenThread's CSL
+/// timeout, `mac.hpp`).
 const TIMEOUT: Duration = Duration::from_secs(100);
 
-/// From one rate that is tried to the next, in parts per million. A leaf that allows for 40, the
-/// default, answers at one of two neighbouring rates.
+/// The distance between two rates that are tried, in parts per million. A leaf that allows for 40,
+/// the default, answers at one of two neighbouring rates.
 const STEP_PPM: i16 = 60;
-/// Frames at the expected rate before others are tried, as frames also get lost.
+/// The number of frames at the expected rate before others are tried, as frames also get lost.
 const AT_FIRST: u8 = 4;
-/// Frames at other rates, and at the expected one between: those on either side up to 480, for two
-/// clocks of 250 parts per million.
+/// The number of frames at other rates, and at the expected one in between: the rates on either
+/// side extend to 480, for two clocks of 250 parts per million.
 const SEARCH: u8 = 3 * 8;
-/// Frames after which no sample is relied on: two searches, as an acknowledgement gets lost too.
+/// The number of unanswered frames after which samples are not relied on: two searches, as an
+/// acknowledgement gets lost too.
 const MAX_UNANSWERED: u8 = AT_FIRST + 2 * SEARCH;
-/// Frames after each later synchronisation.
+/// The number of frames after each later synchronisation.
 const AFTERWARDS: u8 = 3;
-/// The least distance of two rates' samples at which an answer tells them apart: shortly after a
-/// synchronisation a leaf answers at all of them.
+/// The least distance between the samples of two rates at which an answer distinguishes them:
+/// shortly after a synchronisation a leaf answers at all of them.
 const APART: Duration = Duration::from_micros(200);
 
-/// When a neighbour samples the channel, if it has said so.
+/// The times at which a neighbour samples the channel, if it has announced them.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples(Option<Listener>);
 
 #[derive(Clone, Copy, Debug)]
 struct Listener {
-    /// When it said so.
+    /// The time of the announcement.
     heard: Instant,
-    /// The next one, if both clocks run alike.
+    /// The next sample, if both clocks run at the same rate.
     sample: Instant,
     period: Duration,
-    /// For the next one the user has been asked for a frame.
+    /// True if the user has been asked for a frame for the next sample.
     asked: bool,
-    /// And has to be told so yet.
+    /// True if that request still has to be reported to the user.
     due: bool,
-    /// Unanswered frames since the expected rate was answered, or since the search began again.
+    /// The number of unanswered frames since an answer at the expected rate, or since the search
+    /// started again.
     unanswered: u8,
-    /// Frames until no sample is relied on.
+    /// The number of frames until samples are not relied on.
     left: u8,
     /// The rate at which the leaf has answered last: its clock is slower by so many parts per
     /// million.
@@ -109,16 +112,17 @@ impl Schedule for Samples {
 }
 
 impl Listener {
-    /// Goes on to the sample after `now`, and asks for a frame in time.
+    /// Advances to the sample after `now`, and requests a frame in time.
     fn handle_deadline(&mut self, now: Instant) {
         let passed = self.next();
         if now >= passed {
-            // A fast clock's sample comes before that of this clock, perhaps by several periods.
+            // The sample of a fast clock precedes that of this clock, possibly by several periods.
             let ahead = self.sample.checked_since(passed).unwrap_or(Duration::ZERO);
             let after = (now + ahead).max(self.sample) + Duration::from_micros(1);
             self.sample = next_after(self.sample, self.period, after);
             if self.next() <= now {
-                // Since the last one passed the leaf's clock has gained so much.
+                // The leaf's clock has gained so much since the last sample that this one has
+                // passed too.
                 self.sample += self.period;
             }
             self.asked = false;
@@ -149,23 +153,23 @@ impl Listener {
         }
     }
 
-    /// The next sample at the rate to be tried.
+    /// Returns the next sample at the rate to be tried.
     fn next(self) -> Instant {
         let ppm = self.slower_ppm.saturating_add(self.beside_ppm());
         let apart = self.apart(ppm);
         if ppm < 0 { self.sample - apart } else { self.sample + apart }
     }
 
-    /// Returns how far two clocks are apart at the next sample that differ by so many parts per
-    /// million.
+    /// Returns the offset at the next sample between two clocks whose rates differ by so many parts
+    /// per million.
     fn apart(&self, ppm: i16) -> Duration {
         let age = self.sample.checked_since(self.heard).unwrap_or(Duration::ZERO);
         let apart = age.as_micros().saturating_mul(ppm.unsigned_abs().into()) / 1_000_000;
         Duration::from_micros(apart)
     }
 
-    /// The distance from the expected rate of the one to be tried: none at first, then growing ones
-    /// on both sides, with none between.
+    /// Returns the distance of the rate to be tried from the expected one: zero at first, then
+    /// growing distances on both sides, with zero in between.
     const fn beside_ppm(&self) -> i16 {
         let Some(after) = self.unanswered.checked_sub(AT_FIRST) else { return 0 };
         let steps = (after / 3).saturating_add(1) as i16;
@@ -185,8 +189,7 @@ mod tests {
     const PERIOD: Duration = Duration::from_secs(1);
     const SYNCED: Instant = Instant::from_secs(1_000);
 
-    /// A parent whose leaf's clock is slower by so many parts per million, and which has a frame
-    /// pending.
+    /// A parent with a pending frame for a leaf whose clock is slower by so many parts per million.
     struct Parent {
         samples: Samples,
         slower_ppm: i64,
@@ -226,7 +229,7 @@ mod tests {
         fn listens(&self, at: Instant) -> bool {
             let age = (at - self.synced).as_micros() as i64;
             let guard = 32 + age * 40 / 1_000_000;
-            // The leaf's own samples, as this clock has them.
+            // The leaf's own samples, on this clock.
             let first = PERIOD.as_micros() as i64 / 2;
             let period = PERIOD.as_micros() as i64;
             let leafs = age - age * self.slower_ppm / 1_000_000;
@@ -249,7 +252,7 @@ mod tests {
     fn a_leaf_is_found_whose_clock_is_less_exact_than_it_takes_it_to_be() {
         for slower_ppm in -500..=500_i64 {
             let mut parent = Parent::new(slower_ppm);
-            // Where the guard is a symbol of each end only, the leaf answers whatever its rate is.
+            // While the guard time is only a symbol for each end, the leaf answers at any rate.
             parent.now = SYNCED + PERIOD * 5;
             let frames = parent.frames_until_answered().expect("it is found");
             let steps = (slower_ppm.unsigned_abs() as usize).saturating_sub(36).div_ceil(60);

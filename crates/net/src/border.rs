@@ -1,48 +1,49 @@
 //! The queue between a fast wire and a slow radio, at a border router.
 //!
 //! With [`BorderPolicy::Fair`](crate::BorderPolicy::Fair) packets from the host wait here, and not
-//! with those that the node relays by radio: one at a time goes on when the radio can take it.
-//! Packets are not changed.
+//! with those that the node relays by radio. One packet at a time goes on when the radio can take
+//! it. Packets are not changed.
 //!
-//! A sender paces itself, but nobody paces many of them, and the first relays of a tree have to
-//! pass on what all of them send. So while packets go to many destinations, one that others relay
-//! delays the next one to another destination by twice the time of its transmission: until the
-//! packet is two hops further, and transmissions do not disturb each other any more. If it took
-//! much longer than others, as the link is bad, the relays' links are not. The windows of a few
-//! senders fit into a relay's queue, so that they are not delayed.
+//! Each sender paces itself, but many senders together are not paced, and the first relays of a
+//! tree have to forward the packets of all of them. So while packets go to many destinations, a
+//! packet that others relay delays the next one to another destination by twice the time of its
+//! transmission: until the packet is two hops further, and transmissions do not disturb each other
+//! any more. If its transmission takes much longer than others because the link is bad, the relays'
+//! links are assumed not to be bad. The windows of a few senders fit into a relay's queue, so that
+//! their packets are not delayed.
 //!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
-//! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
-//! ends, or where the packet begins that was sent last, whichever is later, and the first to begin
-//! is next. A destination that has got nothing for a while is next. If there is no room, the
-//! destination with most packets loses its oldest (RFC 8290, 4.1.2). CoDel, RFC 8290's other half,
-//! is not used: a window of a few segments, as nodes have, bounds the number of waiting packets,
-//! and a drop costs it a timeout (docs/decisions/0040).
+//! queueing, Goyal et al., SIGCOMM 1996). A packet begins at the end of its predecessor in its
+//! queue, or at the beginning of the packet that was sent last, whichever is later. The packet with
+//! the first beginning is next. A destination that has not been served for a while is next. If
+//! there is no room, the destination with most packets loses its oldest (RFC 8290, 4.1.2). CoDel,
+//! RFC 8290's other half, is not used: a window of a few segments, as nodes have, bounds the number
+//! of waiting packets, and a drop costs it a timeout (docs/decisions/0040).
 
 use crate::outgoing::Queued;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
 
-/// So many relays pass a packet on before the next packet follows.
+/// The number of relays that forward a packet before the next packet follows.
 const RELAYS: u32 = 2;
-/// They take no longer than so many times what the quickest packets take, an octet.
+/// The relays' time for an octet is at most so many times that of the quickest packets.
 const SLOWER: u64 = 2;
 /// Packets are delayed while the last [`RECENT`] ones went to so many destinations at least: with
 /// windows of four segments two of them fill a relay's queue of ten packets, and three do not fit.
 const MANY: usize = 3;
-/// Packets by which the present destinations are counted.
+/// The number of last packets from which the present destinations are counted.
 const RECENT: u32 = 8;
 
 /// Counters of a border queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BorderStats {
-    /// Packets taken in.
+    /// The number of packets taken in.
     pub taken: u32,
-    /// Packets that went on to the radio.
+    /// The number of packets that went on to the radio.
     pub passed: u32,
-    /// Packets dropped as there was no room.
+    /// The number of packets dropped because there was no room.
     pub dropped: u32,
-    /// The most that waited at a time.
+    /// The largest number of packets that waited at a time.
     pub most: u16,
     /// The longest wait of a packet that went on.
     pub longest: Duration,
@@ -52,7 +53,7 @@ impl BorderStats {
     const ZERO: BorderStats =
         BorderStats { taken: 0, passed: 0, dropped: 0, most: 0, longest: Duration::ZERO };
 
-    /// The reason for which packets from the host were dropped, with its count.
+    /// Returns the reason for which packets from the host were dropped, with its count.
     pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
         [("dropped", self.dropped)].into_iter()
     }
@@ -62,13 +63,13 @@ impl BorderStats {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     queued: Queued,
-    /// The place of its destination.
+    /// The index of its destination.
     flow: u16,
-    /// Its start, in octets.
+    /// Its beginning, in octets.
     start: u32,
     len: u16,
     since: Instant,
-    /// It is relayed beyond the next hop.
+    /// True if it is relayed beyond the next hop.
     relayed: bool,
 }
 
@@ -89,20 +90,20 @@ struct Flow {
     /// The end of its last packet, in octets.
     finish: u32,
     waiting: u16,
-    /// [`BorderStats::passed`] when its last packet went on.
+    /// The value of [`BorderStats::passed`] when its last packet went on.
     last: u32,
 }
 
 /// A packet as it comes from the host.
 #[derive(Clone, Copy, Debug)]
 pub struct FromHost {
-    /// Itself, and to whom it goes.
+    /// The packet and its next hop.
     pub(crate) queued: Queued,
-    /// The same number for all packets to its destination.
+    /// A number that all packets to its destination share.
     pub(crate) key: u32,
-    /// Its octets.
+    /// The length in octets.
     pub(crate) len: u16,
-    /// It is relayed beyond the next hop.
+    /// True if it is relayed beyond the next hop.
     pub(crate) relayed: bool,
 }
 
@@ -110,25 +111,25 @@ pub struct FromHost {
 pub trait Border {
     /// True if there is one.
     const PRESENT: bool;
-    /// Nothing waits.
+    /// An empty queue.
     const EMPTY: Self;
 
-    /// Takes a packet in. The packet that has to go for want of room, if at most `limit` may wait:
+    /// Takes a packet in. Returns the packet that is dropped because at most `limit` may wait,
     /// perhaps this one.
     fn push(&mut self, now: Instant, limit: usize, packet: FromHost) -> Option<PacketHandle>;
     /// Returns the next packet; `None` while it is delayed.
     fn front(&self) -> Option<Queued>;
-    /// It goes on as the datagram of this number.
+    /// Removes the next packet, which goes on as the datagram of this number.
     fn pop(&mut self, now: Instant, datagram: u32);
-    /// All frames of this datagram have been sent.
+    /// Notes that all frames of this datagram have been sent.
     fn note_sent(&mut self, now: Instant, datagram: u32);
     /// Returns the time for [`Border::handle_deadline`].
     fn deadline(&self) -> Option<Instant>;
-    /// Time has passed.
+    /// Ends a delay that is over.
     fn handle_deadline(&mut self, now: Instant);
-    /// Returns whether one of these was sent last, so that a relayed packet is next.
+    /// Returns whether a packet of this queue was sent last, so that a relayed one is next.
     fn yields(&self) -> bool;
-    /// Something else was sent.
+    /// Notes that another packet was sent.
     fn note_other(&mut self);
     /// Returns the number of waiting packets.
     fn waiting(&self) -> usize;
@@ -173,20 +174,21 @@ impl Border for () {
     }
 }
 
-/// Room for `N` packets from the host and as many destinations. Each packet needs a slot, so
-/// [`Sizes::Packets`](crate::Sizes::Packets) has to have as many more.
+/// A border queue for `N` packets from the host and as many destinations. Each packet needs a slot,
+/// so [`Sizes::Packets`](crate::Sizes::Packets) must have as many more.
 #[derive(Debug)]
 pub struct BorderQueue<const N: usize> {
     waiting: [Option<Waiting>; N],
     flows: [Flow; N],
-    /// The start of the packet that was sent last.
+    /// The beginning of the packet that was sent last.
     clock: u32,
     len: u16,
     was_last: bool,
     leaving: Option<Leaving>,
-    /// Time of the quickest packets of late, in microseconds an octet.
+    /// The time of the quickest recent packets, in microseconds per octet.
     quickest: u64,
-    /// Until this time only packets to the destination of the last one may follow.
+    /// The end of a delay, and the destination of the last packet, to which alone packets may
+    /// follow until then.
     closed: Option<(Instant, u16)>,
     stats: BorderStats,
 }
@@ -198,8 +200,8 @@ impl<const N: usize> BorderQueue<N> {
         if ahead >> 31 == 1 { 0 } else { ahead }
     }
 
-    /// The place of a destination: its own, or that of one of which nothing waits and whose turn
-    /// would be soonest.
+    /// Returns the index of a destination: its own, or that of the idle destination whose turn
+    /// would be first.
     fn flow(&mut self, key: u32) -> Option<u16> {
         let known = self.flows.iter().position(|flow| flow.key == key);
         if let Some(place) = known {
@@ -224,7 +226,7 @@ impl<const N: usize> BorderQueue<N> {
         Some(place)
     }
 
-    /// The place of the oldest packet of the destination with most.
+    /// Returns the place of the oldest packet of the destination with most packets.
     fn oldest_of_most(&self) -> Option<usize> {
         let flows = self.flows.iter().enumerate();
         let (most, _) = flows.max_by_key(|(_, flow)| flow.waiting)?;
@@ -234,7 +236,7 @@ impl<const N: usize> BorderQueue<N> {
         its.min_by_key(|(_, waiting)| waiting.since).map(|(place, _)| place)
     }
 
-    /// Returns whether the packets of late went to many destinations.
+    /// Returns whether recent packets went to many destinations.
     fn has_many(&self) -> bool {
         let passed = self.stats.passed;
         let recent = |flow: &&Flow| passed.wrapping_sub(flow.last) < RECENT;
@@ -364,7 +366,7 @@ mod tests {
 
     const N: usize = 8;
     const DATAGRAM: u32 = 5;
-    /// Nobody relays what is for this destination and those with higher numbers.
+    /// Packets to this destination and those with higher numbers are not relayed.
     const NEAR: u32 = 99;
     type Slots = [Slot<[u8; 4]>; 16];
 
@@ -372,7 +374,7 @@ mod tests {
         queue: BorderQueue<N>,
         pool: Pool<Slots, [u8; 4]>,
         now: Instant,
-        /// Whose packet is in which slot.
+        /// The destination of the packet in each slot.
         of: Vec<(PacketHandle, u32)>,
     }
 
@@ -382,7 +384,7 @@ mod tests {
             Test { queue, pool, now: Instant::ZERO, of: Vec::new() }
         }
 
-        /// A packet for a destination; whose packet had to go.
+        /// Takes in a packet for a destination. Returns the destination of the dropped packet.
         fn push(&mut self, key: u32, len: u16) -> Option<u32> {
             self.now += Duration::from_millis(1);
             let packet = self.pool.alloc(0).expect("a slot");
@@ -393,7 +395,7 @@ mod tests {
             Some(self.release(gone))
         }
 
-        /// The packet that left last has been sent, after `ms` milliseconds.
+        /// Notes after `ms` milliseconds that the packet that left last has been sent.
         fn sent(&mut self, ms: u64) {
             self.now += Duration::from_millis(ms);
             self.queue.note_sent(self.now, DATAGRAM);
@@ -412,7 +414,7 @@ mod tests {
             Some(self.release(packet))
         }
 
-        /// Packets have gone to as many other destinations as are needed for a delay.
+        /// Passes packets on to as many other destinations as are needed for a delay.
         fn many(&mut self) {
             for key in (NEAR..).take(MANY - 1) {
                 pass(self, key);
@@ -424,7 +426,7 @@ mod tests {
         }
     }
 
-    /// Passes a packet to a destination on.
+    /// Passes on a packet to a destination.
     fn pass(test: &mut Test, key: u32) {
         assert_eq!((test.push(key, 100), test.pop()), (None, Some(key)));
     }
