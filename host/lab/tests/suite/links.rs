@@ -22,8 +22,9 @@ fn beside(
     let datagrams = "[[flow]]\nkind = \"udp-periodic\"\nfrom = 3\nto = 2\nperiod_ms = 500\n\
                      start_s = 60\n";
     let text = format!(
-        "duration_s = {duration_s}\n{settings}[[node]]\nrole = \"border-router\"\n[[node]]\nx_m = 5\n\
-         [[node]]\ny_m = 5\n[wire]\ndelay_ms = 5\n[[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 1\n\
+        "duration_s = {duration_s}\n{settings}[[node]]\nrole = \"border-router\"\n[[node]]\n\
+         x_m = 5\n[[node]]\ny_m = 5\n[wire]\ndelay_ms = 5\n[[flow]]\n\
+         kind = \"tcp-bulk\"\nfrom = 3\nto = 1\n\
          start_s = 60\n{}[[fault]]\nkind = \"partition\"\nnodes = [2]\nfrom_s = 59\n{back}",
         if dead { datagrams } else { "" },
     );
