@@ -1,4 +1,4 @@
-//! What is known about each neighbour.
+//! The table of neighbours.
 
 use crate::duplicates::LastFrame;
 use kinglet_mem::{Array, Empty};
@@ -12,6 +12,8 @@ pub struct Link {
     etx_x128: Option<u16>,
     rssi_x16: Option<i16>,
     lqi_x16: u16,
+    /// Transmissions of frames that were given up, since its last acknowledgement or frame.
+    unanswered: u8,
     /// Frames to it that asked for an acknowledgement and got one.
     pub delivered: u32,
     /// Frames to it that asked for an acknowledgement and got none, whatever the number of
@@ -30,6 +32,7 @@ impl Link {
         etx_x128: None,
         rssi_x16: None,
         lqi_x16: 0,
+        unanswered: 0,
         delivered: 0,
         lost: 0,
         transmissions: 0,
@@ -55,11 +58,24 @@ impl Link {
         u8::try_from(self.lqi_x16 >> 4).ok()
     }
 
+    /// Returns whether the neighbour answers nothing: 96 transmissions in a row were not
+    /// acknowledged, and no frame has come from it since.
+    pub const fn is_silent(&self) -> bool {
+        self.unanswered >= SILENT
+    }
+
     fn sent(&mut self, transmissions: u8, acknowledged: bool) {
+        let was_silent = self.is_silent();
+        self.unanswered =
+            if acknowledged { 0 } else { self.unanswered.saturating_add(transmissions) };
         let counter = if acknowledged { &mut self.delivered } else { &mut self.lost };
         *counter = counter.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(u32::from(transmissions));
-        // A lost frame has to be sent again from scratch by somebody: it counts twice its
+        // The few attempts for a silent neighbour measure nothing.
+        if was_silent && !acknowledged {
+            return;
+        }
+        // An upper layer has to send a lost frame again from scratch: it counts twice its
         // transmissions. (Any finite figure is a choice here; RFC 6551 does not make it.)
         let cost = if acknowledged { 1u16 } else { 2 };
         let sample = u16::from(transmissions).saturating_mul(128).saturating_mul(cost);
@@ -71,6 +87,7 @@ impl Link {
     }
 
     fn heard(&mut self, rssi_dbm: i8, lqi: u8) {
+        self.unanswered = 0;
         self.received = self.received.saturating_add(1);
         let rssi = i32::from(rssi_dbm).saturating_mul(16);
         let lqi = i32::from(lqi).saturating_mul(16);
@@ -83,7 +100,11 @@ impl Link {
     }
 }
 
-/// One eighth of the way from `old` to `sample`.
+/// Unanswered transmissions in a row, without a frame from it between, after which a neighbour
+/// counts as silent: six frames of sixteen attempts. RPL and the mesh give a link up after fewer.
+const SILENT: u8 = 96;
+
+/// Returns `old`, moved towards `sample` by an eighth of their distance.
 const fn towards(old: i32, sample: i32) -> i32 {
     old.saturating_add(sample.saturating_sub(old) / 8)
 }
@@ -105,7 +126,7 @@ impl Empty for Neighbour {
     };
 }
 
-/// The neighbours, the least recently used of which gives way to a new one.
+/// The neighbours. A new one replaces the least recently used.
 pub(crate) struct Neighbours<A: Array<Neighbour>>(A);
 
 impl<A: Array<Neighbour>> Neighbours<A> {
@@ -118,8 +139,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         (!address.is_empty()).then_some(&known.link)
     }
 
-    /// Notes how a frame that asked for an acknowledgement fared, and tells what is known of the
-    /// link.
+    /// Notes the result of a frame that asked for an acknowledgement, and returns the link.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
@@ -132,13 +152,13 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         Some(&neighbour.link)
     }
 
-    /// What is known of a neighbour, if anything is.
+    /// Returns the entry of a neighbour, if there is one.
     pub(crate) fn find(&mut self, address: Address) -> Option<&mut Neighbour> {
         let table = self.0.as_mut_slice();
         table.iter_mut().find(|neighbour| neighbour.address == address)
     }
 
-    /// Notes a frame that came, and tells what is known of its source.
+    /// Notes a received frame, and returns the entry of its source.
     pub(crate) fn heard(
         &mut self,
         now: Instant,

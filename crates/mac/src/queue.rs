@@ -1,29 +1,30 @@
-//! The transmit queue: slots that hold a frame until its outcome has been fetched.
+//! The transmit queue: its slots hold each frame until its outcome has been fetched.
 //!
 //! A slot is free, holds a frame that waits or is being sent (the head), or holds an outcome.
-//! Because the outcome stays in the frame's own slot, every frame has exactly one and none can be
-//! lost for lack of room. Frames leave in the order in which they came, indirect ones before all
-//! others, and outcomes in the order in which the frames' sending ended.
+//! The outcome stays in the frame's own slot, so every frame has exactly one outcome, and none is
+//! lost because a table is full. Frames leave in the order of their arrival, indirect frames before
+//! all others. Outcomes leave in the order in which the transmissions ended.
 
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::MAX_FRAME;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// The user's name for a frame, given back with its outcome.
+/// The user's name for a frame, returned with its outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u32);
 
-/// What a frame is for. The last free slot is kept for control frames, so that data cannot keep
-/// them out; an indirect frame may take it, because it leaves at once.
+/// The purpose of a frame. The last free slot is kept for control frames, so that data cannot keep
+/// them out. An indirect frame may take it, because it leaves at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Everything else.
+    /// All other frames.
     Data,
-    /// What keeps the network alive: routing, neighbour discovery, errors.
+    /// Frames that keep the network alive: routing, neighbour discovery, errors.
     Control,
-    /// The answer to a data request: the recipient listens for it and for nothing else. Goes before
-    /// everything that is not being sent already; [`Indirect`](crate::Indirect) says how.
+    /// The response to a data request: the recipient listens for it and for nothing else. It
+    /// precedes every frame that is not being sent already, as [`Indirect`](crate::Indirect)
+    /// states.
     Indirect,
 }
 
@@ -32,36 +33,36 @@ pub enum Class {
 pub struct TxRequest {
     /// The destination.
     pub dst: Address,
-    /// Whether to ask for an acknowledgement; ignored for destinations that are not one device.
+    /// True to request an acknowledgement; ignored for destinations that are not one device.
     pub ack: bool,
-    /// Comes back with the outcome.
+    /// The token that is returned with the outcome.
     pub token: Token,
-    /// What it is for.
+    /// The purpose of the frame.
     pub class: Class,
-    /// Whether the frame says that more is pending for its recipient, which then keeps listening or
-    /// asks again.
+    /// The frame-pending bit: more is pending for the recipient, which then keeps listening or
+    /// polls again.
     pub frame_pending: bool,
 }
 
-/// Where the sending of the head of the queue stands.
+/// The state of the head's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxState {
-    /// Nothing to send.
+    /// No frame is being sent.
     Idle,
     /// In a CSMA backoff, a retry delay or both.
     Backoff {
-        /// When it ends.
+        /// The end of the backoff or delay.
         until: Instant,
     },
-    /// Waits for `poll_radio`.
+    /// The frame waits for `poll_radio`.
     Ready,
-    /// The radio has it.
+    /// The radio has the frame.
     Submitted,
-    /// Sent; the MAC waits for the acknowledgement because the radio does not.
+    /// The frame was sent. The MAC waits for the acknowledgement because the radio does not.
     AwaitAck {
-        /// When the SFD of the frame ended.
+        /// The end of the frame's SFD.
         since: Instant,
-        /// When it counts as missing.
+        /// The time at which the acknowledgement counts as missing.
         until: Instant,
     },
 }
@@ -70,59 +71,59 @@ pub enum TxState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFull;
 
-/// How the sending of a frame ended.
+/// The result of a frame's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// Acknowledged, or sent if no acknowledgement was asked for.
+    /// Acknowledged, or sent if no acknowledgement was requested.
     Delivered,
-    /// All attempts have failed, the last one for want of an acknowledgement. The frame may have
+    /// All attempts have failed, the last one because no acknowledgement came. The frame may have
     /// arrived.
     NoAck,
-    /// All attempts have failed, in the last one the channel was busy macMaxCsmaBackoffs + 1 times.
+    /// All attempts have failed. In the last one the channel was busy macMaxCsmaBackoffs + 1 times.
     ChannelAccessFailure,
     /// The radio could not start in time.
     Missed,
-    /// All attempts have failed, and of the last one the radio did not say what became of it. The
-    /// frame may have arrived.
+    /// All attempts have failed, and the radio did not report the result of the last one. The frame
+    /// may have arrived.
     Unknown,
     /// The frame counter of link security is used up, or the radio that is to secure frames cannot:
-    /// nothing can be sent with this key any more.
+    /// no frame can be sent with this key any more.
     CounterError,
 }
 
-/// How the sending of a frame ended, and whose it was.
+/// The result of a frame's transmission, with the frame's token and destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// From the [`TxRequest`].
     pub token: Token,
     /// From the [`TxRequest`].
     pub dst: Address,
-    /// How it ended.
+    /// The result.
     pub result: Delivery,
-    /// How often it was on the air, as far as the radio has said so, 0 to 16.
+    /// The number of transmissions that the radio has reported, 0 to 16.
     pub transmissions: u8,
 }
 
-/// Whose frame it is.
+/// The origin of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The user's: its outcome is to be fetched.
+    /// The user: the outcome is to be fetched.
     User(Class),
-    /// A data request of this device.
+    /// This device: a data request.
     DataRequest,
-    /// An empty data frame for a child that asked in vain.
+    /// This device: an empty data frame for a child that polled while no frame was pending for it.
     Nothing,
-    /// An empty data frame that tells when this device listens.
+    /// This device: an empty data frame that announces its listening times.
     Sync,
 }
 
 impl Kind {
-    /// Whether it answers a data request.
+    /// Returns whether it is a response to a data request.
     pub(crate) fn is_indirect(self) -> bool {
         matches!(self, Kind::User(Class::Indirect) | Kind::Nothing)
     }
 
-    /// The class by whose rule it takes a slot.
+    /// Returns the class whose rule applies when it takes a slot.
     const fn class(self) -> Class {
         match self {
             Kind::User(class) => class,
@@ -132,7 +133,7 @@ impl Kind {
     }
 }
 
-/// What is in a slot.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Free,
@@ -142,14 +143,14 @@ enum Place {
     Ended,
 }
 
-/// A place for one frame.
-// The frame begins two octets behind a word. With short addresses and one PAN the octets of a
-// fragment begin 14 octets further, at a word, and a small core copies them as words.
+/// A slot for one frame.
+// The frame begins two octets after a word boundary. With short addresses and one PAN the octets of
+// a fragment begin 14 octets further, at a word boundary, and a small core copies them as words.
 #[repr(C)]
 pub struct Slot {
     pub(crate) token: Token,
     pub(crate) dst: Address,
-    /// The number of its coming, then of its end.
+    /// The sequence number of its arrival, and later that of its end.
     order: u16,
     place: Place,
     pub(crate) kind: Kind,
@@ -158,30 +159,30 @@ pub struct Slot {
     pub(crate) ack: bool,
     pub(crate) transmissions: u8,
     pub(crate) attempts: u8,
-    /// Link security is done with it.
+    /// True if link security has been applied.
     pub(crate) secured: bool,
     pub(crate) frame: [u8; MAX_FRAME],
     result: Delivery,
 }
 
-// Its buffer begins two octets behind a word.
+// The buffer begins two octets after a word boundary.
 const _: () = assert!(core::mem::offset_of!(Slot, frame) % 4 == 2);
 
 /// The frame-pending bit in the first octet of a frame.
 const FRAME_PENDING: u8 = 1 << 4;
 
 impl Slot {
-    /// The frame as it goes to the radio.
+    /// Returns the frame as it goes to the radio.
     pub(crate) fn octets(&self) -> &[u8] {
         self.frame.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// The frame-pending bit of the frame control field.
+    /// Returns the frame-pending bit of the frame control field.
     pub(crate) fn says_frame_pending(&self) -> bool {
         self.frame.first().is_some_and(|control| control & FRAME_PENDING != 0)
     }
 
-    /// Writes that bit.
+    /// Sets or clears the frame-pending bit.
     pub(crate) fn set_frame_pending(&mut self, pending: bool) {
         if let Some(control) = self.frame.first_mut() {
             *control = if pending { *control | FRAME_PENDING } else { *control & !FRAME_PENDING };
@@ -209,13 +210,13 @@ impl Empty for Slot {
 
 pub(crate) struct Queue<A: Array<Slot>> {
     slots: A,
-    /// Slots that are not free, and those of them that hold an outcome.
+    /// The number of slots that are not free, and of those that hold an outcome.
     used: usize,
     ended: usize,
     /// The frame being sent.
     head: Option<usize>,
     next_order: u16,
-    /// The slot that [`Queue::free`] has given.
+    /// The slot that [`Queue::free`] has returned.
     filling: usize,
 }
 
@@ -228,24 +229,25 @@ impl<A: Array<Slot>> Queue<A> {
         self.used
     }
 
-    /// Whether a frame of this class finds a slot, if `spare` of them are not to be used.
+    /// Returns whether there is a slot for a frame of this class if `spare` slots are not to be
+    /// used.
     pub(crate) fn can_accept(&self, class: Class, spare: usize) -> bool {
         let slots = A::LEN.saturating_sub(spare);
         let free = slots.saturating_sub(self.used);
         match class {
             Class::Control | Class::Indirect => free >= 1,
-            // A queue of one slot has none to keep.
+            // A queue of one slot keeps none for control frames.
             Class::Data => free >= 2 || (free == 1 && slots == 1),
         }
     }
 
-    /// How many frames wait for `dst`, the head counted.
+    /// Returns the number of frames that wait for `dst`, including the head.
     pub(crate) fn waiting_for(&self, dst: Address) -> usize {
         let waits = |slot: &&Slot| slot.place == Place::Waiting && slot.dst == dst;
         self.slots.as_slice().iter().filter(waits).count()
     }
 
-    /// A free slot for a frame of this kind, which [`Queue::push`] then takes into the queue.
+    /// Returns a free slot for a frame of this kind, which [`Queue::push`] then adds to the queue.
     pub(crate) fn free(&mut self, kind: Kind, spare: usize) -> Option<&mut Slot> {
         if !self.can_accept(kind.class(), spare) {
             return None;
@@ -257,12 +259,12 @@ impl<A: Array<Slot>> Queue<A> {
         Some(slot)
     }
 
-    /// The slot of [`Queue::free`].
+    /// Returns the slot of [`Queue::free`].
     pub(crate) fn filled(&mut self) -> Option<&mut Slot> {
         self.slots.as_mut_slice().get_mut(self.filling)
     }
 
-    /// Takes the slot of [`Queue::free`] into the queue.
+    /// Adds the slot of [`Queue::free`] to the queue.
     pub(crate) fn push(&mut self) {
         let order = self.take_number();
         if let Some(slot) = self.slots.as_mut_slice().get_mut(self.filling) {
@@ -272,7 +274,7 @@ impl<A: Array<Slot>> Queue<A> {
         }
     }
 
-    /// The frame being sent.
+    /// Returns the frame being sent.
     pub(crate) fn head(&self) -> Option<&Slot> {
         self.slots.as_slice().get(self.head?)
     }
@@ -281,14 +283,14 @@ impl<A: Array<Slot>> Queue<A> {
         self.slots.as_mut_slice().get_mut(self.head?)
     }
 
-    /// Makes the frame that is to be sent next the head, and tells whether there is one.
+    /// Makes the next frame the head. Returns whether there is one.
     pub(crate) fn advance(&mut self) -> bool {
         self.head = self.first(Place::Waiting);
         self.head.is_some()
     }
 
-    /// Makes the frame the head whose recipient's `turn` comes first, of those that are the oldest
-    /// for their recipients; when that is. `None` if no frame waits.
+    /// Considers the oldest frame of each recipient, and makes the one whose recipient has the
+    /// earliest `turn` the head. Returns the time of that turn; `None` if no frame waits.
     pub(crate) fn advance_by(&mut self, turn: impl Fn(Address) -> Instant) -> Option<Instant> {
         let waits = |slot: &&Slot| slot.place == Place::Waiting;
         let slots = self.slots.as_slice();
@@ -308,14 +310,22 @@ impl<A: Array<Slot>> Queue<A> {
         first.map(|((at, _), _)| at)
     }
 
-    /// Whether an indirect frame waits behind a head that is none.
+    /// Makes a waiting frame whose recipient is `wanted` the head. Returns whether there is one.
+    pub(crate) fn advance_to(&mut self, wanted: impl Fn(Address) -> bool) -> bool {
+        let waits = |slot: &Slot| slot.place == Place::Waiting && wanted(slot.dst);
+        let found = self.slots.as_slice().iter().position(waits);
+        self.head = found.or(self.head);
+        found.is_some()
+    }
+
+    /// Returns whether an indirect frame waits behind a head that is not indirect.
     pub(crate) fn is_in_the_way(&self) -> bool {
         let is_indirect = |slot: &Slot| slot.kind.is_indirect();
         self.head().is_some_and(|head| !is_indirect(head))
             && self.slots.as_slice().iter().any(|s| s.place == Place::Waiting && is_indirect(s))
     }
 
-    /// Ends the sending of the head. A frame that is not the user's leaves its slot at once.
+    /// Ends the transmission of the head. A frame that is not the user's leaves its slot at once.
     pub(crate) fn finish(&mut self, result: Delivery) {
         let order = self.take_number();
         let Some(slot) = self.head_mut() else { return };
@@ -347,11 +357,12 @@ impl<A: Array<Slot>> Queue<A> {
         order
     }
 
-    /// The slot whose turn it is of those in this place: while they wait indirect ones come first,
-    /// then the lowest number does. Numbers wrap, so what counts is how far back they are.
+    /// Returns the next slot of those in this place. Indirect frames precede other waiting frames;
+    /// otherwise the lowest number is first. Numbers wrap, so they are compared by their distance
+    /// from the newest one.
     fn first(&self, place: Place) -> Option<usize> {
         let waiting = self.used.saturating_sub(self.ended);
-        // Most questions are asked in vain.
+        // Most calls find nothing.
         match if place == Place::Ended { self.ended } else { waiting } {
             0 => None,
             candidates => self.search(place, candidates),
@@ -366,7 +377,7 @@ impl<A: Array<Slot>> Queue<A> {
             if slot.place != place {
                 continue;
             }
-            // The usual case, in which nothing has to be compared.
+            // The usual case: no comparison is needed.
             if candidates == 1 {
                 return Some(index);
             }

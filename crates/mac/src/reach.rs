@@ -17,7 +17,7 @@
 //! [`Samples`]: crate::Samples
 //! [`Strobing`]: crate::Strobing
 
-use crate::queue::Token;
+use crate::queue::{Delivery, Token};
 use crate::stats::StrobeStats;
 use crate::wake::Wake;
 use kinglet_radio::{Capabilities, Channel, Command, LIFS, Start};
@@ -165,7 +165,7 @@ pub trait Reach {
     }
 
     /// The transmission of an indirect frame has ended.
-    fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _delivered: bool) {}
+    fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _result: Delivery) {}
 
     /// A frame for `dst` has been delivered that makes it go on listening.
     fn handle_burst(&mut self, _dst: Address) {}
@@ -220,6 +220,15 @@ pub trait Reach {
     fn turn(&self, now: Instant, _dst: Address) -> Instant {
         now
     }
+
+    /// Returns whether `dst` answers nothing and is not tried again yet, so that a frame for it is
+    /// given up.
+    fn rests(&self, _now: Instant, _dst: Address) -> bool {
+        false
+    }
+
+    /// A frame has come from `src`: a neighbour that answered nothing is tried again.
+    fn handle_heard(&mut self, _now: Instant, _src: Address) {}
 
     /// Returns whether another frame may follow in the burst that one of `len` octets begins or
     /// continues now.

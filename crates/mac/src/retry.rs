@@ -1,38 +1,40 @@
-//! How long to wait between link retries.
+//! The delay between link retries.
 //!
-//! A fixed d (TCPlp §7.1) costs time wherever nobody is hidden. The adaptive one asks what d is
-//! for: two that cannot hear each other and have collided collide again if both repeat at once. So
-//! d is too short where *repetitions* fail more often than first transmissions, which noise and
-//! load make fail as well; otherwise it may be shorter. Links whose signal is weak are left out:
-//! their frames are most of the repetitions and few of the first transmissions, whatever d is.
+//! A fixed maximum delay d (TCPlp §7.1) costs time wherever there are no hidden terminals. The
+//! adaptive delay follows the purpose of d: two nodes that cannot hear each other and have collided
+//! collide again if both repeat at once. So d is too short where *repetitions* fail more often than
+//! first transmissions, which noise and load make fail as well; otherwise it may be shorter. Links
+//! with a weak signal are left out: their frames are most of the repetitions and few of the first
+//! transmissions, at any d.
 
 use kinglet_time::Duration;
 
-/// Steps from no delay to the longest, and their logarithm.
+/// The number of steps from no delay to the longest, and its logarithm.
 const STEPS: i32 = 1 << LOG_STEPS;
 const LOG_STEPS: u32 = 14;
-/// Steps for each 1/255 by which a repetition failed more or less than is expected of it. One
-/// failure adds 1/20 of the longest delay or more, so it takes about 20 to get there.
+/// The number of steps for each 1/255 by which a repetition fails more or less than expected. One
+/// failure adds 1/20 of the longest delay or more, so about 20 failures reach the longest delay.
 const GAIN: i32 = 4;
-/// 1/5, in 1/255. Who collided with another in hearing repeats at the same time again with chance
-/// 1/8, for the backoff has 8 slots; that is no reason to wait longer.
+/// 1/5, in 1/255. Two nodes in range of each other that have collided repeat at the same time with
+/// probability 1/8, because the backoff has 8 slots. That is no reason to wait longer.
 const LEAST_EXPECTED: i32 = 51;
-/// What every receiver must understand (IEEE 802.15.4-2006, 6.5.3.3). Below, noise explains a loss.
+/// The sensitivity that the standard requires of every receiver (IEEE 802.15.4-2006, 6.5.3.3).
+/// Below it, noise explains a loss.
 pub(crate) const STRONG_DBM: i8 = -85;
 
-/// How much of the longest delay is in force.
+/// The fraction of the longest delay that is in force.
 #[derive(Clone, Copy)]
 pub(crate) struct Adaptation {
-    /// 0 to [`STEPS`].
+    /// The delay in steps, 0 to [`STEPS`].
     steps: u16,
-    /// The share of first transmissions that fail, in 1/255; newest weight 1/16.
+    /// The fraction of first transmissions that fail, in 1/255; the newest has weight 1/16.
     first: u8,
 }
 
 impl Adaptation {
     pub(crate) const NONE: Adaptation = Adaptation { steps: 0, first: 0 };
 
-    /// A frame has been on the air for the first time, and was acknowledged or not.
+    /// Takes the result of a frame's first transmission.
     pub(crate) fn sent(&mut self, acknowledged: bool) {
         let old = i32::from(self.first);
         let change = failure(acknowledged).saturating_sub(old);
@@ -41,33 +43,33 @@ impl Adaptation {
         self.first = u8::try_from(old.saturating_add(change)).unwrap_or(u8::MAX);
     }
 
-    /// A frame has been on the air again, and was acknowledged or not.
+    /// Takes the result of a repetition.
     pub(crate) fn repeated(&mut self, acknowledged: bool) {
         let first = i32::from(self.first);
-        // A quarter more than what is expected passes for chance.
+        // An excess of a quarter over the expected failures counts as chance.
         let expected = first.saturating_add(first / 4).max(LEAST_EXPECTED);
         let change = failure(acknowledged).saturating_sub(expected).saturating_mul(GAIN);
         let steps = i32::from(self.steps).saturating_add(change).clamp(0, STEPS);
         self.steps = u16::try_from(steps).unwrap_or(u16::MAX);
     }
 
-    /// The delay in force, of this longest one.
+    /// Returns the delay in force, for this longest delay.
     pub(crate) fn of(self, longest: Duration) -> Duration {
         let micros = longest.as_micros().saturating_mul(u64::from(self.steps));
         Duration::from_micros(micros >> LOG_STEPS)
     }
 }
 
-/// The least d of a repetition, of this longest one, if `left` more may follow it: four times as
-/// long for the last one, half of that for the one before. Whatever it is that makes a frame fail
-/// so often, to give it up costs what all hops before have spent on it, and whoever is in its way
-/// may be there for longer than a frame.
+/// Returns the least d of a repetition if `left` more may follow it, for this longest delay: four
+/// times as long for the last repetition, and half of that for the one before. Giving the frame up
+/// wastes the transmissions of all previous hops, no matter why it fails so often, and the
+/// interference may last for longer than a frame.
 pub(crate) fn before_loss(longest: Duration, left: u8) -> Duration {
     let last = longest.as_micros().saturating_mul(4);
     Duration::from_micros(last.checked_shr(left.into()).unwrap_or(0))
 }
 
-/// In 1/255.
+/// Returns the failure as a fraction in 1/255.
 const fn failure(acknowledged: bool) -> i32 {
     if acknowledged { 0 } else { 255 }
 }
@@ -78,12 +80,12 @@ mod tests {
 
     const LONGEST: Duration = Duration::from_millis(40);
 
-    /// The delay after a thousand frames whose first transmission fails `first` times in a hundred
-    /// and whose repetitions fail `second` times.
+    /// Returns the delay after a thousand frames whose first transmission fails `first` times in a
+    /// hundred and whose repetitions fail `second` times.
     fn after(first: u32, second: u32) -> Duration {
         let mut adaptation = Adaptation::NONE;
         for n in 0..1_000u32 {
-            // 37 has no factor in common with 100: every hundredth comes once, and well mixed.
+            // 37 has no factor in common with 100: every hundredth occurs once, well mixed.
             let dice = n * 37 % 100;
             adaptation.sent(dice >= first);
             if dice < first {

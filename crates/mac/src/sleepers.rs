@@ -3,7 +3,7 @@
 //! listen.
 
 use crate::air::PREAMBLE_SFD;
-use crate::queue::Token;
+use crate::queue::{Delivery, Token};
 use crate::reach::{Reach, TableFull, Way};
 use kinglet_mem::Empty;
 use kinglet_radio::{Capabilities, Command};
@@ -28,6 +28,9 @@ pub trait Schedule: Copy {
     /// The next sample.
     fn next(&self) -> Option<Instant>;
 
+    /// A frame that was sent at a sample was answered or not.
+    fn note_sent(&mut self, answered: bool);
+
     /// Returns whether a frame has to be requested from the user now: true once for each sample.
     fn take_due(&mut self) -> bool;
 
@@ -51,6 +54,8 @@ impl Schedule for () {
     fn next(&self) -> Option<Instant> {
         None
     }
+
+    fn note_sent(&mut self, _answered: bool) {}
 
     fn take_due(&mut self) -> bool {
         false
@@ -180,10 +185,15 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
         (failed == low(token)).then_some(sequence)
     }
 
-    fn note_sent(&mut self, dst: Address, token: Token, sequence: u8, delivered: bool) {
+    fn note_sent(&mut self, dst: Address, token: Token, sequence: u8, result: Delivery) {
         if let Address::Short(short) = dst
             && let Some(entry) = known(&mut self.table, short)
         {
+            let delivered = result == Delivery::Delivered;
+            // A frame that was not sent in time says nothing about the schedule.
+            if !entry.asks && (delivered || result == Delivery::NoAck) {
+                entry.samples.note_sent(delivered);
+            }
             entry.failed = (!delivered).then_some((low(token), sequence));
         }
     }
@@ -248,5 +258,49 @@ fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleep
 fn listens_now<W: Schedule>(table: &mut [Sleeper<W>], short: u16) {
     if let Some(entry) = known(table, short) {
         entry.asks = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Samples;
+
+    const LEAF: Address = Address::Short(7);
+    const NOW: Instant = Instant::from_secs(100);
+
+    fn parent() -> Sleepers<[Sleeper<Samples>; 1]> {
+        let mut parent = Sleepers::NEW;
+        let csl = Csl { phase: 100, period: 6_250 };
+        parent.handle_samples(NOW, Capabilities::SCHEDULED, LEAF, NOW, csl);
+        assert_eq!(parent.set_pending(7, true), Ok(()));
+        parent
+    }
+
+    #[test]
+    fn only_frames_at_samples_count_against_the_schedule() {
+        let relies = |asks: bool, result: Delivery| {
+            let mut parent = parent();
+            if asks {
+                assert!(!parent.handle_request(Capabilities::SCHEDULED, LEAF));
+            }
+            (0..100).for_each(|_| parent.note_sent(LEAF, Token(0), 0, result));
+            parent.deadline().is_some()
+        };
+        assert!(!relies(false, Delivery::NoAck));
+        assert!(relies(true, Delivery::NoAck), "it was sent after a data request");
+        for result in [Delivery::Missed, Delivery::ChannelAccessFailure] {
+            assert!(relies(false, result), "{result:?}: it was not on the air");
+        }
+    }
+
+    #[test]
+    fn a_schedule_that_is_not_relied_on_asks_for_no_frame() {
+        for (failed, asked) in [(0, Some(7)), (100, None)] {
+            let mut parent = parent();
+            (0..failed).for_each(|_| parent.note_sent(LEAF, Token(0), 0, Delivery::NoAck));
+            (0..1_016).for_each(|ms| parent.handle_deadline(NOW + Duration::from_millis(ms)));
+            assert_eq!(parent.poll_listener(), asked);
+        }
     }
 }

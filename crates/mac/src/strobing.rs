@@ -27,8 +27,8 @@ const AHEAD: Duration = Duration::from_millis(8);
 const TOO_LATE: Duration = Duration::from_millis(7);
 /// Uncertainty of a rhythm right after it was learnt.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
-/// After so many strobes in a row without an acknowledgement a rhythm is searched again, and
-/// discarded if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
+/// From so many strobes in a row without an acknowledgement on a rhythm is searched, and discarded
+/// if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
 /// The same for a rhythm that was observed once: its neighbour may have been awake for another
 /// reason.
@@ -50,6 +50,13 @@ const MAX_EARLIER: u8 = 3;
 /// Bits of the number of them after the channel was busy.
 const EARLIER_BITS: u8 = 1;
 const _: () = assert!((1 << EARLIER_BITS) - 1 <= MAX_EARLIER);
+/// Strobes in a row without an acknowledgement after which a neighbour whose wake-ups are unknown
+/// counts as silent. Each lasts a whole period, so that it cannot miss the neighbour's wake-up.
+const MAX_SEARCHES: u8 = 6;
+/// A neighbour counts as silent that has acknowledged nothing for so long, and none of
+/// [`MAX_FAILURES`] strobes in a row, or of [`MAX_SEARCHES`]. Its frames are given up, but for one
+/// strobe after each back-off.
+const SILENCE: Duration = Duration::from_secs(10);
 /// The bit of sequence numbers that is set in broadcasts only.
 const FOR_ALL: u8 = 1 << 7;
 /// A million, for parts per million.
@@ -142,6 +149,8 @@ pub struct Strobed {
     heard: Instant,
     /// Before that nothing is sent to it.
     not_before: Instant,
+    /// Before that frames for it are given up, if it is silent.
+    rests_until: Instant,
     /// The sequence number of the next frame.
     sequence: u8,
     last_used: Instant,
@@ -158,6 +167,7 @@ impl Empty for Strobed {
         earlier: 0,
         heard: Instant::ZERO,
         not_before: Instant::ZERO,
+        rests_until: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
     };
@@ -339,11 +349,10 @@ impl Strobed {
 
     /// Returns whether the next strobe is to search for its rhythm.
     fn is_to_be_sought(&self) -> bool {
-        let after = match self.trust {
-            Trust::Once => MAX_FAILURES_AT_FIRST,
-            Trust::Confirmed | Trust::Doubted => MAX_FAILURES,
-        };
-        self.rhythm.is_none() || self.failures > 0 && self.failures.is_multiple_of(after)
+        let doubtful = self.trust == Trust::Once
+            && self.failures > 0
+            && self.failures.is_multiple_of(MAX_FAILURES_AT_FIRST);
+        self.rhythm.is_none() || doubtful || self.failures >= MAX_FAILURES
     }
 
     /// Returns whether it may be awake since its last acknowledgement, awaiting more of a burst.
@@ -366,10 +375,15 @@ impl Strobed {
         searches.saturating_sub(1).into()
     }
 
+    fn is_silent(&self, now: Instant) -> bool {
+        let most = if self.rhythm.is_some() { MAX_FAILURES } else { MAX_SEARCHES };
+        self.failures >= most && now > self.heard + SILENCE
+    }
+
     fn failed(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
         let exponent = self.failures.min(match self.rhythm {
-            Some(_) => MAX_EXPONENT,
-            None => MAX_SEARCH_EXPONENT,
+            Some(_) if !self.is_silent(now) => MAX_EXPONENT,
+            _ => MAX_SEARCH_EXPONENT,
         });
         self.failures = self.failures.saturating_add(1);
         // The neighbour may wake earlier than assumed.
@@ -378,6 +392,7 @@ impl Strobed {
             self.rhythm = None;
         }
         self.back_off(now, wake, random.bits(exponent));
+        self.rests_until = self.not_before;
     }
 
     /// Nothing was sent, as the channel was busy. That is no evidence about the neighbour, but on
@@ -456,9 +471,9 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         dst: Address,
         token: crate::queue::Token,
         sequence: u8,
-        delivered: bool,
+        result: crate::Delivery,
     ) {
-        self.inner.note_sent(dst, token, sequence, delivered);
+        self.inner.note_sent(dst, token, sequence, result);
     }
 
     fn handle_burst(&mut self, dst: Address) {
@@ -520,6 +535,19 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             _ if self.bursts_with(dst) || self.listens(now, dst) => Instant::ZERO,
             (Some(wake), Some(entry)) => entry.turn(wake, now),
             _ => now,
+        }
+    }
+
+    fn rests(&self, now: Instant, dst: Address) -> bool {
+        let rests = |entry: &Strobed| entry.is_silent(now) && now < entry.rests_until;
+        self.find(dst).is_some_and(rests)
+    }
+
+    fn handle_heard(&mut self, now: Instant, src: Address) {
+        let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
+        if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
+            entry.failures = MAX_FAILURES.saturating_sub(1);
+            (entry.not_before, entry.rests_until) = (now, now);
         }
     }
 

@@ -33,7 +33,8 @@ pub struct Wake {
     pub burst: Duration,
     /// Whether the radio is off between two frames of a burst (3.1.2).
     pub rests: bool,
-    /// How many strobes may fail before a frame is given up; `None`: it never is.
+    /// How many strobes may fail before a frame is given up; `None`: it is only if its recipient is
+    /// silent.
     pub max_attempts: Option<u8>,
     /// Whether this device sleeps as well, or listens always.
     pub sleeps: bool,
@@ -46,7 +47,7 @@ pub struct Wake {
 
 impl Wake {
     /// The paper's settings but for `burst` and `burst_repeats`, for clocks of 40 ppm; a frame is
-    /// never given up.
+    /// given up only if its recipient is silent.
     pub const DEFAULT: Wake = Wake {
         period: Duration::from_millis(125),
         drift_ppm: 80,

@@ -1,42 +1,49 @@
 //! The queue between a fast wire and a slow radio, at a border router.
 //!
-//! With [`BorderPolicy::Fair`](crate::BorderPolicy::Fair) what comes from the host waits here, and
-//! not with what the node relays by radio: one packet at a time goes on when the radio can take it.
-//! Nothing of a packet is changed.
+//! With [`BorderPolicy::Fair`](crate::BorderPolicy::Fair) packets from the host wait here, and not
+//! with those that the node relays by radio. One packet at a time goes on when the radio can take
+//! it. Packets are not changed.
 //!
-//! A sender paces itself, but nobody paces many of them, and the first relays of a tree have to
-//! pass on what all of them send. So when a packet that others relay has been sent, one to another
-//! destination waits twice as long as that took: until the packet is two hops further, and
-//! transmissions do not disturb each other any more. If it took much longer than others, as the
-//! link is bad, the relays' links are not.
+//! Each sender paces itself, but many senders together are not paced, and the first relays of a
+//! tree have to forward the packets of all of them. So while packets go to many destinations, a
+//! packet that others relay delays the next one to another destination by twice the time of its
+//! transmission: until the packet is two hops further, and transmissions do not disturb each other
+//! any more. If its transmission takes much longer than others because the link is bad, the relays'
+//! links are assumed not to be bad. The windows of a few senders fit into a relay's queue, so that
+//! their packets are not delayed.
 //!
 //! Each destination has a queue of its own, and all get the same share of octets (start-time fair
-//! queueing, Goyal et al., SIGCOMM 1996): a packet begins where the one before it in its queue
-//! ends, or where the packet begins that was sent last, whichever is later, and who begins first is
-//! next. Who has not been sent anything for a while is next. If there is no room, the destination
-//! with most packets loses its oldest (RFC 8290, 4.1.2). Of RFC 8290's other half, CoDel, there is
-//! nothing: a window of a few segments, as nodes have, bounds what waits, and a drop costs it a
-//! timeout (docs/decisions/0040).
+//! queueing, Goyal et al., SIGCOMM 1996). A packet begins at the end of its predecessor in its
+//! queue, or at the beginning of the packet that was sent last, whichever is later. The packet with
+//! the first beginning is next. A destination that has not been served for a while is next. If
+//! there is no room, the destination with most packets loses its oldest (RFC 8290, 4.1.2). CoDel,
+//! RFC 8290's other half, is not used: a window of a few segments, as nodes have, bounds the number
+//! of waiting packets, and a drop costs it a timeout (docs/decisions/0040).
 
 use crate::outgoing::Queued;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
 
-/// So many relays pass a packet on before the next packet follows.
+/// The number of relays that forward a packet before the next packet follows.
 const RELAYS: u32 = 2;
-/// They take no longer than so many times what the quickest packets take, an octet.
+/// The relays' time for an octet is at most so many times that of the quickest packets.
 const SLOWER: u64 = 2;
+/// Packets are delayed while the last [`RECENT`] ones went to so many destinations at least: with
+/// windows of four segments two of them fill a relay's queue of ten packets, and three do not fit.
+const MANY: usize = 3;
+/// The number of last packets from which the present destinations are counted.
+const RECENT: u32 = 8;
 
-/// What a border queue has seen.
+/// Counters of a border queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BorderStats {
-    /// Packets taken in.
+    /// The number of packets taken in.
     pub taken: u32,
-    /// Packets that went on to the radio.
+    /// The number of packets that went on to the radio.
     pub passed: u32,
-    /// Packets dropped as there was no room.
+    /// The number of packets dropped because there was no room.
     pub dropped: u32,
-    /// The most that waited at a time.
+    /// The largest number of packets that waited at a time.
     pub most: u16,
     /// The longest wait of a packet that went on.
     pub longest: Duration,
@@ -46,7 +53,7 @@ impl BorderStats {
     const ZERO: BorderStats =
         BorderStats { taken: 0, passed: 0, dropped: 0, most: 0, longest: Duration::ZERO };
 
-    /// The reason for which packets from the host were dropped, with its count.
+    /// Returns the reason for which packets from the host were dropped, with its count.
     pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
         [("dropped", self.dropped)].into_iter()
     }
@@ -56,13 +63,13 @@ impl BorderStats {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     queued: Queued,
-    /// The place of its destination.
+    /// The index of its destination.
     flow: u16,
-    /// Where it begins, in octets.
+    /// Its beginning, in octets.
     start: u32,
     len: u16,
     since: Instant,
-    /// Whether others relay it.
+    /// True if it is relayed beyond the next hop.
     relayed: bool,
 }
 
@@ -80,51 +87,53 @@ struct Leaving {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     key: u32,
-    /// Where its last packet ends, in octets.
+    /// The end of its last packet, in octets.
     finish: u32,
     waiting: u16,
+    /// The value of [`BorderStats::passed`] when its last packet went on.
+    last: u32,
 }
 
 /// A packet as it comes from the host.
 #[derive(Clone, Copy, Debug)]
 pub struct FromHost {
-    /// Itself, and to whom it goes.
+    /// The packet and its next hop.
     pub(crate) queued: Queued,
-    /// The same number for all packets to its destination.
+    /// A number that all packets to its destination share.
     pub(crate) key: u32,
-    /// Its octets.
+    /// The length in octets.
     pub(crate) len: u16,
-    /// Whether who gets it from here relays it.
+    /// True if it is relayed beyond the next hop.
     pub(crate) relayed: bool,
 }
 
-/// Whether there is such a queue: `()`, or [`BorderQueue`].
+/// A border queue, or none: [`BorderQueue`] or `()`.
 pub trait Border {
-    /// Whether there is one.
+    /// True if there is one.
     const PRESENT: bool;
-    /// Nothing waits.
+    /// An empty queue.
     const EMPTY: Self;
 
-    /// Takes a packet in. The packet that has to go for want of room, if at most `limit` may wait:
+    /// Takes a packet in. Returns the packet that is dropped because at most `limit` may wait,
     /// perhaps this one.
     fn push(&mut self, now: Instant, limit: usize, packet: FromHost) -> Option<PacketHandle>;
-    /// What is next; nothing as long as those on the way are given time.
+    /// Returns the next packet; `None` while it is delayed.
     fn front(&self) -> Option<Queued>;
-    /// It goes on as the datagram of this number.
+    /// Removes the next packet, which goes on as the datagram of this number.
     fn pop(&mut self, now: Instant, datagram: u32);
-    /// All frames of this datagram have been sent.
+    /// Notes that all frames of this datagram have been sent.
     fn note_sent(&mut self, now: Instant, datagram: u32);
-    /// When there may be something next again.
+    /// Returns the time for [`Border::handle_deadline`].
     fn deadline(&self) -> Option<Instant>;
-    /// Time has passed.
+    /// Ends a delay that is over.
     fn handle_deadline(&mut self, now: Instant);
-    /// Whether one of these was sent last, so that what the node relays is next.
+    /// Returns whether a packet of this queue was sent last, so that a relayed one is next.
     fn yields(&self) -> bool;
-    /// Something else was sent.
+    /// Notes that another packet was sent.
     fn note_other(&mut self);
-    /// How many wait.
+    /// Returns the number of waiting packets.
     fn waiting(&self) -> usize;
-    /// What it has seen.
+    /// Returns its counters.
     fn stats(&self) -> Option<&BorderStats>;
 }
 
@@ -165,33 +174,34 @@ impl Border for () {
     }
 }
 
-/// Room for `N` packets from the host and as many destinations. Each packet needs a slot, so
-/// [`Sizes::Packets`](crate::Sizes::Packets) has to have as many more.
+/// A border queue for `N` packets from the host and as many destinations. Each packet needs a slot,
+/// so [`Sizes::Packets`](crate::Sizes::Packets) must have as many more.
 #[derive(Debug)]
 pub struct BorderQueue<const N: usize> {
     waiting: [Option<Waiting>; N],
     flows: [Flow; N],
-    /// Where the packet begins that was sent last.
+    /// The beginning of the packet that was sent last.
     clock: u32,
     len: u16,
     was_last: bool,
     leaving: Option<Leaving>,
-    /// What the quickest packets of late have taken, in microseconds an octet.
+    /// The time of the quickest recent packets, in microseconds per octet.
     quickest: u64,
-    /// Until when only packets to the destination of the last one may follow.
+    /// The end of a delay, and the destination of the last packet, to which alone packets may
+    /// follow until then.
     closed: Option<(Instant, u16)>,
     stats: BorderStats,
 }
 
 impl<const N: usize> BorderQueue<N> {
-    /// How far `at` is ahead of the packet that was sent last; what is behind counts as now.
+    /// Returns the distance from the packet that was sent last to `at`; 0 if that is behind it.
     fn ahead(&self, at: u32) -> u32 {
         let ahead = at.wrapping_sub(self.clock);
         if ahead >> 31 == 1 { 0 } else { ahead }
     }
 
-    /// The place of a destination: its own, or that of one of which nothing waits and whose turn
-    /// would be soonest.
+    /// Returns the index of a destination: its own, or that of the idle destination whose turn
+    /// would be first.
     fn flow(&mut self, key: u32) -> Option<u16> {
         let known = self.flows.iter().position(|flow| flow.key == key);
         if let Some(place) = known {
@@ -200,11 +210,12 @@ impl<const N: usize> BorderQueue<N> {
         let idle = self.flows.iter().enumerate().filter(|(_, flow)| flow.waiting == 0);
         let (place, _) = idle.min_by_key(|(_, flow)| self.ahead(flow.finish))?;
         let clock = self.clock;
-        *self.flows.get_mut(place)? = Flow { key, finish: clock, waiting: 0 };
+        let last = self.stats.passed.wrapping_sub(RECENT);
+        *self.flows.get_mut(place)? = Flow { key, finish: clock, waiting: 0, last };
         u16::try_from(place).ok()
     }
 
-    /// The place of what is next: of those that begin first, the oldest.
+    /// Returns the place of the next packet: of those that begin first, the oldest.
     fn first(&self) -> Option<usize> {
         if self.len == 0 {
             return None;
@@ -215,7 +226,7 @@ impl<const N: usize> BorderQueue<N> {
         Some(place)
     }
 
-    /// The place of the oldest packet of the destination with most.
+    /// Returns the place of the oldest packet of the destination with most packets.
     fn oldest_of_most(&self) -> Option<usize> {
         let flows = self.flows.iter().enumerate();
         let (most, _) = flows.max_by_key(|(_, flow)| flow.waiting)?;
@@ -223,6 +234,13 @@ impl<const N: usize> BorderQueue<N> {
         let all = all.filter_map(|(place, waiting)| Some((place, waiting.as_ref()?)));
         let its = all.filter(|(_, waiting)| usize::from(waiting.flow) == most);
         its.min_by_key(|(_, waiting)| waiting.since).map(|(place, _)| place)
+    }
+
+    /// Returns whether recent packets went to many destinations.
+    fn has_many(&self) -> bool {
+        let passed = self.stats.passed;
+        let recent = |flow: &&Flow| passed.wrapping_sub(flow.last) < RECENT;
+        self.flows.iter().filter(recent).count() >= MANY
     }
 
     fn take(&mut self, place: usize) -> Option<Waiting> {
@@ -239,7 +257,7 @@ impl<const N: usize> Border for BorderQueue<N> {
     const PRESENT: bool = true;
     const EMPTY: Self = BorderQueue {
         waiting: [None; N],
-        flows: [Flow { key: 0, finish: 0, waiting: 0 }; N],
+        flows: [Flow { key: 0, finish: 0, waiting: 0, last: u32::MAX / 2 }; N],
         clock: 0,
         len: 0,
         was_last: false,
@@ -293,6 +311,9 @@ impl<const N: usize> Border for BorderQueue<N> {
         self.stats.passed = self.stats.passed.wrapping_add(1);
         self.stats.longest = self.stats.longest.max(now - gone.since);
         let Waiting { flow, relayed, len, .. } = gone;
+        if let Some(flow) = self.flows.get_mut(usize::from(flow)) {
+            flow.last = self.stats.passed;
+        }
         self.leaving = Some(Leaving { datagram, flow, len, since: now, relayed });
     }
 
@@ -303,7 +324,7 @@ impl<const N: usize> Border for BorderQueue<N> {
         let octets = u64::from(sent.len.max(1));
         let took = (now - sent.since).as_micros().checked_div(octets).unwrap_or(0);
         self.quickest = took.min(self.quickest.saturating_add(self.quickest / 8).saturating_add(1));
-        if sent.relayed {
+        if sent.relayed && self.has_many() {
             let pace = took.min(self.quickest.saturating_mul(SLOWER));
             let gap = Duration::from_micros(pace.saturating_mul(octets)) * RELAYS;
             self.closed = Some((now + gap, sent.flow));
@@ -345,7 +366,7 @@ mod tests {
 
     const N: usize = 8;
     const DATAGRAM: u32 = 5;
-    /// Nobody relays what is for this destination.
+    /// Packets to this destination and those with higher numbers are not relayed.
     const NEAR: u32 = 99;
     type Slots = [Slot<[u8; 4]>; 16];
 
@@ -353,7 +374,7 @@ mod tests {
         queue: BorderQueue<N>,
         pool: Pool<Slots, [u8; 4]>,
         now: Instant,
-        /// Whose packet is in which slot.
+        /// The destination of the packet in each slot.
         of: Vec<(PacketHandle, u32)>,
     }
 
@@ -363,18 +384,18 @@ mod tests {
             Test { queue, pool, now: Instant::ZERO, of: Vec::new() }
         }
 
-        /// A packet for a destination; whose packet had to go.
+        /// Takes in a packet for a destination. Returns the destination of the dropped packet.
         fn push(&mut self, key: u32, len: u16) -> Option<u32> {
             self.now += Duration::from_millis(1);
             let packet = self.pool.alloc(0).expect("a slot");
             self.of.push((packet, key));
             let queued = Queued { packet, next_hop: Address::Short(1) };
-            let packet = FromHost { queued, key, len, relayed: key != NEAR };
+            let packet = FromHost { queued, key, len, relayed: key < NEAR };
             let gone = self.queue.push(self.now, N, packet)?;
             Some(self.release(gone))
         }
 
-        /// The packet that left last has been sent, after `ms` milliseconds.
+        /// Notes after `ms` milliseconds that the packet that left last has been sent.
         fn sent(&mut self, ms: u64) {
             self.now += Duration::from_millis(ms);
             self.queue.note_sent(self.now, DATAGRAM);
@@ -393,9 +414,21 @@ mod tests {
             Some(self.release(packet))
         }
 
+        /// Passes packets on to as many other destinations as are needed for a delay.
+        fn many(&mut self) {
+            for key in (NEAR..).take(MANY - 1) {
+                pass(self, key);
+            }
+        }
+
         fn drain(&mut self) -> Vec<u32> {
             core::iter::from_fn(|| self.pop()).collect()
         }
+    }
+
+    /// Passes on a packet to a destination.
+    fn pass(test: &mut Test, key: u32) {
+        assert_eq!((test.push(key, 100), test.pop()), (None, Some(key)));
     }
 
     #[test]
@@ -467,6 +500,7 @@ mod tests {
     #[test]
     fn another_destination_waits_until_two_relays_have_passed_the_packet_on() {
         let mut test = Test::new();
+        test.many();
         for key in [1, 2, 2] {
             test.push(key, 100);
         }
@@ -486,6 +520,7 @@ mod tests {
     #[test]
     fn a_packet_that_takes_long_is_waited_for_no_longer_than_four_quick_ones_take() {
         let mut test = Test::new();
+        test.many();
         for (key, took, waits) in [(1, 9, 18), (2, 99, 40), (3, 9, 18)] {
             test.push(key, 100);
             assert_eq!(test.pop(), Some(key));
@@ -495,6 +530,23 @@ mod tests {
             assert!(left.abs_diff(waits) <= 2, "{key}: {left} ms");
             test.queue.handle_deadline(until);
         }
+    }
+
+    #[test]
+    fn packets_to_few_destinations_of_late_are_not_delayed() {
+        let mut test = Test::new();
+        let delays = |test: &mut Test| {
+            pass(test, 1);
+            test.sent(10);
+            let until = test.queue.deadline();
+            until.inspect(|&until| test.queue.handle_deadline(until)).is_some()
+        };
+        (2..MANY as u32).for_each(|key| pass(&mut test, key));
+        assert!(!delays(&mut test));
+        pass(&mut test, MANY as u32);
+        // Two packets have followed the one to destination 2; it counts until eight have.
+        let counted = (0..RECENT).filter(|_| delays(&mut test)).count();
+        assert_eq!(counted, RECENT as usize - 3);
     }
 
     #[test]

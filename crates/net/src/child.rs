@@ -4,21 +4,22 @@ use crate::allowance::Allowance;
 use crate::pool::PacketHandle;
 use kinglet_time::{Duration, Instant};
 
-/// How packets for sleeping children are kept.
+/// Parameters of the queue for sleeping children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indirect {
-    /// The most packets that wait for one child. Default 6: a window of four segments (TCPlp §6.2)
-    /// and somebody else's. With 4, a child with a window of six that asks every second loses 1 %.
+    /// The maximum number of packets that wait for one child. Default 6: a window of four segments
+    /// (TCPlp §6.2) and packets of another peer. With 4, a child with a window of six that polls
+    /// every second loses 1 %.
     pub limit: u8,
-    /// How long a packet waits. Default 8 min: two of a Thread child's longest sleeps, so that one
-    /// data request may go astray.
+    /// The maximum waiting time of a packet. Default 8 min: two of a Thread child's longest sleeps,
+    /// so that one data request may get lost.
     pub lifetime: Duration,
-    /// At how many data requests a frame is tried before its packet is given up. Default 4
-    /// (OpenThread's count).
+    /// The number of data requests at which a frame is tried before its packet is given up. Default
+    /// 4 (OpenThread's count).
     pub polls: u8,
-    /// Whether one data request fetches all that waits; each frame but the last then says that the
-    /// next one follows, and the child stays awake. If not, each frame has a data request of its
-    /// own, as in OpenThread. Default true.
+    /// True if one data request fetches all waiting frames: each frame but the last then announces
+    /// the next one, and the child stays awake. If false, each frame has a data request of its own,
+    /// as in OpenThread. Default true.
     pub burst: bool,
 }
 
@@ -32,19 +33,21 @@ impl Indirect {
 #[derive(Clone, Copy, Debug)]
 pub struct Child {
     pub(crate) short: u16,
-    /// What [`Net::poll_pending_change`](crate::Net::poll_pending_change) has last told of it.
+    /// The state that [`Net::poll_pending_change`](crate::Net::poll_pending_change) has last
+    /// returned for it.
     pub(crate) announced: bool,
-    /// Whether it listens for a frame that it has not been given yet.
+    /// Its listening state, with respect to a frame that it has not been given yet.
     pub(crate) asked: Asked,
-    /// What strangers may cost it.
+    /// The limit on the cost of unsolicited packets from outside the mesh.
     pub(crate) allowance: Allowance,
 }
 
-/// Whether a child listens.
+/// The listening state of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     No,
-    /// A data request has come that had come before, perhaps not from the child.
+    /// Perhaps: it samples the channel, or a data request has come again, and so perhaps from
+    /// another device.
     Again,
     Yes,
 }
@@ -55,15 +58,16 @@ pub struct Parked {
     pub(crate) packet: PacketHandle,
     pub(crate) child: u16,
     pub(crate) expires: Instant,
-    /// Octets of the uncompressed packet that have arrived, and since when.
+    /// The number of octets of the uncompressed packet that have arrived, and the time of their
+    /// arrival.
     pub(crate) sent: u16,
     pub(crate) sent_at: Instant,
-    /// What `sent` will be when the frame that the MAC has is delivered.
+    /// The value of `sent` once the frame that the MAC has is delivered.
     pub(crate) at_mac: Option<u16>,
-    /// Names it, once its first frame has been written.
+    /// The token of the packet, once its first frame has been written.
     pub(crate) token: Option<u32>,
-    /// Data requests at which its next frame was tried.
+    /// The number of data requests at which its next frame was tried.
     pub(crate) failures: u8,
-    /// The frame that the MAC has is tried at one more.
+    /// True if the frame that the MAC has is tried at one more data request.
     pub(crate) counts: bool,
 }

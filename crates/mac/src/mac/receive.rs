@@ -273,6 +273,7 @@ impl<S: Sizes> Mac<S> {
             return self.note_copy(now, heard, lifetime);
         }
         let (src, rssi_dbm, lqi) = (heard.src, heard.rssi_dbm, heard.lqi);
+        self.reach.handle_heard(now, src);
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
             return Ok(Seen::New);
         };

@@ -1,9 +1,9 @@
-//! Sending to neighbours that wake several times a second, as ContikiMAC does (`wake.rs`): which
-//! frame is next, its strobe, and what follows from how that ends.
+//! Sending to neighbours that wake several times a second, as in ContikiMAC (`wake.rs`): the choice
+//! of the next frame, its strobe, and the handling of the result.
 //!
-//! A strobe is the first level of retransmission: the radio repeats the frame. If nobody answers,
-//! the second level is a back-off of its recipient ([`Reach::turn`]), after which it is the first
-//! frame for it again.
+//! A strobe is the first level of retransmission: the radio repeats the frame. If no
+//! acknowledgement comes, the second level is a back-off of the recipient ([`Reach::turn`]). The
+//! frame is then the first one for that recipient again.
 
 use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
@@ -18,18 +18,18 @@ use kinglet_radio::{Access, Ack, Capabilities, Command, Start, time_limit};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Repr, Version};
 
-/// Frames that one neighbour may have in the queue.
+/// The maximum number of frames for one neighbour in the queue.
 const FRAMES_EACH: usize = 2;
 
 /// The radio cannot sense, strobe and send at a given time by itself, or the plan has no types that
-/// make use of it.
+/// use these functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CannotWake;
 
 impl<S: Sizes> Mac<S> {
     /// Makes this a device that wakes several times a second among others that do
     /// ([`Waking`](crate::Waking), [`Strobing`](crate::Strobing)), or ends that. Impossible values
-    /// are replaced by the nearest possible ones. To be called before anything is queued.
+    /// are replaced by the nearest possible ones. The call must precede the first queued frame.
     ///
     /// # Errors
     /// [`CannotWake`]; nothing has changed.
@@ -44,34 +44,35 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// Whether [`Mac::set_wake`] is in force. Then the radio has to be asked for commands after
-    /// every frame.
+    /// Returns whether [`Mac::set_wake`] is in force. If so, [`Mac::poll_radio`] must be called
+    /// after every frame.
     pub fn strobes(&self) -> bool {
         S::Reach::STROBES && self.reach.wake().is_some()
     }
 
-    /// Whether a frame for `dst` is of use here now. Where frames are strobed each neighbour may
-    /// have two: the one that is sent and the one that follows it, so that others find slots while
-    /// it backs off.
+    /// Returns whether the queue takes a frame for `dst` now. With strobes, each neighbour may have
+    /// two frames in the queue, the one that is sent and the one that follows it, so that frames
+    /// for others find slots while it backs off.
     pub fn accepts(&self, dst: Address) -> bool {
         !self.strobes() || self.queue.waiting_for(dst) < FRAMES_EACH
     }
 
-    /// Whose bursts there is room for; the others keep theirs. Only who wakes can refuse; a frame
-    /// that is being received may still come.
+    /// Sets the neighbours whose bursts there is room for; the others keep their frames. Only a
+    /// duty-cycled device can refuse bursts. A frame that is being received may still come.
     pub fn admit(&mut self, now: Instant, whom: Admission) {
         if S::Listening::WAKES && self.listening.admit(now, whom) {
             self.start_next(now);
         }
     }
 
-    /// Slots of the queue that are kept for strobes, while there are none.
+    /// Returns the number of queue slots that are reserved for strobes, and unused while there are
+    /// none.
     pub(crate) fn spare(&self) -> usize {
         if self.strobes() { 0 } else { S::Reach::SPARE }
     }
 
-    /// Makes the frame that was just written, whose payload has so many octets, long enough to be
-    /// noticed by those who sample. One that is secured is.
+    /// Lengthens the frame that was just written, whose payload has so many octets, so that
+    /// recipients that sample the channel detect it. A secured frame is long enough.
     pub(crate) fn lengthen(&mut self, header: &Repr, payload_len: usize) {
         let Some(slot) = self.queue.filled() else { return };
         let short = MIN_FRAME.saturating_sub(usize::from(slot.len));
@@ -81,7 +82,7 @@ impl<S: Sizes> Mac<S> {
         let filling = u8::try_from(short).unwrap_or(u8::MAX).max(Repr::MIN_FILLING);
         let header = Repr { version: Version::V2015, filling, ..*header };
         let before = usize::from(slot.len).saturating_sub(payload_len);
-        // It is in the way of its longer header. A short frame has a short payload.
+        // The payload occupies the place of the longer header. A short frame has a short payload.
         let mut payload = [0; MIN_FRAME];
         let kept = copy(&mut payload, slot.octets().get(before..).unwrap_or_default());
         let Ok(header_len) = header.emit(&mut slot.frame) else { return };
@@ -90,7 +91,7 @@ impl<S: Sizes> Mac<S> {
         slot.len = u8::try_from(header_len.saturating_add(moved)).unwrap_or(u8::MAX);
     }
 
-    /// Makes the frame whose turn comes first the head, unless one is being sent.
+    /// Makes the frame whose turn is first the head, unless a frame is being sent.
     pub(crate) fn choose(&mut self, now: Instant) {
         let free = !matches!(self.tx, TxState::Submitted | TxState::AwaitAck { .. });
         if !free || self.listening.awaits_frame() {
@@ -98,22 +99,26 @@ impl<S: Sizes> Mac<S> {
         }
         self.tx = TxState::Idle;
         let (queue, reach) = (&mut self.queue, &self.reach);
+        if queue.advance_to(|dst| reach.rests(now, dst)) {
+            // This calls `choose` again, with one frame less in the queue.
+            return self.finish_head(now, Delivery::NoAck, false);
+        }
         if let Some(at) = queue.advance_by(|dst| reach.turn(now, dst)) {
-            // Within a burst it is the radio that leaves the spacing, while it loads the frame.
+            // Within a burst the radio itself leaves the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
         }
     }
 
-    /// Whether the head is the next frame of a burst.
+    /// Returns whether the head is the next frame of a burst.
     pub(crate) fn goes_on_with_burst(&self) -> bool {
         let in_burst = |dst| self.reach.turn(Instant::MAX, dst) == Instant::ZERO;
         S::Reach::STROBES && self.queue.head().is_some_and(|slot| in_burst(slot.dst))
     }
 
-    /// The strobe of the head, if it is its turn.
+    /// Returns the strobe of the head, if it is its turn.
     pub(crate) fn poll_strobe(&mut self, now: Instant) -> Option<Submission<'_>> {
-        // Every turn but the last ends the sending of a frame.
+        // Every iteration but the last ends the transmission of a frame.
         loop {
             if self.tx != TxState::Ready || self.listening.awaits_frame() {
                 return None;
@@ -137,8 +142,9 @@ impl<S: Sizes> Mac<S> {
         Some(Submission { command, frame: slot.octets() })
     }
 
-    /// Writes into the head whether another frame follows it in a burst. One that was secured in an
-    /// earlier attempt stays as it is: a recipient that waits in vain loses some milliseconds.
+    /// Sets the frame-pending bit of the head if another frame follows it in a burst. A frame that
+    /// was secured in an earlier attempt stays unchanged: a recipient that waits without a frame
+    /// loses some milliseconds.
     fn tell_of_more(&mut self, now: Instant) {
         let Some(slot) = self.queue.head().filter(|slot| !slot.secured && slot.ack) else { return };
         let more =
@@ -148,7 +154,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// [`Event::Strobed`](kinglet_radio::Event::Strobed)
+    /// Handles [`Event::Strobed`](kinglet_radio::Event::Strobed).
     pub(crate) fn handle_strobed(
         &mut self,
         now: Instant,
@@ -193,7 +199,7 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// The strobe of the head has failed: it waits for another one, or is given up.
+    /// Handles a failed strobe of the head, which waits for another strobe or is given up.
     pub(crate) fn strobe_failed(&mut self, now: Instant, result: StrobeResult, reason: Delivery) {
         if self.end_strobe(now, result, now, 0) {
             return self.strobe_again(now);
@@ -210,19 +216,19 @@ impl<S: Sizes> Mac<S> {
         self.choose(now);
     }
 
-    /// The radio could not begin in time: the next wake-up is another chance.
+    /// The radio could not begin in time: the next wake-up of the recipient is another chance.
     pub(crate) fn strobe_missed(&mut self, now: Instant) {
         self.tx = TxState::Idle;
         self.choose(now + Duration::from_millis(1));
     }
 
-    /// The head goes out again.
+    /// Strobes the head again.
     fn strobe_again(&mut self, now: Instant) {
         self.tx = TxState::Idle;
         self.choose(now);
     }
 
-    /// Whether the head goes out again at once.
+    /// Reports the end of the head's strobe. Returns whether the head is strobed again at once.
     fn end_strobe(&mut self, now: Instant, result: StrobeResult, sfd: Instant, times: u16) -> bool {
         let Some(slot) = self.queue.head() else { return false };
         let (dst, len, more) = (slot.dst, slot.octets().len(), slot.says_frame_pending());

@@ -1,4 +1,4 @@
-//! Sending the head of the queue: CSMA-CA, transmission, acknowledgement, retry.
+//! Transmission of the head of the queue: CSMA-CA, transmission, acknowledgement, retry.
 
 use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
@@ -13,6 +13,10 @@ use crate::stats::{Discard, count};
 use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, Start, time_limit};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
+
+/// The number of attempts after the first for a neighbour that answers nothing. Each frame tests if
+/// it is back, and more attempts would delay the frames for others.
+const SILENT_RETRIES: u8 = 1;
 
 impl<S: Sizes> Mac<S> {
     /// Starts with the next frame, unless one is being sent or the response to a data request is
@@ -45,7 +49,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Lets an indirect frame go before the head, between two attempts of the latter, if that is
+    /// Sends an indirect frame before the head, between two attempts of the latter, if that is
     /// configured. Returns whether it did.
     pub(crate) fn preempt(&mut self, now: Instant) -> bool {
         let between = matches!(self.tx, TxState::Backoff { .. } | TxState::Ready);
@@ -59,13 +63,13 @@ impl<S: Sizes> Mac<S> {
         true
     }
 
-    /// Goes on with the head after `extra` and a backoff, or lets an indirect frame go first.
+    /// Continues with the head after `extra` and a backoff, or lets an indirect frame go first.
     pub(crate) fn go_on(&mut self, now: Instant, extra: Duration) {
         self.start_attempt(now, extra);
         self.preempt(now);
     }
 
-    /// Waits for the interframe spacing, for `extra` and, where CSMA-CA is the MAC's, for the
+    /// Waits for the interframe spacing, for `extra` and, if the MAC performs CSMA-CA, for the
     /// backoff of the current attempt.
     fn start_attempt(&mut self, now: Instant, extra: Duration) {
         let backoff = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
@@ -76,14 +80,14 @@ impl<S: Sizes> Mac<S> {
         self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
     }
 
-    /// Ends frames that cannot be sent now and need not be later: an indirect one that has missed
-    /// its sample, a synchronisation with a former parent. Returns whether there was one: then
-    /// there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`] does the same,
-    /// but a caller that fills the queue before it would see the room at the next event only.
+    /// Ends frames that cannot be sent now and need not be sent later: an indirect frame that has
+    /// missed its sample, a synchronisation with a former parent. Returns whether there was one:
+    /// then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`] does the
+    /// same, but a caller that fills the queue before it would see the room at the next event only.
     // Inlined, it costs a comparison.
     #[inline(always)]
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
-        // This runs at every turn of the loop, and most frames miss nothing.
+        // This runs in every iteration of the loop, and most frames miss nothing.
         let may_miss = |slot: &Slot| slot.kind.is_indirect() || slot.kind == Kind::Sync;
         (S::Reach::ANY || S::Listening::SLEEPS)
             && self.tx == TxState::Ready
@@ -102,7 +106,7 @@ impl<S: Sizes> Mac<S> {
     }
 
     fn head_is_missed(&mut self, now: Instant) -> bool {
-        // Nothing else depends on the time.
+        // No other frame depends on the time.
         if let Way::At(sfd) = self.head_way() {
             return csl::is_far(now, sfd);
         }
@@ -111,12 +115,12 @@ impl<S: Sizes> Mac<S> {
         told.is_some_and(|dst| !self.listening.is_parent(dst))
     }
 
-    /// The head for the radio, if its backoff is over.
+    /// Returns the head for the radio, if its backoff is over.
     pub(crate) fn poll_head(&mut self, now: Instant) -> Option<Submission<'_>> {
         if self.strobes() {
             return self.poll_strobe(now);
         }
-        // Every turn but the last ends the sending of a frame.
+        // Every iteration but the last ends the transmission of a frame.
         let sfd = loop {
             self.give_up_missed(now);
             if self.tx != TxState::Ready {
@@ -127,7 +131,8 @@ impl<S: Sizes> Mac<S> {
                 self.tx = TxState::Backoff { until: self.spaced_until };
                 return None;
             }
-            // First the content of a synchronisation, which depends on the time; then its security.
+            // The content of a synchronisation depends on the time and is written first; then it is
+            // secured.
             let sfd = self.head_sfd(now);
             if self.secure_head().is_ok() {
                 break sfd;
@@ -240,8 +245,8 @@ impl<S: Sizes> Mac<S> {
         (self.outstanding != Outstanding::None).then_some(self.silent_at)
     }
 
-    /// Gives the outstanding transmission up if its time is over: the event has been lost, or the
-    /// radio has stopped. Its state is unknown, so it is reset before anything else;
+    /// Gives up the outstanding transmission if its time is over: the event has been lost, or the
+    /// radio has stopped. The radio's state is unknown, so it is reset before anything else;
     /// [`kinglet_radio`] guarantees that the event does not come any more then. The frame may have
     /// been on the air or not: that costs an attempt, and is no evidence about the link.
     pub(crate) fn handle_silence(&mut self, now: Instant) {
@@ -278,7 +283,7 @@ impl<S: Sizes> Mac<S> {
                 self.finish_head(now, Delivery::Delivered, frame_pending);
                 true
             }
-            // Some drivers report what they received before what they sent.
+            // Some drivers report received frames before transmitted ones.
             TxState::Submitted if fits => {
                 self.early_ack = Some((sfd, frame_pending));
                 true
@@ -287,20 +292,28 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The last transmission of the head stays without acknowledgement.
+    /// Handles the missing acknowledgement of the head's last transmission.
     pub(crate) fn handle_ack_missing(&mut self, now: Instant) {
         count(&mut self.stats.ack_missing);
         let to = self.queue.head().map_or(Address::None, |slot| slot.dst);
-        self.judge_transmission(self.neighbours.link(to).and_then(Link::rssi_dbm), false);
+        let link = self.neighbours.link(to);
+        // An absent neighbour is no reason to wait longer before frames for others.
+        if !link.is_some_and(Link::is_silent) {
+            self.judge_transmission(link.and_then(Link::rssi_dbm), false);
+        }
         self.attempt_failed(now, Delivery::NoAck);
     }
 
-    /// The attempt to send the head has failed for this reason: another one, or the end.
+    /// Handles a failed attempt to send the head: another attempt follows, or the transmission
+    /// ends.
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
         let (retries, longest) = match self.head_way() {
             // The recipient does not listen before the next sample.
             Way::At(_) => (0, Duration::ZERO),
             Way::Soon => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
+            Way::Usual if self.head_is_silent() => {
+                (self.config.max_frame_retries.min(SILENT_RETRIES), Duration::ZERO)
+            }
             Way::Usual => (self.config.max_frame_retries, self.retry_delay()),
         };
         let Some(slot) = self.queue.head_mut() else { return };
@@ -325,7 +338,13 @@ impl<S: Sizes> Mac<S> {
         self.go_on(now, delay);
     }
 
-    /// The d in force.
+    /// Returns whether the head's recipient answers nothing.
+    fn head_is_silent(&self) -> bool {
+        let link = self.queue.head().and_then(|slot| self.neighbours.link(slot.dst));
+        link.is_some_and(Link::is_silent)
+    }
+
+    /// Returns the d in force.
     pub(crate) fn retry_delay(&self) -> Duration {
         let longest = self.config.retry_delay_max;
         if self.config.adaptive_retry_delay { self.adaptation.of(longest) } else { longest }
@@ -333,7 +352,8 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns the least d of a retry if `left` more may follow it.
     fn retry_delay_before_loss(&self, left: u8) -> Duration {
-        if !self.config.adaptive_retry_delay || self.head_way() != Way::Usual {
+        let applies = self.config.adaptive_retry_delay && self.head_way() == Way::Usual;
+        if !applies || self.head_is_silent() {
             return Duration::ZERO;
         }
         retry::before_loss(self.config.retry_delay_max, left)
@@ -358,8 +378,8 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Gives the head its outcome and turns to the next frame; `frame_pending` is the bit of its
-    /// acknowledgement.
+    /// Assigns the head its outcome and continues with the next frame; `frame_pending` is the bit
+    /// of its acknowledgement.
     pub(crate) fn finish_head(&mut self, now: Instant, result: Delivery, frame_pending: bool) {
         let Some(slot) = self.queue.head() else { return };
         let &Slot { kind, dst, token, sequence, transmissions, .. } = slot;
@@ -373,8 +393,7 @@ impl<S: Sizes> Mac<S> {
             }
         }
         if S::Reach::ANY && kind == Kind::User(Class::Indirect) {
-            let delivered = result == Delivery::Delivered;
-            self.reach.note_sent(dst, token, sequence, delivered);
+            self.reach.note_sent(dst, token, sequence, result);
         }
         match kind {
             Kind::User(_) => count(match result {
@@ -390,7 +409,7 @@ impl<S: Sizes> Mac<S> {
             }
             Kind::Nothing => {}
         }
-        // The next one need not wait for a sample.
+        // The next frame need not wait for a sample.
         let goes_on = more && self.config.indirect.burst && result == Delivery::Delivered;
         if kind.is_indirect() && goes_on {
             self.reach.handle_burst(dst);

@@ -251,6 +251,59 @@ fn etx_counts_transmissions_per_delivered_frame() {
     assert_eq!((link.delivered, link.lost, link.transmissions), (100, 0, 200));
 }
 
+/// Sends a frame that nobody answers. Returns its transmissions and the longest time before one.
+fn unanswered(mac: &mut TestMac, now: &mut Instant) -> (u8, Duration) {
+    put(mac, *now, request(0)).unwrap();
+    let mut longest = Duration::ZERO;
+    loop {
+        let before = *now;
+        submitted(mac, now);
+        longest = longest.max(*now - before);
+        transmitted(mac, *now, Ack::Missing);
+        if let Some(outcome) = mac.poll_outcome(*now) {
+            assert_eq!(outcome.result, Delivery::NoAck);
+            return (outcome.transmissions, longest);
+        }
+    }
+}
+
+#[test]
+fn a_silent_neighbour_gets_two_attempts_without_delay_until_it_is_heard() {
+    let d = Duration::from_millis(40);
+    for adaptive_retry_delay in [false, true] {
+        let config =
+            Config { max_frame_retries: 15, retry_delay_max: d, adaptive_retry_delay, ..config() };
+        let (mut mac, mut now) = (mac(config, all(), 1), T0);
+        for round in 0..2 {
+            for _ in 0..6 {
+                let (transmissions, longest) = unanswered(&mut mac, &mut now);
+                assert_eq!(transmissions, 16);
+                assert!(longest > d / 2, "{longest:?}");
+            }
+            let before = (mac.info().retry_delay_max, mac.link(PEER).unwrap().etx_x128());
+            for _ in 0..10 {
+                let (transmissions, longest) = unanswered(&mut mac, &mut now);
+                assert_eq!(transmissions, 2);
+                assert!(longest < UNIT_BACKOFF * 9, "{longest:?}");
+            }
+            let after = (mac.info().retry_delay_max, mac.link(PEER).unwrap().etx_x128());
+            assert_eq!(before, after, "an absent neighbour says nothing about the channel");
+            receive(&mut mac, now, &data_frame(PEER, Address::Short(1), round, false)).unwrap();
+        }
+        (0..6).for_each(|_| assert_eq!(unanswered(&mut mac, &mut now).0, 16));
+        send(&mut mac, &mut now, 1, false);
+        assert_eq!(unanswered(&mut mac, &mut now).0, 16, "an acknowledgement is a sign of life");
+    }
+}
+
+#[test]
+fn a_silent_neighbour_never_gets_more_attempts_than_others() {
+    let config = Config { max_frame_retries: 0, ..config() };
+    let (mut mac, mut now) = (mac(config, all(), 1), T0);
+    (0..99).for_each(|_| assert_eq!(unanswered(&mut mac, &mut now).0, 1));
+    assert_eq!(mac.link(PEER).unwrap().lost, 99);
+}
+
 #[test]
 fn an_acknowledgement_from_before_the_transmission_is_not_its_own() {
     let (mut mac, mut now) = (mac(config(), Capabilities::AUTO_ACK, 1), T0);

@@ -1,5 +1,5 @@
-//! Sending to neighbours that sample the channel: whose turn it is, how long a strobe lasts,
-//! bursts, and what follows from a strobe that nobody answers.
+//! Sending to neighbours that sample the channel: the order of recipients, the length of a strobe,
+//! bursts, and the handling of unanswered strobes.
 
 use super::*;
 use crate::wake::{CHECK, MIN_FRAME, repetition};
@@ -23,7 +23,7 @@ const PERIOD: Duration = Wake::DEFAULT.period;
 const LEN: usize = 100;
 const ACKED: Ack = Ack::Received { frame_pending: false };
 
-/// A sender that listens always, so that wake-ups of its own are not in the way.
+/// Returns a sender that always listens, so that its own wake-ups do not interfere.
 fn sender(wake: Wake) -> Sender {
     let able = all() | Capabilities::SENSES | Capabilities::STROBES;
     let mut mac = Mac::new(config().unsecured(), able, 1);
@@ -41,7 +41,7 @@ fn put(mac: &mut Sender, now: Instant, dst: u16, payload: usize) {
     .unwrap();
 }
 
-/// A frame of `LEN` octets.
+/// Queues a frame of `LEN` octets.
 fn put_one(mac: &mut Sender, now: Instant, dst: u16) {
     put(mac, now, dst, LEN - 9);
 }
@@ -84,8 +84,8 @@ fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
     while mac.poll_outcome(now).is_some() {}
 }
 
-/// Tells the rhythm of `dst` once: the second of two repetitions was acknowledged at `T0` and a
-/// bit.
+/// Provides one observation of the wake-up phase of `dst`: the second of two repetitions is
+/// acknowledged shortly after `T0`.
 fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     put_one(mac, *now, dst);
     let at = strobe(mac, now);
@@ -96,7 +96,7 @@ fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     sfd
 }
 
-/// The same, and another observation agrees.
+/// The same, with a second observation that agrees.
 fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     let sfd = meet(mac, now, dst);
     *now += PERIOD;
@@ -119,7 +119,7 @@ fn who_is_not_known_is_sent_to_for_a_whole_period_and_then_hit() {
     now = sfd + Duration::from_millis(4);
     end(&mut mac, now, sfd, ACKED, 11);
 
-    // It woke when the repetition before was on the air, or just before.
+    // The recipient woke during the previous repetition, or just before it.
     let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
     for periods in [4, 20, 200] {
         let wake_up = woke + PERIOD * periods;
@@ -137,7 +137,7 @@ fn who_is_not_known_is_sent_to_for_a_whole_period_and_then_hit() {
         let last = begin + next.lasting - Wake::DEFAULT.stubborn(LEN);
         assert!(last > wake_up + CHECK + repetition(LEN) * 2, "until it must have woken");
         assert!(next.lasting < Duration::from_millis(33), "and not much longer");
-        // Who hears the first repetition tells nothing.
+        // An acknowledgement of the first repetition is no observation of the phase.
         now = begin + Duration::from_millis(4);
         end(&mut mac, now, begin, ACKED, 1);
     }
@@ -171,8 +171,8 @@ fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
     assert_eq!(mac.strobe_stats().unwrap().in_bursts, 2);
 }
 
-/// Who takes in a frame at once is not given time for that (IEEE 802.15.4-2015, 6.2.4). One that
-/// needs it misses a frame in each burst, and takes the repetition.
+/// A recipient that processes a frame at once is given no time for that (IEEE 802.15.4-2015,
+/// 6.2.4). One that needs the time misses a frame in each burst, and receives the repetition.
 #[test]
 fn frames_of_a_burst_follow_soon_until_one_is_not_heard_at_once() {
     let mut mac = sender(Wake::DEFAULT);
@@ -180,7 +180,7 @@ fn frames_of_a_burst_follow_soon_until_one_is_not_heard_at_once() {
     acquaint(&mut mac, &mut now, A);
     for _ in 0..2 {
         put_one(&mut mac, now, A);
-        // How often the first frame was sent tells nothing: its recipient was asleep.
+        // The number of repetitions of the first frame is no evidence: its recipient was asleep.
         for (times, spacing) in [(3, LIFS), (1, SIFS), (2, SIFS), (1, LIFS), (1, LIFS)] {
             put_one(&mut mac, now, A);
             let next = strobe(&mut mac, &mut now);
@@ -217,7 +217,7 @@ fn a_burst_ends_when_its_time_is_over() {
         frames += 1;
         assert!(frames < 12, "it goes on for ever");
     }
-    // After the first one each takes 5 ms here, and the last ends within the time.
+    // Each frame after the first takes 5 ms here, and the last one ends within the time.
     assert_eq!(frames, 1 + 40 / 5);
     let mut single = sender(Wake { burst: Duration::ZERO, ..Wake::DEFAULT });
     now = T0;
@@ -259,7 +259,7 @@ fn back_offs_grow_and_end_with_the_first_success() {
         now = ended;
         let mut later = now;
         waits.push(strobe(&mut mac, &mut later).first.unwrap() - ended);
-        // That one fails as well.
+        // This strobe fails as well.
         now = later + Duration::from_millis(30);
         end(&mut mac, now, now, Ack::Missing, 6);
     }
@@ -287,30 +287,157 @@ fn a_frame_is_given_up_after_so_many_strobes_if_that_is_wanted() {
     assert_eq!((outcome.result, outcome.transmissions), (Delivery::NoAck, 120));
 }
 
+/// Strobes frames for `A` until `last`, all of them unanswered. Returns the number of strobes
+/// before each strobe that lasts a period, and the time of the latter.
+fn unanswered(mac: &mut Sender, now: &mut Instant, last: Instant) -> Vec<(u32, Instant)> {
+    let mut searches = Vec::new();
+    for failed in 0.. {
+        while mac.info().slots_used == 0 {
+            *now += PERIOD;
+            put_one(mac, *now, A);
+            while let Some(outcome) = mac.poll_outcome(*now) {
+                assert_eq!((outcome.result, outcome.transmissions), (Delivery::NoAck, 0));
+            }
+        }
+        if *now >= last {
+            break;
+        }
+        let next = strobe(mac, now);
+        if next.lasting > PERIOD {
+            searches.push((failed, next.at));
+        }
+        *now = next.first.unwrap_or(*now) + next.lasting;
+        end(mac, *now, *now, Ack::Missing, 6);
+    }
+    searches
+}
+
 #[test]
-fn a_rhythm_that_leads_nowhere_is_looked_for_now_and_then_and_forgotten_at_last() {
+fn a_rhythm_that_leads_nowhere_is_looked_for_and_forgotten_at_last() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     acquaint(&mut mac, &mut now, A);
     put_one(&mut mac, now, A);
     let known = now;
-    let mut searches = Vec::new();
-    let mut failed = 0;
-    while now < known + Duration::from_secs(70) {
+    let searches = unanswered(&mut mac, &mut now, known + Duration::from_secs(70));
+    // A neighbour that does not answer may only be busy.
+    let all = searches.iter().enumerate().all(|(index, (failed, _))| *failed == 16 + index as u32);
+    assert!(all && searches.len() > 4, "{searches:?}");
+}
+
+#[test]
+fn frames_for_a_silent_neighbour_are_given_up_until_it_is_heard() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    let known = now;
+    put_one(&mut mac, now, A);
+    unanswered(&mut mac, &mut now, known + Duration::from_secs(40));
+    let before = mac.strobe_stats().unwrap().strobes;
+    let begun = now;
+    unanswered(&mut mac, &mut now, begun + Duration::from_secs(80));
+    let strobes = mac.strobe_stats().unwrap().strobes - before;
+    // One strobe follows each back-off of 0 to 63 periods of 125 ms.
+    assert!((12..40).contains(&strobes), "{strobes}");
+    while mac.info().slots_used > 0 {
         let next = strobe(&mut mac, &mut now);
-        if next.lasting > PERIOD {
-            searches.push((failed, next.at - known));
-        }
         now = next.first.unwrap_or(now) + next.lasting;
         end(&mut mac, now, now, Ack::Missing, 6);
-        failed += 1;
     }
-    // Who does not answer may only be busy.
-    let early = |(_, after): &&(u32, Duration)| *after < Duration::from_secs(60);
-    assert!(searches.iter().filter(early).count() > 4, "{searches:?}");
-    assert!(searches.iter().filter(early).all(|(failed, _)| failed % 16 == 0), "{searches:?}");
-    let last: Vec<_> = searches.iter().filter(|it| !early(it)).collect();
-    assert_eq!(failed - last[0].0, last.len() as u32, "nothing is known any more: {searches:?}");
+    // One frame is tried after the back-off, and a busy channel is no reason to give it up.
+    while mac.info().slots_used == 0 {
+        now += PERIOD;
+        put_one(&mut mac, now, A);
+        while mac.poll_outcome(now).is_some() {}
+    }
+    for _ in 0..3 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now);
+        mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
+        assert_eq!(mac.poll_outcome(now), None);
+    }
+    let next = strobe(&mut mac, &mut now);
+    now = next.first.unwrap_or(now) + next.lasting;
+    end(&mut mac, now, now, Ack::Missing, 6);
+    put_one(&mut mac, now, A);
+    assert_eq!(mac.info().slots_used, 1, "its outcome");
+    assert_eq!(mac.poll_outcome(now).unwrap().result, Delivery::NoAck);
+    let frame = data_frame(Address::Short(A), Address::Short(1), 7, false);
+    super::waking::receive_at(&mut mac, now, now, &frame).unwrap();
+    put_one(&mut mac, now, A);
+    assert_eq!(mac.poll_outcome(now), None);
+    let heard = now;
+    assert_eq!(strobe(&mut mac, &mut now).dst, A);
+    assert!(now - heard < PERIOD * 2, "{:?}", now - heard);
+}
+
+#[test]
+fn a_neighbour_that_was_never_met_is_silent_after_six_searches() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0 + Duration::from_secs(10);
+    put_one(&mut mac, now, A);
+    for searches in 1..=6 {
+        let next = strobe(&mut mac, &mut now);
+        assert!(next.lasting > PERIOD);
+        now += next.lasting;
+        let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 6 };
+        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        assert_eq!(mac.poll_outcome(now).is_some(), searches == 6, "{searches}");
+    }
+}
+
+#[test]
+fn a_frame_of_a_neighbour_that_answers_changes_nothing() {
+    let next = |heard: bool| {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        now += Duration::from_secs(20);
+        if heard {
+            let frame = data_frame(Address::Short(A), Address::Short(1), 7, false);
+            super::waking::receive_at(&mut mac, now, now, &frame).unwrap();
+        }
+        put_one(&mut mac, now, A);
+        let first = strobe(&mut mac, &mut now);
+        now = first.first.unwrap_or(now) + first.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+        (first, strobe(&mut mac, &mut now))
+    };
+    assert_eq!(next(true), next(false));
+}
+
+#[test]
+fn a_neighbour_with_a_known_rhythm_is_silent_after_sixteen_strobes() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    now += Duration::from_secs(20);
+    put_one(&mut mac, now, A);
+    for strobes in 1..=16 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now) + next.lasting;
+        let event = Event::Strobed { sfd: now, ack: Ack::Missing, times: 6 };
+        assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
+        assert_eq!(mac.poll_outcome(now).is_some(), strobes == 16, "{strobes}");
+    }
+}
+
+#[test]
+fn a_silent_neighbour_does_not_hold_up_frames_for_others() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    unanswered(&mut mac, &mut now, T0 + Duration::from_secs(40));
+    while mac.poll_outcome(now).is_some() || mac.info().slots_used > 0 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now) + next.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+    }
+    put_one(&mut mac, now, B);
+    put_one(&mut mac, now, A);
+    assert_eq!(mac.poll_outcome(now).unwrap().dst, Address::Short(A));
+    assert_eq!(strobe(&mut mac, &mut now).dst, B);
 }
 
 #[test]
@@ -325,7 +452,8 @@ fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
         put_one(&mut mac, now, A);
         let first = strobe(&mut mac, &mut now).first.unwrap();
         begins.push((first - woke).as_micros() % PERIOD.as_micros());
-        // 20 ms before it can have woken, as if it had been awake for another reason.
+        // The acknowledgement comes 20 ms before the earliest possible wake-up, as if the recipient
+        // had been awake for another reason.
         let sfd = first - Duration::from_millis(20);
         end(&mut mac, first, sfd, ACKED, 3);
     }
@@ -341,7 +469,7 @@ fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
     meet(&mut mac, &mut now, A);
     put_one(&mut mac, now, A);
     let (mut targeted, mut searches) = (0, 0);
-    // The channel is busy when it is to be looked for: then it is the next time.
+    // A search that finds the channel busy is repeated the next time.
     while searches < 2 {
         let next = strobe(&mut mac, &mut now);
         now = next.first.unwrap_or(now) + next.lasting;
@@ -355,7 +483,7 @@ fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
         }
     }
     assert_eq!(targeted, 3);
-    // Where it is found that is believed.
+    // The phase that the search finds is accepted.
     let next = strobe(&mut mac, &mut now);
     let sfd = next.first.unwrap() + Duration::from_millis(70);
     assert!(next.lasting > PERIOD);
@@ -377,8 +505,8 @@ fn who_may_be_awake_yet_teaches_no_rhythm() {
     (0..2).for_each(|_| put_one(&mut mac, now, A));
     let begin = strobe(&mut mac, &mut now).first.unwrap();
     let first = (begin - T0).as_micros() % PERIOD.as_micros();
-    // The burst begins, its second frame is not heard, and is sent again while its recipient still
-    // awaits it.
+    // The burst begins. Its second frame is not received, and is sent again while its recipient
+    // still awaits it.
     now = begin + Duration::from_millis(5);
     end(&mut mac, now, begin, ACKED, 1);
     strobe(&mut mac, &mut now);
@@ -433,7 +561,8 @@ fn each_neighbour_has_sequence_numbers_of_its_own() {
         let (index, dst) = if n % 3 == 0 { (0, A) } else { (1, B) };
         put_one(&mut mac, now, dst);
         let sequence = strobe(&mut mac, &mut now).sequence;
-        // Those for one are below 128, and those for all above: a receiver tells them apart.
+        // Sequence numbers of frames for one neighbour are below 128, and those of broadcasts
+        // above: a receiver distinguishes them.
         assert!(last[index].is_none_or(|last: u8| (last + 1) % 128 == sequence), "{n}");
         last[index] = Some(sequence);
         now += Duration::from_millis(200);
@@ -467,7 +596,7 @@ fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
         let begin = next.first.expect("at a given time") - Duration::from_micros(160);
         assert!(begin < woke + PERIOD * periods, "it has begun when the neighbour wakes");
         assert!(next.lasting < Duration::from_millis(35), "{:?}", next.lasting);
-        // The fourth after its waking is the first that arrives.
+        // The fourth repetition after the wake-up is the first that arrives.
         let sfd = begin + Duration::from_micros(160) + repetition(LEN) * 5;
         now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
         end(&mut mac, now, sfd, ACKED, 6);

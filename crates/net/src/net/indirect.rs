@@ -1,14 +1,14 @@
 //! Packets for neighbours that sleep (IEEE 802.15.4-2015, 6.7.3): they wait here until the
-//! neighbour, a *child*, asks with a data request.
+//! neighbour, a *child*, polls with a data request.
 //!
-//! Of each child one frame at a time is at the MAC, and the next one only when that was delivered:
-//! a frame that gets lost is offered again at the child's next data request. Direct traffic has
+//! The MAC has one frame at a time for each child, and gets the next one only when that was
+//! delivered: a lost frame is offered again at the child's next data request. Direct traffic has
 //! its own packet in progress and does not wait for any of this.
 //!
-//! A child that does not ask holds slots of the pool for as long as packets live, so: it has at
-//! most [`Indirect::limit`] packets; beyond its first one it takes only places that children with
-//! none will not miss; and one slot more than [`RESERVED`] stays free, for direct traffic.
-//! Multicasts are not kept for children.
+//! A child that does not poll holds slots of the pool for as long as packets live. Three limits
+//! follow. It has at most [`Indirect::limit`] packets. Packets beyond its first one take only
+//! places that children with none will not miss. One slot more than [`RESERVED`] stays free, for
+//! direct traffic. Multicasts are not kept for children.
 
 use super::fragment::Refusal;
 use super::{Net, Sizes};
@@ -24,8 +24,8 @@ use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Lets a neighbour sleep: packets to it wait from now on until it asks. A second time changes
-    /// nothing.
+    /// Marks a neighbour as sleeping: packets for it wait from now on until it polls. A second call
+    /// changes nothing.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -44,7 +44,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// Forgets a child and the packets that wait for it; whether there was one.
+    /// Removes a child and the packets that wait for it. Returns whether there was one.
     pub fn remove_child(&mut self, child: u16) -> bool {
         let places = self.children.as_mut_slice();
         let place = places.iter_mut().find(|place| place.is_some_and(|c| c.short == child));
@@ -55,33 +55,33 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         known
     }
 
-    /// Whether this neighbour sleeps.
+    /// Returns whether this neighbour sleeps.
     pub fn is_child(&self, child: u16) -> bool {
         S::Children::LEN > 0 && self.children.as_slice().iter().flatten().any(|c| c.short == child)
     }
 
-    /// Whether packets to this neighbour wait until it asks.
+    /// Returns whether packets for this neighbour wait until it polls.
     pub(crate) fn sleeps(&self, next_hop: Address) -> bool {
         matches!(next_hop, Address::Short(short) if self.is_child(short))
     }
 
-    /// The neighbours that sleep.
+    /// Returns the neighbours that sleep.
     pub fn children(&self) -> impl Iterator<Item = u16> {
         self.children.as_slice().iter().flatten().map(|child| child.short)
     }
 
-    /// Whether anything waits for a child, a frame that the MAC has included.
+    /// Returns whether any packet waits for a child, including one with a frame at the MAC.
     pub fn has_pending(&self, child: u16) -> bool {
         self.first_of(child).is_some()
     }
 
-    /// How many packets wait for a child, one of which the MAC has a frame included.
+    /// Returns the number of packets that wait for a child, including one with a frame at the MAC.
     pub fn waiting_for(&self, child: u16) -> usize {
         self.parked.as_slice().iter().flatten().filter(|p| p.child == child).count()
     }
 
-    /// Tells of a child for which something waits now or nothing any more: what the radio's answer
-    /// to its data requests has to say. Only for known children.
+    /// Returns a known child for which packets have begun or ceased to wait, and true if packets
+    /// wait now. The radio's acknowledgements of its data requests have to signal that.
     pub fn poll_pending_change(&mut self) -> Option<(u16, bool)> {
         if S::Children::LEN == 0 {
             return None;
@@ -94,15 +94,22 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some((child.short, child.announced))
     }
 
-    /// A child listens: what waits for it is [`Net::pending`] before everything else. Whether there
-    /// is something.
+    /// Notes that a child listens: its waiting frame is [`Net::pending`] before all others. Returns
+    /// whether there is one.
     pub fn handle_data_request(&mut self, now: Instant, child: u16) -> bool {
         self.handle_request(now, child, Asked::Yes)
     }
 
-    /// The same for a data request that came before. If its child repeats it, that listens; if
-    /// another device does, it does not. So what is sent then and fails is not given up for that.
+    /// The same for a repeated data request. If the child repeats it, the child listens; if another
+    /// device repeats it, the child does not. So a packet is not given up because a frame fails
+    /// then.
     pub fn handle_repeated_request(&mut self, now: Instant, child: u16) -> bool {
+        self.handle_request(now, child, Asked::Again)
+    }
+
+    /// The same for a child that samples the channel. A frame that stays unanswered then waits for
+    /// the next sample or data request, and is not given up.
+    pub fn handle_sample(&mut self, now: Instant, child: u16) -> bool {
         self.handle_request(now, child, Asked::Again)
     }
 
@@ -113,7 +120,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let timeout = self.config.reassembly_timeout;
         let Some(index) = self.first_of(child) else { return false };
         if let Some(parked) = self.parked_mut(index) {
-            // What the child had of it is gone (it is taken to be as patient as this node).
+            // The child has discarded the octets that it had (its reassembly timeout is assumed to
+            // be that of this node).
             let late = now.checked_since(parked.sent_at).is_some_and(|age| age > timeout);
             if parked.sent > 0 && parked.at_mac.is_none() && late {
                 parked.sent = 0;
@@ -127,8 +135,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.is_child(child)
     }
 
-    /// Whether [`Net::pending`] is a frame for a child after which there is another: the frame
-    /// pending bit of its header. False for all other frames.
+    /// Returns the frame-pending bit for the header of [`Net::pending`]: true if that is a frame
+    /// for a child and another one follows it. False for all other frames.
     pub fn frame_pending(&mut self, limits: FrameLimits) -> bool {
         let Some((index, current)) = self.begin_indirect() else { return false };
         let Address::Short(child) = current.next_hop else { return false };
@@ -137,7 +145,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         more || !self.is_last_frame(&current, limits.max_payload)
     }
 
-    /// Parks a packet for a child; on an error its slot is still the caller's.
+    /// Parks a packet for a child. On an error its slot still belongs to the caller.
     pub(crate) fn park_for_child(
         &mut self,
         now: Instant,
@@ -176,7 +184,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         own < usize::from(self.config.indirect.limit) && free > others
     }
 
-    /// The frame that a child listens for, and the place of its packet.
+    /// Returns the frame that a child listens for, and the place of its packet.
     fn next_indirect(&self) -> Option<(usize, Current)> {
         if S::Children::LEN == 0 {
             return None;
@@ -201,7 +209,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.next_indirect().map(|(_, current)| current.pending())
     }
 
-    /// The same, and the packet has a token from now on.
+    /// The same, and assigns the packet a token.
     fn begin_indirect(&mut self) -> Option<(usize, Current)> {
         let (index, current) = self.next_indirect()?;
         let parked = self.parked_mut(index)?;
@@ -211,8 +219,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some((index, current))
     }
 
-    /// Writes the frame of [`Net::pending_indirect`]. The outer `None`: there is none, but there
-    /// may be a direct one.
+    /// Writes the frame of [`Net::pending_indirect`]. The outer `None`: there is no such frame, but
+    /// there may be a direct one.
     pub(crate) fn poll_indirect(
         &mut self,
         room: &mut [u8],
@@ -235,7 +243,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 Some(Some(FrameOut { dst, ack: true, len, token: Token(token), class }))
             }
             Err(Refusal::NoRoom) => Some(None),
-            // Not a packet: cannot be, but would block the queue.
+            // The slot holds no packet. That is impossible, but would block the queue.
             Err(Refusal::Stale) => {
                 bump(&mut self.stats.stale);
                 self.unpark(index);
@@ -244,7 +252,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Learns what became of a child's frame; whether it was one.
+    /// Takes the outcome of a frame for a child. Returns whether it was one.
     pub(crate) fn indirect_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> bool {
         if S::Children::LEN == 0 {
             return false;
@@ -274,7 +282,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                     self.unpark(index);
                 }
             }
-            // No frame of the MAC has room for its headers.
+            // No frame of the MAC has room for the packet's headers.
             None if !delivered => {
                 bump(&mut self.stats.failed_indirect);
                 self.unpark(index);
@@ -285,7 +293,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         true
     }
 
-    /// When the next packet has waited for too long. One that the MAC has a frame of may finish.
+    /// Returns the time at which the next packet expires. A packet with a frame at the MAC may
+    /// finish.
     pub(crate) fn indirect_deadline(&self) -> Option<Instant> {
         let mut first = None;
         if S::Children::LEN == 0 {
@@ -309,7 +318,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// The place of the first packet that waits for a child.
+    /// Returns the place of the first packet that waits for a child.
     fn first_of(&self, child: u16) -> Option<usize> {
         self.parked.as_slice().iter().position(|p| p.is_some_and(|p| p.child == child))
     }
@@ -328,7 +337,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.children.as_mut_slice().iter_mut().flatten().find(|c| c.short == short)
     }
 
-    /// Ends the waiting of a packet. What stands behind it moves up, so that the order stays.
+    /// Removes a waiting packet. Those behind it move up, so that the order stays.
     fn unpark(&mut self, index: usize) {
         let Some(rest) = self.parked.as_mut_slice().get_mut(index..) else { return };
         let Some(Parked { packet, child, .. }) = rest.first_mut().and_then(Option::take) else {

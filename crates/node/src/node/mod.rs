@@ -1,8 +1,9 @@
-//! How the layers are joined.
+//! The connection of the layers.
 //!
-//! In: radio event → [`Mac`] → [`Net`] → TCP. Out is a pull: the MAC has a free slot → [`Net`]
-//! writes the next frame into it, and when it has none, one segment is taken from TCP. Nothing is
-//! formed before it can leave, and a payload is copied once, from the send ring into the slot.
+//! Input: radio event → [`Mac`] → [`Net`] → TCP. Output is a pull: the MAC has a free slot →
+//! [`Net`] writes the next frame into it, and if it has none, one segment is taken from TCP. No
+//! frame or segment is formed before it can leave, and a payload is copied once, from the send ring
+//! into the slot.
 
 mod follow;
 mod relay;
@@ -33,71 +34,71 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 use rest::Rest;
 
-/// A segment without payload that the MAC has, and whose it is.
+/// A segment without payload that the MAC has, and its connection.
 type Acking = (net::Token, tcp::Handle);
-/// Room for one, in a plan that asks for it.
+/// An array with room for one, in a plan that requires it.
 type LateAcks<P> = <<P as tcp::Sizes>::Features as tcp::Features>::LateAcks<Acking>;
 
 kinglet_mem::counters! {
-    /// What got lost between the layers; counters stop at their maximum.
+    /// Counters of losses between the layers and of data requests; they stop at their maximum.
     pub struct Stats {
         /// Data requests made.
         data_requests,
-        /// Data requests that found nothing.
+        /// Data requests for which nothing was pending.
         nothing_pending,
     }
     reasons {
-        /// What got lost between the layers; counters stop at their maximum.
         /// TCP segments that the network layer did not take: no route, or longer than the MTU.
         unroutable_segments,
         /// Packets given up because no frame of this MAC has room for their headers.
         unsendable_packets,
         /// Commands that the radio driver refused.
         refused_commands,
-        /// Data requests that nobody acknowledged.
+        /// Data requests without acknowledgement.
         unanswered_requests,
         /// Data requests after which the promised frame did not come.
         timed_out_requests,
     }
 }
 
-/// How full the tables are.
+/// The use of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// The MAC's.
+    /// The MAC's tables.
     pub mac: mac::Info,
-    /// The network layer's.
+    /// The network layer's tables.
     pub net: net::Info,
 }
 
-/// A whole stack. See the crate documentation for the loop around it.
+/// A whole stack. The crate documentation shows the loop around it.
 pub struct Node<P: Profile> {
     pub(crate) mac: Mac<P>,
     pub(crate) net: Net<P, PayloadRef>,
     pub(crate) tcp: Endpoint<AddressPair, P>,
-    /// TCP had nothing to send when it was last asked, and nothing has happened to it since: at
-    /// most turns of the loop it need not be asked. [`Node::wake_tcp`], by which what happens to it
-    /// comes, ends that.
+    /// True if TCP had nothing to send when it was last asked, and has had no event since: in most
+    /// iterations of the loop it need not be asked. [`Node::wake_tcp`], through which its events
+    /// come, clears this.
     pub(crate) tcp_is_quiet: bool,
-    /// The acknowledgment until whose leaving its connection holds the next one back.
+    /// The acknowledgment until whose transmission its connection holds the next one back.
     acking: LateAcks<P>,
     pub(crate) poller: Poller<P::Sources, P::Applications>,
     courtesy: Courtesy,
-    /// The default route leads to the parent.
+    /// True if the default route leads to the parent.
     has_parent: bool,
-    /// The receiver is to be off between frames.
+    /// True if the receiver is to be off between frames.
     pub(crate) sleeps: bool,
-    /// When applications are to be looked at, as they should hear of what has happened while the
-    /// radio was offered something: packets have no way. Nobody looks at them then.
+    /// The time at which applications are to be looked at again. They are notified of an event that
+    /// occurred while the radio was offered something: packets have no route. Applications are not
+    /// looked at during that call.
     pub(crate) news: Option<Instant>,
-    /// Whether there is anything to do.
+    /// The record of pending work.
     pub(crate) rest: Cell<Rest>,
     /// The deadline of the layers above the MAC, if it is known.
     pub(crate) above: Cell<Option<Option<Instant>>>,
     stats: Stats,
 }
 
-/// Lets the network layer read payloads where they are.
+/// Gives the network layer access to payloads in place.
 struct SendRings<'a, P: Profile>(&'a Endpoint<AddressPair, P>);
 
 impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
@@ -106,11 +107,11 @@ impl<P: Profile> BodySource<PayloadRef> for SendRings<'_, P> {
     }
 }
 
-/// RFC 4944, 5.3.
+/// The reassembly timeout of RFC 4944, 5.3.
 const LONGEST_REASSEMBLY: Duration = Duration::from_secs(60);
 
-/// How many hops a packet has taken whose hop limit is `left` here: it began with 64, 128 or 255,
-/// the next of them that is not less, and a neighbour's has lost nothing.
+/// Returns the number of hops of a packet whose hop limit is `left` here. The initial value is 64,
+/// 128 or 255, the next of them that is not less. A packet of a neighbour has the initial value.
 const fn hops_of(left: u8) -> u8 {
     let begun: u8 = match left {
         0..=64 => 64,
@@ -121,22 +122,22 @@ const fn hops_of(left: u8) -> u8 {
 }
 
 impl<P: Profile> Node<P> {
-    /// Whether its receiver may be off, so that somebody has to be asked for data; what it needs
-    /// for that is left out else.
+    /// True if the receiver may be off, so that a parent has to be polled for data; the code for
+    /// that is left out otherwise.
     const ASKS: bool = <P::Listening as mac::Listening>::SLEEPS;
-    /// Whether it can be the parent of nodes that sleep.
+    /// True if the node can be the parent of nodes that sleep.
     pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
-    /// Whether routing seeks ways when packets need them.
+    /// True if routing discovers routes when packets need them.
     pub(crate) const SEEKS: bool =
         <<P::Routing as net::Routing>::Waiting as Array<Option<PacketHandle>>>::LEN > 0;
 
-    /// Whether there is somebody for ICMPv6 messages of types that the network layer only carries.
+    /// True if a layer processes ICMPv6 messages of types that the network layer only carries.
     const HEARS_ICMPV6: bool = <P::Discovery as net::Discovery>::PRESENT
         || !<P::Routing as net::Routing>::ICMPV6.is_empty();
 
-    /// A node with empty tables for a radio with these capabilities. Add addresses, routes and
-    /// 6LoWPAN contexts through [`Node::interface`]. Nobody learns routes.
+    /// Returns a node with empty tables for a radio with these capabilities. Addresses, routes and
+    /// 6LoWPAN contexts are added through [`Node::interface`]. No routes are learnt.
     pub const fn new(config: Config<mac::KeyOf<P>>, radio: Capabilities) -> Self {
         Node::with_routing(config, net::Routing::NONE, radio)
     }
@@ -184,26 +185,26 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// The address filter to set in the radio before the first command.
+    /// Returns the address filter to set in the radio before the first command.
     pub const fn filter(&self) -> Filter {
         self.mac.filter()
     }
 
     /// Takes an event of the radio; `frame` holds the octets of a received frame, which is
-    /// decrypted where it is.
+    /// decrypted in place.
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
         let rest = self.rest.get();
         match event {
             Event::Received { .. } => self.wake(),
             _ => self.wake_after_transmission(),
         }
-        // What a layer discards it has counted.
+        // Each layer counts its own discards.
         let result = self.mac.handle_radio(now, event, frame);
         let Ok(Some(indication)) = &result else { return };
         let (&Indication::Data { ref src, rssi_dbm, lqi, .. }
         | &Indication::DataRequest { ref src, rssi_dbm, lqi, .. }) = indication;
         let repeated = matches!(indication, Indication::DataRequest { repeated: true, .. });
-        // Whoever has sent a request again may be elsewhere.
+        // The sender of a repeated request may be elsewhere.
         if !repeated {
             self.routing_heard(now, src, rssi_dbm, lqi);
         }
@@ -212,7 +213,7 @@ impl<P: Profile> Node<P> {
                 let payload = frame.get(payload.clone()).unwrap_or_default();
                 let frame = FrameIn { src: *src, dst: *dst, payload };
                 if self.net.keep_fragment(now, &frame) {
-                    // Who sleeps tells its radio when the next one comes.
+                    // A duty-cycled node sets its radio for the arrival of the next fragment.
                     return if self.mac.strobes() { self.wake() } else { self.rest_on(rest) };
                 }
                 match self.net.handle_frame(now, frame) {
@@ -237,14 +238,14 @@ impl<P: Profile> Node<P> {
                 self.follow_routing(now);
                 let _ = self.net.handle_data_request(now, child);
             }
-            // What has no short address is nobody's child.
+            // A device without a short address is no node's child.
             Indication::DataRequest { .. } => {}
         }
     }
 
-    /// Whether there is room for a packet from the host. Packets that are given to a node without
-    /// room are lost, as on any router; a host that can wait should, and one event of the radio or
-    /// more is between here and the next room.
+    /// Returns whether there is room for a packet from the host. A node without room drops packets
+    /// from the host, as any router does. A host that can wait should do so; one event of the radio
+    /// or more passes until there is room again.
     pub fn takes_host_packet(&self) -> bool {
         self.net.takes_host_packet()
     }
@@ -256,27 +257,27 @@ impl<P: Profile> Node<P> {
         self.deliver(now, result);
     }
 
-    /// What TCP calls connections between these addresses. A `local` that is not this node's makes
-    /// one that is refused.
+    /// Returns TCP's key for connections between these addresses. A `local` that is not an address
+    /// of this node makes a key that is refused.
     pub(crate) fn address_pair(&self, local: Ipv6Addr, remote: Ipv6Addr) -> AddressPair {
         AddressPair::new(self.net.own_index(local), local, remote)
     }
 
-    /// Gives TCP, the one upper layer that is not the network layer's own, what is for it.
+    /// Delivers a packet to TCP, the only upper layer that is not the network layer's own.
     fn deliver(&mut self, now: Instant, result: Result<Option<Delivery>, net::Discard>) {
         let Ok(delivery) = result else { return };
         if let Some(Delivery { packet, header, own, upper, protocol }) = delivery {
             if protocol == protocol::TCP {
                 let segment = self.net.packet(packet).get(upper).unwrap_or_default();
                 let peer = AddressPair::new(own, header.dst, header.src);
-                // What TCP drops it has counted.
+                // TCP counts its own drops.
                 self.tcp_is_quiet = false;
                 let ecn = Ecn::of(header.traffic_class);
                 let taken = self.tcp.handle_packet(now, peer, ecn, segment).is_ok();
                 if <P::Features as tcp::Features>::WINDOW_LIMIT && taken {
                     self.tcp.note_distance(&peer, hops_of(header.hop_limit));
                 }
-                // A SYN may be the first that passes between the two. The flags are octet 13.
+                // A SYN may be the first segment between the two. The flags are octet 13.
                 let opens = segment.get(13).is_none_or(|flags| flags & 2 != 0);
                 if <P::Discovery as net::Discovery>::PRESENT && taken && !opens {
                     self.net.note_progress(now, header.src);
@@ -288,7 +289,7 @@ impl<P: Profile> Node<P> {
         report.into_iter().for_each(|report| self.report(report));
     }
 
-    /// Tells TCP of an error about a segment. It sends no packet that could be too big.
+    /// Reports an error about a segment to TCP; a packet that was too big has its own route.
     fn report(&mut self, report: net::ErrorReport) {
         let error = match report.kind {
             Kind::DestinationUnreachable { .. } => tcp::SoftError::Unreachable,
@@ -300,7 +301,7 @@ impl<P: Profile> Node<P> {
         self.undelivered(&peer, report.upper, error);
     }
 
-    /// Tells TCP why the segment which begins with these octets could not be delivered.
+    /// Notifies TCP why the segment which begins with these octets could not be delivered.
     //= rfc9293#MUST-54
     fn undelivered(&mut self, peer: &AddressPair, segment: [u8; 8], error: tcp::SoftError) {
         let [a, b, c, d, seq @ ..] = segment;
@@ -308,23 +309,23 @@ impl<P: Profile> Node<P> {
         self.wake_tcp().notify_network_error(peer, ports, u32::from_be_bytes(seq), error);
     }
 
-    /// The next command for the radio. At most five before the next event, deadline or call of the
-    /// application.
+    /// Returns the next command for the radio: at most five before the next event, deadline or call
+    /// of the application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         if self.is_resting(now) {
             return None;
         }
         if !matches!(self.rest.get(), Rest::Offering) {
             self.prepare_radio(now);
-            // What ends here makes room, which is filled before the radio is asked for more. Each
-            // round takes a frame out of a table.
+            // Frames that end here make room, which is filled before the next command. Each
+            // iteration takes a frame out of a table.
             while self.mac.give_up_missed(now) {
                 self.prepare_radio(now);
             }
         }
         self.begin_rest();
         let submission = self.mac.poll_radio(now)?;
-        // A frame is what comes last, unless the receiver goes off after it.
+        // A frame is the last command, unless the receiver goes off after it.
         let is_last = matches!(submission.command, Command::Transmit { .. }) && !self.sleeps;
         if !is_last {
             *self.rest.get_mut() = Rest::Offering;
@@ -332,8 +333,8 @@ impl<P: Profile> Node<P> {
         Some(submission)
     }
 
-    /// Moves what waits to where the radio finds it.
-    // Apart from the loop that calls it, for what `note_sent` is apart.
+    /// Moves everything that waits to the MAC, where the radio finds it.
+    // Separate from the loop that calls it, for the reason given at `note_sent`.
     #[inline(never)]
     fn prepare_radio(&mut self, now: Instant) {
         if Self::ASKS
@@ -341,16 +342,15 @@ impl<P: Profile> Node<P> {
         {
             self.note_data_request(now, outcome);
         }
-        // One that samples the channel is served as if it had asked.
         while Self::HAS_CHILDREN
             && let Some(child) = self.mac.poll_listener(now)
         {
-            let _ = self.net.handle_data_request(now, child);
+            let _ = self.net.handle_sample(now, child);
         }
         self.fill_queue(now);
         self.admit_bursts(now);
-        // A child that the MAC has no room for hears that nothing waits, and of its packets only
-        // when they come to be its turn.
+        // A child for which the MAC has no room is informed that nothing waits, and receives its
+        // packets only when its turn comes.
         while Self::HAS_CHILDREN
             && let Some((child, pending)) = self.net.poll_pending_change()
         {
@@ -359,7 +359,7 @@ impl<P: Profile> Node<P> {
         self.plan_data_request(now);
     }
 
-    /// A data request has ended.
+    /// Takes the outcome of a data request.
     fn note_data_request(&mut self, now: Instant, outcome: DataRequestOutcome) {
         let count = match outcome {
             DataRequestOutcome::Received { .. } => None,
@@ -379,16 +379,16 @@ impl<P: Profile> Node<P> {
         self.poller.handle_outcome(now, outcome, self.tcp.expected_by_each());
     }
 
-    /// Tells that the driver refused the last command of [`Node::poll_radio`].
+    /// Notes that the driver refused the last command of [`Node::poll_radio`].
     pub fn radio_refused(&mut self, now: Instant) {
         self.wake();
         self.stats.refused_commands = self.stats.refused_commands.saturating_add(1);
         self.mac.radio_refused(now);
     }
 
-    /// Moves frames into the MAC until it is full or nothing waits. Every round fills a slot of the
-    /// MAC's queue, gives a packet up or takes segments from TCP, so the rounds are bounded by the
-    /// tables and by what the send rings hold.
+    /// Moves frames into the MAC until it is full or nothing waits. Every iteration fills a slot of
+    /// the MAC's queue, gives a packet up or takes segments from TCP, so the number of iterations
+    /// is bounded by the tables and by the content of the send rings.
     fn fill_queue(&mut self, now: Instant) {
         if P::FORWARDS {
             self.courtesy.relayed(now, self.net.stats().forwarded);
@@ -397,7 +397,7 @@ impl<P: Profile> Node<P> {
             self.note_sent(now, &outcome);
         }
         loop {
-            // Every round may have made room for its messages.
+            // Every iteration may have made room for routing messages.
             self.follow_routing(now);
             if !self.mac.can_accept(mac::Class::Control) {
                 return;
@@ -407,11 +407,11 @@ impl<P: Profile> Node<P> {
             }
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
-            // A segment may wait for a way that routing has to seek first,
+            // A segment may wait for a route that routing has to discover first,
             if Self::SEEKS {
                 self.follow_routing(now);
             }
-            // or for what discovery has to ask.
+            // or for an address that neighbour discovery has to resolve.
             self.follow_discovery(now);
             let mac = &self.mac;
             let Some(pending) = self.net.pending_for(|dst| mac.accepts(dst)) else {
@@ -423,10 +423,10 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// The sending of a frame has ended.
-    // If this, `queue_frame` or what `take_segment` calls were inlined, a loop that mostly finds
-    // nothing to do would begin with computing where all fields are that any of them needs: 250
-    // instructions a frame on a core whose loads reach 124 octets far.
+    /// Takes the outcome of a frame.
+    // If this, `queue_frame` or the callees of `take_segment` were inlined, a loop that mostly
+    // finds nothing to do would begin by computing the addresses of all fields that any of them
+    // needs: 250 instructions a frame on a core whose loads reach 124 octets far.
     #[inline(never)]
     fn note_sent(&mut self, now: Instant, outcome: &mac::Outcome) {
         let delivered = outcome.result == mac::Delivery::Delivered;
@@ -443,7 +443,7 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Moves the frame that is pending into the MAC; false if that has no room for it.
+    /// Moves the pending frame into the MAC. Returns false if the MAC has no room for it.
     #[inline(never)]
     fn queue_frame(&mut self, now: Instant, pending: net::Pending) -> bool {
         let class = match pending.class {
@@ -480,8 +480,8 @@ impl<P: Profile> Node<P> {
             self.tcp.hold_acks(handle);
         }
         if written == 0 && self.net.pending().is_some_and(|p| p.token == pending.token) {
-            // Not stale, so no frame is large enough, and none ever will be: TCP need not try
-            // again at once.
+            // The body is not stale, so no frame is large enough, and none ever will be: TCP need
+            // not try again at once.
             let _ = self.net.handle_outcome(now, pending.token, false);
             let count = &mut self.stats.unsendable_packets;
             *count = count.saturating_add(1);
@@ -489,15 +489,15 @@ impl<P: Profile> Node<P> {
         true
     }
 
-    /// Takes a segment from TCP; whether there was one. If the network layer does not want it, TCP
-    /// finds out by its timers, as with any loss, or at once while it is still connecting.
+    /// Takes a segment from TCP. Returns whether there was one. If the network layer refuses it,
+    /// TCP learns that from its timers, as with any loss, or at once while it is still connecting.
     fn take_segment(&mut self, now: Instant) -> bool {
         !self.tcp_is_quiet && self.poll_tcp(now)
     }
 
     #[inline(never)]
     fn poll_tcp(&mut self, now: Instant) -> bool {
-        // Its deadline may change even if it has nothing to send.
+        // TCP's deadline may change even if it has nothing to send.
         *self.above.get_mut() = None;
         let Some(tcp::Packet { peer, ecn, diffserv, header, payload }) = self.tcp.poll_packet(now)
         else {
@@ -510,13 +510,13 @@ impl<P: Profile> Node<P> {
         }
         if <P::Discovery as net::Discovery>::PRESENT && self.net.own_address(peer.local()).is_none()
         {
-            // The last of a connection whose address is this node's no longer.
+            // The last segment of a connection whose address is no longer this node's.
             return true;
         }
-        // Also a segment without payload has a key, by which the link tells of its loss.
+        // A segment without payload also has a key, by which the link reports its loss.
         let body = Body::External { key: payload, len: payload.len };
         let outgoing = Outgoing {
-            // An own address that goes takes its connections along, so the index names one.
+            // The removal of an own address ends its connections, so the index names an address.
             src: self.net.own_address(peer.local()).unwrap_or(Ipv6Addr::UNSPECIFIED),
             dst: peer.remote(),
             hop_limit: self.net.config().hop_limit,
@@ -529,7 +529,7 @@ impl<P: Profile> Node<P> {
         match self.net.submit(now, outgoing) {
             Ok(()) => {
                 self.net.park(now, &SendRings(&self.tcp));
-                // What does not wait for the radio is in nobody's way.
+                // A segment that does not wait for the radio delays no packets of other nodes.
                 if P::FORWARDS && payload.len > 0 && !self.net.can_submit() {
                     self.make_room(now, payload.handle);
                 }
@@ -546,30 +546,31 @@ impl<P: Profile> Node<P> {
         true
     }
 
-    /// As soon as may be: what is due after a deadline is later than that.
+    /// Schedules a notification of the applications as soon as possible: after a deadline has been
+    /// handled, the next one must be later than it.
     pub(crate) fn tell_soon(&mut self, now: Instant) {
         self.news = Some(now + Duration::from_micros(1));
     }
 
-    /// Holds a connection back that has just sent, if this node relays for others.
+    /// Holds back a connection that has just sent, if this node relays for others.
     fn make_room(&mut self, now: Instant, handle: tcp::Handle) {
         if let Some(gap) = self.courtesy.taken(now) {
-            // It has just sent, so the handle is valid.
+            // The connection has just sent, so the handle is valid.
             let _ = self.tcp.hold_back(now, handle, gap);
         }
     }
 
     /// Writes the next packet for the host interface of a border router to `buf`; 1280 octets
-    /// always suffice. Drain this after [`Node::poll_radio`]. A host that cannot take a packet
-    /// must drop it: what is left here holds packet slots.
+    /// always suffice. The caller drains this after [`Node::poll_radio`]. A host that cannot take a
+    /// packet must drop it: packets that stay here hold packet slots.
     pub fn poll_host_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {
         loop {
             let packet = self.net.poll_host_packet(now, &SendRings(&self.tcp), buf);
-            // One segment at a time, so that none is dropped for want of room in the queue.
+            // One segment at a time, so that none is dropped because the queue is full.
             let waiting = self.net.info().host_queued > 0;
             if packet.is_some() || waiting || !self.net.can_submit() || !self.take_segment(now) {
                 if packet.is_some() {
-                    // Its slot is free.
+                    // The packet's slot is free.
                     self.wake();
                 }
                 self.plan_data_request(now);
@@ -595,8 +596,8 @@ impl<P: Profile> Node<P> {
         self.ask_parent(now);
     }
 
-    /// Takes note of what TCP expects after it has sent something, and acts at once if that has to
-    /// be.
+    /// Updates the poller with the responses that TCP expects after it has sent something, and
+    /// polls at once if that is due.
     fn plan_data_request(&mut self, now: Instant) {
         if Self::ASKS && self.poller.parent().is_some() {
             self.poller.set_learning(self.mac.is_learning_drift());
@@ -616,7 +617,7 @@ impl<P: Profile> Node<P> {
         self.poller.asked(now, taken);
     }
 
-    /// Lets the neighbour with this short address sleep: what is for it waits until it asks.
+    /// Marks the neighbour with this short address as sleeping: packets for it wait until it polls.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -625,15 +626,15 @@ impl<P: Profile> Node<P> {
         self.net.add_child(child)
     }
 
-    /// Forgets a child and what waits for it; whether there was one.
+    /// Removes a child and the packets that wait for it. Returns whether there was one.
     pub fn remove_child(&mut self, now: Instant, child: u16) -> bool {
         self.wake();
         let _ = self.mac.set_pending(now, child, false);
         self.net.remove_child(child)
     }
 
-    /// Tells a leaf who its parent is, or `None`: nobody. Everything without a better route goes to
-    /// the parent, and a leaf that sleeps asks it for data.
+    /// Sets the parent of a leaf; `None` removes it. All packets without a better route go to the
+    /// parent, and a leaf that sleeps polls it for data.
     ///
     /// # Errors
     /// [`TableFull`] if there is no room for that route; nothing has changed.
@@ -660,34 +661,35 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Whom this node asks for data, if it sleeps.
+    /// Returns the parent that this node polls for data, if it sleeps.
     pub const fn parent(&self) -> Option<u16> {
         self.poller.parent()
     }
 
-    /// When this node has last asked its parent for data, or got a new one to ask; `None` before
-    /// the first time.
+    /// Returns the time at which this node last polled its parent for data, or got a new one to
+    /// poll; `None` before the first data request.
     pub fn last_data_request(&self) -> Option<Instant> {
         (self.stats.data_requests > 0).then(|| self.poller.last())
     }
 
-    /// When it asks next if nothing happens before; `None` if it asks nobody, or is asking.
+    /// Returns the time of the next data request if nothing happens before; `None` if the node has
+    /// no parent to poll, or is polling.
     pub const fn next_data_request(&self) -> Option<Instant> {
         self.poller.deadline()
     }
 
-    /// Data requests in a row that have failed: the parent may be gone.
+    /// Returns the number of consecutive data requests that have failed: the parent may be gone.
     pub const fn failed_data_requests(&self) -> u8 {
         self.poller.failures()
     }
 
-    /// Tells a node that sleeps that something which TCP does not know of is to come, `from` the
-    /// instant at which it was asked for (or at which it can come at the earliest) and not after
-    /// `until`. `application` is a number of the caller's choice, such as its local port: what one
-    /// says replaces what it has said before, and nothing else.
+    /// Notes that a response unknown to TCP is expected at a node that sleeps. It was requested at
+    /// `from` (or can come then at the earliest) and comes not after `until`. `application` is a
+    /// number of the caller's choice, such as its local port: a call replaces the previous one with
+    /// the same number, and nothing else.
     ///
     /// # Errors
-    /// [`TableFull`] if three others expect something; nothing has changed.
+    /// [`TableFull`] if three other applications expect a response; nothing has changed.
     pub fn expect(
         &mut self,
         now: Instant,
@@ -702,36 +704,36 @@ impl<P: Profile> Node<P> {
         self.poller.expect(now, application, Some(Expected { since: from, from, until }))
     }
 
-    /// Takes back [`Node::expect`]: it is here, or not awaited any more.
+    /// Withdraws [`Node::expect`]: the response is here, or not awaited any more.
     pub fn expect_nothing(&mut self, now: Instant, application: u16) {
         if Self::ASKS {
             self.wake();
-            // There is always room for nothing.
+            // A withdrawal needs no room.
             let _ = self.poller.expect(now, application, None);
         }
     }
 
-    /// What says how long the channel is left alone before it is assessed, for a type of which
-    /// there is more to say.
+    /// Returns the type that sets the CSMA-CA backoff before the channel is assessed, for a type
+    /// with settings of its own.
     pub const fn backoff_mut(&mut self) -> &mut P::Backoff {
         self.mac.backoff_mut()
     }
 
-    /// The MAC, to look at.
+    /// Returns the MAC for inspection.
     pub const fn mac(&self) -> &Mac<P> {
         &self.mac
     }
 
-    /// A bound on the frame counters of link security, to be kept in flash for the next start; what
-    /// to do with it says [`Mac::poll_counter_bound`].
+    /// Returns a bound on the frame counters of link security, to be kept in flash for the next
+    /// start; [`Mac::poll_counter_bound`] describes its use.
     pub fn poll_counter_bound(&mut self, now: Instant) -> Option<u32> {
         self.wake();
         self.mac.poll_counter_bound(now)
     }
 
-    /// Makes this a node that wakes several times a second among others that do, as ContikiMAC
-    /// says; see [`Mac::set_wake`]. Fragments of a datagram may come in several bursts then, so
-    /// they are awaited for as long as RFC 4944 (5.3) allows, 60 s.
+    /// Makes this a node that wakes several times a second among others that do, as in ContikiMAC;
+    /// see [`Mac::set_wake`]. Fragments of a datagram may come in several bursts then, so they are
+    /// awaited for as long as RFC 4944 (5.3) allows, 60 s.
     ///
     /// # Errors
     /// [`CannotWake`](mac::CannotWake)
@@ -750,17 +752,17 @@ impl<P: Profile> Node<P> {
         self.mac.set_retry_delay(longest);
     }
 
-    /// Whether `address` is one of this node's.
+    /// Returns whether `address` is one of this node's.
     pub fn is_own(&self, address: Ipv6Addr) -> bool {
         self.net.is_own(address)
     }
 
-    /// How full the tables are.
+    /// Returns the use of the tables.
     pub fn info(&self) -> Info {
         Info { mac: self.mac.info(), net: self.net.info() }
     }
 
-    /// What got lost between the layers. Each layer has counters of its own.
+    /// Returns the counters of losses between the layers. Each layer has counters of its own.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -799,7 +801,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Calls `each` with every relation of this node to others that its routing and its discovery
-    /// keep: what is missing at the next call was lost between the two.
+    /// keep: a relation that is missing at the next call was lost between the two calls.
     pub fn relations(&self, each: &mut EachRelation<'_>) {
         self.routing().relations(each);
         self.net.discovery().relations(each);

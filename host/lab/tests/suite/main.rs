@@ -11,6 +11,7 @@ mod coap;
 mod discovery;
 mod forged;
 mod http;
+mod links;
 mod mesh;
 mod peers;
 mod records;

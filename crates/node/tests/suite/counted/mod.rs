@@ -1,6 +1,6 @@
-//! A border router whose layers count how often they are asked: the network layer by what learns
-//! its routes, the MAC by how it reaches who sleeps. Whoever calls one of the two layers, and be it
-//! for its deadline, calls that.
+//! A border router whose layers count their calls: the network layer counts calls of its routing,
+//! the MAC calls of its [`Reach`]. Every call of one of the two layers, even for its deadline,
+//! calls that type.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use core::net::Ipv6Addr;
@@ -19,15 +19,15 @@ thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often layers were asked, by all nodes of this thread.
+/// Returns the number of these calls, by all nodes of this thread.
 pub fn asked() -> u64 {
     ASKED.get()
 }
 
-/// As [`BorderRouter`], and it counts.
+/// A [`BorderRouter`] that counts.
 pub struct Counted;
 
-/// How many connections a border router has.
+/// The number of connections of a border router.
 const CONNECTIONS: usize =
     <<BorderRouter as tcp::Sizes>::Connections<AddressPair> as Array<_>>::LEN;
 
@@ -73,7 +73,7 @@ impl tcp::Sizes for Counted {
     type ReceiveMap = <BorderRouter as tcp::Sizes>::ReceiveMap;
     type Features = <BorderRouter as tcp::Sizes>::Features;
     type Segments = <BorderRouter as tcp::Sizes>::Segments;
-    // A connection's place knows its plan.
+    // The type of a connection's slot contains its plan.
     type Connections<K: tcp::Peer> = [tcp::Slot<K, Self>; CONNECTIONS];
     type Listeners = <BorderRouter as tcp::Sizes>::Listeners;
     type HalfOpen<K: tcp::Peer> = <BorderRouter as tcp::Sizes>::HalfOpen<K>;
@@ -86,7 +86,7 @@ impl polling::Sizes for Counted {
     type Applications = <BorderRouter as polling::Sizes>::Applications;
 }
 
-/// Does what is inside of it, and counts.
+/// Forwards every call to the inner type, and counts it.
 pub struct Counting<T>(pub T);
 
 impl<T> Counting<T> {
@@ -194,9 +194,9 @@ impl<T: Reach> Reach for Counting<T> {
         dst: Address,
         token: kinglet_mac::Token,
         sequence: u8,
-        delivered: bool,
+        result: kinglet_mac::Delivery,
     ) {
-        self.ask_mut().note_sent(dst, token, sequence, delivered);
+        self.ask_mut().note_sent(dst, token, sequence, result);
     }
 
     fn handle_burst(&mut self, dst: Address) {

@@ -155,7 +155,7 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
         },
         "how many strobes may fail before a frame is given up",
     )
-    .default("never given up"),
+    .default("only for a silent recipient"),
     Key::<Wake>::new(
         "channels",
         whole!(1..=16, channels: u8),
