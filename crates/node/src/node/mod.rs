@@ -289,7 +289,7 @@ impl<P: Profile> Node<P> {
         report.into_iter().for_each(|report| self.report(report));
     }
 
-    /// Reports an error about a segment to TCP; a packet that was too big has its own route.
+    /// Reports an error about a segment to TCP, but not Packet Too Big: TCP sends no such packet.
     fn report(&mut self, report: net::ErrorReport) {
         let error = match report.kind {
             Kind::DestinationUnreachable { .. } => tcp::SoftError::Unreachable,
