@@ -66,6 +66,11 @@ pub enum ListenError {
 pub enum SoftError {
     /// A router says that the destination cannot be reached (RFC 9293 §3.9.2.2).
     Unreachable,
+    /// A router or the destination says that the time was over: of a packet that went too far, as
+    /// in a routing loop, or of fragments (ICMPv6 Time Exceeded).
+    TimeExceeded,
+    /// Somebody cannot make sense of a header (ICMPv6 Parameter Problem).
+    ParameterProblem,
     /// The link has given up three segments in a row.
     LinkDown,
 }
@@ -114,18 +119,21 @@ kinglet_mem::reasons! {
 }
 
 impl Discard {
-    /// Whether the answer to a segment without text is an ACK that a rate limit may withhold:
-    /// challenge ACKs (RFC 5961 §7), and answers to ACKs, with which two confused ends could
-    /// otherwise answer each other for ever.
-    pub(crate) const fn is_challenged(self) -> bool {
-        matches!(
-            self,
+    /// Whether the answer to a segment, a `reset` or another, is an ACK that a rate limit may
+    /// withhold: challenge ACKs (RFC 5961 §7), and answers to ACKs, with which two confused ends
+    /// could otherwise answer each other for ever.
+    pub(crate) const fn is_challenged(self, reset: bool) -> bool {
+        match self {
             Discard::ResetNotExact
-                | Discard::SynInWindow
-                | Discard::AckTooOld
-                | Discard::AckUnsent
-                | Discard::OutsideWindow
-        )
+            | Discard::SynInWindow
+            | Discard::AckTooOld
+            | Discard::AckUnsent
+            | Discard::Paws => true,
+            // "If an incoming segment is not acceptable, an acknowledgment should be sent in reply
+            // (unless the RST bit is set)". What has no timestamp or ACK is dropped in silence.
+            Discard::OutsideWindow => !reset,
+            _ => false,
+        }
     }
 }
 

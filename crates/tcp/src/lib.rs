@@ -109,6 +109,7 @@ mod send;
 mod seq;
 mod state;
 mod stats;
+mod steps;
 mod timer;
 
 pub mod congestion;

@@ -37,13 +37,12 @@ impl Paws {
 
     /// §5.3 R1: whether a segment with this TSval is an old duplicate.
     pub(crate) fn rejects(&self, now: Instant, val: u32) -> bool {
-        SeqNum::new(val).before(SeqNum::new(self.recent())) && !self.rejects_nothing(now)
+        is_before(val, self.recent()) && !self.rejects_nothing(now)
     }
 
     /// §4.3: remembers TSval of a segment that the last acknowledgment sent is inside or after.
     pub(crate) fn update(&mut self, now: Instant, val: u32, seq: SeqNum, last_ack_sent: SeqNum) {
-        let older = SeqNum::new(val).before(SeqNum::new(self.recent()));
-        let newer = !older || self.rejects_nothing(now);
+        let newer = !is_before(val, self.recent()) || self.rejects_nothing(now);
         if newer && seq.at_or_before(last_ack_sent) {
             self.recent = halves(val);
             self.recent_at = coarse(now);
@@ -53,6 +52,12 @@ impl Paws {
     fn rejects_nothing(&self, now: Instant) -> bool {
         coarse(now).get().wrapping_sub(self.recent_at.get()) >= STALE
     }
+}
+
+/// Whether one TSval comes before another (§5.2): by less than 2^31, so that of two which are just
+/// as far apart neither does. ([`SeqNum::before`] says of both that they do.)
+pub(crate) const fn is_before(val: u32, other: u32) -> bool {
+    val != other && !SeqNum::new(other).before(SeqNum::new(val))
 }
 
 /// TSval: ticks of 1,024 µs, shifted by `offset` so that it does not tell the time since boot
@@ -106,6 +111,11 @@ mod tests {
         let paws = Paws::new(5, T0);
         assert!(paws.rejects(T0, 4) && paws.rejects(T0, u32::MAX));
         assert!(!paws.rejects(T0, 5) && !paws.rejects(T0, 6) && !paws.rejects(T0, 0x8000_0000));
+        // "s is considered to be less than t if 0 < (t - s) < 2^31".
+        assert!(!paws.rejects(T0, 0x8000_0005) && paws.rejects(T0, 0x8000_0006));
+        let mut paws = paws;
+        paws.update(T0, 0x8000_0005, seq(0), seq(0));
+        assert_eq!(paws.recent(), 0x8000_0005);
     }
 
     #[test]

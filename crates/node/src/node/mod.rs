@@ -289,20 +289,24 @@ impl<P: Profile> Node<P> {
         report.into_iter().for_each(|report| self.report(report));
     }
 
-    /// Reports an error about a segment to TCP, if it means that the destination is unreachable.
+    /// Reports an error about a segment to TCP, but not Packet Too Big: TCP sends no such packet.
     fn report(&mut self, report: net::ErrorReport) {
-        if let Kind::DestinationUnreachable { .. } = report.kind {
-            let peer = self.address_pair(report.src, report.dst);
-            self.unreachable(&peer, report.upper);
-        }
+        let error = match report.kind {
+            Kind::DestinationUnreachable { .. } => tcp::SoftError::Unreachable,
+            Kind::TimeExceeded { .. } => tcp::SoftError::TimeExceeded,
+            Kind::ParameterProblem { .. } => tcp::SoftError::ParameterProblem,
+            _ => return,
+        };
+        let peer = self.address_pair(report.src, report.dst);
+        self.undelivered(&peer, report.upper, error);
     }
 
-    /// Notifies TCP that the segment which begins with these octets could not be delivered.
+    /// Notifies TCP why the segment which begins with these octets could not be delivered.
     //= rfc9293#MUST-54
-    fn unreachable(&mut self, peer: &AddressPair, segment: [u8; 8]) {
+    fn undelivered(&mut self, peer: &AddressPair, segment: [u8; 8], error: tcp::SoftError) {
         let [a, b, c, d, seq @ ..] = segment;
-        let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        self.wake_tcp().notify_unreachable(peer, local, remote, u32::from_be_bytes(seq));
+        let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        self.wake_tcp().notify_network_error(peer, ports, u32::from_be_bytes(seq), error);
     }
 
     /// Returns the next command for the radio: at most five before the next event, deadline or call
@@ -535,7 +539,7 @@ impl<P: Profile> Node<P> {
                 *count = count.saturating_add(1);
                 if let (net::SendError::NoRoute, Some(head)) = (error, header.first_chunk()) {
                     self.tell_soon(now);
-                    self.unreachable(&peer, *head);
+                    self.undelivered(&peer, *head, tcp::SoftError::Unreachable);
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use crate::common::stream::{Sink, Source};
 use crate::common::*;
+use crate::stranger::checksum;
 use core::net::Ipv6Addr;
 use kinglet::net::{InterfaceAddress, NextHop, Route};
-use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, State};
+use kinglet::tcp::{ConnectionConfig, Handle, ListenConfig, SoftError, State};
 use kinglet::time::{Duration, Instant};
 use kinglet::{BorderRouter, Node};
 
@@ -124,6 +125,30 @@ fn marks_behind_the_border_router_reach_both_ends() {
     }));
     assert_eq!(sinks.map(|sink| sink.received), [20_000; 2]);
     assert!(marks.iter().all(|count| *count > 1), "{marks:?} of {capable:?}");
+}
+
+/// RFC 9293 §3.9.2.2, SHLD-25: what routers say of a segment the application can ask for.
+#[test]
+fn what_icmpv6_says_of_a_segment_is_a_soft_error_of_its_connection() {
+    const TIME_EXCEEDED: u8 = 3;
+    const PARAMETER_PROBLEM: u8 = 4;
+    let router: Ipv6Addr = "2001:db8:2::9".parse().unwrap();
+    for (kind, told) in
+        [(TIME_EXCEEDED, SoftError::TimeExceeded), (PARAMETER_PROBLEM, SoftError::ParameterProblem)]
+    {
+        let (mut host, now) = (host(), Instant::from_secs(1));
+        let handle = host.streams().connect(now, global(1), PORT, Default::default()).unwrap();
+        let mut quoted = [0; 1280];
+        let len = host.poll_host_packet(now, &mut quoted).unwrap();
+        let mut error = [&[kind, 0, 0, 0, 0, 0, 0, 0], &quoted[..len]].concat();
+        let sum = checksum(router, outside(), 58, &error);
+        error[2..4].copy_from_slice(&sum.to_be_bytes());
+        let head = [0x60, 0, 0, 0, 0, error.len() as u8, 58, 64];
+        let packet = [&head[..], &router.octets(), &outside().octets(), &error].concat();
+        host.handle_host_packet(now, &packet);
+        let info = host.tcp().info(handle).unwrap();
+        assert_eq!((info.soft_error, info.state), (Some(told), State::SynSent));
+    }
 }
 
 fn open_to_both(world: &mut World<BorderRouter>, host: &mut Node<BorderRouter>) -> [Handle; 2] {

@@ -48,7 +48,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.snd.sampled |= arrival.newest.is_some();
         let silent = segment.payload.is_empty()
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
@@ -66,6 +65,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if acked > 0 {
             self.snd.tx.acknowledge(buffers.pieces, self.queue(), ack);
             let limited = before.saturating_add(u32::from(self.snd.mss)) > self.snd.cc.window();
+            if self.snd.backoff > 0 {
+                let slow = self.is_slow();
+                self.snd.doubt(&arrival, &self.params, slow);
+            }
             self.new_ack(now, ack, acked, limited && self.may_grow(header));
         }
         let mut delivered = arrival.octets;
@@ -102,7 +105,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if let Some(rack) = self.snd.recovery.rack_mut() {
             rack.update(&arrival);
         }
-        self.snd.sampled |= arrival.newest.is_some();
     }
 
     fn arrival(&self, now: Instant, segment: &Segment<'_>) -> Arrival {
@@ -116,6 +118,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             octets: 0,
             newest: None,
             rtt_us: None,
+            last_us: u32::MAX,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
@@ -158,18 +161,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
-        // A new acknowledgment ends the back-off at once; with Karn's rule alone it would stay
-        // up for as long as every flight loses something. Where nothing was lost the RTO is too
-        // short, and would be for ever: what was sent again gives no sample. There the rule holds.
-        self.snd.backoff = self.snd.needless;
         self.snd.tries = 0;
         self.snd.told = 0;
         self.snd.retransmit_now = false;
         self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
         if self.snd.flight() == 0 {
-            self.snd.rtx.clear();
-            self.snd.rtx_kind = Rtx::Timeout;
+            // A probe that is taken: the next one goes when it would have gone again.
+            if !self.facts.has(Facts::PROBING) || self.snd.unsent() == 0 {
+                self.snd.rtx.clear();
+                self.snd.rtx_kind = Rtx::Timeout;
+            }
             self.rest(now);
         } else {
             self.arm(now);
@@ -260,7 +262,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let older = |age| undo.is_before(age, arrival.now);
         let echoed = arrival.echo_is_old && arrival.echo_age.is_some_and(older);
         let shown = echoed || undo.note_duplicate(dsacked);
-        let timeout = self.snd.recovery.is_timeout();
         let forward = self.snd.recovery.tries_forward();
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
         let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
@@ -283,10 +284,6 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.snd.rtx.is_set() && self.snd.flight() > 0 {
             self.arm(now);
         }
-        if timeout {
-            self.snd.note_needless();
-        }
-        self.snd.backoff = self.snd.needless;
         self.counters.undone = self.counters.undone.wrapping_add(1);
     }
 
@@ -310,7 +307,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.told >= DEAD_LINK {
             self.soft_error = Some(SoftError::LinkDown);
         }
-        if told >= MOST_TOLD >> self.snd.backoff.min(7) {
+        if told >= MOST_TOLD >> self.snd.tries.min(7) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {

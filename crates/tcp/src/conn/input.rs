@@ -1,8 +1,8 @@
 //! SEGMENT ARRIVES (RFC 9293 §3.10.7): one function per numbered step, in order.
 //!
-//! Additions: RFC 7323 §5.3 (PAWS) in the first step, RFC 5961 in steps 2, 4 and 5; what step 5
-//! means for recovery is in `acked.rs`. Steps 3 (security) and 6 (URG) have nothing to do here:
-//! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
+//! The first four steps, and whether there is an ACK, are in [`crate::steps`]; RFC 5961 has a part
+//! in step 5, and what that means for recovery is in `acked.rs`. Step 6 (URG) has nothing to do
+//! here: the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
 use super::facts::Facts;
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};
@@ -15,6 +15,7 @@ use crate::send::recovery::Aids;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::state::State;
+use crate::steps::{Arrived, Receiver};
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
@@ -34,9 +35,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
-    /// Why it was dropped. What has to be answered with an ACK without limit (text sent again, old
-    /// timestamps) is; the rest is the caller's: see [`Discard::is_challenged`], and
-    /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED is answered with RST.
+    /// Why it was dropped. Text sent again is answered with an ACK without limit; the rest is the
+    /// caller's: see [`Discard::is_challenged`], and [`Discard::AckUnsent`] in SYN-SENT and
+    /// SYN-RECEIVED is answered with RST.
     #[inline(never)] // See `Connection`.
     pub(crate) fn handle_segment(
         &mut self,
@@ -51,18 +52,27 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             State::SynSent => return self.syn_sent(now, segment, buffers),
             _ => {}
         }
-        if self.is_opening_early() && self.repeats_syn(now, segment) {
-            return Ok(());
-        }
-        let trimmed = self.step_1_sequence_number(now, segment)?;
+        let seq = match self.receiver().take(now, segment) {
+            Ok(Arrived::Ack(seq)) => seq,
+            Ok(Arrived::Reset) => return self.step_2_reset(),
+            Ok(Arrived::Syn) => {
+                // The peer has not got the SYN-ACK: it goes out again.
+                self.rcv.remember_timestamp(now, &segment.header);
+                self.snd.retransmit_now = true;
+                return Ok(());
+            }
+            Err(reason) => {
+                self.step_1_not_acceptable(now, segment, reason);
+                return Err(reason);
+            }
+        };
         self.touch_keepalive(now);
-        self.step_2_reset(segment)?;
-        self.step_4_syn(segment)?;
-        self.step_5_ack(now, segment, buffers)?;
+        self.step_5_ack(now, segment, seq.later(self.rcv.nxt), buffers)?;
         // In RFC 7323 §5.3 R3 this comes first; but then a forged segment anywhere in the window,
         // whatever it acknowledges, could set TS.Recent so high that all true ones look old.
         self.rcv.remember_timestamp(now, &segment.header);
         self.take_mark(ecn, segment);
+        let trimmed = self.trim(seq, segment);
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
@@ -103,11 +113,19 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.snd.set_window(u32::from(header.window));
         self.snd.wl1 = irs;
+        let trimmed = self.trim(irs.plus(1), segment);
         if !has_ack {
             // Simultaneous open: the SYN goes out again, now with ACK.
             self.transition(State::SynReceived);
             self.snd.retransmit_now = true;
             self.snd.rtx.clear();
+            // "If there are other controls or text in the segment, queue them for processing after
+            // the ESTABLISHED state has been reached."
+            let (ring, map) = (&mut *buffers.receive, &mut *buffers.map);
+            let kept = self.rcv.rx.insert(ring, map, self.rcv.nxt, 0, trimmed.payload);
+            self.rcv.rx.allow(0);
+            self.rcv.fin_at = self.rcv.nxt.plus(kept);
+            self.facts.put(Facts::FIN_KNOWN, trimmed.fin);
             return Ok(());
         }
         self.take_ack_of_syn(now, ack, segment);
@@ -117,30 +135,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.establish(now, syn_lost);
         self.rcv.ack.now = true;
         // "If there are other controls or text in the segment, continue at the sixth step."
-        let trimmed = Trimmed {
-            seq: irs.plus(1),
-            payload: segment.payload,
-            fin: header.flags.contains(Flags::FIN),
-            push: header.flags.contains(Flags::PSH),
-        };
-        let trimmed = self.cut_at_window(trimmed);
         self.step_7_text(now, &trimmed, buffers);
         self.step_8_fin(now, &trimmed);
         Ok(())
-    }
-
-    /// The peer has not got the SYN-ACK of an early connection: it goes out again.
-    fn repeats_syn(&mut self, now: Instant, segment: &Segment<'_>) -> bool {
-        let header = &segment.header;
-        let seq = SeqNum::new(header.seq);
-        let bare =
-            header.flags.contains(Flags::SYN) && !header.flags.intersects(Flags::ACK | Flags::RST);
-        if !bare || seq != self.rcv.irs {
-            return false;
-        }
-        self.rcv.remember_timestamp(now, header);
-        self.snd.retransmit_now = true;
-        true
     }
 
     /// What of the SYN's data the SYN-ACK does not acknowledge the peer has not kept: it counts as
@@ -173,72 +170,34 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.step_7_text(now, &trimmed, buffers);
     }
 
-    /// "First, check sequence number."
-    //= rfc9293#MUST-66
-    fn step_1_sequence_number<'a>(
-        &mut self,
-        now: Instant,
-        segment: &Segment<'a>,
-    ) -> Result<Trimmed<'a>, Discard> {
+    fn receiver(&self) -> Receiver {
+        let syn = (self.state == State::SynReceived).then_some(self.rcv.irs);
+        Receiver { nxt: self.rcv.nxt, wnd: self.rcv.wnd(), paws: self.rcv.paws, syn }
+    }
+
+    /// "First, check sequence number": "If an incoming segment is not acceptable, an acknowledgment
+    /// should be sent in reply". To text that is sent again it is, without limit.
+    fn step_1_not_acceptable(&mut self, now: Instant, segment: &Segment<'_>, reason: Discard) {
         let header = &segment.header;
-        let mut seq = SeqNum::new(header.seq);
-        let mut len = segment.seq_len();
-        let reset = header.flags.contains(Flags::RST);
-        // In a simultaneous open the peer's SYN-ACK repeats its SYN, one before RCV.NXT. It is the
-        // acknowledgment that counts (Figure 7, line 6).
-        if self.state == State::SynReceived
-            && header.flags.contains(Flags::SYN)
-            && seq == self.rcv.irs
-        {
-            seq = seq.plus(1);
-            len = len.saturating_sub(1);
+        let (seq, len) = (SeqNum::new(header.seq), segment.seq_len());
+        if reason != Discard::OutsideWindow || header.flags.contains(Flags::RST) {
+            return;
         }
-        if let Some(paws) = &mut self.rcv.paws
-            && !reset
-        {
-            let Some(timestamps) = header.options.timestamps else {
-                return Err(Discard::NoTimestamp);
-            };
-            if paws.rejects(now, timestamps.val) {
-                self.rcv.ack.now = true;
-                return Err(Discard::Paws);
-            }
-        }
-        let wnd = self.rcv.wnd();
-        let acceptable = match (len, wnd) {
-            // With a closed window ACKs and RSTs must still get through, and a probe's text is cut.
-            (_, 0) => seq == self.rcv.nxt,
-            // The right edge counts for a pure ACK: its SEG.SEQ is there if the peer has used the
-            // window and the first of that was lost. Linux and FreeBSD take it too; the letter of
-            // §3.4 would have both sides send the same again until one of them gives up.
-            (0, _) => seq.in_window(self.rcv.nxt, wnd.saturating_add(1)),
-            _ => {
-                let last = seq.plus(len.saturating_sub(1));
-                seq.in_window(self.rcv.nxt, wnd)
-                    || last.in_window(self.rcv.nxt, wnd)
-                    // The segment covers the whole window.
-                    || (seq.before(self.rcv.nxt) && last.after(self.rcv.nxt))
-            }
-        };
-        if !acceptable {
+        if len > 0 {
             // The last segment once more, because its acknowledgment was lost: as Linux does, its
             // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
-            if !reset && len > 0 && seq.plus(len) == self.rcv.last_ack_sent() {
+            if seq.plus(len) == self.rcv.last_ack_sent() {
                 self.rcv.remember_timestamp(now, header);
             }
-            if !reset && len > 0 {
-                match self.acknowledges_each() {
-                    true => self.rcv.ack.owe(0),
-                    false => self.rcv.ack.hurry(AFTER_TIMEOUT),
-                }
+            match self.acknowledges_each() {
+                true => self.rcv.ack.owe(0),
+                false => self.rcv.ack.hurry(AFTER_TIMEOUT),
             }
-            let end = seq.plus(u32::try_from(segment.payload.len()).unwrap_or(0));
-            if !reset && end.at_or_before(self.rcv.nxt) {
-                self.rcv.rx.note_duplicate(seq, end);
-            }
-            return Err(Discard::OutsideWindow);
         }
-        Ok(self.trim(seq, segment))
+        let end = seq.plus(u32::try_from(segment.payload.len()).unwrap_or(0));
+        if end.at_or_before(self.rcv.nxt) {
+            self.rcv.rx.note_duplicate(seq, end);
+        }
     }
 
     /// Cuts off what lies before RCV.NXT and beyond the window or a FIN that is known.
@@ -280,15 +239,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Trimmed { seq, payload, fin, push }
     }
 
-    /// "Second, check the RST bit", as RFC 5961 §3.2 has it: only an exact one is believed.
+    /// "Second, check the RST bit": only an exact one is believed (RFC 5961 §3.2), and this is.
     //= rfc9293#MUST-11 rfc9293#SHLD-2
-    fn step_2_reset(&mut self, segment: &Segment<'_>) -> Result<(), Discard> {
-        if !segment.header.flags.contains(Flags::RST) {
-            return Ok(());
-        }
-        if SeqNum::new(segment.header.seq) != self.rcv.nxt {
-            return Err(Discard::ResetNotExact);
-        }
+    fn step_2_reset(&mut self) -> Result<(), Discard> {
         // In CLOSING and LAST-ACK both sides have finished, and if the peer has all that was sent,
         // that is no error for the application.
         let all = !self.snd.una.before(self.snd.end);
@@ -301,35 +254,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Ok(())
     }
 
-    /// "Fourth, check the SYN bit" (RFC 5961 §4.2).
-    fn step_4_syn(&mut self, segment: &Segment<'_>) -> Result<(), Discard> {
-        let repeated =
-            self.state == State::SynReceived && SeqNum::new(segment.header.seq) == self.rcv.irs;
-        if segment.header.flags.contains(Flags::SYN) && !repeated {
-            return Err(Discard::SynInWindow);
-        }
-        Ok(())
-    }
-
-    /// "Fifth, check the ACK field."
+    /// "Fifth, check the ACK field"; of the segment what is not old begins at `seq`.
     fn step_5_ack(
         &mut self,
         now: Instant,
         segment: &Segment<'_>,
+        seq: SeqNum,
         buffers: &mut Buffers<'_>,
     ) -> Result<(), Discard> {
-        if self.state == State::Closed {
-            return Ok(());
-        }
-        let header = &segment.header;
-        if !header.flags.contains(Flags::ACK) {
-            if header.flags.contains(Flags::SYN) {
-                // The peer repeats its SYN of a simultaneous open: so do we, with ACK.
-                self.snd.retransmit_now = true;
-            }
-            return Err(Discard::NoAck);
-        }
-        let ack = SeqNum::new(header.ack);
+        let ack = SeqNum::new(segment.header.ack);
         if self.state == State::SynReceived {
             if ack.at_or_before(self.snd.una) || ack.after(self.snd.nxt) {
                 return Err(Discard::AckUnsent);
@@ -340,6 +273,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if !self.is_opening_early() {
                 self.acknowledge_syn_data(ack, buffers);
                 self.begin_sending(syn_lost);
+                // The text of the SYN.
+                let kept = self.rcv.fin_at.since(self.rcv.nxt);
+                self.rcv.rx.allow(kept);
+                self.rcv.nxt = self.rcv.fin_at;
+                self.rcv.ack.now |= kept > 0;
             }
             self.establish(now, syn_lost);
         }
@@ -350,16 +288,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if ack.before(self.snd.una.minus(self.snd.max_wnd())) {
             return Err(Discard::AckTooOld);
         }
-        let window = self.take_window(segment, ack);
+        let window = self.take_window(segment, seq, ack);
         self.take_ack(now, ack, segment, window, buffers);
         self.after_window(now, window);
         Ok(())
     }
 
-    /// SND.WND, if the segment is not older than the last update.
+    /// SND.WND, if the segment is not older than the last update. What is partly old counts from
+    /// RCV.NXT on, "the idealized segment".
     //= rfc9293#MUST-1
-    fn take_window(&mut self, segment: &Segment<'_>, ack: SeqNum) -> WindowChange {
-        let seq = SeqNum::new(segment.header.seq);
+    fn take_window(&mut self, segment: &Segment<'_>, seq: SeqNum, ack: SeqNum) -> WindowChange {
         if seq.before(self.snd.wl1) || ack.before(self.snd.una) {
             return WindowChange::None;
         }
@@ -389,6 +327,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.facts.has(Facts::PROBING) || change == WindowChange::Opened {
             self.facts.put(Facts::PROBING, false);
             self.snd.backoff = 0;
+            self.snd.tries = 0;
             self.snd.rtx.clear();
             if self.snd.flight() > 0 {
                 // The probe, and what the window was closed over, was not taken.

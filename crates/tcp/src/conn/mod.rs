@@ -60,7 +60,7 @@ pub(crate) const TIMESTAMPS_LEN: u16 = 12;
 pub(crate) const DEFAULT_PEER_MSS: u16 = 1220;
 /// IPv6's (RFC 8200 §5): that MSS with 60 octets of headers.
 const MIN_MTU: u16 = 1280;
-/// Less would leave no room for data beside full options.
+/// Less is not chosen without need: it would leave no room for data beside full options.
 const MIN_MSS: u16 = 64;
 
 /// What a connection keeps in its slot and a segment may change.
@@ -203,6 +203,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
         self.rcv.adv = self.rcv.nxt;
+        self.rcv.fin_at = self.rcv.nxt;
         self.facts.put(Facts::SCALES, agreed.scale.is_some());
         match agreed.scale {
             Some(shift) => self.snd.shift = shift,
@@ -211,9 +212,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.put(Facts::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
         self.rcv.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
-        let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS).max(MIN_MSS);
+        let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let options = self.rcv.timestamps_len();
-        self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options);
+        // An octet at least, or nothing would ever be sent.
+        self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options).max(1);
     }
 
     /// Sets up the congestion window and recovery for what follows the SYN.
@@ -447,17 +449,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.put(Facts::RESET_PENDING, synchronised);
     }
 
-    /// A destination-unreachable message about this connection: hard, whatever its code, while it
-    /// is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
-    //= rfc9293#SHLD-26
-    pub(crate) fn unreachable(&mut self, quoted: SeqNum) {
+    /// An ICMPv6 message about this connection. That the destination is unreachable is hard,
+    /// whatever its code, while it is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
+    //= rfc9293#SHLD-25 rfc9293#SHLD-26
+    pub(crate) fn network_error(&mut self, quoted: SeqNum, error: SoftError) {
         if !self.snd.is_in_flight(quoted) {
             return;
         }
-        if matches!(self.state, State::SynSent | State::SynReceived) {
+        let opening = matches!(self.state, State::SynSent | State::SynReceived);
+        if opening && error == SoftError::Unreachable {
             self.finish(Some(ConnectionError::Unreachable));
         } else {
-            self.soft_error = Some(SoftError::Unreachable);
+            self.soft_error = Some(error);
         }
     }
 

@@ -324,7 +324,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let usable = window.min(allowed);
         let mut len = unsent.min(usable).min(room);
         let mut fin = fin_unsent && len == unsent && window > len;
-        if self.facts.take(Facts::PROBE_DUE) && len == 0 && !fin {
+        let overdue = self.facts.take(Facts::PROBE_DUE);
+        if overdue && len == 0 && !fin {
             // The probe takes one sequence number beyond the window and counts as sent.
             len = unsent.min(1);
             fin = unsent == 0;
@@ -342,7 +343,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             || fin
             || (most && prompt && !self.rests())
             // The override timeout of SWS avoidance is the persist timer.
-            || (self.snd.backoff > 0 && idle);
+            || overdue;
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })
     }
 

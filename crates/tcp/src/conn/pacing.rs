@@ -120,7 +120,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// The first two are so short that a frame holds them, because a packet of many frames is lost
     /// with any of them. The rest follows at once, for losses that come in bursts.
     pub(super) fn loss_room(&self, lost: u32, allowed: u32, room: u32) -> u32 {
-        if self.snd.backoff < 2 {
+        if self.snd.tries < 2 {
             return room;
         }
         let inflight = self.inflight();

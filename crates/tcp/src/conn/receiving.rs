@@ -25,7 +25,8 @@ pub(super) struct Receiving<F: Features> {
     /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
     pub(super) adv: SeqNum,
     pub(super) irs: SeqNum,
-    /// Where the peer's FIN stands, which may have come out of order, if it is known.
+    /// Where the peer's FIN stands, which may have come out of order, if it is known. In
+    /// SYN-RECEIVED: after the text that has come with its SYN.
     pub(super) fin_at: SeqNum,
     pub(super) rx: ReceiveBuffer<F::Place>,
 }

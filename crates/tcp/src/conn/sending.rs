@@ -9,6 +9,7 @@ use crate::config::Rto;
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::rtt::RttEstimator;
+use crate::send::arrival::Arrival;
 use crate::send::buffer::SendBuffer;
 use crate::send::prr::Rate;
 use crate::send::recovery::{Aids, Phase, Recovery};
@@ -21,8 +22,11 @@ use kinglet_time::{Duration, Instant};
 /// Linux has six for thin streams (`tcp_thin_linear_timeouts`).
 const SAME_RTO: u8 = 3;
 
-/// Doublings that needless timeouts leave at most.
-const MOST_NEEDLESS: u8 = 3;
+/// Doublings that stay at most where timeouts are not taken for losses.
+const MOST_UNDECIDED: u8 = 3;
+
+/// How often in a row timeouts are taken for losses while no round trip is measured.
+const MOST_DOUBTS: u8 = 6;
 
 /// What the retransmission timer waits for: one timer for all, as RFC 8985 §8 has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +42,11 @@ pub(super) enum Rtx {
 /// Send sequence variables, and all that is only about sending.
 #[repr(C)] // See `Connection`.
 pub(super) struct Sending<C, A: Aids, F: Features> {
-    /// Doublings of the RTO.
+    /// Doublings of the RTO since a round trip was measured, or since the window has closed.
     pub(super) backoff: u8,
-    /// How many of them stay until a round trip has been measured.
-    pub(super) needless: u8,
+    /// How often in a row as many timeouts were taken for losses ([`Self::doubt`]), and in the
+    /// upper half how many.
+    doubts: u8,
     /// Retransmissions in a row without a sign of life from the peer.
     pub(super) tries: u8,
     /// Losses that the link has told of since there was progress.
@@ -90,7 +95,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         let window = initial_window(u32::from(mss), setup.params.initial_window());
         Sending {
             backoff: 0,
-            needless: 0,
+            doubts: 0,
             tries: 0,
             told: 0,
             rtx_kind: Rtx::Timeout,
@@ -172,8 +177,63 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             Rto::FirstRoundTrip => self.rtt.sample_beside_first(rtt),
             Rto::RoundTrips | Rto::AtLeast | Rto::Static => self.rtt.sample(rtt),
         }
-        self.needless = 0;
+        self.end_backoff();
+        self.doubts = 0;
         self.sampled = true;
+    }
+
+    /// What was sent again is acknowledged, and measures nothing. By RFC 6298 §5 and Karn's
+    /// algorithm the back-off stays until something does, or an RTO that is too short would be so
+    /// for ever. On a path that loses much, few segments are sent once, and the RTO would grow
+    /// without end. So the back-off ends here while the timeouts may have been losses:
+    ///
+    /// * not if a timestamp shows that the first transmission has arrived;
+    /// * not if the last transmission is no younger than the RTO, which is too short then;
+    /// * not if the same number of timeouts was taken for losses [`MOST_DOUBTS`] times in a row. A
+    ///   round trip that has grown takes the same number each time, and losses hardly do.
+    ///
+    /// The round trip is then less than the doubled RTO, and what is sent next measures it. If that
+    /// has a timeout as well, it was lost, and all begins again; but after the first two cases one
+    /// more doubling may be wanted, and stays too.
+    ///
+    /// Who is `slow`, or has no SACK to find out sooner, takes no timeout for a loss.
+    pub(super) fn doubt(&mut self, arrival: &Arrival, params: &Params, slow: bool) {
+        if self.told > 0 || params.has(Params::LOSSY_PATH) {
+            // What the link itself has lost is no sign of a short RTO, nor are losses on a path
+            // that is known for them.
+            return self.end_backoff();
+        }
+        if self.tries == 0 {
+            return;
+        }
+        if arrival.echo_is_old
+            || Duration::from_micros(u64::from(arrival.last_us)) >= self.rtt.rto(0)
+        {
+            self.doubts = MOST_DOUBTS;
+        } else if !A::SELECTIVE || slow {
+            self.backoff = self.backoff.min(MOST_UNDECIDED);
+        } else {
+            // So many timeouts modulo 16 are enough to tell.
+            let alike = self.tries << 4;
+            if self.doubts & 15 == MOST_DOUBTS {
+                self.doubts = 0;
+                return;
+            }
+            if self.doubts & !15 != alike {
+                self.doubts = alike;
+            }
+            self.doubts = self.doubts.saturating_add(1);
+            self.end_backoff();
+        }
+    }
+
+    /// RFC 6298 §5: a new measurement lets the RTO come down. It says nothing of a window that
+    /// stays closed, for which probes go at growing intervals (RFC 9293 §3.8.6.1) even if each is
+    /// taken.
+    pub(super) fn end_backoff(&mut self) {
+        if self.wnd > 0 {
+            self.backoff = 0;
+        }
     }
 
     pub(super) fn rto(&self, params: &Params) -> Duration {
@@ -238,19 +298,6 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
         if self.recovery.is_open() {
             let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());
             self.recovery.remember(undo);
-        }
-    }
-
-    /// A timeout was needless: the next ones wait longer until a round trip has been measured.
-    pub(super) fn note_needless(&mut self) {
-        self.needless = self.needless.saturating_add(1).min(MOST_NEEDLESS);
-    }
-
-    /// Karn's algorithm (RFC 6298 §5.5): who cannot find out that a timeout was needless takes each
-    /// one for that, or an RTO that is too short would stay so.
-    pub(super) fn keep_backoff(&mut self, is_slow: bool) {
-        if !A::SELECTIVE || is_slow {
-            self.note_needless();
         }
     }
 }

@@ -81,14 +81,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.rtx_kind = Rtx::Timeout;
         if let Some(rack) = self.snd.recovery.rack()
             && self.heeds_sack()
-            && self.snd.sampled
             && rack.probe == Probe::None
             && match self.snd.recovery.phase() {
-                Phase::Open { .. } => self.board.gone() == 0,
+                // A probe makes its segment ambiguous, and must not keep SRTT from growing with the
+                // path (RFC 8985 §7.3).
+                Phase::Open { .. } => self.snd.sampled && self.board.gone() == 0,
                 // A small window has nothing later to send that would show the loss of a
                 // retransmission, so that one is asked for too, once it is known that the path is
                 // alive. RFC 8985 §7.2 leaves this to RTO.
-                Phase::Fast { .. } | Phase::Timeout { .. } => self.snd.backoff == 0,
+                Phase::Fast { .. } | Phase::Timeout { .. } => self.snd.tries == 0,
             }
             && self.snd.wnd > 0
         {
@@ -144,6 +145,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.backoff = self.snd.backoff.saturating_add(1);
             return;
         }
+        if self.snd.wnd == 0 && self.snd.tries == 0 {
+            // RFC 9293 MUST-37: the last probe was answered, so that the time counts from this one.
+            self.snd.progress_at = Tick::at(now);
+        }
         let waited = self.snd.progress_at.elapsed(now);
         let limit = Duration::from_secs(u64::from(self.params.user_timeout_s));
         if self.snd.tries >= self.params.max_retransmits
@@ -151,6 +156,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         {
             return self.abort(ConnectionError::TimedOut);
         }
+        let again = self.snd.tries > 0;
         self.snd.tries = self.snd.tries.saturating_add(1);
         if self.snd.wnd == 0 {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
@@ -159,15 +165,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.lose_first();
         } else {
             self.counters.timeouts = self.counters.timeouts.wrapping_add(1);
-            let is_slow = self.is_slow();
-            if !is_slow {
+            if !self.is_slow() {
                 self.snd.remember_window();
             }
-            let first = !self.snd.recovery.is_timeout() || self.snd.backoff == 0;
-            let first = first && self.begin_reduction();
+            // RFC 5681 §3.1, equation 4: not for what the timer has sent again already.
+            let first = !again && self.begin_reduction();
             self.snd.cc.on_timeout(self.snd.flight(), first);
-            self.snd.keep_backoff(is_slow);
-            self.time_out(now);
+            self.time_out(now, again);
         }
         self.snd.backoff = self.snd.backoff.saturating_add(1);
     }
@@ -185,11 +189,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
-    fn time_out(&mut self, now: Instant) {
+    fn time_out(&mut self, now: Instant, again: bool) {
         let flight = &mut self.board;
         // On the second timeout in a row what SACK said is forgotten, in case the peer has taken it
         // back (RFC 2018 §8).
-        if self.snd.backoff > 0 || flight.is_reneged() {
+        if again || flight.is_reneged() {
             flight.forget();
         }
         let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };

@@ -5,7 +5,7 @@ use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Size
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::Planned;
 use crate::error::{
-    ConnectError, ConnectionError, InvalidHandle, ListenError, RecvError, SendError,
+    ConnectError, ConnectionError, InvalidHandle, ListenError, RecvError, SendError, SoftError,
 };
 use crate::info::Info;
 use crate::send::buffer::Piece;
@@ -419,12 +419,19 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         slots.find(|s| s.matches(peer, local, remote))?.entry.as_mut()
     }
 
-    /// The network reports that segments from `local_port` to `remote_port` of `peer` cannot be
-    /// delivered, quoting one with sequence number `seq`. Ends only connections that are still
-    /// opening, and only if the number is one in flight (RFC 5461 §4, RFC 5927 §4.1).
-    pub fn notify_unreachable(&mut self, peer: &K, local_port: u16, remote_port: u16, seq: u32) {
+    /// The network reports why segments from `local_port` to `remote_port` of `peer` cannot be
+    /// delivered, quoting one with sequence number `seq`. [`SoftError::Unreachable`] ends
+    /// connections that are still opening; otherwise it is for the application to decide
+    /// ([`Info::soft_error`]). The number must be one in flight (RFC 5461 §4, RFC 5927 §4.1).
+    pub fn notify_network_error(
+        &mut self,
+        peer: &K,
+        (local_port, remote_port): (u16, u16),
+        seq: u32,
+        error: SoftError,
+    ) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
-            entry.conn.unreachable(crate::SeqNum::new(seq));
+            entry.conn.network_error(crate::SeqNum::new(seq), error);
             entry.told.wake();
         }
     }

@@ -12,6 +12,7 @@ use crate::paws::{CLOCK, Paws, echo_age, ticks, timestamp};
 use crate::recv::buffer::window_scale;
 use crate::rtt::RttEstimator;
 use crate::seq::SeqNum;
+use crate::steps::{Arrived, Receiver};
 use crate::timer::{Tick, Timer};
 use core::num::NonZeroU16;
 use kinglet_mem::Array;
@@ -155,28 +156,13 @@ impl<K: Peer> HalfOpen<K> {
         Some(self.peer)
     }
 
-    /// RFC 9293 §3.10.7.4, first and second step, with RFC 7323 §3.2 and §5.3 and RFC 5961 §3.2.
-    fn check(&self, now: Instant, segment: &Segment<'_>) -> Result<(), Discard> {
-        let header = &segment.header;
-        let reset = header.flags.contains(Flags::RST);
-        let (seq, nxt) = (SeqNum::new(header.seq), self.irs.plus(1));
-        if let Some(recent) = self.agreed.timestamp
-            && !reset
-        {
-            let ts = header.options.timestamps.ok_or(Discard::NoTimestamp)?;
-            if Paws::new(recent, now).rejects(now, ts.val) {
-                return Err(Discard::Paws);
-            }
+    fn receiver(&self, now: Instant) -> Receiver {
+        Receiver {
+            nxt: self.irs.plus(1),
+            wnd: u32::from(self.offer),
+            paws: self.agreed.timestamp.map(|recent| Paws::new(recent, now)),
+            syn: Some(self.irs),
         }
-        // At the right edge stands the ACK of a peer whose text has used the window and was lost.
-        let edge = u32::from(segment.seq_len() == 0);
-        if !seq.in_window(nxt, u32::from(self.offer).saturating_add(edge).max(1)) {
-            return Err(Discard::OutsideWindow);
-        }
-        if reset && seq != nxt {
-            return Err(Discard::ResetNotExact);
-        }
-        Ok(())
     }
 
     /// What tells the peer where this side stands.
@@ -382,39 +368,31 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         };
         let record = slot.as_mut().ok_or(Discard::NoConnection)?;
         let header = &segment.header;
-        let seq = SeqNum::new(header.seq);
-        if header.flags.contains(Flags::SYN) {
-            // The SYN once more: the SYN-ACK may be lost. Another SYN gets the same answer, which
-            // makes a peer that has rebooted send RST (RFC 5961 §4).
-            if seq == record.irs {
+        match record.receiver(now).take(now, segment) {
+            Ok(Arrived::Ack(_)) => {}
+            Ok(Arrived::Syn) => {
+                // The SYN-ACK may be lost.
                 record.agreed.repeat(header);
                 record.pending = true;
                 return Ok(());
             }
-            record.pending |= record.challenges.allow(now, &mut self.stats);
-            return Err(Discard::SynInWindow);
-        }
-        if let Err(reason) = record.check(now, segment) {
-            // "If an incoming segment is not acceptable, an acknowledgment should be sent in
-            // reply", and to an RST that is not exact (RFC 5961 §3.2), but to no other.
-            // What has no timestamp is dropped in silence (RFC 7323 §3.2).
-            let answered = match reason {
-                Discard::NoTimestamp => false,
-                Discard::ResetNotExact => true,
-                _ => !header.flags.contains(Flags::RST),
-            };
-            if answered && record.challenges.allow(now, &mut self.stats) {
-                self.replies.push(record.acknowledgment(now));
+            Ok(Arrived::Reset) => {
+                // "If this connection was initiated with a passive OPEN, return to LISTEN", or to
+                // TIME-WAIT, whose record is still there (MAY-2).
+                *slot = None;
+                return Ok(());
             }
-            return Err(reason);
-        }
-        if header.flags.contains(Flags::RST) {
-            // "If this connection was initiated with a passive OPEN, return to LISTEN."
-            *slot = None;
-            return Ok(());
-        }
-        if !header.flags.contains(Flags::ACK) {
-            return Err(Discard::NoAck);
+            Err(reason) => {
+                let challenged = reason.is_challenged(header.flags.contains(Flags::RST));
+                if challenged && record.challenges.allow(now, &mut self.stats) {
+                    // Another SYN gets the SYN-ACK once more, which says the same.
+                    match reason {
+                        Discard::SynInWindow => record.pending = true,
+                        _ => self.replies.push(record.acknowledgment(now)),
+                    }
+                }
+                return Err(reason);
+            }
         }
         let record = *record;
         if SeqNum::new(header.ack) == record.iss.plus(1) {
@@ -472,7 +450,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::BacklogFull);
         };
         self.drop_half_open(name);
-        self.stats.established = self.stats.established.wrapping_add(1);
+        self.note_established(name);
         self.for_connection(now, handle.index(), ecn, segment)
     }
 

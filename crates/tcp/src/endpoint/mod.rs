@@ -403,9 +403,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let result = entry.conn.handle_segment(now, ecn, segment, &mut buffers);
         let peer = entry.peer;
         let opening = matches!(before, State::SynSent | State::SynReceived);
-        let stray_reset =
-            result == Err(Discard::OutsideWindow) && segment.header.flags.contains(Flags::RST);
-        let challenged = result.is_err_and(Discard::is_challenged) && !stray_reset;
+        let reset = segment.header.flags.contains(Flags::RST);
+        let challenged = result.is_err_and(|reason| reason.is_challenged(reset));
         if opening && result == Err(Discard::AckUnsent) {
             self.reset_unknown(peer, segment);
         } else if challenged && entry.challenges.allow(now, &mut self.stats) {
@@ -424,11 +423,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let Some(slot) = self.slots.as_mut_slice().get_mut(index) else { return };
         let Some(entry) = &slot.entry else { return };
         let state = entry.conn.state();
-        if matches!(before, State::SynSent | State::SynReceived)
-            && matches!(state, State::Established | State::FinWait1 | State::CloseWait)
-        {
-            self.stats.established = self.stats.established.wrapping_add(1);
+        let opening = |state| matches!(state, State::SynSent | State::SynReceived);
+        if opening(before) && !opening(state) && state != State::Closed {
+            let name = (entry.peer, entry.local_port, entry.remote_port);
+            self.note_established(name);
         }
+        let Some(slot) = self.slots.as_mut_slice().get_mut(index) else { return };
+        let Some(entry) = &slot.entry else { return };
         if !entry.told.is_accepted() && entry.conn.is_finished() && entry.conn.error().is_some() {
             slot.entry = None;
         } else if state == State::TimeWait && before != State::TimeWait {

@@ -57,7 +57,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         now: Instant,
         mut record: HalfOpen<K>,
     ) -> Result<(), Discard> {
-        if !self.forgotten.as_slice().iter().any(Option::is_none) {
+        let mss = record.agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
+        // A cookie has no size for a peer that takes less than the least (RFC 9293 MUST-16).
+        let told = SIZES.first().is_some_and(|least| *least <= mss);
+        if !told || !self.forgotten.as_slice().iter().any(Option::is_none) {
             return Err(Discard::BacklogFull);
         }
         record.wants_cookie = false;
@@ -67,7 +70,6 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             agreed.sack = false;
             agreed.ecn = false;
         }
-        let mss = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let size = SIZES.iter().skip(1).filter(|size| **size <= mss).count();
         let index = u32::try_from(size).unwrap_or(0);
         record.iss = self.syn_cookie(&record, period(now), index);

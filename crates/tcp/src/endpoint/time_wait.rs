@@ -6,8 +6,9 @@ use crate::congestion::Controller;
 use crate::conn::{LossRecovery, Params, Planned};
 use crate::error::Discard;
 use crate::features::Features;
-use crate::paws::timestamp;
+use crate::paws::{Paws, is_before, timestamp};
 use crate::seq::SeqNum;
+use crate::steps::Receiver;
 use crate::timer::Tick;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
@@ -73,9 +74,23 @@ impl<K: Peer> TimeWait<K> {
             // What the old connection has sent has no timestamp, and the new one takes none of it.
             Some(_) if !self.timestamps => true,
             // The numbers decide only where time does not.
-            Some(val) if val != self.recent => SeqNum::new(val).after(SeqNum::new(self.recent)),
+            Some(val) if val != self.recent => !is_before(val, self.recent),
             _ => self.rcv_nxt.at_or_before(SeqNum::new(segment.header.seq)),
         }
+    }
+
+    fn receiver(&self, now: Instant) -> Receiver {
+        let paws = self.timestamps.then(|| Paws::new(self.recent, now));
+        Receiver { nxt: self.rcv_nxt, wnd: u32::from(self.window), paws, syn: None }
+    }
+
+    /// "A retransmission of the remote FIN", which lies before RCV.NXT, and acknowledges nothing
+    /// that was never sent.
+    fn is_fin(&self, segment: &Segment<'_>) -> bool {
+        let header = &segment.header;
+        header.flags.contains(Flags::FIN | Flags::ACK)
+            && SeqNum::new(header.seq).plus(segment.seq_len()) == self.rcv_nxt
+            && SeqNum::new(header.ack).at_or_before(self.snd_nxt)
     }
 
     /// The last acknowledgment once more.
@@ -95,6 +110,16 @@ impl<K: Peer> TimeWait<K> {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
+    /// A connection is established: what was in TIME-WAIT with its name will not be again.
+    pub(super) fn note_established(&mut self, (peer, local, remote): (K, u16, u16)) {
+        self.stats.established = self.stats.established.wrapping_add(1);
+        if let Some(index) = self.find_time_wait(&peer, local, remote)
+            && let Some(slot) = self.time_wait.as_mut_slice().get_mut(index)
+        {
+            *slot = None;
+        }
+    }
+
     pub(super) fn find_time_wait(&self, peer: &K, local: u16, remote: u16) -> Option<usize> {
         self.time_wait.as_slice().iter().position(|record| {
             record.as_ref().is_some_and(|r| {
@@ -127,41 +152,35 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let room = self.half_open.as_slice().iter().any(Option::is_none);
         let listener = self.find_listener(segment.header.dst_port).filter(|_| room);
         let timestamps = listener.map(|l| l.setup.params.has(Params::TIMESTAMPS));
-        let Some(slot) = self.time_wait.as_mut_slice().get_mut(index) else { return Ok(None) };
-        let Some(record) = slot else { return Ok(None) };
+        let records = self.time_wait.as_mut_slice();
+        let Some(Some(record)) = records.get_mut(index) else { return Ok(None) };
         let flags = segment.header.flags;
-        if flags.contains(Flags::RST) {
-            // RFC 1337 §3 fix (F1): TIME-WAIT is not ended by RST.
-            return Err(Discard::OutsideWindow);
-        }
-        if flags.contains(Flags::SYN) {
-            if !flags.contains(Flags::ACK) && timestamps.is_some_and(|t| record.allows(segment, t))
-            {
-                let least = record.snd_nxt;
-                *slot = None;
-                return Ok(Some(least));
-            }
-            if record.challenges.allow(now, &mut self.stats) {
+        let reason = match record.receiver(now).take(now, segment) {
+            Err(Discard::OutsideWindow) if record.is_fin(segment) => {
+                // "Acknowledge it, and restart the 2 MSL timeout."
+                record.expires = Tick::after(now, self.config.time_wait);
                 record.ack_now = true;
+                return Ok(None);
             }
-            return Err(Discard::SynInWindow);
-        }
-        let len = segment.seq_len();
-        let end = SeqNum::new(segment.header.seq).plus(len);
-        if flags.contains(Flags::FIN | Flags::ACK) && end == record.rcv_nxt {
-            // "A retransmission of the remote FIN. Acknowledge it, and restart the 2 MSL timeout."
-            record.expires = Tick::after(now, self.config.time_wait);
+            // The record stays until the new connection is established: the SYN may turn out to be
+            // an old duplicate.
+            Err(Discard::SynInWindow)
+                if !flags.contains(Flags::ACK)
+                    && timestamps.is_some_and(|t| record.allows(segment, t)) =>
+            {
+                return Ok(Some(record.snd_nxt));
+            }
+            // A pure ACK needs no answer; two ends in TIME-WAIT would answer each other.
+            Ok(_) if segment.seq_len() == 0 && !flags.contains(Flags::RST) => return Ok(None),
+            Ok(_) => Discard::OutsideWindow,
+            Err(reason) => reason,
+        };
+        // RFC 1337 §3 fix (F1): TIME-WAIT is not ended by RST.
+        let challenged = !flags.contains(Flags::RST) && reason.is_challenged(false);
+        if challenged && record.challenges.allow(now, &mut self.stats) {
             record.ack_now = true;
-            return Ok(None);
         }
-        // A pure ACK in order needs no answer; two ends in TIME-WAIT would answer each other.
-        if len == 0 && end == record.rcv_nxt {
-            return Ok(None);
-        }
-        if record.challenges.allow(now, &mut self.stats) {
-            record.ack_now = true;
-        }
-        Err(Discard::OutsideWindow)
+        Err(reason)
     }
 
     pub(super) fn poll_time_wait(&mut self, now: Instant) -> Option<Reply<K>> {

@@ -133,6 +133,12 @@ impl<P: Place> ReceiveBuffer<P> {
         self.advance(map, nxt, count)
     }
 
+    /// Of the text that has come with a SYN so much can be read: nothing before the connection is
+    /// established. Nothing else has arrived.
+    pub(crate) fn allow(&mut self, count: u32) {
+        self.readable = P::of(count);
+    }
+
     /// `count` octets have arrived in order: takes up what was waiting behind them.
     fn advance(&mut self, map: &mut [u8], nxt: SeqNum, count: u32) -> u32 {
         let mut total = count;

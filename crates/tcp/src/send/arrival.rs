@@ -71,6 +71,8 @@ pub struct Arrival {
     pub(crate) newest: Option<(Stamp, SeqNum)>,
     /// The round trip of the first of them, in microseconds, unless it is ambiguous.
     pub(crate) rtt_us: Option<u32>,
+    /// How long ago one of them was sent last, in microseconds: no round trip is shorter.
+    pub(crate) last_us: u32,
     /// One that was sent once came after one that was sent later.
     pub(crate) reordered: bool,
     /// One that was sent again has arrived.

@@ -61,21 +61,24 @@ impl Arrival {
         let first = self.octets == 0;
         self.octets = self.octets.saturating_add(octets);
         let rtt = self.now.since(record.stamp());
-        if record.is(RETRANSMITTED) {
+        self.last_us = self.last_us.min(rtt);
+        let again = record.is(RETRANSMITTED);
+        // Not the acknowledgment of the last transmission.
+        let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
+        // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
+        let certain = !again || (self.echo_age.is_some() && !old);
+        if certain && first {
+            self.rtt_us = Some(rtt);
+        }
+        if again {
             self.retransmitted = true;
-            // Not the acknowledgment of the last transmission: by the echo, or because it would be
-            // too fast.
-            let old = self.echo_age.is_some_and(|age| is_older(age, rtt));
             self.echo_is_old |= old;
+            // Nor if it would be too fast.
             if old || rtt < self.min_rtt_us {
                 return;
             }
         } else if record.end.before(self.fack) {
             self.reordered = true;
-        }
-        // Karn's algorithm (RFC 6298 §3), which timestamps make unnecessary.
-        if first && (!record.is(RETRANSMITTED) || self.echo_age.is_some()) {
-            self.rtt_us = Some(rtt);
         }
         if self.newest.is_none_or(|(at, end)| record.stamp().sent_after(record.end, at, end)) {
             self.newest = Some((record.stamp(), record.end));
@@ -426,6 +429,7 @@ mod tests {
             octets: 0,
             newest: None,
             rtt_us: None,
+            last_us: u32::MAX,
             reordered: false,
             retransmitted: false,
             echo_is_old: false,
@@ -613,6 +617,16 @@ mod tests {
         let plain = acknowledged(None);
         assert_eq!((plain.rtt_us, plain.octets), (None, 10), "Karn");
         assert_eq!(acknowledged(Some(195)).rtt_us, Some(200_000));
+        let hasty = {
+            let flight: &mut Flight<[SegmentRecord]> = &mut Flight::<[SegmentRecord; 4]>::new(BASE);
+            flight.push(seq(10), at(0));
+            flight.retransmit(seq(0), seq(10), at(100));
+            let mut heard =
+                Arrival { echo_age: Some(195), min_rtt_us: 300_000, ..arrival(at(150)) };
+            flight.advance(seq(10), &mut heard);
+            heard
+        };
+        assert_eq!((hasty.rtt_us, hasty.newest), (Some(200_000), None), "faster than ever");
         let old = acknowledged(Some(600));
         assert_eq!((old.rtt_us, old.newest), (None, None), "the first transmission was echoed");
     }

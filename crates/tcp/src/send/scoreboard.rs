@@ -88,6 +88,7 @@ pub struct Plain {
     lost_to: SeqNum,
     /// The segment that is timed ends here, if that is after SND.UNA.
     timed_end: SeqNum,
+    /// When that was sent, or what was sent again last.
     timed_at: Stamp,
 }
 
@@ -111,10 +112,10 @@ impl Scoreboard for Plain {
         self.nxt = end;
     }
 
-    fn retransmit(&mut self, start: SeqNum, end: SeqNum, _: Stamp) {
+    fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
         // Karn's algorithm (RFC 6298 §3): whatever was timed is ambiguous now, since an
         // acknowledgment of it may have waited for this.
-        self.timed_end = self.una;
+        (self.timed_end, self.timed_at) = (self.una, at);
         if start.at_or_before(self.lost_from) {
             self.lost_from = self.lost_from.later(end).earlier(self.lost_to);
         }
@@ -123,8 +124,9 @@ impl Scoreboard for Plain {
 
     fn advance(&mut self, una: SeqNum, arrival: &mut Arrival) {
         arrival.octets = una.since(self.una);
+        arrival.last_us = arrival.now.since(self.timed_at);
         if self.timed_end.after(self.una) && self.timed_end.at_or_before(una) {
-            arrival.rtt_us = Some(arrival.now.since(self.timed_at));
+            arrival.rtt_us = Some(arrival.last_us);
         }
         self.una = self.una.later(una);
         self.timed_end = self.timed_end.later(self.una);

@@ -104,6 +104,7 @@ mod tests {
             octets,
             newest: None,
             rtt_us: None,
+            last_us: u32::MAX,
             reordered: false,
             retransmitted,
             echo_is_old: false,

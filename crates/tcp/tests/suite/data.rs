@@ -165,9 +165,24 @@ fn a_timeout_halves_once_and_then_goes_back_in_slow_start() {
     assert_eq!((info.cwnd, info.ssthresh), (100, 200));
     s.give(ACK, 1, 101, b"").unwrap();
     assert_eq!(seqs(&s.take_all()), [101, 201]);
-    assert_eq!(s.ep.info(handle).unwrap().rto, Duration::from_secs(1), "back-off is over");
+    assert_eq!(s.ep.info(handle).unwrap().rto, Duration::from_secs(8), "nothing is measured");
     s.give(ACK, 1, 401, b"").unwrap();
     assert_eq!(s.ep.deadline(), None);
+}
+
+/// RFC 5681 §3.1, equation 4: a segment that the timer has not yet sent again.
+#[test]
+fn the_timeout_of_another_segment_halves_once_more() {
+    let config = ConnectionConfig { initial_window: 10, ..plain() };
+    let (mut s, handle) = Script::server(config, Options::NONE);
+    s.ep.send(handle, &[1; 1000]).unwrap();
+    assert_eq!(s.take_all().len(), 10);
+    let threshold = |s: &Script| s.ep.info(handle).unwrap().ssthresh;
+    assert_eq!((seqs(&s.wait(MS * 1000)), threshold(&s)), (vec![1], 500));
+    assert_eq!((seqs(&s.wait(MS * 2000)), threshold(&s)), (vec![1], 500));
+    s.give(ACK, 1, 101, b"").unwrap();
+    s.take_all();
+    assert_eq!((seqs(&s.wait(MS * 1000)), threshold(&s)), (vec![101], 450));
 }
 
 #[test]

@@ -387,7 +387,7 @@ fn the_answer_to_a_syn_that_was_only_slow_is_taken() {
 fn a_refused_or_unreachable_service_is_left_alone() {
     let mut s = client();
     let (_, syn) = connecting(&mut s, b"GET /");
-    s.ep.notify_unreachable(&s.peer, s.local, 80, syn.header.seq);
+    s.ep.notify_network_error(&s.peer, (s.local, 80), syn.header.seq, SoftError::Unreachable);
     s.silent();
     assert_eq!(connecting(&mut s, b"").1.header.options.fast_open, None);
 }

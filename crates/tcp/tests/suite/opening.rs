@@ -218,13 +218,61 @@ fn a_forged_packet_too_big_costs_nothing_or_little() {
 fn a_soft_error_lasts_until_the_peer_is_heard_of() {
     let (mut s, handle) = large();
     let soft = |s: &Script| s.ep.info(handle).unwrap().soft_error;
-    s.ep.notify_unreachable(&s.peer, s.local, s.remote, s.theirs.wrapping_add(9000));
+    s.ep.notify_network_error(
+        &s.peer,
+        (s.local, s.remote),
+        s.theirs.wrapping_add(9000),
+        SoftError::Unreachable,
+    );
     assert_eq!(soft(&s), None, "not in flight");
-    s.ep.notify_unreachable(&s.peer, s.local, s.remote, s.theirs.wrapping_add(1));
+    s.ep.notify_network_error(
+        &s.peer,
+        (s.local, s.remote),
+        s.theirs.wrapping_add(1),
+        SoftError::Unreachable,
+    );
     assert_eq!(soft(&s), Some(SoftError::Unreachable));
     assert_eq!(s.ep.state(handle), Some(State::Established));
     s.give(ACK, 1, 1441, b"").unwrap();
     assert_eq!(soft(&s), None);
+}
+
+//= rfc9293#SHLD-25
+#[test]
+fn time_exceeded_and_parameter_problem_are_told_and_end_nothing() {
+    for error in [SoftError::TimeExceeded, SoftError::ParameterProblem] {
+        let (mut s, handle) = large();
+        let seq = s.theirs.wrapping_add(1);
+        s.ep.notify_network_error(&s.peer, (s.local, s.remote), seq, error);
+        assert_eq!(s.ep.info(handle).unwrap().soft_error, Some(error));
+        assert_eq!(s.ep.state(handle), Some(State::Established));
+        let mut s = Script::new();
+        let handle = s.connecting(plain());
+        s.ep.notify_network_error(&s.peer, (s.local, 80), s.theirs, error);
+        assert_eq!(s.ep.info(handle).unwrap().soft_error, Some(error));
+        assert_eq!(s.ep.state(handle), Some(State::SynSent));
+    }
+}
+
+#[test]
+fn a_connection_that_is_refused_was_never_established() {
+    let mut s = Script::new();
+    let handle = s.connecting(plain());
+    assert_eq!(s.give(ACK, 0, 5, b""), Err(Discard::AckUnsent));
+    assert_eq!(s.ep.stats().established, 0);
+    s.give(RST | ACK, 0, 1, b"").unwrap();
+    assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Refused));
+    assert_eq!(s.ep.stats().established, 0);
+}
+
+#[test]
+fn a_peer_of_tiny_segments_gets_no_cookie() {
+    let mut s = flooded(plain());
+    for (mss, sent) in [(63, 0), (64, 1)] {
+        s.options = Options { mss: Some(mss), ..Options::NONE };
+        assert_eq!(s.give(SYN, 0, 0, b"").is_ok(), sent == 1);
+        assert_eq!(s.ep.stats().syn_cookies_sent, sent);
+    }
 }
 
 #[test]

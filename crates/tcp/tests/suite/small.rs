@@ -116,6 +116,20 @@ fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something
     assert_eq!((info(&s, handle).last_rtt, info(&s, handle).backoff), (MS * 32, 0));
 }
 
+/// Eight times the RTO is the most that stays, unless an acknowledgment shows it to be too short.
+#[test]
+fn what_comes_an_rto_after_the_last_transmission_keeps_every_doubling() {
+    for late in [false, true] {
+        let (mut s, handle) = in_flight();
+        let rto = info(&s, handle).rto;
+        s.wait(rto * 31);
+        assert_eq!(info(&s, handle).backoff, 5);
+        s.wait(if late { rto } else { rto / 2 });
+        s.give(ACK, 1, 501, b"").unwrap();
+        assert_eq!(info(&s, handle).backoff, if late { 5 } else { 3 });
+    }
+}
+
 #[test]
 fn what_the_link_has_lost_goes_again_at_once() {
     let (mut s, handle) = in_flight();

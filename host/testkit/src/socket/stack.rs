@@ -3,7 +3,7 @@
 use super::Settings;
 use super::descriptors::Table;
 use super::sizes::Ample;
-use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer};
+use kinglet_tcp::{Endpoint, Handle, Info, Packet, Peer, SoftError};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::checksum::pseudo_header;
 use kinglet_wire::ipv6::{self, HEADER_LEN, Header, protocol};
@@ -166,18 +166,19 @@ impl Stack {
         if inner.next_header != protocol::TCP {
             return;
         }
-        let (local, remote) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+        let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
         let seq = u32::from_be_bytes([e, f, g, h]);
         let flow = Flow { local: inner.src, remote: inner.dst };
-        match message.kind() {
-            icmpv6::Kind::DestinationUnreachable { .. } => {
-                self.endpoint.notify_unreachable(&flow, local, remote, seq);
-            }
+        let error = match message.kind() {
+            icmpv6::Kind::DestinationUnreachable { .. } => SoftError::Unreachable,
+            icmpv6::Kind::TimeExceeded { .. } => SoftError::TimeExceeded,
+            icmpv6::Kind::ParameterProblem { .. } => SoftError::ParameterProblem,
             icmpv6::Kind::PacketTooBig { mtu } => {
-                self.endpoint.notify_packet_too_big(&flow, (local, remote), seq, mtu);
+                return self.endpoint.notify_packet_too_big(&flow, ports, seq, mtu);
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.endpoint.notify_network_error(&flow, ports, seq, error);
     }
 
     /// Lets out what the endpoint has to send at this instant.

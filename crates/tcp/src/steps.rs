@@ -1,0 +1,97 @@
+//! The first steps of SEGMENT ARRIVES (RFC 9293 §3.10.7.4), the same for connections, half-open
+//! records and records in TIME-WAIT: the sequence number with PAWS (RFC 7323 §5.3), RST (RFC 5961
+//! §3.2), SYN (RFC 5961 §4.2) and the ACK bit. Step 3 (security) has nothing to do here.
+
+use crate::error::Discard;
+use crate::paws::Paws;
+use crate::seq::SeqNum;
+use kinglet_time::Instant;
+use kinglet_wire::tcp::{Flags, Segment};
+
+/// What these steps ask of a connection.
+pub(crate) struct Receiver {
+    /// RCV.NXT
+    pub(crate) nxt: SeqNum,
+    /// RCV.WND
+    pub(crate) wnd: u32,
+    /// TS.Recent
+    pub(crate) paws: Option<Paws>,
+    /// Where the peer's SYN stands, in SYN-RECEIVED.
+    pub(crate) syn: Option<SeqNum>,
+}
+
+/// What a segment is that has got through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    /// An RST at RCV.NXT.
+    Reset,
+    /// The peer's SYN once more, without ACK.
+    Syn,
+    /// The ACK field comes next; without a SYN the segment begins here.
+    Ack(SeqNum),
+}
+
+impl Receiver {
+    /// # Errors
+    /// Why the segment is dropped; [`Discard::is_challenged`] tells whether it is answered.
+    //= rfc9293#MUST-66
+    pub(crate) fn take(&self, now: Instant, segment: &Segment<'_>) -> Result<Arrived, Discard> {
+        let header = &segment.header;
+        let reset = header.flags.contains(Flags::RST);
+        let syn = header.flags.contains(Flags::SYN) && !reset;
+        let ack = header.flags.contains(Flags::ACK);
+        let mut seq = SeqNum::new(header.seq);
+        let mut len = segment.seq_len();
+        if syn {
+            // Whatever its number is, the answer shows a peer that has rebooted where we stand.
+            if self.syn != Some(seq) {
+                return Err(Discard::SynInWindow);
+            }
+            // In a simultaneous open the peer's SYN-ACK repeats its SYN, one before RCV.NXT. It is
+            // the acknowledgment that counts (Figure 7, line 6).
+            seq = seq.plus(1);
+            len = len.saturating_sub(1);
+        }
+        if let Some(paws) = &self.paws
+            && !reset
+        {
+            match header.options.timestamps {
+                Some(timestamps) if paws.rejects(now, timestamps.val) => return Err(Discard::Paws),
+                // A SYN may offer none: a peer that has rebooted, or has given up asking.
+                None if !syn => return Err(Discard::NoTimestamp),
+                _ => {}
+            }
+        }
+        if syn && !ack {
+            return Ok(Arrived::Syn);
+        }
+        if !self.accepts(seq, len, reset) {
+            return Err(Discard::OutsideWindow);
+        }
+        match (reset, seq == self.nxt) {
+            (true, true) => Ok(Arrived::Reset),
+            (true, false) => Err(Discard::ResetNotExact),
+            _ if ack => Ok(Arrived::Ack(seq)),
+            _ => Err(Discard::NoAck),
+        }
+    }
+
+    fn accepts(&self, seq: SeqNum, len: u32, reset: bool) -> bool {
+        let (nxt, wnd) = (self.nxt, self.wnd);
+        match (len, wnd) {
+            // With a closed window ACKs and RSTs must still get through, and a probe's text is cut.
+            (_, 0) => seq == nxt,
+            // The right edge counts for a pure ACK: its SEG.SEQ is there if the peer has used the
+            // window and the first of that was lost. Linux and FreeBSD take it too; the letter of
+            // §3.4 would have both sides send the same again until one of them gives up.
+            (0, _) => seq.in_window(nxt, wnd.saturating_add(u32::from(!reset))),
+            _ => {
+                let last = seq.plus(len.saturating_sub(1));
+                seq.in_window(nxt, wnd)
+                    || last.in_window(nxt, wnd)
+                    // The segment covers the whole window.
+                    || (seq.before(nxt) && last.after(nxt))
+            }
+        }
+    }
+}
