@@ -13,7 +13,7 @@ pub(crate) struct AckState {
     /// before there are more an acknowledgment is due.
     unacked: u16,
     /// Segments whose acknowledgment does not wait, as the peer may wait for each; where each has
-    /// one of its own, how many are owed. And [`MORE`].
+    /// one of its own, how many are owed. And [`MORE`] and [`IN_VAIN`].
     prompt: u8,
     /// While an acknowledgment is owed, when to send it at the latest; else until when the text
     /// that it lets the peer send is expected.
@@ -31,9 +31,19 @@ pub(crate) const AFTER_TIMEOUT: u8 = 8;
 /// largest of "design criteria" (II-C).
 pub(crate) const MOST_OWED: u8 = 16;
 
+/// After two delays in a row that were in vain. A peer that waits for the acknowledgment of each
+/// segment (uIP, RIOT's GNRC) loses the delay with each. The next delay finds out whether it still
+/// does.
+const AFTER_VAIN_DELAYS: u8 = 32;
+
 /// The last text was a full segment, or one that the peer has not pushed: it has more to send. In
 /// the octet that counts segments, of which there are never so many.
 const MORE: u8 = 0x80;
+/// The last acknowledgment waited for its whole delay, and neither another segment nor text of our
+/// own came meanwhile. In the same octet.
+const IN_VAIN: u8 = 0x40;
+/// Where that octet counts.
+const COUNT: u8 = 0x3f;
 
 /// RFC 9293 §3.8.6.3: less than half a second.
 //= rfc9293#MUST-40
@@ -76,12 +86,14 @@ impl AckState {
     pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
         if self.unacked == 0 {
             self.timer.clear();
+        } else {
+            self.prompt &= !IN_VAIN;
         }
         let unacked = u32::from(self.unacked).saturating_add(octets);
         self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
-        if unacked >= threshold || delay == Duration::ZERO || self.prompt & !MORE > 0 {
+        if unacked >= threshold || delay == Duration::ZERO || self.owed() > 0 {
             self.now = true;
-            self.prompt = (self.prompt & !MORE).saturating_sub(1) | self.prompt & MORE;
+            self.set_count(self.owed().saturating_sub(1));
         } else if !self.timer.is_set() {
             self.timer.set(now, delay);
         }
@@ -93,7 +105,7 @@ impl AckState {
     #[inline(never)]
     pub(crate) fn hurry(&mut self, segments: u8) {
         self.now = true;
-        self.prompt = (self.prompt & !MORE).max(segments) | self.prompt & MORE;
+        self.set_count(self.owed().max(segments));
     }
 
     /// The peer's FIN has been reached.
@@ -110,7 +122,7 @@ impl AckState {
         let unacked = u32::from(self.unacked).saturating_add(octets);
         self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
         self.now = true;
-        self.prompt = self.owed().saturating_add(1).min(MOST_OWED) | self.prompt & MORE;
+        self.set_count(self.owed().saturating_add(1).min(MOST_OWED));
     }
 
     /// One of them has been formed. Answers how many octets it leaves to those after it: what has
@@ -123,7 +135,7 @@ impl AckState {
         *self = AckState {
             now: owed > 0,
             unacked,
-            prompt: owed | self.prompt & MORE,
+            prompt: self.prompt & !COUNT | owed,
             ..AckState::NONE
         };
         left
@@ -131,12 +143,16 @@ impl AckState {
 
     /// The one that is being formed stands for all that are owed.
     pub(crate) fn forgive(&mut self) {
-        self.prompt &= MORE;
+        self.set_count(0);
     }
 
-    /// Acknowledgments owed, where each segment has its own.
+    /// Acknowledgments owed, where each segment has its own; else how many do not wait.
     pub(crate) fn owed(&self) -> u8 {
-        self.prompt & !MORE
+        self.prompt & COUNT
+    }
+
+    fn set_count(&mut self, count: u8) {
+        self.prompt = self.prompt & !COUNT | count;
     }
 
     /// Nothing is sent any more.
@@ -152,8 +168,14 @@ impl AckState {
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         if self.timer.is_due(now) {
             self.timer.clear();
-            self.now |= self.unacked > 0;
-            self.set_more(self.more() && self.unacked > 0);
+            match self.unacked {
+                0 => self.set_more(false),
+                _ if self.prompt & IN_VAIN != 0 => self.hurry(AFTER_VAIN_DELAYS),
+                _ => {
+                    self.now = true;
+                    self.prompt |= IN_VAIN;
+                }
+            }
         }
     }
 
@@ -177,6 +199,49 @@ impl AckState {
 
     /// A segment that carries the acknowledgment has been formed.
     pub(crate) fn sent(&mut self) {
+        if self.is_delayed() {
+            self.prompt &= !IN_VAIN;
+        }
         *self = AckState { prompt: self.prompt, ..AckState::NONE };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(100);
+
+    /// Receives one segment, and returns the milliseconds until its acknowledgment is due.
+    fn delay_of_one(ack: &mut AckState, now: &mut Instant) -> u64 {
+        ack.received(*now, 100, 1_000, DELAY);
+        let wait = if ack.now { Duration::ZERO } else { DELAY };
+        *now += wait;
+        ack.handle_deadline(*now);
+        assert!(ack.now, "an acknowledgment after {wait:?}");
+        ack.sent();
+        wait.as_millis()
+    }
+
+    #[test]
+    fn segments_that_come_alone_wait_twice_and_then_once_of_many() {
+        let (mut ack, mut now) = (AckState::NONE, Instant::from_micros(1_000_000));
+        ack.set_more(true);
+        let delays: [u64; 100] = core::array::from_fn(|_| delay_of_one(&mut ack, &mut now));
+        let waited = delays.iter().enumerate().filter(|(_, delay)| **delay > 0);
+        assert!(waited.map(|(at, _)| at).eq([0, 1, 34, 67]), "{delays:?}");
+        assert!(ack.more(), "what the same octet says of the peer stays");
+    }
+
+    #[test]
+    fn a_delay_that_another_segment_ends_is_not_in_vain() {
+        let (mut ack, mut now) = (AckState::NONE, Instant::from_micros(1_000_000));
+        for _ in 0..10 {
+            assert_eq!(delay_of_one(&mut ack, &mut now), 100);
+            ack.received(now, 100, 200, DELAY);
+            ack.received(now, 100, 200, DELAY);
+            assert!(ack.now);
+            ack.sent();
+        }
     }
 }
