@@ -31,19 +31,20 @@ pub(crate) const AFTER_TIMEOUT: u8 = 8;
 /// largest of "design criteria" (II-C).
 pub(crate) const MOST_OWED: u8 = 16;
 
-/// After two delays in a row that were in vain. A peer that waits for the acknowledgment of each
+/// After four delays in a row that were in vain. A peer that waits for the acknowledgment of each
 /// segment (uIP, RIOT's GNRC) loses the delay with each. The next delay finds out whether it still
-/// does.
-const AFTER_VAIN_DELAYS: u8 = 32;
+/// does. Two in a row are the end of a batch: an odd segment, and what Nagle's algorithm kept.
+const AFTER_VAIN_DELAYS: u8 = 31;
 
 /// The last text was a full segment, or one that the peer has not pushed: it has more to send. In
 /// the octet that counts segments, of which there are never so many.
 const MORE: u8 = 0x80;
-/// The last acknowledgment waited for its whole delay, and neither another segment nor text of our
-/// own came meanwhile. In the same octet.
-const IN_VAIN: u8 = 0x40;
-/// Where that octet counts.
-const COUNT: u8 = 0x3f;
+/// Where the same octet counts, up to three, the last acknowledgments in a row that waited for
+/// their whole delay while neither another segment nor text of our own came.
+const IN_VAIN: u8 = 0x60;
+const ONE_IN_VAIN: u8 = 0x20;
+/// Where it counts segments.
+const COUNT: u8 = 0x1f;
 
 /// RFC 9293 §3.8.6.3: less than half a second.
 //= rfc9293#MUST-40
@@ -170,10 +171,10 @@ impl AckState {
             self.timer.clear();
             match self.unacked {
                 0 => self.set_more(false),
-                _ if self.prompt & IN_VAIN != 0 => self.hurry(AFTER_VAIN_DELAYS),
+                _ if self.prompt & IN_VAIN == IN_VAIN => self.hurry(AFTER_VAIN_DELAYS),
                 _ => {
                     self.now = true;
-                    self.prompt |= IN_VAIN;
+                    self.prompt = self.prompt.saturating_add(ONE_IN_VAIN);
                 }
             }
         }
@@ -224,12 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_come_alone_wait_twice_and_then_once_of_many() {
+    fn segments_that_come_alone_wait_four_times_and_then_once_of_many() {
         let (mut ack, mut now) = (AckState::NONE, Instant::from_micros(1_000_000));
         ack.set_more(true);
         let delays: [u64; 100] = core::array::from_fn(|_| delay_of_one(&mut ack, &mut now));
         let waited = delays.iter().enumerate().filter(|(_, delay)| **delay > 0);
-        assert!(waited.map(|(at, _)| at).eq([0, 1, 34, 67]), "{delays:?}");
+        assert!(waited.map(|(at, _)| at).eq([0, 1, 2, 3, 35, 67, 99]), "{delays:?}");
         assert!(ack.more(), "what the same octet says of the peer stays");
     }
 
