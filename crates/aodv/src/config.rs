@@ -6,6 +6,7 @@ use crate::request::Request;
 use crate::route::Route;
 use crate::search::Search;
 use kinglet_mem::Array;
+use kinglet_time::Duration;
 use kinglet_wire::aodv::OUTSIDE;
 
 /// What a node does.
@@ -42,6 +43,9 @@ pub struct Config {
     /// each frame that is given up breaks its link, and the next packet begins the search, as in
     /// nst-AODV.
     pub doubts: bool,
+    /// The time for which a broadcast is repeated until all neighbours have been awake: the wake-up
+    /// period where devices sleep, else zero. Delays and lifetimes grow with it.
+    pub broadcast: Duration,
 }
 
 impl Config {
@@ -50,7 +54,8 @@ impl Config {
 
     /// The defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
-        Config { short, role, seed, metric: Metric::PathDr, quality: Quality::CC2420, doubts: true }
+        let (metric, quality) = (Metric::PathDr, Quality::CC2420);
+        Config { short, role, seed, metric, quality, doubts: true, broadcast: Duration::ZERO }
     }
 
     /// Whether this node answers for a destination.

@@ -1,6 +1,6 @@
 //! Neighbours: how well they are heard, and what they may cause.
 
-use crate::params::{BLACKLIST_TIMEOUT, FLOODS, LATELY, SECOND};
+use crate::params::{FLOODS, LATELY, SECOND, Times};
 use kinglet_time::{Instant, Limit};
 
 /// A neighbour.
@@ -67,9 +67,9 @@ impl Link {
 
     /// How a frame to it ended. Whether the link is broken then: without `doubts` whenever a frame
     /// was given up; with them not if the link had worked shortly before, unless that goes on.
-    pub(crate) fn sent(&mut self, now: Instant, acked: bool, doubts: bool) -> bool {
+    pub(crate) fn sent(&mut self, now: Instant, acked: bool, doubts: bool, times: Times) -> bool {
         if core::mem::take(&mut self.is_replied_to) && !acked {
-            self.blacklisted = Some(now + BLACKLIST_TIMEOUT);
+            self.blacklisted = Some(now + times.blacklist());
         }
         if acked {
             (self.acked, self.doubt) = (Some(now), Doubt::None);
@@ -112,6 +112,9 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kinglet_time::Duration;
+
+    const TIMES: Times = Times::new(Duration::ZERO);
 
     #[test]
     fn quality_is_averaged_with_a_weight_of_an_eighth() {
@@ -129,36 +132,39 @@ mod tests {
     #[test]
     fn who_gets_no_reply_is_not_believed_for_a_while() {
         let (mut link, at) = (Link::new(Instant::ZERO, 1, 100), Instant::from_secs(9));
-        link.sent(at, false, false);
+        link.sent(at, false, false, TIMES);
         assert!(!link.is_blacklisted(at));
         link.reply();
-        link.sent(at, true, false);
-        link.sent(at, false, false);
+        link.sent(at, true, false, TIMES);
+        link.sent(at, false, false, TIMES);
         assert!(!link.is_blacklisted(at));
         link.reply();
-        link.sent(at, false, false);
-        assert!(link.is_blacklisted(at) && !link.is_blacklisted(at + BLACKLIST_TIMEOUT));
+        link.sent(at, false, false, TIMES);
+        assert!(link.is_blacklisted(at) && !link.is_blacklisted(at + TIMES.blacklist()));
     }
 
     #[test]
     fn a_link_that_has_worked_lately_is_asked_before_it_counts_as_broken() {
         let (mut link, at) = (Link::new(Instant::ZERO, 1, 100), Instant::from_secs(9));
         // Nothing has come over it, or nothing lately.
-        assert!(link.sent(at, false, true));
-        link.sent(at, true, true);
-        assert!(link.sent(at + LATELY, false, true));
+        assert!(link.sent(at, false, true, TIMES));
+        link.sent(at, true, true, TIMES);
+        assert!(link.sent(at + LATELY, false, true, TIMES));
         // Without doubts it breaks at once.
-        link.sent(at, true, false);
-        assert!(link.sent(at, false, false) && !link.is_to_be_asked());
+        link.sent(at, true, false, TIMES);
+        assert!(link.sent(at, false, false, TIMES) && !link.is_to_be_asked());
         // It is asked, and answers.
-        link.sent(at, true, true);
-        assert!(!link.sent(at, false, true) && link.is_to_be_asked());
-        assert!(!link.sent(at, false, true), "what was on its way already tells nothing new");
+        link.sent(at, true, true, TIMES);
+        assert!(!link.sent(at, false, true, TIMES) && link.is_to_be_asked());
+        assert!(
+            !link.sent(at, false, true, TIMES),
+            "what was on its way already tells nothing new"
+        );
         link.ask();
-        assert!(!link.is_to_be_asked() && !link.sent(at, true, true));
+        assert!(!link.is_to_be_asked() && !link.sent(at, true, true, TIMES));
         // Or it does not.
-        assert!(!link.sent(at, false, true));
+        assert!(!link.sent(at, false, true, TIMES));
         link.ask();
-        assert!(link.sent(at, false, true) && !link.is_to_be_asked());
+        assert!(link.sent(at, false, true, TIMES) && !link.is_to_be_asked());
     }
 }

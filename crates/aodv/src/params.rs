@@ -5,22 +5,8 @@ use kinglet_time::Duration;
 /// Hops of the longest way: that of a mesh of Kinglet's. RFC 3561 has 35, for networks of
 /// thousands.
 pub const NET_DIAMETER: u8 = 16;
-/// RFC 3561, 10.
-const NODE_TRAVERSAL_TIME: Duration = Duration::from_millis(40);
-/// RFC 3561, 10: 2 * NODE_TRAVERSAL_TIME * NET_DIAMETER.
-pub(crate) const NET_TRAVERSAL_TIME: Duration = times(2 * NET_DIAMETER as u64, NODE_TRAVERSAL_TIME);
-/// RFC 3561, 10: 2 * NET_TRAVERSAL_TIME. So long a flood is remembered.
-pub(crate) const PATH_DISCOVERY_TIME: Duration = times(2, NET_TRAVERSAL_TIME);
-/// RFC 3561, 10: at least 10 s where the link layer tells of broken links.
-pub(crate) const ACTIVE_ROUTE_TIMEOUT: Duration = Duration::from_secs(10);
-/// RFC 3561, 10: 2 * ACTIVE_ROUTE_TIMEOUT.
-pub(crate) const MY_ROUTE_TIMEOUT: Duration = times(2, ACTIVE_ROUTE_TIMEOUT);
-/// RFC 3561, 10: 5 * ACTIVE_ROUTE_TIMEOUT.
-pub(crate) const DELETE_PERIOD: Duration = times(5, ACTIVE_ROUTE_TIMEOUT);
 /// RFC 3561, 10: after the first attempt.
 pub(crate) const RREQ_RETRIES: u8 = 2;
-/// RFC 3561, 10: RREQ_RETRIES * NET_TRAVERSAL_TIME.
-pub(crate) const BLACKLIST_TIMEOUT: Duration = times(RREQ_RETRIES as u64, NET_TRAVERSAL_TIME);
 /// RFC 3561, 10: in a second.
 pub(crate) const RREQ_RATELIMIT: u8 = 10;
 /// RFC 3561, 10: in a second.
@@ -33,20 +19,102 @@ pub(crate) const LATELY: Duration = SECOND;
 /// node may begin.
 pub(crate) const FLOODS: u8 = RREQ_RATELIMIT;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
-/// A request is passed on after a delay that is drawn from this range (RFC 5148): neighbours have
-/// got it at the same instant. It is the time of a dozen frames of this length, and less than
-/// NODE_TRAVERSAL_TIME.
-pub(crate) const JITTER: Duration = Duration::from_millis(30);
-/// So long the destination waits for better ways than that of the first request: until those who
-/// had it one hop before have passed it on.
-pub(crate) const REPLY_DELAY: Duration = times(2, JITTER);
 
-/// How long a way to an originator so many hops away lasts at the least (RFC 3561, 6.5): as long
-/// as a reply may take.
-pub(crate) fn reverse_lifetime(hops: u8) -> Duration {
-    PATH_DISCOVERY_TIME - times(u64::from(hops).saturating_mul(2), NODE_TRAVERSAL_TIME)
+/// Times that depend on how long a broadcast takes. `const`, as RFC 3561 has them, where one is a
+/// frame; where receivers sleep it is repeated for a whole wake-up period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    broadcast: Duration,
+}
+
+impl Times {
+    pub(crate) const fn new(broadcast: Duration) -> Self {
+        Times { broadcast }
+    }
+
+    /// Returns the longest delay of a request that is passed on (RFC 5148): neighbours have
+    /// received it at the same instant. It is the time of a dozen frames of this length, or of two
+    /// broadcasts that are repeated.
+    pub(crate) const fn jitter(self) -> Duration {
+        plus(Duration::from_millis(30), times(2, self.broadcast))
+    }
+
+    /// Returns the time for which the destination waits for better routes than that of the first
+    /// request: until those that received it one hop before have passed it on.
+    pub(crate) const fn reply_delay(self) -> Duration {
+        times(2, self.jitter())
+    }
+
+    /// RFC 3561, 10: 40 ms, "a conservative estimate of the average one hop traversal time". With
+    /// broadcasts that are repeated the average is half a broadcast and half the longest delay.
+    const fn node_traversal(self) -> Duration {
+        let hop = self.broadcast.as_micros().saturating_mul(3) / 2;
+        plus(Duration::from_millis(40), Duration::from_micros(hop))
+    }
+
+    /// RFC 3561, 10: 2 * NODE_TRAVERSAL_TIME * NET_DIAMETER.
+    pub(crate) const fn net_traversal(self) -> Duration {
+        times(2 * NET_DIAMETER as u64, self.node_traversal())
+    }
+
+    /// RFC 3561, 10: 2 * NET_TRAVERSAL_TIME. A flood is remembered for so long.
+    pub(crate) const fn path_discovery(self) -> Duration {
+        times(2, self.net_traversal())
+    }
+
+    /// RFC 3561, 10: RREQ_RETRIES * NET_TRAVERSAL_TIME.
+    pub(crate) const fn blacklist(self) -> Duration {
+        times(RREQ_RETRIES as u64, self.net_traversal())
+    }
+
+    /// RFC 3561, 10: at least 10 s where the link layer reports broken links. A minute spares
+    /// packets that are rare a flood each, which beside a transfer is often lost. A flood that takes
+    /// the channel for longer pays for a route that lasts longer.
+    pub(crate) const fn active_route(self) -> Duration {
+        plus(Duration::from_secs(60), times(1_000, self.broadcast))
+    }
+
+    /// RFC 3561, 10: 2 * ACTIVE_ROUTE_TIMEOUT.
+    pub(crate) const fn my_route(self) -> Duration {
+        times(2, self.active_route())
+    }
+
+    /// RFC 3561, 10: 5 * ACTIVE_ROUTE_TIMEOUT.
+    pub(crate) const fn delete_period(self) -> Duration {
+        times(5, self.active_route())
+    }
+
+    /// Returns the least lifetime of a route to an originator so many hops away (RFC 3561, 6.5):
+    /// the time that a reply may take.
+    pub(crate) fn reverse_lifetime(self, hops: u8) -> Duration {
+        self.path_discovery() - times(u64::from(hops).saturating_mul(2), self.node_traversal())
+    }
 }
 
 const fn times(n: u64, duration: Duration) -> Duration {
     Duration::from_micros(duration.as_micros().saturating_mul(n))
+}
+
+const fn plus(one: Duration, other: Duration) -> Duration {
+    Duration::from_micros(one.as_micros().saturating_add(other.as_micros()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_grow_with_a_broadcast_that_is_repeated() {
+        let awake = Times::new(Duration::ZERO);
+        assert_eq!(awake.net_traversal(), Duration::from_millis(1_280));
+        assert_eq!(awake.active_route(), Duration::from_secs(60));
+        let period = Duration::from_millis(125);
+        let asleep = Times::new(period);
+        // Neighbours that have heard a broadcast do not all repeat it at once.
+        assert!(asleep.jitter() > period * 2);
+        // On average a hop takes half of the longest delay and half of the broadcast.
+        assert!(asleep.node_traversal() >= (asleep.jitter() + period) / 2);
+        assert!(asleep.reverse_lifetime(NET_DIAMETER) > asleep.net_traversal() / 2);
+        assert_eq!(asleep.active_route(), Duration::from_secs(185));
+    }
 }

@@ -1,7 +1,7 @@
 //! The ways that are known, and who gives way to whom in their table.
 
 use crate::metric::Worth;
-use crate::params::{ACTIVE_ROUTE_TIMEOUT, DELETE_PERIOD, LATELY};
+use crate::params::{LATELY, Times};
 use crate::precursors::Precursors;
 use crate::sequence::{is_newer, newest};
 use kinglet_time::{Duration, Instant, earliest};
@@ -70,8 +70,8 @@ impl Route {
     }
 
     /// Of a destination that somebody believes to be reached through here, and is not.
-    pub(crate) fn unknown(now: Instant, destination: u16, worth: Worth) -> Self {
-        let (sequence, next_hop, lifetime) = (0, destination, DELETE_PERIOD);
+    pub(crate) fn unknown(now: Instant, destination: u16, worth: Worth, times: Times) -> Self {
+        let (sequence, next_hop, lifetime) = (0, destination, times.delete_period());
         let offer = Offer { destination, sequence, next_hop, worth, lifetime };
         Route { sequence: None, is_valid: false, ..Route::new(now, &offer) }
     }
@@ -86,9 +86,9 @@ impl Route {
     }
 
     /// Packets go there.
-    pub(crate) fn touch(&mut self, now: Instant) {
+    pub(crate) fn touch(&mut self, now: Instant, times: Times) {
         self.is_used = true;
-        self.keep(now + ACTIVE_ROUTE_TIMEOUT);
+        self.keep(now + times.active_route());
     }
 
     /// A packet that begins here goes there.
@@ -108,18 +108,18 @@ impl Route {
 
     /// It is no way any more, and whoever sends packets there is to be told. It was this long known
     /// to others at the least (`sequence`), so nobody takes it for a way again.
-    pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>) {
+    pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>, times: Times) {
         self.sequence = newest(self.sequence, sequence);
         (self.is_valid, self.is_used) = (false, false);
         self.is_untold = self.precursors != Precursors::Nobody;
         self.is_missed = self.began.is_some_and(|at| now - at < LATELY);
-        self.expires = now + DELETE_PERIOD;
+        self.expires = now + times.delete_period();
     }
 
     /// It is found here to be no way any more: with the next number, so that nobody takes it for
     /// one who knows of this one (RFC 3561, 6.11).
-    pub(crate) fn break_off(&mut self, now: Instant) {
-        self.lose(now, self.sequence.map(|sequence| sequence.wrapping_add(1)));
+    pub(crate) fn break_off(&mut self, now: Instant, times: Times) {
+        self.lose(now, self.sequence.map(|sequence| sequence.wrapping_add(1)), times);
     }
 
     /// How readily it gives way to another destination, the more so the greater this is; `None`:
@@ -191,13 +191,13 @@ pub(crate) fn place(table: &mut [Option<Route>], now: Instant) -> Option<&mut Op
 }
 
 /// Ends ways that nobody has used for long; when the next one ends.
-pub(crate) fn expire(table: &mut [Option<Route>], now: Instant) -> Option<Instant> {
+pub(crate) fn expire(table: &mut [Option<Route>], now: Instant, times: Times) -> Option<Instant> {
     let mut first = None;
     for route in table.iter_mut().flatten() {
         if route.is_valid && route.expires <= now {
             (route.is_valid, route.is_used) = (false, false);
             route.precursors = Precursors::Nobody;
-            route.expires = now + DELETE_PERIOD;
+            route.expires = now + times.delete_period();
         }
         first = earliest(first, route.expiry());
     }
@@ -210,6 +210,7 @@ mod tests {
     use crate::metric::Metric;
 
     const T0: Instant = Instant::from_secs(100);
+    const TIMES: Times = Times::new(Duration::ZERO);
 
     fn offer(destination: u16, sequence: u32, hops: u8) -> Offer {
         let worth = Worth { hops, delivery: None };
@@ -238,15 +239,15 @@ mod tests {
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 3)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
         route.precursors.add(9);
-        route.lose(T0, Some(8));
+        route.lose(T0, Some(8), TIMES);
         assert!(!route.is_valid && route.is_untold);
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 1)), Taken::Stale);
         assert_eq!(consider(&mut table, T0, &offer(1, 8, 9)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
         assert_eq!((route.is_untold, route.precursors), (false, Precursors::Nobody));
         // What is forgotten does not count.
-        route.lose(T0, Some(500));
-        let later = T0 + DELETE_PERIOD;
+        route.lose(T0, Some(500), TIMES);
+        let later = T0 + TIMES.delete_period();
         assert_eq!(consider(&mut table, later, &offer(1, 1, 9)), Taken::Yes);
     }
 
@@ -256,30 +257,30 @@ mod tests {
         for destination in 1..=3 {
             assert_eq!(consider(&mut table, T0, &offer(destination, 1, 1)), Taken::Yes);
         }
-        find_mut(&mut table, 1).unwrap().touch(T0);
-        find_mut(&mut table, 2).unwrap().lose(T0, Some(2));
+        find_mut(&mut table, 1).unwrap().touch(T0, TIMES);
+        find_mut(&mut table, 2).unwrap().lose(T0, Some(2), TIMES);
         // What is lost goes first, then what is not used.
         for (new, gone) in [(4, 2), (5, 3)] {
             assert_eq!(consider(&mut table, T0, &offer(new, 1, 1)), Taken::Yes);
             assert!(find(&table, gone).is_none() && find(&table, new).is_some());
-            find_mut(&mut table, new).unwrap().touch(T0);
+            find_mut(&mut table, new).unwrap().touch(T0, TIMES);
         }
         assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Full);
         assert_eq!(
-            expire(&mut table, T0 + Duration::from_secs(9)),
-            Some(T0 + ACTIVE_ROUTE_TIMEOUT)
+            expire(&mut table, T0 + Duration::from_secs(9), TIMES),
+            Some(T0 + TIMES.active_route())
         );
-        assert_eq!(expire(&mut table, T0 + ACTIVE_ROUTE_TIMEOUT), None);
-        assert_eq!(consider(&mut table, T0 + DELETE_PERIOD, &offer(6, 1, 1)), Taken::Yes);
+        assert_eq!(expire(&mut table, T0 + TIMES.active_route(), TIMES), None);
+        assert_eq!(consider(&mut table, T0 + TIMES.delete_period(), &offer(6, 1, 1)), Taken::Yes);
     }
 
     #[test]
     fn a_lost_way_that_is_not_told_yet_keeps_its_place() {
         let mut table = [None; 1];
         let worth = Worth::start(Metric::HopCount);
-        let mut route = Route::unknown(T0, 1, worth);
+        let mut route = Route::unknown(T0, 1, worth, TIMES);
         route.precursors.add(9);
-        route.lose(T0, None);
+        route.lose(T0, None, TIMES);
         assert_eq!((route.is_untold, route.sequence), (true, None));
         table[0] = Some(route);
         assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Full);

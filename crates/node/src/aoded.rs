@@ -6,7 +6,7 @@ use crate::routing::{Change, Each, MAX_MESSAGE, Message, Routing};
 use core::net::Ipv6Addr;
 use kinglet_aodv::{self as aodv, Aodv, Destination, OUTSIDE, Role};
 use kinglet_net::{self as net, Learnt, NextHop};
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::sixlowpan::link_address_of;
@@ -105,6 +105,10 @@ impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
 
     fn listens(&self) -> bool {
         false
+    }
+
+    fn set_broadcast_time(&mut self, time: Duration) {
+        self.aodv.set_broadcast(time);
     }
 
     fn handle_heard(&mut self, now: Instant, from: u16, _: i8, lqi: u8) {

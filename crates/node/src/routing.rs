@@ -8,7 +8,7 @@
 use core::net::Ipv6Addr;
 use kinglet_nd as nd;
 use kinglet_net as net;
-use kinglet_time::Instant;
+use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
 /// Octets of the longest message.
@@ -70,6 +70,9 @@ pub trait Routing: net::Routing {
 
     /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
     fn listens(&self) -> bool;
+
+    /// A broadcast is repeated for so long, until all neighbours have been awake.
+    fn set_broadcast_time(&mut self, _time: Duration) {}
 
     /// A frame of the neighbour `from` was heard, with this strength and link quality indication.
     fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8, lqi: u8);

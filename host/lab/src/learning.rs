@@ -12,7 +12,7 @@ use kinglet::{
     Aoded, Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Meshed, Message, Routing, Rpled,
     aodv, mesh, nd, net, rpl,
 };
-use kinglet_time::{Instant, earliest};
+use kinglet_time::{Duration, Instant, earliest};
 
 /// Packets of a node that wait while a way is sought: as many as two connections have in flight
 /// (buffers of "design criteria", II-C, are large enough to drop nothing).
@@ -177,6 +177,10 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Routing for Learning<S> {
 
     fn listens(&self) -> bool {
         whoever!(self, it => it.listens(), false)
+    }
+
+    fn set_broadcast_time(&mut self, time: Duration) {
+        whoever!(self, it => it.set_broadcast_time(time), ());
     }
 
     fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8, lqi: u8) {

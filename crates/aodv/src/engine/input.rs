@@ -4,10 +4,7 @@ use super::{Aodv, Reply};
 use crate::config::Sizes;
 use crate::due::Due;
 use crate::metric::{Metric, Worth};
-use crate::params::{
-    ACTIVE_ROUTE_TIMEOUT, JITTER, MY_ROUTE_TIMEOUT, NET_DIAMETER, PATH_DISCOVERY_TIME, REPLY_DELAY,
-    reverse_lifetime,
-};
+use crate::params::NET_DIAMETER;
 use crate::request::Request;
 use crate::route::{self, Offer, Taken};
 use crate::sequence::{is_newer, newest};
@@ -89,7 +86,7 @@ impl<S: Sizes> Aodv<S> {
             sequence: rreq.originator_sequence,
             next_hop: from,
             worth,
-            lifetime: reverse_lifetime(worth.hops),
+            lifetime: self.times().reverse_lifetime(worth.hops),
         };
         self.consider(now, &offer)
     }
@@ -116,16 +113,17 @@ impl<S: Sizes> Aodv<S> {
             Taken::Full => return Err(Discard::RoutesFull),
         }
         let due = if self.config.answers_for(rreq.destination) {
-            Due::At(now + REPLY_DELAY)
+            Due::At(now + self.times().reply_delay())
         } else if rreq.ttl > 1 {
-            Due::At(now + self.random.between(Duration::from_micros(1), JITTER))
+            let longest = self.times().jitter();
+            Due::At(now + self.random.between(Duration::from_micros(1), longest))
         } else {
             Due::No
         };
         let known = route::find(self.routes.as_slice(), rreq.destination);
         let sequence = known.and_then(|route| route.sequence);
         rreq.destination_sequence = newest(sequence, rreq.destination_sequence);
-        let forgotten = now + PATH_DISCOVERY_TIME;
+        let forgotten = now + self.times().path_discovery();
         let request = Request { rreq, worth, due, told: 0, forgotten };
         if let Some(place) = self.requests.as_mut_slice().get_mut(index) {
             *place = Some(request);
@@ -206,7 +204,7 @@ impl<S: Sizes> Aodv<S> {
         if back.is_some() && self.replies.iter().all(Option::is_some) {
             return Err(Discard::Busy);
         }
-        let lifetime = Duration::from_millis(rrep.lifetime_ms.into()).min(MY_ROUTE_TIMEOUT);
+        let lifetime = Duration::from_millis(rrep.lifetime_ms.into()).min(self.times().my_route());
         let offer = Offer { destination, sequence, next_hop: from, worth, lifetime };
         match self.consider(now, &offer) {
             Taken::Yes => {}
@@ -214,8 +212,9 @@ impl<S: Sizes> Aodv<S> {
             Taken::Full => return Err(Discard::RoutesFull),
         }
         let Some(to) = back else { return Ok(()) };
+        let until = now + self.times().active_route();
         if let Some(route) = route::find_mut(self.routes.as_mut_slice(), originator) {
-            route.keep(now + ACTIVE_ROUTE_TIMEOUT);
+            route.keep(until);
         }
         let Worth { hops: hop_count, delivery: path_dr } = worth;
         self.queue(Reply { to, rrep: Rrep { hop_count, path_dr, ..rrep } })
@@ -223,13 +222,13 @@ impl<S: Sizes> Aodv<S> {
 
     fn erred(&mut self, now: Instant, from: u16, rerr: Rerr<'_>) -> Result<(), Discard> {
         // Who repairs a way says that it stays (6.12).
-        let mut lost = false;
+        let (mut lost, times) = (false, self.times());
         for entry in rerr.entries().filter(|_| !rerr.no_delete) {
             let route = route::find_mut(self.routes.as_mut_slice(), entry.destination);
             let Some(route) = route.filter(|it| it.is_valid && it.next_hop == from) else {
                 continue;
             };
-            route.lose(now, Some(entry.sequence));
+            route.lose(now, Some(entry.sequence), times);
             count(&mut self.stats.lost_routes);
             lost = true;
         }

@@ -9,13 +9,13 @@ use crate::config::{Config, Role, Sizes};
 use crate::due::Due;
 use crate::link::Link;
 use crate::metric::Worth;
-use crate::params::{RERR_RATELIMIT, RREQ_RATELIMIT, RREQ_RETRIES, SECOND};
+use crate::params::{RERR_RATELIMIT, RREQ_RATELIMIT, RREQ_RETRIES, SECOND, Times};
 use crate::route::{self, Offer, Route, Taken};
 use crate::search::Search;
 use crate::stats::{Info, RouteInfo, Stats, count};
 use kinglet_mem::Array;
 use kinglet_random::Random;
-use kinglet_time::{Instant, Limit, earliest};
+use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_wire::aodv::{OUTSIDE, Rrep};
 
 /// The stream of this layer's dice: "aodvaodv".
@@ -84,6 +84,15 @@ impl<S: Sizes> Aodv<S> {
         &self.config
     }
 
+    const fn times(&self) -> Times {
+        Times::new(self.config.broadcast)
+    }
+
+    /// Sets the time for which a broadcast is repeated; see [`Config::broadcast`].
+    pub const fn set_broadcast(&mut self, broadcast: Duration) {
+        self.config.broadcast = broadcast;
+    }
+
     fn is_on(&self) -> bool {
         self.config.role != Role::Off
     }
@@ -129,15 +138,16 @@ impl<S: Sizes> Aodv<S> {
         destination: Option<u16>,
         from: Option<u16>,
     ) {
+        let times = self.times();
         if let Some(route) = self.valid_route_mut(destination) {
-            route.touch(now);
+            route.touch(now, times);
             match from {
                 Some(from) => route.precursors.add(from),
                 None => route.begin(now),
             }
         }
         if let Some(route) = self.valid_route_mut(source) {
-            route.touch(now);
+            route.touch(now, times);
         }
     }
 
@@ -153,18 +163,19 @@ impl<S: Sizes> Aodv<S> {
             return;
         }
         count(&mut self.stats.strays);
+        let times = self.times();
         let (worth, routes) = (Worth::start(self.config.metric), self.routes.as_mut_slice());
         if route::find(routes, destination).is_none() {
             // Without a place nobody is told, and the next packet tries again.
             let Some(place) = route::place(routes, now) else { return };
-            *place = Some(Route::unknown(now, destination, worth));
+            *place = Some(Route::unknown(now, destination, worth, times));
         }
         let Some(route) = route::find_mut(routes, destination).filter(|it| !it.is_valid) else {
             return;
         };
         route.precursors.add(from);
         if !route.is_untold {
-            route.break_off(now);
+            route.break_off(now, times);
         }
         self.handle_losses(now);
     }
@@ -172,8 +183,9 @@ impl<S: Sizes> Aodv<S> {
     /// A packet to `destination` has come back: the way leads in a circle, as it does only if
     /// somebody has forged what it was made of. It is none any more.
     pub fn handle_loop(&mut self, now: Instant, destination: u16) {
+        let times = self.times();
         if let Some(route) = self.valid_route_mut(Some(destination)) {
-            route.break_off(now);
+            route.break_off(now, times);
             count(&mut self.stats.loops);
             self.has_changed = true;
             self.handle_losses(now);
@@ -199,9 +211,9 @@ impl<S: Sizes> Aodv<S> {
     /// A frame that asked `to` for an acknowledgement got one, or was given up after all attempts:
     /// then the link is broken, or in doubt ([`Config::doubts`]).
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
-        let doubts = self.config.doubts;
+        let (doubts, times) = (self.config.doubts, self.times());
         let is_broken = match self.link_mut(to) {
-            Some(link) => link.sent(now, acked, doubts),
+            Some(link) => link.sent(now, acked, doubts, times),
             None => !acked,
         };
         if !is_broken {
@@ -210,7 +222,7 @@ impl<S: Sizes> Aodv<S> {
         let mut lost = false;
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
             if route.is_valid && route.next_hop == to {
-                route.break_off(now);
+                route.break_off(now, times);
                 count(&mut self.stats.lost_routes);
                 lost = true;
             }
@@ -302,7 +314,8 @@ impl<S: Sizes> Aodv<S> {
             self.errors_due = Due::within(&mut self.erring, now);
         }
         if self.first_expiry.is_some_and(|at| at <= now) {
-            self.first_expiry = route::expire(self.routes.as_mut_slice(), now);
+            let times = self.times();
+            self.first_expiry = route::expire(self.routes.as_mut_slice(), now, times);
         }
     }
 

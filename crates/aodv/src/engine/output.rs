@@ -4,7 +4,7 @@ use super::Aodv;
 use crate::config::Sizes;
 use crate::due::Due;
 use crate::metric::Worth;
-use crate::params::{ACTIVE_ROUTE_TIMEOUT, MY_ROUTE_TIMEOUT, NET_DIAMETER, NET_TRAVERSAL_TIME};
+use crate::params::NET_DIAMETER;
 use crate::precursors::Precursors;
 use crate::request::Request;
 use crate::route::{self, Route};
@@ -119,7 +119,7 @@ impl<S: Sizes> Aodv<S> {
         let known = newest(Some(self.sequence), rreq.destination_sequence);
         let sequence = known.unwrap_or(self.sequence).wrapping_add(1);
         let start = Worth::start(self.config.metric);
-        let lifetime = MY_ROUTE_TIMEOUT.as_micros() / 1_000;
+        let lifetime = self.times().my_route().as_micros() / 1_000;
         let rrep = Rrep {
             hop_count: start.hops,
             destination: rreq.destination,
@@ -131,8 +131,9 @@ impl<S: Sizes> Aodv<S> {
         rrep.emit(buf).ok()?;
         self.pass(index);
         self.sequence = sequence;
+        let until = now + self.times().active_route();
         if let Some(route) = route::find_mut(self.routes.as_mut_slice(), rreq.originator) {
-            route.keep(now + ACTIVE_ROUTE_TIMEOUT);
+            route.keep(until);
         }
         count(&mut self.stats.replies);
         Some(self.reply_to(to, &rrep))
@@ -182,7 +183,7 @@ impl<S: Sizes> Aodv<S> {
             return None;
         }
         (self.id, self.sequence) = (Some(id), rreq.originator_sequence);
-        let patience = NET_TRAVERSAL_TIME.as_micros().wrapping_shl(attempts.into());
+        let patience = self.times().net_traversal().as_micros().wrapping_shl(attempts.into());
         if let Some(search) = self.searches.as_mut_slice().get_mut(index).and_then(Option::as_mut) {
             search.attempts = attempts.saturating_add(1);
             search.due = Due::At(now + Duration::from_micros(patience));

@@ -366,7 +366,9 @@ fn replies_that_nobody_awaits_are_not_believed() {
     assert_eq!(network.tell(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
     assert_eq!(network.node(1).next_hop(4), Some(2));
     // Nor does a way last longer than this network's ways do.
-    network.run(Duration::from_secs(21));
+    network.run(Duration::from_secs(110));
+    assert_eq!(network.node(1).next_hop(4), Some(2));
+    network.run(Duration::from_secs(12));
     assert_eq!(network.node(1).next_hop(4), None);
 }
 

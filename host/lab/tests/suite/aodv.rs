@@ -303,7 +303,7 @@ fn under_attack(security: bool, attacked: bool, seed: u64) -> [u64; 2] {
         arrived(network) - before
     };
     let during = minute(&mut network, 30, attacked.then_some(&mut forger));
-    let after = minute(&mut network, 90 + 70, None);
+    let after = minute(&mut network, 90 + 310, None);
     println!("{seed} security {security} attacked {attacked}: {during} and {after}");
     [during, after]
 }
