@@ -26,10 +26,11 @@ const LATE: Duration = Duration::from_millis(1);
 /// that turns around at once, contains a whole sample at any offset.
 const LOOK: Duration =
     Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() - CCA.as_micros());
-/// So many samples of a silent channel are more than one silence of a strobe.
-const SILENT_LOOKS: u8 = 3;
+/// Samples of a silent channel that are more than one silence of a strobe. A frame just above the
+/// threshold is noticed only by a sample that lies within it.
+const SILENT_LOOKS: u8 = 4;
 const _: () = assert!(
-    (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() + CCA.as_micros() > STROBE_GAP.as_micros()
+    (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() > STROBE_GAP.as_micros() + CCA.as_micros()
 );
 /// A channel that is busy for longer than that carries noise, and no frame that can be received. An
 /// oven is on for half a period of the mains, 10 ms of 50 Hz, and silent for the other half.

@@ -205,6 +205,10 @@ pub(crate) struct Radio {
     pub(crate) signals: Vec<Signal>,
     /// When a frame last ended that was strong enough for carrier sense.
     pub(crate) last_carrier: u64,
+    /// While it listens: what an assessment noticed before the last frame began or ended, in mW,
+    /// and when that was.
+    pub(crate) mw_before: f64,
+    pub(crate) changed_at: u64,
     /// When the interframe spacing after the last automatic acknowledgement is over.
     pub(crate) spaced_until: u64,
     /// When the last `Strobe` ended.
@@ -296,6 +300,8 @@ impl Radio {
             rival: None,
             signals: Vec::new(),
             last_carrier: 0,
+            mw_before: 0.0,
+            changed_at: 0,
             spaced_until: 0,
             strobed_at: 0,
             ready_at: 0,

@@ -229,7 +229,7 @@ fn silence_ends_waiting_and_the_gap_between_two_repetitions_does_not() {
             break now;
         }
     };
-    assert!((4..=5).contains(&looks), "one or two in the gap, three at the end");
+    assert!((5..=6).contains(&looks), "one or two in the gap, four at the end");
     assert!((silent_from + STROBE_GAP..silent_from + STROBE_GAP * 2).contains(&ended));
     assert_eq!(mac.wake_stats().unwrap().in_vain, 1);
 }

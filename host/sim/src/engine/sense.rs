@@ -6,7 +6,7 @@ use crate::radio::Phase;
 
 impl Core {
     /// Adds what `node` has noticed since the last frame began or ended to the assessment that is
-    /// under way, if one is.
+    /// under way, if one is. A receiver that may be asked to assess the past remembers it.
     #[inline]
     pub(super) fn measure(&mut self, node: usize) {
         let now = self.now;
@@ -14,6 +14,8 @@ impl Core {
         if radio.phase == Phase::Access && now > radio.measured_until {
             radio.measured += radio.energy_mw() * (now - radio.measured_until) as f64;
             radio.measured_until = now;
+        } else if radio.senses && radio.phase == Phase::Listen && now > radio.changed_at {
+            (radio.mw_before, radio.changed_at) = (radio.energy_mw(), now);
         }
     }
 

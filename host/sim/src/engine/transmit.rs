@@ -80,8 +80,10 @@ impl Core {
     pub(super) fn sense_beside(&mut self, node: usize) {
         let (now, length) = (self.now, CCA.as_micros());
         let radio = &mut self.radios[node];
-        radio.measured = radio.energy_mw() * length as f64;
         let since = now.saturating_sub(length);
+        let changed = radio.changed_at.clamp(since, now);
+        radio.measured =
+            radio.energy_mw() * (now - changed) as f64 + radio.mw_before * (changed - since) as f64;
         let busy = self.channel_busy(node, since);
         self.assessed(node, since, since, busy);
         let radio = &mut self.radios[node];
