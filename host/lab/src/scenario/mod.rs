@@ -360,6 +360,12 @@ impl Scenario {
         }
     }
 
+    /// Why nodes that sleep several times a second would not wake for a link that they need; `None`
+    /// if they do.
+    pub(super) fn cannot_wake(&self) -> Option<String> {
+        topology::cannot_wake(self)
+    }
+
     /// The root of what has one: the border router, or node 0 if there is none.
     pub fn root(&self) -> NodeId {
         let border = self.nodes.iter().position(|node| node.role == Role::BorderRouter);

@@ -166,6 +166,9 @@ fn wake(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
         return Err(t.error(message.to_owned()));
     }
     scenario.wake = Some(wake);
+    if let Some(message) = scenario.cannot_wake() {
+        return Err(t.error(message));
+    }
     t.finish()
 }
 

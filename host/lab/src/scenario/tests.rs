@@ -430,6 +430,31 @@ fn sleeping_and_queueing_have_their_keys() {
 }
 
 #[test]
+fn energy_cca_wakes_nobody_for_a_weak_link() {
+    let text = "[topology]\nline = { hops = 2, spacing_m = 20 }\n[medium]\nmodel = \"path-loss\"\n\
+                exponent = 3\nreference_loss_db = 40.2\n[radio]\nprofile = \"nrf52840\"\n\
+                cca = \"energy\"\n[wake]\nrate_hz = 8\n";
+    let error = refused(text);
+    assert!(error.contains("node 1 is joined to node 0 by links below -75 dBm only"), "{error}");
+    assert!(refused(&text.replace("\"energy\"", "\"both\"")).contains("cca = \"either\""));
+    // The links have -79.2 dBm.
+    let works = [
+        text.replace("\"energy\"", "\"either\""),
+        text.replace("\"energy\"", "\"carrier\""),
+        text.replace("\"energy\"", "\"energy\"\ncca_threshold_dbm = -80"),
+        text.replace("= 20", "= 14"),
+        text.replace("[wake]\nrate_hz = 8\n", ""),
+    ];
+    for text in works {
+        Scenario::from_toml("s", &text).expect(&text);
+    }
+    let weak = "[topology]\nline = { hops = 1 }\n[medium]\nrssi_dbm = -76\n[radio]\n\
+                profile = \"nrf52840\"\ncca = \"energy\"\n[wake]\n";
+    assert!(refused(weak).contains("below -75 dBm"));
+    Scenario::from_toml("s", &weak.replace("-76", "-75")).expect("strong enough");
+}
+
+#[test]
 fn an_unreachable_destination_has_no_route_and_the_search_ends() {
     let mut scenario = Scenario::default().on_line(3, 50.0);
     scenario.flows = vec![Flow::bulk(3, 0)];

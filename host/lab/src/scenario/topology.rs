@@ -1,7 +1,8 @@
 //! Places, neighbourhoods and shortest paths.
 
 use super::near::Cells;
-use super::{NodeId, NodePlace, Propagation, Role, Scenario};
+use super::{Cca, NodeId, NodePlace, Propagation, Role, Scenario};
+use crate::radio::profile_of;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -49,20 +50,51 @@ pub fn connected(scenario: &Scenario, a: NodeId, b: NodeId) -> bool {
 /// What links cost.
 struct Costs<'a> {
     scenario: &'a Scenario,
-    /// The links of a matrix, each direction by itself.
-    links: BTreeSet<(NodeId, NodeId)>,
+    /// The links of a matrix, each direction by itself, with their strength.
+    links: BTreeMap<(NodeId, NodeId), f64>,
+    /// Weaker links are not used, dBm.
+    least_dbm: f64,
+}
+
+/// The strength below which nodes that sleep do not wake for a frame, dBm: their samples of the
+/// channel are CCAs, and one that wants energy does not notice less than the threshold.
+fn least_to_wake(scenario: &Scenario) -> Option<f64> {
+    let wants_energy = matches!(scenario.radio.cca, Cca::Energy | Cca::Both);
+    let profile = profile_of(scenario.radio.profile);
+    let threshold = scenario.radio.cca_threshold_dbm.unwrap_or(profile.cca.threshold_dbm);
+    (scenario.wake.is_some() && wants_energy).then_some(threshold)
+}
+
+/// Says which node has no link to the others that its samples would notice, if there is one.
+pub(super) fn cannot_wake(scenario: &Scenario) -> Option<String> {
+    let least_dbm = least_to_wake(scenario)?;
+    let costs = Costs::of(scenario);
+    let awake = islands(&neighbourhoods_by(&costs, &[]));
+    let costs = Costs { least_dbm: f64::NEG_INFINITY, ..costs };
+    let audible = islands(&neighbourhoods_by(&costs, &[]));
+    let apart = |node: &usize| awake[*node] != audible[*node];
+    (0..awake.len()).find(apart).map(|node| {
+        format!(
+            "node {node} is joined to node {} by links below {least_dbm} dBm only, which CCA by \
+             energy does not notice, so that sleeping nodes would not wake; cca = \"either\" and \
+             \"carrier\" notice each frame, and cca_threshold_dbm may be lower",
+            audible[node]
+        )
+    })
 }
 
 impl<'a> Costs<'a> {
     fn of(scenario: &'a Scenario) -> Self {
         let links = match &scenario.medium.propagation {
             Propagation::LinkMatrix { links } => {
-                let back = links.iter().filter(|l| l.symmetric).map(|l| (l.to, l.from));
-                links.iter().map(|l| (l.from, l.to)).chain(back).collect()
+                let back = links.iter().filter(|l| l.symmetric);
+                let back = back.map(|l| ((l.to, l.from), l.rssi_dbm));
+                links.iter().map(|l| ((l.from, l.to), l.rssi_dbm)).chain(back).collect()
             }
-            _ => BTreeSet::new(),
+            _ => BTreeMap::new(),
         };
-        Costs { scenario, links }
+        let least_dbm = least_to_wake(scenario).unwrap_or(f64::NEG_INFINITY);
+        Costs { scenario, links, least_dbm }
     }
 
     /// What Thread's routing charges for a link; 1 for every link where signal strength says
@@ -71,16 +103,17 @@ impl<'a> Costs<'a> {
         let nodes = &self.scenario.nodes;
         let (from, to) = (nodes.get(a as usize)?, nodes.get(b as usize)?);
         let distance = (from.x_m - to.x_m).hypot(from.y_m - to.y_m);
-        let reached = match &self.scenario.medium.propagation {
-            Propagation::UnitDisc { range_m, .. } => distance <= *range_m,
-            Propagation::LinkMatrix { .. } => self.links.contains(&(a, b)),
+        let (dbm, cost) = match &self.scenario.medium.propagation {
+            Propagation::UnitDisc { range_m, rssi_dbm, .. } => {
+                ((distance <= *range_m).then_some(*rssi_dbm)?, 1)
+            }
+            Propagation::LinkMatrix { .. } => (*self.links.get(&(a, b))?, 1),
             Propagation::PathLoss { .. } => {
                 let dbm = expected_dbm(self.scenario, a, b)?;
-                let costs = COSTS.iter().filter(|_| a != b);
-                return costs.into_iter().find(|(least, _)| dbm > *least).map(|(_, cost)| *cost);
+                (dbm, COSTS.iter().find(|(least, _)| dbm > *least)?.1)
             }
         };
-        (reached && a != b).then_some(1)
+        (a != b && dbm >= self.least_dbm).then_some(cost)
     }
 }
 
@@ -260,10 +293,14 @@ pub(super) fn parents(scenario: &Scenario) -> Vec<Option<NodeId>> {
 }
 
 fn neighbourhoods_with(scenario: &Scenario, parents: &[Option<NodeId>]) -> Vec<Vec<(NodeId, u32)>> {
+    neighbourhoods_by(&Costs::of(scenario), parents)
+}
+
+fn neighbourhoods_by(costs: &Costs<'_>, parents: &[Option<NodeId>]) -> Vec<Vec<(NodeId, u32)>> {
+    let scenario = costs.scenario;
     let parent = |node: NodeId| parents.get(node as usize).copied().flatten();
     let allowed = |a, b| parent(a).is_none_or(|p| p == b) && parent(b).is_none_or(|p| p == a);
     // A link is used only if it works both ways: acknowledgements have to come back.
-    let costs = Costs::of(scenario);
     let both = |a, b| Some((b, costs.cost(a, b)?.max(costs.cost(b, a)?)));
     let places = &scenario.nodes;
     let is_near = |a: NodeId, b: NodeId| {
