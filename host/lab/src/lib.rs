@@ -33,6 +33,7 @@ pub mod demonstration;
 pub mod discovery;
 mod effects;
 pub mod experiment;
+pub mod features;
 mod flows;
 pub mod layout;
 pub mod learning;

@@ -2,6 +2,7 @@
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, model};
+use crate::experiment::kinglet_features::{BELOW, WORST};
 use crate::experiment::kinglet_formation::{AROUND, FORMED, REPAIRED, SHARE, most_hops};
 use crate::experiment::kinglet_restarts::{LATE, MESSAGES, RECOVERED};
 
@@ -14,6 +15,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "kinglet.formation" => formation,
         "kinglet.mesh-share" => mesh_share,
         "kinglet.mesh-repair" => mesh_repair,
+        "kinglet.features" => features,
         "kinglet.restarts" => restarts,
         _ => return model::test_of(id),
     })
@@ -113,6 +115,21 @@ fn restarts(t: &Table<'_>) -> Option<Finding> {
         late.label, late.mean, longest.mean, longest.label, messages.mean, messages.label
     );
     Bounds::default().at_most("% late", mean, MOST_LATE).found(mean, compared)
+}
+
+/// Of its readings, datagrams or answers, in per cent.
+const LEAST_DELIVERED: f64 = 95.0;
+
+fn features(t: &Table<'_>) -> Option<Finding> {
+    let worst = t.all(WORST).min_by(|a, b| a.mean.total_cmp(&b.mean))?;
+    let below = t.all(BELOW).max_by(|a, b| a.mean.total_cmp(&b.mean))?;
+    let compared = format!(
+        "least with {}; most networks with a flow below that: {:.1} % of those with {}",
+        worst.label, below.mean, below.label
+    );
+    Bounds::default()
+        .at_least("% delivered", worst.mean, LEAST_DELIVERED)
+        .found(worst.mean, compared)
 }
 
 /// Of all sizes the value that comes closest to what is allowed or exceeds it most, what is

@@ -15,6 +15,7 @@ mod hosts;
 mod intervals;
 mod kinglet_asleep;
 mod kinglet_fair;
+pub(crate) mod kinglet_features;
 pub(crate) mod kinglet_formation;
 mod kinglet_hops;
 mod kinglet_load;
@@ -263,6 +264,7 @@ static ALL: &[Experiment] = &[
     kinglet_load::EXPERIMENT,
     kinglet_fair::EXPERIMENT,
     kinglet_formation::EXPERIMENT,
+    kinglet_features::EXPERIMENT,
     kinglet_restarts::EXPERIMENT,
     kinglet_page::EXPERIMENT,
     tcplp_memory::EXPERIMENT,

@@ -9,6 +9,7 @@ mod attacked;
 mod captures;
 mod coap;
 mod discovery;
+mod features;
 mod forged;
 mod http;
 mod links;

@@ -1,0 +1,92 @@
+//! Each pair of two features in a network.
+
+use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
+use crate::chart::Figure;
+use crate::features::{Row, START_S, worst};
+use crate::run::{Options, run};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "kinglet-features",
+    title: "Every pair of features",
+    source: "own",
+    question: "Does any flow of a network get less than it should where two features meet?",
+    method: "Fifteen features of a scenario with 2 to 7 values each, in networks that together \
+             contain each pair of values that is possible: routing, sleep of a leaf, sleep of the \
+             relays, link security, clear channel assessment, the model of overlap, drift, \
+             interference, fragments, queues, TCP's options, the first flow, the host, loss, and \
+             the MTU. A border router, four routers in a line and a fifth node, a router or a \
+             leaf. Besides the first flow, readings by TCP from the fifth node, datagrams to it, \
+             and requests to the second router, each for an hour after 300 s. A flow has \
+             delivered the share of its readings, datagrams or answers; a transfer without an \
+             end has delivered all if it still goes on.",
+    threats: &[
+        "Nodes have short addresses.",
+        "Three features that meet may fail where each two of them work.",
+    ],
+    main: "first",
+    plan,
+    refine,
+    figures: no_figures,
+};
+
+/// Names of the rows.
+pub(crate) const WORST: &str = "worst_flow";
+pub(crate) const BELOW: &str = "networks_below";
+/// A network counts as below if one of its flows has delivered less, 0 to 1.
+const LEAST: f64 = 0.95;
+/// Seeds of these runs. Nothing was tuned with them.
+const SEEDS: [u64; 6] = [401, 402, 403, 601, 602, 603];
+
+fn duration_s(is_whole: bool) -> u32 {
+    START_S + if is_whole { 3_600 } else { 600 }
+}
+
+fn plan(effort: Effort) -> Vec<Point> {
+    let transfers = Row::pairwise().into_iter().filter(|row| row.has("flow=bulk up"));
+    let count = if effort == Effort::Quick { 1 } else { 2 };
+    let labels = ["first", "second"].into_iter().zip(transfers).take(count);
+    let point = |(label, row): (&str, Row)| {
+        let mut scenario = row.scenario(600);
+        // A look at its frames needs no hour.
+        scenario.flows.iter_mut().for_each(|flow| flow.start_s -= f64::from(START_S - 1));
+        Point {
+            label: label.to_owned(),
+            series: "network",
+            x: 0.0,
+            scenario,
+            metrics: &[Metric::FramesFailed],
+            timeline_s: None,
+        }
+    };
+    labels.map(point).collect()
+}
+
+fn refine(rows: &mut Rows) {
+    // A quick plan has only the first.
+    let is_whole = rows.get("second", "frames_failed").is_some();
+    let seeds = if is_whole { &SEEDS[..] } else { &SEEDS[..1] };
+    let networks = Row::pairwise();
+    let runs = networks.iter().flat_map(|row| seeds.iter().map(move |seed| (row, *seed)));
+    let runs: Vec<_> = runs.collect();
+    let judged = |(row, seed): &(&Row, u64)| {
+        let result = run(&row.scenario(duration_s(is_whole)), *seed, &Options::default());
+        ((*row).clone(), result.map_or(0.0, |result| worst(&result).1))
+    };
+    let verdicts: Vec<(Row, f64)> = runs.par_iter().map(judged).collect();
+    let mut by_value = BTreeMap::<String, Vec<f64>>::new();
+    for (row, share) in &verdicts {
+        row.values().for_each(|value| by_value.entry(value).or_default().push(*share));
+    }
+    for (value, shares) in by_value {
+        let below = shares.iter().filter(|share| **share < LEAST).count() as f64;
+        let least = shares.iter().copied().fold(1.0, f64::min);
+        rows.compute(&value, "features", 0.0, (WORST, "%"), least * 100.0);
+        rows.compute(&value, "features", 0.0, (BELOW, "%"), below / shares.len() as f64 * 100.0);
+    }
+}
+
+fn no_figures(_: &ExperimentResult) -> Vec<Figure> {
+    Vec::new()
+}

@@ -1,0 +1,212 @@
+//! The axes: features of a scenario, with the lines of TOML that each value adds.
+
+/// A value of an axis.
+#[derive(Debug)]
+pub(super) struct Value {
+    pub(super) name: &'static str,
+    /// Sections of the scenario with lines for them; a line may be several, and a section that
+    /// begins with `[[` is added once more.
+    pub(super) lines: &'static [(&'static str, &'static str)],
+}
+
+/// A feature of a scenario.
+#[derive(Debug)]
+pub(super) struct Axis {
+    pub(super) name: &'static str,
+    pub(super) values: &'static [Value],
+}
+
+const fn value(name: &'static str, lines: &'static [(&'static str, &'static str)]) -> Value {
+    Value { name, lines }
+}
+
+/// The number of the far router, and of the node that may be a leaf.
+pub(super) const FAR: u32 = 4;
+pub(super) const LEAF: u32 = 5;
+
+const NRF: (&str, &str) = ("radio", "profile = \"nrf52840\"");
+
+/// All axes. The first value of each is the default, but for the flow.
+pub(super) const AXES: [Axis; 15] = [
+    Axis {
+        name: "routing",
+        values: &[
+            value("static", &[]),
+            value("discovery", &[("net", "registration = true")]),
+            value("mesh", &[("net", "routing = \"mesh\"")]),
+            value("storing", &[("net", "routing = \"rpl\"")]),
+            value("non-storing", &[("net", "routing = \"rpl\"\nrpl_mode = \"non-storing\"")]),
+            value("aodv", &[("net", "routing = \"aodv\"")]),
+        ],
+    },
+    Axis {
+        name: "leaf",
+        values: &[
+            value("none", &[]),
+            value("polls", &[("leaf", "sleep_interval_s = 2")]),
+            value(
+                "csl",
+                &[NRF, ("leaf", "sleep_interval_s = 2\ncsl_period_ms = 500\ncsl_drift_ppm = 100")],
+            ),
+        ],
+    },
+    Axis {
+        name: "relays",
+        values: &[
+            value("awake", &[]),
+            value("8 Hz", &[NRF, ("wake", "rate_hz = 8")]),
+            value("2 Hz", &[NRF, ("wake", "rate_hz = 2")]),
+        ],
+    },
+    Axis {
+        name: "security",
+        values: &[value("on", &[]), value("off", &[("mac", "security = false")])],
+    },
+    Axis {
+        name: "cca",
+        values: &[
+            value("either", &[]),
+            value("energy", &[("radio", "cca = \"energy\"")]),
+            value("carrier", &[("radio", "cca = \"carrier\"")]),
+        ],
+    },
+    Axis {
+        name: "overlap",
+        values: &[
+            value("sinr-ber", &[]),
+            value("strict", &[("medium", "overlap = \"strict\"")]),
+            value("capture", &[("medium", "overlap = \"capture\"")]),
+        ],
+    },
+    Axis {
+        name: "drift",
+        values: &[value("0 ppm", &[]), value("40 ppm", &[("radio", "drift_ppm = 40")])],
+    },
+    Axis {
+        name: "interference",
+        values: &[
+            value("none", &[]),
+            value(
+                "wifi",
+                &[("[interference]", "source = \"wifi-file\"\nx_m = 12\ny_m = 10\nshare = 0.3")],
+            ),
+        ],
+    },
+    Axis {
+        name: "fragments",
+        values: &[
+            value("reassembled", &[]),
+            value("forwarded", &[("net", "fragments = \"forwarded\"")]),
+            value("flash", &[("net", "fragments = \"forwarded\"\nflash = \"m25p80\"")]),
+        ],
+    },
+    Axis {
+        name: "queue",
+        values: &[value("tail-drop", &[]), value("red", &[("net", "queue = \"red\"")])],
+    },
+    Axis {
+        name: "tcp",
+        values: &[
+            value("default", &[]),
+            value("timestamps", &[("tcp", "timestamps = true")]),
+            value("no sack", &[("tcp", "sack = false")]),
+            value("ecn", &[("tcp", "ecn = true")]),
+            value("adaptive", &[("tcp", "adaptive_segments = true")]),
+        ],
+    },
+    Axis { name: "flow", values: FLOWS },
+    Axis {
+        name: "host",
+        values: &[
+            value("none", &[]),
+            value("same", &[("wire", "host = \"same\"")]),
+            value("linux", &[("wire", "host = \"linux\"")]),
+        ],
+    },
+    Axis {
+        name: "loss",
+        values: &[value("0", &[]), value("5 %", &[("medium", "frame_loss = 0.05")])],
+    },
+    Axis { name: "mtu", values: &[value("1280", &[]), value("1500", &[("net", "mtu = 1500")])] },
+];
+
+/// The first flow, between the far router (`FAR`) and the top (`TOP`), from `START` on.
+const FLOWS: &[Value] = &[
+    value("bulk up", &[("[flow]", "kind = \"tcp-bulk\"\nfrom = FAR\nto = TOP\nstart_s = START")]),
+    value("bulk down", &[("[flow]", "kind = \"tcp-bulk\"\nfrom = TOP\nto = FAR\nstart_s = START")]),
+    value(
+        "datagrams",
+        &[(
+            "[flow]",
+            "kind = \"udp-periodic\"\nfrom = FAR\nto = TOP\nstart_s = START\nperiod_ms = 5000\n\
+         payload_bytes = 400",
+        )],
+    ),
+    value(
+        "http",
+        &[
+            ("[flow]", "kind = \"http-server\"\nnode = FAR"),
+            (
+                "[flow]",
+                "kind = \"http-client\"\nfrom = TOP\nto = FAR\nstart_s = START\nbytes = 800\n\
+             pause_ms = 20000",
+            ),
+        ],
+    ),
+    value(
+        "coap",
+        &[
+            ("[flow]", "kind = \"coap-server\"\nnode = FAR"),
+            (
+                "[flow]",
+                "kind = \"coap-client\"\nfrom = TOP\nto = FAR\nstart_s = START\nbytes = 800\n\
+             pause_ms = 20000",
+            ),
+        ],
+    ),
+    value(
+        "readings by tcp",
+        &[(
+            "[flow]",
+            "kind = \"anemometer\"\ncarrier = \"tcp\"\nfrom = FAR\nto = TOP\nstart_s = START\n\
+         period_ms = 5000\nbatch = 12",
+        )],
+    ),
+    value(
+        "readings by coap",
+        &[(
+            "[flow]",
+            "kind = \"anemometer\"\ncarrier = \"coap\"\nfrom = FAR\nto = TOP\nstart_s = START\n\
+         period_ms = 5000\nbatch = 12",
+        )],
+    ),
+];
+
+/// Flows of every network: readings of the leaf's, datagrams to it, and requests to a relay.
+pub(super) const ALWAYS: &[(&str, &str)] = &[
+    (
+        "[flow]",
+        "kind = \"anemometer\"\ncarrier = \"tcp\"\nfrom = LEAF\nto = TOP\nstart_s = 307\n\
+         period_ms = 5000\nbatch = 6",
+    ),
+    (
+        "[flow]",
+        "kind = \"udp-periodic\"\nfrom = TOP\nto = LEAF\nstart_s = 313\nperiod_ms = 20000\n\
+         payload_bytes = 60",
+    ),
+    ("[flow]", "kind = \"coap-server\"\nnode = 2"),
+    (
+        "[flow]",
+        "kind = \"coap-client\"\nfrom = TOP\nto = 2\nstart_s = 319\nbytes = 40\n\
+         pause_ms = 30000",
+    ),
+];
+
+/// A pair of values that a scenario refuses, with the reason.
+pub(super) const REFUSED: [(&str, &str, &str, &str, &str); 5] = [
+    ("leaf", "polls", "relays", "*", "a leaf asks its parent, which is asleep"),
+    ("leaf", "csl", "relays", "*", "a leaf sends at any time, and its parent is asleep"),
+    ("leaf", "polls", "routing", "aodv", "a leaf does not hear floods"),
+    ("leaf", "csl", "routing", "aodv", "a leaf does not hear floods"),
+    ("interference", "wifi", "overlap", "*", "the other models know no noise"),
+];

@@ -1,0 +1,87 @@
+//! Rows that together contain each possible pair of values of two axes.
+
+use std::collections::BTreeSet;
+
+/// Two axes with a value of each: (axis, value, axis, value), the smaller axis first.
+type Pair = (usize, usize, usize, usize);
+
+/// A row with values for some of the axes.
+type Partial = Vec<Option<usize>>;
+
+/// Returns rows for axes with so many values each. `is_possible` says of a row, in which axes may
+/// have no value yet, whether its values go together. The other axes must have a value that does.
+pub(super) fn rows(sizes: &[usize], is_possible: impl Fn(&Partial) -> bool) -> Vec<Vec<usize>> {
+    let mut missing = all_pairs(sizes);
+    missing.retain(|&(a, x, b, y)| {
+        let mut row = vec![None; sizes.len()];
+        (row[a], row[b]) = (Some(x), Some(y));
+        is_possible(&row)
+    });
+    let mut rows = Vec::new();
+    while let Some(&(a, x, b, y)) = missing.first() {
+        let mut row = vec![None; sizes.len()];
+        (row[a], row[b]) = (Some(x), Some(y));
+        // Axes take turns to be filled first, and so do the values that gain as much.
+        let turn = rows.len();
+        for axis in (0..sizes.len()).map(|n| (n + turn) % sizes.len()) {
+            if row[axis].is_none() {
+                row[axis] = best(&row, axis, sizes[axis], turn, &missing, &is_possible);
+            }
+        }
+        let row: Vec<usize> = row.into_iter().map(|value| value.expect("a value")).collect();
+        missing.retain(|&(a, x, b, y)| (row[a], row[b]) != (x, y));
+        rows.push(row);
+    }
+    rows
+}
+
+/// Returns the value of an axis that adds most pairs to a row, of those that are possible.
+fn best(
+    row: &Partial,
+    axis: usize,
+    size: usize,
+    turn: usize,
+    missing: &BTreeSet<Pair>,
+    is_possible: &impl Fn(&Partial) -> bool,
+) -> Option<usize> {
+    let with = |value| {
+        let mut row = row.clone();
+        row[axis] = Some(value);
+        row
+    };
+    let gain = |value: &usize| {
+        let others = row.iter().enumerate().filter_map(|(other, it)| Some((other, (*it)?)));
+        let pairs = others.map(|(other, it)| match other < axis {
+            true => (other, it, axis, *value),
+            false => (axis, *value, other, it),
+        });
+        pairs.filter(|pair| missing.contains(pair)).count()
+    };
+    let values = (0..size).map(|n| (n + turn) % size);
+    values.filter(|value| is_possible(&with(*value))).max_by_key(gain)
+}
+
+fn all_pairs(sizes: &[usize]) -> BTreeSet<Pair> {
+    let axes = (0..sizes.len()).flat_map(|a| (a + 1..sizes.len()).map(move |b| (a, b)));
+    let of = |(a, b): (usize, usize)| {
+        (0..sizes[a]).flat_map(move |x| (0..sizes[b]).map(move |y| (a, x, b, y)))
+    };
+    axes.flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_that_is_possible_is_in_a_row() {
+        let sizes = [3, 2, 4, 2];
+        let is_possible = |row: &Partial| (row[0], row[2]) != (Some(1), Some(3));
+        let rows = rows(&sizes, is_possible);
+        assert!(rows.len() <= 14, "{} rows for 12 pairs of the largest axes", rows.len());
+        for (a, x, b, y) in all_pairs(&sizes) {
+            let is_there = rows.iter().any(|row| (row[a], row[b]) == (x, y));
+            assert_eq!(is_there, (a, x, b, y) != (0, 1, 2, 3), "{a}: {x}, {b}: {y}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Networks in which features meet: each pair of two features that a scenario can have is in one of
+//! a few networks, and every flow of each is judged.
+//!
+//! All networks have the same places: border router 0, routers 1 to 4 in a line, and node 5, a
+//! router or a leaf, beside router 3. A flow between the far router and the border router or its
+//! host is an axis; node 5 sends readings and receives datagrams, and router 2 answers requests.
+
+mod axes;
+mod cover;
+
+use crate::run::{FlowResult, RunResult};
+use crate::scenario::Scenario;
+use axes::{ALWAYS, AXES, FAR, LEAF, REFUSED};
+use std::collections::BTreeMap;
+
+/// Flows begin at this time, in seconds. Until then the network has formed.
+pub const START_S: u32 = 300;
+/// Readings of the last batch may be on their way at the end.
+const LAST_BATCH: u32 = 12;
+
+/// A network, by the number of a value for each axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row(Vec<usize>);
+
+impl Row {
+    /// Returns a few rows that together contain each pair of values that is possible.
+    pub fn pairwise() -> Vec<Row> {
+        let sizes = AXES.map(|axis| axis.values.len());
+        let is_possible = |row: &Vec<Option<usize>>| {
+            let name = |axis: &str| {
+                let at = AXES.iter().position(|it| it.name == axis).expect("an axis");
+                row[at].map(|value| (value > 0, AXES[at].values[value].name))
+            };
+            REFUSED.iter().all(|(one, this, other, that, _)| {
+                let one = name(one).is_some_and(|(_, name)| name == *this);
+                let is_that = |(is_other, name)| name == *that || *that == "*" && is_other;
+                !(one && name(other).is_some_and(is_that))
+            })
+        };
+        cover::rows(&sizes, is_possible).into_iter().map(Row).collect()
+    }
+
+    /// Returns each value as `axis=value`.
+    pub fn values(&self) -> impl Iterator<Item = String> {
+        let values = AXES.iter().zip(&self.0);
+        values.map(|(axis, value)| format!("{}={}", axis.name, axis.values[*value].name))
+    }
+
+    /// Returns whether it has this value, written as `axis=value`.
+    pub(crate) fn has(&self, value: &str) -> bool {
+        self.values().any(|it| it == value)
+    }
+
+    /// Returns the network as a scenario file.
+    pub fn to_toml(&self, duration_s: u32) -> String {
+        let chosen = AXES.iter().zip(&self.0).flat_map(|(axis, value)| axis.values[*value].lines);
+        let (mut sections, mut tables) = (BTreeMap::<&str, Vec<&str>>::new(), String::new());
+        for (section, lines) in chosen.chain(ALWAYS) {
+            if section.starts_with('[') {
+                tables += &format!("[{section}]\n{lines}\n");
+            } else {
+                let of = sections.entry(section).or_default();
+                for line in lines.lines() {
+                    if !of.contains(&line) {
+                        of.push(line);
+                    }
+                }
+            }
+        }
+        let has_leaf = !self.has("leaf=none");
+        let is_static = self.has("routing=static") || self.has("routing=discovery");
+        let mut text = format!("name = \"features\"\nduration_s = {duration_s}\n");
+        for node in 0..=LEAF {
+            let (x, y) = if node == LEAF { (24, 6) } else { (node * 8, 0) };
+            let role = match node {
+                0 => "border-router",
+                LEAF if has_leaf => "leaf",
+                _ => "router",
+            };
+            text += &format!("[[node]]\nx_m = {x}\ny_m = {y}\nrole = \"{role}\"\n");
+            if role == "leaf" && is_static {
+                text += "parent = 3\n";
+            }
+        }
+        for (section, lines) in sections {
+            text += &format!("[{section}]\n{}\n", lines.join("\n"));
+        }
+        let top = if self.has("host=none") { 0 } else { LEAF + 1 };
+        let names = [("FAR", FAR), ("TOP", top), ("START", START_S), ("LEAF", LEAF)];
+        let named = names.into_iter().fold(tables, |text, (name, value)| {
+            text.replace(&format!("= {name}"), &format!("= {value}"))
+        });
+        text + &named
+    }
+
+    /// Returns the network as a scenario.
+    ///
+    /// # Panics
+    /// Never: each row is possible.
+    pub fn scenario(&self, duration_s: u32) -> Scenario {
+        Scenario::from_toml("features.toml", &self.to_toml(duration_s)).expect("a possible row")
+    }
+}
+
+/// Returns the share of what a flow was to deliver that it has delivered, 0 to 1: readings,
+/// datagrams, answered requests; a transfer without an end has delivered all if it still goes on.
+/// `None` for a server.
+fn delivered(flow: &FlowResult) -> Option<f64> {
+    if flow.is_dead() || !flow.is_intact() {
+        return flow.to.map(|_| 0.0);
+    }
+    if let Some(readings) = &flow.readings {
+        let due = readings.generated.saturating_sub(LAST_BATCH).max(1);
+        return Some((f64::from(readings.delivered) / f64::from(due)).min(1.0));
+    }
+    if let Some(latencies) = &flow.latencies_ms {
+        let answered = latencies.len() as f64;
+        return Some(answered / (answered + f64::from(flow.failed.unwrap_or(0))).max(1.0));
+    }
+    match (flow.decided, flow.segments_received) {
+        (Some(decided), Some(received)) if decided > 0 => Some(received as f64 / decided as f64),
+        _ => flow.goodput_kbps.map(|_| 1.0),
+    }
+}
+
+/// Returns the flow that has delivered least, by its place, and its share, 0 to 1.
+pub fn worst(result: &RunResult) -> (usize, f64) {
+    let shares = result.flows.iter().map(delivered).enumerate();
+    let shares = shares.filter_map(|(place, share)| Some((place, share?)));
+    shares.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_refuses_what_is_no_row_and_nothing_else() {
+        let rows = Row::pairwise();
+        assert!(rows.len() < 70, "{} rows", rows.len());
+        rows.iter().for_each(|row| assert!(!row.scenario(600).flows.is_empty(), "{row:?}"));
+        let index = |axis: &str, value: &str| {
+            let at = AXES.iter().position(|it| it.name == axis).expect(axis);
+            (at, AXES[at].values.iter().position(|it| it.name == value).unwrap_or(1))
+        };
+        for (one, this, other, that, reason) in REFUSED {
+            let mut row = Row(vec![0; AXES.len()]);
+            for (at, value) in [index(one, this), index(other, that)] {
+                row.0[at] = value;
+            }
+            let refused = Scenario::from_toml("f.toml", &row.to_toml(600));
+            assert!(refused.is_err(), "{one}={this} and {other}={that}: {reason}");
+        }
+    }
+}

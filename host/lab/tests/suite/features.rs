@@ -1,0 +1,38 @@
+//! Features meet in a network: each flow delivers what it should.
+
+use kinglet_lab::features::{Row, START_S, worst};
+use kinglet_lab::run::{Options, run};
+use kinglet_lab::scenario::Scenario;
+use rayon::prelude::*;
+
+/// Not a seed with which anything was tuned.
+const SEED: u64 = 301;
+/// Of its readings, datagrams or answers in half an hour.
+const LEAST: f64 = 0.9;
+
+#[test]
+fn each_flow_delivers_nine_tenths_whichever_two_features_meet() {
+    let rows = Row::pairwise();
+    let judged = |row: &Row| {
+        let result = run(&row.scenario(START_S + 1_800), SEED, &Options::default());
+        (row.to_toml(START_S + 1_800), worst(&result.expect("it can be simulated")))
+    };
+    let bad: Vec<_> = rows.par_iter().map(judged).filter(|(_, worst)| worst.1 < LEAST).collect();
+    let texts: String = bad.iter().map(|(text, worst)| format!("{text}# {worst:?}\n\n")).collect();
+    assert!(bad.is_empty(), "{} of {} networks:\n{texts}", bad.len(), rows.len());
+}
+
+#[test]
+fn the_office_in_which_all_sleep_works_with_each_routing() {
+    let text = include_str!("../../scenarios/office-asleep.toml");
+    let text = text.replace("duration_s = 300", "duration_s = 1800");
+    for routing in ["static", "mesh", "rpl", "aodv"] {
+        let text = text.replace("[net]", &format!("[net]\nrouting = \"{routing}\""));
+        let scenario = Scenario::from_toml("office.toml", &text).expect("a scenario");
+        let result = run(&scenario, SEED, &Options::default()).expect("it can be simulated");
+        for flow in result.flows.iter().take(4) {
+            // Of thirty readings, the first of them while the network forms.
+            assert!(flow.segments_received >= Some(28), "{routing}: {flow:?}");
+        }
+    }
+}
