@@ -68,8 +68,8 @@ impl Times {
     }
 
     /// RFC 3561, 10: at least 10 s where the link layer reports broken links. A minute spares
-    /// packets that are rare a flood each, which beside a transfer is often lost. A flood that takes
-    /// the channel for longer pays for a route that lasts longer.
+    /// packets that are rare a flood each, which beside a transfer is often lost. A flood that
+    /// takes the channel for longer pays for a route that lasts longer.
     pub(crate) const fn active_route(self) -> Duration {
         plus(Duration::from_secs(60), times(1_000, self.broadcast))
     }
