@@ -54,7 +54,7 @@ impl Times {
 
     /// RFC 3561, 10: 2 * NODE_TRAVERSAL_TIME * NET_DIAMETER.
     pub(crate) const fn net_traversal(self) -> Duration {
-        times(2 * NET_DIAMETER as u64, self.node_traversal())
+        times(2, times(NET_DIAMETER as u64, self.node_traversal()))
     }
 
     /// RFC 3561, 10: 2 * NET_TRAVERSAL_TIME. A flood is remembered for so long.
