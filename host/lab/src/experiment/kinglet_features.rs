@@ -50,7 +50,9 @@ fn plan(effort: Effort) -> Vec<Point> {
     let point = |(label, row): (&str, Row)| {
         let mut scenario = row.scenario(600);
         // A look at its frames needs no hour.
-        scenario.flows.iter_mut().for_each(|flow| flow.start_s -= f64::from(START_S - 1));
+        for flow in &mut scenario.flows {
+            flow.start_s = (flow.start_s - f64::from(START_S - 1)).max(1.0);
+        }
         Point {
             label: label.to_owned(),
             series: "network",
