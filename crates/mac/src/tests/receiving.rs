@@ -36,6 +36,16 @@ fn frames_for_another_destination_are_dropped_whatever_the_radio_filters() {
 }
 
 #[test]
+fn frames_for_the_broadcast_pan_are_taken() {
+    for (sequence, dst) in [(1, ME), (2, Address::BROADCAST)] {
+        let mut mac = mac(config(), all(), 1);
+        let mut frame = data_frame(PEER, dst, sequence, false);
+        frame[3..5].fill(0xff);
+        assert!(receive(&mut mac, T0, &frame).unwrap().is_some(), "to {dst:?}");
+    }
+}
+
+#[test]
 fn a_device_without_short_address_does_not_answer_to_one() {
     let mut mac = mac(Config { short: 0xfffe, ..config() }, all(), 1);
     let frame = data_frame(PEER, Address::Short(0xfffe), 1, true);

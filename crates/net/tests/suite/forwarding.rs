@@ -241,6 +241,20 @@ fn a_border_router_passes_packets_both_ways() {
 }
 
 #[test]
+fn host_packets_leave_the_reserved_slots_alone() {
+    let mut node = border();
+    let inward = packet(ip("2001:db9::1"), global(7), protocol::TCP, &[1; 60]);
+    for _ in 0..PACKETS - RESERVED {
+        assert!(node.takes_host_packet(), "{} slots are free", node.info().free_packets);
+        let held = plain(&tcp_to(global(2)));
+        assert!(hear(&mut node, NOW, 1, Address::Short(2), &held).unwrap().is_some());
+    }
+    assert_eq!((node.info().free_packets, node.takes_host_packet()), (RESERVED, false));
+    assert_eq!(node.handle_host_packet(NOW, &inward), Err(Discard::NoBuffer));
+    assert_eq!(node.info().free_packets, RESERVED);
+}
+
+#[test]
 fn a_host_packet_that_would_return_to_the_host_is_reported_unreachable() {
     let mut node = border();
     let astray = packet(ip("2001:db9::1"), ip("2001:db9::2"), protocol::TCP, &[1; 60]);

@@ -247,6 +247,20 @@ fn impossible_fragments_are_refused() {
 }
 
 #[test]
+fn a_middle_fragment_that_is_no_multiple_of_eight_is_refused_where_it_is_expected() {
+    let frames = segment_frames(0, 451, 104);
+    let mut receiver = node(2);
+    assert_eq!(hear_upper(&mut receiver, NOW, 1, &frames[0]), None);
+    let cut = &frames[1][..frames[1].len() - 3];
+    let heard = hear(&mut receiver, NOW, 1, Address::Short(2), cut);
+    assert_eq!(heard, Err(Discard::Fragment));
+    // The right one completes the datagram with the others.
+    let (last, middle) = frames[1..].split_last().unwrap();
+    middle.iter().for_each(|frame| assert_eq!(hear_upper(&mut receiver, NOW, 1, frame), None));
+    assert_eq!(hear_upper(&mut receiver, NOW, 1, last), Some(expected(0, 451)));
+}
+
+#[test]
 fn a_frame_that_was_not_delivered_ends_its_datagram() {
     let mut sender = node(1);
     sender.submit(NOW, segment(1, 2, 0, 451)).unwrap();
