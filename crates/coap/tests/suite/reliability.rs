@@ -56,29 +56,6 @@ fn a_response_rides_in_the_acknowledgement() {
     assert_eq!(again, Err(Discard::Unexpected));
 }
 
-// RFC 7252, §4.2 and 4.4: a message ID belongs to a pair of endpoints.
-#[test]
-fn only_the_peer_of_a_request_acknowledges_resets_or_answers_it() {
-    const OTHER: u8 = 3;
-    let mut client = end(1);
-    let handle = get(&mut client, at(0));
-    let request = must_send(&mut client, at(0));
-    let Header { message_id, token, .. } = header(&request);
-    let due = client.deadline();
-    let answer = message(Kind::Acknowledgement, Code::CONTENT, message_id, token.as_slice());
-    for forged in [
-        message(Kind::Acknowledgement, Code::EMPTY, message_id, b""),
-        message(Kind::Reset, Code::EMPTY, message_id, b""),
-        answer.clone(),
-    ] {
-        let heard = client.handle_message(at(10), OTHER, &forged);
-        assert_eq!(heard, Err(Discard::Unexpected), "{forged:02x?}");
-    }
-    assert_eq!((client.deadline(), client.poll_failure()), (due, None));
-    let event = client.handle_message(at(20), SERVER, &answer);
-    assert!(matches!(event, Ok(Event::Response { handle: of, .. }) if of == handle), "{event:?}");
-}
-
 // RFC 7252, §4.5
 #[test]
 fn a_repeated_request_is_answered_again_and_not_carried_out_again() {
