@@ -1,4 +1,4 @@
-//! What a node is, how its network measures ways, and how large its tables are.
+//! Configuration of a node: its role, the metric of its network, and the sizes of its tables.
 
 use crate::link::Link;
 use crate::metric::{Metric, Quality};
@@ -9,56 +9,54 @@ use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::aodv::OUTSIDE;
 
-/// What a node does.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing: no messages, no ways.
+    /// No part in routing: no messages, no routes.
     #[default]
     Off,
-    /// Seeks ways, and relays for others.
+    /// A node that searches for routes and forwards packets.
     Router,
-    /// A router through which the way leads out of the network: it answers for all that lies
-    /// outside (RFC 3561, 8).
+    /// A border router, which replies for all destinations outside the network (RFC 3561, 8).
     BorderRouter,
 }
 
-/// What an [`Aodv`](crate::Aodv) is told when it is made.
+/// Configuration of an [`Aodv`](crate::Aodv).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Own short address, below 0xFFFE.
     pub short: u16,
-    /// What this node does.
+    /// Role of this node.
     pub role: Role,
-    /// Decides the random delays. Must differ from node to node.
+    /// Seed of the random delays. It must differ from node to node.
     pub seed: u64,
-    /// What makes one way better than another; the same in the whole network.
+    /// Metric that compares routes; the same in the whole network.
     pub metric: Metric,
-    /// What the link quality indications of this radio mean.
+    /// Meaning of this radio's link quality indications.
     pub quality: Quality,
-    /// Whether a link that has worked within the last second counts as broken only when the
-    /// neighbour does not acknowledge either that it is asked whether it is still there
-    /// (RFC 3561, 6.10). Where frames are given up for contention, as over several hops of one
-    /// channel, that is no reason to seek other ways. Where this node sends packets to a
-    /// destination at the time when the way is lost, it then seeks another one at once. Otherwise
-    /// each frame that is given up breaks its link, and the next packet begins the search, as in
-    /// nst-AODV.
+    /// Probing of doubtful links (RFC 3561, 6.10). A link that has worked within the last second
+    /// counts as broken only when the neighbour does not acknowledge a probe either. Frames given
+    /// up for contention, as over several hops of one channel, are then no reason to search for
+    /// other routes. If this node sends packets to a destination at the time when the route is
+    /// lost, it searches for another one at once. Without probing, each frame that is given up
+    /// breaks its link, and the next packet starts the search, as in nst-AODV.
     pub doubts: bool,
-    /// The time for which a broadcast is repeated until all neighbours have been awake: the wake-up
-    /// period where devices sleep, else zero. Delays and lifetimes grow with it.
+    /// Time for which a broadcast is repeated until all neighbours have been awake: the wake-up
+    /// period if devices sleep, else zero. Delays and lifetimes grow with it.
     pub broadcast: Duration,
 }
 
 impl Config {
-    /// A node that takes no part.
+    /// A node that takes no part in routing.
     pub const OFF: Config = Config::new(0xFFFE, Role::Off, 0);
 
-    /// The defaults.
+    /// Returns the default configuration.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let (metric, quality) = (Metric::PathDr, Quality::CC2420);
         Config { short, role, seed, metric, quality, doubts: true, broadcast: Duration::ZERO }
     }
 
-    /// Whether this node answers for a destination.
+    /// Returns whether this node replies to requests for a destination.
     pub(crate) fn answers_for(&self, destination: u16) -> bool {
         let is_outside = destination == OUTSIDE && self.role == Role::BorderRouter;
         destination == self.short || is_outside
@@ -67,14 +65,14 @@ impl Config {
 
 /// A memory plan.
 pub trait Sizes {
-    /// Destinations, those that cannot be reached any more included, and who has sought a way
-    /// through this node.
+    /// Table of destinations, unreachable ones included, and of originators of requests that have
+    /// passed through this node.
     type Routes: Array<Option<Route>>;
-    /// Floods that go on, of anybody.
+    /// Table of the floods of any originator that are in progress or remembered.
     type Requests: Array<Option<Request>>;
-    /// Destinations that this node seeks at a time.
+    /// Table of the destinations that this node searches for at a time.
     type Searches: Array<Option<Search>>;
-    /// Neighbours whose frames are judged. If there are more, who was not heard for longest gives
-    /// way.
+    /// Table of the neighbours whose link quality is estimated. In a full table the neighbour that
+    /// was not received from for longest is evicted.
     type Links: Array<Option<Link>>;
 }

@@ -1,26 +1,26 @@
-//! When something is to be done.
+//! Times at which actions are due.
 
 use kinglet_time::{Instant, Limit};
 
-/// When something is to be done.
+/// Time at which an action is due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Never, as far as is known.
     #[default]
     No,
-    /// Then.
+    /// At this instant.
     At(Instant),
-    /// As soon as somebody takes it.
+    /// At once: the next poll takes it.
     Now,
 }
 
 impl Due {
-    /// At once, or as soon as a limit allows it.
+    /// Returns `Now`, or the instant from which a limit allows the action.
     pub(crate) fn within(limit: &mut Limit, now: Instant) -> Self {
         if limit.allows(now) { Due::Now } else { Due::At(limit.next()) }
     }
 
-    /// Whether its instant has come.
+    /// Returns whether its instant has come.
     pub(crate) fn has_come(self, now: Instant) -> bool {
         matches!(self, Due::At(at) if at <= now)
     }

@@ -1,28 +1,29 @@
-//! nst-AODV routing without I/O: an [`Aodv`] seeks ways when packets need them (RFC 3561).
+//! nst-AODV routing without I/O: an [`Aodv`] discovers routes when packets need them (RFC 3561).
 //!
-//! * A node without a way floods a request. Its best copy marks the way back; the destination
-//!   answers along it, and so both have a way to each other, as TCP needs it.
-//! * Ways are as long as their hops, or as good as the product of their links' delivery ratios
-//!   (PATH-DR), which are told from the link quality indications of frames ([`Metric`]).
-//! * A frame that the MAC has given up means that a link is broken. Nothing is repaired where it
-//!   breaks: whoever sends packets over it is told, and the source seeks a way again.
+//! * A node without a route floods a request. Its best copy sets up the reverse route; the
+//!   destination replies along it. Both ends then have a route to each other, as TCP needs it.
+//! * Routes are compared by their hops, or by the product of their links' delivery ratios
+//!   (PATH-DR). The ratios are estimated from the link quality indications of frames ([`Metric`]).
+//! * A frame that the MAC gives up means that a link is broken; a link that has worked within the
+//!   last second is probed first ([`Config::doubts`]). There is no local repair: the senders of
+//!   packets over the link are notified, and the originator searches for a route again.
 //!
-//! What differs from RFC 3561, beside the formats ([`kinglet_wire::aodv`]):
+//! The differences from RFC 3561, in addition to the formats ([`kinglet_wire::aodv`]):
 //!
-//! | there | here |
+//! | RFC 3561 | this crate |
 //! |---|---|
-//! | whoever knows a way may answer | the destination alone (the D flag, always set) |
-//! | the first copy of a request counts | the best of those that come until it is passed on, once |
-//! | a request is answered at once | after 60 ms, on the best way by then |
-//! | the destination counts on if it must | with each answer |
+//! | any node with a route may reply | only the destination replies (the D flag is always set) |
+//! | the first copy of a request counts | the best copy received before it is passed on counts |
+//! | a request is answered at once | after 60 ms + 4 [`Config::broadcast`], on the best route |
+//! | the destination increments its number if it must | with each reply |
 //! | Hello messages, RREP-ACK | the MAC's acknowledgements |
-//! | precursors are who was sent a reply | who has sent packets |
-//! | neighbours are destinations once heard | when they are sought |
+//! | precursors are the nodes to which a reply was sent | the nodes that have sent packets |
+//! | a neighbour becomes a destination once received from | once it is searched for |
 //! | expanding rings, local repair | none, as in "design criteria" (II-B, III-C3) |
-//! | who starts anew is silent for 50 s | neighbours tell it how far it had counted |
+//! | a restarted node is silent for 50 s | neighbours report its last sequence number |
 //!
-//! The caller carries messages between neighbours, one hop, reports every frame that it hears and
-//! how those that it sends end, asks for a way when a packet has none and holds the packet
+//! The caller carries messages between neighbours, one hop. It reports every received frame and the
+//! result of every sent one. It requests a route when a packet has none, and holds the packet
 //! meanwhile. Like every layer this is `handle_*`, `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
@@ -58,22 +59,22 @@
 //! assert_eq!((here.next_hop(2), there.next_hop(1)), (Some(2), Some(1)));
 //! ```
 //!
-//! Without link security whoever is in range can forge messages. What they cost is bounded:
-//! requests are passed on ten times a second at most, for one neighbour and in all; replies that
-//! nobody awaits are not believed; and ways that packets take give their places to nobody.
+//! Without link security any node in range can forge messages. Their cost is bounded: requests are
+//! passed on ten times a second at most, for one neighbour and in all; replies that no request
+//! awaits are not accepted; and routes that packets use are never evicted.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `engine/mod.rs` | what is asked and told, when something is due |
-//! | `engine/input.rs`, `output.rs` | messages in and out |
-//! | `route.rs` | what is believed of whom, who gives way to whom |
-//! | `request.rs`, `search.rs` | floods that go on, destinations that are sought |
-//! | `metric.rs` | which way is better |
+//! | `engine/mod.rs` | state, calls and deadlines of the layer |
+//! | `engine/input.rs`, `output.rs` | input and output of messages |
+//! | `route.rs` | routing table: updates and eviction |
+//! | `request.rs`, `search.rs` | floods in progress, route discovery of this node |
+//! | `metric.rs` | comparison of routes |
 //! | `link.rs` | neighbours |
-//! | `precursors.rs` | who is told of lost ways |
+//! | `precursors.rs` | nodes that are notified of lost routes |
 //! | `sequence.rs` | numbers that wrap |
 //! | `params.rs` | times and limits, with their sources |
-//! | `due.rs` | when something is to be done |
+//! | `due.rs` | times at which actions are due |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -108,5 +109,5 @@ pub use route::Route;
 pub use search::Search;
 pub use stats::{Discard, Info, RouteInfo, Stats};
 
-/// The most octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
+/// Maximum octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
 pub const MAX_LEN: usize = 80;

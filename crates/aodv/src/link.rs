@@ -1,4 +1,4 @@
-//! Neighbours: how well they are heard, and what they may cause.
+//! Neighbours: their link quality, their acknowledgements, and the limit of their floods.
 
 use crate::params::{FLOODS, LATELY, SECOND, Times};
 use kinglet_time::{Instant, Limit};
@@ -7,28 +7,28 @@ use kinglet_time::{Instant, Limit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     pub(crate) short: u16,
-    /// The average link quality indication of its frames in 1/16, the newest one with a weight of
-    /// 1/8: single ones vary a lot, their mean goes with what is delivered (Srinivasan and Levis,
+    /// Average link quality indication of its frames in 1/16, the newest one with a weight of 1/8.
+    /// Single values vary a lot; their mean goes with the delivery ratio (Srinivasan and Levis,
     /// "RSSI is under appreciated", 2006).
     lqi_x16: u16,
     pub(crate) heard: Instant,
-    /// A reply was sent to it, and not acknowledged yet.
+    /// True if a reply was sent to it that is not acknowledged yet.
     is_replied_to: bool,
-    /// Until then what it relays is of no use: replies do not reach it (RFC 3561, 6.8).
+    /// Time until which its requests are ignored, because replies do not reach it (RFC 3561, 6.8).
     blacklisted: Option<Instant>,
-    /// When it acknowledged a frame for the last time.
+    /// Time of its last acknowledgement.
     acked: Option<Instant>,
     doubt: Doubt,
     floods: Limit,
 }
 
-/// What is thought of a link over which a frame was given up though it had worked shortly before.
+/// State of a link over which a frame was given up though it had worked shortly before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doubt {
     None,
-    /// The neighbour is to be asked.
+    /// A probe of the neighbour is due.
     Asking,
-    /// It was asked: one more frame that is given up, and the link is broken.
+    /// The neighbour was probed: one more frame that is given up breaks the link.
     Asked,
 }
 
@@ -65,8 +65,9 @@ impl Link {
         self.is_replied_to = true;
     }
 
-    /// How a frame to it ended. Whether the link is broken then: without `doubts` whenever a frame
-    /// was given up; with them not if the link had worked shortly before, unless that goes on.
+    /// Handles the result of a frame to it. Returns whether the link is broken now. Without
+    /// `doubts` every frame that is given up breaks it. With `doubts` a link that had worked
+    /// shortly before is probed first.
     pub(crate) fn sent(&mut self, now: Instant, acked: bool, doubts: bool, times: Times) -> bool {
         if core::mem::take(&mut self.is_replied_to) && !acked {
             self.blacklisted = Some(now + times.blacklist());
@@ -89,12 +90,12 @@ impl Link {
         is_broken
     }
 
-    /// Whether it is to be asked if it is still there.
+    /// Returns whether a probe is due.
     pub(crate) fn is_to_be_asked(&self) -> bool {
         self.doubt == Doubt::Asking
     }
 
-    /// It is asked.
+    /// Marks it as probed.
     pub(crate) const fn ask(&mut self) {
         self.doubt = Doubt::Asked;
     }
@@ -103,7 +104,7 @@ impl Link {
         self.blacklisted.is_some_and(|until| until > now)
     }
 
-    /// Whether one more flood that it brings is passed on.
+    /// Returns whether one more flood from it is within the limit.
     pub(crate) fn may_flood(&mut self, now: Instant) -> bool {
         self.floods.allows(now)
     }
@@ -146,14 +147,14 @@ mod tests {
     #[test]
     fn a_link_that_has_worked_lately_is_asked_before_it_counts_as_broken() {
         let (mut link, at) = (Link::new(Instant::ZERO, 1, 100), Instant::from_secs(9));
-        // Nothing has come over it, or nothing lately.
+        // No frame was acknowledged, or none recently.
         assert!(link.sent(at, false, true, TIMES));
         link.sent(at, true, true, TIMES);
         assert!(link.sent(at + LATELY, false, true, TIMES));
         // Without doubts it breaks at once.
         link.sent(at, true, false, TIMES);
         assert!(link.sent(at, false, false, TIMES) && !link.is_to_be_asked());
-        // It is asked, and answers.
+        // It is probed, and acknowledges.
         link.sent(at, true, true, TIMES);
         assert!(!link.sent(at, false, true, TIMES) && link.is_to_be_asked());
         assert!(
@@ -162,7 +163,7 @@ mod tests {
         );
         link.ask();
         assert!(!link.is_to_be_asked() && !link.sent(at, true, true, TIMES));
-        // Or it does not.
+        // It is probed, and does not acknowledge.
         assert!(!link.sent(at, false, true, TIMES));
         link.ask();
         assert!(link.sent(at, false, true, TIMES) && !link.is_to_be_asked());

@@ -1,31 +1,31 @@
-//! What makes one way better than another.
+//! Comparison of routes.
 
 /// A delivery ratio of 1; ratios are in units of 1/65535.
 pub(crate) const ONE: u16 = u16::MAX;
-/// No link is worse than this, 1 %: something has come over it. A product of links that are worth
-/// nothing would not tell how many there are.
+/// Minimum delivery ratio of a link, 1 %: at least one frame was received over it. A product of
+/// zeros would not depend on the number of links.
 const LEAST: u16 = 655;
 
-/// How a network measures ways.
+/// Metric of a network's routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metric {
     /// The fewest hops (RFC 3561).
     HopCount,
-    /// The highest product of the links' delivery ratios, as their link quality indications tell;
-    /// the fewest hops of equals. Gomez, Boix and Paradells, "Impact of LQI-based routing metrics
-    /// on the performance of a one-to-one routing protocol for IEEE 802.15.4 multihop networks"
-    /// (2010).
+    /// The highest product of the links' delivery ratios, estimated from their link quality
+    /// indications; among equals the fewest hops. Gomez, Boix and Paradells, "Impact of LQI-based
+    /// routing metrics on the performance of a one-to-one routing protocol for IEEE 802.15.4
+    /// multihop networks" (2010).
     #[default]
     PathDr,
 }
 
-/// Which delivery ratio a link quality indication stands for: none up to one, all from another one
-/// on, and a straight line between.
+/// Mapping of link quality indications to delivery ratios: none up to one indication, all from
+/// another one on, and linear between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quality {
-    /// The highest indication at which next to nothing is delivered.
+    /// Highest indication at which next to nothing is delivered.
     pub none: u8,
-    /// The lowest at which everything is.
+    /// Lowest indication at which everything is delivered.
     pub all: u8,
 }
 
@@ -37,7 +37,7 @@ impl Quality {
     /// is not published.
     pub const CC2420: Quality = Quality { none: 21, all: 221 };
 
-    /// The delivery ratio of a link with this indication.
+    /// Returns the delivery ratio of a link with this indication.
     pub(crate) fn ratio(self, lqi: u8) -> u16 {
         let span = u32::from(self.all.saturating_sub(self.none)).max(1);
         let above = u32::from(lqi.saturating_sub(self.none)).min(span);
@@ -47,22 +47,23 @@ impl Quality {
     }
 }
 
-/// How good a way is.
+/// Quality of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Worth {
     pub(crate) hops: u8,
-    /// Its delivery ratio, if that is what counts.
+    /// Its delivery ratio, if the metric uses it.
     pub(crate) delivery: Option<u16>,
 }
 
 impl Worth {
-    /// Of the way to oneself.
+    /// Returns the worth of the route from a node to itself.
     pub(crate) fn start(metric: Metric) -> Self {
         Worth { hops: 0, delivery: (metric == Metric::PathDr).then_some(ONE) }
     }
 
-    /// Of a way that is longer by a link of this delivery ratio. It is worse than the shorter one,
-    /// also if nothing gets lost on the link, so ways that get better from hop to hop form no loop.
+    /// Returns the worth of the route after one more link of this delivery ratio. It is worse than
+    /// before, even if nothing is lost on the link. Routes that get better from hop to hop
+    /// therefore form no loop.
     pub(crate) fn extended(self, link: u16) -> Self {
         let delivery = self.delivery.map(|delivery| product(delivery, link));
         Worth { hops: self.hops.saturating_add(1), delivery }
@@ -77,7 +78,8 @@ impl Worth {
     }
 }
 
-/// One part in 65536 too much for the second makes a shift of the division.
+/// Returns the product of two ratios. The second factor is (`link` + 1) / 65536 instead of `link` /
+/// 65535, so that the division is a shift.
 fn product(delivery: u16, link: u16) -> u16 {
     let product = u32::from(delivery).saturating_mul(u32::from(link).saturating_add(1)) >> 16;
     u16::try_from(product).unwrap_or(ONE)
@@ -92,7 +94,7 @@ mod tests {
         let quality = Quality { none: 20, all: 220 };
         let ratios = [0, 20, 22, 70, 120, 170, 220, 255].map(|lqi| quality.ratio(lqi));
         assert_eq!(ratios, [655, 655, 655, 16383, 32767, 49151, ONE, ONE]);
-        // One that makes no sense divides by nothing.
+        // A mapping whose ends are swapped does not divide by zero.
         let step = Quality { none: 200, all: 100 };
         assert_eq!([199, 200, 201].map(|lqi| step.ratio(lqi)), [655, 655, ONE]);
     }

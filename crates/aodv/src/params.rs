@@ -2,26 +2,25 @@
 
 use kinglet_time::Duration;
 
-/// Hops of the longest way: that of a mesh of Kinglet's. RFC 3561 has 35, for networks of
-/// thousands.
+/// Maximum hops of a route, as in Kinglet's mesh. RFC 3561 has 35, for networks of thousands.
 pub const NET_DIAMETER: u8 = 16;
-/// RFC 3561, 10: after the first attempt.
+/// Number of retries after the first request (RFC 3561, 10).
 pub(crate) const RREQ_RETRIES: u8 = 2;
-/// RFC 3561, 10: in a second.
+/// Maximum number of requests in a second (RFC 3561, 10).
 pub(crate) const RREQ_RATELIMIT: u8 = 10;
-/// RFC 3561, 10: in a second.
+/// Maximum number of errors in a second (RFC 3561, 10).
 pub(crate) const RERR_RATELIMIT: u8 = 10;
-/// A link that has worked within this time is not broken because one frame was given up: a second
-/// of a transfer is a dozen segments or more. What has gone out within it is not over yet: other
-/// ways are sought for it.
+/// Time within which a link must have worked so that a single frame that is given up does not break
+/// it: a second of a transfer is a dozen segments or more. A flow that has sent a packet within it
+/// counts as active: its route, if lost, is searched for again at once.
 pub(crate) const LATELY: Duration = SECOND;
-/// Floods in a second that are passed on for one neighbour, and for all of them: as many as one
+/// Maximum number of floods in a second that are passed on for one neighbour. It is as many as one
 /// node may begin.
 pub(crate) const FLOODS: u8 = RREQ_RATELIMIT;
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// Times that depend on how long a broadcast takes. `const`, as RFC 3561 has them, where one is a
-/// frame; where receivers sleep it is repeated for a whole wake-up period.
+/// Times that depend on the duration of a broadcast. They are constants, as in RFC 3561, if a
+/// broadcast is one frame. If receivers sleep, it is repeated for a whole wake-up period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Times {
     broadcast: Duration,
@@ -45,41 +44,44 @@ impl Times {
         times(2, self.jitter())
     }
 
-    /// RFC 3561, 10: 40 ms, "a conservative estimate of the average one hop traversal time". With
-    /// broadcasts that are repeated the average is half a broadcast and half the longest delay.
+    /// Returns NODE_TRAVERSAL_TIME: 40 ms, "a conservative estimate of the average one hop
+    /// traversal time" (RFC 3561, 10). With broadcasts that are repeated the average is half a
+    /// broadcast and half the longest delay.
     const fn node_traversal(self) -> Duration {
         let hop = self.broadcast.as_micros().saturating_mul(3) / 2;
         plus(Duration::from_millis(40), Duration::from_micros(hop))
     }
 
-    /// RFC 3561, 10: 2 * NODE_TRAVERSAL_TIME * NET_DIAMETER.
+    /// Returns NET_TRAVERSAL_TIME: 2 * NODE_TRAVERSAL_TIME * NET_DIAMETER (RFC 3561, 10).
     pub(crate) const fn net_traversal(self) -> Duration {
         times(2, times(NET_DIAMETER as u64, self.node_traversal()))
     }
 
-    /// RFC 3561, 10: 2 * NET_TRAVERSAL_TIME. A flood is remembered for so long.
+    /// Returns PATH_DISCOVERY_TIME: 2 * NET_TRAVERSAL_TIME (RFC 3561, 10). A flood is remembered
+    /// for so long.
     pub(crate) const fn path_discovery(self) -> Duration {
         times(2, self.net_traversal())
     }
 
-    /// RFC 3561, 10: RREQ_RETRIES * NET_TRAVERSAL_TIME.
+    /// Returns BLACKLIST_TIMEOUT: RREQ_RETRIES * NET_TRAVERSAL_TIME (RFC 3561, 10).
     pub(crate) const fn blacklist(self) -> Duration {
         times(RREQ_RETRIES as u64, self.net_traversal())
     }
 
-    /// RFC 3561, 10: at least 10 s where the link layer reports broken links. A minute spares
-    /// packets that are rare a flood each, which beside a transfer is often lost. A flood that
-    /// takes the channel for longer pays for a route that lasts longer.
+    /// Returns ACTIVE_ROUTE_TIMEOUT: at least 10 s if the link layer reports broken links (RFC
+    /// 3561, 10). With a minute, infrequent packets do not cause a flood each, which is often lost
+    /// during a transfer. A flood that takes the channel for longer pays for a route that lasts
+    /// longer.
     pub(crate) const fn active_route(self) -> Duration {
         plus(Duration::from_secs(60), times(1_000, self.broadcast))
     }
 
-    /// RFC 3561, 10: 2 * ACTIVE_ROUTE_TIMEOUT.
+    /// Returns MY_ROUTE_TIMEOUT: 2 * ACTIVE_ROUTE_TIMEOUT (RFC 3561, 10).
     pub(crate) const fn my_route(self) -> Duration {
         times(2, self.active_route())
     }
 
-    /// RFC 3561, 10: 5 * ACTIVE_ROUTE_TIMEOUT.
+    /// Returns DELETE_PERIOD: 5 * ACTIVE_ROUTE_TIMEOUT (RFC 3561, 10).
     pub(crate) const fn delete_period(self) -> Duration {
         times(5, self.active_route())
     }
@@ -110,7 +112,7 @@ mod tests {
         assert_eq!(awake.active_route(), Duration::from_secs(60));
         let period = Duration::from_millis(125);
         let asleep = Times::new(period);
-        // Neighbours that have heard a broadcast do not all repeat it at once.
+        // Neighbours that have received a broadcast do not all repeat it at once.
         assert!(asleep.jitter() > period * 2);
         // On average a hop takes half of the longest delay and half of the broadcast.
         assert!(asleep.node_traversal() >= (asleep.jitter() + period) / 2);

@@ -1,7 +1,7 @@
-//! Who sends packets through this node to a destination (RFC 3561, 6.2).
+//! Precursors: the neighbours that send packets through this node to a destination (RFC 3561, 6.2).
 
-/// The precursors of a way, as far as they make a difference: one is told by name that it is lost,
-/// several all at once, whoever they are.
+/// Precursors of a route, as far as errors differ: a single one is notified by unicast, several
+/// ones by broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precursors {
     Nobody,

@@ -1,4 +1,4 @@
-//! Floods that go on: what was heard of each, and when it is passed on or answered.
+//! Floods in progress: their best copies, and the times at which they are passed on or answered.
 
 use crate::due::Due;
 use crate::metric::Worth;
@@ -8,15 +8,15 @@ use kinglet_wire::aodv::Rreq;
 /// A flood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it says, as it came on the best way so far.
+    /// Its request, as received over the best route so far.
     pub(crate) rreq: Rreq,
-    /// Of that way, the last hop included.
+    /// Worth of that route, the last hop included.
     pub(crate) worth: Worth,
-    /// When it is passed on, or answered by its destination.
+    /// Time at which it is passed on, or answered by its destination.
     pub(crate) due: Due,
-    /// How often that has been done.
+    /// Number of times that it was passed on or answered.
     pub(crate) told: u8,
-    /// Until when it is known.
+    /// Time until which it is remembered.
     pub(crate) forgotten: Instant,
 }
 
@@ -25,7 +25,7 @@ impl Request {
         (self.rreq.originator, self.rreq.id) == (rreq.originator, rreq.id)
     }
 
-    /// Whether it was passed on, so that a reply may come.
+    /// Returns whether it was passed on, so that a reply may arrive.
     pub(crate) const fn awaits(&self, originator: u16, destination: u16) -> bool {
         self.told > 0 && self.rreq.originator == originator && self.rreq.destination == destination
     }

@@ -1,4 +1,4 @@
-//! The ways that are known, and who gives way to whom in their table.
+//! The routing table: known routes, their updates, and eviction.
 
 use crate::metric::Worth;
 use crate::params::{LATELY, Times};
@@ -10,25 +10,25 @@ use kinglet_time::{Duration, Instant, earliest};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     pub(crate) destination: u16,
-    /// Its newest sequence number that is known.
+    /// Its newest known sequence number.
     pub(crate) sequence: Option<u32>,
     pub(crate) next_hop: u16,
     pub(crate) worth: Worth,
     pub(crate) is_valid: bool,
-    /// Packets have gone there.
+    /// True if packets have used the route.
     is_used: bool,
-    /// When a packet went there that began here.
+    /// Time of the last packet to it that began here.
     began: Option<Instant>,
-    /// It was lost while packets that begin here needed it.
+    /// True if the route was lost while packets that begin here needed it.
     is_missed: bool,
-    /// Its precursors are to be told that the way is lost.
+    /// True if the loss of the route is still to be reported to its precursors.
     pub(crate) is_untold: bool,
-    /// Until when the way is believed in, or that it is lost is remembered.
+    /// Time until which the route is valid, or until which its loss is remembered.
     expires: Instant,
     pub(crate) precursors: Precursors,
 }
 
-/// A way that somebody tells of.
+/// A route that a neighbour offers.
 #[derive(Clone, Copy)]
 pub(crate) struct Offer {
     pub(crate) destination: u16,
@@ -38,16 +38,16 @@ pub(crate) struct Offer {
     pub(crate) lifetime: Duration,
 }
 
-/// What became of it.
+/// Result of an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It is the way from now on.
+    /// It is the route from now on.
     Yes,
-    /// The way that is known is as new and as good.
+    /// The known route is as new and at least as good.
     NoBetter,
-    /// What is known is newer.
+    /// The known sequence number is newer.
     Stale,
-    /// There is no place for it.
+    /// The table has no place for it.
     Full,
 }
 
@@ -69,14 +69,15 @@ impl Route {
         }
     }
 
-    /// Of a destination that somebody believes to be reached through here, and is not.
+    /// Returns an invalid entry for a destination to which a neighbour has sent a packet through
+    /// this node, which has no route.
     pub(crate) fn unknown(now: Instant, destination: u16, worth: Worth, times: Times) -> Self {
         let (sequence, next_hop, lifetime) = (0, destination, times.delete_period());
         let offer = Offer { destination, sequence, next_hop, worth, lifetime };
         Route { sequence: None, is_valid: false, ..Route::new(now, &offer) }
     }
 
-    /// When it expires next, if it is a way.
+    /// Returns the time at which it expires, if it is valid.
     pub(crate) fn expiry(&self) -> Option<Instant> {
         self.is_valid.then_some(self.expires)
     }
@@ -85,29 +86,30 @@ impl Route {
         !self.is_valid && self.expires <= now
     }
 
-    /// Packets go there.
+    /// Marks it as used by a packet.
     pub(crate) fn touch(&mut self, now: Instant, times: Times) {
         self.is_used = true;
         self.keep(now + times.active_route());
     }
 
-    /// A packet that begins here goes there.
+    /// Marks it as used by a packet that begins here.
     pub(crate) const fn begin(&mut self, now: Instant) {
         self.began = Some(now);
     }
 
-    /// Whether it was lost while packets that begin here needed it; once.
+    /// Returns whether it was lost while packets that begin here needed it, and clears that mark.
     pub(crate) const fn take_missed(&mut self) -> bool {
         core::mem::replace(&mut self.is_missed, false)
     }
 
-    /// It lasts until then at the least.
+    /// Extends its lifetime to this instant at least.
     pub(crate) fn keep(&mut self, until: Instant) {
         self.expires = self.expires.max(until);
     }
 
-    /// It is no way any more, and whoever sends packets there is to be told. It was this long known
-    /// to others at the least (`sequence`), so nobody takes it for a way again.
+    /// Invalidates it; its precursors are to be notified. Its sequence number becomes at least
+    /// `sequence`, the number that other nodes know, so that older information does not make it
+    /// valid again.
     pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>, times: Times) {
         self.sequence = newest(self.sequence, sequence);
         (self.is_valid, self.is_used) = (false, false);
@@ -116,14 +118,14 @@ impl Route {
         self.expires = now + times.delete_period();
     }
 
-    /// It is found here to be no way any more: with the next number, so that nobody takes it for
-    /// one who knows of this one (RFC 3561, 6.11).
+    /// Invalidates it because of an event at this node. The sequence number is incremented, so that
+    /// no node with a route through this one is accepted as an alternative (RFC 3561, 6.11).
     pub(crate) fn break_off(&mut self, now: Instant, times: Times) {
         self.lose(now, self.sequence.map(|sequence| sequence.wrapping_add(1)), times);
     }
 
-    /// How readily it gives way to another destination, the more so the greater this is; `None`:
-    /// not at all. Ways that packets take never do, so a flood of requests takes none from anybody.
+    /// Returns its eviction priority, greatest first; `None` if it must stay. Routes that packets
+    /// use are never evicted, so a flood of requests takes away none of them.
     fn yields(&self, now: Instant) -> Option<(bool, bool, Instant)> {
         let stays = self.is_untold || self.is_valid && self.is_used;
         (!stays).then_some((self.is_forgotten(now), !self.is_valid, self.expires))
@@ -158,7 +160,7 @@ pub(crate) fn find_mut(table: &mut [Option<Route>], destination: u16) -> Option<
     table.iter_mut().flatten().find(|route| route.destination == destination)
 }
 
-/// Believes in a way, or not (RFC 3561, 6.2).
+/// Takes an offered route, or not (RFC 3561, 6.2).
 pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: &Offer) -> Taken {
     if let Some(route) = find_mut(table, offer.destination) {
         return route.take(now, offer);
@@ -172,7 +174,7 @@ pub(crate) fn consider(table: &mut [Option<Route>], now: Instant, offer: &Offer)
     }
 }
 
-/// A place for another destination: a free one, or that of whatever gives way first.
+/// Returns a place for another destination: a free one, or that of the entry that is evicted first.
 pub(crate) fn place(table: &mut [Option<Route>], now: Instant) -> Option<&mut Option<Route>> {
     let (mut best, mut most) = (None, None);
     for (index, place) in table.iter().enumerate() {
@@ -181,7 +183,7 @@ pub(crate) fn place(table: &mut [Option<Route>], now: Instant) -> Option<&mut Op
             break;
         };
         let Some((forgotten, invalid, expires)) = route.yields(now) else { continue };
-        // What expires first is of least use.
+        // The entry that expires first is of least use.
         let readiness = Some((forgotten, invalid, core::cmp::Reverse(expires)));
         if readiness > most {
             (best, most) = (Some(index), readiness);
@@ -190,7 +192,7 @@ pub(crate) fn place(table: &mut [Option<Route>], now: Instant) -> Option<&mut Op
     table.get_mut(best?)
 }
 
-/// Ends ways that nobody has used for long; when the next one ends.
+/// Invalidates routes that were not used until their expiry; returns the next expiry.
 pub(crate) fn expire(table: &mut [Option<Route>], now: Instant, times: Times) -> Option<Instant> {
     let mut first = None;
     for route in table.iter_mut().flatten() {
@@ -245,7 +247,7 @@ mod tests {
         assert_eq!(consider(&mut table, T0, &offer(1, 8, 9)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
         assert_eq!((route.is_untold, route.precursors), (false, Precursors::Nobody));
-        // What is forgotten does not count.
+        // An entry that has expired does not count.
         route.lose(T0, Some(500), TIMES);
         let later = T0 + TIMES.delete_period();
         assert_eq!(consider(&mut table, later, &offer(1, 1, 9)), Taken::Yes);
@@ -259,7 +261,7 @@ mod tests {
         }
         find_mut(&mut table, 1).unwrap().touch(T0, TIMES);
         find_mut(&mut table, 2).unwrap().lose(T0, Some(2), TIMES);
-        // What is lost goes first, then what is not used.
+        // A lost route is evicted first, then an unused one.
         for (new, gone) in [(4, 2), (5, 3)] {
             assert_eq!(consider(&mut table, T0, &offer(new, 1, 1)), Taken::Yes);
             assert!(find(&table, gone).is_none() && find(&table, new).is_some());

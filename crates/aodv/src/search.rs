@@ -1,13 +1,13 @@
-//! What this node seeks ways to.
+//! Route discovery of this node.
 
 use crate::due::Due;
 
-/// A destination that is sought.
+/// A destination for which a route is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
     pub(crate) destination: u16,
-    /// Requests that were sent.
+    /// Number of requests sent.
     pub(crate) attempts: u8,
-    /// When the next one is sent, or hope is given up.
+    /// Time at which the next request is sent, or the search fails.
     pub(crate) due: Due,
 }

@@ -1,11 +1,11 @@
 //! Sequence numbers (RFC 3561, 6.1), which wrap.
 
-/// Whether `a` is newer than `b`: their difference counts as a signed number.
+/// Returns whether `a` is newer than `b`: their difference counts as a signed number.
 pub(crate) const fn is_newer(a: u32, b: u32) -> bool {
     a.wrapping_sub(b).cast_signed() > 0
 }
 
-/// The newer one of what is known and what is told.
+/// Returns the newer one of the known and the received number.
 pub(crate) fn newest(known: Option<u32>, told: Option<u32>) -> Option<u32> {
     match (known, told) {
         (Some(known), Some(told)) if is_newer(known, told) => Some(known),

@@ -1,39 +1,41 @@
-//! What a node tells of its routing.
+//! Counters and snapshots of a node's routing.
 
 use kinglet_wire::Error;
 
 kinglet_mem::reasons! {
-    /// Why a message was discarded.
+    /// Reason for which a message was discarded.
     pub enum Discard {
         /// This field is malformed.
         Malformed(Error),
         /// This node takes no part.
         Off,
-        /// From an address that no neighbour can have.
+        /// From an address that no neighbour can have, or from which no frame was received.
         BadSource,
-        /// It measures ways by another metric.
+        /// Its sender uses another metric.
         OtherMetric,
-        /// A request of this node's own that came back.
+        /// A request of this node's own that came back, or a reply about this node without a newer
+        /// number.
         Own,
-        /// A request that was heard before, on a way as good.
+        /// A copy of a request that was passed on already, or received over a route at least as
+        /// good.
         Duplicate,
-        /// What is known is newer.
+        /// The known sequence number is newer, or the known route is as new and at least as good.
         Stale,
-        /// It has come farther than ways are long.
+        /// Its hop count has reached the maximum length of a route.
         TooFar,
-        /// A request from a neighbour whom replies do not reach.
+        /// A request from a neighbour that replies do not reach.
         Blacklisted,
-        /// This neighbour has brought too many requests.
+        /// This neighbour has sent too many requests.
         TooMany,
-        /// A reply to what nobody has asked for.
+        /// A reply that no request awaits.
         NotAwaited,
-        /// There is no way back to whoever has asked.
+        /// There is no reverse route to the originator of the request.
         NoWayBack,
-        /// An error about ways that do not lead through its sender.
+        /// An error about routes of other next hops than its sender.
         NotOnWay,
-        /// There is no place for another way.
+        /// The routing table has no place for another route.
         RoutesFull,
-        /// Too many requests or replies wait.
+        /// The table of floods or the queue of replies is full.
         Busy,
     }
 }
@@ -41,35 +43,35 @@ kinglet_mem::reasons! {
 kinglet_mem::counters! {
     /// Counters; they stop at their maximum.
     pub struct Stats {
-        /// Messages taken.
+        /// Messages accepted.
         received,
-        /// Times that a way was sought.
+        /// Searches for a route.
         searches,
         /// Requests of this node's own.
         requests,
-        /// Requests of others that were passed on.
+        /// Requests of other nodes that were passed on.
         relayed_requests,
         /// Replies as a destination.
         replies,
-        /// Replies of others that were passed on.
+        /// Replies of other nodes that were passed on.
         relayed_replies,
-        /// Errors handed out.
+        /// Errors sent.
         errors,
-        /// Neighbours asked whether they are still there.
+        /// Probes of neighbours.
         probes,
     }
     reasons {
-        /// Those of them that found none.
+        /// Searches that found no route.
         failed_searches,
-        /// Searches that found no place to begin.
+        /// Searches refused because the table was full.
         refused_searches,
-        /// Links that broke while ways led over them.
+        /// Links that broke while routes used them.
         broken_links,
-        /// Ways that were lost so, or by what others said.
+        /// Routes lost by a broken link or a received error.
         lost_routes,
-        /// Packets for which there was no way to go on.
+        /// Packets received for forwarding without a route.
         strays,
-        /// Packets that came back.
+        /// Packets that came back: routing loops.
         loops,
     }
     discards Discard
@@ -82,27 +84,27 @@ pub struct Info {
     pub sequence: u32,
     /// Destinations in the table, unreachable ones included.
     pub routes: usize,
-    /// Floods that are remembered.
+    /// Floods in the table.
     pub requests: usize,
-    /// Destinations that are sought.
+    /// Destinations that are searched for.
     pub searches: usize,
     /// Neighbours in the table.
     pub links: usize,
 }
 
-/// The way to a destination.
+/// The route to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteInfo {
-    /// Short address of the destination; `None` for what lies outside.
+    /// Short address of the destination; `None` for all destinations outside.
     pub destination: Option<u16>,
-    /// Who is next.
+    /// Short address of the next hop.
     pub next_hop: u16,
     /// Hops.
     pub hops: u8,
-    /// Its delivery ratio in units of 1/65535, as the links towards this node tell; `None` if only
-    /// hops count.
+    /// Its delivery ratio in units of 1/65535, from the quality of the links towards this node;
+    /// `None` if only hops count.
     pub path_dr: Option<u16>,
-    /// Whether it leads there, or did once.
+    /// True if packets can use it; false if it was lost or has expired.
     pub is_valid: bool,
 }
 

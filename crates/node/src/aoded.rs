@@ -14,27 +14,28 @@ use kinglet_wire::sixlowpan::link_address_of;
 /// Bits of the prefix: the rest is the interface identifier, which holds the short address.
 const PREFIX_LEN: u8 = 64;
 
-/// nst-AODV, the prefix of its addresses, and room for `WAITING` packets whose way is sought.
+/// nst-AODV, the prefix of its addresses, and room for `WAITING` packets that wait for a route.
 pub struct Aoded<S: aodv::Sizes, const WAITING: usize = 4> {
     aodv: Aodv<S>,
     prefix: Ipv6Addr,
 }
 
 impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
-    /// AODV for the node with this configuration, whose short address and seed take the place of
-    /// those in `aodv`; all addresses of the network begin with the first 64 bits of `prefix`.
+    /// Creates AODV for the node with this configuration. Its short address and seed replace those
+    /// in `aodv`. All addresses of the network begin with the first 64 bits of `prefix`.
     pub const fn new<K>(node: &Config<K>, aodv: aodv::Config, prefix: Ipv6Addr) -> Self {
         let aodv = aodv::Config { short: node.mac.short, seed: node.seed, ..aodv };
         Aoded { aodv: Aodv::new(aodv), prefix }
     }
 
-    /// AODV, to look at.
+    /// Returns AODV for inspection.
     pub const fn aodv(&self) -> &Aodv<S> {
         &self.aodv
     }
 
-    /// What AODV calls the way to `dst`; `None` if it seeks none, as for neighbours on the link and
-    /// what a border router has ways of its own to.
+    /// Returns AODV's name of the destination `dst`. It is `None` if AODV does not search for a
+    /// route to it, as for neighbours on the link and for destinations to which a border router has
+    /// routes of its own.
     fn name_of(&self, dst: Ipv6Addr) -> Option<u16> {
         let role = self.aodv.config().role;
         if role == Role::Off || is_link_local(dst) || dst.is_multicast() {
@@ -52,7 +53,8 @@ impl<S: aodv::Sizes, const WAITING: usize> Aoded<S, WAITING> {
 
 impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
     const NONE: Self = Aoded { aodv: Aodv::new(aodv::Config::OFF), prefix: Ipv6Addr::UNSPECIFIED };
-    /// The mesh's, whose messages begin otherwise; a network has one routing.
+    /// The port of the mesh. Messages of the two protocols begin with different octets, and a
+    /// network has one routing protocol.
     const PORT: Option<u16> = Some(MESH_PORT);
     type Head = net::PlainHead;
     type Waiting = [Option<net::PacketHandle>; WAITING];
@@ -76,7 +78,7 @@ impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
     }
 
     fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
-        // What begins here comes from nobody.
+        // A packet that begins here has no previous hop.
         let from = match from {
             Address::Short(from) => Some(from),
             _ => None,
@@ -122,7 +124,7 @@ impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
     }
 
     fn handle_message(&mut self, now: Instant, from: u16, _: i8, message: &[u8]) {
-        // What is discarded is counted there.
+        // AODV counts the messages that it discards.
         let _ = self.aodv.handle_message(now, from, message);
     }
 

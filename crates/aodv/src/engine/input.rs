@@ -1,4 +1,4 @@
-//! Messages in (RFC 3561, 6.5, 6.7, 6.11).
+//! Input of messages (RFC 3561, 6.5, 6.7, 6.11).
 
 use super::{Aodv, Reply};
 use crate::config::Sizes;
@@ -14,11 +14,11 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::aodv::{Message, OUTSIDE, Rerr, Rrep, Rreq};
 
 impl<S: Sizes> Aodv<S> {
-    /// A message came from the neighbour `from`, of whose frame [`Aodv::handle_heard`] has told
+    /// Handles a message from the neighbour `from`. [`Aodv::handle_heard`] has reported its frame
     /// already.
     ///
     /// # Errors
-    /// Why it was discarded; also counted.
+    /// The reason for which the message was discarded; it is also counted.
     pub fn handle_message(
         &mut self,
         now: Instant,
@@ -44,12 +44,12 @@ impl<S: Sizes> Aodv<S> {
             Message::Rreq(rreq) => self.requested(now, from, rreq),
             Message::Rrep(rrep) => self.replied(now, from, rrep),
             Message::Rerr(rerr) => self.erred(now, from, rerr),
-            // Its acknowledgement was the answer.
+            // The acknowledgement of its frame was the response.
             Message::RrepAck => Ok(()),
         }
     }
 
-    /// What a way that has got to the neighbour `from` is worth here.
+    /// Returns the worth at this node of a route that the neighbour `from` advertises.
     fn worth(&mut self, from: u16, hops: u8, delivery: Option<u16>) -> Result<Worth, Discard> {
         if delivery.is_some() != (self.config.metric == Metric::PathDr) {
             return Err(Discard::OtherMetric);
@@ -57,7 +57,7 @@ impl<S: Sizes> Aodv<S> {
         if hops >= NET_DIAMETER {
             return Err(Discard::TooFar);
         }
-        // Who is not known was not heard of, and could be anywhere.
+        // A sender without an entry has no link quality, and may be out of range.
         let lqi = self.link_mut(from).ok_or(Discard::BadSource)?.lqi();
         Ok(Worth { hops, delivery }.extended(self.config.quality.ratio(lqi)))
     }
@@ -79,7 +79,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// The way back to whoever has sent a request.
+    /// Considers the reverse route to the originator of a request.
     fn way_back(&mut self, now: Instant, from: u16, rreq: &Rreq, worth: Worth) -> Taken {
         let offer = Offer {
             destination: rreq.originator,
@@ -91,7 +91,7 @@ impl<S: Sizes> Aodv<S> {
         self.consider(now, &offer)
     }
 
-    /// A flood that is not known yet.
+    /// Handles the first copy of a request.
     fn hear_first(
         &mut self,
         now: Instant,
@@ -131,7 +131,8 @@ impl<S: Sizes> Aodv<S> {
         Ok(())
     }
 
-    /// One that is known has come on another way, which is the way back if it is better.
+    /// Handles another copy of a known request. Its route becomes the reverse route if it is
+    /// better.
     fn hear_again(
         &mut self,
         now: Instant,
@@ -149,13 +150,13 @@ impl<S: Sizes> Aodv<S> {
         request.rreq.ttl = rreq.ttl;
         match self.way_back(now, from, &rreq, worth) {
             Taken::Stale => Err(Discard::Stale),
-            // It had a place when it was heard first.
+            // The first copy has got a place already.
             _ => Ok(()),
         }
     }
 
-    /// A neighbour has started anew and counts from the beginning: it hears how far it had come, as
-    /// nobody who remembers that would believe it.
+    /// Reminds a neighbour that has restarted of its last sequence number: a node that remembers
+    /// that number does not accept smaller ones.
     fn remind(&mut self, from: u16, rreq: &Rreq) {
         let known = route::find(self.routes.as_slice(), from).and_then(|route| route.sequence);
         let (Some(sequence), true) = (known, from == rreq.originator) else { return };
@@ -167,7 +168,7 @@ impl<S: Sizes> Aodv<S> {
             lifetime_ms: 0,
             path_dr: Worth::start(self.config.metric).delivery,
         };
-        // Without room its next request is another occasion.
+        // If the queue is full, its next request causes another reminder.
         let _ = self.queue(Reply { to: from, rrep });
     }
 
@@ -221,7 +222,7 @@ impl<S: Sizes> Aodv<S> {
     }
 
     fn erred(&mut self, now: Instant, from: u16, rerr: Rerr<'_>) -> Result<(), Discard> {
-        // Who repairs a way says that it stays (6.12).
+        // A node that repairs a route locally announces that it keeps it (6.12).
         let (mut lost, times) = (false, self.times());
         for entry in rerr.entries().filter(|_| !rerr.no_delete) {
             let route = route::find_mut(self.routes.as_mut_slice(), entry.destination);

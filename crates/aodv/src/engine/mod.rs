@@ -1,4 +1,4 @@
-//! The engine: what it knows, what it is asked and told, and when something is due.
+//! The engine: its state, the calls of the layer, and its deadlines.
 
 mod input;
 mod output;
@@ -18,46 +18,46 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, Limit, earliest};
 use kinglet_wire::aodv::{OUTSIDE, Rrep};
 
-/// The stream of this layer's dice: "aodvaodv".
+/// Stream of this layer's random numbers: "aodvaodv".
 const DICE: u64 = 0x616f_6476_616f_6476;
-/// Replies that may wait to be sent. Who gets none asks again.
+/// Number of replies that may wait to be sent. An originator that gets none repeats its request.
 const REPLIES: usize = 4;
 
-/// A reply on its way.
+/// A reply that waits to be sent.
 #[derive(Clone, Copy)]
 struct Reply {
     to: u16,
     rrep: Rrep,
 }
 
-/// A node's part in the network; see the crate's documentation for the loop around it.
+/// An AODV node; see the crate's documentation for the loop around it.
 pub struct Aodv<S: Sizes> {
     config: Config,
     random: Random,
     /// Own sequence number.
     sequence: u32,
-    /// RREQ ID of the last request; a random one comes first, as neighbours may remember those of
-    /// a node that starts anew.
+    /// RREQ ID of the last request. The first one is random, because neighbours may remember those
+    /// of a node that restarts.
     id: Option<u32>,
     routes: S::Routes,
     requests: S::Requests,
     searches: S::Searches,
     links: S::Links,
     replies: [Option<Reply>; REPLIES],
-    /// When lost ways are told.
+    /// Time at which lost routes are reported.
     errors_due: Due,
     seeking: Limit,
     relaying: Limit,
     erring: Limit,
-    /// No way expires before that.
+    /// Earliest time at which a route expires.
     first_expiry: Option<Instant>,
-    /// Ways were found, lost or given up.
+    /// True if routes were found, lost or given up.
     has_changed: bool,
     stats: Stats,
 }
 
 impl<S: Sizes> Aodv<S> {
-    /// A node that knows nobody.
+    /// Creates a node with empty tables.
     pub const fn new(config: Config) -> Self {
         Aodv {
             config,
@@ -79,7 +79,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// What it was told when it was made.
+    /// Returns its configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -97,20 +97,20 @@ impl<S: Sizes> Aodv<S> {
         self.config.role != Role::Off
     }
 
-    /// The neighbour that is next on the way to the device with this short address, or to what
-    /// lies outside ([`OUTSIDE`]); `None` if no way is known.
+    /// Returns the next hop towards the device with this short address, or towards all destinations
+    /// outside ([`OUTSIDE`]); `None` if there is no route.
     pub fn next_hop(&self, destination: u16) -> Option<u16> {
         let route = route::find(self.routes.as_slice(), destination)?;
         route.is_valid.then_some(route.next_hop)
     }
 
-    /// Whether a way there is being sought.
+    /// Returns whether a search for a route to a destination is in progress.
     pub fn is_seeking(&self, destination: u16) -> bool {
         self.searches.as_slice().iter().flatten().any(|it| it.destination == destination)
     }
 
-    /// A packet of this node's needs a way that is not known; whether one is being sought from now
-    /// on. If not, there is no hope.
+    /// Starts a search for a route that a packet of this node needs, unless one is in progress.
+    /// Returns whether one is in progress now; if not, the packet has no prospect of a route.
     pub fn seek(&mut self, now: Instant, destination: u16) -> bool {
         if !self.is_on() || destination > OUTSIDE || self.config.answers_for(destination) {
             return false;
@@ -129,8 +129,9 @@ impl<S: Sizes> Aodv<S> {
         true
     }
 
-    /// A packet from `source`, which the neighbour `from` has sent here or which begins here, goes
-    /// on to `destination`; `None` for what this node has ways of its own to.
+    /// Handles a packet from `source` that goes on to `destination`. The neighbour `from` has sent
+    /// it here; with `None` it begins here. The `source` or the `destination` is `None` if AODV has
+    /// no name for it, as for destinations to which this node has routes of its own.
     pub fn handle_use(
         &mut self,
         now: Instant,
@@ -156,8 +157,8 @@ impl<S: Sizes> Aodv<S> {
         route.is_valid.then_some(route)
     }
 
-    /// The neighbour `from` has sent a packet that is to go on to `destination`, and there is no
-    /// way: it is told so (RFC 3561, 6.11).
+    /// Handles a packet that the neighbour `from` has sent here for `destination`, to which there
+    /// is no route: `from` is notified by a route error (RFC 3561, 6.11).
     pub fn handle_stray(&mut self, now: Instant, destination: u16, from: u16) {
         if !self.is_on() || self.config.answers_for(destination) {
             return;
@@ -166,7 +167,7 @@ impl<S: Sizes> Aodv<S> {
         let times = self.times();
         let (worth, routes) = (Worth::start(self.config.metric), self.routes.as_mut_slice());
         if route::find(routes, destination).is_none() {
-            // Without a place nobody is told, and the next packet tries again.
+            // Without a place no error is sent; the next packet tries again.
             let Some(place) = route::place(routes, now) else { return };
             *place = Some(Route::unknown(now, destination, worth, times));
         }
@@ -180,8 +181,8 @@ impl<S: Sizes> Aodv<S> {
         self.handle_losses(now);
     }
 
-    /// A packet to `destination` has come back: the way leads in a circle, as it does only if
-    /// somebody has forged what it was made of. It is none any more.
+    /// Handles a packet to `destination` that has come back: the route is a loop, which arises only
+    /// from forged messages. The route becomes invalid.
     pub fn handle_loop(&mut self, now: Instant, destination: u16) {
         let times = self.times();
         if let Some(route) = self.valid_route_mut(Some(destination)) {
@@ -192,7 +193,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// A frame of this quality was received from `from`, of whatever content.
+    /// Handles the reception of any frame from `from` with this link quality indication.
     pub fn handle_heard(&mut self, now: Instant, from: u16, lqi: u8) {
         if !self.is_on() {
             return;
@@ -201,15 +202,15 @@ impl<S: Sizes> Aodv<S> {
         if let Some(link) = links.iter_mut().flatten().find(|link| link.short == from) {
             return link.hear(now, lqi);
         }
-        // A free place is older than all.
+        // A free place counts as the oldest one.
         let heard = |place: &&mut Option<Link>| place.as_ref().map(|link| link.heard);
         if let Some(place) = links.iter_mut().min_by_key(heard) {
             *place = Some(Link::new(now, from, lqi));
         }
     }
 
-    /// A frame that asked `to` for an acknowledgement got one, or was given up after all attempts:
-    /// then the link is broken, or in doubt ([`Config::doubts`]).
+    /// Handles the result of a frame to `to` that requests an acknowledgement. A frame that is
+    /// given up after all attempts breaks the link, or puts it in doubt ([`Config::doubts`]).
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
         let (doubts, times) = (self.config.doubts, self.times());
         let is_broken = match self.link_mut(to) {
@@ -238,8 +239,8 @@ impl<S: Sizes> Aodv<S> {
         self.links.as_mut_slice().iter_mut().flatten().find(|link| link.short == short)
     }
 
-    /// Ways were lost: has errors sent if there are any, as soon as that may be, and other ways
-    /// sought for what begins here.
+    /// Handles lost routes: schedules errors for their precursors, as soon as the limit allows it,
+    /// and starts searches for packets that begin here.
     fn handle_losses(&mut self, now: Instant) {
         if self.config.doubts {
             self.seek_missed(now);
@@ -250,9 +251,10 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// Seeks other ways to where packets that begin here went until now, before the next one needs
-    /// them. That pays where a link counts as broken only when its end does not answer: a transport
-    /// that has lost what was under way sends nothing before its timer expires.
+    /// Searches for routes to destinations to which packets that begin here were sent recently,
+    /// before the next packet needs them. The search pays if a link counts as broken only when the
+    /// neighbour does not respond: a transport whose segments in flight are lost sends nothing
+    /// before its timer expires.
     fn seek_missed(&mut self, now: Instant) {
         let missed = |route: &mut Route| route.take_missed().then_some(route.destination);
         while let Some(destination) =
@@ -262,7 +264,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// Believes in a way, or not; what was sought there is found.
+    /// Takes an offered route, or not. A route that is taken ends the search for its destination.
     fn consider(&mut self, now: Instant, offer: &Offer) -> Taken {
         let taken = route::consider(self.routes.as_mut_slice(), now, offer);
         if taken == Taken::Yes {
@@ -277,12 +279,12 @@ impl<S: Sizes> Aodv<S> {
         taken
     }
 
-    /// Whether ways were found, lost or given up since this was asked.
+    /// Returns whether routes were found, lost or given up since the last call.
     pub fn poll_change(&mut self) -> bool {
         core::mem::take(&mut self.has_changed)
     }
 
-    /// When [`Aodv::handle_deadline`] wants to be called.
+    /// Returns the time at which [`Aodv::handle_deadline`] is due.
     pub fn deadline(&self) -> Option<Instant> {
         let requests = self.requests.as_slice().iter().flatten().map(|request| request.due);
         let searches = self.searches.as_slice().iter().flatten().map(|search| search.due);
@@ -290,7 +292,7 @@ impl<S: Sizes> Aodv<S> {
         earliest(earliest(due, self.errors_due.at()), self.first_expiry)
     }
 
-    /// Does what is due.
+    /// Handles all timers that have expired.
     pub fn handle_deadline(&mut self, now: Instant) {
         for place in self.requests.as_mut_slice() {
             let Some(request) = place.as_mut().filter(|it| it.due.has_come(now)) else { continue };
@@ -319,7 +321,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// How full the tables are.
+    /// Returns the fill levels of the tables.
     pub fn info(&self) -> Info {
         Info {
             sequence: self.sequence,
@@ -330,7 +332,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// The ways that are known, and those that were lost lately.
+    /// Returns the known routes, those that were lost recently included.
     pub fn ways(&self) -> impl Iterator<Item = RouteInfo> {
         self.routes.as_slice().iter().flatten().map(|route| RouteInfo {
             destination: (route.destination != OUTSIDE).then_some(route.destination),
@@ -341,7 +343,7 @@ impl<S: Sizes> Aodv<S> {
         })
     }
 
-    /// What happened.
+    /// Returns the counters.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }

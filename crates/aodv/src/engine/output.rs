@@ -1,4 +1,4 @@
-//! Messages out.
+//! Output of messages.
 
 use super::Aodv;
 use crate::config::Sizes;
@@ -15,19 +15,19 @@ use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::aodv::{RREP_ACK_MESSAGE, RerrWriter, Rrep, Rreq, Unreachable};
 
-/// Whom a message is for.
+/// Receivers of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Everybody in radio range.
+    /// All nodes in radio range.
     Broadcast,
-    /// The device with this short address, with an acknowledgement.
+    /// The device with this short address, which acknowledges the frame.
     Short(u16),
 }
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Out {
-    /// To whom.
+    /// Its receivers.
     pub to: Destination,
     /// Octets written.
     pub len: usize,
@@ -45,14 +45,15 @@ impl<S: Sizes> Aodv<S> {
             .or_else(|| self.poll_relayed(buf))
     }
 
-    /// Tells of lost ways: those with the same one precursor to that one, others to all.
+    /// Writes an error about lost routes. It is unicast if the routes have the same single
+    /// precursor, else broadcast.
     fn poll_error(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         if self.errors_due != Due::Now {
             return None;
         }
         let routes = self.routes.as_mut_slice();
         let Some(audience) = untold(routes) else {
-            // They were found again before they were told to be lost.
+            // Their routes were found again before an error was sent.
             self.errors_due = Due::No;
             return None;
         };
@@ -78,7 +79,7 @@ impl<S: Sizes> Aodv<S> {
         Some(Out { to, len })
     }
 
-    /// Asks a neighbour whether it is still there.
+    /// Writes a probe to a neighbour.
     fn poll_probe(&mut self, buf: &mut [u8]) -> Option<Out> {
         let mut links = self.links.as_mut_slice().iter_mut().flatten();
         let link = links.find(|link| link.is_to_be_asked())?;
@@ -89,7 +90,7 @@ impl<S: Sizes> Aodv<S> {
         Some(Out { to: Destination::Short(link.short), len: RREP_ACK_MESSAGE.len() })
     }
 
-    /// A reply of somebody else.
+    /// Writes a reply of another node that is passed on.
     fn poll_reply(&mut self, buf: &mut [u8]) -> Option<Out> {
         let place = self.replies.iter_mut().find(|place| place.is_some())?;
         let reply = (*place)?;
@@ -104,15 +105,15 @@ impl<S: Sizes> Aodv<S> {
         Out { to: Destination::Short(to), len: rrep.buffer_len() }
     }
 
-    /// An answer to a request for this node (6.6.1). Each has a sequence number of its own, so that
-    /// all on its way believe it.
+    /// Writes a reply to a request for this node (6.6.1). Each reply has a sequence number of its
+    /// own, so that all nodes on its path accept it.
     fn poll_answer(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         let (index, rreq, to) = loop {
             let index = self.next_request(true)?;
             let Request { rreq, .. } = (*self.requests.as_slice().get(index)?)?;
             match self.next_hop(rreq.originator) {
                 Some(to) => break (index, rreq, to),
-                // The way back is lost by now. Each round ends a request.
+                // The reverse route is lost by now. Each iteration ends a request.
                 None => self.pass(index),
             }
         };
@@ -139,7 +140,7 @@ impl<S: Sizes> Aodv<S> {
         Some(self.reply_to(to, &rrep))
     }
 
-    /// The first request that is to be answered, or passed on.
+    /// Returns the first request that is due to be answered (`own`) or passed on.
     fn next_request(&self, own: bool) -> Option<usize> {
         let due = |request: &Request| {
             request.due == Due::Now && self.config.answers_for(request.rreq.destination) == own
@@ -147,7 +148,7 @@ impl<S: Sizes> Aodv<S> {
         self.requests.as_slice().iter().position(|place| place.as_ref().is_some_and(due))
     }
 
-    /// A request was answered or passed on.
+    /// Marks a request as answered or passed on.
     fn pass(&mut self, index: usize) {
         let place = self.requests.as_mut_slice().get_mut(index).and_then(Option::as_mut);
         if let Some(request) = place {
@@ -155,7 +156,7 @@ impl<S: Sizes> Aodv<S> {
         }
     }
 
-    /// A request of this node's own (6.3).
+    /// Writes a request of this node's own (6.3).
     fn poll_search(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         let due = |place: &Option<Search>| place.is_some_and(|search| search.due == Due::Now);
         let index = self.searches.as_slice().iter().position(due)?;
@@ -177,7 +178,7 @@ impl<S: Sizes> Aodv<S> {
             originator_sequence: self.sequence.wrapping_add(1),
             path_dr: start.delivery,
         };
-        // The number is kept if there is no room, so that the next call says the same.
+        // If `buf` is too short, the ID is kept, so that the next call writes the same request.
         if rreq.emit(buf).is_err() {
             self.id = Some(id.wrapping_sub(1));
             return None;
@@ -192,7 +193,7 @@ impl<S: Sizes> Aodv<S> {
         Some(Out { to: Destination::Broadcast, len: rreq.buffer_len() })
     }
 
-    /// A request of somebody else, on the best way by which it has come (6.5).
+    /// Writes a request of another node with the best route by which it has arrived (6.5).
     fn poll_relayed(&mut self, buf: &mut [u8]) -> Option<Out> {
         let index = self.next_request(false)?;
         let Request { rreq, worth, .. } = (*self.requests.as_slice().get(index)?)?;
@@ -205,7 +206,7 @@ impl<S: Sizes> Aodv<S> {
     }
 }
 
-/// Whom the first way that is to be told of concerns.
+/// Returns the precursors of the first route whose loss is to be reported.
 fn untold(routes: &[Option<Route>]) -> Option<Precursors> {
     routes.iter().flatten().find(|route| route.is_untold).map(|route| route.precursors)
 }

@@ -24,17 +24,17 @@ impl Sizes for Plan {
 
 struct Device(Aodv<Plan>);
 
-/// A few devices, and sometimes what lies outside.
+/// Returns one of a few devices, and sometimes all destinations outside.
 fn someone(dice: u8) -> u16 {
     if dice & 0x38 == 0 { OUTSIDE } else { u16::from(dice & 7) }
 }
 
-/// Numbers near each other, around the wrap.
+/// Returns one of a few consecutive numbers around the wrap.
 fn number(dice: u8) -> u32 {
     u32::from(dice & 15).wrapping_sub(8)
 }
 
-/// A message that is well-formed, damaged or noise.
+/// Returns a message that is well-formed, damaged or noise.
 fn some_message(random: &mut Pcg32) -> Vec<u8> {
     let mut dice = [0; 8];
     random.fill_bytes(&mut dice);
@@ -91,8 +91,8 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
 }
 
 impl Subject for Device {
-    /// Four replies, an answer or a relayed request for each flood, a request for each search, an
-    /// error for each way, and a change.
+    /// Four replies, a reply or a relayed request for each flood, a request for each search, an
+    /// error for each route, and a change.
     const DRAIN_BOUND: usize = 4 + REQUESTS + SEARCHES + ROUTES + 1;
 
     fn fresh(seed: u64) -> Self {
@@ -154,8 +154,8 @@ impl Subject for Device {
         format!("{seen:?} {ways:?} {:?} {:?}", self.0.info(), self.0.stats())
     }
 
-    /// A buffer that is too short for any message: nothing may change. Whether there was one
-    /// cannot be asked without taking it.
+    /// Checks that a buffer too short for any message changes nothing. The presence of a message
+    /// cannot be queried without taking it.
     fn refuse(&mut self, now: Instant) -> bool {
         let before = self.observe();
         assert_eq!(self.0.poll_message(now, &mut []), None);

@@ -1,4 +1,4 @@
-//! Networks of nodes without radios: every message arrives at once, at everybody near its sender.
+//! Networks of nodes without radios: every message arrives at once at all neighbours of its sender.
 
 use kinglet_aodv::{
     Aodv, Config, Destination, Discard, Link, MAX_LEN, Metric, NET_DIAMETER, OUTSIDE, Request,
@@ -15,13 +15,13 @@ impl Sizes for Plan {
     type Links = [Option<Link>; 12];
 }
 
-/// Nodes 1 to n, and how well each hears each other one: an LQI, or 0 for not at all.
+/// Nodes 1 to n, and the link quality of each pair: an LQI, or 0 for no link.
 struct Network {
     now: Instant,
     nodes: Vec<Aodv<Plan>>,
-    /// By sender and receiver.
+    /// LQI by sender and receiver.
     lqi: Vec<Vec<u8>>,
-    /// Messages that were sent: by whom, and their first octet.
+    /// Messages sent: sender and first octet of each.
     sent: Vec<(u16, u8)>,
 }
 
@@ -42,7 +42,7 @@ impl Network {
         network
     }
 
-    /// Columns by rows, each with those beside it.
+    /// Creates a grid in which each node has links to the adjacent ones.
     fn grid(columns: u16, rows: u16) -> Self {
         let mut network = Network::new(usize::from(columns * rows), Metric::PathDr);
         for n in 1..=columns * rows {
@@ -70,19 +70,19 @@ impl Network {
         self.nodes[usize::from(n) - 1].stats()
     }
 
-    /// The sum of a counter.
+    /// Returns the sum of a counter over all nodes.
     fn total(&self, of: impl Fn(&Stats) -> u32) -> u32 {
         self.nodes.iter().map(|node| of(node.stats())).sum()
     }
 
-    /// `to` hears a message of `from` at this instant.
+    /// Delivers a message of `from` to `to` at this instant.
     fn tell(&mut self, from: u16, to: u16, message: &[u8]) -> Result<(), Discard> {
         let now = self.now;
         self.node(to).handle_heard(now, from, 255);
         self.node(to).handle_message(now, from, message)
     }
 
-    /// Passes on what is to be sent, until nobody has anything to say.
+    /// Delivers messages until no node has one to send.
     fn exchange(&mut self) {
         loop {
             let mut quiet = true;
@@ -111,7 +111,7 @@ impl Network {
                 };
             if hears {
                 self.nodes[near].handle_heard(now, from as u16 + 1, lqi);
-                // Most copies of a flood are no news.
+                // Most copies of a flood are discarded.
                 let _ = self.nodes[near].handle_message(now, from as u16 + 1, message);
             }
         }
@@ -137,7 +137,7 @@ impl Network {
         self.exchange();
     }
 
-    /// Has a way sought, and gives it time.
+    /// Starts a search, and runs until it has had time to end.
     fn seek(&mut self, from: u16, to: u16) -> bool {
         let now = self.now;
         assert!(self.node(from).seek(now, to));
@@ -145,7 +145,8 @@ impl Network {
         self.node(from).next_hop(to).is_some()
     }
 
-    /// A packet goes from one node to another: where it has got to, and whether that is there.
+    /// Sends a packet from one node to another. Returns the last node that it reaches, and whether
+    /// that is its destination.
     fn send(&mut self, from: u16, to: u16) -> (u16, bool) {
         let (mut at, mut before, now) = (from, None, self.now);
         for _ in 0..=NET_DIAMETER {
@@ -183,7 +184,7 @@ fn a_way_over_five_hops_is_found_both_ways() {
         let way = network.node(1).ways().find(|way| way.destination == Some(6)).unwrap();
         assert_eq!((way.hops, way.next_hop, way.is_valid), (5, 2, true));
         assert_eq!(way.path_dr.is_some(), metric == Metric::PathDr);
-        // Two floods: each node says a request once, but the destination.
+        // Two floods: each node except the destination sends a request once.
         assert_eq!(network.total(|stats| stats.requests + stats.relayed_requests), 5 + 5);
     }
 }
@@ -198,7 +199,7 @@ fn the_border_router_answers_for_what_lies_outside() {
     assert!(!network.node(4).seek(now, 4) && !network.node(4).seek(now, 0xFFFF));
 }
 
-/// 1 hears 4 faintly; over 2 and 3 all links are good.
+/// The direct link between 1 and 4 is weak; all links over 2 and 3 are good.
 #[test]
 fn path_dr_goes_round_a_bad_link_and_hop_count_does_not() {
     for (metric, next) in [(Metric::HopCount, 4), (Metric::PathDr, 2)] {
@@ -246,14 +247,14 @@ fn a_frame_given_up_over_a_link_that_works_costs_a_question() {
     assert_eq!(network.node(2).next_hop(3), Some(3));
 }
 
-/// The error gets lost; the next packet tells it again.
+/// The error gets lost; the next packet causes another one.
 #[test]
 fn whoever_sends_where_no_way_is_hears_of_it() {
     let mut network = Network::line(4, Metric::PathDr);
     assert!(network.seek(1, 4));
     network.run(Duration::from_secs(60));
     assert!(network.seek(1, 4));
-    // 3 starts anew and knows nothing any more.
+    // 3 restarts with empty tables.
     network.nodes[2] = Aodv::new(Config::new(3, Role::Router, 33));
     assert_eq!(network.send(1, 4), (3, false));
     network.run(Duration::from_millis(10));
@@ -290,7 +291,7 @@ fn a_network_in_two_is_searched_three_times_and_no_more() {
     assert!(!network.node(1).is_seeking(16) && network.node(1).poll_change());
     assert_eq!(network.node(1).next_hop(16), None);
     assert_eq!((network.stats(1).requests, network.stats(1).failed_searches), (3, 1));
-    // Each of the eight on this side says each request once; nobody else says anything.
+    // Each of the eight nodes on this side sends each request once; no other node sends a message.
     assert_eq!(network.sent.len(), 3 * 8);
     let rested: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();
     assert_eq!(rested, [], "nobody has anything to do any more");
@@ -299,7 +300,7 @@ fn a_network_in_two_is_searched_three_times_and_no_more() {
 #[test]
 fn sequence_numbers_wrap() {
     let mut network = Network::grid(3, 3);
-    // A neighbour reminds it of numbers that it has had before.
+    // A neighbour reminds it of earlier sequence numbers.
     let own = |network: &mut Network, n: u16| network.node(n).info().sequence;
     for n in [1, 9] {
         let mut buf = [0; MAX_LEN];
@@ -315,7 +316,7 @@ fn sequence_numbers_wrap() {
         assert!(network.seek(1, 9), "round {round}");
         assert_eq!(network.send(1, 9), (9, true), "round {round}");
         assert_eq!(network.send(9, 1), (1, true), "round {round}");
-        // The link that it has just used breaks, and comes back.
+        // The link that it has just used breaks, and works again.
         let next = network.node(1).next_hop(9).unwrap();
         network.join(1, next, 0);
         assert!(!network.send(1, 9).1);
@@ -360,12 +361,12 @@ fn replies_that_nobody_awaits_are_not_believed() {
         assert_eq!(told, Err(Discard::NotAwaited), "{to}");
     }
     assert!(network.seek(1, 4));
-    // Once it is found, another answer changes nothing, however good it says the way is.
+    // After the search another reply changes nothing, however good its route is.
     let forged = reply(4, 0x7000_0000, 1);
     forged.emit(&mut buf).unwrap();
     assert_eq!(network.tell(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
     assert_eq!(network.node(1).next_hop(4), Some(2));
-    // Nor does a way last longer than this network's ways do.
+    // A route does not last longer than MY_ROUTE_TIMEOUT, despite the lifetime in the reply.
     network.run(Duration::from_secs(110));
     assert_eq!(network.node(1).next_hop(4), Some(2));
     network.run(Duration::from_secs(12));
@@ -393,7 +394,7 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
     assert_eq!(network.send(1, 4), (4, true));
     network.sent.clear();
     let mut buf = [0; MAX_LEN];
-    // For ten seconds a hundred a second, from nodes that there are not.
+    // A hundred requests a second for ten seconds, from nodes that do not exist.
     for n in 0..1_000 {
         let forged = request(100 + n, 5, 200 + n);
         forged.emit(&mut buf).unwrap();
@@ -401,10 +402,10 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
         network.run(Duration::from_millis(10));
         assert_eq!(network.send(1, 4), (4, true), "after {n}");
     }
-    // Its table of floods is the tighter limit here: eight in 2.56 s.
+    // The table of floods of node 2 is the tighter limit here: eight in 2.56 s.
     let by_two = network.sent.iter().filter(|(from, _)| *from == 2).count();
     assert!((20..=120).contains(&by_two), "{by_two}");
-    // Those behind it have as much to do, and the others what it lets through.
+    // The other nodes send only what node 2 passes on.
     assert!(network.sent.len() < 500, "{}", network.sent.len());
     assert!(
         network.stats(2).reasons().map(|(_, count)| count).sum::<u32>() > 800,
@@ -413,7 +414,8 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
     );
 }
 
-/// 2 hears 1, but 1 does not hear 2: answers that way get lost, and the next search avoids it.
+/// 2 receives from 1, but 1 does not receive from 2: replies over 2 get lost, and the next search
+/// avoids it.
 #[test]
 fn who_gets_no_answer_to_its_neighbour_tries_another_way() {
     let mut network = Network::new(4, Metric::PathDr);
@@ -464,7 +466,7 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
     for (from, to) in [(1, 5), (2, 5)] {
         assert!(network.seek(from, to));
     }
-    // 4 passes packets of 2 (for 1 too) and 3 on to 5.
+    // 4 forwards packets of 2 (also for 1) and 3 to 5.
     assert!(network.seek(3, 5));
     for from in [1, 2, 3] {
         assert_eq!(network.send(from, 5), (5, true));
@@ -474,7 +476,7 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
     let now = network.now;
     network.node(4).handle_sent(now, 5, false);
     let mut buf = [0; MAX_LEN];
-    // It has worked this instant, so 5 is asked first.
+    // The link has worked at this instant, so 5 is probed first.
     let out = network.node(4).poll_message(now, &mut buf).unwrap();
     assert_eq!(
         (out.to, Message::parse(&buf[..out.len])),
@@ -486,7 +488,7 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
     let Ok(Message::Rerr(rerr)) = Message::parse(&buf[..out.len]) else { panic!() };
     assert_eq!(rerr.entries().map(|entry| entry.destination).collect::<Vec<_>>(), [5]);
     network.carry(3, out.to, &buf[..out.len]);
-    // 2 has one before it, 3 none; both have packets of their own and seek another way at once.
+    // 2 has a precursor, 3 has none. Both have packets of their own and search for a route at once.
     let out = network.node(2).poll_message(now, &mut buf).unwrap();
     assert_eq!(out.to, Destination::Short(1));
     for node in [2, 3] {
@@ -499,8 +501,8 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
     assert_eq!(network.node(3).next_hop(5), None);
 }
 
-/// A transport whose segments were lost with the way sends nothing before its timer expires. Who
-/// has sent nothing for long, or does not ask its neighbours, waits for a packet.
+/// A transport whose segments were lost with the route sends nothing before its timer expires. A
+/// node that has sent nothing recently, or does not probe its neighbours, waits for a packet.
 #[test]
 fn who_loses_a_way_that_it_needs_seeks_another_at_once() {
     let seeks = |doubts, idle| {

@@ -1,4 +1,5 @@
-//! nst-AODV on the simulated air: ways are found when packets need them, and again when they break.
+//! nst-AODV on the simulated air: routes are found when packets need them, and again when they
+//! break.
 
 use crate::forged::{hear, near};
 use kinglet::MESH_PORT;
@@ -17,7 +18,7 @@ use kinglet_lab::scenario::{self, Flow, FlowKind, NodeId, Scenario};
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
-/// So many by so many routers, 8 m apart, where each hears those beside it.
+/// Returns a grid of routers, 8 m apart, in which each receives from the adjacent ones.
 fn grid(columns: u32, rows: u32) -> Scenario {
     let text = format!(
         "name = \"aodv\"\nduration_s = 120\n[topology]\ngrid = {{ columns = {columns}, \
@@ -36,7 +37,8 @@ fn aodv(network: &Network, node: usize) -> &aodv::Aodv<LabProfile> {
     network.device(node).node().routing().aodv().expect("it routes by AODV")
 }
 
-/// The nodes on the way from one to another, as they have it; `None` if it leads nowhere.
+/// Returns the nodes on the route from one node to another, by their routing tables; `None` if it
+/// is incomplete.
 fn way(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
     let mut way = vec![from];
     while way.last() != Some(&to) {
@@ -55,7 +57,7 @@ fn simulate(scenario: &Scenario, seed: u64) -> RunResult {
     run(scenario, seed, &Options::default()).expect("it can be simulated")
 }
 
-/// What all nodes together have sent: requests, replies, errors.
+/// Returns the numbers of messages that all nodes have sent: requests, replies, errors.
 fn messages(result: &RunResult) -> [u32; 3] {
     let of = |of: fn(&kinglet_lab::run::AodvResult) -> u32| {
         result.nodes.iter().filter_map(|node| node.aodv.as_ref()).map(of).sum()
@@ -123,7 +125,7 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
         let gone = before[before.len() / 2];
         network.schedule_fault(network.now(), Fault::Partition(vec![gone as usize]));
         let start = network.now();
-        // Either end sends on the way, and a flood of either tells all of the other's way.
+        // Both ends send packets on the route, and a search of either one renews it for both.
         let searches = |network: &Network| {
             [0, 19].map(|end| aodv(network, end).stats().searches).iter().sum::<u32>()
         };
@@ -144,7 +146,8 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
     }
 }
 
-/// The first connection ends because there is no way to node 5, the next one counts anew.
+/// The first connection ends because there is no route to node 5; the next one starts its counters
+/// at zero.
 #[test]
 fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_one() {
     let mut scenario = grid(3, 2);
@@ -159,7 +162,7 @@ fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_o
     assert!(handshake.is_some_and(|count| (1..10).contains(&count)), "{flow:?}");
 }
 
-/// Columns 0 to 2 and 3 to 5 hear nothing of each other from the tenth second on.
+/// Columns 0 to 2 and 3 to 5 receive nothing from each other from the tenth second on.
 #[test]
 fn a_network_in_two_tells_the_sender_and_is_quiet() {
     let mut scenario = grid(6, 5);
@@ -181,7 +184,7 @@ fn a_network_in_two_tells_the_sender_and_is_quiet() {
     let stats = *aodv(&network, 6).stats();
     println!("{} requests in 100 s; {stats:?}", requests(&network) - before);
     assert!(stats.failed_searches >= 8 && stats.searches - stats.failed_searches <= 1);
-    // A search takes 9 s and three floods, and each of fifteen nodes says them once.
+    // A search takes 9 s and three floods, and each of fifteen nodes sends each of them once.
     let floods = |searches: u32| searches * 3 * 15;
     let most = floods(stats.searches + aodv(&network, 0).stats().searches);
     assert!(requests(&network) - before <= most, "{most}");
@@ -193,14 +196,14 @@ fn a_network_in_two_tells_the_sender_and_is_quiet() {
     assert!(hops(&network, 6, 23).is_some(), "together again");
 }
 
-/// Somebody in range of all nodes who forges messages.
+/// A node in range of all nodes that forges messages.
 struct Forger {
     random: Stream,
     sequence: u8,
 }
 
 impl Forger {
-    /// `to` hears a message that says it is from the neighbour `from`.
+    /// Delivers to `to` a message whose source address is the neighbour `from`.
     fn say(&mut self, network: &mut Network, to: NodeId, from: u16, message: &[u8]) {
         let length = (udp::HEADER_LEN + message.len()) as u16;
         let header = Header {
@@ -223,13 +226,13 @@ impl Forger {
         hear(network, to, (from, self.sequence), &header, &datagram);
     }
 
-    /// A neighbour of a node, or somebody whom nobody knows.
+    /// Returns a neighbour of a node, or an address that no node has.
     fn neighbour(&mut self, node: NodeId) -> u16 {
         let near = [1_i32, -1, 6, -6][self.random.below(4) as usize] + node as i32;
         if (0..30).contains(&near) { near as u16 + 1 } else { 0x777 }
     }
 
-    /// A round of everything that it can say, to each node.
+    /// Sends one random forged message to each node.
     fn attack(&mut self, network: &mut Network) {
         for to in 0..30 {
             let (from, mut buf) = (self.neighbour(to), [0; 80]);
@@ -237,7 +240,7 @@ impl Forger {
             let number = self.random.bits();
             let len = match self.random.below(3) {
                 0 => {
-                    // Somebody seeks somebody who may not be there, and counts far.
+                    // A search for a node that may not exist, with a large sequence number.
                     let rreq = Rreq {
                         destination_only: true,
                         ttl: 16,
@@ -253,7 +256,7 @@ impl Forger {
                     rreq.buffer_len()
                 }
                 1 => {
-                    // All ways lead through whoever sends this.
+                    // All routes lead through the sender of this reply.
                     let rrep = Rrep {
                         hop_count: 0,
                         destination: a,
@@ -277,8 +280,9 @@ impl Forger {
     }
 }
 
-/// Datagrams that arrived while somebody forged for a minute, twice a second at each node, and in
-/// the minute that begins as long as a lost way is remembered after that.
+/// Returns the datagrams that arrive in two minutes. In the first one, if `attacked`, messages are
+/// forged twice a second at each node. The second one begins after the time for which a lost route
+/// is remembered.
 fn under_attack(security: bool, attacked: bool, seed: u64) -> [u64; 2] {
     let mut scenario = grid(6, 5);
     scenario.mac.security = security.then_some(scenario.mac.security).flatten();
