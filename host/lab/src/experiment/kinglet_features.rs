@@ -12,8 +12,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "Every pair of features",
     source: "own",
     question: "Does any flow of a network get less than it should where two features meet?",
-    method: "Fifteen features of a scenario with 2 to 7 values each, in networks that together \
-             contain each pair of values that is possible: routing, sleep of a leaf, sleep of the \
+    method: "Fifteen features of a scenario with 2 to 7 values each, in six sets of networks, \
+             each of which contains each pair of values that is possible: routing, sleep of a leaf, sleep of the \
              relays, link security, clear channel assessment, the model of overlap, drift, \
              interference, fragments, queues, TCP's options, the first flow, the host, loss, and \
              the MTU. A border router, four routers in a line and a fifth node, a router or a \
@@ -37,14 +37,17 @@ pub(crate) const BELOW: &str = "networks_below";
 /// A network counts as below if one of its flows has delivered less, 0 to 1.
 const LEAST: f64 = 0.95;
 /// Seeds of these runs. Nothing was tuned with them.
-const SEEDS: [u64; 6] = [401, 402, 403, 601, 602, 603];
+const SEEDS: [u64; 3] = [701, 702, 703];
+/// Sets of networks, each of which contains each pair. Nothing was tuned with those from the second
+/// one on.
+const VARIANTS: usize = 6;
 
 fn duration_s(is_whole: bool) -> u32 {
     START_S + if is_whole { 3_600 } else { 600 }
 }
 
 fn plan(effort: Effort) -> Vec<Point> {
-    let transfers = Row::pairwise().into_iter().filter(|row| row.has("flow=bulk up"));
+    let transfers = Row::pairwise(0).into_iter().filter(|row| row.has("flow=bulk up"));
     let count = if effort == Effort::Quick { 1 } else { 2 };
     let labels = ["first", "second"].into_iter().zip(transfers).take(count);
     let point = |(label, row): (&str, Row)| {
@@ -68,8 +71,8 @@ fn plan(effort: Effort) -> Vec<Point> {
 fn refine(rows: &mut Rows) {
     // A quick plan has only the first.
     let is_whole = rows.get("second", "frames_failed").is_some();
-    let seeds = if is_whole { &SEEDS[..] } else { &SEEDS[..1] };
-    let networks = Row::pairwise();
+    let (seeds, variants) = if is_whole { (&SEEDS[..], VARIANTS) } else { (&SEEDS[..1], 1) };
+    let networks: Vec<Row> = (0..variants).flat_map(Row::pairwise).collect();
     let runs = networks.iter().flat_map(|row| seeds.iter().map(move |seed| (row, *seed)));
     let runs: Vec<_> = runs.collect();
     let judged = |(row, seed): &(&Row, u64)| {

@@ -8,9 +8,14 @@ type Pair = (usize, usize, usize, usize);
 /// A row with values for some of the axes.
 type Partial = Vec<Option<usize>>;
 
-/// Returns rows for axes with so many values each. `is_possible` says of a row, in which axes may
-/// have no value yet, whether its values go together. The other axes must have a value that does.
-pub(super) fn rows(sizes: &[usize], is_possible: impl Fn(&Partial) -> bool) -> Vec<Vec<usize>> {
+/// Returns rows for axes with so many values each. `is_possible` decides whether the values of a row
+/// go together, in which axes may have no value yet. The other axes must have a value that does.
+/// Another `variant` combines the same pairs in other rows.
+pub(super) fn rows(
+    sizes: &[usize],
+    variant: usize,
+    is_possible: impl Fn(&Partial) -> bool,
+) -> Vec<Vec<usize>> {
     let mut missing = all_pairs(sizes);
     missing.retain(|&(a, x, b, y)| {
         let mut row = vec![None; sizes.len()];
@@ -22,7 +27,7 @@ pub(super) fn rows(sizes: &[usize], is_possible: impl Fn(&Partial) -> bool) -> V
         let mut row = vec![None; sizes.len()];
         (row[a], row[b]) = (Some(x), Some(y));
         // Axes take turns to be filled first, and so do the values that gain as much.
-        let turn = rows.len();
+        let turn = rows.len() + variant;
         for axis in (0..sizes.len()).map(|n| (n + turn) % sizes.len()) {
             if row[axis].is_none() {
                 row[axis] = best(&row, axis, sizes[axis], turn, &missing, &is_possible);
@@ -77,7 +82,7 @@ mod tests {
     fn each_pair_that_is_possible_is_in_a_row() {
         let sizes = [3, 2, 4, 2];
         let is_possible = |row: &Partial| (row[0], row[2]) != (Some(1), Some(3));
-        let rows = rows(&sizes, is_possible);
+        let rows = rows(&sizes, 1, is_possible);
         assert!(rows.len() <= 14, "{} rows for 12 pairs of the largest axes", rows.len());
         for (a, x, b, y) in all_pairs(&sizes) {
             let is_there = rows.iter().any(|row| (row[a], row[b]) == (x, y));
