@@ -1,10 +1,10 @@
 //! Clear channel assessment: energy and carrier, modes and averaging.
 
 use crate::common::*;
-use kinglet_radio::{Access, Ack, Event};
+use kinglet_radio::{Access, Ack, Channel, Command, Event};
 use kinglet_sim::World;
 use kinglet_sim::medium::{Connectivity, MediumConfig};
-use kinglet_sim::profile::{AT86RF233, Cca, CcaMode, NRF52840, RadioProfile};
+use kinglet_sim::profile::{AT86RF233, CC2420_CONTIKI, Cca, CcaMode, NRF52840, RadioProfile};
 
 /// Whether a node with `radio` that begins to assess at `at_us` finds the channel busy with a frame
 /// of 127 octets that is on the air from 10,017 + 129 us on for 4,256 us, at `dbm`.
@@ -66,6 +66,31 @@ fn energy_is_averaged_over_the_eight_symbols() {
     // Carrier sense notices the least overlap.
     let carrier = with_mode(CcaMode::Carrier);
     assert!(busy(carrier, -90.0, END - 1) && !busy(carrier, -90.0, END));
+}
+
+/// Whether a receiver that listens and is asked at `at_us` finds that the channel was busy with
+/// that frame.
+fn was_busy(dbm: f64, at_us: u64) -> bool {
+    let cca = Cca { mode: CcaMode::Energy, threshold_dbm: -80.0 };
+    let radio = RadioProfile { cca, ..CC2420_CONTIKI };
+    let sender =
+        Script::listening().send(10_000, transmit(Access::Immediate, false), data(9, 0, 7, 127));
+    let sense = Command::Sense { channel: Channel::default(), times: 1 };
+    let medium = MediumConfig { connectivity: matrix(&[(0, 1, dbm)]), ..disc() };
+    let receiver = Script::listening().at(at_us, sense);
+    let nodes = vec![(node(0, 0.0), sender), (with_radio(node(1, 8.0), radio), receiver)];
+    let mut world = World::new(1, &medium, nodes);
+    run(&mut world, 50_000);
+    world.device(1).events().contains(&Event::Sensed { busy: true })
+}
+
+#[test]
+fn a_receiver_that_listens_averages_energy_over_the_eight_symbols_before() {
+    // The frame has ended 64 us before: half of the energy is left, 3.01 dB less.
+    assert!(was_busy(-76.9, END + 64) && !was_busy(-77.1, END + 64));
+    assert!(was_busy(-76.9, BEGIN + 64) && !was_busy(-77.1, BEGIN + 64));
+    assert!(was_busy(-79.9, BEGIN + 128) && was_busy(-79.9, END) && !was_busy(-80.1, END));
+    assert!(!was_busy(-30.0, BEGIN) && !was_busy(-30.0, END + 128));
 }
 
 #[test]
