@@ -167,7 +167,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.quiet_mut(handle)
     }
 
-    /// Returns the slot of a connection if no timer is touched.
+    /// Returns the slot of a connection for a call that touches no timer.
     fn quiet_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
         slot.is_named(handle).then_some(slot)

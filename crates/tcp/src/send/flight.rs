@@ -72,7 +72,7 @@ impl Arrival {
         if again {
             self.retransmitted = true;
             self.echo_is_old |= old;
-            // It is neither if it would be too fast.
+            // It is not that either if it would be too fast.
             if old || rtt < self.min_rtt_us {
                 return;
             }
