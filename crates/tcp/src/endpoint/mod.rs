@@ -104,7 +104,7 @@ pub trait Sizes: Sized {
     type Connections<K: Peer>: Array<Slot<K, Self>>;
     /// Listening ports.
     type Listeners: Array<Option<Listener>>;
-    /// Passive handshakes under way.
+    /// Passive handshakes in progress.
     type HalfOpen<K: Peer>: Array<Option<HalfOpen<K>>>;
     /// Connections in TIME-WAIT; at least one, or the last FIN of a peer is never acknowledged.
     type TimeWait<K: Peer>: Array<Option<TimeWait<K>>>;
@@ -334,8 +334,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Takes a segment: header and payload as they came, without the IP header, of which only the
-    /// codepoint of congestion notification matters.
+    /// Takes a segment: header and payload as they came, without the IP header. Only the ECN
+    /// codepoint of that header matters.
     ///
     /// # Errors
     /// Reason for which it was dropped; also counted in [`Stats`]. Responses, if any, are polled.

@@ -33,7 +33,7 @@ pub(crate) struct ReceiveBuffer<P> {
     duplicate: SeqNum,
     /// Number of octets of that text, at most a segment.
     duplicate_len: u16,
-    /// How many of `blocks` are in use.
+    /// Number of `blocks` in use.
     held: u8,
     /// Rcv.Wind.Shift (RFC 7323 §2): the shift of the window in a header.
     shift: u8,

@@ -156,7 +156,7 @@ pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
     routes.into_iter().collect()
 }
 
-/// Reports the missing link for every pair of nodes that needs a path for a flow and has none.
+/// Reports every pair of nodes that needs a path for a flow and has none, with the link it lacks.
 pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
     let islands = islands(&neighbourhoods(scenario));
     let apart = |(to, from): &(NodeId, NodeId)| {
@@ -170,8 +170,8 @@ pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Reports the node at which the given routes end for every pair of nodes that needs a path for a
-/// flow and has none.
+/// Reports the node at which the given routes end, or a routing loop, for every pair of nodes that
+/// needs a path for a flow and has none.
 pub(super) fn missing_routes(scenario: &Scenario) -> Vec<String> {
     let routes = scenario.routes();
     let next = |node: NodeId, to: NodeId| {

@@ -5,8 +5,8 @@ use crate::profile::CcaMode;
 use crate::radio::Phase;
 
 impl Core {
-    /// Adds the energy at `node` since the last frame began or ended to the assessment that is
-    /// under way, if any. A receiver that may be asked to assess the past stores the power instead.
+    /// Adds the energy at `node` since the last frame began or ended to the assessment in progress,
+    /// if any. A receiver that may be asked to assess the past stores the power instead.
     #[inline]
     pub(super) fn measure(&mut self, node: usize) {
         let now = self.now;
