@@ -1,13 +1,13 @@
-//! Errors in three families: misuse of an operation, why a connection ended, why input was dropped.
+//! Errors in three families: misuse of an operation, end of a connection, dropped input.
 
 use core::fmt;
 
-/// Why a connection ended before its time. Sticky: every later call reports it.
+/// Reason for the early end of a connection. Sticky: every later call reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
     /// The peer reset the connection.
     Reset,
-    /// The peer refused it: RST in answer to SYN.
+    /// The peer refused it: RST in response to SYN.
     Refused,
     /// Retransmissions, the user timeout or keep-alive probes ended without an answer.
     TimedOut,
@@ -17,7 +17,7 @@ pub enum ConnectionError {
     Unreachable,
 }
 
-/// Why [`crate::Endpoint::send`] took nothing.
+/// Reason for which [`crate::Endpoint::send`] took nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// The handle is not, or no longer, that of a connection.
@@ -28,7 +28,7 @@ pub enum SendError {
     Ended(ConnectionError),
 }
 
-/// Why [`crate::Endpoint::recv`] gave nothing.
+/// Reason for which [`crate::Endpoint::recv`] gave nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecvError {
     /// The handle is not, or no longer, that of a connection.
@@ -39,7 +39,7 @@ pub enum RecvError {
     Ended(ConnectionError),
 }
 
-/// Why [`crate::Endpoint::connect`] failed.
+/// Reason for which [`crate::Endpoint::connect`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// Every connection slot is in use.
@@ -50,10 +50,10 @@ pub enum ConnectError {
     BadAddress,
 }
 
-/// Why [`crate::Endpoint::listen`] failed.
+/// Reason for which [`crate::Endpoint::listen`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenError {
-    /// Somebody listens on the port already.
+    /// The port has a listener already.
     InUse,
     /// Every listener slot is in use.
     NoSlot,
@@ -61,15 +61,15 @@ pub enum ListenError {
     BadPort,
 }
 
-/// What the network has reported about a connection that goes on all the same (RFC 5461).
+/// Error that the network has reported about a connection that goes on all the same (RFC 5461).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SoftError {
-    /// A router says that the destination cannot be reached (RFC 9293 §3.9.2.2).
+    /// A router reports that the destination cannot be reached (RFC 9293 §3.9.2.2).
     Unreachable,
-    /// A router or the destination says that the time was over: of a packet that went too far, as
-    /// in a routing loop, or of fragments (ICMPv6 Time Exceeded).
+    /// A router or the destination reports that the time was over: the hop limit of a packet, as in
+    /// a routing loop, or the time of fragments (ICMPv6 Time Exceeded).
     TimeExceeded,
-    /// Somebody cannot make sense of a header (ICMPv6 Parameter Problem).
+    /// A node cannot make sense of a header (ICMPv6 Parameter Problem).
     ParameterProblem,
     /// The link has given up three segments in a row.
     LinkDown,
@@ -80,12 +80,12 @@ pub enum SoftError {
 pub struct InvalidHandle;
 
 /// The octets a payload reference names are no longer in the send ring: they have been
-/// acknowledged, or the connection is gone. What was going to carry them can be dropped.
+/// acknowledged, or the connection is gone. The packet that was to carry them can be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale;
 
 kinglet_mem::reasons! {
-    /// Why a segment was dropped; counted in [`crate::Stats::discarded`].
+    /// Reason for which a segment was dropped; counted in [`crate::Stats::discarded`].
     pub enum Discard {
         /// The header ends early or an option's length is impossible.
         Malformed,
@@ -119,9 +119,9 @@ kinglet_mem::reasons! {
 }
 
 impl Discard {
-    /// Whether the answer to a segment, a `reset` or another, is an ACK that a rate limit may
-    /// withhold: challenge ACKs (RFC 5961 §7), and answers to ACKs, with which two confused ends
-    /// could otherwise answer each other for ever.
+    /// Returns whether the response to a segment, a `reset` or another, is an ACK that a rate limit
+    /// may withhold: challenge ACKs (RFC 5961 §7), and responses to ACKs, with which two confused
+    /// ends could otherwise answer each other for ever.
     pub(crate) const fn is_challenged(self, reset: bool) -> bool {
         match self {
             Discard::ResetNotExact
@@ -130,7 +130,8 @@ impl Discard {
             | Discard::AckUnsent
             | Discard::Paws => true,
             // "If an incoming segment is not acceptable, an acknowledgment should be sent in reply
-            // (unless the RST bit is set)". What has no timestamp or ACK is dropped in silence.
+            // (unless the RST bit is set)". A segment without timestamp or ACK is dropped in
+            // silence.
             Discard::OutsideWindow => !reset,
             _ => false,
         }
@@ -146,7 +147,7 @@ pub enum Violation {
     SendOrder,
     /// The send queue does not begin at SND.UNA, or ends before SND.NXT.
     SendQueue,
-    /// What is known of what is in flight is not from SND.UNA to SND.NXT.
+    /// The state of the data in flight does not cover SND.UNA to SND.NXT.
     Flight,
     /// Something is in flight, and neither does a timer run nor is anything to be sent again.
     NoTimer,

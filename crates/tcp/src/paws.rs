@@ -5,13 +5,14 @@ use crate::timer::low_half;
 use core::num::NonZeroU16;
 use kinglet_time::{Duration, Instant};
 
-/// RFC 7323 §5.5: after 24 days of silence TS.Recent says nothing. In units of 2^32 µs (72 min).
+/// Age from which on TS.Recent is invalid (RFC 7323 §5.5): 24 days of silence, in units of 2^32 µs
+/// (72 min).
 const STALE: u16 = 482;
 
-/// A tick of the timestamp clock has so many microseconds, as a power of two: a shift where
-/// milliseconds would be a division. RFC 7323 §5.4 allows 1 ms to 1 s.
+/// Microseconds of a tick of the timestamp clock, as a power of two: a shift where milliseconds
+/// would be a division. RFC 7323 §5.4 allows 1 ms to 1 s.
 const TICK: u32 = 10;
-/// By so much can an echo seem older than it is.
+/// Time by which an echo can seem older than it is.
 pub(crate) const CLOCK: Duration = Duration::from_micros(1 << TICK);
 /// Ten minutes in ticks.
 const LONGEST: u32 = 600_000_000 >> TICK;
@@ -21,7 +22,8 @@ const LONGEST: u32 = 600_000_000 >> TICK;
 pub(crate) struct Paws {
     /// TS.Recent in halves, the upper one first, so that all of this takes six octets.
     recent: [u16; 2],
-    /// When `recent` was taken, in units of 2^32 µs: two octets last for nine years of silence.
+    /// Time at which `recent` was taken, in units of 2^32 µs: two octets last for nine years of
+    /// silence.
     recent_at: NonZeroU16,
 }
 
@@ -35,12 +37,12 @@ impl Paws {
         u32::from(upper) << 16 | u32::from(lower)
     }
 
-    /// §5.3 R1: whether a segment with this TSval is an old duplicate.
+    /// Returns whether a segment with this TSval is an old duplicate (§5.3 R1).
     pub(crate) fn rejects(&self, now: Instant, val: u32) -> bool {
         is_before(val, self.recent()) && !self.rejects_nothing(now)
     }
 
-    /// §4.3: remembers TSval of a segment that the last acknowledgment sent is inside or after.
+    /// Remembers TSval of a segment that begins at or before Last.ACK.sent (§4.3).
     pub(crate) fn update(&mut self, now: Instant, val: u32, seq: SeqNum, last_ack_sent: SeqNum) {
         let newer = !is_before(val, self.recent()) || self.rejects_nothing(now);
         if newer && seq.at_or_before(last_ack_sent) {
@@ -54,33 +56,33 @@ impl Paws {
     }
 }
 
-/// Whether one TSval comes before another (§5.2): by less than 2^31, so that of two which are just
-/// as far apart neither does. ([`SeqNum::before`] says of both that they do.)
+/// Returns whether one TSval comes before another (§5.2): by less than 2^31, so that of two that
+/// are exactly as far apart neither does. (For [`SeqNum::before`] both do.)
 pub(crate) const fn is_before(val: u32, other: u32) -> bool {
     val != other && !SeqNum::new(other).before(SeqNum::new(val))
 }
 
-/// TSval: ticks of 1,024 µs, shifted by `offset` so that it does not tell the time since boot
-/// (RFC 7323 §7.1).
+/// Returns TSval: ticks of 1,024 µs, shifted by `offset` so that it does not reveal the time since
+/// boot (RFC 7323 §7.1).
 #[inline(never)]
 pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
     low_half(now.as_micros() >> TICK).wrapping_add(offset)
 }
 
-/// The ticks since an echoed timestamp was sent, a round trip; `None` for nonsense.
+/// Returns the ticks since an echoed timestamp was sent, a round trip; `None` for an invalid echo.
 pub(crate) fn echo_age(offset: u32, now: Instant, ecr: u32) -> Option<u32> {
     let ticks = timestamp(offset, now).wrapping_sub(ecr);
-    // Longer than ten minutes is an echo of something we never sent.
+    // An echo older than ten minutes is of something that this side never sent.
     (ticks < LONGEST).then_some(ticks)
 }
 
-/// Whether an echo of this age is of something sent longer than `us` microseconds ago.
+/// Returns whether an echo of this age is of something sent longer than `us` microseconds ago.
 pub(crate) fn is_older(age: u32, us: u32) -> bool {
     // Both instants are known to the tick.
     age > (us >> TICK).saturating_add(1)
 }
 
-/// The time in so many ticks.
+/// Returns the time of `count` ticks.
 pub(crate) fn ticks(count: u32) -> Duration {
     Duration::from_micros(u64::from(count) << TICK)
 }
@@ -90,7 +92,8 @@ fn halves(value: u32) -> [u16; 2] {
     [u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])]
 }
 
-/// Never 0, so that an `Option` of [`Paws`] takes no more room.
+/// Returns the time in units of 2^32 µs, never 0, so that an `Option` of [`Paws`] takes no more
+/// room.
 fn coarse(now: Instant) -> NonZeroU16 {
     let [_, _, a, b, ..] = now.as_micros().to_be_bytes();
     NonZeroU16::new(u16::from_be_bytes([a, b])).unwrap_or(NonZeroU16::MIN)

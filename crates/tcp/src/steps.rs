@@ -8,7 +8,7 @@ use crate::seq::SeqNum;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Segment};
 
-/// What these steps ask of a connection.
+/// Receive state that these steps need.
 pub(crate) struct Receiver {
     /// RCV.NXT
     pub(crate) nxt: SeqNum,
@@ -16,24 +16,26 @@ pub(crate) struct Receiver {
     pub(crate) wnd: u32,
     /// TS.Recent
     pub(crate) paws: Option<Paws>,
-    /// Where the peer's SYN stands, in SYN-RECEIVED.
+    /// Sequence number of the peer's SYN, in SYN-RECEIVED.
     pub(crate) syn: Option<SeqNum>,
 }
 
-/// What a segment is that has got through.
+/// Kind of a segment that passes these steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
     /// An RST at RCV.NXT.
     Reset,
-    /// The peer's SYN once more, without ACK.
+    /// The peer's SYN again, without ACK.
     Syn,
-    /// The ACK field comes next; without a SYN the segment begins here.
+    /// The ACK field is checked next. The number is where the segment begins, without its SYN.
     Ack(SeqNum),
 }
 
 impl Receiver {
+    /// Takes a segment through these steps.
+    ///
     /// # Errors
-    /// Why the segment is dropped; [`Discard::is_challenged`] tells whether it is answered.
+    /// Reason for which the segment is dropped; [`Discard::is_challenged`] decides on the response.
     //= rfc9293#MUST-66
     pub(crate) fn take(&self, now: Instant, segment: &Segment<'_>) -> Result<Arrived, Discard> {
         let header = &segment.header;
@@ -43,12 +45,12 @@ impl Receiver {
         let mut seq = SeqNum::new(header.seq);
         let mut len = segment.seq_len();
         if syn {
-            // Whatever its number is, the answer shows a peer that has rebooted where we stand.
+            // Whatever its number is, the response shows a rebooted peer the state of this side.
             if self.syn != Some(seq) {
                 return Err(Discard::SynInWindow);
             }
-            // In a simultaneous open the peer's SYN-ACK repeats its SYN, one before RCV.NXT. It is
-            // the acknowledgment that counts (Figure 7, line 6).
+            // In a simultaneous open the peer's SYN-ACK repeats its SYN, one before RCV.NXT. Its
+            // acknowledgment matters (Figure 7, line 6).
             seq = seq.plus(1);
             len = len.saturating_sub(1);
         }
@@ -57,7 +59,7 @@ impl Receiver {
         {
             match header.options.timestamps {
                 Some(timestamps) if paws.rejects(now, timestamps.val) => return Err(Discard::Paws),
-                // A SYN may offer none: a peer that has rebooted, or has given up asking.
+                // A SYN may carry none: its peer has rebooted, or no longer offers the option.
                 None if !syn => return Err(Discard::NoTimestamp),
                 _ => {}
             }
@@ -79,11 +81,12 @@ impl Receiver {
     fn accepts(&self, seq: SeqNum, len: u32, reset: bool) -> bool {
         let (nxt, wnd) = (self.nxt, self.wnd);
         match (len, wnd) {
-            // With a closed window ACKs and RSTs must still get through, and a probe's text is cut.
+            // With a closed window ACKs and RSTs must still be accepted, and a probe's text is cut
+            // off.
             (_, 0) => seq == nxt,
-            // The right edge counts for a pure ACK: its SEG.SEQ is there if the peer has used the
-            // window and the first of that was lost. Linux and FreeBSD take it too; the letter of
-            // §3.4 would have both sides send the same again until one of them gives up.
+            // A pure ACK may lie at the right edge: that is its SEG.SEQ if the peer has used the
+            // window and the first segment of it was lost. Linux and FreeBSD accept it too. By the
+            // letter of §3.4 both sides would retransmit until one of them gives up.
             (0, _) => seq.in_window(nxt, wnd.saturating_add(u32::from(!reset))),
             _ => {
                 let last = seq.plus(len.saturating_sub(1));

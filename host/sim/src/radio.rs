@@ -15,7 +15,7 @@ use kinglet_radio::{
 /// Never: no event is due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// What a radio is doing.
+/// Activity of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Off,
@@ -47,13 +47,13 @@ pub(crate) enum Mode {
         from: u64,
         until: u64,
         channel: Channel,
-        /// Until a frame has come.
+        /// Frames that are awaited, until one has come.
         awaits: Option<Whose>,
     },
 }
 
 impl Mode {
-    /// Whose frames it is for.
+    /// Returns the sources whose frames the mode is for.
     pub(crate) fn whose(&self) -> Whose {
         match self {
             Mode::Receive { awaits: Some(whose), .. } => *whose,
@@ -62,7 +62,7 @@ impl Mode {
     }
 }
 
-/// What the outstanding command is.
+/// Kind of the outstanding command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// `Transmit`.
@@ -84,15 +84,15 @@ pub(crate) struct Job {
     pub(crate) ack: bool,
     /// Assessments of the channel to be made yet, of `Sense` and `Strobe`.
     pub(crate) senses: u8,
-    /// How often the frame was on the air, and since when.
+    /// Number of times the frame was on the air, and the time of the first.
     pub(crate) times: u16,
     pub(crate) first_at: u64,
-    /// How long after a `Strobe` its preamble begins at the earliest.
+    /// Least time from a `Strobe` to its preamble.
     pub(crate) spacing_us: u64,
     /// Preparation has begun.
     pub(crate) begun: bool,
-    /// When preparation must begin to meet `Start::At`; with `Start::Asap` when the frame is
-    /// loaded, if the radio listens meanwhile, and else 0.
+    /// Time at which preparation must begin to meet `Start::At`; with `Start::Asap` the time at
+    /// which the frame is loaded, if the radio listens meanwhile, and else 0.
     pub(crate) begin_at: u64,
     /// Backoff exponent and number of busy assessments of hardware CSMA-CA.
     pub(crate) exponent: u8,
@@ -100,7 +100,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// One that begins as soon as possible and sends nothing.
+    /// Returns a job that begins as soon as possible and sends nothing.
     pub(crate) const fn new(task: Task, channel: Channel) -> Job {
         Job {
             task,
@@ -122,8 +122,8 @@ impl Job {
 }
 
 impl Job {
-    /// From the start of the first assessment that precedes a transmission to its preamble, if it
-    /// takes `cca_to_air_us` from the last one.
+    /// Returns the time from the start of the first assessment that precedes a transmission to its
+    /// preamble, if it takes `cca_to_air_us` from the last one.
     pub(crate) fn sensing_us(&self, cca_to_air_us: u64) -> u64 {
         let assessments = match self.access {
             Access::Immediate => return 0,
@@ -134,7 +134,7 @@ impl Job {
     }
 }
 
-/// What this radio has on the air (meaningful while sending).
+/// Transmission of this radio (meaningful while sending).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OnAir {
     pub(crate) start: u64,
@@ -148,14 +148,14 @@ pub(crate) struct OnAir {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub(crate) from: u32,
-    /// When its preamble began.
+    /// Time at which its preamble began.
     pub(crate) begin: u64,
     /// The radio has found its preamble and SFD.
     pub(crate) synchronised: bool,
-    /// What the demodulator has of it: the received power less the implementation loss.
+    /// Power at the demodulator: the received power less the implementation loss.
     pub(crate) mw: f64,
     pub(crate) dbm: f32,
-    /// What other frames were on the air when it began, in milliwatts.
+    /// Power of the other frames on the air when it began, in milliwatts.
     pub(crate) others_mw: f32,
     /// Loss probability of the link, in units of 2^-32.
     pub(crate) loss: u32,
@@ -167,7 +167,7 @@ pub(crate) struct Lock {
     pub(crate) corrupted: bool,
     /// The filter will take it.
     pub(crate) mine: bool,
-    /// Whose frames were awaited when it began; the command may have ended since.
+    /// Sources whose frames were awaited when it began; the command may have ended since.
     pub(crate) whose: Whose,
     /// Logarithm of the probability that all bits before `segment` were right: those of preamble
     /// and SFD until it is synchronised, and those after them from then on.
@@ -203,15 +203,15 @@ pub(crate) struct Radio {
     pub(crate) rival: Option<Lock>,
     /// Everything on the air here, whether it can be received or not.
     pub(crate) signals: Vec<Signal>,
-    /// When a frame last ended that was strong enough for carrier sense.
+    /// Time at which a frame that was strong enough for carrier sense last ended.
     pub(crate) last_carrier: u64,
-    /// While it listens: what an assessment noticed before the last frame began or ended, in mW,
-    /// and when that was.
+    /// While it listens: the power that an assessment detected before the last frame began or
+    /// ended, in mW, and the time of that.
     pub(crate) mw_before: f64,
     pub(crate) changed_at: u64,
-    /// When the interframe spacing after the last automatic acknowledgement is over.
+    /// End of the interframe spacing after the last automatic acknowledgement.
     pub(crate) spaced_until: u64,
-    /// When the last `Strobe` ended.
+    /// End of the last `Strobe`.
     pub(crate) strobed_at: u64,
     pub(crate) ready_at: u64,
     pub(crate) sense_at: u64,
@@ -221,7 +221,7 @@ pub(crate) struct Radio {
     /// The power register: that of the last frame sent, also used for acknowledgements.
     pub(crate) power_dbm: i8,
     pub(crate) air: OnAir,
-    /// The received frame leaves the buffer at this time.
+    /// Time at which the received frame leaves the buffer.
     pub(crate) readout_until: u64,
     pub(crate) received: Option<Event>,
     /// The frame behind it in a FIFO.
@@ -231,7 +231,7 @@ pub(crate) struct Radio {
     /// The sequence number of the frame whose last attempt failed, and how long the radio had slept
     /// then.
     pub(crate) failed: Option<(u8, u64)>,
-    /// What the outstanding transmission and the last received frame are for.
+    /// Purposes of the outstanding transmission and of the last received frame.
     pub(crate) sending_for: Cause,
     pub(crate) received_for: Cause,
     pub(crate) auto_ack: bool,
@@ -240,9 +240,10 @@ pub(crate) struct Radio {
     pub(crate) secures: bool,
     pub(crate) senses: bool,
     pub(crate) strobes: bool,
-    /// `Command::Secure`.
+    /// Key of `Command::Secure`.
     pub(crate) key: Option<LinkKey>,
-    /// For whom a frame is pending; without `source_match` not empty means for everybody.
+    /// Short addresses for which a frame is pending; without `source_match` not empty means for
+    /// all.
     pub(crate) pending: Vec<u16>,
     pub(crate) sensitivity_dbm: f32,
     /// Frames weaker than this are no more than interference.
@@ -263,7 +264,7 @@ pub(crate) struct Radio {
 /// A node of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeConfig {
-    /// Where it stands.
+    /// Position of the node.
     pub position: Position,
     /// Its addresses, for the hardware's filter.
     pub filter: Filter,
@@ -271,15 +272,15 @@ pub struct NodeConfig {
     pub radio: RadioProfile,
     /// Its CPU.
     pub host: HostCost,
-    /// How much faster than true time its clock runs, in parts per million.
+    /// Excess of its clock rate over true time, in parts per million.
     pub drift_ppm: i32,
-    /// When it is switched on and its clock begins, in microseconds.
+    /// Time at which it is switched on and its clock begins, in microseconds.
     pub begin_us: u32,
 }
 
 impl Radio {
-    /// `grey_db` is how far below the sensitivity frames are received at times; `random` makes a
-    /// stream for a purpose.
+    /// Creates a radio. `grey_db` is the range below the sensitivity in which frames are received
+    /// at times; `random` makes a stream for a purpose.
     pub(crate) fn new(
         config: &NodeConfig,
         grey_db: f64,
@@ -341,18 +342,18 @@ impl Radio {
         }
     }
 
-    /// Whether a frame that arrives now finds room.
+    /// Returns whether a frame that arrives now finds room.
     pub(crate) const fn has_room(&self) -> bool {
         self.behind.is_none()
     }
 
-    /// When the bus to the radio is free.
+    /// Returns the time at which the bus to the radio is free.
     pub(crate) fn bus_free(&self, now: u64) -> u64 {
         let loaded = self.job.filter(|job| !job.begun).map_or(0, |job| job.begin_at);
         self.readout_until.max(loaded).max(now)
     }
 
-    /// `Command::Pending`.
+    /// Handles `Command::Pending`.
     pub(crate) fn set_pending(&mut self, short: u16, pending: bool) {
         if self.source_match {
             self.pending.retain(|&known| known != short);
@@ -364,12 +365,12 @@ impl Radio {
         }
     }
 
-    /// What the acknowledgement of a data request from `short` says.
+    /// Returns the frame-pending bit in the acknowledgement of a data request from `short`.
     pub(crate) fn is_pending(&self, short: u16) -> bool {
         if self.source_match { self.pending.contains(&short) } else { !self.pending.is_empty() }
     }
 
-    /// Whether an assessment is due while it listens on the channel concerned.
+    /// Returns whether an assessment is due while it listens on the channel concerned.
     pub(crate) fn senses_beside(&self, now: u64) -> bool {
         let due = |job: &Job| {
             job.task == Task::Sense && job.channel == self.channel && job.begin_at <= now
@@ -377,7 +378,7 @@ impl Radio {
         self.phase == Phase::Listen && self.job.as_ref().is_some_and(due)
     }
 
-    /// What its present phase is for.
+    /// Returns the purpose of its present phase.
     pub(crate) fn cause(&self) -> Cause {
         match self.phase {
             Phase::Listen if self.samples() => Cause::Poll,
@@ -388,35 +389,36 @@ impl Radio {
         }
     }
 
-    /// Whether it listens for a time that was set beforehand.
+    /// Returns whether it listens for a time that was set beforehand.
     fn samples(&self) -> bool {
         matches!(self.mode, Mode::Receive { until, .. } if until != NEVER)
     }
 
-    /// What it has on the air.
+    /// Returns the frame it has on the air.
     pub(crate) fn sending(&self) -> &Psdu {
         if self.air.is_ack { &self.ack } else { &self.outgoing }
     }
 
-    /// The next assessment of the channel begins at `at`.
+    /// Sets the begin of the next assessment of the channel to `at`.
     pub(crate) fn assess_at(&mut self, at: u64) {
         self.sense_at = at;
         self.measured = 0.0;
         self.measured_until = at;
     }
 
-    /// What an assessment of the channel notices now, in mW.
+    /// Returns the power that an assessment of the channel detects now, in mW.
     pub(crate) fn energy_mw(&self) -> f64 {
         let noticed = self.signals.iter().filter(|s| !s.unnoticed && s.channel == self.channel);
         noticed.map(|s| s.mw).sum()
     }
 
-    /// The strongest and the summed power of all signals on this radio's channel but `from`'s.
+    /// Returns the strongest and the summed power of all signals on this radio's channel but
+    /// `from`'s.
     pub(crate) fn interference(&self, from: u32) -> (f32, f64) {
         Radio::strength_of_others(&self.signals, self.channel, from)
     }
 
-    /// The strongest and the summed power of `signals` on `channel` but `from`'s.
+    /// Returns the strongest and the summed power of `signals` on `channel` but `from`'s.
     pub(crate) fn strength_of_others(
         signals: &[Signal],
         channel: Channel,

@@ -1,4 +1,4 @@
-//! What an acknowledgment means: RTT samples, loss detection (RFC 8985 §6.2, RFC 6582), congestion
+//! Processing of acknowledgments: RTT samples, loss detection (RFC 8985 §6.2, RFC 6582), congestion
 //! window (RFC 5681, RFC 9937).
 
 use super::facts::Facts;
@@ -20,9 +20,10 @@ use crate::timer::Tick;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::{Flags, Segment};
 
-/// Losses that the link may tell of, and have repaired at once, without progress in between.
+/// Largest number of losses reported by the link that are repaired at once, without progress in
+/// between.
 const MOST_TOLD: u8 = 8;
-/// As many make a link look dead.
+/// Number of such losses after which the link is considered dead.
 const DEAD_LINK: u8 = 3;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
@@ -74,7 +75,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let mut delivered = arrival.octets;
         let mut safe = acked > 0;
         if self.snd.wnd == 0 {
-            // The answer to a window probe.
+            // This is the response to a window probe.
         } else if self.heeds_sack() {
             self.end_probe(ack, duplicated);
             safe &= !self.detect_losses(now, arrival.octets);
@@ -89,16 +90,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Header prediction (RFC 1323 appendix A, of old): with nothing in flight, the acknowledgment
-    /// of a segment with text repeats what is known, and all that follows from one would change
-    /// nothing. A D-SACK may come late, and a loss probe may wait for one.
+    /// Returns whether an acknowledgment changes nothing. This is header prediction (RFC 1323
+    /// appendix A): with nothing in flight, the acknowledgment in a segment with text repeats what
+    /// is known. A D-SACK may come late, and a loss probe may wait for one.
     fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
         segment.header.options.sack.as_slice().is_empty()
             && self.snd.recovery.is_open()
             && !self.snd.recovery.probe().is_sent()
     }
 
-    /// The acknowledgment of a SYN.
+    /// Takes the acknowledgment of a SYN.
     pub(super) fn take_ack_of_syn(&mut self, now: Instant, ack: SeqNum, segment: &Segment<'_>) {
         let mut arrival = self.arrival(now, segment);
         self.take_advance(ack, &mut arrival);
@@ -125,7 +126,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// SND.UNA may advance; the RTT sample is that of the first segment acknowledged.
+    /// Reports a possible advance of SND.UNA to the scoreboard, and takes the RTT sample of the
+    /// first segment acknowledged.
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
         if let Some(us) = arrival.rtt_us {
@@ -133,8 +135,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Takes the SACK blocks (RFC 2018 §5) and answers for how many octets there is a D-SACK
-    /// (RFC 2883 §4): a first block below the acknowledgment number or within the second.
+    /// Takes the SACK blocks (RFC 2018 §5) and returns the number of octets in a D-SACK (RFC 2883
+    /// §4): a first block below the acknowledgment number or within the second.
     fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
         if !self.heeds_sack() {
             return 0;
@@ -143,7 +145,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let blocks = segment.header.options.sack.as_slice();
         for block in blocks {
             let (left, right) = (SeqNum::new(block.left), SeqNum::new(block.right));
-            // A block beyond SND.NXT is nonsense.
+            // A block beyond SND.NXT is invalid.
             if left.after(floor) && left.before(right) && right.at_or_before(self.snd.nxt) {
                 self.board.sack(left, right, arrival);
             }
@@ -157,7 +159,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if right.at_or_before(ack) || inside { right.since(left) } else { 0 }
     }
 
-    /// SND.UNA advances by `acked` octets; `limited` if cwnd may grow.
+    /// Advances SND.UNA by `acked` octets; cwnd may grow if `limited`.
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
@@ -167,7 +169,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
         if self.snd.flight() == 0 {
-            // A probe that is taken: the next one goes when it would have gone again.
+            // The probe was accepted: the next one is sent when it would have been retransmitted.
             if !self.facts.has(Facts::PROBING) || self.snd.unsent() == 0 {
                 self.snd.rtx.clear();
                 self.snd.rtx_kind = Rtx::Timeout;
@@ -178,7 +180,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// The congestion window and the phase, after `acked` new octets up to `ack`.
+    /// Updates the congestion window and the phase after `acked` new octets up to `ack`.
     fn recover(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.recovery.advance(ack);
         let full = !ack.before(self.snd.recovery.point());
@@ -189,11 +191,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             let acked = Acked { now, srtt, rtt, flight, octets, limited, after_timeout };
             self.snd.cc.on_ack(acked);
         } else if self.heeds_sack() {
-            // RACK says what is lost besides, and PRR how much may leave.
+            // RACK detects further losses, and PRR limits what may leave.
         } else if full {
             self.snd.cc.on_recovered(self.snd.flight());
         } else {
-            // RFC 6582 §3.2 step 3, partial acknowledgment: the next one is lost as well.
+            // RFC 6582 §3.2 step 3, partial acknowledgment: the next segment is lost as well.
             self.lose_first();
             self.snd.retransmit_now = true;
             self.snd.recovery.deflate(acked.checked_div(u32::from(self.snd.mss)).unwrap_or(0));
@@ -203,11 +205,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// RFC 5681 §3.2 and RFC 6582, for peers without SACK.
+    /// Counts a duplicate acknowledgment (RFC 5681 §3.2 and RFC 6582) of a peer without SACK.
     fn duplicate_ack(&mut self) {
         let count = self.snd.recovery.count_duplicate();
-        // RFC 6582 §3.2 step 1: duplicates of what a recovery has sent twice must not begin
-        // another one.
+        // RFC 6582 §3.2 step 1: duplicates of retransmissions in a recovery must not begin another
+        // one.
         if self.snd.una.after(self.snd.recovery.point())
             && count.is_some_and(|count| count >= DUP_THRESH || self.early(count))
         {
@@ -216,14 +218,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Takes the first segment for lost: a full one, if it is not recorded.
+    /// Marks the first segment as lost: a full one, if it is not recorded.
     pub(super) fn lose_first(&mut self) {
         let full = self.snd.una.plus(u32::from(self.snd.mss));
         self.board.lose_first(full);
     }
 
-    /// Early Retransmit (RFC 5827 §3): with fewer than four segments outstanding and nothing new
-    /// to send, three duplicates cannot come, so one less than is outstanding must do.
+    /// Returns whether Early Retransmit applies (RFC 5827 §3): with fewer than four segments
+    /// outstanding and nothing new to send, three duplicates cannot come, so one fewer than the
+    /// outstanding segments is enough.
     fn early(&self, dup_acks: u8) -> bool {
         let flight = self.snd.flight();
         let segments = flight.div_ceil(u32::from(self.snd.mss).max(1));
@@ -232,11 +235,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && u32::from(dup_acks) >= segments.saturating_sub(1)
     }
 
-    /// Fast recovery begins with an acknowledgment of `fresh` octets, SACKed or not.
+    /// Enters fast recovery on an acknowledgment of `fresh` octets, SACKed or not.
     pub(super) fn enter_recovery(&mut self, fresh: u32) {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
         self.snd.remember_window();
-        // RFC 5681 §3.2 step 2: what limited transmit has sent does not count.
+        // RFC 5681 §3.2 step 2: data sent by limited transmit does not count.
         if self.begin_reduction() {
             self.snd.cc.on_loss(self.snd.flight().saturating_sub(self.snd.recovery.limited()));
         }
@@ -246,10 +249,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.retransmit_now = true;
     }
 
-    /// Takes the last congestion response back if nothing had been lost: what was sent again is
-    /// acknowledged with a timestamp from before (RFC 3522 §3.2), all of it has arrived twice, of
-    /// which this acknowledgment tells `dsacked` octets, or what was not sent again arrives after a
-    /// timeout (RFC 5682).
+    /// Undoes the last congestion response if nothing had been lost. One of three signs shows that:
+    /// a retransmission is acknowledged with a timestamp from before it (RFC 3522 §3.2); all
+    /// retransmitted octets have arrived twice, `dsacked` of them by this acknowledgment; or data
+    /// that was not retransmitted arrives after a timeout (RFC 5682).
     fn take_back(
         &mut self,
         now: Instant,
@@ -266,7 +269,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
         let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
         if !shown && !self.snd.recovery.trial_mut().is_some_and(tried) {
-            // RFC 5682 §2.1 step 3a: what is new has left the network, where nothing else says so.
+            // RFC 5682 §2.1 step 3a: the new data has left the network, where nothing else shows
+            // that.
             if !self.heeds_sack() && forward && !self.snd.recovery.tries_forward() {
                 self.board.lose(self.snd.recovery.point(), self.snd.nxt);
             }
@@ -279,7 +283,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.snd.recovery.is_open() {
             self.snd.recovery.leave();
         }
-        // Nothing is left to be retransmitted, which would have started the timer.
+        // Nothing remains to be retransmitted, and a retransmission would have started the timer.
         self.snd.retransmit_now = false;
         if !self.snd.rtx.is_set() && self.snd.flight() > 0 {
             self.arm(now);
@@ -287,7 +291,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.counters.undone = self.counters.undone.wrapping_add(1);
     }
 
-    /// RFC 9937 §6.2: `delivered` octets have arrived.
+    /// Updates PRR after `delivered` octets have arrived (RFC 9937 §6.2).
     fn reduce(&mut self, delivered: u32, safe: bool) {
         if let Phase::Fast { .. } = self.snd.recovery.phase() {
             let inflight = self.inflight();
@@ -296,8 +300,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// The link has lost the segment of `len` octets from `seq` on. That is no sign of
-    /// congestion and costs no window.
+    /// Handles the loss of the segment of `len` octets from `seq` on, reported by the link. It is
+    /// no sign of congestion and does not reduce the window.
     pub(crate) fn lost_on_link(&mut self, seq: SeqNum, len: u32) {
         if !self.params.has(Params::LINK_LOSSES) {
             return;
@@ -312,7 +316,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {
             self.snd.retransmit_now = true;
-            // Nothing speaks against Fast Open: the SYN has not been on the path.
+            // Fast Open remains possible: the SYN has not been on the path.
             self.fast_open = match self.fast_open() {
                 FastOpen::Asked => FastOpen::Wanted,
                 FastOpen::Sent => FastOpen::LostOnLink,
@@ -324,14 +328,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let fin = end == self.snd.end && self.snd.nxt.after(end);
         if len > 0 || fin {
             self.board.lose(seq, end.plus(u32::from(fin)));
-            // The link has tried for long; what went before is far ahead.
+            // The link has tried for long; the segments before are far ahead.
             self.snd.pace.clear();
         } else {
             self.rcv.ack.now = true;
         }
     }
 
-    /// TLP_process_ack (RFC 8985 §7.4.2): a probe that has repaired a loss counts as one.
+    /// Ends a loss probe, as TLP_process_ack does (RFC 8985 §7.4.2): a probe that has repaired a
+    /// loss counts as a loss.
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
         let Some(rack) = self.snd.recovery.rack_mut() else { return };
         let retransmission = rack.probe == Probe::Retransmission;

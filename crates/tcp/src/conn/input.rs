@@ -1,8 +1,8 @@
 //! SEGMENT ARRIVES (RFC 9293 §3.10.7): one function per numbered step, in order.
 //!
-//! The first four steps, and whether there is an ACK, are in [`crate::steps`]; RFC 5961 has a part
-//! in step 5, and what that means for recovery is in `acked.rs`. Step 6 (URG) has nothing to do
-//! here: the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
+//! The first four steps and the check of the ACK bit are in [`crate::steps`]. RFC 5961 has a part
+//! in step 5, and the effect of that step on loss recovery is in `acked.rs`. Step 6 (URG) is empty:
+//! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
 use super::facts::Facts;
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};
@@ -25,7 +25,7 @@ use kinglet_wire::tcp::{Flags, Segment};
 struct Trimmed<'a> {
     seq: SeqNum,
     payload: &'a [u8],
-    /// FIN is set, and what comes before it was not cut off.
+    /// FIN is set, and nothing before it was cut off.
     fin: bool,
     /// PSH is set: the sender had no more to send, so the length says nothing about full segments.
     push: bool,
@@ -35,9 +35,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
-    /// Why it was dropped. Text sent again is answered with an ACK without limit; the rest is the
-    /// caller's: see [`Discard::is_challenged`], and [`Discard::AckUnsent`] in SYN-SENT and
-    /// SYN-RECEIVED is answered with RST.
+    /// Reason for which it was dropped. Retransmitted text is answered with an ACK without limit.
+    /// All other responses are up to the caller: see [`Discard::is_challenged`];
+    /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED is answered with RST.
     #[inline(never)] // See `Connection`.
     pub(crate) fn handle_segment(
         &mut self,
@@ -56,7 +56,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             Ok(Arrived::Ack(seq)) => seq,
             Ok(Arrived::Reset) => return self.step_2_reset(),
             Ok(Arrived::Syn) => {
-                // The peer has not got the SYN-ACK: it goes out again.
+                // The peer has not received the SYN-ACK: it is sent again.
                 self.rcv.remember_timestamp(now, &segment.header);
                 self.snd.retransmit_now = true;
                 return Ok(());
@@ -69,7 +69,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.touch_keepalive(now);
         self.step_5_ack(now, segment, seq.later(self.rcv.nxt), buffers)?;
         // In RFC 7323 §5.3 R3 this comes first; but then a forged segment anywhere in the window,
-        // whatever it acknowledges, could set TS.Recent so high that all true ones look old.
+        // whatever it acknowledges, could set TS.Recent so high that all genuine ones look old.
         self.rcv.remember_timestamp(now, &segment.header);
         self.take_mark(ecn, segment);
         let trimmed = self.trim(seq, segment);
@@ -78,7 +78,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Ok(())
     }
 
-    /// §3.10.7.3: SYN-SENT.
+    /// Handles a segment in SYN-SENT (§3.10.7.3).
     //= rfc9293#MUST-10
     fn syn_sent(
         &mut self,
@@ -115,7 +115,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.wl1 = irs;
         let trimmed = self.trim(irs.plus(1), segment);
         if !has_ack {
-            // Simultaneous open: the SYN goes out again, now with ACK.
+            // Simultaneous open: the SYN is sent again, now with ACK.
             self.transition(State::SynReceived);
             self.snd.retransmit_now = true;
             self.snd.rtx.clear();
@@ -140,8 +140,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Ok(())
     }
 
-    /// What of the SYN's data the SYN-ACK does not acknowledge the peer has not kept: it counts as
-    /// never sent, and follows at once (RFC 7413 §4.2.2).
+    /// Takes the acknowledgment of the SYN's data. The peer has not kept the part that the SYN-ACK
+    /// does not acknowledge: it counts as never sent, and follows at once (RFC 7413 §4.2.2).
     fn acknowledge_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
         match self.fast_open() {
             FastOpen::Sent | FastOpen::LostOnLink | FastOpen::Lost => {
@@ -157,7 +157,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Takes the text of the SYN that has opened an early connection. Its FIN, if any, comes again.
+    /// Takes the text of the SYN that has opened an early connection. The peer sends its FIN, if
+    /// any, again.
     pub(crate) fn take_syn_text(
         &mut self,
         now: Instant,
@@ -175,8 +176,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Receiver { nxt: self.rcv.nxt, wnd: self.rcv.wnd(), paws: self.rcv.paws, syn }
     }
 
-    /// "First, check sequence number": "If an incoming segment is not acceptable, an acknowledgment
-    /// should be sent in reply". To text that is sent again it is, without limit.
+    /// Handles a failure of "First, check sequence number": "If an incoming segment is not
+    /// acceptable, an acknowledgment should be sent in reply". In reply to retransmitted text it
+    /// is, without limit.
     fn step_1_not_acceptable(&mut self, now: Instant, segment: &Segment<'_>, reason: Discard) {
         let header = &segment.header;
         let (seq, len) = (SeqNum::new(header.seq), segment.seq_len());
@@ -184,7 +186,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return;
         }
         if len > 0 {
-            // The last segment once more, because its acknowledgment was lost: as Linux does, its
+            // This is the last segment again, because its acknowledgment was lost. As in Linux its
             // timestamp is echoed all the same, so that the peer gets a fresh RTT sample.
             if seq.plus(len) == self.rcv.last_ack_sent() {
                 self.rcv.remember_timestamp(now, header);
@@ -200,14 +202,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Cuts off what lies before RCV.NXT and beyond the window or a FIN that is known.
+    /// Cuts off everything before RCV.NXT and beyond the window or a known FIN.
     fn trim<'a>(&mut self, seq: SeqNum, segment: &Segment<'a>) -> Trimmed<'a> {
         let mut seq = seq;
         let mut payload = segment.payload;
         let mut fin = segment.header.flags.contains(Flags::FIN);
         let old = self.rcv.nxt.since(seq);
         if old > 0 {
-            // Whatever was sent again, the peer has not seen its acknowledgment.
+            // The peer has not received the acknowledgment of the text it sends again.
             if !self.acknowledges_each() {
                 self.rcv.ack.hurry(AFTER_TIMEOUT);
             }
@@ -239,11 +241,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Trimmed { seq, payload, fin, push }
     }
 
-    /// "Second, check the RST bit": only an exact one is believed (RFC 5961 §3.2), and this is.
+    /// Handles "Second, check the RST bit": only an exact RST is accepted (RFC 5961 §3.2), as this
+    /// one is.
     //= rfc9293#MUST-11 rfc9293#SHLD-2
     fn step_2_reset(&mut self) -> Result<(), Discard> {
-        // In CLOSING and LAST-ACK both sides have finished, and if the peer has all that was sent,
-        // that is no error for the application.
+        // In CLOSING and LAST-ACK both sides have finished, and if the peer has received
+        // everything, the RST is no error for the application.
         let all = !self.snd.una.before(self.snd.end);
         let error = match self.state {
             State::Closing | State::LastAck if all => None,
@@ -254,7 +257,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Ok(())
     }
 
-    /// "Fifth, check the ACK field"; of the segment what is not old begins at `seq`.
+    /// Handles "Fifth, check the ACK field"; the part of the segment that is not old begins at
+    /// `seq`.
     fn step_5_ack(
         &mut self,
         now: Instant,
@@ -294,8 +298,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Ok(())
     }
 
-    /// SND.WND, if the segment is not older than the last update. What is partly old counts from
-    /// RCV.NXT on, "the idealized segment".
+    /// Updates SND.WND, if the segment is not older than the last update. A partly old segment
+    /// counts from RCV.NXT on, as "the idealized segment".
     //= rfc9293#MUST-1
     fn take_window(&mut self, segment: &Segment<'_>, seq: SeqNum, ack: SeqNum) -> WindowChange {
         if seq.before(self.snd.wl1) || ack.before(self.snd.una) {
@@ -314,7 +318,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         change
     }
 
-    /// What follows from the window once the acknowledgment was taken.
+    /// Handles the effects of the window once the acknowledgment was taken.
     //= rfc9293#MUST-35 rfc9293#MUST-37 rfc9293#SHLD-17
     fn after_window(&mut self, now: Instant, change: WindowChange) {
         if self.snd.wnd == 0 {
@@ -330,7 +334,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.tries = 0;
             self.snd.rtx.clear();
             if self.snd.flight() > 0 {
-                // The probe, and what the window was closed over, was not taken.
+                // The probe, and the data over which the window was closed, was not accepted.
                 self.board.lose(self.snd.una, self.snd.nxt);
                 self.snd.retransmit_now = true;
             }
@@ -349,7 +353,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// "Seventh, process the segment text."
+    /// Handles "Seventh, process the segment text."
     //= rfc9293#SHLD-3 rfc9293#SHLD-19 rfc9293#SHLD-31
     fn step_7_text(&mut self, now: Instant, segment: &Trimmed<'_>, buffers: &mut Buffers<'_>) {
         if segment.payload.is_empty()
@@ -362,7 +366,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return;
         }
         if self.reader != Reader::Present {
-            // RFC 9293 SHLD-3 (RFC 2525 §2.17): nobody will read it, and the peer should know.
+            // RFC 9293 SHLD-3 (RFC 2525 §2.17): the application will not read it, and the peer
+            // should be notified.
             return self.abort(ConnectionError::Aborted);
         }
         let len = u16::try_from(segment.payload.len()).unwrap_or(u16::MAX);
@@ -370,7 +375,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !segment.push && len < self.rcv.mss && !each {
             self.rcv.ack.hurry(AFTER_TIMEOUT);
         }
-        // A sender may change its segment size, and every second of them wants an acknowledgment.
+        // A sender may change its segment size, and every second segment needs an acknowledgment.
         self.rcv.mss = if segment.push { self.rcv.mss.max(len) } else { len };
         let offset = segment.seq.since(self.rcv.nxt);
         let had_holes = self.rcv.rx.has_holes();
@@ -382,7 +387,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
                 self.snd.pace.clear();
             }
             self.snd.told = 0;
-            // With a short send buffer every segment is the last of those that wait.
+            // With a short send buffer at the peer every segment is the last of those that wait.
             let full = len.saturating_add(self.rcv.timestamps_len()) >= self.params.own_mss;
             self.rcv.ack.set_more(full || !segment.push);
         }
@@ -393,17 +398,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let threshold = threshold(full, self.params.ack_every, self.rcv.rx.capacity());
         let delay = millis(patience(self.params.delayed_ack_ms, segment.push));
         self.rcv.ack.received(now, advance, threshold, delay);
-        // RFC 5681 §4.2: at once when out of order or filling a gap. And when the window that is
-        // left holds no full segment, the peer can only wait for us (TCPlp §6.2).
+        // RFC 5681 §4.2: at once when out of order or filling a gap. Also if the remaining window
+        // holds no full segment: the peer can only wait for this side (TCPlp §6.2).
         if had_holes || advance == 0 {
-            // Where much is lost the next loss comes soon.
+            // On a path with many losses the next one comes soon.
             self.rcv.ack.hurry(AFTER_GAP << u8::from(self.params.has(Params::LOSSY_PATH)));
         } else if self.rcv.wnd() < full {
             self.rcv.ack.now = true;
         }
     }
 
-    /// "Eighth, check the FIN bit", remembered if text before it is missing.
+    /// Handles "Eighth, check the FIN bit"; the FIN is remembered if text before it is missing.
     fn step_8_fin(&mut self, now: Instant, segment: &Trimmed<'_>) {
         if segment.fin && !self.facts.has(Facts::FIN_KNOWN) && self.can_receive_fin() {
             let len = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
@@ -430,7 +435,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)
     }
 
-    /// The endpoint moves the connection to its table of TIME-WAIT records.
+    /// Enters TIME-WAIT; the endpoint moves the connection to its table of TIME-WAIT records.
     fn enter_time_wait(&mut self) {
         self.transition(State::TimeWait);
         self.stop();

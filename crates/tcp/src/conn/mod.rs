@@ -1,12 +1,12 @@
-//! One connection: the variables of RFC 9293 §3.3.1 and what the extensions add to them.
+//! One connection: the variables of RFC 9293 §3.3.1 and those that the extensions add.
 //!
-//! What is about sending is in `sending.rs`, what is about receiving in `receiving.rs`, and here
-//! what joins them: how a connection begins and ends, and what is asked of it from outside.
+//! Sending is in `sending.rs`, receiving in `receiving.rs`. This file joins them: it has the begin
+//! and end of a connection, and the calls from outside.
 //!
 //! A [`Connection`] knows neither addresses nor ports nor checksums, and it does not own its
 //! buffers: every call that touches octets brings them along as [`Buffers`].
 //!
-//! Invariants, which `check.rs` has as code: SND.UNA ≤ SND.NXT, and SND.NXT never goes back
+//! Invariants, which `check.rs` tests: SND.UNA ≤ SND.NXT, and SND.NXT never goes back
 //! (retransmission keeps its own place); the send ring holds the octets from SND.UNA on; the
 //! advertised right edge never retracts; whenever something is in flight, the retransmission timer
 //! runs or a retransmission is pending.
@@ -56,40 +56,40 @@ use sending::{Rtx, Sending};
 
 /// Octets of a timestamps option in every segment (RFC 7323 appendix A).
 pub(crate) const TIMESTAMPS_LEN: u16 = 12;
-/// MSS of a peer that does not say (RFC 9293 §3.7.1, IPv6).
+/// MSS of a peer that sends no MSS option (RFC 9293 §3.7.1, IPv6).
 pub(crate) const DEFAULT_PEER_MSS: u16 = 1220;
-/// IPv6's (RFC 8200 §5): that MSS with 60 octets of headers.
+/// Minimum MTU of IPv6 (RFC 8200 §5): that MSS with 60 octets of headers.
 const MIN_MTU: u16 = 1280;
-/// Less is not chosen without need: it would leave no room for data beside full options.
+/// Least MSS that is chosen without need: a smaller one leaves no room for data with full options.
 const MIN_MSS: u16 = 64;
 
-/// What a connection keeps in its slot and a segment may change.
+/// Buffers in a connection's slot that a segment may change.
 pub(crate) struct Buffers<'a> {
     pub(crate) receive: &'a mut [u8],
     pub(crate) map: &'a mut [u8],
     pub(crate) pieces: &'a mut [Piece],
 }
 
-/// How far Fast Open has come (RFC 7413).
+/// State of Fast Open (RFC 7413).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FastOpen {
-    /// Not used, or not with success.
+    /// Not used, or without success.
     Off,
     /// To be tried with the first SYN.
     Wanted,
-    /// The SYN has asked for a cookie.
+    /// The SYN has requested a cookie.
     Asked,
     /// The SYN has carried a cookie, and data if there was any.
     Sent,
-    /// The own link has lost that SYN: it goes again with all that it carried.
+    /// The own link has lost that SYN: it is sent again with all that it carried.
     LostOnLink,
-    /// The SYN was not answered in time and went again without.
+    /// The SYN was not answered in time and was sent again without Fast Open.
     Lost,
-    /// The data of the SYN was taken: by the peer, or from it.
+    /// The data of the SYN was accepted: by the peer, or from it.
     Accepted,
 }
 
-/// The numbers a passive open ends with.
+/// Variables at the end of a passive open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Established {
     pub(crate) iss: SeqNum,
@@ -107,23 +107,25 @@ pub(crate) struct Established {
     pub(crate) rtt: Option<Duration>,
 }
 
-/// A connection; `C` controls congestion, `A` and `B` find and repair losses, and `F` says what
-/// else there is.
+/// A connection; `C` controls congestion, `A` and `B` detect and repair losses, and `F` selects the
+/// other extensions.
 ///
-/// It has a half that sends and one that receives, which know nothing of each other; what is here
-/// belongs to both. What a segment, a timer or the application does to both halves is done by the
-/// connection, step by step as the RFCs have it; what concerns one alone is a method of that.
+/// It has a sending and a receiving half, which know nothing of each other; the other fields belong
+/// to both. The connection does everything that a segment, a timer or the application causes in
+/// both halves, step by step as in the RFCs. Everything that concerns one half alone is a method of
+/// that half.
 ///
-/// Small things come first, and then what is used most: on ARMv6-M one instruction loads an octet
-/// within 32 of the pointer, half a word within 64 and a word within 128, but two or three what is
-/// further on. The compiler's own order has the octets last. What the endpoint calls with a
-/// segment, for one, or when time is up, is not inlined, so that it has the pointer at hand.
+/// Small fields come first, and then those that are used most: on ARMv6-M one instruction loads an
+/// octet within 32 of the pointer, half a word within 64 and a word within 128; fields further on
+/// take two or three. The compiler's own order has the octets last. Functions that the endpoint
+/// calls, for example with a segment or at a deadline, are not inlined, so that they have the
+/// pointer at hand.
 #[repr(C)]
 pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     state: State,
     error: Option<ConnectionError>,
     facts: Facts,
-    /// Since SND.UNA last moved.
+    /// Soft error since SND.UNA last moved.
     soft_error: Option<SoftError>,
     reader: Reader,
     ecn: EcnState,
@@ -137,14 +139,14 @@ pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     ts_offset: u32,
     params: Params,
     counters: Counters,
-    /// What the sending half has in flight. Last, so that a connection can be used without the
-    /// length of its table being known: then there is one program for the connections of all plans
-    /// ([`Board`]).
+    /// Data that the sending half has in flight. It is the last field, so that code can use a
+    /// connection without the length of its table: then there is one program for the connections of
+    /// all plans ([`Board`]).
     board: B,
 }
 
 impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
-    /// An active open: SYN-SENT, the SYN to be polled.
+    /// Begins an active open: SYN-SENT, with the SYN to be polled.
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
         Connection {
@@ -172,7 +174,8 @@ impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
 }
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// A passive open whose handshake is complete: ESTABLISHED; or SYN-RECEIVED for an early one.
+    /// Takes over a passive open whose handshake is complete: ESTABLISHED; or an early one:
+    /// SYN-RECEIVED.
     pub(crate) fn accept_from(&mut self, now: Instant, from: &Established) {
         self.agree(now, from.irs, &from.agreed);
         self.rcv.adv = from.adv;
@@ -197,7 +200,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// The peer's SYN is known: takes over its options.
+    /// Takes over the options of the peer's SYN.
     //= rfc9293#MUST-15 rfc9293#MUST-16
     fn agree(&mut self, now: Instant, irs: SeqNum, agreed: &Agreed) {
         self.rcv.irs = irs;
@@ -214,7 +217,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let options = self.rcv.timestamps_len();
-        // An octet at least, or nothing would ever be sent.
+        // At least an octet, or nothing would ever be sent.
         self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options).max(1);
     }
 
@@ -231,12 +234,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.retransmit_now = false;
     }
 
-    /// Both SYNs are acknowledged.
+    /// Enters ESTABLISHED or FIN-WAIT-1, as both SYNs are acknowledged.
     fn establish(&mut self, now: Instant, syn_lost: bool) {
         if syn_lost {
             self.snd.rtt.syn_was_lost();
         }
-        // From now on the bound for `set_mss`: what both sides have announced.
+        // From now on the bound for `set_mss`: the MSS that both sides have announced.
         self.params.own_mss = self.snd.mss.saturating_add(self.rcv.timestamps_len());
         self.snd.backoff = 0;
         self.snd.tries = 0;
@@ -262,12 +265,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if F::FAST_OPEN { self.fast_open } else { FastOpen::Off }
     }
 
-    /// Whether data was taken from a peer whose handshake is not over.
+    /// Returns whether data was taken from a peer whose handshake is not over.
     pub(crate) fn is_opening_early(&self) -> bool {
         self.state == State::SynReceived && self.fast_open() == FastOpen::Accepted
     }
 
-    /// Whether the SYN for Fast Open had to be sent again; it is told once.
+    /// Returns whether the SYN for Fast Open had to be sent again; it is reported once.
     pub(crate) fn take_fast_open_loss(&mut self) -> bool {
         let sent =
             matches!(self.fast_open(), FastOpen::Asked | FastOpen::Sent | FastOpen::LostOnLink);
@@ -278,7 +281,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         lost
     }
 
-    /// Whether a connection that was to open fast has come to nothing.
+    /// Returns whether a connection attempt with Fast Open has failed.
     pub(crate) fn has_fast_open_failed(&self) -> bool {
         let over = self.state == State::Closed && self.error.is_some();
         over && !matches!(self.fast_open(), FastOpen::Off | FastOpen::Wanted | FastOpen::Accepted)
@@ -288,39 +291,39 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.error
     }
 
-    /// Whether no more segments will be exchanged in this connection's slot.
+    /// Returns whether no more segments will be exchanged in this connection's slot.
     pub(crate) fn is_finished(&self) -> bool {
         matches!(self.state, State::Closed | State::TimeWait)
             && !self.facts.has(Facts::RESET_PENDING)
     }
 
-    /// Where the peer's FIN stands, if it is known.
+    /// Returns the sequence number of the peer's FIN, if it is known.
     fn fin(&self) -> Option<SeqNum> {
         self.facts.has(Facts::FIN_KNOWN).then_some(self.rcv.fin_at)
     }
 
-    /// A FIN is queued and has never been sent.
+    /// Returns whether a FIN is queued and has never been sent.
     fn fin_unsent(&self) -> bool {
         self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.at_or_before(self.snd.end)
     }
 
-    /// Octets in the network.
+    /// Returns the octets in the network.
     fn inflight(&self) -> u32 {
         let (flight, mss) = (self.snd.flight(), u32::from(self.snd.mss));
         self.snd.recovery.inflight(flight, self.board.gone(), mss)
     }
 
-    /// Whether the peer's SACK says what is lost; else duplicate acknowledgments do.
+    /// Returns whether the peer's SACK reveals losses; otherwise duplicate acknowledgments do.
     fn heeds_sack(&self) -> bool {
         A::SELECTIVE && self.facts.has(Facts::SACK) && !self.is_slow()
     }
 
-    /// Whether losses are found by the timer alone.
+    /// Returns whether losses are detected by the timer alone.
     fn is_slow(&self) -> bool {
         !A::DUPLICATES || (F::SLOW_RECOVERY && self.params.has(Params::SLOW_RECOVERY))
     }
 
-    /// Whether each segment has an acknowledgment of its own.
+    /// Returns whether each segment has an acknowledgment of its own.
     fn acknowledges_each(&self) -> bool {
         F::POSITIVE_ACKS && self.params.has(Params::POSITIVE_ACKS)
     }
@@ -335,13 +338,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.stop();
     }
 
-    /// The only way to change the state.
+    /// Changes the state, as nothing else does.
     fn transition(&mut self, to: State) {
         debug_assert!(self.state.leads_to(to), "{:?} does not lead to {to:?}", self.state);
         self.state = to;
     }
 
-    /// Nothing is sent any more.
+    /// Stops all timers: nothing more is sent.
     fn stop(&mut self) {
         self.snd.rtx.clear();
         self.keep.clear();
@@ -361,14 +364,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         count
     }
 
-    /// What is in the send queue: from SND.UNA on, but without SYN and FIN.
+    /// Returns the span of the send queue: from SND.UNA on, but without SYN and FIN.
     #[inline(never)]
     fn queue(&self) -> Span {
         let (una, iss, end) = (self.snd.una, self.snd.iss, self.snd.end);
         if una != iss {
             return Span { start: una.earlier(end), end };
         }
-        // A connection that has got further may be there again after 4 GiB.
+        // SND.UNA of a connection in a later state may be the ISS again after 4 GiB.
         let opening = matches!(self.state, State::SynSent | State::SynReceived | State::Closed);
         Span { start: if opening { una.plus(1) } else { una.earlier(end) }, end }
     }
@@ -401,7 +404,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.rx.peek(ring, out)
     }
 
-    /// Whether the peer's FIN has been reached, so that nothing more can be read later.
+    /// Returns whether the peer's FIN has been reached, so that nothing more can be read later.
     pub(crate) fn at_end(&self) -> bool {
         matches!(
             self.state,
@@ -409,7 +412,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         )
     }
 
-    /// See [`SendBuffer::read`].
+    /// Reads from the send queue; see [`SendBuffer::read`].
     pub(crate) fn payload(
         &self,
         stored: Stored<'_>,
@@ -420,7 +423,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.tx.read(stored, self.queue(), seq, len, take)
     }
 
-    /// See [`SendBuffer::copy_to`].
+    /// Copies from the send queue; see [`SendBuffer::copy_to`].
     pub(crate) fn copy_payload(
         &self,
         stored: Stored<'_>,
@@ -430,10 +433,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.tx.copy_to(stored, self.queue(), seq, out)
     }
 
-    /// The application closes its side (RFC 9293 §3.10.4).
+    /// Closes the application's side (RFC 9293 §3.10.4).
     pub(crate) fn close(&mut self) {
         match self.state {
-            // RFC 9293 §3.10.4: whoever waits to read or write is told.
+            // RFC 9293 §3.10.4: pending reads and writes are notified.
             State::SynSent => self.finish(Some(ConnectionError::Aborted)),
             State::Established => self.transition(State::FinWait1),
             State::CloseWait => self.transition(State::LastAck),
@@ -442,15 +445,16 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.put(Facts::FIN_QUEUED, true);
     }
 
-    /// The application aborts (RFC 9293 §3.10.5).
+    /// Aborts the connection for the application (RFC 9293 §3.10.5).
     pub(crate) fn abort(&mut self, error: ConnectionError) {
         let synchronised = !matches!(self.state, State::Closed | State::SynSent | State::TimeWait);
         self.finish(Some(error));
         self.facts.put(Facts::RESET_PENDING, synchronised);
     }
 
-    /// An ICMPv6 message about this connection. That the destination is unreachable is hard,
-    /// whatever its code, while it is opening, and only then (RFC 5461 §4, RFC 9293 §3.9.2.2).
+    /// Handles an ICMPv6 message about this connection. Destination Unreachable is a hard error,
+    /// whatever its code, while the connection is opening, and only then (RFC 5461 §4, RFC 9293
+    /// §3.9.2.2).
     //= rfc9293#SHLD-25 rfc9293#SHLD-26
     pub(crate) fn network_error(&mut self, quoted: SeqNum, error: SoftError) {
         if !self.snd.is_in_flight(quoted) {
@@ -464,11 +468,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// The path takes packets of `mtu` octets only (RFC 8201 §4). What is in flight is taken for
-    /// lost, all of it: the routers drop it one by one. That is no sign of congestion.
+    /// Handles Packet Too Big: the path takes packets of `mtu` octets only (RFC 8201 §4). All data
+    /// in flight is marked as lost: the routers drop it packet by packet. That is no sign of
+    /// congestion.
     ///
-    /// Nothing less than the minimum MTU is believed, so that a forged message costs a seventh of
-    /// the segment size at most, and once; the delays of RFC 5927 §7.2 are not needed for that.
+    /// No value below the minimum MTU is accepted, so that a forged message costs a seventh of the
+    /// segment size at most, and once; the delays of RFC 5927 §7.2 are not needed for that.
     pub(crate) fn packet_too_big(&mut self, quoted: SeqNum, mtu: u32) {
         let headers = u32::from(MIN_MTU.saturating_sub(DEFAULT_PEER_MSS));
         let mss = mtu.max(u32::from(MIN_MTU)).saturating_sub(headers);
@@ -488,12 +493,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.ack.now = true;
     }
 
-    /// Whether something received is not acknowledged yet.
+    /// Returns whether something received is not acknowledged yet.
     pub(crate) fn owes_ack(&self) -> bool {
         self.rcv.ack.unacked() > 0
     }
 
-    /// RCV.WND as a header would say it.
+    /// Returns RCV.WND as in the window field of a header.
     pub(crate) fn window_field(&self) -> u16 {
         self.rcv.window_field(0)
     }
@@ -515,13 +520,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.paws
     }
 
-    /// After the last octet of text that is in order: RCV.NXT, but before the FIN.
+    /// Returns the end of the text that is in order: RCV.NXT, but before the FIN.
     fn received(&self) -> SeqNum {
         self.fin().map_or(self.rcv.nxt, |fin| fin.earlier(self.rcv.nxt))
     }
 }
 
-/// The initial window in octets: RFC 5681 §3.1 for 0 segments, else as many, within RFC 6928 §2.
+/// Returns the initial window in octets: RFC 5681 §3.1 for 0 segments, otherwise as many, within
+/// RFC 6928 §2.
 fn initial_window(mss: u32, segments: u8) -> u32 {
     if segments > 0 {
         let bound = mss.saturating_mul(2).max(14_600);

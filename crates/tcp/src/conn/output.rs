@@ -1,4 +1,4 @@
-//! What to send next (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
+//! Choice of the next segment (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
 use super::facts::Facts;
 use super::pacing::PIECE;
@@ -17,7 +17,7 @@ use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Cookie, Flags, Header, Options, SackBlock, Timestamps};
 
-/// What leaves beside a header.
+/// A segment to be sent, without its header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Emission {
     /// Octets of payload, from the header's sequence number on.
@@ -38,15 +38,15 @@ struct Stretch {
     /// Payload octets.
     len: u32,
     fin: bool,
-    /// It was sent before, or begins with what was.
+    /// It was sent before, or begins with octets that were.
     retransmission: bool,
 }
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// The next segment, or `None` until something happens. Ports, checksum and payload octets are
-    /// the endpoint's to add to `header`, which is its own so that it is never copied, and empty.
-    /// `map` is the bitmap of the receive ring. If `held`, acknowledgments wait that would carry
-    /// nothing else and can say later what they would say now.
+    /// Returns the next segment, or `None` until something happens. The endpoint adds ports,
+    /// checksum and payload octets to `header`, which is empty, and belongs to the endpoint so that
+    /// it is never copied. `map` is the bitmap of the receive ring. If `held`, an acknowledgment
+    /// waits that would carry nothing else and loses nothing by waiting.
     #[inline(never)] // See `Connection`.
     pub(crate) fn poll(
         &mut self,
@@ -87,9 +87,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Some(Emission::BARE)
     }
 
-    /// Adds to the SYN, the first one or that which the link has lost, what is on offer for its
-    /// peer: a cookie, perhaps the empty one, with the peer's MSS (RFC 7413 §4.2.2, "Client:
-    /// Sending SYN").
+    /// Adds the Fast Open option to the first SYN, or to one sent again after a loss on the link.
+    /// The `offer` for the peer is a cookie, perhaps the empty one, with the peer's MSS (RFC 7413
+    /// §4.2.2, "Client: Sending SYN").
     pub(crate) fn offer_fast_open(
         &mut self,
         header: &mut Header,
@@ -97,7 +97,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         offer: Option<(Cookie, u16)>,
     ) {
         let lost_on_link = self.fast_open() == FastOpen::LostOnLink;
-        // A cookie that has gone meanwhile is not asked for with data on its way.
+        // If the cookie is gone meanwhile, no new one is requested while data is in flight.
         let offer = offer.filter(|(cookie, _)| !(lost_on_link && cookie.is_request()));
         let Some((cookie, peer_mss)) = offer else {
             self.fast_open = if lost_on_link { FastOpen::Lost } else { FastOpen::Off };
@@ -137,7 +137,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let (timestamps, sack, scale) = if answering {
             (self.rcv.paws.is_some(), self.facts.has(Facts::SACK), self.facts.has(Facts::SCALES))
         } else {
-            // Scaling is offered always, so that the peer may even if this side needs no shift.
+            // Scaling is always offered, so that the peer may scale even if this side needs no
+            // shift.
             (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
         };
         // An early connection may hold text already.
@@ -187,7 +188,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         None
     }
 
-    /// Whether [`Connection::poll`] would give nothing, which it is asked before.
+    /// Returns whether [`Connection::poll`] would return `None`. It is called before `poll`.
     pub(crate) fn is_silent(&mut self, now: Instant) -> bool {
         self.snd.end_gap(now);
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
@@ -199,13 +200,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         !speaks && !self.has_text_to_send() && !self.wants_ack()
     }
 
-    /// An acknowledgment is to be sent, or what it says of the window.
+    /// Returns whether an acknowledgment or a window update is to be sent.
     #[inline(never)]
     pub(crate) fn wants_ack(&self) -> bool {
         self.rcv.ack.now || self.window_update_due()
     }
 
-    /// Something is unsent, to be sent again, or to be probed for.
+    /// Returns whether text is unsent, to be sent again, or to be probed for.
     fn has_text_to_send(&self) -> bool {
         self.snd.unsent() > 0
             || self.fin_unsent()
@@ -220,7 +221,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         })
     }
 
-    /// Payload that fits beside the options; `self.snd.mss` has the timestamps subtracted already.
+    /// Returns the payload that fits with the options; `self.snd.mss` has the timestamps subtracted
+    /// already.
     fn segment_room(&self) -> u32 {
         if !self.facts.has(Facts::SACK) || !self.rcv.rx.has_blocks() {
             return u32::from(self.snd.mss).max(1);
@@ -234,7 +236,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         u32::try_from(whole.saturating_sub(options.len())).unwrap_or(0).max(1)
     }
 
-    /// Chooses what to send: what is lost, in order, then new data under Nagle and SWS avoidance.
+    /// Chooses the next stretch: lost data in order, then new data under Nagle and SWS avoidance.
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         if self.snd.is_paced(now) {
             return None;
@@ -250,20 +252,20 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if forward && let Some(new) = self.new_stretch(now, allowed, room) {
             return Some(new);
         }
-        // The trial ends where there is nothing new to be sent.
+        // The trial ends if there is no new data to be sent.
         let forward = forward && self.snd.nxt.after(self.snd.recovery.point());
-        // What is lost waits for a window that only the answer to the probe can open.
+        // Lost data waits for a window that only the response to the probe can open.
         if self.snd.recovery.probe() == Probe::Due && !self.snd.recovery.is_open() && !forced {
             return self.tail_probe(now, room);
         }
-        // Into a closed window goes nothing but probes.
+        // Only probes are sent into a closed window.
         if (forced || self.snd.wnd > 0)
             && !forward
             && let Some((seq, end)) = self.board.first_lost()
         {
             let room = self.loss_room(end.since(seq), allowed, room);
             let stretch = self.retransmission(seq, end, room);
-            // A window of less than a segment lets one segment out if nothing else is.
+            // A window of less than a segment allows one segment if nothing is in flight.
             return (forced || allowed >= stretch.len).then_some(stretch);
         }
         if self.snd.recovery.probe() == Probe::Due {
@@ -272,14 +274,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.new_stretch(now, allowed, room)
     }
 
-    /// RFC 8985 §7.3: new data if there is any, whatever cwnd says, else the last segment again.
+    /// Returns a tail loss probe (RFC 8985 §7.3): new data if there is any, whatever cwnd is,
+    /// otherwise the last segment again.
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
         let rack = self.snd.recovery.rack_mut()?;
         rack.probe_end = nxt;
         self.snd.sampled = false;
         if !self.snd.recovery.is_open() {
-            // The first segment has been sent again, and that has probably been lost.
+            // The first segment was retransmitted, and the retransmission is probably lost.
             self.snd.recovery.set_probe(Probe::Retransmission);
             return Some(self.retransmission(self.snd.una, self.board.first_end(), room));
         }
@@ -290,7 +293,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return Some(new);
         }
         if self.snd.flight() == 0 {
-            // All was acknowledged before the probe could leave: nothing is there to be asked for.
+            // All data was acknowledged before the probe could leave: there is nothing to probe
+            // for.
             self.snd.recovery.set_probe(Probe::None);
             return None;
         }
@@ -300,7 +304,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Some(stretch)
     }
 
-    /// New data, and the FIN after it.
+    /// Returns new data, and the FIN after it.
     //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15
     //= rfc9293#SHLD-27 rfc9293#SHLD-28
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
@@ -311,8 +315,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         // The SYN of an early connection holds nothing back.
         let idle = self.snd.flight() <= u32::from(self.state == State::SynReceived);
-        // RFC 5681 §4.1 counts from the last data sent; its acknowledgment is a round trip later,
-        // and unlike what was sent last of all, it is no answer to the peer's request.
+        // RFC 5681 §4.1 counts from the last data sent. Its acknowledgment is a round trip later;
+        // unlike the last segment of all, it is no response to a request of the peer.
         if idle && self.snd.progress_at.elapsed(now) > self.snd.rto(&self.params) {
             self.snd.cc.on_idle();
             self.end_hold();
@@ -335,7 +339,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         } else if len == 0 && !fin {
             return None;
         }
-        // A loss probe goes whatever Nagle says, or it would be old data (RFC 8985 §7.3).
+        // A loss probe is sent regardless of Nagle, or it would be old data (RFC 8985 §7.3).
         let due = self.snd.recovery.probe() == Probe::Due;
         let prompt = idle || due || !self.params.has(Params::NAGLE);
         let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
@@ -347,8 +351,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })
     }
 
-    /// The segment at `seq` once more, within `seq..end`; if it would be short because the flight
-    /// ends there, new data fills it up.
+    /// Returns the retransmission of the segment at `seq`, within `seq..end`. If it would be short
+    /// because the flight ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
     fn retransmission(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
         let data_end = self.snd.end;
@@ -373,7 +377,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, retransmission } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));
-        // A piece of a segment is not one.
+        // A piece of a segment does not count as a segment.
         if len > u32::from(PIECE) && self.snd.wnd > 0 {
             self.snd.note_share(retransmission);
         }
@@ -388,8 +392,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.recovery.note_sent(len, end.since(self.snd.nxt), || self.board.sacked() > 0);
         self.snd.nxt = self.snd.nxt.later(end);
         self.pace(now, len);
-        // The timer starts when the segment does, and starts over for the first segment; that of
-        // the loss probe with every new one (RFC 8985 §7.2).
+        // The timer starts with the segment, and restarts with the first segment in flight. The
+        // timer of the loss probe restarts with every new segment (RFC 8985 §7.2).
         let probing = self.snd.rtx_kind == Rtx::Probe;
         if !self.snd.rtx.is_set() || seq == self.snd.una || (probing && !retransmission) {
             self.arm(now);
@@ -412,7 +416,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.board.retransmit(seq, end, Stamp::of(now));
         let before = self.snd.nxt.since(seq).min(len);
         if let Some(undo) = self.snd.recovery.undo_mut() {
-            // Not what the segment was filled up with.
+            // New data that fills up the segment does not count.
             undo.note_sent(Stamp::of(now), before);
         }
         let counter = match self.snd.recovery.phase() {
@@ -430,8 +434,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         Emission { more, ..Emission::BARE }
     }
 
-    /// Whether a segment may follow the one with text that was just formed: else nothing need be
-    /// asked before something happens. A bare acknowledgment is formed when nothing else is to go.
+    /// Returns whether a segment may follow the segment with text that was just formed. If not,
+    /// there is no need to poll before something happens. A bare acknowledgment is formed only when
+    /// nothing else is to be sent.
     fn may_follow(&mut self, now: Instant) -> bool {
         let paced = self.snd.is_paced(now);
         let acks = self.owes_more_acks();
@@ -460,14 +465,15 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         header.window = self.rcv.window_field(left);
     }
 
-    /// An acknowledgment is being formed. Answers how many octets it leaves to the next one.
+    /// Notes the acknowledgment that is being formed. Returns the octets that it leaves to the next
+    /// one.
     fn acknowledge(&mut self) -> u32 {
         if self.acknowledges_each() {
             if self.can_receive_fin() {
                 return self.rcv.ack.sent_one(u32::from(self.rcv.mss));
             }
-            // Nothing comes after the peer's FIN. Our own must say that it has: the peer may hear
-            // nothing else before this side is gone.
+            // Nothing comes after the peer's FIN. The FIN of this side must acknowledge it: the
+            // peer may receive nothing else before this side is gone.
             self.rcv.ack.forgive();
         }
         self.rcv.ack.sent();
@@ -479,7 +485,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.counters.segments_sent = self.counters.segments_sent.wrapping_add(1);
     }
 
-    /// The persist timer runs while data waits for a window and nothing is in flight.
+    /// Starts the persist timer while data waits for a window and nothing is in flight.
     //= rfc9293#MUST-36
     fn arm_persist(&mut self, now: Instant) {
         let waiting = self.snd.unsent() > 0 || self.fin_unsent();
@@ -492,13 +498,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Whether the peer must hear unasked that the window has grown: when it has at least doubled,
-    /// as Linux does it (an acknowledgment every two segments read, as FreeBSD does it with small
-    /// buffers, would be two frames where one says the same).
+    /// Returns whether an unsolicited window update is due: when the window has at least doubled,
+    /// as in Linux. (An acknowledgment for every two segments read, as in FreeBSD with small
+    /// buffers, would be two frames with the information of one.)
     ///
-    /// RFC 9293 §3.8.6.2.2 says how far the edge moves, not when it is told. Nobody waits for ever:
-    /// what is not told is less than what the peer still has, so that has more than half of the
-    /// buffer, which its side of silly window avoidance (§3.8.6.2.1) lets it fill.
+    /// RFC 9293 §3.8.6.2.2 specifies how far the edge moves, not when it is advertised. The peer
+    /// does not wait for ever: the growth that is not advertised is less than the window the peer
+    /// still has. That window is more than half of the buffer, and the sender's side of silly
+    /// window avoidance (§3.8.6.2.1) lets the peer fill it.
     pub(crate) fn window_update_due(&self) -> bool {
         let growth = self.rcv.limit().since(self.rcv.adv);
         matches!(self.state, State::Established | State::FinWait1 | State::FinWait2)

@@ -1,5 +1,5 @@
-//! Gaps between the segments of a window (RFC 9002 §7.7): a burst is one segment. And what a window
-//! is cut into after a timeout.
+//! Gaps between the segments of a window (RFC 9002 §7.7): a burst is one segment. Also the pieces
+//! of a window after a timeout.
 
 use super::{Connection, Params};
 use crate::congestion::Controller;
@@ -9,7 +9,7 @@ use crate::send::scoreboard::Scoreboard;
 use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
 
-/// What of round trips the gaps go by.
+/// Round-trip times from which the gaps follow.
 #[derive(Clone, Copy, Debug)]
 struct Rtt {
     smoothed_us: u32,
@@ -17,17 +17,19 @@ struct Rtt {
 }
 
 impl Rtt {
-    /// The gap after `len` octets: the shorter of two.
+    /// Returns the gap after `len` octets: the shorter of two.
     ///
     /// * SRTT / window / 1.25 (RFC 9002 §7.7), 1.25 so that the window is used up although the gaps
-    ///   vary. No gap is longer, so pacing is never what limits the rate.
+    ///   vary. No gap is longer, so pacing never limits the rate.
     /// * Nodes three hops apart can send at once (TCPlp §7.2), so a path of five hops carries 5/3
-    ///   segments. More in a round trip are no faster: they wait in relays or collide on the way.
+    ///   segments. More segments in a round trip are no faster: they wait in relays or collide on
+    ///   the path.
     ///
-    /// Both feed on themselves where a sleeper fetches acknowledgments after the last segment of a
-    /// window of `n`: a round trip then contains up to `n` - 1 gaps. The first one takes 0.8 / `n`
-    /// of it, so a gap becomes 0.8 (`n` - 1) / `n` of what it was, and whatever the path adds: less
-    /// than one for every `n`. Being the shorter of two, the gap inherits that.
+    /// Both gaps feed back on themselves where a sleepy node fetches acknowledgments after the last
+    /// segment of a window of `n`: a round trip then contains up to `n` - 1 gaps. The first one
+    /// takes 0.8 / `n` of the round trip, so a gap becomes 0.8 (`n` - 1) / `n` of its former
+    /// length, plus the share of the path. That factor is less than one for every `n`. The shorter
+    /// of the two inherits that.
     fn gap(self, len: u32, mss: u32, window: u32) -> Duration {
         let window = window.max(len);
         let least = if let Some(shorter) = self.is_share_shorter(mss, window) {
@@ -41,7 +43,8 @@ impl Rtt {
         Duration::from_micros(least)
     }
 
-    /// Which of the two is shorter, if multiplications in 32 bits can tell: then one division does.
+    /// Returns whether the first of the two is shorter, if multiplications in 32 bits can decide
+    /// it: then one division is enough.
     fn is_share_shorter(self, mss: u32, window: u32) -> Option<bool> {
         let Rtt { smoothed_us, least_us } = self;
         let small = smoothed_us < 1 << 19 && least_us < 1 << 19 && window < 1 << 11;
@@ -52,9 +55,9 @@ impl Rtt {
     }
 }
 
-/// `count` fifths of `time_us`, times `len` / `whole`; zero if `whole` is. In 32 bits if they are
-/// enough, as they are for round trips up to a second: without a divider that takes a quarter of
-/// the time.
+/// Returns `count` fifths of `time_us`, times `len` / `whole`; zero if `whole` is zero. It computes
+/// in 32 bits if they are enough, as they are for round trips up to a second: without a divider
+/// that takes a quarter of the time.
 fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
     let count = u32::from(count);
     if time_us < 1 << 20 && len < 1 << 10 && whole < 1 << 29 {
@@ -71,20 +74,20 @@ fn fifths(time_us: u32, count: u8, len: u32, whole: u32) -> u64 {
 pub(super) const PIECE: u16 = 64;
 
 /// Round trips for which a short segment waits where packets wait: docs/decisions/0037-over-rpl.md
-/// has what fewer and more did.
+/// has the effects of fewer and more.
 const REST: u32 = 6;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// `len` octets leave, for the first time or not. Before the first sample nothing is known of
-    /// the path, and the initial window goes as ever.
+    /// Starts the gap after `len` octets, sent for the first time or not. Before the first sample
+    /// nothing is known of the path, and the initial window is sent without gaps.
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
         if F::PACING && self.params.has(Params::PACING) && self.snd.rtt.srtt_us() > 0 && len > 0 {
-            // What the peer takes and what there is bound the rate as much as cwnd does.
+            // The peer's window and the queued data bound the rate as much as cwnd does.
             let queued = self.queue().len();
             let window = self.snd.window(&self.params).min(self.snd.max_wnd()).min(queued);
             let smoothed_us = self.snd.rtt.srtt_us();
             let least_us = match self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us) {
-                // Only the handshake has been answered, or nobody keeps it.
+                // Only the handshake has been answered, or no minimum is kept.
                 0 => smoothed_us,
                 least_us => least_us,
             };
@@ -93,12 +96,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// All that was in flight is acknowledged, so there is nothing to keep a distance from; but
-    /// where packets wait on the way for longer than they travel, a short segment waits for
-    /// [`REST`] round trips, unless it becomes a full one or the peer sends something. Nagle's
-    /// algorithm lets one out in each round trip, and one reading takes half as many frames as
-    /// four. Where thirty nodes write a reading a second, that is what fills the queues of relays.
-    /// RTO ends it, as the override timeout of SWS avoidance does (RFC 9293, 3.8.6.2.1).
+    /// Ends the gap, as all data in flight is acknowledged and there is no segment to keep a
+    /// distance from. Where packets wait on the path for longer than they travel, however, a short
+    /// segment waits for [`REST`] round trips, unless it becomes a full one or the peer sends
+    /// something. Nagle's algorithm lets one short segment out in each round trip, and one reading
+    /// takes half as many frames as four. Where thirty nodes write a reading a second, such
+    /// segments fill the queues of relays. RTO ends the wait, as the override timeout of SWS
+    /// avoidance does (RFC 9293, 3.8.6.2.1).
     pub(super) fn rest(&mut self, now: Instant) {
         self.snd.pace.clear();
         let least_us = self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us);
@@ -108,17 +112,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// Whether a short segment waits although nothing is in flight.
+    /// Returns whether a short segment waits although nothing is in flight.
     pub(super) fn rests(&self) -> bool {
         self.snd.pace.is_set() && self.snd.flight() == 0 && self.params.has(Params::NAGLE)
     }
 
-    /// What of `lost` octets goes next, if a segment has room for `room` and the window for
-    /// `allowed`. From the second timeout in a row on, the loss window, which RFC 5681 §3.1 counts
-    /// in octets, leaves in pieces: then one lost packet, or one lost acknowledgment, does not cost
-    /// the next timeout, which is twice as long (RFC 9002 §6.2.4 has two packets for it as well).
-    /// The first two are so short that a frame holds them, because a packet of many frames is lost
-    /// with any of them. The rest follows at once, for losses that come in bursts.
+    /// Returns the room for the next piece of `lost` octets, if a segment has room for `room` and
+    /// the window for `allowed`. From the second timeout in a row on, the loss window, which RFC
+    /// 5681 §3.1 counts in octets, leaves in pieces: then one lost packet, or one lost
+    /// acknowledgment, does not cost the next timeout, which is twice as long (RFC 9002 §6.2.4 has
+    /// two packets for it as well). The first two are so short that a frame holds them, because a
+    /// packet of many frames is lost with any of them. The rest follows at once, for losses that
+    /// come in bursts.
     pub(super) fn loss_room(&self, lost: u32, allowed: u32, room: u32) -> u32 {
         if self.snd.tries < 2 {
             return room;
@@ -136,7 +141,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// The end of the gap, if anything waits for it that the window allows.
+    /// Returns the end of the gap, if anything that the window allows waits for it.
     pub(super) fn next_paced(&self) -> Timer {
         if !self.snd.pace.is_set() || self.snd.flight() == 0 {
             return Timer::OFF;
@@ -158,9 +163,9 @@ mod tests {
     const MSS: u32 = 445;
 
     proptest! {
-        /// A leaf that sends `n` segments a gap apart, asks for its answers after the last, and has
-        /// waited `wait` when they are there: every round trip contains the gaps after its segment.
-        /// Whatever gap it begins with, it does not grow beyond five times what the path explains.
+        /// A leaf sends `n` segments a gap apart, polls for the acknowledgments after the last, and
+        /// gets them after `wait`: every round trip contains the gaps after its segment. Whatever
+        /// the first gap is, gaps do not grow beyond five times what the path explains.
         #[test]
         fn the_gap_of_a_sleeper_does_not_feed_on_itself(
             n in 1u32..=64,

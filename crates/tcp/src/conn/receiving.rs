@@ -1,8 +1,8 @@
-//! The receiving half of a connection: RCV.NXT and its like, what has arrived, and what is owed for
-//! it.
+//! The receiving half of a connection: the receive sequence variables, the received text, and the
+//! acknowledgments owed for it.
 //!
-//! What has arrived (`input.rs`) and what acknowledges it (`fill_header` in `output.rs`) change it;
-//! who else owes the peer an acknowledgment says so in `ack`.
+//! Arriving segments (`input.rs`) and acknowledgments (`fill_header` in `output.rs`) change it.
+//! Other code that owes the peer an acknowledgment requests it in `ack`.
 
 use super::{Setup, TIMESTAMPS_LEN};
 use crate::features::Features;
@@ -13,7 +13,7 @@ use crate::seq::SeqNum;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::Header;
 
-/// Receive sequence variables, and all that is only about receiving.
+/// Receive sequence variables, and all state that only receiving uses.
 #[repr(C)] // See `Connection`.
 pub(super) struct Receiving<F: Features> {
     /// Largest payload received: the peer's notion of a full segment.
@@ -22,17 +22,17 @@ pub(super) struct Receiving<F: Features> {
     pub(super) paws: Option<Paws>,
     pub(super) ack: AckState,
     pub(super) nxt: SeqNum,
-    /// The right edge that has been advertised; RCV.WND is its distance from `nxt`.
+    /// Advertised right edge; RCV.WND is its distance from `nxt`.
     pub(super) adv: SeqNum,
     pub(super) irs: SeqNum,
-    /// Where the peer's FIN stands, which may have come out of order, if it is known. In
-    /// SYN-RECEIVED: after the text that has come with its SYN.
+    /// Sequence number of the peer's FIN, which may have come out of order, if it is known. In
+    /// SYN-RECEIVED: the end of the text that has come with its SYN.
     pub(super) fin_at: SeqNum,
     pub(super) rx: ReceiveBuffer<F::Place>,
 }
 
 impl<F: Features> Receiving<F> {
-    /// Nothing has come.
+    /// Creates the receiving half before anything has arrived.
     pub(super) fn new(setup: &Setup) -> Self {
         let zero = SeqNum::new(0);
         Receiving {
@@ -41,29 +41,29 @@ impl<F: Features> Receiving<F> {
             ack: AckState::NONE,
             nxt: zero,
             adv: zero,
-            // So that nothing has been received before the peer's SYN tells more.
+            // So that nothing counts as received before the peer's SYN arrives.
             irs: zero.minus(1),
             fin_at: zero,
             rx: ReceiveBuffer::new(setup.receive),
         }
     }
 
-    /// RCV.WND
+    /// Returns RCV.WND.
     pub(super) fn wnd(&self) -> u32 {
         self.adv.since(self.nxt)
     }
 
-    /// Octets of the timestamps option in every segment.
+    /// Returns the octets of the timestamps option in every segment.
     pub(super) fn timestamps_len(&self) -> u16 {
         if self.paws.is_some() { TIMESTAMPS_LEN } else { 0 }
     }
 
-    /// Last.ACK.sent of RFC 7323 §4.3.
+    /// Returns Last.ACK.sent of RFC 7323 §4.3.
     pub(super) fn last_ack_sent(&self) -> SeqNum {
         self.nxt.minus(self.ack.unacked())
     }
 
-    /// RCV.WND as a header would say it that leaves `left` octets to the next acknowledgment.
+    /// Returns the window field of a header that leaves `left` octets to the next acknowledgment.
     pub(super) fn window_field(&self, left: u32) -> u16 {
         let wnd = self.wnd().saturating_add(left);
         // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
@@ -72,7 +72,7 @@ impl<F: Features> Receiving<F> {
         u16::try_from(wnd.saturating_add(slack) >> self.rx.shift()).unwrap_or(u16::MAX)
     }
 
-    /// RFC 7323 §4.3: a segment's timestamp is what the next acknowledgment echoes.
+    /// Remembers a segment's timestamp, which the next acknowledgment echoes (RFC 7323 §4.3).
     pub(super) fn remember_timestamp(&mut self, now: Instant, header: &Header) {
         let last_ack_sent = self.last_ack_sent();
         if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
@@ -80,7 +80,7 @@ impl<F: Features> Receiving<F> {
         }
     }
 
-    /// The largest right edge that free space allows.
+    /// Returns the largest right edge that free space allows.
     #[inline(never)]
     pub(super) fn limit(&self) -> SeqNum {
         // See `window_field` for the slack.
@@ -89,7 +89,8 @@ impl<F: Features> Receiving<F> {
         self.nxt.plus(self.rx.free().saturating_sub(slack).min(largest.saturating_sub(slack)))
     }
 
-    /// RFC 9293 §3.8.6.2.2: the edge moves by a segment or half the buffer, or not at all.
+    /// Advances the edge by at least a segment or half the buffer, or not at all (RFC 9293
+    /// §3.8.6.2.2).
     //= rfc9293#MUST-39
     pub(super) fn advance_edge(&mut self, mss: u16) {
         let limit = self.limit();

@@ -1,4 +1,4 @@
-//! What happens when a timer expires (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
+//! Expiry of timers (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
 use super::facts::Facts;
 use super::{Connection, Params, Phase, Reader, Rtx};
@@ -16,18 +16,18 @@ use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
-    /// Nothing follows what is in flight for this long.
+    /// Lets nothing follow the data in flight for the time `gap`.
     pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
         self.snd.pace = self.snd.pace.latest(Tick::after(now, gap).into());
     }
 
-    /// What is due first. A gap has an end even if nothing waits for it: what an application writes
-    /// later must not find a deadline in the past.
+    /// Returns the timer that is due first. A gap has an end even if nothing waits for it: text
+    /// that an application writes later must not find a deadline in the past.
     pub(crate) fn next_timer(&self) -> Timer {
         self.rcv.ack.timer.earliest(self.snd.rtx).earliest(self.keep).earliest(self.snd.pace)
     }
 
-    /// See [`Tick::age`](crate::timer::Tick::age).
+    /// Ages all stored instants; see [`Tick::age`](crate::timer::Tick::age).
     pub(crate) fn age(&mut self, epoch: Instant, now: Instant) {
         for timer in
             [&mut self.rcv.ack.timer, &mut self.snd.rtx, &mut self.keep, &mut self.snd.pace]
@@ -59,7 +59,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             match core::mem::replace(&mut self.snd.rtx_kind, Rtx::Timeout) {
                 Rtx::Timeout => self.on_retransmission_timer(now),
                 Rtx::Probe => {
-                    // Whether or not there is anything to send, RTO comes next (RFC 8985 §7.3).
+                    // RTO comes next even if there is nothing to send (RFC 8985 §7.3).
                     self.snd.recovery.set_probe(Probe::Due);
                     self.snd.rtx.set(now, self.snd.rto(&self.params));
                 }
@@ -86,20 +86,20 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
                 // A probe makes its segment ambiguous, and must not keep SRTT from growing with the
                 // path (RFC 8985 §7.3).
                 Phase::Open { .. } => self.snd.sampled && self.board.gone() == 0,
-                // A small window has nothing later to send that would show the loss of a
-                // retransmission, so that one is asked for too, once it is known that the path is
-                // alive. RFC 8985 §7.2 leaves this to RTO.
+                // In a small window no later segment reveals the loss of a retransmission, so a
+                // retransmission is probed for too, once the path is known to be alive. RFC 8985
+                // §7.2 leaves this to RTO.
                 Phase::Fast { .. } | Phase::Timeout { .. } => self.snd.tries == 0,
             }
             && self.snd.wnd > 0
         {
             self.snd.rtx_kind = Rtx::Probe;
-            // A path without delay is not asked in the same instant.
+            // A path without delay is not probed in the same instant.
             let srtt = self.snd.rtt.srtt();
             let mut probe = (srtt + srtt).max(GRANULARITY);
             if self.snd.flight() <= u32::from(self.snd.mss) {
-                // TLP.max_ack_delay: the peer's is not known, so it is taken to be like ours; but
-                // that we never delay does not mean that the peer does not.
+                // TLP.max_ack_delay: the delay of the peer is not known, so it is assumed to be
+                // that of this side. If this side never delays, the peer may delay all the same.
                 let own = millis(self.params.delayed_ack_ms);
                 probe += own.max(ConnectionConfig::DEFAULT.delayed_ack);
             }
@@ -108,8 +108,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.rtx.set(now, wait);
     }
 
-    /// RFC 8985 §6.2 step 5, after an acknowledgment or the end of the reordering window.
-    /// `fresh` octets have just been SACKed or acknowledged.
+    /// Detects losses (RFC 8985 §6.2 step 5) after an acknowledgment or the end of the reordering
+    /// window, and returns whether there are any. `fresh` octets have just been SACKed or
+    /// acknowledged.
     pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
         let Some(newest) = self.snd.recovery.rack().and_then(Rack::newest) else { return false };
         let wait_us = self.loss_wait_us();
@@ -124,9 +125,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         found
     }
 
-    /// How long after a segment its acknowledgment is missed, once a later one has arrived. Without
-    /// a sign of reordering, recovery and DupThresh SACKed segments leave no doubt (RFC 8985 §6.2
-    /// step 4).
+    /// Returns the time after which a segment without acknowledgment is lost, once a later one has
+    /// arrived. Without a sign of reordering, recovery and DupThresh SACKed segments leave no doubt
+    /// (RFC 8985 §6.2 step 4).
     fn loss_wait_us(&self) -> u32 {
         let many = u32::from(self.snd.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
         let sure = !self.snd.recovery.is_open() || self.board.sacked() > many;
@@ -168,7 +169,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if !self.is_slow() {
                 self.snd.remember_window();
             }
-            // RFC 5681 §3.1, equation 4: not for what the timer has sent again already.
+            // RFC 5681 §3.1, equation 4: not for data that the timer has retransmitted already.
             let first = !again && self.begin_reduction();
             self.snd.cc.on_timeout(self.snd.flight(), first);
             self.time_out(now, again);
@@ -188,17 +189,18 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.counters.timeout_retransmits = self.counters.timeout_retransmits.wrapping_add(1);
     }
 
-    /// RFC 8985 §6.3. Without SACK there is no RACK.rtt, and everything is taken for lost.
+    /// Marks losses after a timeout (RFC 8985 §6.3). Without SACK there is no RACK.rtt, and
+    /// everything is marked as lost.
     fn time_out(&mut self, now: Instant, again: bool) {
         let flight = &mut self.board;
-        // On the second timeout in a row what SACK said is forgotten, in case the peer has taken it
-        // back (RFC 2018 §8).
+        // On the second timeout in a row the SACK information is discarded, in case the peer has
+        // reneged (RFC 2018 §8).
         if again || flight.is_reneged() {
             flight.forget();
         }
         let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };
         self.board.time_out(Stamp::of(now), wait_us);
-        // With timestamps Eifel knows a round trip earlier, and from less.
+        // With timestamps Eifel detection decides a round trip earlier, and from less.
         self.snd.recovery.enter_timeout(self.snd.nxt, self.rcv.paws.is_none());
         self.snd.retransmit_now = true;
         self.snd.told = 0;
@@ -213,7 +215,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return self.finish(Some(ConnectionError::TimedOut));
         }
         if self.snd.flight() > 0 {
-            // RFC 9293 MUST-26: not while data is outstanding, whose retransmission asks the same.
+            // RFC 9293 MUST-26: not while data is outstanding, whose retransmission is a probe as
+            // well.
             return self.touch_keepalive(now);
         }
         if self.keep_sent >= self.params.keep_probes {
@@ -225,7 +228,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.keep.set(now, interval);
     }
 
-    /// The peer has given a sign of life: keep-alive starts over.
+    /// Restarts keep-alive after a sign of life from the peer.
     pub(super) fn touch_keepalive(&mut self, now: Instant) {
         let taken = self.is_orphan() && self.params.fin_wait_2_s > 0;
         if taken || self.reader == Reader::Lingering {
@@ -241,8 +244,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
-    /// In FIN-WAIT-2, which may have been entered just now, nobody reads any more, which may be so
-    /// since just now: it lasts no longer than the settings allow.
+    /// Limits FIN-WAIT-2 to the configured time if no application reads any more. It is called when
+    /// the state begins and when the application stops reading.
     pub(super) fn limit_fin_wait_2(&mut self, now: Instant) {
         if self.is_orphan() && self.params.fin_wait_2_s > 0 {
             let mut limit = Timer::OFF;

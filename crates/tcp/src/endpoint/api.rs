@@ -1,4 +1,4 @@
-//! What an application calls.
+//! The interface to applications.
 
 use super::ready::Told;
 use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot, Taken};
@@ -24,7 +24,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Listens on `port`.
     ///
     /// # Errors
-    /// Why it cannot be.
+    /// Reason for which that is impossible.
     //= rfc9293#MUST-41 rfc9293#MUST-42
     pub fn listen(&mut self, port: u16, config: ListenConfig) -> Result<(), ListenError> {
         let name = NonZeroU16::new(port).ok_or(ListenError::BadPort)?;
@@ -37,7 +37,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Stops listening on `port`. Connections that nobody has accepted are aborted.
+    /// Stops listening on `port`. Connections that are not accepted yet are aborted.
     #[inline(never)]
     pub fn unlisten(&mut self, port: u16) {
         self.due.set(None);
@@ -56,7 +56,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// The connection to `port` that has been waiting longest, if any.
+    /// Accepts the connection to `port` that has been waiting longest, if any.
     #[inline(never)]
     pub fn accept(&mut self, port: u16) -> Option<Handle> {
         let newest = self.order;
@@ -73,7 +73,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Opens a connection to `port` of `peer` from an ephemeral port.
     ///
     /// # Errors
-    /// Why it cannot be.
+    /// Reason for which that is impossible.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -91,8 +91,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Opens a connection to `port` of `peer` from the local port `local`.
     ///
     /// # Errors
-    /// Why it cannot be; [`ConnectError::NoPort`] if a connection, also one in TIME-WAIT, has the
-    /// same addresses and ports.
+    /// Reason for which that is impossible; [`ConnectError::NoPort`] if a connection, also one in
+    /// TIME-WAIT, has the same addresses and ports.
     //= rfc9293#MUST-43 rfc9293#MUST-45 rfc9293#MUST-46
     #[inline(never)]
     pub fn connect_from(
@@ -119,8 +119,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
-    /// Puts a connection into a slot: an empty one, else one that its application has left, which
-    /// is over or only waits for its peer to close, with the least of what it might still read.
+    /// Puts a connection into a slot: an empty one, otherwise one that its application has
+    /// released, which is over or only waits for its peer to close, with the fewest octets still to
+    /// be read.
     pub(super) fn install(
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
@@ -159,14 +160,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         slot.is_named(handle).then_some(slot)
     }
 
-    /// The slot of a connection that something is to be done to.
+    /// Returns the slot of a connection that is about to change.
     #[inline(never)]
     pub(super) fn slot_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         self.due.set(None);
         self.quiet_mut(handle)
     }
 
-    /// The same if no timer is touched.
+    /// Returns the slot of a connection for a call that touches no timer.
     fn quiet_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S>> {
         let slot = self.slots.as_mut_slice().get_mut(handle.index())?;
         slot.is_named(handle).then_some(slot)
@@ -176,7 +177,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.slot(handle)?.entry.as_ref()
     }
 
-    /// The slot of a connection that can still be written to; what is written leaves when polled.
+    /// Returns the slot of a connection that can still be written to; the written octets leave when
+    /// polled.
     fn writable(&mut self, handle: Handle) -> Result<&mut Slot<K, S>, SendError> {
         let slot = self.quiet_mut(handle).ok_or(SendError::InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(SendError::InvalidHandle)?;
@@ -194,17 +196,17 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Queues as much of `data` as there is room for; 0 if there is none.
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// Reason for which nothing will ever be taken.
     pub fn send(&mut self, handle: Handle, data: &[u8]) -> Result<usize, SendError> {
         self.send_vectored(handle, &[data])
     }
 
-    /// As [`Endpoint::send`] for the parts one after another, as if they were one: nothing leaves
-    /// in between, and as much is taken as there is room for, possibly a part of a part. Who wants
-    /// all or nothing asks [`Endpoint::can_send`] first.
+    /// Queues the parts one after another as [`Endpoint::send`] would, as if they were one: nothing
+    /// leaves in between, and as much is taken as there is room for, possibly a part of a part. An
+    /// application that needs all or nothing calls [`Endpoint::can_send`] first.
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// Reason for which nothing will ever be taken.
     #[inline(never)]
     pub fn send_vectored(&mut self, handle: Handle, parts: &[&[u8]]) -> Result<usize, SendError> {
         let slot = self.writable(handle)?;
@@ -214,13 +216,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(taken.fold(0, usize::saturating_add))
     }
 
-    /// Queues constant data by reference: it is never copied before it leaves, and takes no room
-    /// in the send ring but one place of [`Sizes::Pieces`]. All of it is taken, or nothing (0) if
-    /// there is no free place or if more than 2^30 octets would wait. In the stream it stands
-    /// where it was sent, between what was copied before and after.
+    /// Queues constant data by reference: it is never copied before it leaves, and takes no room in
+    /// the send ring but one place of [`Sizes::Pieces`]. All of it is taken, or nothing (0) if
+    /// there is no free place or if more than 2^30 octets would wait. In the stream it stands where
+    /// it was sent, between the octets copied before and after.
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// Reason for which nothing will ever be taken.
     #[inline(never)]
     pub fn send_static(&mut self, handle: Handle, data: &'static [u8]) -> Result<usize, SendError> {
         let slot = self.writable(handle)?;
@@ -232,7 +234,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// `out` is empty).
     ///
     /// # Errors
-    /// Why there are none.
+    /// Reason for which there are none.
     #[inline(never)]
     pub fn recv(&mut self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
         let slot = self.quiet_mut(handle).ok_or(RecvError::InvalidHandle)?;
@@ -245,10 +247,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Self::received(entry, count, out.is_empty())
     }
 
-    /// As [`Endpoint::recv`], but the octets stay.
+    /// Copies octets as [`Endpoint::recv`] does, but leaves them in the buffer.
     ///
     /// # Errors
-    /// Why there are none.
+    /// Reason for which there are none.
     pub fn peek(&self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
         let slot = self.slot(handle).ok_or(RecvError::InvalidHandle)?;
         let entry = slot.entry.as_ref().ok_or(RecvError::InvalidHandle)?;
@@ -273,13 +275,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Closes this side: what is queued is sent, then FIN. A connection that the peer has not yet
-    /// answered ends at once, and what was queued is gone (RFC 9293 §3.10.4, SYN-SENT): it has then
-    /// ended with [`ConnectionError::Aborted`]. Wait for
-    /// ESTABLISHED to be sure. Reading goes on until the peer closes, and the handle stays valid
-    /// until a new connection needs the slot of one that is over, first of one whose octets are
-    /// all read. This is the half close of RFC 9293 §3.6; an application that will not read any
-    /// more uses [`Endpoint::release`].
+    /// Closes this side: the queued octets are sent, then FIN. A connection that the peer has not
+    /// yet answered ends at once, and its queued octets are gone (RFC 9293 §3.10.4, SYN-SENT): it
+    /// has then ended with [`ConnectionError::Aborted`]. Wait for ESTABLISHED to be sure. Reading
+    /// continues until the peer closes, and the handle stays valid until a new connection needs the
+    /// slot of one that is over, first of one whose octets are all read. This is the half close of
+    /// RFC 9293 §3.6; an application that will not read any more uses [`Endpoint::release`].
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -309,8 +310,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Ends all connections whose peers are `gone`, as an own address is that they were known by,
-    /// and forgets what is kept of others with them. Applications find their connections aborted.
+    /// Ends all connections whose peers are `gone`, for example because the own address in them is
+    /// gone, and removes all other records with them. Applications find their connections aborted.
     pub fn forget(&mut self, gone: impl Fn(&K) -> bool) {
         self.due.set(None);
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|slot| slot.entry.as_mut()) {
@@ -327,43 +328,45 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// State of a connection; `None` for an invalid handle.
+    /// Returns the state of a connection; `None` for an invalid handle.
     pub fn state(&self, handle: Handle) -> Option<State> {
         self.entry(handle).map(|e| e.conn.state())
     }
 
-    /// How many octets [`Endpoint::send`] would take now.
+    /// Returns how many octets [`Endpoint::send`] would take now.
     pub fn can_send(&self, handle: Handle) -> usize {
         self.entry(handle).map_or(0, |e| e.conn.send_room())
     }
 
-    /// How many octets [`Endpoint::recv`] could give now.
+    /// Returns how many octets [`Endpoint::recv`] could give now.
     pub fn can_recv(&self, handle: Handle) -> usize {
         self.entry(handle).map_or(0, |e| e.conn.readable())
     }
 
-    /// The other end of a connection: peer, local port, remote port.
+    /// Returns the name of a connection: peer, local port, remote port.
     pub fn name(&self, handle: Handle) -> Option<(K, u16, u16)> {
         self.entry(handle).map(|e| (e.peer, e.local_port, e.remote_port))
     }
 
-    /// The connections that there are, those included whose application has not accepted them yet.
+    /// Returns the existing connections, including those whose application has not accepted them
+    /// yet.
     pub fn handles(&self) -> impl Iterator<Item = Handle> {
         (0..).zip(self.slots.as_slice()).filter_map(|(index, slot)| {
             slot.entry.as_ref().map(|entry| Handle { index, order: entry.order })
         })
     }
 
-    /// A snapshot of a connection; `None` for an invalid handle.
+    /// Returns a snapshot of a connection; `None` for an invalid handle.
     pub fn info(&self, handle: Handle) -> Option<Info> {
         self.entry(handle).map(|e| e.conn.info(self.epoch))
     }
 
-    /// The link reports that a segment it was given did not reach the next hop. What it carried is
-    /// sent again at once, and is no sign of congestion: the MAC has waited and tried again on its
-    /// own account, and knows that the frame was not taken (RFC 3819 §8.1 asks links to tell).
-    /// Bounded, so that a dead path still times out: eight times between two signs of progress,
-    /// half as often after each timeout. A segment that is gone meanwhile is no matter.
+    /// Handles a report of the link that a segment did not reach the next hop. The segment is
+    /// retransmitted at once, and its loss is no sign of congestion: the MAC has waited and tried
+    /// again on its own account, and knows that the frame was not taken (RFC 3819 §8.1 asks links
+    /// to report this). The number of times is bounded, so that a dead path still times out: eight
+    /// times between two signs of progress, half as often after each timeout. A segment that is
+    /// gone meanwhile is ignored.
     pub fn notify_lost(&mut self, _now: Instant, segment: PayloadRef) {
         if let Some(slot) = self.slot_mut(segment.handle)
             && let Some(entry) = &mut slot.entry
@@ -373,11 +376,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Tells that a segment without payload waits below to be sent. Where every segment is to be
-    /// acknowledged ([`ack_every`](ConnectionConfig::ack_every) is 1): until
-    /// [`Endpoint::release_acks`] another acknowledgment without text waits in the connection: it
-    /// could leave no sooner, and says then all that has come. What the peer counts does not wait:
-    /// acknowledgments after a gap, those of which each segment has its own, and probes.
+    /// Notifies the connection that a segment without payload waits below to be sent. Where every
+    /// segment is to be acknowledged ([`ack_every`](ConnectionConfig::ack_every) is 1), another
+    /// acknowledgment without text waits in the connection until [`Endpoint::release_acks`]: it
+    /// could leave no sooner, and then acknowledges everything that has come. Segments that the
+    /// peer counts do not wait: acknowledgments after a gap, acknowledgments if each segment has
+    /// its own, and probes.
     pub fn hold_acks(&mut self, handle: Handle) {
         if let Some(slot) = self.slot_mut(handle)
             && let Some(entry) = &mut slot.entry
@@ -387,8 +391,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Tells that the segment has left, or never will. Whether an acknowledgment has waited for
-    /// that.
+    /// Notifies the connection that the segment has left, or never will. Returns whether an
+    /// acknowledgment has waited for that.
     pub fn release_acks(&mut self, handle: Handle) -> bool {
         let Some(slot) = self.slot_mut(handle) else { return false };
         let Some(entry) = &mut slot.entry else { return false };
@@ -396,10 +400,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         entry.conn.wants_ack()
     }
 
-    /// A router reports that a segment to `remote_port` of `peer` with sequence number `seq` was
-    /// too big for a link of `mtu` octets (ICMPv6 Packet Too Big, RFC 8201). If that number is in
-    /// flight (RFC 5927 §4.1), the segment size comes down, though not below what IPv6's minimum
-    /// MTU of 1280 allows, and everything in flight goes out again.
+    /// Handles the report of a router that a segment to `remote_port` of `peer` with sequence
+    /// number `seq` was too big for a link of `mtu` octets (ICMPv6 Packet Too Big, RFC 8201). If
+    /// that number is in flight (RFC 5927 §4.1), the segment size decreases, though not below that
+    /// of IPv6's minimum MTU of 1280, and everything in flight is retransmitted.
     pub fn notify_packet_too_big(
         &mut self,
         peer: &K,
@@ -419,10 +423,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         slots.find(|s| s.matches(peer, local, remote))?.entry.as_mut()
     }
 
-    /// The network reports why segments from `local_port` to `remote_port` of `peer` cannot be
-    /// delivered, quoting one with sequence number `seq`. [`SoftError::Unreachable`] ends
-    /// connections that are still opening; otherwise it is for the application to decide
-    /// ([`Info::soft_error`]). The number must be one in flight (RFC 5461 §4, RFC 5927 §4.1).
+    /// Handles the report of the network that segments from `local_port` to `remote_port` of `peer`
+    /// cannot be delivered because of `error`. It quotes one with sequence number `seq`.
+    /// [`SoftError::Unreachable`] ends connections that are still opening; otherwise the
+    /// application decides ([`Info::soft_error`]). The number must be one in flight (RFC 5461 §4,
+    /// RFC 5927 §4.1).
     pub fn notify_network_error(
         &mut self,
         peer: &K,

@@ -30,7 +30,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// The one at `port`.
+    /// Returns the listener at `port`.
     pub(super) fn find(listeners: &[Option<Listener>], port: u16) -> Option<&Listener> {
         listeners.iter().flatten().find(|l| l.port.get() == port)
     }
@@ -82,12 +82,12 @@ impl<K: Peer> HalfOpen<K> {
         self.sent_at.age(epoch, now);
     }
 
-    /// What the connection is to be set up with: that of the listener, with which it would go.
+    /// Returns the setup for the connection: that of its listener, which it does not outlive.
     fn setup<'a>(&self, listeners: &'a [Option<Listener>]) -> Option<&'a Setup> {
         Listener::find(listeners, self.local_port).map(|l| &l.setup)
     }
 
-    /// The acknowledgment of the SYN-ACK.
+    /// Returns the expected time of the acknowledgment of the SYN-ACK.
     pub(super) fn expected(
         &self,
         listeners: &[Option<Listener>],
@@ -98,7 +98,8 @@ impl<K: Peer> HalfOpen<K> {
         Some(rtt.expected(self.sent_at.near(epoch)))
     }
 
-    /// Answers `false` when the peer has not answered often enough.
+    /// Handles the retransmission timer. Returns `false` when the peer has failed to answer often
+    /// enough.
     pub(super) fn handle_deadline(&mut self, now: Instant, listeners: &[Option<Listener>]) -> bool {
         if self.rtx.is_due(now) {
             self.rtx.clear();
@@ -107,8 +108,8 @@ impl<K: Peer> HalfOpen<K> {
                 return false;
             }
             self.tries = self.tries.saturating_add(1);
-            // A peer that waits for a slot has shown that it is there. Another one may have sent
-            // its ACK in vain and sleep until it has text: the record is kept for as long, but
+            // A peer that waits for a slot has proven that it exists. The ACK of another one may be
+            // lost, and that peer may sleep until it has text: the record is kept for as long, but
             // sends nothing to an address that may be forged.
             self.pending = self.waits || self.tries <= params.syn_retries;
             if !self.pending {
@@ -148,8 +149,8 @@ impl<K: Peer> HalfOpen<K> {
         header.options.window_scale = self.agreed.scale.map(|_| self.own_scale);
         header.options.sack_permitted = self.agreed.sack;
         header.options.timestamps = timestamps;
-        // The cookie itself is the endpoint's to make. Not in a SYN-ACK that is sent again, the
-        // first may have been lost because of it (RFC 7413 §4.2.1).
+        // The endpoint makes the cookie itself. A SYN-ACK that is sent again has none, as the first
+        // may have been lost because of it (RFC 7413 §4.2.1).
         if self.wants_cookie && self.tries == 0 {
             header.options.fast_open = Some(Cookie::REQUEST);
         }
@@ -165,7 +166,7 @@ impl<K: Peer> HalfOpen<K> {
         }
     }
 
-    /// What tells the peer where this side stands.
+    /// Returns the acknowledgment that shows the peer the state of this side.
     fn acknowledgment(&self, now: Instant) -> Reply<K> {
         let ecr = self.agreed.timestamp;
         let timestamps = ecr.map(|ecr| Timestamps { val: timestamp(self.ts_offset, now), ecr });
@@ -182,8 +183,8 @@ impl<K: Peer> HalfOpen<K> {
         }
     }
 
-    /// The round trip of the handshake: by timestamp, else if nothing was sent twice (Karn). Zero
-    /// is the answer to a SYN cookie, which nobody has timed.
+    /// Returns the RTT of the handshake: by timestamp, otherwise if nothing was sent twice (Karn).
+    /// Zero means the acknowledgment of a SYN cookie, which is not timed.
     fn rtt(&self, now: Instant, segment: &Segment<'_>) -> Option<Duration> {
         let longest = self.sent_at.elapsed(now);
         let known = match (self.agreed.timestamp, segment.header.options.timestamps) {
@@ -210,13 +211,13 @@ impl<K: Peer> HalfOpen<K> {
     }
 }
 
-/// Octets of a buffer to use: as many as are configured and there are.
+/// Returns the octets of a buffer to use: as many as are configured and available.
 pub(super) fn capacity(configured: usize, available: usize) -> usize {
     if configured == 0 { available } else { configured.min(available) }
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// What a connection with this configuration is set up with.
+    /// Returns the setup of a connection with this configuration.
     pub(super) fn setup(&self, config: &ConnectionConfig) -> Setup {
         let marks = S::ReceiveMap::LEN.saturating_mul(8);
         Setup::new::<S::Features>(
@@ -227,11 +228,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         )
     }
 
-    /// What is kept of a listener's settings.
+    /// Returns the record of a listener with these settings.
     pub(super) fn listener(&self, port: NonZeroU16, config: &ListenConfig) -> Listener {
         let ListenConfig { backlog, fast_open, connection } = config;
         let mut setup = self.setup(connection);
-        // Its connections send no SYN but with an ACK.
+        // Its connections send a SYN only with an ACK.
         setup.params.syn_retries = connection.syn_ack_retries;
         Listener { port, backlog: (*backlog).max(1), fast_open: *fast_open, setup }
     }
@@ -259,7 +260,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(peer)
     }
 
-    /// Whether as many connections of this listener as it may have wait to be accepted.
+    /// Returns whether the backlog of this listener is full of connections that wait to be
+    /// accepted.
     fn is_full(&self, listener: &Listener) -> bool {
         let entries = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
         let waiting = entries
@@ -268,8 +270,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         waiting >= usize::from(listener.backlog)
     }
 
-    /// §3.10.7.2: LISTEN, or §3.10.7.1: CLOSED. `least` bounds the ISS of a name that is in
-    /// TIME-WAIT.
+    /// Handles a segment in LISTEN (§3.10.7.2) or CLOSED (§3.10.7.1). `least` bounds the ISS of a
+    /// name that is in TIME-WAIT.
     #[inline(never)]
     pub(super) fn for_listener(
         &mut self,
@@ -353,7 +355,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// §3.10.7.4 for SYN-RECEIVED after a passive open.
+    /// Handles a segment in SYN-RECEIVED after a passive open (§3.10.7.4).
     //= rfc9293#MUST-11
     #[inline(never)]
     pub(super) fn for_half_open(
@@ -385,7 +387,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             Err(reason) => {
                 let challenged = reason.is_challenged(header.flags.contains(Flags::RST));
                 if challenged && record.challenges.allow(now, &mut self.stats) {
-                    // Another SYN gets the SYN-ACK once more, which says the same.
+                    // Another SYN gets the SYN-ACK again, which carries the same information.
                     match reason {
                         Discard::SynInWindow => record.pending = true,
                         _ => self.replies.push(record.acknowledgment(now)),
@@ -398,8 +400,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if SeqNum::new(header.ack) == record.iss.plus(1) {
             return self.promote(now, &record, ecn, segment);
         }
-        // A SYN that was long on its way is sent again: the first one may have been answered with a
-        // cookie, and only the second have found room.
+        // A SYN that was delayed is sent again: the first one may have been answered with a cookie,
+        // and only the second have found room.
         if let Some(listener) = self.find_listener(record.local_port).copied()
             && let Some(done) = self.take_cookie(now, record.peer, &listener, ecn, segment)
         {
@@ -409,7 +411,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Err(Discard::AckUnsent)
     }
 
-    /// Opens the connection whose cookie this acknowledgment brings back, if it does.
+    /// Opens the connection whose cookie this acknowledgment brings back, if any.
     fn take_cookie(
         &mut self,
         now: Instant,
@@ -424,7 +426,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(self.promote(now, &record, ecn, segment))
     }
 
-    /// The handshake is complete: commits a slot with its buffers. Without a free slot nothing
+    /// Commits a slot with its buffers, as the handshake is complete. Without a free slot nothing
     /// happens, and the peer's next segment is the next chance.
     fn promote(
         &mut self,
@@ -454,8 +456,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.for_connection(now, handle.index(), ecn, segment)
     }
 
-    /// Whether a peer waits for this port: for [`Endpoint::accept`], or for a slot while none is
-    /// free or about to be. Whoever serves others at the port leaves one of them then.
+    /// Returns whether a peer waits for this port: for [`Endpoint::accept`], or for a slot while
+    /// none is free or about to be. A server that serves other peers at the port then ends one of
+    /// their connections.
     #[inline(never)]
     pub fn is_wanted(&self, port: u16) -> bool {
         let slots = self.slots.as_slice();

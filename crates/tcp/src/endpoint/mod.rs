@@ -1,7 +1,8 @@
 //! The endpoint: all connections of a node, demultiplexed by an opaque peer and two ports.
 //!
-//! What its owner calls is not inlined (`inline(never)`): in the loop of an application the fields
-//! are so far from the pointer at hand that an ARMv6-M takes three instructions to reach one.
+//! Functions that its owner calls are not inlined (`inline(never)`): in the loop of an application
+//! the fields are so far from the pointer at hand that an ARMv6-M takes three instructions to reach
+//! one.
 
 mod api;
 mod check;
@@ -43,20 +44,20 @@ use reply::{Challenges, Replies};
 
 /// Both ends' addresses, which TCP only compares, sums and hashes.
 pub trait Peer: Copy + Eq {
-    /// Ones' complement sum, not inverted, of the pseudo-header for a segment of `tcp_len` octets
-    /// (RFC 8200 §8.1), protocol number included.
+    /// Returns the ones' complement sum, not inverted, of the pseudo-header for a segment of
+    /// `tcp_len` octets (RFC 8200 §8.1), protocol number included.
     fn pseudo_header_sum(&self, tcp_len: usize) -> u16;
 
     /// Feeds both addresses to a keyed hash (RFC 6528 §3).
     fn hash_into<H: Hasher>(&self, state: &mut H);
 
-    /// Whether both addresses are unicast; others are refused (RFC 9293 §3.9.2.3).
+    /// Returns whether both addresses are unicast; others are refused (RFC 9293 §3.9.2.3).
     fn is_unicast(&self) -> bool {
         true
     }
 }
 
-/// How many of everything, and how large: a memory plan (see `kinglet_mem`).
+/// Number and size of everything: a memory plan (see `kinglet_mem`).
 ///
 /// ```
 /// use kinglet_tcp::{
@@ -91,23 +92,23 @@ pub trait Sizes: Sized {
     type ReceiveBuffer: Array<u8>;
     /// Marks of a receive ring: one bit an octet. If it is shorter, less of the ring is used.
     type ReceiveMap: Array<u8>;
-    /// Extensions that are there at all: [`Full`](crate::Full), [`Small`](crate::Small), or one's
-    /// own choice.
+    /// Extensions that are present at all: [`Full`](crate::Full), [`Small`](crate::Small), or
+    /// another choice.
     type Features: Features;
-    /// Records of the segments in flight, by which losses are found; at most 255 are used. Two
-    /// more than full segments fit the send ring are enough. With fewer, neighbours share one, and
-    /// losses are found later. `()`: none, and New Reno; [`ByTimeout`](crate::ByTimeout): the timer
-    /// alone; see [`LossRecovery`].
+    /// Records of the segments in flight, by which losses are detected; at most 255 are used. Two
+    /// more than full segments fit the send ring are enough. With fewer, adjacent segments share
+    /// one, and losses are detected later. `()`: none, and New Reno;
+    /// [`ByTimeout`](crate::ByTimeout): the timer alone; see [`LossRecovery`].
     type Segments: LossRecovery;
     /// Connections, open or being opened actively; at most 65,535.
     type Connections<K: Peer>: Array<Slot<K, Self>>;
     /// Listening ports.
     type Listeners: Array<Option<Listener>>;
-    /// Passive handshakes under way.
+    /// Passive handshakes in progress.
     type HalfOpen<K: Peer>: Array<Option<HalfOpen<K>>>;
     /// Connections in TIME-WAIT; at least one, or the last FIN of a peer is never acknowledged.
     type TimeWait<K: Peer>: Array<Option<TimeWait<K>>>;
-    /// Servers of which a client remembers the Fast Open cookie; without, it does no Fast Open.
+    /// Servers whose Fast Open cookie a client remembers; without them it does no Fast Open.
     type Servers<K: Peer>: Array<Option<KnownServer<K>>>;
 }
 
@@ -122,11 +123,11 @@ pub struct Handle {
 /// Names octets in the send ring of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayloadRef {
-    /// The connection; that of none if the segment belongs to no connection.
+    /// The connection; the handle of none if the segment belongs to no connection.
     pub handle: Handle,
     /// Sequence number of the first octet.
     pub seq: SeqNum,
-    /// How many octets; 0 for a segment without payload.
+    /// Number of octets; 0 for a segment without payload.
     pub len: u16,
 }
 
@@ -149,14 +150,14 @@ impl Deref for HeaderBytes {
     }
 }
 
-/// A segment on its way out: the header as octets, the payload by reference.
+/// An outgoing segment: the header as octets, the payload by reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<K> {
-    /// Where it goes.
+    /// Destination of the segment.
     pub peer: K,
-    /// What the IP header says of congestion notification: ECT(0) or nothing.
+    /// ECN codepoint for the IP header: ECT(0) or Not-ECT.
     pub ecn: Ecn,
-    /// What the IP header's differentiated services field is to say; see
+    /// Differentiated services field for the IP header; see
     /// [`ConnectionConfig::diffserv`](crate::ConnectionConfig::diffserv).
     pub diffserv: u8,
     /// The header; its checksum covers pseudo-header, header and payload.
@@ -165,22 +166,23 @@ pub struct Packet<K> {
     pub payload: PayloadRef,
 }
 
-/// The mark of an entry that is there. No field has more values that it cannot have, so that the
-/// compiler marks with 0 in its place that there is none, and a table of those is all zero.
+/// The mark of an entry that is present. No field has more invalid values, so that the compiler
+/// uses 0 in its place as the mark of an absent entry, and a table of those is all zero.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Taken {
     Yes = 1,
 }
 
-/// A connection with its names and what the application has done about it.
+/// A connection with its names and its state towards the application.
 #[repr(C)] // See `Connection`.
 struct Entry<K, C, R: LossRecovery, F: Features> {
     taken: Taken,
     told: Told,
     local_port: u16,
     remote_port: u16,
-    /// Order of completion, for `accept`; and what tells it from those before in its slot.
+    /// Order of completion, for `accept`; it also distinguishes the connection from those before in
+    /// its slot.
     order: u16,
     conn: Planned<C, R, F>,
     peer: K,
@@ -225,10 +227,10 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
         self.entry.as_ref()?.conn.copy_payload(self.stored(), seq, out)
     }
 
-    /// What a new connection here would take away, if there may be one: nothing from a free slot;
-    /// from one whose application has closed a connection which is over, how that ended and the
-    /// octets that the application has not read; from one that its application has released, and
-    /// whose peer has acknowledged all and may close yet, that this is acknowledged.
+    /// Returns the price of a new connection here, if there may be one. A free slot costs nothing.
+    /// A connection that is over and that its application has closed costs the report of its end
+    /// and the unread octets. A connection that its application has released, and whose peer has
+    /// acknowledged all and may still close, costs the acknowledgment of that close.
     fn price(&self) -> Option<(u8, usize)> {
         let Some(entry) = &self.entry else { return Some((0, 0)) };
         if entry.conn.is_orphan() {
@@ -239,13 +241,13 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
         is_over.then_some((if unread == 0 { 1 } else { 3 }, unread))
     }
 
-    /// Whether it is free once a reset has left.
+    /// Returns whether it is free once a reset has left.
     fn is_ending(&self) -> bool {
         let entry = self.entry.as_ref();
         entry.is_some_and(|it| it.told.is_closed() && it.conn.state() == State::Closed)
     }
 
-    /// The connection, and what it needs to take a segment.
+    /// Returns the connection, and the buffers that it needs to take a segment.
     fn parts(&mut self) -> Option<(&mut EntryOf<K, S>, Buffers<'_>)> {
         let buffers = Buffers {
             receive: self.receive.as_mut_slice(),
@@ -273,19 +275,20 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
 #[repr(C)] // See `Connection`.
 pub struct Endpoint<K: Peer, S: Sizes> {
     resets: Resets,
-    /// What is no connection's may have something to send.
+    /// A record that is no connection may have something to send.
     answers: bool,
-    /// Whose record is replaced next.
+    /// Index of the server record that is replaced next.
     server_turn: u8,
-    /// Where `poll_packet` goes on: connections take turns.
+    /// Index at which `poll_packet` continues: a round robin over the connections.
     turn: u16,
-    /// Counts connections in the order in which they were established, and names that are given up.
+    /// Counter of connections in the order in which they were established, and of names that are
+    /// given up.
     order: u16,
-    /// Counts ephemeral ports (RFC 6056 §3.3.3).
+    /// Counter of ephemeral ports (RFC 6056 §3.3.3).
     port_counter: u16,
-    /// What [`Endpoint::deadline`] answers, until something changes that may change it.
+    /// Result of [`Endpoint::deadline`], until something changes that may change it.
     due: Cell<Option<Option<Instant>>>,
-    /// All instants kept in four octets mean those nearest to this one.
+    /// Reference for all instants kept in four octets, which mean those nearest to it.
     epoch: Instant,
     last_cookie: Option<Instant>,
     stats: Stats,
@@ -297,13 +300,13 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     half_open: S::HalfOpen<K>,
     time_wait: S::TimeWait<K>,
     slots: S::Connections<K>,
-    /// Last, although small: an empty record begins with octets of no value, and right before
-    /// `slots` they would keep the compiler from clearing those in their place.
+    /// Last field, although small: an empty record begins with octets without a value, and right
+    /// before `slots` they would keep the compiler from clearing the slots in their place.
     servers: S::Servers<K>,
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// An endpoint without connections or listeners.
+    /// Creates an endpoint without connections or listeners.
     pub const fn new(config: Config) -> Self {
         const {
             let largest = <S::Features as Features>::Place::MAX;
@@ -331,11 +334,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Takes a segment: header and payload as they came, without the IP header, of which only the
-    /// codepoint of congestion notification matters.
+    /// Takes a segment: header and payload as they came, without the IP header. Only the ECN
+    /// codepoint of that header matters.
     ///
     /// # Errors
-    /// Why it was dropped; also counted in [`Stats`]. Answers, if any, are polled.
+    /// Reason for which it was dropped; also counted in [`Stats`]. Responses, if any, are polled.
     #[inline(never)]
     pub fn handle_packet(
         &mut self,
@@ -417,7 +420,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         result
     }
 
-    /// A connection that has just ended leaves its record, and its slot if nobody waits for it.
+    /// Handles a connection that has just ended: it leaves its record, and its slot if no
+    /// application waits for it.
     //= rfc9293#MUST-13
     fn after_input(&mut self, now: Instant, index: usize, before: State) {
         let Some(slot) = self.slots.as_mut_slice().get_mut(index) else { return };
@@ -443,7 +447,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// When [`Endpoint::handle_deadline`] wants to be called; `None` if no timer runs.
+    /// Returns the time at which [`Endpoint::handle_deadline`] is to be called; `None` if no timer
+    /// runs.
     #[inline(never)]
     pub fn deadline(&self) -> Option<Instant> {
         if let Some(known) = self.due.get() {
@@ -463,7 +468,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         time_wait.fold(first, |t, w| t.earliest(w.expires().into()))
     }
 
-    /// The first step of every call that is told the time: see [`Tick::age`].
+    /// Ages stored instants, as the first step of every call that is given the time: see
+    /// [`Tick::age`].
     fn keep_time(&mut self, now: Instant) {
         let passed = now.as_micros().wrapping_sub(self.epoch.as_micros());
         if Duration::from_micros(passed) >= HORIZON {
@@ -521,12 +527,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Counters of the endpoint.
+    /// Returns the counters of the endpoint.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// Answers a segment that belongs to nothing (RFC 9293 §3.10.7.1), if that is allowed.
+    /// Answers a segment that belongs to no connection (RFC 9293 §3.10.7.1), if that is allowed.
     fn reset_unknown(&mut self, peer: K, segment: &Segment<'_>) {
         if self.config.reset_unknown && !segment.header.flags.contains(Flags::RST) {
             self.replies.reset(peer, segment);

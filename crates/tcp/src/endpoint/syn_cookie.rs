@@ -1,10 +1,10 @@
 //! SYN cookies (RFC 4987 §3.6): where there is no room for another half-open connection, the SYN is
-//! answered and forgotten. What would have been stored comes back in the acknowledgment.
+//! answered and forgotten. The state that would have been stored comes back in the acknowledgment.
 //!
-//! The ISS is a hash of all that; its three low bits index a table of segment sizes. What does not
-//! fit there (window scale, SACK, ECN) travels in the low bits of TSval, which the peer echoes;
-//! without timestamps it is not agreed upon. The hash covers it, both ends, the peer's ISN and the
-//! time, so that only a peer which has got the SYN-ACK can bring a valid one.
+//! The ISS is a hash of all that; its three low bits index a table of segment sizes. The other
+//! options (window scale, SACK, ECN) travel in the low bits of TSval, which the peer echoes;
+//! without timestamps they are not agreed upon. The hash covers them, both ends, the peer's ISN and
+//! the time, so that only a peer that has received the SYN-ACK can return a valid cookie.
 //!
 //! Such an ISS does not follow the clock of RFC 9293 §3.4.1, and a SYN-ACK or first segment that is
 //! lost is not sent again by this side: cookies are for floods only.
@@ -20,14 +20,14 @@ use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Header, Options, Segment, Timestamps};
 
-/// The segment sizes that a cookie can tell; the peer's is rounded down. Up to 448 they stand for
-/// one to five frames of 802.15.4, the last two for 1280 and 1500 octets of IPv6.
+/// Segment sizes that a cookie can encode; the peer's is rounded down. Up to 448 they stand for one
+/// to five frames of 802.15.4, the last two for 1280 and 1500 octets of IPv6.
 const SIZES: [u16; 8] = [64, 160, 256, 352, 448, 536, 1220, 1440];
 
-/// Cookies are valid in their period of 2^26 µs, or 67 s, and in the next one.
+/// Bits of a period of 2^26 µs, or 67 s. Cookies are valid in their period and in the next one.
 const PERIOD_BITS: u32 = 26;
 
-/// The bits of TSval that carry what was agreed: four of the shift (15: none), SACK and ECN.
+/// Bits of TSval that carry the agreed options: four of the shift (15: none), SACK and ECN.
 const MARK: u32 = 0x3f;
 const ECN: u32 = 0x20;
 const SACK: u32 = 0x10;
@@ -38,14 +38,14 @@ fn period(now: Instant) -> u64 {
 }
 
 impl Agreed {
-    /// What TSval carries.
+    /// Returns the options that TSval carries.
     fn mark(&self) -> u32 {
         let scale = self.scale.map_or(NO_SCALE, |shift| u32::from(shift.min(14)));
         scale | if self.sack { SACK } else { 0 } | if self.ecn { ECN } else { 0 }
     }
 }
 
-/// The latest TSval up to `val` that carries `mark`.
+/// Returns the latest TSval up to `val` that carries `mark`.
 fn marked(val: u32, mark: u32) -> u32 {
     val.wrapping_sub(val.wrapping_sub(mark) & MARK)
 }
@@ -58,7 +58,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         mut record: HalfOpen<K>,
     ) -> Result<(), Discard> {
         let mss = record.agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
-        // A cookie has no size for a peer that takes less than the least (RFC 9293 MUST-16).
+        // A cookie has no size for a peer whose MSS is below the least (RFC 9293 MUST-16).
         let told = SIZES.first().is_some_and(|least| *least <= mss);
         if !told || !self.forgotten.as_slice().iter().any(Option::is_none) {
             return Err(Discard::BacklogFull);
@@ -91,19 +91,20 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         Some(peer)
     }
 
-    /// Without a place for a SYN that is answered so an image has no code for cookies.
+    /// Presence of a place for a SYN that is answered so; without one an image has no code for
+    /// cookies.
     const HAS_SYN_COOKIES: bool =
         <<S::Features as Features>::SynCookies<HalfOpen<K>> as Array<Option<HalfOpen<K>>>>::LEN > 0;
 
-    /// Whether a cookie that was sent may still be valid.
+    /// Returns whether a cookie that was sent may still be valid.
     pub(super) fn awaits_cookies(&self, now: Instant) -> bool {
         Self::HAS_SYN_COOKIES
             && self.last_cookie.is_some_and(|sent| period(now).saturating_sub(period(sent)) <= 1)
     }
 
-    /// The half-open connection that this acknowledgment completes, if it brings a valid cookie
-    /// back. None can be valid if none was sent of late, which leaves nothing to guess at while
-    /// there is no flood.
+    /// Returns the half-open connection that this acknowledgment completes, if it brings a valid
+    /// cookie back. No cookie is valid if none was sent recently, so there is nothing to guess
+    /// while there is no flood.
     pub(super) fn remember_half_open(
         &self,
         now: Instant,

@@ -14,7 +14,7 @@ use kinglet_mem::Array;
 use kinglet_time::Instant;
 use kinglet_wire::tcp::{Flags, Segment, Timestamps};
 
-/// What is remembered of a connection in TIME-WAIT.
+/// Record of a connection in TIME-WAIT.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeWait<K> {
     peer: K,
@@ -47,7 +47,7 @@ impl<K: Peer> TimeWait<K> {
             recent: conn.paws().map_or(0, |paws| paws.recent()),
             timestamps: conn.paws().is_some(),
             expires,
-            // The FIN that has brought it here is not, unless the last step was from CLOSING.
+            // The FIN that has led here is not acknowledged, unless the last step was from CLOSING.
             ack_now: conn.owes_ack(),
             challenges: Challenges::NONE,
         }
@@ -65,15 +65,15 @@ impl<K: Peer> TimeWait<K> {
         self.expires.age(epoch, now);
     }
 
-    /// RFC 9293 MAY-2 as RFC 6191 §2 has it: a SYN that is provably newer may open the name again.
-    /// `timestamps` if the new connection would use them when the peer does.
+    /// Returns whether a SYN may open the connection again (RFC 9293 MAY-2, RFC 6191 §2): it must
+    /// be provably newer. `timestamps` if the new connection would use them when the peer does.
     //= rfc9293#SHLD-4
     fn allows(&self, segment: &Segment<'_>, timestamps: bool) -> bool {
         let val = segment.header.options.timestamps.filter(|_| timestamps).map(|ts| ts.val);
         match val {
-            // What the old connection has sent has no timestamp, and the new one takes none of it.
+            // Segments of the old connection have no timestamp, and the new one takes none of them.
             Some(_) if !self.timestamps => true,
-            // The numbers decide only where time does not.
+            // Sequence numbers decide only where timestamps do not.
             Some(val) if val != self.recent => !is_before(val, self.recent),
             _ => self.rcv_nxt.at_or_before(SeqNum::new(segment.header.seq)),
         }
@@ -84,8 +84,8 @@ impl<K: Peer> TimeWait<K> {
         Receiver { nxt: self.rcv_nxt, wnd: u32::from(self.window), paws, syn: None }
     }
 
-    /// "A retransmission of the remote FIN", which lies before RCV.NXT, and acknowledges nothing
-    /// that was never sent.
+    /// Returns whether this is "a retransmission of the remote FIN", which lies before RCV.NXT, and
+    /// acknowledges nothing that was never sent.
     fn is_fin(&self, segment: &Segment<'_>) -> bool {
         let header = &segment.header;
         header.flags.contains(Flags::FIN | Flags::ACK)
@@ -93,7 +93,7 @@ impl<K: Peer> TimeWait<K> {
             && SeqNum::new(header.ack).at_or_before(self.snd_nxt)
     }
 
-    /// The last acknowledgment once more.
+    /// Returns the last acknowledgment again.
     fn acknowledgment(&self, ts_val: u32) -> Reply<K> {
         let timestamps = self.timestamps.then_some(Timestamps { val: ts_val, ecr: self.recent });
         Reply {
@@ -110,7 +110,7 @@ impl<K: Peer> TimeWait<K> {
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
-    /// A connection is established: what was in TIME-WAIT with its name will not be again.
+    /// Counts a connection that is established, and removes the TIME-WAIT record of its name.
     pub(super) fn note_established(&mut self, (peer, local, remote): (K, u16, u16)) {
         self.stats.established = self.stats.established.wrapping_add(1);
         if let Some(index) = self.find_time_wait(&peer, local, remote)
@@ -139,8 +139,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// A segment for a connection in TIME-WAIT. If it may open the name again, the answer is the
-    /// least ISS with which it may (RFC 9293 §3.6.1): the clock of RFC 9293 §3.4.1 stays behind a
+    /// Handles a segment for a connection in TIME-WAIT. If it may open the connection again,
+    /// returns the least ISS for that (RFC 9293 §3.6.1): the clock of RFC 9293 §3.4.1 lags behind a
     /// connection that has sent more than an octet each 4 µs.
     pub(super) fn for_time_wait(
         &mut self,
@@ -148,7 +148,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         index: usize,
         segment: &Segment<'_>,
     ) -> Result<Option<SeqNum>, Discard> {
-        // A SYN cookie could not keep to that ISS.
+        // A SYN cookie could not respect that ISS.
         let room = self.half_open.as_slice().iter().any(Option::is_none);
         let listener = self.find_listener(segment.header.dst_port).filter(|_| room);
         let timestamps = listener.map(|l| l.setup.params.has(Params::TIMESTAMPS));
@@ -188,7 +188,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let record = records.find(|r| r.ack_now)?;
         record.ack_now = false;
         let record = *record;
-        // Drawn from the hash again, as rarely as this happens.
+        // Computed from the hash again, as this is rare.
         let offset = self.timestamp_offset(&record.peer, record.local_port, record.remote_port);
         Some(record.acknowledgment(timestamp(offset, now)))
     }

@@ -1,67 +1,71 @@
-//! When to acknowledge (RFC 9293 §3.8.6.3, RFC 5681 §4.2), and what that may bring.
+//! Delayed acknowledgments (RFC 9293 §3.8.6.3, RFC 5681 §4.2), and the text they may bring.
 
 use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
 
-/// What is owed to the peer.
+/// State of the acknowledgments owed to the peer.
 //= rfc9293#MUST-58 rfc9293#MUST-59 rfc9293#SHLD-18
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckState {
     /// An acknowledgment is to be sent now.
     pub(crate) now: bool,
-    /// Sequence numbers received since the last acknowledgment, or as many as this can count:
-    /// before there are more an acknowledgment is due.
+    /// Sequence numbers received since the last acknowledgment, up to the largest count: an
+    /// acknowledgment is due before there are more.
     unacked: u16,
-    /// Segments whose acknowledgment does not wait, as the peer may wait for each; where each has
-    /// one of its own, how many are owed. And [`MORE`] and [`IN_VAIN`].
+    /// Number of the next segments that are acknowledged without delay, as the peer may wait for
+    /// each. Where each segment has its own acknowledgment, it is the number of those owed. The
+    /// octet also holds [`MORE`] and [`IN_VAIN`].
     prompt: u8,
-    /// While an acknowledgment is owed, when to send it at the latest; else until when the text
-    /// that it lets the peer send is expected.
+    /// Latest time of the acknowledgment while one is owed; otherwise the time until which text is
+    /// expected that the last one lets the peer send.
     pub(crate) timer: Timer,
 }
 
 /// Segments after a gap, in or out of order, that are acknowledged at once. The peer's window has
 /// been halved, to two segments if it was four: the second may be lost, or not allowed yet.
 pub(crate) const AFTER_GAP: u8 = 2;
-/// After signs of a timeout, which leaves one segment for a window: what has come twice, or less
-/// than a full segment though the peer has more.
+/// Segments acknowledged at once after signs of a timeout of the peer, whose window is then one
+/// segment. The signs are duplicate text, or less than a full segment although the peer has more.
 pub(crate) const AFTER_TIMEOUT: u8 = 8;
 
 /// Acknowledgments owed at most, where each segment has its own: twice a window of eight, the
 /// largest of "design criteria" (II-C).
 pub(crate) const MOST_OWED: u8 = 16;
 
-/// After four delays in a row that were in vain. A peer that waits for the acknowledgment of each
-/// segment (uIP, RIOT's GNRC) loses the delay with each. The next delay finds out whether it still
-/// does. Two in a row are the end of a batch: an odd segment, and what Nagle's algorithm kept.
+/// Segments acknowledged at once after four delays in a row that nothing shared. A peer that waits
+/// for the acknowledgment of each segment (uIP, RIOT's GNRC) loses the delay with each. The next
+/// delay tests whether it still does. Two unused delays in a row are the end of a batch: an odd
+/// segment, and the text that Nagle's algorithm held back.
 const AFTER_VAIN_DELAYS: u8 = 31;
 
-/// The last text was a full segment, or one that the peer has not pushed: it has more to send. In
-/// the octet that counts segments, of which there are never so many.
+/// Flag: the last text was a full segment, or one without PSH, so the peer has more to send. It
+/// shares the octet with the count of segments, which never gets as large.
 const MORE: u8 = 0x80;
-/// Where the same octet counts, up to three, the last acknowledgments in a row that waited for
-/// their whole delay while neither another segment nor text of our own came.
+/// Bits of the same octet that count, up to three, the last acknowledgments in a row that waited
+/// for their whole delay, which nothing shared: neither another segment nor text of our own.
 const IN_VAIN: u8 = 0x60;
 const ONE_IN_VAIN: u8 = 0x20;
-/// Where it counts segments.
+/// Bits of it that count segments.
 const COUNT: u8 = 0x1f;
 
-/// RFC 9293 §3.8.6.3: less than half a second.
+/// Longest delay by RFC 9293 §3.8.6.3: less than half a second.
 //= rfc9293#MUST-40
 pub(crate) const MAX_DELAYED_ACK_MS: u16 = 499;
 
-/// How many milliseconds the acknowledgment of text waits where it usually waits for `delay`: twice
-/// as long after a segment without PSH, behind which more waits at the sender. Over several hops
-/// the segments of a stream come further apart than `delay`, and each would get an acknowledgment
-/// of its own, over all hops. A segment that comes alone has PSH, and its sender perhaps a timer
-/// for which that is too long. What waits already is not hastened by the next segment.
+/// Returns the milliseconds by which the acknowledgment of text is delayed, where they usually are
+/// `delay`: twice as many after a segment without PSH, as more text then waits at the sender. Over
+/// several hops the segments of a stream come further apart than `delay`, and each would get an
+/// acknowledgment of its own, over all hops. A segment that comes alone has PSH, and its sender may
+/// have a timer for which that is too long. The next segment does not shorten a delay that already
+/// runs.
 pub(crate) fn patience(delay: u16, push: bool) -> u16 {
     delay.saturating_mul(if push { 1 } else { 2 }).min(MAX_DELAYED_ACK_MS)
 }
 
-/// Octets that make an immediate acknowledgment: `every` full segments, but no more than leave the
-/// peer two acknowledgments for each `window`, so that the loss of one does not stop it. On that
-/// account they are not less than two segments (RFC 5681 §4.2). Nor more than can be counted.
+/// Returns the octets that cause an immediate acknowledgment: `every` full segments, but few enough
+/// that the peer gets two acknowledgments for each `window`, so that the loss of one does not stop
+/// it. That bound is at least two segments (RFC 5681 §4.2). The result is at most the largest
+/// count.
 pub(crate) fn threshold(full: u32, every: u8, window: u32) -> u32 {
     // Another full segment would be more than half.
     let half = (window / 2).saturating_sub(full).saturating_add(1);
@@ -73,7 +77,7 @@ impl AckState {
     pub(crate) const NONE: AckState =
         AckState { now: false, unacked: 0, prompt: 0, timer: Timer::OFF };
 
-    /// Whether the peer has [`MORE`].
+    /// Returns whether the peer has [`MORE`].
     fn more(&self) -> bool {
         self.prompt & MORE != 0
     }
@@ -82,7 +86,7 @@ impl AckState {
         self.prompt = self.prompt & !MORE | if more { MORE } else { 0 };
     }
 
-    /// In-order data has arrived. `threshold` octets make an immediate acknowledgment.
+    /// Notes in-order data. `threshold` octets cause an immediate acknowledgment.
     //= rfc9293#SHLD-18
     pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
         if self.unacked == 0 {
@@ -101,22 +105,22 @@ impl AckState {
     }
 
     /// Acknowledges what has arrived, and the next `segments`, at once: the peer is repairing a
-    /// loss with a small window, where a delay can cost it a timeout. RFC 5681 §4.2 demands this
-    /// only for as long as there is a gap.
+    /// loss with a small window, where a delay can cost it a timeout. RFC 5681 §4.2 requires this
+    /// only while there is a gap.
     #[inline(never)]
     pub(crate) fn hurry(&mut self, segments: u8) {
         self.now = true;
         self.set_count(self.owed().max(segments));
     }
 
-    /// The peer's FIN has been reached.
+    /// Notes that the peer's FIN has been reached.
     pub(crate) fn finished(&mut self) {
         self.now = true;
         self.unacked = self.unacked.saturating_add(1);
     }
 
-    /// Each segment has an acknowledgment of its own: one has come, with `octets` that are new and
-    /// in order. Of more than [`MOST_OWED`] one tells for the rest.
+    /// Notes a segment with `octets` that are new and in order, where each segment has an
+    /// acknowledgment of its own. Beyond [`MOST_OWED`] one acknowledgment covers the rest.
     #[inline(never)]
     pub(crate) fn owe(&mut self, octets: u32) {
         self.timer.clear();
@@ -126,8 +130,8 @@ impl AckState {
         self.set_count(self.owed().saturating_add(1).min(MOST_OWED));
     }
 
-    /// One of them has been formed. Answers how many octets it leaves to those after it: what has
-    /// come in order has come in segments of `full` octets, but perhaps for the last.
+    /// Notes that one of them has been formed. Returns the octets that it leaves to those after it:
+    /// in-order text has come in segments of `full` octets, except possibly the last.
     #[inline(never)]
     pub(crate) fn sent_one(&mut self, full: u32) -> u32 {
         let owed = self.owed().saturating_sub(1);
@@ -142,12 +146,13 @@ impl AckState {
         left
     }
 
-    /// The one that is being formed stands for all that are owed.
+    /// Lets the acknowledgment that is being formed cover all that are owed.
     pub(crate) fn forgive(&mut self) {
         self.set_count(0);
     }
 
-    /// Acknowledgments owed, where each segment has its own; else how many do not wait.
+    /// Returns the acknowledgments owed, where each segment has its own; otherwise the number of
+    /// segments that are acknowledged without delay.
     pub(crate) fn owed(&self) -> u8 {
         self.prompt & COUNT
     }
@@ -156,12 +161,12 @@ impl AckState {
         self.prompt = self.prompt & !COUNT | count;
     }
 
-    /// Nothing is sent any more.
+    /// Stops acknowledging: nothing more is sent.
     pub(crate) fn stop(&mut self) {
         *self = AckState { unacked: self.unacked, ..AckState::NONE };
     }
 
-    /// From Last.ACK.sent (RFC 7323 §4.3) to RCV.NXT.
+    /// Returns the distance from Last.ACK.sent (RFC 7323 §4.3) to RCV.NXT.
     pub(crate) fn unacked(&self) -> u32 {
         u32::from(self.unacked)
     }
@@ -180,25 +185,25 @@ impl AckState {
         }
     }
 
-    /// An acknowledgment waits for its time.
+    /// Returns whether an acknowledgment is being delayed.
     pub(crate) fn is_delayed(&self) -> bool {
         self.timer.is_set() && self.unacked > 0
     }
 
-    /// The last acknowledgment lets the peer send what it has; it may take this long to come.
+    /// Expects text within `time` if the peer has more, which the last acknowledgment lets it send.
     pub(crate) fn await_more(&mut self, now: Instant, time: Duration) {
         if self.more() {
             self.timer.set(now, time);
         }
     }
 
-    /// While an acknowledgment waits for more, more may be on its way; else what the last one lets
-    /// the peer send is.
+    /// Returns whether text may be in flight: more text while an acknowledgment waits for it,
+    /// otherwise the text that the last one lets the peer send.
     pub(crate) fn awaits_more(&self) -> bool {
         self.timer.is_set() && (self.unacked == 0 || self.more())
     }
 
-    /// A segment that carries the acknowledgment has been formed.
+    /// Notes that a segment with the acknowledgment has been formed.
     pub(crate) fn sent(&mut self) {
         if self.is_delayed() {
             self.prompt &= !IN_VAIN;

@@ -1,7 +1,7 @@
 //! The receive ring: in-order octets wait for the application, and behind them out-of-order octets
 //! wait in place, marked in a bitmap (design of TCPlp §4.3.2). Any octet inside the window is kept,
-//! with any number of holes. The bitmap is the truth; the few places remembered here only order the
-//! blocks of the SACK option by recency (RFC 2018 §4).
+//! with any number of holes. The bitmap is authoritative; the few places remembered here only order
+//! the blocks of the SACK option by recency (RFC 2018 §4).
 
 use super::bitmap;
 use crate::features::Place;
@@ -9,11 +9,11 @@ use crate::seq::SeqNum;
 use kinglet_mem::copy;
 use kinglet_wire::tcp::{MAX_SACK_BLOCKS, SackBlock, SackBlocks};
 
-/// [`MAX_SACK_BLOCKS`], of which an octet counts.
+/// [`MAX_SACK_BLOCKS`] as an octet.
 const MOST_BLOCKS: u8 = 4;
 const _: () = assert!(MOST_BLOCKS as usize == MAX_SACK_BLOCKS);
 
-/// Where the octets of the receive ring are. Ring and bitmap belong to the connection's slot.
+/// Places of the octets in the receive ring. Ring and bitmap belong to the connection's slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveBuffer<P> {
     capacity: P,
@@ -23,22 +23,23 @@ pub(crate) struct ReceiveBuffer<P> {
     readable: P,
     /// Octets from RCV.NXT to after the highest that arrived; 0 if nothing is out of order.
     beyond: P,
-    /// Where blocks begin that arrived out of order, the most recent first: the lower halves of
-    /// sequence numbers, which mean those from RCV.NXT on. What begins further on, as it may only
-    /// in a ring of more than 64 KiB, is not told before something arrives beside it. The marks say
-    /// where blocks end.
+    /// First octets of the blocks that arrived out of order, the most recent first: the lower
+    /// halves of sequence numbers, which mean those from RCV.NXT on. A block that begins further
+    /// on, as it may only in a ring of more than 64 KiB, is not reported before something arrives
+    /// next to it. The marks define the ends of the blocks.
     blocks: [u16; MAX_SACK_BLOCKS],
-    /// What has just arrived for the second time, reported once (RFC 2883 §4).
+    /// First octet of the text that has just arrived for the second time, reported once (RFC 2883
+    /// §4).
     duplicate: SeqNum,
-    /// So many octets of it, no more than a segment has.
+    /// Number of octets of that text, at most a segment.
     duplicate_len: u16,
-    /// How many of `blocks` are in use.
+    /// Number of `blocks` in use.
     held: u8,
-    /// Rcv.Wind.Shift (RFC 7323 §2): what the window in a header is of it.
+    /// Rcv.Wind.Shift (RFC 7323 §2): the shift of the window in a header.
     shift: u8,
 }
 
-/// The shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
+/// Returns the shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
 pub(crate) fn window_scale(capacity: usize) -> u8 {
     let mut shift: u8 = 0;
     while shift < 14 && (capacity >> shift) > usize::from(u16::MAX) {
@@ -62,12 +63,12 @@ impl<P: Place> ReceiveBuffer<P> {
         }
     }
 
-    /// At most 14.
+    /// Returns Rcv.Wind.Shift, at most 14.
     pub(crate) fn shift(&self) -> u8 {
         self.shift.min(14)
     }
 
-    /// The peer's windows are not scaled, so neither are these (RFC 7323 §2.2).
+    /// Turns scaling off, as the peer's windows are not scaled (RFC 7323 §2.2).
     pub(crate) fn leave_unscaled(&mut self) {
         self.shift = 0;
     }
@@ -88,15 +89,15 @@ impl<P: Place> ReceiveBuffer<P> {
         self.beyond.get() > 0
     }
 
-    /// Whether what is in order, and what is not, is within the ring.
+    /// Returns whether the octets in order and out of order are within the ring.
     pub(crate) fn fits(&self) -> bool {
         self.readable() <= self.capacity()
             && (self.head.get() < self.capacity() || self.capacity() == 0)
             && self.beyond.get() <= self.free()
     }
 
-    /// Stores `data`, whose first octet is `offset` after RCV.NXT, and answers by how much RCV.NXT
-    /// advances. What exceeds the free space is cut off.
+    /// Stores `data`, whose first octet is `offset` after RCV.NXT, and returns the advance of
+    /// RCV.NXT. Octets beyond the free space are cut off.
     pub(crate) fn insert(
         &mut self,
         ring: &mut [u8],
@@ -120,7 +121,7 @@ impl<P: Place> ReceiveBuffer<P> {
         if let Some(out) = ring.get_mut(..tail.len()) {
             copy(out, tail);
         }
-        // What lies before RCV.NXT was cut off, and is the first piece.
+        // The part before RCV.NXT was cut off, and is the first piece.
         if self.has_holes() && self.duplicate_len == 0 {
             self.find_duplicate(map, nxt, offset, count);
         }
@@ -133,13 +134,14 @@ impl<P: Place> ReceiveBuffer<P> {
         self.advance(map, nxt, count)
     }
 
-    /// Of the text that has come with a SYN so much can be read: nothing before the connection is
-    /// established. Nothing else has arrived.
+    /// Makes `count` octets of the text that has come with a SYN readable: none before the
+    /// connection is established. Nothing else has arrived.
     pub(crate) fn allow(&mut self, count: u32) {
         self.readable = P::of(count);
     }
 
-    /// `count` octets have arrived in order: takes up what was waiting behind them.
+    /// Advances over `count` octets that have arrived in order and those that were waiting behind
+    /// them.
     fn advance(&mut self, map: &mut [u8], nxt: SeqNum, count: u32) -> u32 {
         let mut total = count;
         if self.has_holes() {
@@ -153,8 +155,8 @@ impl<P: Place> ReceiveBuffer<P> {
         total
     }
 
-    /// Notes what of the octets `offset..offset+count` has arrived before: if that is in several
-    /// pieces the first of them (RFC 2883 §4.2).
+    /// Notes which of the octets `offset..offset+count` have arrived before: if they are several
+    /// pieces, the first of them (RFC 2883 §4.2).
     fn find_duplicate(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
         let end = offset.saturating_add(count).min(self.beyond.get());
         let left = self.run_end(map, offset, end, false);
@@ -173,8 +175,8 @@ impl<P: Place> ReceiveBuffer<P> {
         bitmap::fill(map, 0, to.saturating_sub(capacity), value);
     }
 
-    /// The end of the run of octets from `offset` on which are marked, or are not, as an offset, at
-    /// most `limit`.
+    /// Returns the end of the run of octets from `offset` on that are marked, or are not, as an
+    /// offset, at most `limit`.
     fn run_end(&self, map: &[u8], offset: u32, limit: u32, marked: bool) -> u32 {
         let span = limit.saturating_sub(offset) as usize;
         let from = self.index(self.readable().saturating_add(offset));
@@ -189,7 +191,7 @@ impl<P: Place> ReceiveBuffer<P> {
         offset.saturating_add(u32::try_from(run).unwrap_or(0))
     }
 
-    /// The start of the run of marked octets that ends before `offset`, as an offset.
+    /// Returns the start of the run of marked octets that ends before `offset`, as an offset.
     fn run_begin(&self, map: &[u8], offset: u32) -> u32 {
         let to = self.index(self.readable().saturating_add(offset));
         let first = to.saturating_sub(offset as usize);
@@ -210,12 +212,12 @@ impl<P: Place> ReceiveBuffer<P> {
         let left = self.run_begin(map, offset);
         let known = self.beyond.get();
         let right = self.run_end(map, offset.saturating_add(count), known, true);
-        // Blocks that the new one has swallowed go.
+        // Blocks that the new one covers are removed.
         self.drop_blocks(nxt, left, right);
         if left > u32::from(u16::MAX) {
             return;
         }
-        // The oldest goes if there is no room.
+        // The oldest is removed if there is no room.
         let mut carried = lower_half(nxt.plus(left));
         for slot in &mut self.blocks {
             core::mem::swap(slot, &mut carried);
@@ -236,29 +238,29 @@ impl<P: Place> ReceiveBuffer<P> {
         }
     }
 
-    /// The octets `left..right` have arrived before.
+    /// Notes that the octets `left..right` have arrived before.
     pub(crate) fn note_duplicate(&mut self, left: SeqNum, right: SeqNum) {
         self.duplicate = left;
         self.duplicate_len = u16::try_from(right.since(left)).unwrap_or(u16::MAX);
     }
 
-    /// The blocks of the SACK option have been sent.
+    /// Notes that the blocks of the SACK option have been sent.
     pub(crate) fn blocks_sent(&mut self) {
         self.duplicate_len = 0;
     }
 
-    /// Whether there is anything for the SACK option.
+    /// Returns whether there is anything for the SACK option.
     pub(crate) fn has_blocks(&self) -> bool {
         self.held > 0 || self.duplicate_len > 0
     }
 
-    /// How many blocks there are for the SACK option, room or not.
+    /// Returns the number of blocks for the SACK option, room or not.
     pub(crate) fn count_blocks(&self) -> u8 {
         self.held.saturating_add(u8::from(self.duplicate_len > 0))
     }
 
-    /// The blocks of the SACK option: a D-SACK, then the others, the most recent first. `nxt` is
-    /// where the text in order ends.
+    /// Returns the blocks of the SACK option: a D-SACK, then the others, the most recent first.
+    /// `nxt` is the end of the text in order.
     #[inline(never)]
     pub(crate) fn sack_blocks(&self, map: &[u8], nxt: SeqNum) -> SackBlocks {
         let mut out = SackBlocks::EMPTY;
@@ -303,7 +305,8 @@ impl<P: Place> ReceiveBuffer<P> {
         count
     }
 
-    /// The place of the octet `offset` after the first unread; `offset` is at most `capacity`.
+    /// Returns the place of the octet `offset` after the first unread; `offset` is at most
+    /// `capacity`.
     fn index(&self, offset: u32) -> usize {
         // Neither is more than 2^30.
         let place = self.head.get().wrapping_add(offset);
@@ -316,7 +319,7 @@ fn lower_half(seq: SeqNum) -> u16 {
     u16::from_be_bytes([a, b])
 }
 
-/// How far behind RCV.NXT a block begins.
+/// Returns the distance from RCV.NXT to the beginning of a block.
 fn offset_of(block: u16, nxt: SeqNum) -> u32 {
     u32::from(block.wrapping_sub(lower_half(nxt)))
 }
@@ -328,7 +331,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// What the ring must do, octet by octet.
+    /// Model of the ring, octet by octet.
     struct Naive {
         octets: Vec<Option<u8>>,
         nxt: usize,
@@ -365,7 +368,7 @@ mod tests {
                 let data: Vec<u8> = (0..len).map(|i| octet(naive.nxt + offset + i)).collect();
                 let end = naive.read + capacity;
                 let last = (naive.nxt + offset + len).min(end);
-                // The first stretch that was there before is a duplicate, and said once.
+                // The first stretch that was there before is a duplicate, and reported once.
                 let mut places = naive.nxt + offset..last;
                 let old = places.find(|i| naive.octets[*i].is_some()).map(|left| {
                     let right = places.find(|i| naive.octets[*i].is_none()).unwrap_or(last);

@@ -1,9 +1,8 @@
-//! The segments in flight: for each where it ends, when it was last sent, and what is known of it.
+//! The segments in flight: for each its end, its last send time, and its state.
 //!
-//! The table is bounded by the memory plan. When it is full, neighbours of the same kind become
-//! one record, or if there are none, two of different kinds become one of which less is claimed:
-//! a sender may always know less than was reported, which costs at worst a needless
-//! retransmission or a timeout.
+//! The table is bounded by the memory plan. When it is full, adjacent records of the same kind
+//! become one. If there are none, two of different kinds become one that claims less: a sender may
+//! always know less than was reported, which costs at worst a needless retransmission or a timeout.
 //!
 //! Invariant: the records are contiguous, the first begins at `una`, and the last ends at SND.NXT
 //! (unless the plan has no records at all).
@@ -16,7 +15,7 @@ use kinglet_mem::Empty;
 
 /// The peer holds it (RFC 2018).
 const SACKED: u32 = 1;
-/// It is taken for lost, and has not been sent again since.
+/// It is marked as lost, and has not been sent again since.
 const LOST: u32 = 2;
 /// It was sent more than once.
 const RETRANSMITTED: u32 = 4;
@@ -48,7 +47,7 @@ impl SegmentRecord {
         !self.is(SACKED | LOST)
     }
 
-    /// One record for two neighbours, which claims no more than both.
+    /// Merges two adjacent records into one, which claims no more than both.
     fn merged(self, next: SegmentRecord) -> SegmentRecord {
         let flags =
             (self.word & next.word & (SACKED | LOST)) | ((self.word | next.word) & RETRANSMITTED);
@@ -73,7 +72,7 @@ impl Arrival {
         if again {
             self.retransmitted = true;
             self.echo_is_old |= old;
-            // Nor if it would be too fast.
+            // It is not that either if it would be too fast.
             if old || rtt < self.min_rtt_us {
                 return;
             }
@@ -89,7 +88,7 @@ impl Arrival {
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<R: ?Sized> {
     len: u8,
-    /// Flags that records may have; of the others, none has any.
+    /// Flags that records may have; no record has any other.
     marks: u8,
     una: SeqNum,
     records: R,
@@ -104,7 +103,7 @@ impl Flight<[SegmentRecord]> {
         self.records.get_mut(..usize::from(self.len)).unwrap_or(&mut [])
     }
 
-    /// The records with where each begins.
+    /// Returns the records with the beginning of each.
     fn spans(&self) -> impl Iterator<Item = (SeqNum, SegmentRecord)> {
         let starts = core::iter::once(self.una).chain(self.held().iter().map(|r| r.end));
         starts.zip(self.held().iter().copied())
@@ -114,7 +113,8 @@ impl Flight<[SegmentRecord]> {
         if self.may_have(flag) { self.octets_of(|r| r.is(flag)) } else { 0 }
     }
 
-    /// Whether any record may have one of these flags: mostly none has, and nothing is looked for.
+    /// Returns whether any record may have one of these flags: mostly none has, and no search is
+    /// needed.
     fn may_have(&self, flags: u32) -> bool {
         u32::from(self.marks) & flags != 0
     }
@@ -147,13 +147,13 @@ impl Flight<[SegmentRecord]> {
         }
     }
 
-    /// Makes two of the record that goes across `at`, if there is room.
+    /// Splits the record that goes across `at`, if there is room.
     fn cut(&mut self, at: SeqNum) {
         let across = |(start, r): &(SeqNum, SegmentRecord)| start.before(at) && at.before(r.end);
         if !self.spans().any(|span| across(&span)) || !self.make_room() {
             return;
         }
-        // To make room may have moved the records, and even have cut off this one's neighbours.
+        // Making room may have moved the records, and even have cut off this one's neighbours.
         let Some(place) = self.spans().position(|span| across(&span)) else { return };
         let Some(&record) = self.held().get(place) else { return };
         self.insert(place, SegmentRecord { end: at, ..record });
@@ -168,8 +168,8 @@ impl Flight<[SegmentRecord]> {
         }
     }
 
-    /// Whether there is room for one more record, after merging two if need be: those that lose
-    /// least by it, and among them the last.
+    /// Returns whether there is room for one more record, after merging two if need be: those that
+    /// lose least by it, and among them the last.
     fn make_room(&mut self) -> bool {
         let capacity = self.records.len().min(usize::from(u8::MAX));
         if usize::from(self.len) < capacity {
@@ -202,7 +202,7 @@ impl Flight<[SegmentRecord]> {
 }
 
 impl<const N: usize> Flight<[SegmentRecord; N]> {
-    /// Nothing is in flight.
+    /// Creates a table with nothing in flight.
     pub(crate) fn new(una: SeqNum) -> Self {
         Flight { len: 0, marks: 0, una, records: [SegmentRecord::EMPTY; N] }
     }
@@ -226,8 +226,8 @@ impl Scoreboard for Flight<[SegmentRecord]> {
         self.note(RETRANSMITTED);
         self.cut(start);
         self.cut(end);
-        // From here on the records of this stretch are one. If the table had no room to cut, it
-        // also covers what lies beside it, of which nothing more is then known.
+        // From here on the records of this stretch are one. If the table had no room to cut, that
+        // record also covers the adjacent octets, about which nothing more is then known.
         let mut begin = self.una;
         let mut count: u8 = 0;
         let mut merged = false;

@@ -1,99 +1,101 @@
-//! What a sender knows of what is in flight: a table of segments ([`Flight`]), or as much as New
-//! Reno needs ([`Plain`]).
+//! The sender's knowledge of the data in flight: a table of segments ([`Flight`]), or as much as
+//! New Reno needs ([`Plain`]).
 //!
 //! [`Flight`]: super::flight::Flight
 
 use super::arrival::{Arrival, Stamp};
 use crate::seq::SeqNum;
 
-/// What is in flight, from SND.UNA to SND.NXT. What only a table can know has an answer here for
-/// those that have none.
+/// State of the data in flight, from SND.UNA to SND.NXT. Functions that need a table have a default
+/// here for implementations without one.
 pub trait Scoreboard {
-    /// Nothing is in flight any more, and what follows begins at `una`.
+    /// Starts over: nothing is in flight any more, and the next octet is `una`.
     fn reset(&mut self, una: SeqNum);
-    /// A segment was sent for the first time: it ends at `end`.
+    /// Records a segment that was sent for the first time and ends at `end`.
     fn push(&mut self, end: SeqNum, at: Stamp);
-    /// `start..end` was sent again as one segment, perhaps with new octets at the end.
+    /// Records that `start..end` was sent again as one segment, perhaps with new octets at the end.
     fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp);
-    /// SND.UNA has moved to `una`.
+    /// Records that SND.UNA has moved to `una`.
     fn advance(&mut self, una: SeqNum, arrival: &mut Arrival);
-    /// Takes `left..right` for lost, as far as the peer does not hold it.
+    /// Marks `left..right` as lost, as far as the peer does not hold it.
     fn lose(&mut self, left: SeqNum, right: SeqNum);
-    /// Takes the first segment for lost, which ends at `end` if nothing more is known of it.
+    /// Marks the first segment as lost, which ends at `end` if nothing more is known of it.
     fn lose_first(&mut self, end: SeqNum);
-    /// The timer has expired (RFC 8985 §6.3). The first is lost, and what was sent at least
+    /// Marks losses after a timeout (RFC 8985 §6.3): the first segment, and those sent at least
     /// `wait_us` ago.
     fn time_out(&mut self, now: Stamp, wait_us: u32);
-    /// The first stretch that is lost.
+    /// Returns the first stretch that is lost.
     fn first_lost(&self) -> Option<(SeqNum, SeqNum)>;
-    /// Where the first segment ends, as far as it is known from the rest.
+    /// Returns the end of the first segment, as far as it is distinguishable from the rest.
     fn first_end(&self) -> SeqNum;
-    /// The last segment sent: where it begins, as far as it is known from the rest.
+    /// Returns the beginning of the last segment sent, as far as it is distinguishable from the
+    /// rest.
     fn last_start(&self) -> SeqNum;
-    /// RACK.fack: after the highest octet known to have arrived.
+    /// Returns RACK.fack: the end of the highest octet known to have arrived.
     fn fack(&self) -> SeqNum;
-    /// Octets taken for lost and not sent again.
+    /// Returns the octets marked as lost and not sent again.
     fn lost(&self) -> u32;
-    /// Makes what is older than the horizon just that old.
+    /// Makes instants beyond the horizon just as old as the horizon.
     fn age(&mut self, now: Stamp);
 
-    /// Whether this is `una..nxt`, without gaps.
+    /// Returns whether this covers `una..nxt`, without gaps.
     fn covers(&self, una: SeqNum, nxt: SeqNum) -> bool;
 
-    /// The peer holds `left..right`.
+    /// Records that the peer holds `left..right`.
     fn sack(&mut self, _left: SeqNum, _right: SeqNum, _arrival: &mut Arrival) {}
 
-    /// RACK_detect_loss (RFC 8985 §6.2 step 5): takes for lost what was sent before `newest` and at
-    /// least `wait_us` ago. Answers whether there was any, and after how many microseconds there
-    /// will be.
+    /// Detects losses by RACK_detect_loss (RFC 8985 §6.2 step 5): segments sent before `newest` and
+    /// at least `wait_us` ago are lost. Returns whether there was any, and the microseconds until
+    /// there will be one.
     fn detect(&mut self, _now: Stamp, _newest: (Stamp, SeqNum), _wait_us: u32) -> (bool, u32) {
         (false, 0)
     }
 
-    /// Nothing is lost after all.
+    /// Clears all marks of losses: nothing is lost after all.
     fn find_all(&mut self) {}
 
-    /// Forgets what the peer has said that it holds (RFC 2018 §8).
+    /// Forgets the octets that the peer has reported to hold (RFC 2018 §8).
     fn forget(&mut self) {}
 
-    /// Whether the peer says that it holds what it does not acknowledge.
+    /// Returns whether the peer reports to hold the first segment but does not acknowledge it.
     fn is_reneged(&self) -> bool {
         false
     }
 
-    /// Octets that are neither in the network nor with the peer. None are both: what arrives is no
-    /// longer lost.
+    /// Returns the octets that are not in the network: lost, or held by the peer. No octet is both:
+    /// one that arrives is no longer lost.
     fn gone(&self) -> u32 {
         self.lost()
     }
 
-    /// Octets held by the peer above SND.UNA.
+    /// Returns the octets held by the peer above SND.UNA.
     fn sacked(&self) -> u32 {
         0
     }
 
-    /// Octets sent again, of which nothing has been heard since.
+    /// Returns the octets sent again, about which there has been no report since.
     fn retransmitted(&self) -> u32 {
         0
     }
 }
 
-/// For New Reno: one stretch that is to be sent again, and one segment whose round trip is timed.
+/// State for New Reno: one stretch that is to be sent again, and one segment whose round trip is
+/// timed.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
     una: SeqNum,
     nxt: SeqNum,
-    /// What is taken for lost and not sent again; empty if both are the same.
+    /// Stretch that is marked as lost and not sent again; empty if both are the same.
     lost_from: SeqNum,
     lost_to: SeqNum,
-    /// The segment that is timed ends here, if that is after SND.UNA.
+    /// End of the segment that is timed, if that is after SND.UNA.
     timed_end: SeqNum,
-    /// When that was sent, or what was sent again last.
+    /// Time at which that was sent, or at which the last retransmission was.
     timed_at: Stamp,
 }
 
 impl Plain {
-    /// Nothing is in flight.
+    /// Creates the state with nothing in flight.
     pub(crate) fn new(una: SeqNum) -> Self {
         let timed_at = Stamp::default();
         Plain { una, nxt: una, lost_from: una, lost_to: una, timed_end: una, timed_at }
@@ -113,7 +115,7 @@ impl Scoreboard for Plain {
     }
 
     fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
-        // Karn's algorithm (RFC 6298 §3): whatever was timed is ambiguous now, since an
+        // Karn's algorithm (RFC 6298 §3): the timed segment is ambiguous now, since an
         // acknowledgment of it may have waited for this.
         (self.timed_end, self.timed_at) = (self.una, at);
         if start.at_or_before(self.lost_from) {
@@ -147,7 +149,7 @@ impl Scoreboard for Plain {
             self.lost_from = self.lost_from.earlier(left);
             self.lost_to = self.lost_to.later(right);
         }
-        // Of two stretches the later one has to be found lost once more.
+        // Of two stretches the later one has to be detected as lost again.
     }
 
     fn lose_first(&mut self, end: SeqNum) {

@@ -1,23 +1,23 @@
-//! What is kept to take back a congestion response that turns out to be needless: Eifel detection
-//! by timestamps (RFC 3522), D-SACK (RFC 3708 §2) or F-RTO (RFC 5682); the response is RFC 4015's.
+//! State to undo a congestion response that turns out to be spurious: Eifel detection by timestamps
+//! (RFC 3522), D-SACK (RFC 3708 §2) or F-RTO (RFC 5682); the response is that of RFC 4015.
 
 use super::arrival::{Arrival, Stamp};
 use crate::paws::is_older;
 
-/// How far F-RTO has come (RFC 5682 §2.1, §3.1).
+/// State of F-RTO (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trial {
     Off,
-    /// The timer has expired and the first segment goes again.
+    /// The timer has expired and the first segment is sent again.
     Retransmitted,
-    /// That was acknowledged, and new data goes before what is lost.
+    /// That was acknowledged, and new data is sent before lost data.
     Forward,
 }
 
 impl Trial {
-    /// Steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
-    /// `within` if it says nothing of what was sent after the timeout. Answers whether that was
-    /// needless: what arrives has been sent before, and not again.
+    /// Takes steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
+    /// `within` if it reports nothing that was sent after the timeout. Returns whether the timeout
+    /// was spurious: the data that arrives was sent before it, and not again.
     pub(crate) fn is_needless(
         &mut self,
         arrival: &Arrival,
@@ -43,10 +43,10 @@ pub(crate) struct Undo {
     /// cwnd and ssthresh from before, in octets.
     pub(crate) window: u32,
     pub(crate) threshold: u32,
-    /// When something was first sent again.
+    /// Time of the first retransmission.
     first: Stamp,
-    /// Octets sent again which the peer has not reported as duplicates; so many that they cannot be
-    /// counted stay unproven.
+    /// Octets sent again that the peer has not reported as duplicates; too many to be counted stay
+    /// unproven.
     unproven: u16,
     any: bool,
 }
@@ -56,7 +56,7 @@ impl Undo {
         Undo { window, threshold, first: Stamp::default(), unproven: 0, any: false }
     }
 
-    /// A segment with `octets` that had been sent before was sent again.
+    /// Notes a retransmission with `octets` that had been sent before.
     pub(crate) fn note_sent(&mut self, at: Stamp, octets: u32) {
         if !self.any {
             self.first = at;
@@ -66,13 +66,13 @@ impl Undo {
         self.unproven = self.unproven.saturating_add(octets);
     }
 
-    /// Keeps what lies long back from looking young: then timestamps tell nothing any more.
+    /// Keeps an old instant from looking recent: then timestamps prove nothing any more.
     pub(crate) fn age(&mut self, now: Stamp) {
         self.any &= self.first.is_recent(now);
     }
 
-    /// A D-SACK for so many octets has arrived: whether now all that was sent again is known to
-    /// have been needless. What arrives in part has been lost in part.
+    /// Notes a D-SACK for `octets`. Returns whether now all retransmissions are known to have been
+    /// spurious. Data that arrives in part has been lost in part.
     pub(crate) fn note_duplicate(&mut self, octets: u32) -> bool {
         let before = self.unproven;
         if before == u16::MAX {
@@ -82,7 +82,7 @@ impl Undo {
         before > 0 && self.unproven == 0
     }
 
-    /// Whether a timestamp of this age, in ticks, is from before anything was sent again.
+    /// Returns whether a timestamp of this age, in ticks, is from before anything was sent again.
     pub(crate) fn is_before(&self, age: u32, now: Stamp) -> bool {
         self.any && is_older(age, now.since(self.first))
     }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever acknowledgments come, at most one takes a timeout back: the first after the one
+        /// Whatever acknowledgments come, at most one undoes a timeout: the first after the one
         /// that has advanced SND.UNA, if it brings only what was sent once and before the timeout.
         #[test]
         fn the_second_acknowledgment_decides(

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 pub struct Route {
     /// The node that has it.
     pub node: NodeId,
-    /// For packets to this node.
+    /// Destination of the packets.
     pub destination: NodeId,
-    /// The neighbour they go to.
+    /// Neighbour that they are sent to.
     pub next_hop: NodeId,
 }
 
@@ -34,7 +34,7 @@ fn place(x_m: f64, y_m: f64, index: u32) -> NodePlace {
     NodePlace { x_m, y_m, role, parent: None }
 }
 
-/// No hop is longer, in metres.
+/// Largest length of a hop, in metres.
 pub(super) const ANY_HOP_M: f64 = 100_000.0;
 
 /// Received power from which on a link has cost 1, 2 or 4, in dBm: Thread's link qualities 3, 2 and
@@ -42,12 +42,13 @@ pub(super) const ANY_HOP_M: f64 = 100_000.0;
 /// more to be reached from below (OpenThread, `link_quality.hpp`). Weaker links are not used.
 const COSTS: [(f64, u32); 3] = [(-78.0, 1), (-88.0, 2), (-96.0, 4)];
 
-/// Whether `b` can receive what `a` sends, well enough to route over it. Shadowing is not counted.
+/// Returns whether `b` can receive the frames of `a`, well enough to route over the link. Shadowing
+/// is not counted.
 pub fn connected(scenario: &Scenario, a: NodeId, b: NodeId) -> bool {
     Costs::of(scenario).cost(a, b).is_some()
 }
 
-/// What links cost.
+/// Costs of the links.
 struct Costs<'a> {
     scenario: &'a Scenario,
     /// The links of a matrix, each direction by itself, with their strength.
@@ -56,8 +57,8 @@ struct Costs<'a> {
     least_dbm: f64,
 }
 
-/// The strength below which nodes that sleep do not wake for a frame, dBm: their samples of the
-/// channel are CCAs, and one that wants energy does not notice less than the threshold.
+/// Returns the strength below which nodes that sleep do not wake for a frame, dBm: their samples of
+/// the channel are CCAs, and one by energy does not detect less than the threshold.
 fn least_to_wake(scenario: &Scenario) -> Option<f64> {
     let wants_energy = matches!(scenario.radio.cca, Cca::Energy | Cca::Both);
     let profile = profile_of(scenario.radio.profile);
@@ -65,7 +66,7 @@ fn least_to_wake(scenario: &Scenario) -> Option<f64> {
     (scenario.wake.is_some() && wants_energy).then_some(threshold)
 }
 
-/// Says which node has no link to the others that its samples would notice, if there is one.
+/// Reports the node that has no link to the others that its samples would detect, if there is one.
 pub(super) fn cannot_wake(scenario: &Scenario) -> Option<String> {
     let least_dbm = least_to_wake(scenario)?;
     let costs = Costs::of(scenario);
@@ -97,8 +98,8 @@ impl<'a> Costs<'a> {
         Costs { scenario, links, least_dbm }
     }
 
-    /// What Thread's routing charges for a link; 1 for every link where signal strength says
-    /// nothing.
+    /// Returns the cost of a link in Thread's routing; 1 for every link where signal strength is no
+    /// criterion.
     fn cost(&self, a: NodeId, b: NodeId) -> Option<u32> {
         let nodes = &self.scenario.nodes;
         let (from, to) = (nodes.get(a as usize)?, nodes.get(b as usize)?);
@@ -117,7 +118,7 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// Received power at `b` of what `a` sends under path loss, in dBm, without shadowing.
+/// Returns the received power at `b` of a frame of `a` under path loss, in dBm, without shadowing.
 fn expected_dbm(scenario: &Scenario, a: NodeId, b: NodeId) -> Option<f64> {
     let (from, to) = (scenario.nodes.get(a as usize)?, scenario.nodes.get(b as usize)?);
     let distance = (from.x_m - to.x_m).hypot(from.y_m - to.y_m);
@@ -129,7 +130,7 @@ fn expected_dbm(scenario: &Scenario, a: NodeId, b: NodeId) -> Option<f64> {
     Some(scenario.radio.tx_power_dbm - loss)
 }
 
-/// Routes for every flow; see [`Scenario::routes`].
+/// Returns routes for every flow; see [`Scenario::routes`].
 pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
     let pairs = wanted_pairs(scenario);
     if pairs.is_empty() {
@@ -155,7 +156,7 @@ pub(super) fn routes(scenario: &Scenario) -> Vec<Route> {
     routes.into_iter().collect()
 }
 
-/// Says of every pair of nodes that a flow needs a path for and has none which link it lacks.
+/// Reports every pair of nodes that needs a path for a flow and has none, with the link it lacks.
 pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
     let islands = islands(&neighbourhoods(scenario));
     let apart = |(to, from): &(NodeId, NodeId)| {
@@ -169,7 +170,8 @@ pub(super) fn missing_paths(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
-/// Says of every pair of nodes that a flow needs a path for where the given routes end instead.
+/// Reports the node at which the given routes end, or a routing loop, for every pair of nodes that
+/// needs a path for a flow and has none.
 pub(super) fn missing_routes(scenario: &Scenario) -> Vec<String> {
     let routes = scenario.routes();
     let next = |node: NodeId, to: NodeId| {
@@ -189,7 +191,7 @@ pub(super) fn missing_routes(scenario: &Scenario) -> Vec<String> {
     wanted_pairs(scenario).into_iter().filter_map(missing).collect()
 }
 
-/// See [`Scenario::farther_than`].
+/// Implements [`Scenario::farther_than`].
 pub(super) fn farther_than(scenario: &Scenario, most: u32) -> Option<(NodeId, NodeId, u32)> {
     let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
     let border = border.map(|place| place as NodeId);
@@ -203,7 +205,7 @@ pub(super) fn farther_than(scenario: &Scenario, most: u32) -> Option<(NodeId, No
     let mut trees = Trees::new(scenario, neighbourhoods(scenario));
     sources.into_iter().find_map(|(to, sources)| {
         trees.towards(to, Some(&sources));
-        // A leaf has no way of its own but its parent's.
+        // A leaf has no path of its own but its parent's.
         let is_router = |node: &NodeId| scenario.nodes[*node as usize].role.relays();
         let costs =
             sources.into_iter().filter(is_router).map(|from| (from, trees.best[from as usize]));
@@ -213,7 +215,7 @@ pub(super) fn farther_than(scenario: &Scenario, most: u32) -> Option<(NodeId, No
     })
 }
 
-/// For each node the least of those that links connect it with.
+/// Returns for each node the least of those that links connect it with.
 fn islands(neighbours: &[Vec<(NodeId, u32)>]) -> Vec<NodeId> {
     let mut islands = vec![NodeId::MAX; neighbours.len()];
     for first in 0..neighbours.len() as NodeId {
@@ -228,7 +230,7 @@ fn islands(neighbours: &[Vec<(NodeId, u32)>]) -> Vec<NodeId> {
     islands
 }
 
-/// What keeps two nodes from each other, if it is the strength of the link between them.
+/// Explains the missing link between two nodes, if its strength is the reason.
 fn why(scenario: &Scenario, a: NodeId, b: NodeId) -> String {
     let Some(dbm) = expected_dbm(scenario, a, b) else { return String::new() };
     let weakest = COSTS[COSTS.len() - 1].0;
@@ -238,7 +240,7 @@ fn why(scenario: &Scenario, a: NodeId, b: NodeId) -> String {
     )
 }
 
-/// (destination, source) of every path that is needed.
+/// Returns (destination, source) of every path that is needed.
 fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
     let mut pairs = BTreeSet::new();
     let border = scenario.nodes.iter().position(|n| n.role == Role::BorderRouter);
@@ -262,7 +264,7 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
         add(tunnel.node, border);
     }
     if scenario.registration {
-        // Routers ask the root about addresses.
+        // Routers query the root about addresses.
         let places = (0..).zip(&scenario.nodes);
         let routers = places.filter(|(_, place)| place.role.relays());
         routers.for_each(|(node, _)| add(scenario.root(), node));
@@ -270,13 +272,13 @@ fn wanted_pairs(scenario: &Scenario) -> BTreeSet<(NodeId, NodeId)> {
     pairs
 }
 
-/// For each node who can hear it and be heard, with the cost of that link. A leaf has its parent
-/// only.
+/// Returns for each node its neighbours in both directions, with the cost of the link. A leaf has
+/// its parent only.
 fn neighbourhoods(scenario: &Scenario) -> Vec<Vec<(NodeId, u32)>> {
     neighbourhoods_with(scenario, &parents(scenario))
 }
 
-/// See [`Scenario::parents`].
+/// Implements [`Scenario::parents`].
 pub(super) fn parents(scenario: &Scenario) -> Vec<Option<NodeId>> {
     let given: Vec<_> = scenario.nodes.iter().map(|place| place.parent).collect();
     let lacks = |(place, parent): (&NodePlace, &Option<NodeId>)| {
@@ -300,7 +302,7 @@ fn neighbourhoods_by(costs: &Costs<'_>, parents: &[Option<NodeId>]) -> Vec<Vec<(
     let scenario = costs.scenario;
     let parent = |node: NodeId| parents.get(node as usize).copied().flatten();
     let allowed = |a, b| parent(a).is_none_or(|p| p == b) && parent(b).is_none_or(|p| p == a);
-    // A link is used only if it works both ways: acknowledgements have to come back.
+    // A link is used only if it works in both directions: acknowledgements have to come back.
     let both = |a, b| Some((b, costs.cost(a, b)?.max(costs.cost(b, a)?)));
     let places = &scenario.nodes;
     let is_near = |a: NodeId, b: NodeId| {
@@ -315,14 +317,14 @@ fn neighbourhoods_by(costs: &Costs<'_>, parents: &[Option<NodeId>]) -> Vec<Vec<(
     candidates.map(of).collect()
 }
 
-/// For each node, by number, all others that it may have a link with, and maybe more.
+/// Returns for each node, by number, all others that it may have a link with, and maybe more.
 fn candidates(scenario: &Scenario) -> Vec<Vec<NodeId>> {
     let reach_m = match &scenario.medium.propagation {
         Propagation::UnitDisc { range_m, .. } => *range_m,
         Propagation::PathLoss { exponent, reference_loss_db, .. } => {
             let weakest = COSTS[COSTS.len() - 1].0;
             let budget = scenario.radio.tx_power_dbm - reference_loss_db - weakest;
-            // Nobody is nearer than a metre to this model; rounding may not lose anybody.
+            // No node is nearer than a metre in this model; rounding may not lose a node.
             10f64.powf(budget / (10.0 * exponent)).max(1.0) * 1.000_001
         }
         Propagation::LinkMatrix { links } => {
@@ -347,7 +349,7 @@ struct Trees<'a> {
     best: Vec<(u32, Reverse<u32>)>,
     /// The next hop on it.
     next_hop: Vec<Option<NodeId>>,
-    /// Where the tree before has left something.
+    /// Nodes whose entries the tree before has changed.
     touched: Vec<NodeId>,
 }
 
@@ -361,10 +363,11 @@ impl<'a> Trees<'a> {
         Trees { scenario, neighbours, best, next_hop, touched: Vec::new() }
     }
 
-    /// For each node its next hop towards `root` on the cheapest path; of equal ones on that with
-    /// more and therefore better links, then on that through the lower node numbers. With `sources`
-    /// only what is on their paths is of interest, and the tree does not grow beyond: a node that
-    /// the search takes up has its last next hop, because every link costs something.
+    /// Returns for each node its next hop towards `root` on the cheapest path; of equal ones on
+    /// that with more and therefore better links, then on that through the lower node numbers. With
+    /// `sources` only the nodes on their paths are of interest, and the tree does not grow beyond
+    /// them: a node that the search takes up has its final next hop, because every link costs
+    /// something.
     fn towards(&mut self, root: NodeId, sources: Option<&BTreeSet<NodeId>>) -> &[Option<NodeId>] {
         for node in self.touched.drain(..) {
             self.best[node as usize] = NOWHERE;

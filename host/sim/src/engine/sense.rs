@@ -5,8 +5,8 @@ use crate::profile::CcaMode;
 use crate::radio::Phase;
 
 impl Core {
-    /// Adds what `node` has noticed since the last frame began or ended to the assessment that is
-    /// under way, if one is. A receiver that may be asked to assess the past remembers it.
+    /// Adds the energy at `node` since the last frame began or ended to the assessment in progress,
+    /// if any. A receiver that may be asked to assess the past stores the power instead.
     #[inline]
     pub(super) fn measure(&mut self, node: usize) {
         let now = self.now;
@@ -19,7 +19,8 @@ impl Core {
         }
     }
 
-    /// Whether the channel was busy at `node` in the assessment that began at `since` and ends now.
+    /// Returns whether the channel was busy at `node` in the assessment that began at `since` and
+    /// ends now.
     pub(super) fn channel_busy(&mut self, node: usize, since: u64) -> bool {
         self.measure(node);
         let others_mw = match self.interference.exists() {

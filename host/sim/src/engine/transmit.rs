@@ -52,7 +52,7 @@ impl Core {
         self.arm_schedule(node);
     }
 
-    /// `Command::Sense`.
+    /// Handles `Command::Sense`.
     pub(super) fn submit_sense(
         &mut self,
         node: usize,
@@ -76,7 +76,7 @@ impl Core {
         Ok(())
     }
 
-    /// Assesses the channel on which the radio listens, which goes on.
+    /// Assesses the channel on which the radio continues to listen.
     pub(super) fn sense_beside(&mut self, node: usize) {
         let (now, length) = (self.now, CCA.as_micros());
         let radio = &mut self.radios[node];
@@ -127,7 +127,7 @@ impl Core {
             radio.assess_at(now);
             return self.enter(node, Phase::Access, now + CCA.as_micros(), RadioState::Listen);
         }
-        // What is loaded while it listens has been loaded by now.
+        // A frame that is loaded while the radio listens has been loaded by now.
         let loaded = p.listens_while_loading();
         let load = if loaded { 0 } else { p.load_time(radio.outgoing.psdu_len()).as_micros() };
         let sense = job.sensing_us(p.cca_to_air_us);
@@ -174,7 +174,7 @@ impl Core {
         self.settle(node);
     }
 
-    /// Loading is over, or an assessment.
+    /// Handles the end of loading, or of an assessment.
     pub(super) fn on_access_end(&mut self, node: usize) {
         let radio = &mut self.radios[node];
         let Some(job) = radio.job else { return };
@@ -221,8 +221,8 @@ impl Core {
         }
     }
 
-    /// The assessment before the last has found nothing: the radio sleeps, if it can wake in time,
-    /// and assesses again.
+    /// Continues after an assessment that is not the last and has found nothing: the radio sleeps,
+    /// if it can wake in time, and assesses again.
     fn assess_again(&mut self, node: usize) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -237,7 +237,7 @@ impl Core {
         self.enter(node, Phase::Access, until, state);
     }
 
-    /// The preamble of the commanded frame starts.
+    /// Starts the preamble of the commanded frame.
     pub(super) fn send_frame(&mut self, node: usize) {
         let radio = &mut self.radios[node];
         let Some(job) = &mut radio.job else { return };
@@ -251,7 +251,7 @@ impl Core {
         self.start_air(node, false);
     }
 
-    /// The commanded frame has left.
+    /// Handles the end of the commanded frame.
     pub(super) fn on_sent(&mut self, node: usize) {
         self.end_air(node, false);
         let radio = &mut self.radios[node];
@@ -273,7 +273,8 @@ impl Core {
         }
     }
 
-    /// macAckWaitDuration is over, or of a strobe the time in which an acknowledgement is noticed.
+    /// Handles the end of macAckWaitDuration, or with a strobe of the time in which an
+    /// acknowledgement is detected.
     pub(super) fn on_ack_missing(&mut self, node: usize) {
         let now = self.now;
         let Some(job) = self.radios[node].job else { return };
@@ -304,7 +305,7 @@ impl Core {
         }
     }
 
-    /// The wait for the acknowledgement ended with `ack`.
+    /// Handles the end of the wait for the acknowledgement, with `ack`.
     pub(super) fn finish_acked(&mut self, node: usize, ack: Ack) {
         let radio = &self.radios[node];
         let sfd = Instant::from_micros(radio.air.start + SHR_US);
@@ -332,7 +333,7 @@ impl Core {
         let radio = &mut self.radios[node];
         let job = radio.job.take();
         if let Event::Sensed { busy } = event {
-            // Who listens anyway does not wake for it.
+            // A radio that listens anyway does not wake for it.
             if let Some(job) = job.filter(|job| job.begun) {
                 self.observer.sampled(self.now, node, job.first_at, busy);
             }
@@ -370,13 +371,13 @@ impl Core {
         self.observer.strobed(node, strobe);
     }
 
-    /// The preamble of an automatic acknowledgement starts.
+    /// Starts the preamble of an automatic acknowledgement.
     pub(super) fn send_ack(&mut self, node: usize) {
         self.counters[node].acks_sent += 1;
         self.start_air(node, true);
     }
 
-    /// A frame that wants an acknowledgement has just ended.
+    /// Prepares the acknowledgement of a frame that has just ended and requests one.
     pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
         let radio = &mut self.radios[node];
         let pending = request_of.is_some_and(|short| radio.is_pending(short));
