@@ -459,13 +459,14 @@ impl<S: Sizes> Host<S> {
             // These come at any time (RFC 8505, 4.1).
             status::MOVED | status::REMOVED => {
                 registration.leap();
-                registration.rest(None, now + INTERVAL);
+                registration.refuse(now, INTERVAL);
             }
             // Others only as answers.
             _ if !pending => return false,
             status::SUCCESS => {
                 let early = now + (lifetime - lifetime / 3);
                 let due = now + (lifetime - lifetime / 12);
+                registration.refusals = 0;
                 registration.rest(Some(early), due);
                 if let Some(taken) = taken {
                     *taken = false;
@@ -474,13 +475,13 @@ impl<S: Sizes> Host<S> {
             // An address that is another's is not used. The other's registration may end, and is
             // asked about again in the form that does so from another address.
             status::DUPLICATE => {
-                registration.rest(None, now + FULL);
+                registration.refuse(now, FULL);
                 if let Some(taken) = taken {
                     *taken = true;
                     registration.due = extended.then(|| now + TAKEN);
                 }
             }
-            _ => registration.rest(None, now + FULL),
+            _ => registration.refuse(now, FULL),
         }
         if let Some(router) = router {
             router.registers = true;

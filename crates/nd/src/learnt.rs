@@ -72,12 +72,20 @@ pub(crate) struct Registration {
     pub(crate) asks: bool,
     /// Transaction identifier of the last one (RFC 8505, 5.2).
     pub(crate) tid: Counter,
+    /// Refusals since the last success.
+    pub(crate) refusals: u8,
 }
 
 impl Registration {
     /// So that the first transaction has the number of a restart.
-    pub(crate) const NEW: Self =
-        Registration { due: None, early: None, tries: 0, asks: false, tid: BEFORE_FIRST };
+    pub(crate) const NEW: Self = Registration {
+        due: None,
+        early: None,
+        tries: 0,
+        asks: false,
+        tid: BEFORE_FIRST,
+        refusals: 0,
+    };
 
     /// Asks now, and again then. What is asked again is the same transaction.
     //= rfc8505#5.1-1
@@ -106,6 +114,14 @@ impl Registration {
         }
     }
 
+    /// It was refused, and is asked for again after `wait`, which doubles with each refusal in a
+    /// row up to [`LATER`].
+    pub(crate) fn refuse(&mut self, now: Instant, wait: Duration) {
+        let doubled = (0..self.refusals).fold(wait, |wait, _| (wait + wait).min(LATER));
+        self.refusals = self.refusals.saturating_add(1);
+        self.rest(None, now + doubled);
+    }
+
     /// It was answered, and is asked for again then.
     pub(crate) const fn rest(&mut self, early: Option<Instant>, due: Instant) {
         (self.tries, self.asks) = (0, false);
@@ -125,7 +141,8 @@ impl Registration {
     }
 }
 
-/// For how long a router is left alone that did not answer, by a node that is not awake anyway.
+/// For how long a router is left alone that did not answer, by a node that is not awake anyway; and
+/// at most, one that refuses each registration.
 const LATER: Duration = Duration::from_secs(300);
 /// RETRANS_TIMER (RFC 4861, 10).
 pub(crate) const RETRANS: Duration = Duration::from_secs(1);

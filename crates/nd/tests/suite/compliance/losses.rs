@@ -223,6 +223,37 @@ fn a_registration_that_was_refused_or_not_answered_is_asked_for_again() {
 }
 
 #[test]
+fn a_registration_that_is_always_refused_is_asked_for_ever_less_often() {
+    let waits = [
+        (status::REMOVED, [10, 20, 40, 80, 160, 300, 300]),
+        (status::FULL, [60, 120, 240, 300, 300, 300, 300]),
+    ];
+    for (verdict, waits) in waits {
+        let mut lone = settled(&[9]);
+        // Registered again: the first refusal.
+        lone.now = lone.nd.deadline().unwrap();
+        lone.nd.handle_deadline(lone.now);
+        assert!(registered(&mut lone, 9, verdict).contains(&OWN));
+        for (count, wait) in waits.into_iter().enumerate() {
+            let quiet = pass(&mut lone, SECOND * wait - Duration::from_millis(1));
+            let asked = of_type(&quiet, 135);
+            assert!(asked.is_empty(), "{verdict}, {wait} s: {asked:?}");
+            lone.now = lone.now + Duration::from_millis(1);
+            lone.nd.handle_deadline(lone.now);
+            let answer = if count == 6 { 0 } else { verdict };
+            assert!(registered(&mut lone, 9, answer).contains(&OWN), "{verdict}, {wait} s");
+        }
+        // After a success the waits begin anew.
+        lone.now = lone.now + MINUTE * 56;
+        lone.nd.handle_deadline(lone.now);
+        assert!(registered(&mut lone, 9, verdict).contains(&OWN));
+        lone.now = lone.now + SECOND * waits[0];
+        lone.nd.handle_deadline(lone.now);
+        assert!(registered(&mut lone, 9, verdict).contains(&OWN), "{verdict}");
+    }
+}
+
+#[test]
 fn an_address_of_which_the_other_owner_is_gone_is_used_again() {
     let mut lone = host();
     advertise(&mut lone, 9, u16::MAX, &[EXTENDED, lived(u32::MAX)]);
