@@ -13,6 +13,9 @@ const PAUSE: Duration = Duration::from_secs(3);
 /// After so long the next notification is to be acknowledged, so that somebody who has gone without
 /// a word is not told for ever; the standard wants it once in 24 hours (§4.5).
 const CONFIRM: Duration = Duration::from_secs(600);
+/// After so long an observer may be asked whether it still observes, where another one wants its
+/// place. An answer takes MAX_TRANSMIT_WAIT at most (RFC 7252 §4.8.2), which is 93 s.
+const DOUBT: Duration = Duration::from_secs(60);
 /// How much of a sequence number is sent (§2).
 const NUMBER: u32 = 0xFF_FFFF;
 
@@ -32,6 +35,8 @@ pub struct Observer {
     confirmed: Instant,
     /// When the resource is to be looked at again.
     next: Instant,
+    /// The next notification is sent although nothing has changed, and is to be acknowledged.
+    doubted: bool,
 }
 
 impl Observer {
@@ -58,6 +63,7 @@ impl Observer {
             sent,
             confirmed,
             next,
+            doubted: false,
         })
     }
 
@@ -82,9 +88,18 @@ impl Observer {
         self.next
     }
 
+    /// Another client wants a place, and there is none: a notification that has to be acknowledged
+    /// shows whether this one is still there (RFC 7641 §4.5).
+    pub(super) fn doubt(&mut self, now: Instant) {
+        if now >= self.confirmed + DOUBT {
+            self.doubted = true;
+            self.next = now;
+        }
+    }
+
     /// Whether it is to be told what the resource holds now.
     pub(super) fn is_due(&mut self, now: Instant, fresh: Fresh) -> bool {
-        let is_new = fresh.version != self.version;
+        let is_new = fresh.version != self.version || self.doubted;
         let soonest = self.sent + PAUSE;
         self.next = if is_new && now < soonest { soonest } else { later(now, fresh) };
         is_new && now >= soonest
@@ -95,7 +110,8 @@ impl Observer {
         self.version = fresh.version;
         self.number = self.number.wrapping_add(1) & NUMBER;
         self.sent = now;
-        if now < self.confirmed + CONFIRM {
+        let doubted = core::mem::take(&mut self.doubted);
+        if !doubted && now < self.confirmed + CONFIRM {
             return Delivery::NonConfirmable;
         }
         self.confirmed = now;

@@ -172,8 +172,13 @@ impl<S: Site> Resources<S> {
             if wish.is_some() {
                 forget(observers, (request.origin.peer, request.message.header.token));
             }
-            let mut free = observers.iter_mut().filter(|place| place.is_none());
-            place = free.next().filter(|_| wish == Some(0) && !request.origin.to_group);
+            if wish == Some(0) && !request.origin.to_group {
+                if observers.iter().all(Option::is_some) {
+                    let all = observers.iter_mut().flatten();
+                    all.for_each(|observer| observer.doubt(request.now));
+                }
+                place = observers.iter_mut().find(|place| place.is_none());
+            }
         }
         // Who asks many wants to hear of nobody that it has nothing (RFC 7252 §8.2).
         let refused = self.answer(endpoint, request, place).err();

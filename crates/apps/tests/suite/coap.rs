@@ -82,6 +82,8 @@ struct Pair {
     heard: Vec<Heard>,
     /// The Echo option that the server sent last.
     echo: Vec<u8>,
+    /// The token of requests.
+    token: [u8; 3],
 }
 
 impl Pair {
@@ -91,14 +93,15 @@ impl Pair {
         let server = Server::new(PORT, Value { len: 2, version: 1 }, 64, Config::new(2));
         let heard = Vec::new();
         let (is_there, knows, echo) = (true, true, Vec::new());
-        let mut pair = Pair { world, server, client, is_there, knows, heard, echo };
+        let token = *b"tok";
+        let mut pair = Pair { world, server, client, is_there, knows, heard, echo, token };
         pair.run(1);
         pair
     }
 
     /// So many seconds pass.
     fn run(&mut self, seconds: u64) -> Vec<Heard> {
-        let Pair { world, server, client, is_there, knows, heard, echo } = self;
+        let Pair { world, server, client, is_there, knows, heard, echo, .. } = self;
         world.run(Duration::from_secs(seconds), |now, nodes| {
             while server.poll(now, &mut nodes[1]) {}
             assert!(App::deadline(server).is_none_or(|at| at > now), "what is due is done");
@@ -150,7 +153,7 @@ impl Pair {
         message_id: u16,
         build: impl Fn(&mut Writer<'_>) -> Result<(), kinglet_coap::WriteError>,
     ) -> Vec<Heard> {
-        let token = kinglet_coap::Token::new(b"tok");
+        let token = kinglet_coap::Token::new(&self.token);
         let mut octets = [0; 100];
         let header = Header { kind: Kind::Confirmable, code, message_id, token };
         let mut writer = Writer::new(&mut octets, header).expect("room");
@@ -247,6 +250,42 @@ fn who_has_gone_is_forgotten_with_a_word_or_without() {
     let heard = pair.run(300);
     assert_eq!(heard.len(), 5, "once, and four times more: {heard:?}");
     assert_eq!(pair.server.observed(), 0);
+}
+
+#[test]
+fn an_observer_that_has_gone_loses_its_place_when_another_one_wants_it() {
+    let mut pair = Pair::new();
+    let mut message_ids = 1..;
+    let mut observe = |pair: &mut Pair, token: &[u8; 3]| {
+        pair.token = *token;
+        let heard = pair.observe(0, message_ids.next().unwrap());
+        heard.iter().any(|it| it.0 == Kind::Acknowledgement && it.2.is_some())
+    };
+    let mut places = 0;
+    while observe(&mut pair, &[b'a', b'a', places]) {
+        places += 1;
+        assert!(places < 50);
+    }
+    assert_eq!(pair.server.observed(), usize::from(places));
+    // All observed lately: nothing is asked of them, and the newcomer has its answer.
+    assert_eq!(pair.run(100), []);
+    // After a minute each is asked once, though the value stays the same, and all are there.
+    pair.token = *b"new";
+    let mut asked = pair.observe(0, 900);
+    asked.extend(pair.run(5));
+    asked.retain(|it| it.0 != Kind::Acknowledgement);
+    assert_eq!(asked.len(), usize::from(places), "{asked:?}");
+    assert!(asked.iter().all(|it| it.0 == Kind::Confirmable && it.3 == "11"), "{asked:?}");
+    assert!(!observe(&mut pair, b"new"));
+    assert_eq!(pair.run(300), []);
+    assert_eq!(pair.server.observed(), usize::from(places));
+    // They are gone. Without a reason nobody is asked; a newcomer is a reason.
+    pair.is_there = false;
+    assert_eq!(pair.run(100), []);
+    assert!(!observe(&mut pair, b"new"));
+    pair.run(93);
+    assert_eq!(pair.server.observed(), 0);
+    assert!(observe(&mut pair, b"new"));
 }
 
 #[test]
