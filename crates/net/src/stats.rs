@@ -28,6 +28,8 @@ kinglet_mem::reasons! {
         HopLimit,
         /// To be forwarded, but no route; reported.
         NoRoute,
+        /// To be forwarded, but its route leads back to the neighbour that sent it; reported.
+        Loop,
         /// Larger than the MTU of the link; reported.
         TooBig,
         /// The output queue is full.

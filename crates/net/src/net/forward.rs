@@ -57,6 +57,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
+        if let Egress::Radio(next_hop) = egress
+            && Self::is_loop(arrival, next_hop)
+        {
+            let code = unreachable::ADDRESS;
+            return Fate::Report(Discard::Loop, Kind::DestinationUnreachable { code });
+        }
         if S::Host::LEN > 0
             && egress == Egress::Host
             && let Some(fate) = self.keep_inside(handle, header, arrival)
@@ -92,6 +98,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return relayed.map_or_else(Fate::Drop, |()| Fate::Done);
         }
         self.keep_forwarded(now, handle, egress, from_host.then_some(header.dst))
+    }
+
+    /// Returns whether a packet would go back to the neighbour that forwarded it to this node: each
+    /// of the two has a route through the other, and only the hop limit would end that. RPL detects
+    /// loops itself, and may return a packet to its parent (RFC 6550 §11.2.2.3).
+    pub(super) fn is_loop(arrival: Arrival, next_hop: Address) -> bool {
+        !S::Routing::EXTENDS
+            && arrival.ingress == Ingress::Radio
+            && arrival.from != Address::None
+            && arrival.from == next_hop
     }
 
     /// Parks a packet that is forwarded, to be reassembled by its next hop; `from_host` is where it

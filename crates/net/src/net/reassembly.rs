@@ -1,9 +1,8 @@
 //! Reassembly of 6LoWPAN fragments (RFC 4944, 5.3): the table of datagrams of which some have come.
 //!
-//! A stray fragment cannot pin anything: a first fragment always finds a place, at the cost of the
-//! same sender's least recently continued datagram (a sender that begins a new one is done with
-//! the old one) or else anybody's. Subsequent fragments of unknown datagrams only take places that
-//! are free or the same sender's.
+//! A datagram that is never completed keeps its place for a moment only: a first fragment replaces
+//! another datagram of its sender, or one that is idle ([`Net::evict`]). Subsequent fragments of
+//! unknown datagrams take places that are free or the same sender's.
 
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
@@ -18,6 +17,10 @@ use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, MIN_MTU};
 use kinglet_wire::sixlowpan::{Dispatch, FragmentHeader};
+
+/// A datagram is idle after this part of
+/// [`Config::reassembly_timeout`](crate::Config::reassembly_timeout) without a fragment.
+const IDLE: u32 = 8;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     pub(crate) fn reassemble(
@@ -235,13 +238,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     ) -> Result<usize, Discard> {
         let free = |table: &[Option<Partial>]| table.iter().position(Option::is_none);
         if free(self.partials.as_slice()).is_none() {
-            self.evict(frame.src, piece.first)?;
+            self.evict(now, frame.src, piece.first)?;
         }
         // One slot stays for input that is not fragmented.
         let packet = match self.pool.alloc(1) {
             Some(packet) => packet,
             None => {
-                self.evict(frame.src, piece.first).map_err(|_| Discard::NoBuffer)?;
+                self.evict(now, frame.src, piece.first).map_err(|_| Discard::NoBuffer)?;
                 self.pool.alloc(1).ok_or(Discard::NoBuffer)?
             }
         };
@@ -269,12 +272,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(index)
     }
 
-    fn evict(&mut self, src: Address, first: bool) -> Result<(), Discard> {
+    /// Discards a datagram for a new one from `src`. A datagram of the same sender goes first, as a
+    /// sender finishes one before it begins the next. Only a `first` fragment replaces a datagram
+    /// of another sender, and only one that has no first fragment, or had no fragment for an
+    /// [`IDLE`] part of the timeout. Otherwise a late copy of a first fragment would end a datagram
+    /// whose fragments still arrive.
+    fn evict(&mut self, now: Instant, src: Address, first: bool) -> Result<(), Discard> {
+        let idle = self.config.reassembly_timeout / IDLE;
         let mut victim = None;
         for (index, place) in self.partials.as_slice().iter().enumerate() {
             let Some(partial) = place else { continue };
+            let yields = first && (!partial.starts.has(0) || partial.touched + idle <= now);
             let key = (partial.src != src, partial.touched);
-            if (first || !key.0) && victim.is_none_or(|(least, _)| key < least) {
+            if (yields || !key.0) && victim.is_none_or(|(least, _)| key < least) {
                 victim = Some((key, index));
             }
         }

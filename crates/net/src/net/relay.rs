@@ -321,8 +321,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !plain || !goes || ip.hop_limit <= 1 || usize::from(header.size) != ip.total_len() {
             return Ok(None);
         }
+        let arrival = Arrival { broadcast: false, ingress: Ingress::Radio, from: frame.src };
         let egress = if S::Routing::EXTENDS {
-            let arrival = Arrival { broadcast: false, ingress: Ingress::Radio, from: frame.src };
             let onward = self.onward(now, packet, &ip, arrival);
             let Ok((egress, treatment)) = onward else { return Ok(None) };
             // What routing adds makes another packet of it.
@@ -335,7 +335,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.egress(&ip.dst)
         };
         match egress {
-            Some(Egress::Radio(next_hop)) if next_hop.is_unicast() && !self.sleeps(next_hop) => {
+            Some(Egress::Radio(next_hop))
+                if next_hop.is_unicast()
+                    && !self.sleeps(next_hop)
+                    && !Self::is_loop(arrival, next_hop) =>
+            {
                 if Self::SEEKS {
                     self.routing.handle_use(now, ip.src, ip.dst, frame.src);
                 }

@@ -144,6 +144,20 @@ fn without_a_route_the_sender_hears_destination_unreachable() {
 }
 
 #[test]
+fn a_packet_does_not_go_back_to_the_neighbour_that_forwarded_it() {
+    // Node 1 believes that node 9 is behind this router, whose route leads through node 1.
+    let mut node = middle();
+    node.add_route(route(global(9), 128, NextHop::Link(Address::Short(1)))).unwrap();
+    let unreachable = Some(Kind::DestinationUnreachable { code: 3 });
+    assert_eq!(answer(&mut node, &tcp_to(global(9))), (Discard::Loop, unreachable));
+    assert_eq!(node.stats().forwarded, 0);
+    // From another neighbour it is forwarded.
+    let from_3 = packet(global(3), global(9), protocol::TCP, &[7; 40]);
+    assert_eq!(hear(&mut node, NOW, 3, Address::Short(2), &plain(&from_3)), Ok(None));
+    assert_eq!(node.stats().forwarded, 1);
+}
+
+#[test]
 fn a_used_up_hop_limit_is_reported() {
     for hop_limit in [0, 1] {
         let mut octets = tcp_to(global(3));

@@ -144,6 +144,33 @@ fn a_sender_that_begins_anew_loses_its_own_datagram_first() {
 }
 
 #[test]
+fn a_late_first_fragment_does_not_replace_a_datagram_that_still_arrives() {
+    let mut receiver = node(2);
+    let idle = receiver.config().reassembly_timeout / 8;
+    let [late, one, two] = [1, 2, 3].map(|key| segment_frames(key, 451, 104));
+    for (from, frames) in [(5, &one), (6, &two)] {
+        for frame in &frames[..3] {
+            assert_eq!(hear_upper(&mut receiver, NOW, from, frame), None);
+        }
+    }
+    // A copy of the first fragment of a datagram that was delivered long ago.
+    let soon = NOW + idle - Duration::from_micros(1);
+    assert_eq!(hear_upper(&mut receiver, soon, 7, &late[0]), None);
+    assert_eq!(receiver.stats().evicted_reassemblies, 0);
+    assert_eq!(receiver.stats().discarded(Discard::NoReassembly), 1);
+    let rest = one[3..].iter().filter_map(|frame| hear_upper(&mut receiver, soon, 5, frame));
+    assert_eq!(rest.collect::<Vec<_>>(), [expected(2, 451)]);
+    // It has a place where one is free, and loses it to the next sender as soon as it is idle; so
+    // does the other one.
+    assert_eq!(hear_upper(&mut receiver, soon, 7, &late[0]), None);
+    for (from, frames) in [(8, &one), (9, &late)] {
+        assert_eq!(hear_upper(&mut receiver, soon + idle, from, &frames[0]), None);
+    }
+    assert_eq!(receiver.stats().evicted_reassemblies, 2);
+    assert_eq!(receiver.stats().discarded(Discard::NoReassembly), 1);
+}
+
+#[test]
 fn a_reassembly_ends_at_its_timeout_and_frees_its_slot() {
     let mut receiver = node(2);
     assert_eq!(receiver.deadline(), None);

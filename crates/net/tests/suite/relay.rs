@@ -399,6 +399,7 @@ fn what_has_to_be_answered_is_reassembled_and_answered() {
     for (dst, hop_limit, reason) in [
         (global(4), 1, Discard::HopLimit),
         (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1), 64, Discard::NoRoute),
+        (global(1), 64, Discard::Loop),
     ] {
         let mut whole = packet(global(1), dst, protocol::TCP, &[5; 200]);
         whole[HOP_LIMIT_OFFSET] = hop_limit;
