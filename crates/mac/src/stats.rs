@@ -92,8 +92,7 @@ kinglet_mem::counters! {
     /// What has happened at wake-ups ([`Waking`](crate::Waking)); each counter stops at its
     /// maximum.
     pub struct WakeStats {
-        /// What has happened at wake-ups ([`Waking`](crate::Waking)); each counter stops at its
-        /// maximum. Wake-ups at which the channel was sampled.
+        /// Wake-ups at which the channel was sampled.
         wake_ups,
         /// Of these, those at which the samples noticed something.
         roused,
@@ -118,8 +117,7 @@ kinglet_mem::counters! {
     /// What has happened to strobes ([`Strobing`](crate::Strobing)); each counter stops at its
     /// maximum.
     pub struct StrobeStats {
-        /// What has happened to strobes ([`Strobing`](crate::Strobing)); each counter stops at its
-        /// maximum. Strobes: of a frame once or again and again.
+        /// Strobes: of a frame once or again and again.
         strobes,
         /// Of these, those that followed another one in a burst.
         in_bursts,

@@ -236,11 +236,12 @@ impl Roused {
     }
 }
 
-/// From the end of a burst's first frame to its last one, if its sender has the same settings: it
-/// may have needed all repetitions until it received an acknowledgement of the first frame, from
-/// which its time counts.
+/// Returns the longest time from the end of a burst's first frame to its last one, if its sender has
+/// the same settings. The sender may have needed all repetitions until it received an
+/// acknowledgement of the first frame, from which its time counts. At the end of that time it may
+/// repeat a frame that announces one more, and then that one.
 fn longest_burst(wake: Wake) -> Duration {
-    repetition(MAX_FRAME) * u32::from(wake.repeats) + wake.burst + wake.burst_wait()
+    repetition(MAX_FRAME) * u32::from(wake.repeats) + wake.burst + wake.burst_wait() * 2
 }
 
 /// The first wake-up. Neighbours that were switched on together wake at different times, as their

@@ -62,7 +62,6 @@ fn is_in(lanes: Lanes, lane: u8) -> bool {
 kinglet_mem::counters! {
     /// What has happened to fragments that were passed on; each counter stops at its maximum.
     pub struct RelayStats {
-        /// What has happened to fragments that were passed on; each counter stops at its maximum.
         /// Datagrams whose first fragment was passed on, or which were one frame.
         datagrams,
         /// Frames put into the store.

@@ -156,7 +156,7 @@ fn own_goes_out(mac: &mut Device, mut now: Instant) -> bool {
 /// As long as a burst of somebody with the same settings can take.
 fn longest_burst() -> Duration {
     let roused = repetition(FULL) * 4 + air_time(FULL + 2);
-    roused + repetition(FULL) * 4 + WAKE.burst + WAKE.burst_wait() + air_time(FULL + 2) * 2
+    roused + repetition(FULL) * 4 + WAKE.burst + WAKE.burst_wait() * 2 + air_time(FULL + 2) * 2
 }
 
 #[test]
