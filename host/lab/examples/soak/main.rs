@@ -3,8 +3,8 @@
 //! * `connections`: 10,000 runs of two TCP endpoints over a bad link (`kinglet_testkit::pair`):
 //!   some minute of wall time;
 //! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
-//! * `sleepy`: 200 networks whose leaves sleep, with failures (`sleepy.rs`);
-//! * `asleep`: 200 networks whose relays sleep too (`asleep.rs`);
+//! * `sleepy`: 1,000 networks whose leaves sleep, with failures (`sleepy.rs`);
+//! * `asleep`: 1,000 networks whose relays sleep too (`asleep.rs`);
 //! * `attacked`: 1,000 networks under attack from outside (`attacked.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
         None => connections(0, 10_000) & network(100, 3_000) & every_life(),
         Some("connections") => connections(first, given(second, 10_000)),
         Some("network") => network(given(first, 100), given(second, 3_000)),
-        Some("sleepy") => lives("sleepy", sleepy::live, first, given(second, 200)),
-        Some("asleep") => lives("asleep", asleep::live, first, given(second, 200)),
+        Some("sleepy") => lives("sleepy", sleepy::live, first, given(second, 1_000)),
+        Some("asleep") => lives("asleep", asleep::live, first, given(second, 1_000)),
         Some("attacked") => lives("attacked", attacked::live, first, given(second, 1_000)),
         Some("replay") => {
             println!("{:?}", one(first, true));
@@ -115,8 +115,8 @@ fn network(seeds: u64, seconds: u64) -> bool {
 }
 
 fn every_life() -> bool {
-    lives("sleepy", sleepy::live, 0, 200)
-        & lives("asleep", asleep::live, 0, 200)
+    lives("sleepy", sleepy::live, 0, 1_000)
+        & lives("asleep", asleep::live, 0, 1_000)
         & lives("attacked", attacked::live, 0, 1_000)
 }
 
