@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
 use crate::rhythm::next_after;
 use crate::stats::{WakeStats, count};
-use crate::wake::{ANSWER, Admission, LONGEST, SAMPLES, Turn, Wake, repetition};
+use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Turn, Wake, repetition};
 use kinglet_radio::{
     ACK_NOTICED, CCA, Capabilities, Channel, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
     Whose,
@@ -237,11 +237,12 @@ impl Roused {
 }
 
 /// Returns the longest time from the end of a burst's first frame to its last one, if its sender has
-/// the same settings. The sender may have needed all repetitions until it received an
+/// the same settings. The sender may have needed a whole strobe until it received an
 /// acknowledgement of the first frame, from which its time counts. At the end of that time it may
 /// repeat a frame that announces one more, and then that one.
 fn longest_burst(wake: Wake) -> Duration {
-    repetition(MAX_FRAME) * u32::from(wake.repeats) + wake.burst + wake.burst_wait() * 2
+    let strobe = wake.period + CHECK + repetition(MAX_FRAME) * u32::from(wake.repeats);
+    strobe + wake.burst + wake.burst_wait() * 2
 }
 
 /// The first wake-up. Neighbours that were switched on together wake at different times, as their

@@ -4,7 +4,7 @@
 use super::waking::{FULL, OWN, able, frame, poll, receive_at, roused, sense, sensed, wait};
 use super::*;
 use crate::air::end_of_ack;
-use crate::wake::repetition;
+use crate::wake::{CHECK, repetition};
 use kinglet_radio::{CCA, LINGER, air_time};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
@@ -153,10 +153,11 @@ fn own_goes_out(mac: &mut Device, mut now: Instant) -> bool {
     false
 }
 
-/// As long as a burst of somebody with the same settings can take.
+/// The longest time for which a burst of a device with the same settings keeps this one awake.
 fn longest_burst() -> Duration {
     let roused = repetition(FULL) * 4 + air_time(FULL + 2);
-    roused + repetition(FULL) * 4 + WAKE.burst + WAKE.burst_wait() * 2 + air_time(FULL + 2) * 2
+    let strobe = WAKE.period + CHECK + repetition(FULL) * 4;
+    roused + strobe + WAKE.burst + WAKE.burst_wait() * 2 + air_time(FULL + 2) * 2
 }
 
 #[test]
