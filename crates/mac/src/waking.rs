@@ -236,8 +236,8 @@ impl Roused {
     }
 }
 
-/// Returns the longest time from the end of a burst's first frame to its last one, if its sender has
-/// the same settings. The sender may have needed a whole strobe until it received an
+/// Returns the longest time from the end of a burst's first frame to its last one, if its sender
+/// has the same settings. The sender may have needed a whole strobe until it received an
 /// acknowledgement of the first frame, from which its time counts. At the end of that time it may
 /// repeat a frame that announces one more, and then that one.
 fn longest_burst(wake: Wake) -> Duration {

@@ -11,6 +11,7 @@ mod queueing;
 mod receiving;
 mod replaying;
 mod retrying;
+mod rhythm;
 mod sampling;
 mod securing;
 mod silence;

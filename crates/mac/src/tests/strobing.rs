@@ -5,7 +5,7 @@ use super::*;
 use crate::wake::{CHECK, MIN_FRAME, repetition};
 use kinglet_radio::{LIFS, SIFS, air_time};
 
-struct Plan;
+pub(super) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 6];
     type Neighbours = [Neighbour; 3];
@@ -15,16 +15,16 @@ impl Sizes for Plan {
     type Backoff = Exponential;
 }
 
-type Sender = Mac<Plan>;
+pub(super) type Sender = Mac<Plan>;
 
-const A: u16 = 2;
+pub(super) const A: u16 = 2;
 const B: u16 = 3;
-const PERIOD: Duration = Wake::DEFAULT.period;
-const LEN: usize = 100;
-const ACKED: Ack = Ack::Received { frame_pending: false };
+pub(super) const PERIOD: Duration = Wake::DEFAULT.period;
+pub(super) const LEN: usize = 100;
+pub(super) const ACKED: Ack = Ack::Received { frame_pending: false };
 
 /// Returns a sender that always listens, so that its own wake-ups do not interfere.
-fn sender(wake: Wake) -> Sender {
+pub(super) fn sender(wake: Wake) -> Sender {
     let able = all() | Capabilities::SENSES | Capabilities::STROBES;
     let mut mac = Mac::new(config().unsecured(), able, 1);
     mac.set_wake(Some(Wake { sleeps: false, ..wake })).unwrap();
@@ -42,25 +42,25 @@ fn put(mac: &mut Sender, now: Instant, dst: u16, payload: usize) {
 }
 
 /// Queues a frame of `LEN` octets.
-fn put_one(mac: &mut Sender, now: Instant, dst: u16) {
+pub(super) fn put_one(mac: &mut Sender, now: Instant, dst: u16) {
     put(mac, now, dst, LEN - 9);
 }
 
 /// A strobe that was submitted.
 #[derive(Debug, PartialEq, Eq)]
-struct Strobe {
-    at: Instant,
-    dst: u16,
-    sequence: u8,
-    more: bool,
-    senses: u8,
-    first: Option<Instant>,
-    lasting: Duration,
-    spacing: Duration,
+pub(super) struct Strobe {
+    pub(super) at: Instant,
+    pub(super) dst: u16,
+    pub(super) sequence: u8,
+    pub(super) more: bool,
+    pub(super) senses: u8,
+    pub(super) first: Option<Instant>,
+    pub(super) lasting: Duration,
+    pub(super) spacing: Duration,
 }
 
 /// Waits until the next strobe is submitted.
-fn strobe(mac: &mut Sender, now: &mut Instant) -> Strobe {
+pub(super) fn strobe(mac: &mut Sender, now: &mut Instant) -> Strobe {
     loop {
         let at = *now;
         if let Some(Submission { command, frame }) = mac.poll_radio(at) {
@@ -78,7 +78,7 @@ fn strobe(mac: &mut Sender, now: &mut Instant) -> Strobe {
     }
 }
 
-fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
+pub(super) fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
     let event = Event::Strobed { sfd, ack, times };
     assert_eq!(mac.handle_radio(now, event, &mut []), Ok(None));
     while mac.poll_outcome(now).is_some() {}
@@ -86,7 +86,7 @@ fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times: u16) {
 
 /// Provides one observation of the wake-up phase of `dst`: the second of two repetitions is
 /// acknowledged shortly after `T0`.
-fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
+pub(super) fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     put_one(mac, *now, dst);
     let at = strobe(mac, now);
     assert_eq!((at.dst, at.senses), (dst, 6));
@@ -97,7 +97,7 @@ fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
 }
 
 /// The same, with a second observation that agrees.
-fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
+pub(super) fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     let sfd = meet(mac, now, dst);
     *now += PERIOD;
     put_one(mac, *now, dst);
@@ -441,143 +441,6 @@ fn a_silent_neighbour_does_not_hold_up_frames_for_others() {
 }
 
 #[test]
-fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
-    let mut mac = sender(Wake::DEFAULT);
-    let mut now = T0;
-    let sfd = acquaint(&mut mac, &mut now, A);
-    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
-    let mut begins = Vec::new();
-    for periods in [10, 20, 30] {
-        now = woke + PERIOD * periods - PERIOD / 2;
-        put_one(&mut mac, now, A);
-        let first = strobe(&mut mac, &mut now).first.unwrap();
-        begins.push((first - woke).as_micros() % PERIOD.as_micros());
-        // The acknowledgement comes 20 ms before the earliest possible wake-up, as if the recipient
-        // had been awake for another reason.
-        let sfd = first - Duration::from_millis(20);
-        end(&mut mac, first, sfd, ACKED, 3);
-    }
-    let before = |at: u64| (PERIOD.as_micros() - at) % PERIOD.as_micros();
-    assert!(before(begins[1]) < 1_000, "{begins:?}");
-    assert!((20_000..30_000).contains(&before(begins[2])), "{begins:?}");
-}
-
-#[test]
-fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
-    let mut mac = sender(Wake::DEFAULT);
-    let mut now = T0;
-    meet(&mut mac, &mut now, A);
-    put_one(&mut mac, now, A);
-    let (mut targeted, mut searches) = (0, 0);
-    // A search that finds the channel busy is repeated the next time.
-    while searches < 2 {
-        let next = strobe(&mut mac, &mut now);
-        now = next.first.unwrap_or(now) + next.lasting;
-        if next.lasting < PERIOD {
-            assert_eq!(searches, 0, "it is looked for until that could be done");
-            targeted += 1;
-            end(&mut mac, now, now, Ack::Missing, 6);
-        } else {
-            searches += 1;
-            assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &mut []), Ok(None));
-        }
-    }
-    assert_eq!(targeted, 3);
-    // The phase that the search finds is accepted.
-    let next = strobe(&mut mac, &mut now);
-    let sfd = next.first.unwrap() + Duration::from_millis(70);
-    assert!(next.lasting > PERIOD);
-    now = sfd + Duration::from_millis(5);
-    end(&mut mac, now, sfd, ACKED, 9);
-    now += PERIOD * 2;
-    put_one(&mut mac, now, A);
-    let first = strobe(&mut mac, &mut now).first.unwrap() - Duration::from_micros(160);
-    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
-    let before = PERIOD.as_micros() - (first - woke).as_micros() % PERIOD.as_micros();
-    assert!(before < 1_000, "{before} us before it");
-}
-
-/// Returns the number of unanswered strobes for `A` until one searches.
-fn failures_until_search(mac: &mut Sender, now: &mut Instant) -> u32 {
-    *now += PERIOD;
-    put_one(mac, *now, A);
-    let mut failures = 0;
-    loop {
-        let next = strobe(mac, now);
-        if next.lasting > PERIOD {
-            return failures;
-        }
-        failures += 1;
-        *now = next.first.unwrap() + next.lasting;
-        end(mac, *now, *now, Ack::Missing, 6);
-    }
-}
-
-#[test]
-fn a_rhythm_that_the_last_observation_contradicts_is_looked_for_after_three_failures() {
-    for contradicted in [false, true] {
-        let mut mac = sender(Wake::DEFAULT);
-        let mut now = T0;
-        acquaint(&mut mac, &mut now, A);
-        now += PERIOD * 10;
-        put_one(&mut mac, now, A);
-        let first = strobe(&mut mac, &mut now).first.unwrap();
-        let sfd = match contradicted {
-            // 20 ms before the earliest possible wake-up.
-            true => first - Duration::from_millis(20),
-            false => first + repetition(LEN),
-        };
-        now = first + repetition(LEN) * 2;
-        end(&mut mac, now, sfd, ACKED, 2);
-        let failures = failures_until_search(&mut mac, &mut now);
-        assert_eq!(failures, if contradicted { 3 } else { 16 }, "{contradicted}");
-    }
-}
-
-#[test]
-fn an_observation_after_a_long_silence_does_not_confirm_a_rhythm() {
-    // The clocks may have drifted apart by 80 ppm: 1 ms is less than a frame lasts, 24 ms is more.
-    for (silence, failures) in [(12, 16), (300, 3)] {
-        let mut mac = sender(Wake::DEFAULT);
-        let mut now = T0;
-        acquaint(&mut mac, &mut now, A);
-        now += Duration::from_secs(silence);
-        put_one(&mut mac, now, A);
-        // The neighbour was busy at first, and acknowledges the last repetition of the strobe.
-        let next = strobe(&mut mac, &mut now);
-        let times = next.lasting.as_micros() / repetition(LEN).as_micros();
-        let sfd = next.first.unwrap() + repetition(LEN) * (times as u32 - 1);
-        now = sfd + repetition(LEN);
-        end(&mut mac, now, sfd, ACKED, times as u16);
-        assert_eq!(failures_until_search(&mut mac, &mut now), failures, "after {silence} s");
-    }
-}
-
-#[test]
-fn who_may_be_awake_yet_teaches_no_rhythm() {
-    let mut mac = sender(Wake::DEFAULT);
-    let mut now = T0;
-    acquaint(&mut mac, &mut now, A);
-    (0..2).for_each(|_| put_one(&mut mac, now, A));
-    let begin = strobe(&mut mac, &mut now).first.unwrap();
-    let first = (begin - T0).as_micros() % PERIOD.as_micros();
-    // The burst begins. Its second frame is not received, and is sent again while its recipient
-    // still awaits it.
-    now = begin + Duration::from_millis(5);
-    end(&mut mac, now, begin, ACKED, 1);
-    strobe(&mut mac, &mut now);
-    end(&mut mac, now + Duration::from_millis(1), now, Ack::Missing, 4);
-    strobe(&mut mac, &mut now);
-    let sfd = begin + Duration::from_millis(25);
-    end(&mut mac, sfd + Duration::from_millis(5), sfd, ACKED, 2);
-    now += Duration::from_secs(1);
-    put_one(&mut mac, now, A);
-    let next = strobe(&mut mac, &mut now).first.unwrap();
-    let next = (next - T0).as_micros() % PERIOD.as_micros();
-    assert!(first.abs_diff(next) < 1_000, "{first} and {next}");
-}
-
-#[test]
 fn a_busy_channel_and_a_start_that_was_missed_are_tried_again() {
     for event in [Event::ChannelBusy, Event::Missed] {
         let mut mac = sender(Wake::DEFAULT);
@@ -637,47 +500,5 @@ fn a_frame_too_short_to_be_noticed_is_lengthened_and_its_payload_stays() {
         assert!(submission.frame.len() >= MIN_FRAME, "{payload}");
         assert!(payload + 9 < MIN_FRAME || submission.frame.len() == payload + 9, "{payload}");
         assert!(frame.ack_request() && frame.dst() == Address::Short(A));
-    }
-}
-
-#[test]
-fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
-    let mut mac = sender(Wake::DEFAULT);
-    let mut now = T0;
-    let woke = acquaint(&mut mac, &mut now, A) - Duration::from_micros(160) - repetition(LEN);
-    for periods in (8..80).step_by(4) {
-        now = woke + PERIOD * periods - PERIOD / 2;
-        put_one(&mut mac, now, A);
-        let next = strobe(&mut mac, &mut now);
-        let begin = next.first.expect("at a given time") - Duration::from_micros(160);
-        assert!(begin < woke + PERIOD * periods, "it has begun when the neighbour wakes");
-        assert!(next.lasting < Duration::from_millis(35), "{:?}", next.lasting);
-        // The fourth repetition after the wake-up is the first that arrives.
-        let sfd = begin + Duration::from_micros(160) + repetition(LEN) * 5;
-        now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
-        end(&mut mac, now, sfd, ACKED, 6);
-    }
-}
-
-#[test]
-fn after_failures_a_strobe_begins_earlier() {
-    let mut mac = sender(Wake::DEFAULT);
-    let mut now = T0;
-    let sfd = acquaint(&mut mac, &mut now, A);
-    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
-    put_one(&mut mac, now, A);
-    let mut before = Vec::new();
-    for _ in 0..6 {
-        let next = strobe(&mut mac, &mut now);
-        let begin = next.first.unwrap() - Duration::from_micros(160);
-        let into = (begin - woke).as_micros() % PERIOD.as_micros();
-        before.push(PERIOD.as_micros() - into);
-        now = next.first.unwrap() + next.lasting;
-        end(&mut mac, now, now, Ack::Missing, 6);
-    }
-    let rep = repetition(LEN).as_micros();
-    for (n, before) in before.iter().enumerate() {
-        let least = rep * n.min(3) as u64;
-        assert!((least..least + rep / 4).contains(before), "{n}: {before} us");
     }
 }

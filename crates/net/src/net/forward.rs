@@ -57,16 +57,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
-        if let Egress::Radio(next_hop) = egress
-            && Self::is_loop(arrival, next_hop)
-        {
-            let code = unreachable::ADDRESS;
-            return Fate::Report(Discard::Loop, Kind::DestinationUnreachable { code });
-        }
-        if S::Host::LEN > 0
-            && egress == Egress::Host
-            && let Some(fate) = self.keep_inside(handle, header, arrival)
-        {
+        if let Some(fate) = self.refused(handle, header, arrival, egress) {
             return fate;
         }
         let fair = S::Border::PRESENT && self.config.border == BorderPolicy::Fair;
@@ -178,7 +169,25 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// What becomes of a packet that may not leave by the host interface.
+    /// Returns the fate of a packet that may not leave by this egress.
+    fn refused(
+        &self,
+        handle: PacketHandle,
+        header: &Header,
+        arrival: Arrival,
+        egress: Egress,
+    ) -> Option<Fate> {
+        match egress {
+            Egress::Radio(next_hop) if Self::is_loop(arrival, next_hop) => {
+                let code = unreachable::ADDRESS;
+                Some(Fate::Report(Discard::Loop, Kind::DestinationUnreachable { code }))
+            }
+            Egress::Host if S::Host::LEN > 0 => self.keep_inside(handle, header, arrival),
+            _ => None,
+        }
+    }
+
+    /// Returns the fate of a packet that may not leave by the host interface.
     fn keep_inside(&self, handle: PacketHandle, header: &Header, arrival: Arrival) -> Option<Fate> {
         // Never back to where it came from: a host that forwards too would return it until its hop
         // limit is used up (RFC 4443, 3.1).

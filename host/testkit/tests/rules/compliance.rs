@@ -1,8 +1,9 @@
 //! Which code meets which requirement of an RFC, and which test shows it.
 //!
 //! The requirements stand in `crates/*/compliance/*.toml`, the marks (`//= rfc9293#MUST-17`, for
-//! tests with ` type=test`) above the code, tests and segment scripts. From both comes the
-//! `COMPLIANCE.md` beside each folder of lists.
+//! tests with ` type=test`) above the code, tests and segment scripts. A page is generated for each
+//! list from both, `compliance/rfc9293.md` beside `rfc9293.toml`, and `COMPLIANCE.md` of the crate
+//! counts what all of its lists have.
 
 use super::{File, Repository, Violation};
 use serde::Deserialize;
@@ -26,6 +27,12 @@ struct List {
 impl List {
     fn exceptions(&self) -> usize {
         self.requirement.iter().filter(|r| r.exception.is_some()).count()
+    }
+
+    /// Returns the numbers of requirements that are met, excepted and not applicable.
+    fn counts(&self) -> (usize, usize, usize) {
+        let met = self.requirement.iter().filter(|r| r.reason().is_none()).count();
+        (met, self.exceptions(), self.requirement.len() - met - self.exceptions())
     }
 }
 
@@ -113,36 +120,39 @@ pub(crate) fn gaps(repository: &Repository) -> Vec<Violation> {
     found
 }
 
-/// What each `COMPLIANCE.md` has to say, by its path.
+/// Returns the generated pages by their paths.
 pub(crate) fn tables(repository: &Repository) -> BTreeMap<String, String> {
     let marks = marks(repository);
     let mut tables = BTreeMap::new();
     for Listed { folder, name, list, .. } in lists(repository) {
-        let table = tables.entry(format!("{folder}/COMPLIANCE.md")).or_insert_with(|| {
+        let index = tables.entry(format!("{folder}/COMPLIANCE.md")).or_insert_with(|| {
             let name = folder.rsplit('/').next().unwrap_or_default();
             format!(
                 "# Compliance of kinglet-{name}\n\nGenerated from `compliance/*.toml` and the \
                  marks in code and tests; after a change:\n\
-                 `KINGLET_BLESS=1 cargo test -p kinglet-testkit --test repository`.\n"
+                 `KINGLET_BLESS=1 cargo test -p kinglet-testkit --test repository`.\n\n\
+                 | | met and tested | deliberate exceptions | not applicable |\n\
+                 |---|--:|--:|--:|\n"
             )
         });
-        write_list(table, &name, &list, &marks);
+        let (met, exceptions, void) = list.counts();
+        let title = &list.title;
+        writeln!(index, "| [{title}](compliance/{name}.md) | {met} | {exceptions} | {void} |")
+            .expect("a string takes everything");
+        let mut page = format!("# Compliance with {title}\n\nGenerated: see the [index].\n");
+        write_list(&mut page, &name, &list, &marks);
+        page.push_str("\n[index]: ../COMPLIANCE.md\n");
+        tables.insert(format!("{folder}/compliance/{name}.md"), page);
     }
     tables
 }
 
-/// Writes the section of one list.
+/// Writes the counts and the table of one list.
 fn write_list(out: &mut String, name: &str, list: &List, marks: &[Mark]) {
-    let met = list.requirement.iter().filter(|r| r.reason().is_none()).count();
-    let exceptions = list.exceptions();
-    let void = list.requirement.len() - met - exceptions;
+    let (met, exceptions, void) = list.counts();
     let verb = if list.tests_only { "tested" } else { "met and tested" };
-    writeln!(
-        out,
-        "\n## {}\n\n{met} {verb}, {exceptions} deliberate exceptions, {void} not applicable.\n",
-        list.title
-    )
-    .expect("a string takes everything");
+    writeln!(out, "\n{met} {verb}, {exceptions} deliberate exceptions, {void} not applicable.\n")
+        .expect("a string takes everything");
     let code = if list.tests_only { "" } else { " code |" };
     let rule = if list.tests_only { "" } else { "---|" };
     writeln!(out, "| | § | |{code} tests |\n|---|---|---|{rule}---|").expect("as above");
@@ -281,8 +291,11 @@ mod tests {
         let repository = Repository { files };
         let tables = tables(&repository);
         let paths: Vec<_> = tables.keys().map(String::as_str).collect();
-        assert_eq!(paths, ["crates/x/COMPLIANCE.md", "crates/y/COMPLIANCE.md"]);
-        let table = &tables[paths[0]];
+        let [x, y] = ["x", "y"].map(|name| format!("crates/{name}/COMPLIANCE.md"));
+        let pages = ["crates/x/compliance/rfc1.md", "crates/y/compliance/rfc2.md"];
+        assert_eq!(paths, [&x, pages[0], &y, pages[1]]);
+        assert!(tables[&x].contains("| [T](compliance/rfc1.md) | 1 | 0 | 0 |"));
+        let table = &tables[pages[0]];
         assert!(
             table.contains("| 1 | 1 | t | `crates/x/src/lib.rs` a | `crates/x/src/lib.rs` b |")
         );

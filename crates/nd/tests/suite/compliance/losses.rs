@@ -238,16 +238,16 @@ fn a_registration_that_is_always_refused_is_asked_for_ever_less_often() {
             let quiet = pass(&mut lone, SECOND * wait - Duration::from_millis(1));
             let asked = of_type(&quiet, 135);
             assert!(asked.is_empty(), "{verdict}, {wait} s: {asked:?}");
-            lone.now = lone.now + Duration::from_millis(1);
+            lone.now += Duration::from_millis(1);
             lone.nd.handle_deadline(lone.now);
             let answer = if count == 6 { 0 } else { verdict };
             assert!(registered(&mut lone, 9, answer).contains(&OWN), "{verdict}, {wait} s");
         }
         // After a success the waits begin anew.
-        lone.now = lone.now + MINUTE * 56;
+        lone.now += MINUTE * 56;
         lone.nd.handle_deadline(lone.now);
         assert!(registered(&mut lone, 9, verdict).contains(&OWN));
-        lone.now = lone.now + SECOND * waits[0];
+        lone.now += SECOND * waits[0];
         lone.nd.handle_deadline(lone.now);
         assert!(registered(&mut lone, 9, verdict).contains(&OWN), "{verdict}");
     }

@@ -1,0 +1,187 @@
+//! What a sender learns of the wake-ups of a neighbour, and when it searches for them again.
+
+use super::strobing::{
+    A, ACKED, LEN, PERIOD, Sender, acquaint, end, meet, put_one, sender, strobe,
+};
+use super::*;
+use crate::wake::{CHECK, repetition};
+use kinglet_radio::air_time;
+
+#[test]
+fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    let sfd = acquaint(&mut mac, &mut now, A);
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    let mut begins = Vec::new();
+    for periods in [10, 20, 30] {
+        now = woke + PERIOD * periods - PERIOD / 2;
+        put_one(&mut mac, now, A);
+        let first = strobe(&mut mac, &mut now).first.unwrap();
+        begins.push((first - woke).as_micros() % PERIOD.as_micros());
+        // The acknowledgement comes 20 ms before the earliest possible wake-up, as if the recipient
+        // had been awake for another reason.
+        let sfd = first - Duration::from_millis(20);
+        end(&mut mac, first, sfd, ACKED, 3);
+    }
+    let before = |at: u64| (PERIOD.as_micros() - at) % PERIOD.as_micros();
+    assert!(before(begins[1]) < 1_000, "{begins:?}");
+    assert!((20_000..30_000).contains(&before(begins[2])), "{begins:?}");
+}
+
+#[test]
+fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    meet(&mut mac, &mut now, A);
+    put_one(&mut mac, now, A);
+    let (mut targeted, mut searches) = (0, 0);
+    // A search that finds the channel busy is repeated the next time.
+    while searches < 2 {
+        let next = strobe(&mut mac, &mut now);
+        now = next.first.unwrap_or(now) + next.lasting;
+        if next.lasting < PERIOD {
+            assert_eq!(searches, 0, "it is looked for until that could be done");
+            targeted += 1;
+            end(&mut mac, now, now, Ack::Missing, 6);
+        } else {
+            searches += 1;
+            assert_eq!(mac.handle_radio(now, Event::ChannelBusy, &mut []), Ok(None));
+        }
+    }
+    assert_eq!(targeted, 3);
+    // The phase that the search finds is accepted.
+    let next = strobe(&mut mac, &mut now);
+    let sfd = next.first.unwrap() + Duration::from_millis(70);
+    assert!(next.lasting > PERIOD);
+    now = sfd + Duration::from_millis(5);
+    end(&mut mac, now, sfd, ACKED, 9);
+    now += PERIOD * 2;
+    put_one(&mut mac, now, A);
+    let first = strobe(&mut mac, &mut now).first.unwrap() - Duration::from_micros(160);
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    let before = PERIOD.as_micros() - (first - woke).as_micros() % PERIOD.as_micros();
+    assert!(before < 1_000, "{before} us before it");
+}
+
+/// Returns the number of unanswered strobes for `A` until one searches.
+fn failures_until_search(mac: &mut Sender, now: &mut Instant) -> u32 {
+    *now += PERIOD;
+    put_one(mac, *now, A);
+    let mut failures = 0;
+    loop {
+        let next = strobe(mac, now);
+        if next.lasting > PERIOD {
+            return failures;
+        }
+        failures += 1;
+        *now = next.first.unwrap() + next.lasting;
+        end(mac, *now, *now, Ack::Missing, 6);
+    }
+}
+
+#[test]
+fn a_rhythm_that_the_last_observation_contradicts_is_looked_for_after_three_failures() {
+    for contradicted in [false, true] {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        now += PERIOD * 10;
+        put_one(&mut mac, now, A);
+        let first = strobe(&mut mac, &mut now).first.unwrap();
+        let sfd = match contradicted {
+            // 20 ms before the earliest possible wake-up.
+            true => first - Duration::from_millis(20),
+            false => first + repetition(LEN),
+        };
+        now = first + repetition(LEN) * 2;
+        end(&mut mac, now, sfd, ACKED, 2);
+        let failures = failures_until_search(&mut mac, &mut now);
+        assert_eq!(failures, if contradicted { 3 } else { 16 }, "{contradicted}");
+    }
+}
+
+#[test]
+fn an_observation_after_a_long_silence_does_not_confirm_a_rhythm() {
+    // The clocks may have drifted apart by 80 ppm: 1 ms is less than a frame lasts, 24 ms is more.
+    for (silence, failures) in [(12, 16), (300, 3)] {
+        let mut mac = sender(Wake::DEFAULT);
+        let mut now = T0;
+        acquaint(&mut mac, &mut now, A);
+        now += Duration::from_secs(silence);
+        put_one(&mut mac, now, A);
+        // The neighbour was busy at first, and acknowledges the last repetition of the strobe.
+        let next = strobe(&mut mac, &mut now);
+        let times = next.lasting.as_micros() / repetition(LEN).as_micros();
+        let sfd = next.first.unwrap() + repetition(LEN) * (times as u32 - 1);
+        now = sfd + repetition(LEN);
+        end(&mut mac, now, sfd, ACKED, times as u16);
+        assert_eq!(failures_until_search(&mut mac, &mut now), failures, "after {silence} s");
+    }
+}
+
+#[test]
+fn who_may_be_awake_yet_teaches_no_rhythm() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    acquaint(&mut mac, &mut now, A);
+    (0..2).for_each(|_| put_one(&mut mac, now, A));
+    let begin = strobe(&mut mac, &mut now).first.unwrap();
+    let first = (begin - T0).as_micros() % PERIOD.as_micros();
+    // The burst begins. Its second frame is not received, and is sent again while its recipient
+    // still awaits it.
+    now = begin + Duration::from_millis(5);
+    end(&mut mac, now, begin, ACKED, 1);
+    strobe(&mut mac, &mut now);
+    end(&mut mac, now + Duration::from_millis(1), now, Ack::Missing, 4);
+    strobe(&mut mac, &mut now);
+    let sfd = begin + Duration::from_millis(25);
+    end(&mut mac, sfd + Duration::from_millis(5), sfd, ACKED, 2);
+    now += Duration::from_secs(1);
+    put_one(&mut mac, now, A);
+    let next = strobe(&mut mac, &mut now).first.unwrap();
+    let next = (next - T0).as_micros() % PERIOD.as_micros();
+    assert!(first.abs_diff(next) < 1_000, "{first} and {next}");
+}
+
+#[test]
+fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    let woke = acquaint(&mut mac, &mut now, A) - Duration::from_micros(160) - repetition(LEN);
+    for periods in (8..80).step_by(4) {
+        now = woke + PERIOD * periods - PERIOD / 2;
+        put_one(&mut mac, now, A);
+        let next = strobe(&mut mac, &mut now);
+        let begin = next.first.expect("at a given time") - Duration::from_micros(160);
+        assert!(begin < woke + PERIOD * periods, "it has begun when the neighbour wakes");
+        assert!(next.lasting < Duration::from_millis(35), "{:?}", next.lasting);
+        // The fourth repetition after the wake-up is the first that arrives.
+        let sfd = begin + Duration::from_micros(160) + repetition(LEN) * 5;
+        now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
+        end(&mut mac, now, sfd, ACKED, 6);
+    }
+}
+
+#[test]
+fn after_failures_a_strobe_begins_earlier() {
+    let mut mac = sender(Wake::DEFAULT);
+    let mut now = T0;
+    let sfd = acquaint(&mut mac, &mut now, A);
+    let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
+    put_one(&mut mac, now, A);
+    let mut before = Vec::new();
+    for _ in 0..6 {
+        let next = strobe(&mut mac, &mut now);
+        let begin = next.first.unwrap() - Duration::from_micros(160);
+        let into = (begin - woke).as_micros() % PERIOD.as_micros();
+        before.push(PERIOD.as_micros() - into);
+        now = next.first.unwrap() + next.lasting;
+        end(&mut mac, now, now, Ack::Missing, 6);
+    }
+    let rep = repetition(LEN).as_micros();
+    for (n, before) in before.iter().enumerate() {
+        let least = rep * n.min(3) as u64;
+        assert!((least..least + rep / 4).contains(before), "{n}: {before} us");
+    }
+}
