@@ -30,8 +30,8 @@ const UNCERTAINTY: Duration = Duration::from_micros(64);
 /// From so many strobes in a row without an acknowledgement on a rhythm is searched, and discarded
 /// if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
-/// The same for a rhythm that was observed once, or that the last observation contradicts: its
-/// neighbour may have been awake for another reason.
+/// The same for a rhythm that was observed once: its neighbour may have been awake for another
+/// reason.
 const MAX_FAILURES_AT_FIRST: u8 = 3;
 /// The longest back-off is as many periods as two to this.
 const MAX_EXPONENT: u8 = 2;
@@ -352,7 +352,7 @@ impl Strobed {
 
     /// Returns whether the next strobe is to search for its rhythm.
     fn is_to_be_sought(&self) -> bool {
-        let doubtful = self.trust != Trust::Confirmed
+        let doubtful = self.trust == Trust::Once
             && self.failures > 0
             && self.failures.is_multiple_of(MAX_FAILURES_AT_FIRST);
         self.rhythm.is_none() || doubtful || self.failures >= MAX_FAILURES

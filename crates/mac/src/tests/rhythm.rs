@@ -81,27 +81,6 @@ fn failures_until_search(mac: &mut Sender, now: &mut Instant) -> u32 {
 }
 
 #[test]
-fn a_rhythm_that_the_last_observation_contradicts_is_looked_for_after_three_failures() {
-    for contradicted in [false, true] {
-        let mut mac = sender(Wake::DEFAULT);
-        let mut now = T0;
-        acquaint(&mut mac, &mut now, A);
-        now += PERIOD * 10;
-        put_one(&mut mac, now, A);
-        let first = strobe(&mut mac, &mut now).first.unwrap();
-        let sfd = match contradicted {
-            // 20 ms before the earliest possible wake-up.
-            true => first - Duration::from_millis(20),
-            false => first + repetition(LEN),
-        };
-        now = first + repetition(LEN) * 2;
-        end(&mut mac, now, sfd, ACKED, 2);
-        let failures = failures_until_search(&mut mac, &mut now);
-        assert_eq!(failures, if contradicted { 3 } else { 16 }, "{contradicted}");
-    }
-}
-
-#[test]
 fn an_observation_after_a_long_silence_does_not_confirm_a_rhythm() {
     // The clocks may have drifted apart by 80 ppm: 1 ms is less than a frame lasts, 24 ms is more.
     for (silence, failures) in [(12, 16), (300, 3)] {
