@@ -109,7 +109,7 @@ fn the_adaptive_delay_grows_from_nothing_while_repetitions_fail() {
     // Two frames with three repetitions each, among many that fare well.
     send(&mut mac, &mut now, 2, true);
     let grown = mac.info().retry_delay_max;
-    assert!(grown > d / 5 && grown < d / 2, "{grown:?}");
+    assert!(grown > d / 6 && grown < d / 2, "{grown:?}");
     for frame in 0..60 {
         send(&mut mac, &mut now, 3, false);
         put(&mut mac, now, request(frame)).unwrap();

@@ -14,7 +14,7 @@ pub(crate) struct AckState {
     unacked: u16,
     /// Number of the next segments that are acknowledged without delay, as the peer may wait for
     /// each. Where each segment has its own acknowledgment, it is the number of those owed. The
-    /// octet also holds [`MORE`] and [`IN_VAIN`].
+    /// octet also holds [`MORE`], [`IN_VAIN`] and [`PIPELINES`].
     prompt: u8,
     /// Latest time of the acknowledgment while one is owed; otherwise the time until which text is
     /// expected that the last one lets the peer send.
@@ -32,19 +32,23 @@ pub(crate) const AFTER_TIMEOUT: u8 = 8;
 /// largest of "design criteria" (II-C).
 pub(crate) const MOST_OWED: u8 = 16;
 
-/// Segments acknowledged at once after four delays in a row that nothing shared. A peer that waits
-/// for the acknowledgment of each segment (uIP, RIOT's GNRC) loses the delay with each. The next
-/// delay tests whether it still does. Two unused delays in a row are the end of a batch: an odd
-/// segment, and the text that Nagle's algorithm held back.
+/// Segments acknowledged at once after three delays in a row that nothing shared, while the peer
+/// has never sent a segment before the acknowledgment of the last one. A peer that waits for the
+/// acknowledgment of each segment (uIP, RIOT's GNRC) loses the delay with each. The next delay
+/// tests whether it still does.
 const AFTER_VAIN_DELAYS: u8 = 31;
 
 /// Flag: the last text was a full segment, or one without PSH, so the peer has more to send. It
 /// shares the octet with the count of segments, which never gets as large.
 const MORE: u8 = 0x80;
-/// Bits of the same octet that count, up to three, the last acknowledgments in a row that waited
-/// for their whole delay, which nothing shared: neither another segment nor text of our own.
-const IN_VAIN: u8 = 0x60;
+/// Bits of the same octet that count, up to two, the last acknowledgments in a row that waited for
+/// their whole delay, which nothing shared: neither another segment nor text of our own.
+const IN_VAIN: u8 = PIPELINES;
 const ONE_IN_VAIN: u8 = 0x20;
+/// Value of these bits from when on two segments have shared an acknowledgment: the peer does not
+/// wait for each. Over many hops, or beside other transfers, its segments come further apart than
+/// any delay.
+const PIPELINES: u8 = 0x60;
 /// Bits of it that count segments.
 const COUNT: u8 = 0x1f;
 
@@ -53,13 +57,13 @@ const COUNT: u8 = 0x1f;
 pub(crate) const MAX_DELAYED_ACK_MS: u16 = 499;
 
 /// Returns the milliseconds by which the acknowledgment of text is delayed, where they usually are
-/// `delay`: twice as many after a segment without PSH, as more text then waits at the sender. Over
-/// several hops the segments of a stream come further apart than `delay`, and each would get an
-/// acknowledgment of its own, over all hops. A segment that comes alone has PSH, and its sender may
-/// have a timer for which that is too long. The next segment does not shorten a delay that already
-/// runs.
+/// `delay`: three times as many after a segment without PSH, as more text then waits at the sender.
+/// Over six hops the segments of a stream come twice as far apart as the default `delay`, and each
+/// would get an acknowledgment of its own, over all hops. A segment that comes alone has PSH, and
+/// its sender may have a timer for which that is too long. The next segment does not shorten a
+/// delay that already runs.
 pub(crate) fn patience(delay: u16, push: bool) -> u16 {
-    delay.saturating_mul(if push { 1 } else { 2 }).min(MAX_DELAYED_ACK_MS)
+    delay.saturating_mul(if push { 1 } else { 3 }).min(MAX_DELAYED_ACK_MS)
 }
 
 /// Returns the octets that cause an immediate acknowledgment: `every` full segments, but few enough
@@ -82,6 +86,11 @@ impl AckState {
         self.prompt & MORE != 0
     }
 
+    /// Returns whether the peer [`PIPELINES`].
+    fn pipelines(&self) -> bool {
+        self.prompt & PIPELINES == PIPELINES
+    }
+
     pub(crate) fn set_more(&mut self, more: bool) {
         self.prompt = self.prompt & !MORE | if more { MORE } else { 0 };
     }
@@ -92,7 +101,7 @@ impl AckState {
         if self.unacked == 0 {
             self.timer.clear();
         } else {
-            self.prompt &= !IN_VAIN;
+            self.prompt |= PIPELINES;
         }
         let unacked = u32::from(self.unacked).saturating_add(octets);
         self.unacked = u16::try_from(unacked).unwrap_or(u16::MAX);
@@ -176,7 +185,8 @@ impl AckState {
             self.timer.clear();
             match self.unacked {
                 0 => self.set_more(false),
-                _ if self.prompt & IN_VAIN == IN_VAIN => self.hurry(AFTER_VAIN_DELAYS),
+                _ if self.pipelines() => self.now = true,
+                _ if self.prompt & IN_VAIN == 2 * ONE_IN_VAIN => self.hurry(AFTER_VAIN_DELAYS),
                 _ => {
                     self.now = true;
                     self.prompt = self.prompt.saturating_add(ONE_IN_VAIN);
@@ -205,7 +215,7 @@ impl AckState {
 
     /// Notes that a segment with the acknowledgment has been formed.
     pub(crate) fn sent(&mut self) {
-        if self.is_delayed() {
+        if self.is_delayed() && !self.pipelines() {
             self.prompt &= !IN_VAIN;
         }
         *self = AckState { prompt: self.prompt, ..AckState::NONE };
@@ -230,27 +240,45 @@ mod tests {
     }
 
     #[test]
-    fn segments_that_come_alone_wait_four_times_and_then_once_of_many() {
+    fn segments_that_come_alone_wait_three_times_and_then_once_of_many() {
         let (mut ack, mut now) = (AckState::NONE, Instant::from_micros(1_000_000));
         ack.set_more(true);
         let delays: [u64; 100] = core::array::from_fn(|_| delay_of_one(&mut ack, &mut now));
         let waited = delays.iter().enumerate().filter(|(_, delay)| **delay > 0);
-        assert!(waited.map(|(at, _)| at).eq([0, 1, 2, 3, 35, 67, 99]), "{delays:?}");
+        assert!(waited.map(|(at, _)| at).eq([0, 1, 2, 34, 66, 98]), "{delays:?}");
         assert!(ack.more(), "what the same octet says of the peer stays");
     }
 
     #[test]
-    fn a_delay_that_serves_two_segments_or_ends_with_text_of_our_own_is_not_in_vain() {
+    fn a_delay_that_ends_with_text_of_our_own_is_not_in_vain() {
         let (mut ack, mut now) = (AckState::NONE, Instant::from_micros(1_000_000));
         for _ in 0..10 {
-            assert_eq!(delay_of_one(&mut ack, &mut now), 100);
+            for _ in 0..2 {
+                assert_eq!(delay_of_one(&mut ack, &mut now), 100);
+            }
             // The acknowledgment goes with text.
             ack.received(now, 100, 1_000, DELAY);
             ack.sent();
         }
-        for _ in 0..10 {
-            ack.received(now, 100, 1_000, DELAY);
-            assert_eq!(delay_of_one(&mut ack, &mut now), 100, "one for both");
+    }
+
+    #[test]
+    fn each_segment_of_a_peer_that_does_not_wait_is_delayed() {
+        let (mut ack, mut now) = (AckState::NONE, Instant::from_micros(1_000_000));
+        for _ in 0..2 {
+            assert_eq!(delay_of_one(&mut ack, &mut now), 100);
+        }
+        // The second segment comes before the acknowledgment of the first.
+        ack.received(now, 100, 1_000, DELAY);
+        assert_eq!(delay_of_one(&mut ack, &mut now), 100, "one for both");
+        for _ in 0..50 {
+            assert_eq!(delay_of_one(&mut ack, &mut now), 100);
+        }
+        // Text of our own does not change that.
+        ack.received(now, 100, 1_000, DELAY);
+        ack.sent();
+        for _ in 0..5 {
+            assert_eq!(delay_of_one(&mut ack, &mut now), 100);
         }
     }
 }
