@@ -55,7 +55,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.heeds_sack() { arrival.octets > 0 } else { silent }
         };
-        self.take_back(now, &arrival, dsacked, acked > 0, duplicate);
+        self.take_back(now, &arrival, dsacked, acked > 0, duplicate, self.is_echo(header));
         let (una, nxt) = (self.snd.una, self.snd.nxt);
         if duplicated && let Some(rack) = self.snd.recovery.rack_mut() {
             rack.on_dsack(una, nxt);
@@ -252,7 +252,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Undoes the last congestion response if nothing had been lost. One of three signs shows that:
     /// a retransmission is acknowledged with a timestamp from before it (RFC 3522 §3.2); all
     /// retransmitted octets have arrived twice, `dsacked` of them by this acknowledgment; or data
-    /// that was not retransmitted arrives after a timeout (RFC 5682).
+    /// that was not retransmitted arrives after a timeout (RFC 5682). If the acknowledgment reports
+    /// `marked` data, the window stays reduced (RFC 4015 §3.4).
     fn take_back(
         &mut self,
         now: Instant,
@@ -260,6 +261,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         dsacked: u32,
         advanced: bool,
         duplicate: bool,
+        marked: bool,
     ) {
         let Some(undo) = self.snd.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
@@ -276,7 +278,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             }
             return;
         }
-        if let Some(undo) = self.snd.recovery.take_undo() {
+        if let Some(undo) = self.snd.recovery.take_undo()
+            && !marked
+        {
             self.snd.cc.on_spurious(undo.window, undo.threshold);
         }
         self.board.find_all();
