@@ -269,7 +269,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let shown = echoed || undo.note_duplicate(dsacked);
         let forward = self.snd.recovery.tries_forward();
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
-        let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
+        let whole = self.board.retransmitted() == 0;
+        let tried =
+            |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, whole, within);
         if !shown && !self.snd.recovery.trial_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: the new data has left the network, where nothing else shows
             // that.
