@@ -292,9 +292,11 @@ impl<A: Aids> Recovery<A> {
         self.set_probe(Probe::None);
     }
 
-    /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss.
+    /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss, or the same
+    /// again before anything was acknowledged.
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
-        let tried = forward && self.is_open() && self.undo_mut().is_some();
+        let again = self.trial_mut().is_some_and(|trial| *trial == Trial::Retransmitted);
+        let tried = forward && (self.is_open() || again) && self.undo_mut().is_some();
         let trial = if tried { Trial::Retransmitted } else { Trial::Off };
         self.phase = Phase::Timeout { trial };
         self.point = nxt;
