@@ -77,7 +77,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.wnd == 0 {
             // This is the response to a window probe.
         } else if self.heeds_sack() {
-            self.end_probe(ack, duplicated);
+            // RFC 8985 §7.4.2, case 2: a peer without D-SACK repeats its acknowledgment.
+            let repeated = silent && acked == 0 && header.options.sack.as_slice().is_empty();
+            self.end_probe(ack, duplicated || repeated);
             safe &= !self.detect_losses(now, arrival.octets);
         } else if duplicate && !self.is_slow() {
             delivered = u32::from(self.snd.mss);
