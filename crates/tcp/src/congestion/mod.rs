@@ -49,6 +49,13 @@ fn after_recovery(ssthresh: u32, mss: u32, flight: u32) -> u32 {
     ssthresh.min(flight.max(mss).saturating_add(mss))
 }
 
+/// The restart window for an `initial` one: after a loss it is no more than the initial window of
+/// RFC 3390 (RFC 6928 §2).
+fn restart_window(initial: u32, mss: u32, ssthresh: u32) -> u32 {
+    let most = mss.saturating_mul(4).min(mss.saturating_mul(2).max(4_380));
+    if ssthresh == u32::MAX { initial } else { initial.min(most) }
+}
+
 /// A congestion controller. Windows are in octets. When to retransmit is decided elsewhere; a
 /// controller only says how much may be in flight.
 pub trait Controller {

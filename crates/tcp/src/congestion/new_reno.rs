@@ -1,6 +1,6 @@
 //! Slow start and congestion avoidance (RFC 5681) with appropriate byte counting (RFC 3465).
 
-use super::{Acked, Controller, after_recovery, slow_start};
+use super::{Acked, Controller, after_recovery, restart_window, slow_start};
 
 /// RFC 5681 with RFC 3465, L = 2·SMSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,8 @@ impl Controller for NewReno {
 
     fn on_idle(&mut self) {
         // RFC 5681 §4.1.
-        self.cwnd = self.cwnd.min(u32::from(self.initial_window));
+        let initial = u32::from(self.initial_window);
+        self.cwnd = self.cwnd.min(restart_window(initial, self.mss(), self.ssthresh));
     }
 }
 
