@@ -289,7 +289,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.board.find_all();
         if !self.snd.recovery.is_open() {
-            self.snd.recovery.leave();
+            self.snd.recovery.withdraw(self.snd.una);
         }
         // Nothing remains to be retransmitted, and a retransmission would have started the timer.
         self.snd.retransmit_now = false;

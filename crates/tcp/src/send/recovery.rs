@@ -324,6 +324,13 @@ impl<A: Aids> Recovery<A> {
         }
     }
 
+    /// Nothing was lost: duplicates of what follows `una` may begin a recovery (RFC 5682 §2.1 step
+    /// 3b).
+    pub(crate) fn withdraw(&mut self, una: SeqNum) {
+        self.point = una.minus(1);
+        self.leave();
+    }
+
     /// All that was outstanding is acknowledged, or nothing was lost.
     pub(crate) fn leave(&mut self) {
         self.phase = Phase::OPEN;
