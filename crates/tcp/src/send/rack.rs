@@ -149,3 +149,27 @@ impl Rack {
         rtt.saturating_add(window)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_grows_with_each_round_of_d_sack_up_to_srtt() {
+        let seq = SeqNum::new;
+        let mut rack = Rack { multiple: 1, min_rtt_us: 100, rtt_us: 100, ..Rack::new(seq(0)) };
+        let window = |rack: &Rack| rack.wait_us(180, true) - 100;
+        for (round, want) in [25, 50, 75, 100, 125, 150, 175, 180, 180].into_iter().enumerate() {
+            assert_eq!(window(&rack), want);
+            let una = u32::try_from(round).unwrap() * 10;
+            // The second one of a round tells nothing more.
+            rack.on_dsack(seq(una), seq(una + 10));
+            rack.on_dsack(seq(una + 5), seq(una + 10));
+        }
+        for left in (0..PERSIST).rev() {
+            assert_eq!(window(&rack), 180, "{left}");
+            rack.on_recovered();
+        }
+        assert_eq!(window(&rack), 25);
+    }
+}

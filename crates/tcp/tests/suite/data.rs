@@ -9,15 +9,25 @@ use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
 #[test]
 fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928() {
-    for (mss, configured, want) in [(100, 0, 4), (1200, 0, 3), (100, 1, 1), (100, 10, 10)] {
+    let windows = [
+        (100, 0, 400),
+        (1200, 0, 3600),
+        (2200, 0, 4400),
+        (100, 1, 100),
+        (100, 10, 1000),
+        (2000, 10, 14_600),
+    ];
+    for (mss, configured, want) in windows {
         let config =
             ConnectionConfig { mss, initial_window: configured, send_buffer: 8000, ..plain() };
         let options = Options { mss: Some(mss), ..Options::NONE };
         let (mut s, handle) = Script::server(config, options);
         s.window = 60_000;
         s.give(ACK, 1, 1, b"").unwrap();
+        assert_eq!(s.ep.info(handle).unwrap().cwnd, want, "mss {mss}, configured {configured}");
         s.ep.send(handle, &[1; 8000]).unwrap();
-        assert_eq!(s.take_all().len(), want, "mss {mss}, configured {configured}");
+        let sent: usize = s.take_all().iter().map(|got| got.payload.len()).sum();
+        assert_eq!(sent, 8000.min(want as usize), "mss {mss}, configured {configured}");
     }
 }
 

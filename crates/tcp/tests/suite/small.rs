@@ -63,6 +63,20 @@ fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next
     assert!(after.cwnd <= 200 + 100, "no burst: {}", after.cwnd);
 }
 
+/// RFC 6582 §3.2 step 3: by what is acknowledged, but for a segment.
+#[test]
+fn a_partial_acknowledgment_deflates_the_window() {
+    let (mut s, handle) = in_flight();
+    s.ep.send(handle, &[3; 1000]).unwrap();
+    for sent in [&[501][..], &[601], &[101], &[], &[701]] {
+        s.give(ACK, 1, 101, b"").unwrap();
+        assert_eq!(seqs(&s.take_all()), sent);
+    }
+    // cwnd is 200 and a segment for each of five duplicates: 700 - 200 + 100, and 500 in flight.
+    s.give(ACK, 1, 301, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [301, 801]);
+}
+
 #[test]
 fn two_duplicates_are_reordering() {
     let (mut s, handle) = in_flight();
