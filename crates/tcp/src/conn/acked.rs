@@ -28,6 +28,7 @@ const DEAD_LINK: u8 = 3;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
+    //= rfc6675#5-4 rfc6675#5-7 rfc8985#9.2-1
     pub(super) fn take_ack(
         &mut self,
         now: Instant,
@@ -130,6 +131,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Reports a possible advance of SND.UNA to the scoreboard, and takes the RTT sample of the
     /// first segment acknowledged.
+    //= rfc6298#3-3
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
         if let Some(us) = arrival.rtt_us {
@@ -139,6 +141,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes the SACK blocks (RFC 2018 §5) and returns the number of octets in a D-SACK (RFC 2883
     /// §4): a first block below the acknowledgment number or within the second.
+    //= rfc6675#5-1 rfc6675#5.1-2 rfc6675#5.1-6 rfc2883#5-1
     fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
         if !self.heeds_sack() {
             return 0;
@@ -162,6 +165,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Advances SND.UNA by `acked` octets; cwnd may grow if `limited`.
+    //= rfc6298#5-3 rfc6298#5-4 rfc6582#3.2-9 rfc6928#9-1
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
@@ -183,6 +187,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Updates the congestion window and the phase after `acked` new octets up to `ack`.
+    //= rfc6582#3.2-5 rfc6582#3.2-6 rfc6582#3.2-8 rfc6675#5-5 rfc5682#3.1-4
     fn recover(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.recovery.advance(ack);
         let full = !ack.before(self.snd.recovery.point());
@@ -208,6 +213,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Counts a duplicate acknowledgment (RFC 5681 §3.2 and RFC 6582) of a peer without SACK.
+    //= rfc5681#3.2-3 rfc6582#3.2-2 rfc6582#3.2-3
     fn duplicate_ack(&mut self) {
         let count = self.snd.recovery.count_duplicate();
         // RFC 6582 §3.2 step 1: duplicates of retransmissions in a recovery must not begin another
@@ -221,6 +227,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Marks the first segment as lost: a full one, if it is not recorded.
+    //= rfc5681#3.2-9
     pub(super) fn lose_first(&mut self) {
         let full = self.snd.una.plus(u32::from(self.snd.mss));
         self.board.lose_first(full);
@@ -238,6 +245,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Enters fast recovery on an acknowledgment of `fresh` octets, SACKed or not.
+    //= rfc5681#3.2-7 rfc5681#3.2-8 rfc5681#4.3-1
     pub(super) fn enter_recovery(&mut self, fresh: u32) {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
         self.snd.remember_window();
@@ -256,6 +264,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// retransmitted octets have arrived twice, `dsacked` of them by this acknowledgment; or data
     /// that was not retransmitted arrives after a timeout (RFC 5682). If the acknowledgment reports
     /// `marked` data, the window stays reduced (RFC 4015 §3.4).
+    //= rfc5682#2.1-4 rfc5682#3.1-6 rfc4015#2-1 rfc4015#3.1-4 rfc4015#3.1-5 rfc4015#3.4-1
     fn take_back(
         &mut self,
         now: Instant,
@@ -345,6 +354,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Ends a loss probe, as TLP_process_ack does (RFC 8985 §7.4.2): a probe that has repaired a
     /// loss counts as a loss.
+    //= rfc8985#7.4.2-1 rfc8985#7.4.2-2
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
         let Some(rack) = self.snd.recovery.rack_mut() else { return };
         let retransmission = rack.probe == Probe::Retransmission;

@@ -84,6 +84,7 @@ impl Rack {
         }
     }
 
+    //= rfc8985#6.2-1
     fn note_rtt(&mut self, first: bool) {
         if first {
             (self.min_rtt_us, self.next_min_us, self.samples) = (UNKNOWN, UNKNOWN, 0);
@@ -106,6 +107,7 @@ impl Rack {
 
     /// §6.2 step 4: a D-SACK has arrived. As long as no reordering was seen it more likely tells of
     /// a lost acknowledgment, and the window stays.
+    //= rfc8985#3.3.2-4 rfc8985#4-4
     pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
         if self.dsack_round.at_or_before(una) {
             self.dsack_round = nxt;
@@ -136,6 +138,7 @@ impl Rack {
 
     /// RACK.rtt + RACK.reo_wnd, in microseconds. `sure` if nothing is waited for as long as no
     /// reordering has been seen (§6.2 step 4).
+    //= rfc8985#3.3.2-3 rfc8985#3.3.2-5
     pub(crate) fn wait_us(&self, srtt_us: u32, sure: bool) -> u32 {
         let multiple = if sure { self.multiple } else { self.multiple.max(1) };
         let window = match (multiple, self.min_rtt_us / 4) {
@@ -154,6 +157,7 @@ impl Rack {
 mod tests {
     use super::*;
 
+    //= rfc8985#3.3.2-4 rfc8985#3.3.2-5 type=test
     #[test]
     fn the_window_grows_with_each_round_of_d_sack_up_to_srtt() {
         let seq = SeqNum::new;

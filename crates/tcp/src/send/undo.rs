@@ -19,6 +19,7 @@ impl Trial {
     /// `whole` if nothing that was sent again is outstanding, and `within` if it reports nothing
     /// that was sent after the timeout. Returns whether the timeout was spurious: the data that
     /// arrives was sent before it, and not again.
+    //= rfc5682#2.1-2 rfc5682#2.1-5 rfc5682#2.1-8 rfc5682#3.1-3 rfc5682#3.1-7
     pub(crate) fn is_needless(
         &mut self,
         arrival: &Arrival,

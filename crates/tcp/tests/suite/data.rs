@@ -7,6 +7,7 @@ use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
+//= rfc5681#3.1-2 rfc6928#2-1
 #[test]
 fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928() {
     let windows = [
@@ -31,6 +32,7 @@ fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928(
     }
 }
 
+//= rfc5681#3.1-6
 #[test]
 fn after_a_lost_syn_the_initial_window_is_one_segment() {
     let mut s = Script::new();
@@ -104,6 +106,7 @@ fn three_duplicates_make_a_fast_retransmission_and_limited_transmit_comes_before
     assert_eq!(s.ep.info(handle).unwrap().counters.timeouts, 0);
 }
 
+//= rfc6582#3.2-8
 #[test]
 fn a_new_reno_partial_ack_sends_the_next_hole_and_stays_in_recovery() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
@@ -181,6 +184,7 @@ fn a_timeout_halves_once_and_then_goes_back_in_slow_start() {
 }
 
 /// RFC 5681 §3.1, equation 4: a segment that the timer has not yet sent again.
+//= rfc6928#2-4 rfc5682#2.1-1
 #[test]
 fn the_timeout_of_another_segment_halves_once_more() {
     let config = ConnectionConfig { initial_window: 10, ..plain() };
@@ -213,6 +217,7 @@ fn a_timeout_with_sack_sends_only_what_is_missing() {
     assert_eq!(seqs(&s.take_all()), [101, 301]);
 }
 
+//= rfc6675#4-2
 #[test]
 fn a_peer_that_reneges_gets_everything_again() {
     let (config, options) = with_sack();

@@ -40,6 +40,7 @@ fn info(s: &Alone, handle: Handle) -> Info {
     s.ep.info(handle).unwrap()
 }
 
+//= rfc6582#3.2-5
 #[test]
 fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next() {
     let (mut s, handle) = in_flight();
@@ -64,6 +65,7 @@ fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next
 }
 
 /// RFC 6582 §3.2 step 3: by what is acknowledged, but for a segment.
+//= rfc6582#3.2-7
 #[test]
 fn a_partial_acknowledgment_deflates_the_window() {
     let (mut s, handle) = in_flight();
@@ -114,6 +116,7 @@ fn after_a_timeout_what_was_in_flight_goes_again_but_for_what_is_acknowledged() 
     s.silent();
 }
 
+//= rfc6298#3-1
 #[test]
 fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something_does() {
     let (mut s, handle) = in_flight();
