@@ -184,7 +184,7 @@ fn a_timeout_halves_once_and_then_goes_back_in_slow_start() {
 }
 
 /// RFC 5681 §3.1, equation 4: a segment that the timer has not yet sent again.
-//= rfc6928#2-4 rfc5682#2.1-1
+//= rfc6928#2-4
 #[test]
 fn the_timeout_of_another_segment_halves_once_more() {
     let config = ConnectionConfig { initial_window: 10, ..plain() };
