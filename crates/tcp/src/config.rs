@@ -205,6 +205,7 @@ pub struct ConnectionConfig {
 
 impl ConnectionConfig {
     /// The defaults.
+    //= rfc6298#2-1 rfc6928#12-4
     pub const DEFAULT: ConnectionConfig = ConnectionConfig {
         mss: 0,
         adaptive_mss: false,

@@ -84,6 +84,7 @@ impl RttEstimator {
 
     /// Takes a measurement (§2.2, §2.3).
     //= rfc9293#MUST-18
+    //= rfc6298#1-1 rfc6298#2-2 rfc6298#2-3 rfc6298#2-4 rfc6298#2-5
     pub(crate) fn sample(&mut self, rtt: Duration) {
         let r = micros_u32(rtt).max(1);
         self.last_us = r;
@@ -108,6 +109,7 @@ impl RttEstimator {
     }
 
     /// §5.7: the SYN was lost and no sample exists, so data starts with an RTO of 3 s.
+    //= rfc6298#5-8
     pub(crate) fn syn_was_lost(&mut self) {
         if !self.measured() {
             self.rttvar_us = self.rttvar_us.max(3_000_000);
@@ -143,6 +145,7 @@ impl RttEstimator {
         u32::from(self.min_ms).saturating_mul(1_000)
     }
 
+    //= rfc6298#2-6 rfc6298#4-1
     fn base_us(&self) -> u32 {
         if self.measured() {
             let variation = self.rttvar_us.saturating_mul(4);
@@ -204,6 +207,7 @@ mod tests {
         RttEstimator::new(RtoBounds::new(MS * 1000, MS * 200, MS * 60_000))
     }
 
+    //= rfc6298#4-1 type=test
     #[test]
     fn a_path_without_delay_has_a_timeout_all_the_same() {
         let mut e = RttEstimator::new(RtoBounds::new(Duration::ZERO, Duration::ZERO, MS * 60_000));
@@ -216,6 +220,7 @@ mod tests {
         assert_eq!(e.rto(16), MS);
     }
 
+    //= rfc6298#2-2 type=test
     #[test]
     fn the_first_sample_sets_srtt_and_half_of_it_as_rttvar() {
         let mut e = estimator();
@@ -224,6 +229,7 @@ mod tests {
         assert_eq!((e.srtt(), e.rttvar(), e.rto(0)), (MS * 400, MS * 200, MS * 1200));
     }
 
+    //= rfc6298#2-3 rfc6298#2-4 rfc6298#2-5 type=test
     #[test]
     fn later_samples_are_smoothed_with_the_gains_of_rfc_6298() {
         let mut e = estimator();
@@ -244,6 +250,7 @@ mod tests {
         assert_eq!((e.rto(8), e.rto(255)), (MS * 60_000, MS * 60_000));
     }
 
+    //= rfc6298#5-8 type=test
     #[test]
     fn after_a_lost_syn_data_starts_with_three_seconds_unless_there_is_a_sample() {
         let mut e = estimator();

@@ -8,7 +8,7 @@
 //! stage. The next one begins from the same window towards the same W_max, which in the concave
 //! region is the same curve at the same place; beyond W_max it begins with the plateau.
 
-use super::{Acked, Controller, after_recovery, slow_start};
+use super::{Acked, Controller, after_recovery, restart_window, slow_start};
 use kinglet_time::Instant;
 
 /// Longest distance from the plateau that is computed, in milliseconds. The cube of 65 s is worth
@@ -182,7 +182,7 @@ impl Controller for Cubic {
     }
 
     fn on_idle(&mut self) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+        self.cwnd = self.cwnd.min(restart_window(self.initial_window, self.mss, self.ssthresh));
         self.epoch = None;
     }
 }

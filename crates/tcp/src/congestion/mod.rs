@@ -45,8 +45,17 @@ fn slow_start(cwnd: u32, mss: u32, acked: Acked) -> u32 {
 
 /// The window after fast recovery, RFC 6582 §3.2 step 3, first choice: no burst if little is in
 /// flight.
+//= rfc5681#3.2-13 rfc5681#4.3-3 rfc6582#3.2-4
 fn after_recovery(ssthresh: u32, mss: u32, flight: u32) -> u32 {
     ssthresh.min(flight.max(mss).saturating_add(mss))
+}
+
+/// The restart window for an `initial` one: after a loss it is no more than the initial window of
+/// RFC 3390 (RFC 6928 §2).
+//= rfc6928#2-5
+fn restart_window(initial: u32, mss: u32, ssthresh: u32) -> u32 {
+    let most = mss.saturating_mul(4).min(mss.saturating_mul(2).max(4_380));
+    if ssthresh == u32::MAX { initial } else { initial.min(most) }
 }
 
 /// A congestion controller. Windows are in octets. When to retransmit is decided elsewhere; a

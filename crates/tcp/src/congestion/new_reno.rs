@@ -1,6 +1,6 @@
 //! Slow start and congestion avoidance (RFC 5681) with appropriate byte counting (RFC 3465).
 
-use super::{Acked, Controller, after_recovery, slow_start};
+use super::{Acked, Controller, after_recovery, restart_window, slow_start};
 
 /// RFC 5681 with RFC 3465, L = 2·SMSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,7 @@ impl NewReno {
 }
 
 impl Controller for NewReno {
+    //= rfc5681#3.1-8
     fn new(mss: u32, initial_window: u32) -> Self {
         // RFC 5681 §3.1: ssthresh starts arbitrarily high.
         let mss = in_header(mss);
@@ -62,6 +63,7 @@ impl Controller for NewReno {
     }
 
     //= rfc9293#MUST-19
+    //= rfc5681#3.1-1 rfc5681#3.1-11 rfc5681#3.1-12 rfc5681#3.1-13 rfc5681#3.1-14 rfc5681#4.3-4
     fn on_ack(&mut self, acked: Acked) {
         if !acked.limited {
             return;
@@ -77,6 +79,7 @@ impl Controller for NewReno {
         }
     }
 
+    //= rfc5681#3.1-9
     fn on_loss(&mut self, flight: u32) {
         self.ssthresh = self.half(flight);
         self.cwnd = self.ssthresh;
@@ -94,6 +97,7 @@ impl Controller for NewReno {
         self.cwnd = after_recovery(self.ssthresh, self.mss(), flight);
     }
 
+    //= rfc5681#3.1-16 rfc5681#3.1-17 rfc6928#2-4
     fn on_timeout(&mut self, flight: u32, first: bool) {
         if first {
             self.ssthresh = self.half(flight);
@@ -107,9 +111,11 @@ impl Controller for NewReno {
         self.ssthresh = self.ssthresh.max(threshold);
     }
 
+    //= rfc5681#4.1-1
     fn on_idle(&mut self) {
         // RFC 5681 §4.1.
-        self.cwnd = self.cwnd.min(u32::from(self.initial_window));
+        let initial = u32::from(self.initial_window);
+        self.cwnd = self.cwnd.min(restart_window(initial, self.mss(), self.ssthresh));
     }
 }
 
@@ -141,6 +147,7 @@ mod tests {
         assert_eq!(cc.window(), 400);
     }
 
+    //= rfc5681#3.1-13 rfc5681#3.1-14 type=test
     #[test]
     fn congestion_avoidance_grows_by_a_segment_per_window() {
         let mut cc = NewReno::new(100, 400);
@@ -154,6 +161,7 @@ mod tests {
         assert_eq!(cc.window(), 500);
     }
 
+    //= rfc6582#3.2-4 type=test
     #[test]
     fn the_threshold_is_half_of_the_flight_but_two_segments_at_least() {
         let mut cc = NewReno::new(100, 400);

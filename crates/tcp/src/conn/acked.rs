@@ -28,6 +28,7 @@ const DEAD_LINK: u8 = 3;
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
+    //= rfc6675#5-4 rfc6675#5-7 rfc8985#9.2-1
     pub(super) fn take_ack(
         &mut self,
         now: Instant,
@@ -55,7 +56,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
             if self.heeds_sack() { arrival.octets > 0 } else { silent }
         };
-        self.take_back(now, &arrival, dsacked, acked > 0, duplicate);
+        self.take_back(now, &arrival, dsacked, acked > 0, duplicate, self.is_echo(header));
         let (una, nxt) = (self.snd.una, self.snd.nxt);
         if duplicated && let Some(rack) = self.snd.recovery.rack_mut() {
             rack.on_dsack(una, nxt);
@@ -77,7 +78,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.wnd == 0 {
             // This is the response to a window probe.
         } else if self.heeds_sack() {
-            self.end_probe(ack, duplicated);
+            // RFC 8985 §7.4.2, case 2: a peer without D-SACK repeats its acknowledgment.
+            let repeated = silent && acked == 0 && header.options.sack.as_slice().is_empty();
+            self.end_probe(ack, duplicated || repeated);
             safe &= !self.detect_losses(now, arrival.octets);
         } else if duplicate && !self.is_slow() {
             delivered = u32::from(self.snd.mss);
@@ -128,6 +131,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Reports a possible advance of SND.UNA to the scoreboard, and takes the RTT sample of the
     /// first segment acknowledged.
+    //= rfc6298#3-3
     fn take_advance(&mut self, ack: SeqNum, arrival: &mut Arrival) {
         self.board.advance(ack.later(self.snd.una), arrival);
         if let Some(us) = arrival.rtt_us {
@@ -137,6 +141,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes the SACK blocks (RFC 2018 §5) and returns the number of octets in a D-SACK (RFC 2883
     /// §4): a first block below the acknowledgment number or within the second.
+    //= rfc6675#5-1 rfc6675#5.1-2 rfc6675#5.1-6 rfc2883#5-1
     fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
         if !self.heeds_sack() {
             return 0;
@@ -160,6 +165,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Advances SND.UNA by `acked` octets; cwnd may grow if `limited`.
+    //= rfc6298#5-3 rfc6298#5-4 rfc6582#3.2-9 rfc6928#9-1
     fn new_ack(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.una = ack;
         self.soft_error = None;
@@ -181,6 +187,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Updates the congestion window and the phase after `acked` new octets up to `ack`.
+    //= rfc6582#3.2-5 rfc6582#3.2-6 rfc6582#3.2-8 rfc6675#5-5 rfc5682#3.1-4
     fn recover(&mut self, now: Instant, ack: SeqNum, acked: u32, limited: bool) {
         self.snd.recovery.advance(ack);
         let full = !ack.before(self.snd.recovery.point());
@@ -206,6 +213,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Counts a duplicate acknowledgment (RFC 5681 §3.2 and RFC 6582) of a peer without SACK.
+    //= rfc5681#3.2-3 rfc6582#3.2-2 rfc6582#3.2-3
     fn duplicate_ack(&mut self) {
         let count = self.snd.recovery.count_duplicate();
         // RFC 6582 §3.2 step 1: duplicates of retransmissions in a recovery must not begin another
@@ -219,6 +227,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Marks the first segment as lost: a full one, if it is not recorded.
+    //= rfc5681#3.2-9
     pub(super) fn lose_first(&mut self) {
         let full = self.snd.una.plus(u32::from(self.snd.mss));
         self.board.lose_first(full);
@@ -236,6 +245,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Enters fast recovery on an acknowledgment of `fresh` octets, SACKed or not.
+    //= rfc5681#3.2-7 rfc5681#3.2-8 rfc5681#4.3-1
     pub(super) fn enter_recovery(&mut self, fresh: u32) {
         self.counters.fast_recoveries = self.counters.fast_recoveries.wrapping_add(1);
         self.snd.remember_window();
@@ -252,7 +262,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Undoes the last congestion response if nothing had been lost. One of three signs shows that:
     /// a retransmission is acknowledged with a timestamp from before it (RFC 3522 §3.2); all
     /// retransmitted octets have arrived twice, `dsacked` of them by this acknowledgment; or data
-    /// that was not retransmitted arrives after a timeout (RFC 5682).
+    /// that was not retransmitted arrives after a timeout (RFC 5682). If the acknowledgment reports
+    /// `marked` data, the window stays reduced (RFC 4015 §3.4).
+    //= rfc5682#2.1-4 rfc5682#3.1-6 rfc4015#2-1 rfc4015#3.1-4 rfc4015#3.1-5 rfc4015#3.4-1
     fn take_back(
         &mut self,
         now: Instant,
@@ -260,6 +272,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         dsacked: u32,
         advanced: bool,
         duplicate: bool,
+        marked: bool,
     ) {
         let Some(undo) = self.snd.recovery.undo_mut() else { return };
         let older = |age| undo.is_before(age, arrival.now);
@@ -267,7 +280,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let shown = echoed || undo.note_duplicate(dsacked);
         let forward = self.snd.recovery.tries_forward();
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
-        let tried = |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, within);
+        let whole = self.board.retransmitted() == 0;
+        let tried =
+            |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, whole, within);
         if !shown && !self.snd.recovery.trial_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: the new data has left the network, where nothing else shows
             // that.
@@ -276,12 +291,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             }
             return;
         }
-        if let Some(undo) = self.snd.recovery.take_undo() {
+        if let Some(undo) = self.snd.recovery.take_undo()
+            && !marked
+        {
             self.snd.cc.on_spurious(undo.window, undo.threshold);
         }
         self.board.find_all();
         if !self.snd.recovery.is_open() {
-            self.snd.recovery.leave();
+            self.snd.recovery.withdraw(self.snd.una);
         }
         // Nothing remains to be retransmitted, and a retransmission would have started the timer.
         self.snd.retransmit_now = false;
@@ -337,6 +354,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Ends a loss probe, as TLP_process_ack does (RFC 8985 §7.4.2): a probe that has repaired a
     /// loss counts as a loss.
+    //= rfc8985#7.4.2-1 rfc8985#7.4.2-2
     fn end_probe(&mut self, ack: SeqNum, duplicated: bool) {
         let Some(rack) = self.snd.recovery.rack_mut() else { return };
         let retransmission = rack.probe == Probe::Retransmission;

@@ -121,7 +121,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Whether this acknowledgment reports a mark.
-    fn is_echo(&self, header: &Header) -> bool {
+    pub(super) fn is_echo(&self, header: &Header) -> bool {
         let bits = header.flags;
         self.ecn_has(EcnState::CAPABLE) && bits.contains(Flags::ECE) && !bits.contains(Flags::SYN)
     }

@@ -355,6 +355,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Handles "Seventh, process the segment text."
     //= rfc9293#SHLD-3 rfc9293#SHLD-19 rfc9293#SHLD-31
+    //= rfc5681#3.2-1 rfc5681#3.2-2 rfc5681#4.2-6 rfc5681#4.2-7 rfc5681#4.2-8 rfc6582#5-1
     fn step_7_text(&mut self, now: Instant, segment: &Trimmed<'_>, buffers: &mut Buffers<'_>) {
         if segment.payload.is_empty()
             // SYN-RECEIVED gets as far as this only with the text of its SYN.

@@ -222,6 +222,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Sets up the congestion window and recovery for what follows the SYN.
+    //= rfc5681#3.1-5 rfc5681#3.1-6 rfc6928#2-2
     fn begin_sending(&mut self, syn_lost: bool) {
         let mss = u32::from(self.snd.mss);
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
@@ -308,12 +309,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Returns the octets in the network.
+    //= rfc6675#4-3
     fn inflight(&self) -> u32 {
         let (flight, mss) = (self.snd.flight(), u32::from(self.snd.mss));
         self.snd.recovery.inflight(flight, self.board.gone(), mss)
     }
 
     /// Returns whether the peer's SACK reveals losses; otherwise duplicate acknowledgments do.
+    //= rfc5681#3.2-6 rfc3042#2-5 rfc8985#4-1
     fn heeds_sack(&self) -> bool {
         A::SELECTIVE && self.facts.has(Facts::SACK) && !self.is_slow()
     }
@@ -528,6 +531,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
 /// Returns the initial window in octets: RFC 5681 §3.1 for 0 segments, otherwise as many, within
 /// RFC 6928 §2.
+//= rfc5681#3.1-2 rfc5681#3.1-3 rfc5681#3.1-4 rfc6928#2-1
 fn initial_window(mss: u32, segments: u8) -> u32 {
     if segments > 0 {
         let bound = mss.saturating_mul(2).max(14_600);

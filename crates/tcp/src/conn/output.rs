@@ -47,6 +47,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// checksum and payload octets to `header`, which is empty, and belongs to the endpoint so that
     /// it is never copied. `map` is the bitmap of the receive ring. If `held`, an acknowledgment
     /// waits that would carry nothing else and loses nothing by waiting.
+    //= rfc2883#3-2
     #[inline(never)] // See `Connection`.
     pub(crate) fn poll(
         &mut self,
@@ -237,6 +238,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Chooses the next stretch: lost data in order, then new data under Nagle and SWS avoidance.
+    //= rfc5681#3.2-12 rfc6675#4-4 rfc6675#4-6 rfc6675#4-10 rfc6675#5-8 rfc6675#5-9 rfc8985#9.3-1
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         if self.snd.is_paced(now) {
             return None;
@@ -276,6 +278,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Returns a tail loss probe (RFC 8985 §7.3): new data if there is any, whatever cwnd is,
     /// otherwise the last segment again.
+    //= rfc8985#7.3-3 rfc8985#7.3-4
     fn tail_probe(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         let nxt = self.snd.nxt;
         let rack = self.snd.recovery.rack_mut()?;
@@ -307,6 +310,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns new data, and the FIN after it.
     //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15
     //= rfc9293#SHLD-27 rfc9293#SHLD-28
+    //= rfc5681#2-1 rfc5681#4.1-1 rfc3042#2-2
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
         let unsent = self.snd.unsent();
         let fin_unsent = self.fin_unsent();
@@ -374,6 +378,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     //= rfc9293#MUST-61
+    //= rfc6298#5-2 rfc6298#5-7 rfc8985#7.3-5
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, retransmission } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));

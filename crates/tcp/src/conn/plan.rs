@@ -20,6 +20,7 @@ use kinglet_time::Instant;
 ///   what is acknowledged meanwhile. SACK is sent all the same. One segment a round trip is timed
 ///   (RFC 6298 §3).
 /// * [`ByTimeout`]: as `()`, but duplicates tell nothing: the timer alone finds losses.
+//= rfc5681#4.3-6
 pub trait LossRecovery {
     /// What is known of what is in flight.
     #[doc(hidden)]

@@ -29,6 +29,7 @@ const MOST_UNDECIDED: u8 = 3;
 const MOST_DOUBTS: u8 = 6;
 
 /// Purpose of the retransmission timer: one timer for all, as in RFC 8985 §8.
+//= rfc8985#8-1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rtx {
     /// RTO, or the persist timer.
@@ -297,6 +298,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     }
 
     /// Stores the window before a loss is reported to the congestion control.
+    //= rfc4015#3.1-2 rfc4015#3.1-3
     pub(super) fn remember_window(&mut self) {
         if self.recovery.is_open() {
             let undo = Undo::new(self.cc.window(), self.cc.slow_start_threshold());

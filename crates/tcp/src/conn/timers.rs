@@ -46,6 +46,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
     }
 
+    //= rfc8985#7.3-6
     #[inline(never)] // See `Connection`.
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         self.rcv.ack.handle_deadline(now);
@@ -73,6 +74,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Starts the retransmission timer over: PTO where a tail loss probe is possible (RFC 8985
     /// §7.2), else RTO.
+    //= rfc6298#5-1 rfc8985#7.2-1 rfc8985#7.2-4 rfc8985#7.3-1 rfc8985#7.3-2
     pub(super) fn arm(&mut self, now: Instant) {
         let mut wait = self.snd.rto(&self.params);
         if self.params.has(Params::RANDOM_BACKOFF) && self.snd.backoff > 0 {
@@ -111,6 +113,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Detects losses (RFC 8985 §6.2 step 5) after an acknowledgment or the end of the reordering
     /// window, and returns whether there are any. `fresh` octets have just been SACKed or
     /// acknowledged.
+    //= rfc6675#5.1-5 rfc8985#1-1 rfc8985#6.2-2
     pub(super) fn detect_losses(&mut self, now: Instant, fresh: u32) -> bool {
         let Some(newest) = self.snd.recovery.rack().and_then(Rack::newest) else { return false };
         let wait_us = self.loss_wait_us();
@@ -128,6 +131,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns the time after which a segment without acknowledgment is lost, once a later one has
     /// arrived. Without a sign of reordering, recovery and DupThresh SACKed segments leave no doubt
     /// (RFC 8985 §6.2 step 4).
+    //= rfc8985#3.3.2-1 rfc8985#3.3.2-2
     fn loss_wait_us(&self) -> u32 {
         let many = u32::from(self.snd.mss).saturating_mul(u32::from(DUP_THRESH.saturating_sub(1)));
         let sure = !self.snd.recovery.is_open() || self.board.sacked() > many;
@@ -136,6 +140,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     //= rfc9293#MUST-20 rfc9293#SHLD-29 rfc9293#SHLD-30
+    //= rfc5681#3.1-16 rfc6298#5-6
     fn on_retransmission_timer(&mut self, now: Instant) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             return self.on_syn_timer();
@@ -191,6 +196,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Marks losses after a timeout (RFC 8985 §6.3). Without SACK there is no RACK.rtt, and
     /// everything is marked as lost.
+    //= rfc6298#5-5
     fn time_out(&mut self, now: Instant, again: bool) {
         let flight = &mut self.board;
         // On the second timeout in a row the SACK information is discarded, in case the peer has

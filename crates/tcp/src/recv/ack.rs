@@ -54,6 +54,7 @@ const COUNT: u8 = 0x1f;
 
 /// Longest delay by RFC 9293 §3.8.6.3: less than half a second.
 //= rfc9293#MUST-40
+//= rfc5681#4.2-4 rfc5681#4.2-5
 pub(crate) const MAX_DELAYED_ACK_MS: u16 = 499;
 
 /// Returns the milliseconds by which the acknowledgment of text is delayed, where they usually are
@@ -62,6 +63,7 @@ pub(crate) const MAX_DELAYED_ACK_MS: u16 = 499;
 /// would get an acknowledgment of its own, over all hops. A segment that comes alone has PSH, and
 /// its sender may have a timer for which that is too long. The next segment does not shorten a
 /// delay that already runs.
+//= rfc5681#4.2-2
 pub(crate) fn patience(delay: u16, push: bool) -> u16 {
     delay.saturating_mul(if push { 1 } else { 3 }).min(MAX_DELAYED_ACK_MS)
 }
@@ -70,6 +72,7 @@ pub(crate) fn patience(delay: u16, push: bool) -> u16 {
 /// that the peer gets two acknowledgments for each `window`, so that the loss of one does not stop
 /// it. That bound is at least two segments (RFC 5681 §4.2). The result is at most the largest
 /// count.
+//= rfc5681#4.2-3
 pub(crate) fn threshold(full: u32, every: u8, window: u32) -> u32 {
     // Another full segment would be more than half.
     let half = (window / 2).saturating_sub(full).saturating_add(1);
@@ -97,6 +100,7 @@ impl AckState {
 
     /// Notes in-order data. `threshold` octets cause an immediate acknowledgment.
     //= rfc9293#SHLD-18
+    //= rfc5681#4.2-1
     pub(crate) fn received(&mut self, now: Instant, octets: u32, threshold: u32, delay: Duration) {
         if self.unacked == 0 {
             self.timer.clear();
@@ -214,6 +218,7 @@ impl AckState {
     }
 
     /// Notes that a segment with the acknowledgment has been formed.
+    //= rfc5681#4.2-9
     pub(crate) fn sent(&mut self) {
         if self.is_delayed() && !self.pipelines() {
             self.prompt &= !IN_VAIN;

@@ -157,6 +157,7 @@ impl<P: Place> ReceiveBuffer<P> {
 
     /// Notes which of the octets `offset..offset+count` have arrived before: if they are several
     /// pieces, the first of them (RFC 2883 §4.2).
+    //= rfc2883#4-2
     fn find_duplicate(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
         let end = offset.saturating_add(count).min(self.beyond.get());
         let left = self.run_end(map, offset, end, false);
@@ -208,6 +209,7 @@ impl<P: Place> ReceiveBuffer<P> {
     }
 
     /// Puts the block around the octets just stored at the front of the list.
+    //= rfc2883#3-1 rfc2883#4-5
     fn remember(&mut self, map: &[u8], nxt: SeqNum, offset: u32, count: u32) {
         let left = self.run_begin(map, offset);
         let known = self.beyond.get();
@@ -239,12 +241,14 @@ impl<P: Place> ReceiveBuffer<P> {
     }
 
     /// Notes that the octets `left..right` have arrived before.
+    //= rfc2883#4-4
     pub(crate) fn note_duplicate(&mut self, left: SeqNum, right: SeqNum) {
         self.duplicate = left;
         self.duplicate_len = u16::try_from(right.since(left)).unwrap_or(u16::MAX);
     }
 
     /// Notes that the blocks of the SACK option have been sent.
+    //= rfc2883#4-3
     pub(crate) fn blocks_sent(&mut self) {
         self.duplicate_len = 0;
     }
@@ -261,6 +265,7 @@ impl<P: Place> ReceiveBuffer<P> {
 
     /// Returns the blocks of the SACK option: a D-SACK, then the others, the most recent first.
     /// `nxt` is the end of the text in order.
+    //= rfc2883#4-1
     #[inline(never)]
     pub(crate) fn sack_blocks(&self, map: &[u8], nxt: SeqNum) -> SackBlocks {
         let mut out = SackBlocks::EMPTY;

@@ -9,6 +9,7 @@ use kinglet_time::Instant;
 /// record fit into the same word. The step is that of [`Tick`](crate::timer::Tick), the range an
 /// eighth: two instants compare rightly while they are less than 2.4 hours apart, and an instant
 /// older than [`HORIZON`] is made just that old.
+//= rfc8985#4-3
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stamp(u32);
 

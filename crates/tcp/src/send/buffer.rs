@@ -121,6 +121,7 @@ impl<P: Place> SendBuffer<P> {
     }
 
     /// Drops the octets before `una`; a FIN beyond the last octet is not counted.
+    //= rfc6675#4-2
     pub(crate) fn acknowledge(&mut self, pieces: &mut [Piece], span: Span, una: SeqNum) {
         let count = una.since(span.start).min(span.len());
         let mut from_ring = count;

@@ -56,6 +56,7 @@ impl SegmentRecord {
 }
 
 impl Arrival {
+    //= rfc6298#3-1 rfc6298#3-2
     fn take(&mut self, record: SegmentRecord, octets: u32) {
         let first = self.octets == 0;
         self.octets = self.octets.saturating_add(octets);
@@ -85,6 +86,7 @@ impl Arrival {
     }
 }
 
+//= rfc8985#4-2
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<R: ?Sized> {
     len: u8,
@@ -222,6 +224,7 @@ impl Scoreboard for Flight<[SegmentRecord]> {
         }
     }
 
+    //= rfc8985#4-3
     fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
         self.note(RETRANSMITTED);
         self.cut(start);
@@ -342,6 +345,7 @@ impl Scoreboard for Flight<[SegmentRecord]> {
         (found, wait)
     }
 
+    //= rfc6675#4-5 rfc6675#5.1-7
     fn first_lost(&self) -> Option<(SeqNum, SeqNum)> {
         if !self.may_have(LOST) {
             return None;
@@ -604,6 +608,7 @@ mod tests {
         assert_eq!((flight.sacked(), flight.len, flight.fack()), (20, 4, seq(40)));
     }
 
+    //= rfc6298#3-2 type=test
     #[test]
     fn only_an_unambiguous_segment_is_timed() {
         let acknowledged = |echo_age| {

@@ -60,6 +60,7 @@ impl Rate for Prr {
     }
 
     /// §6.2, the per-ACK steps.
+    //= rfc5681#4.3-2 rfc8985#9.3-2
     fn on_ack(&mut self, progress: Progress) {
         let Progress { delivered, safe, inflight, ssthresh, mss } = progress;
         let sent = self.out;

@@ -84,6 +84,7 @@ impl Rack {
         }
     }
 
+    //= rfc8985#6.2-1
     fn note_rtt(&mut self, first: bool) {
         if first {
             (self.min_rtt_us, self.next_min_us, self.samples) = (UNKNOWN, UNKNOWN, 0);
@@ -106,6 +107,7 @@ impl Rack {
 
     /// §6.2 step 4: a D-SACK has arrived. As long as no reordering was seen it more likely tells of
     /// a lost acknowledgment, and the window stays.
+    //= rfc8985#3.3.2-4 rfc8985#4-4
     pub(crate) fn on_dsack(&mut self, una: SeqNum, nxt: SeqNum) {
         if self.dsack_round.at_or_before(una) {
             self.dsack_round = nxt;
@@ -136,6 +138,7 @@ impl Rack {
 
     /// RACK.rtt + RACK.reo_wnd, in microseconds. `sure` if nothing is waited for as long as no
     /// reordering has been seen (§6.2 step 4).
+    //= rfc8985#3.3.2-3 rfc8985#3.3.2-5
     pub(crate) fn wait_us(&self, srtt_us: u32, sure: bool) -> u32 {
         let multiple = if sure { self.multiple } else { self.multiple.max(1) };
         let window = match (multiple, self.min_rtt_us / 4) {
@@ -147,5 +150,30 @@ impl Rack {
         let window = window.min(srtt_us);
         let rtt = if self.rtt_us == UNKNOWN { 0 } else { self.rtt_us };
         rtt.saturating_add(window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    //= rfc8985#3.3.2-4 rfc8985#3.3.2-5 type=test
+    #[test]
+    fn the_window_grows_with_each_round_of_d_sack_up_to_srtt() {
+        let seq = SeqNum::new;
+        let mut rack = Rack { multiple: 1, min_rtt_us: 100, rtt_us: 100, ..Rack::new(seq(0)) };
+        let window = |rack: &Rack| rack.wait_us(180, true) - 100;
+        for (round, want) in [25, 50, 75, 100, 125, 150, 175, 180, 180].into_iter().enumerate() {
+            assert_eq!(window(&rack), want);
+            let una = u32::try_from(round).unwrap() * 10;
+            // The second one of a round tells nothing more.
+            rack.on_dsack(seq(una), seq(una + 10));
+            rack.on_dsack(seq(una + 5), seq(una + 10));
+        }
+        for left in (0..PERSIST).rev() {
+            assert_eq!(window(&rack), 180, "{left}");
+            rack.on_recovered();
+        }
+        assert_eq!(window(&rack), 25);
     }
 }

@@ -151,6 +151,7 @@ impl<A: Aids> Recovery<A> {
 
     /// Starts over from `una` with what the SYN has measured of the path. The first loss is
     /// repaired fast, as `iss` lies before it.
+    //= rfc6582#3.2-1
     pub(crate) fn restart(&mut self, una: SeqNum, iss: SeqNum) {
         let before = core::mem::replace(self, Recovery::new(una));
         if let (Some(rack), Some(before)) = (self.rack_mut(), before.rack()) {
@@ -239,6 +240,7 @@ impl<A: Aids> Recovery<A> {
 
     /// A duplicate acknowledgment, from a peer without SACK. Answers how many there are, if they
     /// can show a loss.
+    //= rfc5681#3.2-11
     pub(crate) fn count_duplicate(&mut self) -> Option<u8> {
         match &mut self.phase {
             Phase::Open { dup_acks, .. } => {
@@ -255,6 +257,7 @@ impl<A: Aids> Recovery<A> {
 
     /// RFC 6582 §3.2 step 3, partial acknowledgment of so many segments: the duplicates counted
     /// those, but for the one that was lost.
+    //= rfc6582#3.2-7
     pub(crate) fn deflate(&mut self, segments: u32) {
         if let Phase::Fast { dup_acks, .. } = &mut self.phase {
             let arrived = u8::try_from(segments.saturating_sub(1)).unwrap_or(u8::MAX);
@@ -263,6 +266,7 @@ impl<A: Aids> Recovery<A> {
     }
 
     /// Octets in flight that limited transmit has let out, which a reduction leaves out.
+    //= rfc5681#3.2-8
     pub(crate) fn limited(&self) -> u32 {
         if let Phase::Open { limited, .. } = self.phase { limited } else { 0 }
     }
@@ -270,6 +274,7 @@ impl<A: Aids> Recovery<A> {
     /// inflight (RFC 9937 §6.2): octets in the network. Without SACK every duplicate tells of a
     /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
     /// Reno's window inflation (RFC 6582) from the third on.
+    //= rfc5681#3.2-4 rfc5681#3.2-5 rfc5681#3.2-10 rfc3042#2-1 rfc3042#2-3 rfc3042#2-4
     pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
         let (Phase::Open { dup_acks, .. } | Phase::Fast { dup_acks, .. }) = self.phase else {
             return flight.saturating_sub(gone);
@@ -285,6 +290,7 @@ impl<A: Aids> Recovery<A> {
     }
 
     /// Fast recovery begins. `recover_fs` is RFC 9937's.
+    //= rfc6582#3.2-2
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
         let dup_acks = if let Phase::Open { dup_acks, .. } = self.phase { dup_acks } else { 0 };
         self.phase = Phase::Fast { dup_acks, rate: A::Rate::new(recover_fs) };
@@ -292,9 +298,13 @@ impl<A: Aids> Recovery<A> {
         self.set_probe(Probe::None);
     }
 
-    /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss.
+    /// RFC 6298 §5.4 and RFC 8985 §6.3; with F-RTO, if this is the first sign of loss, or the same
+    /// again before anything was acknowledged.
+    //= rfc6582#3.2-10 rfc6675#5.1-3 rfc6675#5.1-4 rfc5682#2.1-1 rfc5682#2.1-6 rfc5682#2.1-7
+    //= rfc5682#3.1-1 rfc5682#3.1-8 rfc5682#3.1-9
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
-        let tried = forward && self.is_open() && self.undo_mut().is_some();
+        let again = self.trial_mut().is_some_and(|trial| *trial == Trial::Retransmitted);
+        let tried = forward && (self.is_open() || again) && self.undo_mut().is_some();
         let trial = if tried { Trial::Retransmitted } else { Trial::Off };
         self.phase = Phase::Timeout { trial };
         self.point = nxt;
@@ -302,6 +312,7 @@ impl<A: Aids> Recovery<A> {
     }
 
     /// New data goes before what is lost (RFC 5682).
+    //= rfc5682#2.1-3 rfc5682#3.1-5
     pub(crate) fn tries_forward(&self) -> bool {
         A::SELECTIVE && matches!(self.phase, Phase::Timeout { trial: Trial::Forward })
     }
@@ -322,7 +333,16 @@ impl<A: Aids> Recovery<A> {
         }
     }
 
+    /// Nothing was lost: duplicates of what follows `una` may begin a recovery (RFC 5682 §2.1 step
+    /// 3b).
+    //= rfc5682#2.1-5 rfc4015#4-1
+    pub(crate) fn withdraw(&mut self, una: SeqNum) {
+        self.point = una.minus(1);
+        self.leave();
+    }
+
     /// All that was outstanding is acknowledged, or nothing was lost.
+    //= rfc6675#5-6
     pub(crate) fn leave(&mut self) {
         self.phase = Phase::OPEN;
         if let Some(rack) = self.rack_mut() {

@@ -114,6 +114,7 @@ impl Scoreboard for Plain {
         self.nxt = end;
     }
 
+    //= rfc6298#3-1 rfc6298#3-2
     fn retransmit(&mut self, start: SeqNum, end: SeqNum, at: Stamp) {
         // Karn's algorithm (RFC 6298 §3): the timed segment is ambiguous now, since an
         // acknowledgment of it may have waited for this.

@@ -16,19 +16,23 @@ pub(crate) enum Trial {
 
 impl Trial {
     /// Takes steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
-    /// `within` if it reports nothing that was sent after the timeout. Returns whether the timeout
-    /// was spurious: the data that arrives was sent before it, and not again.
+    /// `whole` if nothing that was sent again is outstanding, and `within` if it reports nothing
+    /// that was sent after the timeout. Returns whether the timeout was spurious: the data that
+    /// arrives was sent before it, and not again.
+    //= rfc5682#2.1-2 rfc5682#2.1-5 rfc5682#2.1-8 rfc5682#3.1-3 rfc5682#3.1-7
     pub(crate) fn is_needless(
         &mut self,
         arrival: &Arrival,
         advanced: bool,
         duplicate: bool,
+        whole: bool,
         within: bool,
     ) -> bool {
         let fresh = arrival.octets > 0;
         let before = *self;
         *self = match before {
-            Trial::Retransmitted if advanced => Trial::Forward,
+            Trial::Retransmitted if advanced && whole => Trial::Forward,
+            Trial::Retransmitted if advanced => Trial::Off,
             // With SACK the trial waits for the first segment.
             Trial::Retransmitted if duplicate && !fresh => Trial::Off,
             Trial::Forward if advanced || duplicate => Trial::Off,
@@ -124,19 +128,23 @@ mod tests {
 
     proptest! {
         /// Whatever acknowledgments come, at most one undoes a timeout: the first after the one
-        /// that has advanced SND.UNA, if it brings only what was sent once and before the timeout.
+        /// that has advanced SND.UNA over all that was sent again, if it brings only what was sent
+        /// once and before the timeout.
         #[test]
         fn the_second_acknowledgment_decides(
-            acks in proptest::collection::vec((any::<[bool; 4]>(), 0_u32..2), 1..12),
+            acks in proptest::collection::vec((any::<[bool; 5]>(), 0_u32..2), 1..12),
         ) {
             let mut trial = Trial::Retransmitted;
             // Those that the trial does not ignore.
             let counted: Vec<_> = acks.iter().filter(|a| a.0[0] || a.0[1]).collect();
             let first = counted.iter().position(|a| a.0[0] || a.1 == 0);
-            let second = first.filter(|&i| counted[i].0[0]).and_then(|i| counted.get(i + 1));
+            let second = first
+                .filter(|&i| counted[i].0[0] && counted[i].0[4])
+                .and_then(|i| counted.get(i + 1));
             let want = second.is_some_and(|(b, octets)| *octets > 0 && b[2] && !b[3]);
-            let taken = acks.iter().filter(|([advanced, duplicate, within, twice], octets)| {
-                trial.is_needless(&arrival(*octets, *twice), *advanced, *duplicate, *within)
+            let taken = acks.iter().filter(|(is, octets)| {
+                let [advanced, duplicate, within, twice, whole] = *is;
+                trial.is_needless(&arrival(*octets, twice), advanced, duplicate, whole, within)
             });
             prop_assert_eq!(taken.count(), usize::from(want));
         }

@@ -7,20 +7,32 @@ use kinglet_tcp::*;
 use kinglet_time::Duration;
 use kinglet_wire::tcp::{Options, SackBlock, Timestamps};
 
+//= rfc5681#3.1-2 rfc6928#2-1
 #[test]
 fn the_initial_window_is_that_of_rfc_5681_or_what_is_configured_within_rfc_6928() {
-    for (mss, configured, want) in [(100, 0, 4), (1200, 0, 3), (100, 1, 1), (100, 10, 10)] {
+    let windows = [
+        (100, 0, 400),
+        (1200, 0, 3600),
+        (2200, 0, 4400),
+        (100, 1, 100),
+        (100, 10, 1000),
+        (2000, 10, 14_600),
+    ];
+    for (mss, configured, want) in windows {
         let config =
             ConnectionConfig { mss, initial_window: configured, send_buffer: 8000, ..plain() };
         let options = Options { mss: Some(mss), ..Options::NONE };
         let (mut s, handle) = Script::server(config, options);
         s.window = 60_000;
         s.give(ACK, 1, 1, b"").unwrap();
+        assert_eq!(s.ep.info(handle).unwrap().cwnd, want, "mss {mss}, configured {configured}");
         s.ep.send(handle, &[1; 8000]).unwrap();
-        assert_eq!(s.take_all().len(), want, "mss {mss}, configured {configured}");
+        let sent: usize = s.take_all().iter().map(|got| got.payload.len()).sum();
+        assert_eq!(sent, 8000.min(want as usize), "mss {mss}, configured {configured}");
     }
 }
 
+//= rfc5681#3.1-6
 #[test]
 fn after_a_lost_syn_the_initial_window_is_one_segment() {
     let mut s = Script::new();
@@ -94,6 +106,7 @@ fn three_duplicates_make_a_fast_retransmission_and_limited_transmit_comes_before
     assert_eq!(s.ep.info(handle).unwrap().counters.timeouts, 0);
 }
 
+//= rfc6582#3.2-8
 #[test]
 fn a_new_reno_partial_ack_sends_the_next_hole_and_stays_in_recovery() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
@@ -171,6 +184,7 @@ fn a_timeout_halves_once_and_then_goes_back_in_slow_start() {
 }
 
 /// RFC 5681 §3.1, equation 4: a segment that the timer has not yet sent again.
+//= rfc6928#2-4
 #[test]
 fn the_timeout_of_another_segment_halves_once_more() {
     let config = ConnectionConfig { initial_window: 10, ..plain() };
@@ -203,6 +217,7 @@ fn a_timeout_with_sack_sends_only_what_is_missing() {
     assert_eq!(seqs(&s.take_all()), [101, 301]);
 }
 
+//= rfc6675#4-2
 #[test]
 fn a_peer_that_reneges_gets_everything_again() {
     let (config, options) = with_sack();

@@ -82,6 +82,7 @@ fn five_segments_share_three_round_trips_however_long_the_sender_has_slept() {
     assert!(gaps.iter().all(|gap| (59..=61).contains(gap)), "{gaps:?}");
 }
 
+//= rfc8985#6.2-1
 #[test]
 fn a_longer_path_is_known_after_twice_the_window_of_samples() {
     let (mut s, handle) = measured(true);

@@ -81,6 +81,7 @@ fn pieces_are_not_made_of_what_two_frames_hold() {
     assert_eq!(sent(&s.wait(MS * 8000)), [(1, 200); 3]);
 }
 
+//= rfc6298#5-6
 #[test]
 fn on_a_lossy_path_four_timeouts_in_a_row_are_alike() {
     let waits = |lossy_path| {
@@ -137,6 +138,7 @@ fn what_the_link_has_lost_is_no_sign_of_a_short_timeout() {
     }
 }
 
+//= rfc8985#9.3-1
 #[test]
 fn recovery_leaves_two_segments_for_a_window_however_much_was_lost() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: true, ..plain() });

@@ -40,6 +40,7 @@ fn info(s: &Alone, handle: Handle) -> Info {
     s.ep.info(handle).unwrap()
 }
 
+//= rfc6582#3.2-5
 #[test]
 fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next() {
     let (mut s, handle) = in_flight();
@@ -61,6 +62,21 @@ fn three_duplicates_have_the_first_segment_sent_again_and_a_partial_ack_the_next
     assert_eq!((after.repair, after.counters.fast_recoveries), (Repair::None, 1));
     assert_eq!((after.counters.timeouts, after.counters.fast_retransmits), (0, 2));
     assert!(after.cwnd <= 200 + 100, "no burst: {}", after.cwnd);
+}
+
+/// RFC 6582 §3.2 step 3: by what is acknowledged, but for a segment.
+//= rfc6582#3.2-7
+#[test]
+fn a_partial_acknowledgment_deflates_the_window() {
+    let (mut s, handle) = in_flight();
+    s.ep.send(handle, &[3; 1000]).unwrap();
+    for sent in [&[501][..], &[601], &[101], &[], &[701]] {
+        s.give(ACK, 1, 101, b"").unwrap();
+        assert_eq!(seqs(&s.take_all()), sent);
+    }
+    // cwnd is 200 and a segment for each of five duplicates: 700 - 200 + 100, and 500 in flight.
+    s.give(ACK, 1, 301, b"").unwrap();
+    assert_eq!(seqs(&s.take_all()), [301, 801]);
 }
 
 #[test]
@@ -100,6 +116,7 @@ fn after_a_timeout_what_was_in_flight_goes_again_but_for_what_is_acknowledged() 
     s.silent();
 }
 
+//= rfc6298#3-1
 #[test]
 fn what_was_sent_again_times_nothing_and_the_timer_stays_doubled_until_something_does() {
     let (mut s, handle) = in_flight();

@@ -204,6 +204,7 @@ fn a_probe_into_our_closed_window_is_acknowledged_and_its_ack_is_taken() {
 }
 
 //= rfc9293#MUST-40
+//= rfc5681#4.2-2 rfc5681#4.2-4 rfc5681#4.2-5
 #[test]
 fn no_setting_delays_an_ack_by_half_a_second() {
     let slow = ConnectionConfig { delayed_ack: Duration::from_secs(3), ..plain() };
