@@ -173,7 +173,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     fn receiver(&self) -> Receiver {
         let syn = (self.state == State::SynReceived).then_some(self.rcv.irs);
-        Receiver { nxt: self.rcv.nxt, wnd: self.rcv.wnd(), paws: self.rcv.paws, syn }
+        let nxt = self.rcv.nxt;
+        Receiver { nxt, wnd: self.rcv.edge().since(nxt), paws: self.rcv.paws, syn }
     }
 
     /// Handles a failure of "First, check sequence number": "If an incoming segment is not
@@ -226,7 +227,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     fn cut_at_window<'a>(&mut self, segment: Trimmed<'a>) -> Trimmed<'a> {
         let Trimmed { seq, mut payload, mut fin, push } = segment;
-        let mut room = self.rcv.adv.since(seq) as usize;
+        let mut room = self.rcv.edge().since(seq) as usize;
         if let Some(end) = self.fin() {
             room = room.min(end.since(seq) as usize);
         }
@@ -382,6 +383,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let advance =
             self.rcv.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
+        self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
         if advance > 0 {
             if self.rests() {
                 self.snd.pace.clear();

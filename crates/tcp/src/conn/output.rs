@@ -142,7 +142,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
         };
         // An early connection may hold text already.
-        let window = self.rcv.rx.free().min(u32::from(u16::MAX));
+        let window = self.rcv.limit().since(self.rcv.nxt).min(u32::from(u16::MAX));
         if answering {
             self.rcv.adv = self.rcv.adv.later(self.rcv.nxt.plus(window));
             self.acknowledge();
