@@ -271,10 +271,13 @@ impl<A: Aids> Recovery<A> {
     /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
     /// Reno's window inflation (RFC 6582) from the third on.
     pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
-        let (Phase::Open { dup_acks, .. } | Phase::Fast { dup_acks, .. }) = self.phase else {
-            return flight.saturating_sub(gone);
+        let duplicated = |count: u8| mss.saturating_mul(u32::from(count));
+        let left = match self.phase {
+            Phase::Open { dup_acks, .. } => duplicated(dup_acks),
+            Phase::Fast { dup_acks, rate } => rate.believe(duplicated(dup_acks)),
+            Phase::Timeout { .. } => 0,
         };
-        flight.saturating_sub(gone).saturating_sub(mss.saturating_mul(u32::from(dup_acks)))
+        flight.saturating_sub(gone).saturating_sub(left)
     }
 
     /// An acknowledgment has arrived: in fast recovery it says how much may leave.
