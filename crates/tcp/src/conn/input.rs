@@ -268,7 +268,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         buffers: &mut Buffers<'_>,
     ) -> Result<(), Discard> {
         let ack = SeqNum::new(segment.header.ack);
-        if self.state == State::SynReceived {
+        let opens = self.state == State::SynReceived;
+        if opens {
             if ack.at_or_before(self.snd.una) || ack.after(self.snd.nxt) {
                 return Err(Discard::AckUnsent);
             }
@@ -293,7 +294,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if ack.before(self.snd.una.minus(self.snd.max_wnd())) {
             return Err(Discard::AckTooOld);
         }
-        let window = self.take_window(segment, seq, ack);
+        let window = match self.take_window(segment, seq, ack) {
+            // What acknowledges the SYN is no duplicate, even if data has been sent since.
+            WindowChange::None if opens => WindowChange::Other,
+            window => window,
+        };
         self.take_ack(now, ack, segment, window, buffers);
         self.after_window(now, window);
         Ok(())

@@ -307,9 +307,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.at_or_before(self.snd.end)
     }
 
-    /// Returns the octets in the network.
+    /// Returns the octets in the network. The SYN of an early connection is none.
     fn inflight(&self) -> u32 {
-        let (flight, mss) = (self.snd.flight(), u32::from(self.snd.mss));
+        let flight = self.snd.flight().saturating_sub(u32::from(self.is_opening_early()));
+        let mss = u32::from(self.snd.mss);
         self.snd.recovery.inflight(flight, self.board.gone(), mss)
     }
 
