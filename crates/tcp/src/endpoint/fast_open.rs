@@ -13,7 +13,7 @@ use crate::features::Features;
 use crate::state::State;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::{Cookie, Segment};
+use kinglet_wire::tcp::{Cookie, Flags, Segment};
 
 /// A cookie is valid in its period of 2^36 µs, or 19 hours, and in the next one (§4.1.2, 5).
 const PERIOD_BITS: u32 = 36;
@@ -162,7 +162,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         match (before, conn.state()) {
             (FastOpen::Accepted, State::Closed) => self.resets.add(now),
             (_, State::SynSent | State::SynReceived | State::Closed) | (FastOpen::Accepted, _) => {}
-            _ if !Self::REMEMBERS => {}
+            // §4.1.1: what ends a simultaneous open may have no SYN, and then the options of none.
+            _ if !Self::REMEMBERS || !segment.header.flags.contains(Flags::SYN) => {}
             _ => {
                 let accepted = conn.fast_open() == FastOpen::Accepted;
                 // The answer to a plain SYN says nothing.

@@ -43,6 +43,23 @@ fn open_early(s: &mut Script, cookie: Cookie, data: &[u8]) -> Got {
     syn_ack
 }
 
+//= rfc7413#2-1 rfc7413#4.2-1
+#[test]
+fn nobody_opens_fast_without_having_asked_for_it() {
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig::default()).unwrap();
+    s.options = REQUEST;
+    s.give(SYN, 0, 0, b"GET /").unwrap();
+    let syn_ack = s.take().unwrap();
+    assert_eq!((syn_ack.ack, syn_ack.header.options.fast_open), (1, None));
+    let mut s = client();
+    s.remote = 80;
+    let handle = s.ep.connect(s.now, s.peer, 80, ConnectionConfig::DEFAULT).unwrap();
+    s.ep.send(handle, b"GET /").unwrap();
+    let syn = s.take().unwrap();
+    assert!(syn.payload.is_empty() && syn.header.options.fast_open.is_none());
+}
+
 #[test]
 fn a_listener_without_fast_open_ignores_the_option() {
     let (_, cookie) = server(0);
@@ -402,6 +419,26 @@ fn a_simultaneous_open_keeps_the_data() {
     s.give(ACK, 1, 1, b"").unwrap();
     assert_eq!(s.ep.state(handle), Some(State::Established));
     assert_eq!(s.take().unwrap().payload, b"GET /");
+}
+
+/// RFC 7413 §4.1.1: in a simultaneous open the peer's acknowledgment is no SYN-ACK, and its option
+/// replaces no cookie.
+//= rfc7413#4.1.1-3
+#[test]
+fn a_cookie_without_syn_is_not_remembered() {
+    let mut s = client();
+    let (handle, _) = connecting(&mut s, b"GET /");
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.take_all();
+    s.options = with(Cookie::new(&[9; 8]).unwrap());
+    s.give(ACK, 1, 6, b"").unwrap();
+    s.options = Options::NONE;
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    s.ep.abort(handle).unwrap();
+    s.take_all();
+    let (_, syn) = connecting(&mut s, &[7; 300]);
+    assert_eq!(syn.header.options.fast_open, Cookie::new(&COOKIE));
+    assert_eq!(syn.payload.len(), 92 - 20, "the MSS is remembered too");
 }
 
 #[test]
