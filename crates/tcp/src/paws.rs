@@ -141,6 +141,23 @@ mod tests {
         assert_eq!(paws.recent(), 9, "older");
     }
 
+    //= rfc7323#4.1-1 rfc7323#5.4-1 rfc7323#5.4-2 rfc7323#5.4-3 type=test
+    #[test]
+    fn the_clock_is_neither_too_fast_nor_too_slow() {
+        // Proportional to real time: so many ticks of 1,024 µs, also where the number wraps.
+        for (start, count) in [(0, 1), (3, 1000), (u64::from(u32::MAX), 7)] {
+            let (from, offset) = (Instant::from_micros(start << 10), 99);
+            let passed =
+                timestamp(offset, from + ticks(count)).wrapping_sub(timestamp(offset, from));
+            assert_eq!(passed, count);
+        }
+        // A 250 kbit/s radio sends 32 octets in a tick: no window is as small, 2^31 is more.
+        let octets_per_tick = ticks(1).as_micros() * 250_000 / 8 / 1_000_000;
+        assert!(octets_per_tick < 64);
+        let cycle = ticks(u32::MAX);
+        assert!(cycle > Duration::from_secs(255), "MSL is 255 s at worst");
+    }
+
     #[test]
     fn an_echo_measures_the_round_trip_and_nonsense_does_not() {
         let sent = timestamp(1234, T0);

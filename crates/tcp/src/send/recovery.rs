@@ -333,3 +333,39 @@ impl<A: Aids> Recovery<A> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the second episode lets out does not depend on the first.
+    //= rfc9937#6.1-1 type=test
+    #[test]
+    fn each_fast_recovery_begins_with_a_rate_of_its_own() {
+        let progress = Progress {
+            delivered: 1_000,
+            safe: false,
+            inflight: 9_000,
+            ssthresh: 5_000,
+            mss: 1_000,
+        };
+        let window = |recovery: &Recovery<Selective>| match recovery.phase() {
+            Phase::Fast { rate, .. } => rate.window(),
+            Phase::Open { .. } | Phase::Timeout { .. } => None,
+        };
+        let mut recovery = Recovery::<Selective>::new(SeqNum::new(0));
+        recovery.enter_fast(SeqNum::new(10_000), 10_000);
+        recovery.reduce(progress);
+        let first = window(&recovery);
+        assert_eq!(first, Some(9_500), "half a segment for one that has arrived");
+        for _ in 0..4 {
+            recovery.note_sent(1_000, 0, || true);
+            recovery.reduce(progress);
+        }
+        assert_ne!(window(&recovery), first);
+        recovery.leave();
+        recovery.enter_fast(SeqNum::new(20_000), 10_000);
+        recovery.reduce(progress);
+        assert_eq!(window(&recovery), first);
+    }
+}
