@@ -205,6 +205,7 @@ pub struct ConnectionConfig {
 
 impl ConnectionConfig {
     /// The defaults.
+    //= rfc7413#2-1
     pub const DEFAULT: ConnectionConfig = ConnectionConfig {
         mss: 0,
         adaptive_mss: false,
@@ -269,6 +270,7 @@ pub struct ListenConfig {
 
 impl Default for ListenConfig {
     fn default() -> Self {
+        //= rfc7413#2-1 rfc7413#4.2-1
         ListenConfig { backlog: 4, fast_open: 0, connection: ConnectionConfig::DEFAULT }
     }
 }

@@ -38,6 +38,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Reason for which it was dropped. Retransmitted text is answered with an ACK without limit.
     /// All other responses are up to the caller: see [`Discard::is_challenged`];
     /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED is answered with RST.
+    //= rfc7323#5.2-7
     #[inline(never)] // See `Connection`.
     pub(crate) fn handle_segment(
         &mut self,
@@ -80,6 +81,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Handles a segment in SYN-SENT (§3.10.7.3).
     //= rfc9293#MUST-10
+    //= rfc7323#3.2-3 rfc5961#3.2-6
     fn syn_sent(
         &mut self,
         now: Instant,
@@ -142,6 +144,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes the acknowledgment of the SYN's data. The peer has not kept the part that the SYN-ACK
     /// does not acknowledge: it counts as never sent, and follows at once (RFC 7413 §4.2.2).
+    //= rfc7413#4.2.2-6
     fn acknowledge_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
         match self.fast_open() {
             FastOpen::Sent | FastOpen::LostOnLink | FastOpen::Lost => {
@@ -245,6 +248,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Handles "Second, check the RST bit": only an exact RST is accepted (RFC 5961 §3.2), as this
     /// one is.
     //= rfc9293#MUST-11 rfc9293#SHLD-2
+    //= rfc5961#3.2-2 rfc5961#4.2-3
     fn step_2_reset(&mut self) -> Result<(), Discard> {
         // In CLOSING and LAST-ACK both sides have finished, and if the peer has received
         // everything, the RST is no error for the application.
@@ -260,6 +264,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Handles "Fifth, check the ACK field"; the part of the segment that is not old begins at
     /// `seq`.
+    //= rfc5961#5.2-1 rfc5961#5.2-2
     fn step_5_ack(
         &mut self,
         now: Instant,
@@ -307,6 +312,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Updates SND.WND, if the segment is not older than the last update. A partly old segment
     /// counts from RCV.NXT on, as "the idealized segment".
     //= rfc9293#MUST-1
+    //= rfc7323#2.2-4 rfc7323#2.3-5
     fn take_window(&mut self, segment: &Segment<'_>, seq: SeqNum, ack: SeqNum) -> WindowChange {
         if seq.before(self.snd.wl1) || ack.before(self.snd.una) {
             return WindowChange::None;

@@ -202,6 +202,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes over the options of the peer's SYN.
     //= rfc9293#MUST-15 rfc9293#MUST-16
+    //= rfc7323#2.2-2 rfc7323#2.3-3 rfc7323#2.3-4 rfc7323#3.2-6
     fn agree(&mut self, now: Instant, irs: SeqNum, agreed: &Agreed) {
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
@@ -222,6 +223,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Sets up the congestion window and recovery for what follows the SYN.
+    //= rfc7413#4.2.2-3
     fn begin_sending(&mut self, syn_lost: bool) {
         let mss = u32::from(self.snd.mss);
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
@@ -475,6 +477,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     ///
     /// No value below the minimum MTU is accepted, so that a forged message costs a seventh of the
     /// segment size at most, and once; the delays of RFC 5927 §7.2 are not needed for that.
+    //= rfc7323#5.7-1
     pub(crate) fn packet_too_big(&mut self, quoted: SeqNum, mtu: u32) {
         let headers = u32::from(MIN_MTU.saturating_sub(DEFAULT_PEER_MSS));
         let mss = mtu.max(u32::from(MIN_MTU)).saturating_sub(headers);

@@ -75,6 +75,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         emission
     }
 
+    //= rfc7323#3.2-5 rfc7323#5.2-5
     fn poll_reset(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         if !self.facts.take(Facts::RESET_PENDING) {
             return None;
@@ -118,6 +119,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
+    //= rfc7323#2.2-1 rfc7323#2.2-4 rfc7323#3.2-1 rfc7413#4.2.2-4 rfc3168#6.1.1-10
     fn poll_syn(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
         if !core::mem::take(&mut self.snd.retransmit_now) {
@@ -214,6 +216,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             || self.snd.recovery.probe() == Probe::Due
     }
 
+    //= rfc7323#3.2-2
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
         self.rcv.paws.map(|paws| {
             let val = timestamp(self.ts_offset, now);
@@ -237,6 +240,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Chooses the next stretch: lost data in order, then new data under Nagle and SWS avoidance.
+    //= rfc9937#3-2
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         if self.snd.is_paced(now) {
             return None;
@@ -307,6 +311,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns new data, and the FIN after it.
     //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15
     //= rfc9293#SHLD-27 rfc9293#SHLD-28
+    //= rfc7323#2.4-4 rfc9937#3-1
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
         let unsent = self.snd.unsent();
         let fin_unsent = self.fin_unsent();
@@ -354,6 +359,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns the retransmission of the segment at `seq`, within `seq..end`. If it would be short
     /// because the flight ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
+    //= rfc7323#2.4-1
     fn retransmission(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
         let data_end = self.snd.end;
         let window_end = self.snd.una.plus(self.snd.wnd);
@@ -450,6 +456,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Acknowledges everything, or the next segment if each has an acknowledgment of its own, and
     /// advertises the window.
     //= rfc9293#MUST-65 rfc9293#SHLD-14
+    //= rfc7323#3.2-4
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         header.options.timestamps = self.timestamps(now);
         self.rcv.advance_edge(self.snd.mss);

@@ -69,6 +69,7 @@ impl<F: Features> Receiving<F> {
     }
 
     /// Returns the window field of a header that leaves `left` octets to the next acknowledgment.
+    //= rfc7323#2.3-6
     pub(super) fn window_field(&self, left: u32) -> u16 {
         let wnd = self.wnd().saturating_add(left);
         // Rounds up: the ring keeps the slack free (see `limit`), and rounding down would retract
@@ -79,11 +80,13 @@ impl<F: Features> Receiving<F> {
 
     /// Returns the right edge of what is taken: no window field, which rounds up, has told of more
     /// (RFC 7323 §2.4).
+    //= rfc7323#2.4-2 rfc7323#2.4-3
     pub(super) fn edge(&self) -> SeqNum {
         self.nxt.plus(self.wnd().saturating_add(self.slack()).min(self.rx.free()))
     }
 
     /// Remembers a segment's timestamp, which the next acknowledgment echoes (RFC 7323 §4.3).
+    //= rfc7323#3.2-9 rfc7323#4.3-1 rfc7323#4.3-2 rfc7323#4.3-3
     pub(super) fn remember_timestamp(&mut self, now: Instant, header: &Header) {
         let last_ack_sent = self.last_ack_sent();
         if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {

@@ -38,6 +38,7 @@ pub trait Aids: Copy {
 }
 
 /// What goes with records of segments.
+//= rfc9937#5-1
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
 pub struct Selective {
@@ -270,6 +271,7 @@ impl<A: Aids> Recovery<A> {
     /// inflight (RFC 9937 §6.2): octets in the network. Without SACK every duplicate tells of a
     /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
     /// Reno's window inflation (RFC 6582) from the third on.
+    //= rfc9937#6.2-1 rfc9937#6.2-2
     pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
         let duplicated = |count: u8| mss.saturating_mul(u32::from(count));
         let left = match self.phase {
@@ -288,6 +290,7 @@ impl<A: Aids> Recovery<A> {
     }
 
     /// Fast recovery begins. `recover_fs` is RFC 9937's.
+    //= rfc9937#6.1-1
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
         let dup_acks = if let Phase::Open { dup_acks, .. } = self.phase { dup_acks } else { 0 };
         self.phase = Phase::Fast { dup_acks, rate: A::Rate::new(recover_fs) };
