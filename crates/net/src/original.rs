@@ -191,6 +191,7 @@ impl Original {
     /// The header of the packet, from that of its first fragment. `None` if the fragments' ECN
     /// fields contradict each other (RFC 3168, 5.3): some carry a mark of congestion, and the
     /// sender of others does not understand marks.
+    //= rfc3168#5.3-1 rfc3168#5.3-2 rfc3168#5.3-3 rfc3168#5.3-4
     pub(crate) fn header(&self, first: &Header) -> Option<Header> {
         let carried = |ecn: Ecn| self.codepoints >> (ecn as u8) & 1 == 1;
         let mut traffic_class = first.traffic_class;

@@ -206,6 +206,7 @@ pub struct ConnectionConfig {
 impl ConnectionConfig {
     /// The defaults.
     //= rfc6298#2-1 rfc6928#12-4
+    //= rfc7413#2-1
     pub const DEFAULT: ConnectionConfig = ConnectionConfig {
         mss: 0,
         adaptive_mss: false,
@@ -270,6 +271,7 @@ pub struct ListenConfig {
 
 impl Default for ListenConfig {
     fn default() -> Self {
+        //= rfc7413#2-1 rfc7413#4.2-1
         ListenConfig { backlog: 4, fast_open: 0, connection: ConnectionConfig::DEFAULT }
     }
 }

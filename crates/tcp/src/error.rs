@@ -122,6 +122,7 @@ impl Discard {
     /// Returns whether the response to a segment, a `reset` or another, is an ACK that a rate limit
     /// may withhold: challenge ACKs (RFC 5961 §7), and responses to ACKs, with which two confused
     /// ends could otherwise answer each other for ever.
+    //= rfc5961#3.2-1 rfc5961#3.2-5
     pub(crate) const fn is_challenged(self, reset: bool) -> bool {
         match self {
             Discard::ResetNotExact

@@ -11,6 +11,7 @@ const STALE: u16 = 482;
 
 /// Microseconds of a tick of the timestamp clock, as a power of two: a shift where milliseconds
 /// would be a division. RFC 7323 §5.4 allows 1 ms to 1 s.
+//= rfc7323#5.4-1 rfc7323#5.4-2 rfc7323#5.4-3
 const TICK: u32 = 10;
 /// Time by which an echo can seem older than it is.
 pub(crate) const CLOCK: Duration = Duration::from_micros(1 << TICK);
@@ -43,6 +44,7 @@ impl Paws {
     }
 
     /// Remembers TSval of a segment that begins at or before Last.ACK.sent (§4.3).
+    //= rfc7323#5.2-1
     pub(crate) fn update(&mut self, now: Instant, val: u32, seq: SeqNum, last_ack_sent: SeqNum) {
         let newer = !is_before(val, self.recent()) || self.rejects_nothing(now);
         if newer && seq.at_or_before(last_ack_sent) {
@@ -51,6 +53,7 @@ impl Paws {
         }
     }
 
+    //= rfc7323#5.5-1
     fn rejects_nothing(&self, now: Instant) -> bool {
         coarse(now).get().wrapping_sub(self.recent_at.get()) >= STALE
     }
@@ -64,6 +67,7 @@ pub(crate) const fn is_before(val: u32, other: u32) -> bool {
 
 /// Returns TSval: ticks of 1,024 µs, shifted by `offset` so that it does not reveal the time since
 /// boot (RFC 7323 §7.1).
+//= rfc7323#4.1-1
 #[inline(never)]
 pub(crate) fn timestamp(offset: u32, now: Instant) -> u32 {
     low_half(now.as_micros() >> TICK).wrapping_add(offset)
@@ -121,6 +125,7 @@ mod tests {
         assert_eq!(paws.recent(), 0x8000_0005);
     }
 
+    //= rfc7323#5.5-1 type=test
     #[test]
     fn after_24_days_of_silence_anything_is_accepted() {
         let mut paws = Paws::new(5, T0);
@@ -130,6 +135,7 @@ mod tests {
         assert_eq!(paws.recent(), 4);
     }
 
+    //= rfc7323#5.2-1 type=test
     #[test]
     fn only_segments_that_the_last_ack_reaches_update_ts_recent() {
         let mut paws = Paws::new(5, T0);
@@ -139,6 +145,23 @@ mod tests {
         assert_eq!(paws.recent(), 9);
         paws.update(T0, 8, seq(100), seq(100));
         assert_eq!(paws.recent(), 9, "older");
+    }
+
+    //= rfc7323#4.1-1 rfc7323#5.4-1 rfc7323#5.4-2 rfc7323#5.4-3 type=test
+    #[test]
+    fn the_clock_is_neither_too_fast_nor_too_slow() {
+        // Proportional to real time: so many ticks of 1,024 µs, also where the number wraps.
+        for (start, count) in [(0, 1), (3, 1000), (u64::from(u32::MAX), 7)] {
+            let (from, offset) = (Instant::from_micros(start << 10), 99);
+            let passed =
+                timestamp(offset, from + ticks(count)).wrapping_sub(timestamp(offset, from));
+            assert_eq!(passed, count);
+        }
+        // A 250 kbit/s radio sends 32 octets in a tick: no window is as small, 2^31 is more.
+        let octets_per_tick = ticks(1).as_micros() * 250_000 / 8 / 1_000_000;
+        assert!(octets_per_tick < 64);
+        let cycle = ticks(u32::MAX);
+        assert!(cycle > Duration::from_secs(255), "MSL is 255 s at worst");
     }
 
     #[test]

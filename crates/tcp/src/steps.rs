@@ -37,6 +37,8 @@ impl Receiver {
     /// # Errors
     /// Reason for which the segment is dropped; [`Discard::is_challenged`] decides on the response.
     //= rfc9293#MUST-66
+    //= rfc7323#3.2-7 rfc7323#3.2-8 rfc7323#5.2-6 rfc7323#5.3-1 rfc7323#5.3-2 rfc7323#5.3-3
+    //= rfc5961#1.1-1 rfc5961#3.2-4 rfc5961#4.2-1 rfc5961#4.2-2
     pub(crate) fn take(&self, now: Instant, segment: &Segment<'_>) -> Result<Arrived, Discard> {
         let header = &segment.header;
         let reset = header.flags.contains(Flags::RST);
@@ -78,6 +80,7 @@ impl Receiver {
         }
     }
 
+    //= rfc5961#3.2-1 rfc5961#3.2-5
     fn accepts(&self, seq: SeqNum, len: u32, reset: bool) -> bool {
         let (nxt, wnd) = (self.nxt, self.wnd);
         match (len, wnd) {

@@ -9,6 +9,7 @@ use kinglet_wire::Ecn;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// Whether a packet that is to be relayed by radio may wait; marks it if RED wants that.
+    //= rfc3168#5-3
     pub(crate) fn detect_congestion(
         &mut self,
         now: Instant,

@@ -425,6 +425,7 @@ fn a_repeated_fragment_with_other_octets_is_an_overlap() {
     all_is_free(&mut node);
 }
 
+//= rfc3168#5.3-1 rfc3168#5.3-2 rfc3168#5.3-3 rfc3168#5.3-4
 #[test]
 fn marks_of_congestion_survive_and_contradictions_do_not() {
     // RFC 3168, 5.3.

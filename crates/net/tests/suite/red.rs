@@ -34,6 +34,7 @@ fn leave(node: &mut Node, to: u16) -> Ecn {
     Ecn::of(Header::read(next.packet(delivery.packet)).unwrap().traffic_class)
 }
 
+//= rfc3168#5-3
 #[test]
 fn senders_that_understand_marks_are_marked_and_others_lose_the_packet() {
     let mut node = relay(AT_ONCE);

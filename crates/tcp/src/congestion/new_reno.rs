@@ -86,6 +86,7 @@ impl Controller for NewReno {
         self.bytes_acked = 0;
     }
 
+    //= rfc3168#5-2
     fn on_mark(&mut self, flight: u32) {
         let cwnd = (flight.min(self.cwnd) / 2).max(self.mss());
         self.on_loss(flight.min(self.cwnd));

@@ -21,6 +21,7 @@ pub(crate) struct Agreed {
 
 impl Agreed {
     /// What a SYN or SYN-ACK and the settings of this side agree upon; it has `asked` if it opens.
+    //= rfc7323#2.2-2 rfc7323#2.2-3
     pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
         let options = &syn.options;
         let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
@@ -35,6 +36,7 @@ impl Agreed {
 
     /// The peer has sent its SYN again, perhaps with less: it may have given up asking for what the
     /// path seems to drop (RFC 3168 §6.1.1.1; FreeBSD can leave RFC 7323's options out, too).
+    //= rfc3168#6.1.1-5
     pub(crate) fn repeat(&mut self, syn: &Header) {
         let options = &syn.options;
         // What is echoed must be the SYN that is answered, or it would measure back-off.

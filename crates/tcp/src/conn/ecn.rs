@@ -50,11 +50,13 @@ impl EcnState {
 
 /// Whether a SYN or SYN-ACK with these flags and the settings of this side agree upon ECN. Whoever
 /// asks for it gets it; when this side has `asked`, by opening, its settings have to want it.
+//= rfc3168#6.1.1-1 rfc3168#6.1.1-2
 pub(super) fn agrees<F: Features>(flags: Flags, params: &Params, asked: bool) -> bool {
     F::ECN && is_setup(flags) && (!asked || params.has(Params::ECN))
 }
 
 /// Whether a SYN or SYN-ACK is an ECN-setup one (§6.1.1).
+//= rfc3168#6.1.1-1 rfc3168#6.1.1-3 rfc3168#6.1.1-5 rfc3168#6.1.1-9
 pub(super) fn is_setup(flags: Flags) -> bool {
     // A SYN-ACK that reflects the flags of the SYN is none (§6.1.1.2).
     let answers = flags.contains(Flags::ACK);
@@ -62,11 +64,13 @@ pub(super) fn is_setup(flags: Flags) -> bool {
 }
 
 /// Flags of a SYN: one that `asks` is an ECN-setup one (§6.1.1).
+//= rfc3168#6.1.1-8
 pub(crate) fn syn_flags(asks: bool) -> Flags {
     if asks { Flags::SYN | Flags::ECE | Flags::CWR } else { Flags::SYN }
 }
 
 /// Flags of a SYN-ACK: one that `agrees` is an ECN-setup one (§6.1.1).
+//= rfc3168#6.1.1-8
 pub(crate) fn syn_ack_flags(agrees: bool) -> Flags {
     let echo = if agrees { Flags::ECE } else { Flags::NONE };
     Flags::SYN | Flags::ACK | echo
@@ -93,12 +97,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// The handshake has agreed, or not.
+    //= rfc3168#6.1.1-4
     pub(super) fn begin_ecn(&mut self, agreed: bool) {
         // §6.1.1: after a SYN that has not asked, no data is capable.
         self.ecn = EcnState::new(agreed, self.asks_still());
     }
 
     /// A segment has come that was inside the window: marks on data alone count (§6.1.5).
+    //= rfc3168#6.1.1-7 rfc3168#6.1.5-2 rfc3168#6.1.6-2
     pub(super) fn take_mark(&mut self, ecn: Ecn, segment: &Segment<'_>) {
         if self.ecn_has(EcnState::ON) && !segment.payload.is_empty() {
             self.heed_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
@@ -116,6 +122,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Whether cwnd may grow with an acknowledgment: not in response to ECE (§6.1.2).
+    //= rfc3168#6.1.2-2
     pub(super) fn may_grow(&self, header: &Header) -> bool {
         !self.is_echo(header)
     }
@@ -128,6 +135,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// §6.1.2: reacts to a reported mark as to a loss, but once per window of data: what lies
     /// before the last CWR was answered by it. `flight` was outstanding before the acknowledgment.
+    //= rfc3168#5-2 rfc3168#6.1.2-3
     pub(super) fn take_echo(&mut self, header: &Header, flight: u32) {
         if !self.ecn_has(EcnState::CAPABLE) {
             return;
@@ -170,6 +178,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Whether new data waits for the timer that `arm_persist` starts.
+    //= rfc3168#6.1.2-3
     pub(super) fn held_back(&mut self) -> bool {
         if self.facts.has(Facts::PROBE_DUE) {
             self.ecn.put(EcnState::HOLD, false);
@@ -189,6 +198,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Codepoint and flag of a segment of `len` octets, perhaps a `retransmission`: new data
     /// alone is capable, and no probe of a closed window (§6.1.4 to §6.1.6).
+    //= rfc3168#5-1 rfc3168#5.2-1 rfc3168#6.1.1-6 rfc3168#6.1.2-1 rfc3168#6.1.2-4 rfc3168#6.1.2-5
+    //= rfc3168#6.1.4-1 rfc3168#6.1.5-1 rfc3168#6.1.6-1
     pub(super) fn mark_out(&mut self, len: u32, retransmission: bool) -> (Ecn, Flags) {
         let plain = retransmission || len == 0 || self.facts.has(Facts::PROBING);
         if plain || !self.ecn_has(EcnState::CAPABLE) {

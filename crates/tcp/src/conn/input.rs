@@ -38,6 +38,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Reason for which it was dropped. Retransmitted text is answered with an ACK without limit.
     /// All other responses are up to the caller: see [`Discard::is_challenged`];
     /// [`Discard::AckUnsent`] in SYN-SENT and SYN-RECEIVED is answered with RST.
+    //= rfc7323#5.2-7
     #[inline(never)] // See `Connection`.
     pub(crate) fn handle_segment(
         &mut self,
@@ -80,6 +81,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Handles a segment in SYN-SENT (§3.10.7.3).
     //= rfc9293#MUST-10
+    //= rfc7323#3.2-3 rfc5961#3.2-6
     fn syn_sent(
         &mut self,
         now: Instant,
@@ -142,6 +144,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes the acknowledgment of the SYN's data. The peer has not kept the part that the SYN-ACK
     /// does not acknowledge: it counts as never sent, and follows at once (RFC 7413 §4.2.2).
+    //= rfc7413#4.2.2-6
     fn acknowledge_syn_data(&mut self, ack: SeqNum, buffers: &mut Buffers<'_>) {
         match self.fast_open() {
             FastOpen::Sent | FastOpen::LostOnLink | FastOpen::Lost => {
@@ -173,7 +176,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     fn receiver(&self) -> Receiver {
         let syn = (self.state == State::SynReceived).then_some(self.rcv.irs);
-        Receiver { nxt: self.rcv.nxt, wnd: self.rcv.wnd(), paws: self.rcv.paws, syn }
+        let nxt = self.rcv.nxt;
+        Receiver { nxt, wnd: self.rcv.edge().since(nxt), paws: self.rcv.paws, syn }
     }
 
     /// Handles a failure of "First, check sequence number": "If an incoming segment is not
@@ -226,7 +230,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     fn cut_at_window<'a>(&mut self, segment: Trimmed<'a>) -> Trimmed<'a> {
         let Trimmed { seq, mut payload, mut fin, push } = segment;
-        let mut room = self.rcv.adv.since(seq) as usize;
+        let mut room = self.rcv.edge().since(seq) as usize;
         if let Some(end) = self.fin() {
             room = room.min(end.since(seq) as usize);
         }
@@ -244,6 +248,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Handles "Second, check the RST bit": only an exact RST is accepted (RFC 5961 §3.2), as this
     /// one is.
     //= rfc9293#MUST-11 rfc9293#SHLD-2
+    //= rfc5961#3.2-2 rfc5961#4.2-3
     fn step_2_reset(&mut self) -> Result<(), Discard> {
         // In CLOSING and LAST-ACK both sides have finished, and if the peer has received
         // everything, the RST is no error for the application.
@@ -259,6 +264,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Handles "Fifth, check the ACK field"; the part of the segment that is not old begins at
     /// `seq`.
+    //= rfc5961#5.2-1 rfc5961#5.2-2
     fn step_5_ack(
         &mut self,
         now: Instant,
@@ -267,7 +273,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         buffers: &mut Buffers<'_>,
     ) -> Result<(), Discard> {
         let ack = SeqNum::new(segment.header.ack);
-        if self.state == State::SynReceived {
+        let opens = self.state == State::SynReceived;
+        if opens {
             if ack.at_or_before(self.snd.una) || ack.after(self.snd.nxt) {
                 return Err(Discard::AckUnsent);
             }
@@ -292,7 +299,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if ack.before(self.snd.una.minus(self.snd.max_wnd())) {
             return Err(Discard::AckTooOld);
         }
-        let window = self.take_window(segment, seq, ack);
+        let window = match self.take_window(segment, seq, ack) {
+            // What acknowledges the SYN is no duplicate, even if data has been sent since.
+            WindowChange::None if opens => WindowChange::Other,
+            window => window,
+        };
         self.take_ack(now, ack, segment, window, buffers);
         self.after_window(now, window);
         Ok(())
@@ -301,6 +312,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Updates SND.WND, if the segment is not older than the last update. A partly old segment
     /// counts from RCV.NXT on, as "the idealized segment".
     //= rfc9293#MUST-1
+    //= rfc7323#2.2-4 rfc7323#2.3-5
     fn take_window(&mut self, segment: &Segment<'_>, seq: SeqNum, ack: SeqNum) -> WindowChange {
         if seq.before(self.snd.wl1) || ack.before(self.snd.una) {
             return WindowChange::None;
@@ -383,6 +395,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let advance =
             self.rcv.rx.insert(buffers.receive, buffers.map, self.rcv.nxt, offset, segment.payload);
         self.rcv.nxt = self.rcv.nxt.plus(advance);
+        self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
         if advance > 0 {
             if self.rests() {
                 self.snd.pace.clear();

@@ -202,6 +202,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Takes over the options of the peer's SYN.
     //= rfc9293#MUST-15 rfc9293#MUST-16
+    //= rfc7323#2.2-2 rfc7323#2.3-3 rfc7323#2.3-4 rfc7323#3.2-6
     fn agree(&mut self, now: Instant, irs: SeqNum, agreed: &Agreed) {
         self.rcv.irs = irs;
         self.rcv.nxt = irs.plus(1);
@@ -223,6 +224,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Sets up the congestion window and recovery for what follows the SYN.
     //= rfc5681#3.1-5 rfc5681#3.1-6 rfc6928#2-2
+    //= rfc7413#4.2.2-3
     fn begin_sending(&mut self, syn_lost: bool) {
         let mss = u32::from(self.snd.mss);
         // RFC 5681 §3.1: after the loss of a SYN the initial window is one segment.
@@ -308,10 +310,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.at_or_before(self.snd.end)
     }
 
-    /// Returns the octets in the network.
+    /// Returns the octets in the network. The SYN of an early connection is none.
     //= rfc6675#4-3
     fn inflight(&self) -> u32 {
-        let (flight, mss) = (self.snd.flight(), u32::from(self.snd.mss));
+        let flight = self.snd.flight().saturating_sub(u32::from(self.is_opening_early()));
+        let mss = u32::from(self.snd.mss);
         self.snd.recovery.inflight(flight, self.board.gone(), mss)
     }
 
@@ -477,6 +480,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     ///
     /// No value below the minimum MTU is accepted, so that a forged message costs a seventh of the
     /// segment size at most, and once; the delays of RFC 5927 §7.2 are not needed for that.
+    //= rfc7323#5.7-1
     pub(crate) fn packet_too_big(&mut self, quoted: SeqNum, mtu: u32) {
         let headers = u32::from(MIN_MTU.saturating_sub(DEFAULT_PEER_MSS));
         let mss = mtu.max(u32::from(MIN_MTU)).saturating_sub(headers);

@@ -76,6 +76,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         emission
     }
 
+    //= rfc7323#3.2-5 rfc7323#5.2-5
     fn poll_reset(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         if !self.facts.take(Facts::RESET_PENDING) {
             return None;
@@ -119,6 +120,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     //= rfc9293#MUST-14 rfc9293#MUST-65 rfc9293#SHLD-5
+    //= rfc7323#2.2-1 rfc7323#2.2-4 rfc7323#3.2-1 rfc7413#4.2.2-4 rfc3168#6.1.1-10
     fn poll_syn(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
         let answering = self.state == State::SynReceived;
         if !core::mem::take(&mut self.snd.retransmit_now) {
@@ -143,7 +145,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
         };
         // An early connection may hold text already.
-        let window = self.rcv.rx.free().min(u32::from(u16::MAX));
+        let window = self.rcv.limit().since(self.rcv.nxt).min(u32::from(u16::MAX));
         if answering {
             self.rcv.adv = self.rcv.adv.later(self.rcv.nxt.plus(window));
             self.acknowledge();
@@ -215,6 +217,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             || self.snd.recovery.probe() == Probe::Due
     }
 
+    //= rfc7323#3.2-2
     fn timestamps(&self, now: Instant) -> Option<Timestamps> {
         self.rcv.paws.map(|paws| {
             let val = timestamp(self.ts_offset, now);
@@ -239,6 +242,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Chooses the next stretch: lost data in order, then new data under Nagle and SWS avoidance.
     //= rfc5681#3.2-12 rfc6675#4-4 rfc6675#4-6 rfc6675#4-10 rfc6675#5-8 rfc6675#5-9 rfc8985#9.3-1
+    //= rfc9937#3-2
     fn next_stretch(&mut self, now: Instant, room: u32) -> Option<Stretch> {
         if self.snd.is_paced(now) {
             return None;
@@ -311,6 +315,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#MUST-17 rfc9293#MUST-38 rfc9293#MUST-60 rfc9293#SHLD-7 rfc9293#SHLD-15
     //= rfc9293#SHLD-27 rfc9293#SHLD-28
     //= rfc5681#2-1 rfc5681#4.1-1 rfc3042#2-2
+    //= rfc7323#2.4-4 rfc9937#3-1
     fn new_stretch(&mut self, now: Instant, allowed: u32, room: u32) -> Option<Stretch> {
         let unsent = self.snd.unsent();
         let fin_unsent = self.fin_unsent();
@@ -358,6 +363,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns the retransmission of the segment at `seq`, within `seq..end`. If it would be short
     /// because the flight ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
+    //= rfc7323#2.4-1
     fn retransmission(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
         let data_end = self.snd.end;
         let window_end = self.snd.una.plus(self.snd.wnd);
@@ -455,6 +461,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Acknowledges everything, or the next segment if each has an acknowledgment of its own, and
     /// advertises the window.
     //= rfc9293#MUST-65 rfc9293#SHLD-14
+    //= rfc7323#3.2-4
     fn fill_header(&mut self, now: Instant, seq: SeqNum, flags: Flags, header: &mut Header) {
         header.options.timestamps = self.timestamps(now);
         self.rcv.advance_edge(self.snd.mss);

@@ -80,6 +80,7 @@ const REST: u32 = 6;
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Starts the gap after `len` octets, sent for the first time or not. Before the first sample
     /// nothing is known of the path, and the initial window is sent without gaps.
+    //= rfc9937#6.4-1
     pub(super) fn pace(&mut self, now: Instant, len: u32) {
         if F::PACING && self.params.has(Params::PACING) && self.snd.rtt.srtt_us() > 0 && len > 0 {
             // The peer's window and the queued data bound the rate as much as cwnd does.

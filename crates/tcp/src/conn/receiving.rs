@@ -63,16 +63,30 @@ impl<F: Features> Receiving<F> {
         self.nxt.minus(self.ack.unacked())
     }
 
+    /// Returns the octets that the unit of the window field can add to a window.
+    fn slack(&self) -> u32 {
+        (1_u32 << self.rx.shift()).saturating_sub(1)
+    }
+
     /// Returns the window field of a header that leaves `left` octets to the next acknowledgment.
+    //= rfc7323#2.3-6
     pub(super) fn window_field(&self, left: u32) -> u16 {
         let wnd = self.wnd().saturating_add(left);
-        // Rounds up: the ring keeps the slack free (see `receive_limit`), and rounding down would
-        // retract the edge.
-        let slack = (1_u32 << self.rx.shift()).saturating_sub(1);
-        u16::try_from(wnd.saturating_add(slack) >> self.rx.shift()).unwrap_or(u16::MAX)
+        // Rounds up: the ring keeps the slack free (see `limit`), and rounding down would retract
+        // the edge.
+        let rounded = wnd.saturating_add(self.slack());
+        u16::try_from(rounded >> self.rx.shift()).unwrap_or(u16::MAX)
+    }
+
+    /// Returns the right edge of what is taken: no window field, which rounds up, has told of more
+    /// (RFC 7323 §2.4).
+    //= rfc7323#2.4-2 rfc7323#2.4-3
+    pub(super) fn edge(&self) -> SeqNum {
+        self.nxt.plus(self.wnd().saturating_add(self.slack()).min(self.rx.free()))
     }
 
     /// Remembers a segment's timestamp, which the next acknowledgment echoes (RFC 7323 §4.3).
+    //= rfc7323#3.2-9 rfc7323#4.3-1 rfc7323#4.3-2 rfc7323#4.3-3
     pub(super) fn remember_timestamp(&mut self, now: Instant, header: &Header) {
         let last_ack_sent = self.last_ack_sent();
         if let (Some(paws), Some(timestamps)) = (&mut self.paws, header.options.timestamps) {
@@ -83,8 +97,7 @@ impl<F: Features> Receiving<F> {
     /// Returns the largest right edge that free space allows.
     #[inline(never)]
     pub(super) fn limit(&self) -> SeqNum {
-        // See `window_field` for the slack.
-        let slack = (1_u32 << self.rx.shift()).saturating_sub(1);
+        let slack = self.slack();
         let largest = u32::from(u16::MAX) << self.rx.shift();
         self.nxt.plus(self.rx.free().saturating_sub(slack).min(largest.saturating_sub(slack)))
     }

@@ -13,7 +13,7 @@ use crate::features::Features;
 use crate::state::State;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
-use kinglet_wire::tcp::{Cookie, Segment};
+use kinglet_wire::tcp::{Cookie, Flags, Segment};
 
 /// A cookie is valid in its period of 2^36 µs, or 19 hours, and in the next one (§4.1.2, 5).
 const PERIOD_BITS: u32 = 36;
@@ -54,6 +54,7 @@ impl<K: Peer> KnownServer<K> {
 
     /// What the SYN to a server shall carry: a cookie, perhaps the empty one, with the segment size
     /// that the server can take. `None`: nothing now.
+    //= rfc7413#4.1.3.1-2 rfc7413#4.2.1-1 rfc7413#4.2.2-1
     pub(super) fn offer(
         table: &[Option<Self>],
         now: Instant,
@@ -98,6 +99,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         offer.is_some_and(|(cookie, _)| !cookie.is_request())
     }
 
+    //= rfc7413#4.1.2-1
     fn cookie_of(&self, peer: &K, period: u64) -> Cookie {
         let hash = self.keyed_hash(Purpose::FastOpen, peer, 0, 0, &period.to_be_bytes());
         // Eight octets always make a cookie.
@@ -118,6 +120,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// "Server: Receiving SYN" of §4.2.2: opens a connection that takes the SYN's data at once.
     /// `false`: the SYN is to be treated as any other.
+    //= rfc7413#4.2-3
     pub(super) fn open_early(
         &mut self,
         now: Instant,
@@ -150,6 +153,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// What a segment has meant to an opening connection that was so far with Fast Open.
+    //= rfc7413#4.1.1-3
     pub(super) fn after_fast_open(
         &mut self,
         now: Instant,
@@ -162,7 +166,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         match (before, conn.state()) {
             (FastOpen::Accepted, State::Closed) => self.resets.add(now),
             (_, State::SynSent | State::SynReceived | State::Closed) | (FastOpen::Accepted, _) => {}
-            _ if !Self::REMEMBERS => {}
+            // §4.1.1: what ends a simultaneous open may have no SYN, and then the options of none.
+            _ if !Self::REMEMBERS || !segment.header.flags.contains(Flags::SYN) => {}
             _ => {
                 let accepted = conn.fast_open() == FastOpen::Accepted;
                 // The answer to a plain SYN says nothing.
@@ -174,6 +179,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// "Client: Receiving SYN-ACK" of §4.2.2, with §4.1.3.1.
+    //= rfc7413#4.1.3.1-1 rfc7413#4.2.1-3 rfc7413#4.2.2-5
     fn learn_from_syn_ack(
         &mut self,
         now: Instant,
@@ -195,6 +201,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// A SYN that was to open fast was not answered in time.
+    //= rfc7413#4.1.3.1-1 rfc7413#4.2.1-3
     pub(super) fn count_syn_loss(&mut self, now: Instant, peer: &K, port: u16) {
         let known = self.known_server(peer, port);
         let losses = known.losses.saturating_add(1);
@@ -206,6 +213,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// A server is not there, or refuses: what is next to it gets a plain SYN.
+    //= rfc7413#4.1.3.1-1
     pub(super) fn hold_fast_open(&mut self, now: Instant, peer: &K, port: u16) {
         let known = self.known_server(peer, port);
         self.remember_server(KnownServer { retry_at: now + HOLD, ..known });
@@ -224,6 +232,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// Replaces the record of this server, or takes an empty one, or the others' in turn.
+    //= rfc7413#4.1.3-1
     fn remember_server(&mut self, known: KnownServer<K>) {
         let turn = usize::from(self.server_turn);
         let table = self.servers.as_mut_slice();

@@ -42,6 +42,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// ISN = M + F(addresses, ports, secret), M a clock of 4 µs (RFC 6528 §3).
     //= rfc9293#MUST-8 rfc9293#MUST-9 rfc9293#SHLD-1
+    //= rfc6528#3-1 rfc6528#3-2
     pub(super) fn initial_sequence(
         &self,
         now: Instant,
@@ -54,6 +55,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         SeqNum::new(hash.wrapping_add(clock))
     }
 
+    //= rfc7323#7-1
     pub(super) fn timestamp_offset(&self, peer: &K, local_port: u16, remote_port: u16) -> u32 {
         low_half(self.keyed_hash(Purpose::Timestamp, peer, local_port, remote_port, &[]))
     }

@@ -123,6 +123,7 @@ impl<K: Peer> HalfOpen<K> {
         (self.peer, self.local_port, self.remote_port)
     }
 
+    //= rfc7323#2.2-4 rfc7323#2.3-1 rfc7413#4.2.1-2 rfc3168#6.1.1-10
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -167,6 +168,7 @@ impl<K: Peer> HalfOpen<K> {
     }
 
     /// Returns the acknowledgment that shows the peer the state of this side.
+    //= rfc7323#3.2-4
     fn acknowledgment(&self, now: Instant) -> Reply<K> {
         let ecr = self.agreed.timestamp;
         let timestamps = ecr.map(|ecr| Timestamps { val: timestamp(self.ts_offset, now), ecr });
@@ -272,6 +274,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// Handles a segment in LISTEN (§3.10.7.2) or CLOSED (§3.10.7.1). `least` bounds the ISS of a
     /// name that is in TIME-WAIT.
+    //= rfc7413#4.2-2
     #[inline(never)]
     pub(super) fn for_listener(
         &mut self,

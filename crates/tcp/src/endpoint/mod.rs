@@ -391,6 +391,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.for_listener(now, peer, ecn, &segment, least)
     }
 
+    //= rfc5961#3.2-3 rfc5961#4.2-1 rfc5961#5.2-2
     fn for_connection(
         &mut self,
         now: Instant,

@@ -116,6 +116,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     }
 
     /// What a client that opens fast adds to its SYN, and learns when it is lost.
+    //= rfc7413#4.2.1-2 rfc7413#4.2.2-2
     #[inline(never)]
     fn poll_fast_open(
         &mut self,

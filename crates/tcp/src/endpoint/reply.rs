@@ -57,6 +57,7 @@ impl<K: Peer> Replies<K> {
     }
 
     /// RFC 9293 §3.10.7.1: the RST that looks as if it came from the connection the peer means.
+    //= rfc7323#5.2-2 rfc7323#5.2-3 rfc7323#5.2-4
     pub(super) fn reset(&mut self, peer: K, segment: &Segment<'_>) {
         let from = &segment.header;
         let (seq, ack, flags) = if from.flags.contains(Flags::ACK) {
@@ -89,6 +90,7 @@ pub(super) struct Challenges(u8);
 impl Challenges {
     pub(super) const NONE: Self = Challenges(0);
 
+    //= rfc5961#7-2
     #[inline(never)]
     pub(super) fn allow(&mut self, now: Instant, stats: &mut Stats) -> bool {
         let [.., octet] = (now.as_micros() >> PERIOD_BITS).to_be_bytes();

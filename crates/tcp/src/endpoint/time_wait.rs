@@ -68,6 +68,7 @@ impl<K: Peer> TimeWait<K> {
     /// Returns whether a SYN may open the connection again (RFC 9293 MAY-2, RFC 6191 §2): it must
     /// be provably newer. `timestamps` if the new connection would use them when the peer does.
     //= rfc9293#SHLD-4
+    //= rfc6191#2-1 rfc6191#2-2 rfc6191#2-3 rfc6191#2-4 rfc6191#2-6 rfc6191#2-7 rfc6191#2-8
     fn allows(&self, segment: &Segment<'_>, timestamps: bool) -> bool {
         let val = segment.header.options.timestamps.filter(|_| timestamps).map(|ts| ts.val);
         match val {
@@ -94,6 +95,7 @@ impl<K: Peer> TimeWait<K> {
     }
 
     /// Returns the last acknowledgment again.
+    //= rfc7323#3.2-4
     fn acknowledgment(&self, ts_val: u32) -> Reply<K> {
         let timestamps = self.timestamps.then_some(Timestamps { val: ts_val, ecr: self.recent });
         Reply {

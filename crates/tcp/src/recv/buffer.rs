@@ -40,6 +40,7 @@ pub(crate) struct ReceiveBuffer<P> {
 }
 
 /// Returns the shift with which a window of `capacity` octets fits 16 bits (RFC 7323 §2.2).
+//= rfc7323#2.3-2 rfc7323#2.3-7
 pub(crate) fn window_scale(capacity: usize) -> u8 {
     let mut shift: u8 = 0;
     while shift < 14 && (capacity >> shift) > usize::from(u16::MAX) {
@@ -69,6 +70,7 @@ impl<P: Place> ReceiveBuffer<P> {
     }
 
     /// Turns scaling off, as the peer's windows are not scaled (RFC 7323 §2.2).
+    //= rfc7323#2.3-4
     pub(crate) fn leave_unscaled(&mut self) {
         self.shift = 0;
     }
@@ -347,6 +349,7 @@ mod tests {
         (i * 7 % 251) as u8
     }
 
+    //= rfc7323#2.3-7 type=test
     #[test]
     fn a_window_is_scaled_only_as_far_as_needed() {
         for (capacity, shift) in [(0, 0), (65_535, 0), (65_536, 1), (131_071, 1), (1 << 20, 5)] {

@@ -12,6 +12,8 @@ pub trait Rate: Copy + Debug {
     fn on_ack(&mut self, progress: Progress);
     /// cwnd in octets, if it is not that of the congestion control.
     fn window(&self) -> Option<u32>;
+    /// How many of the octets for which there were duplicates count as gone, without SACK.
+    fn believe(&self, octets: u32) -> u32;
 }
 
 impl Rate for () {
@@ -23,6 +25,10 @@ impl Rate for () {
 
     fn window(&self) -> Option<u32> {
         None
+    }
+
+    fn believe(&self, octets: u32) -> u32 {
+        octets
     }
 }
 
@@ -85,5 +91,10 @@ impl Rate for Prr {
 
     fn window(&self) -> Option<u32> {
         Some(self.window)
+    }
+
+    /// §6.2: no more than RecoverFS, in case the peer makes duplicates up.
+    fn believe(&self, octets: u32) -> u32 {
+        octets.min(self.recover_fs)
     }
 }

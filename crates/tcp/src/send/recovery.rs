@@ -38,6 +38,7 @@ pub trait Aids: Copy {
 }
 
 /// What goes with records of segments.
+//= rfc9937#5-1
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
 pub struct Selective {
@@ -275,11 +276,15 @@ impl<A: Aids> Recovery<A> {
     /// segment that has left it, which is limited transmit (RFC 3042) for the first two and New
     /// Reno's window inflation (RFC 6582) from the third on.
     //= rfc5681#3.2-4 rfc5681#3.2-5 rfc5681#3.2-10 rfc3042#2-1 rfc3042#2-3 rfc3042#2-4
+    //= rfc9937#6.2-1 rfc9937#6.2-2
     pub(crate) fn inflight(&self, flight: u32, gone: u32, mss: u32) -> u32 {
-        let (Phase::Open { dup_acks, .. } | Phase::Fast { dup_acks, .. }) = self.phase else {
-            return flight.saturating_sub(gone);
+        let duplicated = |count: u8| mss.saturating_mul(u32::from(count));
+        let left = match self.phase {
+            Phase::Open { dup_acks, .. } => duplicated(dup_acks),
+            Phase::Fast { dup_acks, rate } => rate.believe(duplicated(dup_acks)),
+            Phase::Timeout { .. } => 0,
         };
-        flight.saturating_sub(gone).saturating_sub(mss.saturating_mul(u32::from(dup_acks)))
+        flight.saturating_sub(gone).saturating_sub(left)
     }
 
     /// An acknowledgment has arrived: in fast recovery it says how much may leave.
@@ -291,6 +296,7 @@ impl<A: Aids> Recovery<A> {
 
     /// Fast recovery begins. `recover_fs` is RFC 9937's.
     //= rfc6582#3.2-2
+    //= rfc9937#6.1-1
     pub(crate) fn enter_fast(&mut self, nxt: SeqNum, recover_fs: u32) {
         let dup_acks = if let Phase::Open { dup_acks, .. } = self.phase { dup_acks } else { 0 };
         self.phase = Phase::Fast { dup_acks, rate: A::Rate::new(recover_fs) };
@@ -348,5 +354,41 @@ impl<A: Aids> Recovery<A> {
         if let Some(rack) = self.rack_mut() {
             rack.on_recovered();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the second episode lets out does not depend on the first.
+    //= rfc9937#6.1-1 type=test
+    #[test]
+    fn each_fast_recovery_begins_with_a_rate_of_its_own() {
+        let progress = Progress {
+            delivered: 1_000,
+            safe: false,
+            inflight: 9_000,
+            ssthresh: 5_000,
+            mss: 1_000,
+        };
+        let window = |recovery: &Recovery<Selective>| match recovery.phase() {
+            Phase::Fast { rate, .. } => rate.window(),
+            Phase::Open { .. } | Phase::Timeout { .. } => None,
+        };
+        let mut recovery = Recovery::<Selective>::new(SeqNum::new(0));
+        recovery.enter_fast(SeqNum::new(10_000), 10_000);
+        recovery.reduce(progress);
+        let first = window(&recovery);
+        assert_eq!(first, Some(9_500), "half a segment for one that has arrived");
+        for _ in 0..4 {
+            recovery.note_sent(1_000, 0, || true);
+            recovery.reduce(progress);
+        }
+        assert_ne!(window(&recovery), first);
+        recovery.leave();
+        recovery.enter_fast(SeqNum::new(20_000), 10_000);
+        recovery.reduce(progress);
+        assert_eq!(window(&recovery), first);
     }
 }

@@ -43,6 +43,23 @@ fn open_early(s: &mut Script, cookie: Cookie, data: &[u8]) -> Got {
     syn_ack
 }
 
+//= rfc7413#2-1 rfc7413#4.2-1
+#[test]
+fn nobody_opens_fast_without_having_asked_for_it() {
+    let mut s = Script::new();
+    s.ep.listen(80, ListenConfig::default()).unwrap();
+    s.options = REQUEST;
+    s.give(SYN, 0, 0, b"GET /").unwrap();
+    let syn_ack = s.take().unwrap();
+    assert_eq!((syn_ack.ack, syn_ack.header.options.fast_open), (1, None));
+    let mut s = client();
+    s.remote = 80;
+    let handle = s.ep.connect(s.now, s.peer, 80, ConnectionConfig::DEFAULT).unwrap();
+    s.ep.send(handle, b"GET /").unwrap();
+    let syn = s.take().unwrap();
+    assert!(syn.payload.is_empty() && syn.header.options.fast_open.is_none());
+}
+
 #[test]
 fn a_listener_without_fast_open_ignores_the_option() {
     let (_, cookie) = server(0);
@@ -92,6 +109,7 @@ fn what_follows_the_data_of_a_syn_has_its_timestamp_echoed() {
     assert_eq!((ack.ack, ack.header.options.timestamps.unwrap().ecr), (10, 9));
 }
 
+//= rfc7413#4.1.2-1
 #[test]
 fn a_cookie_is_the_peers_own_and_lasts_a_day() {
     let refused = |change: fn(&mut Script, &mut Cookie)| {
@@ -116,6 +134,7 @@ fn a_cookie_is_the_peers_own_and_lasts_a_day() {
 }
 
 /// RFC 7413 §5.1: too many that are opening, or that were reset, and the rest opens as ever.
+//= rfc7413#4.2-3
 #[test]
 fn early_connections_are_bounded_and_resets_count() {
     let (mut s, cookie) = server(1);
@@ -135,6 +154,7 @@ fn early_connections_are_bounded_and_resets_count() {
     assert_eq!(open_early(&mut s, cookie, b"five").ack, 5, "one that is open does not count");
 }
 
+//= rfc7413#4.2.2-4
 #[test]
 fn the_syn_ack_is_repeated_without_data_or_cookie() {
     let (mut s, cookie) = server(2);
@@ -157,6 +177,7 @@ fn the_syn_ack_is_repeated_without_data_or_cookie() {
     assert_eq!((again[0].seq, &again[0].payload[..]), (1, &b"200 OK"[..]));
 }
 
+//= rfc7413#4.2.1-2
 #[test]
 fn a_request_cookie_is_not_repeated_with_the_syn_ack() {
     let mut s = Script::new();
@@ -222,6 +243,7 @@ fn client() -> Script {
     s
 }
 
+//= rfc7413#4.1.3-1
 #[test]
 fn with_a_cookie_the_data_goes_with_the_syn() {
     let mut s = client();
@@ -241,6 +263,7 @@ fn with_a_cookie_the_data_goes_with_the_syn() {
     assert_eq!(connecting(&mut s, b"x").1.payload, b"x");
 }
 
+//= rfc7413#4.2.2-5
 #[test]
 fn the_data_of_a_syn_fits_the_servers_mss_beside_all_options() {
     let mut s = client();
@@ -253,6 +276,7 @@ fn the_data_of_a_syn_fits_the_servers_mss_beside_all_options() {
     assert_eq!(s.ep.info(handle).unwrap().bytes_acked, 72);
 }
 
+//= rfc7413#4.2.2-5 rfc7413#4.2.2-6
 #[test]
 fn what_the_syn_ack_leaves_is_sent_again_at_once() {
     for taken in [0, 2] {
@@ -274,6 +298,7 @@ fn what_the_syn_ack_leaves_is_sent_again_at_once() {
 }
 
 /// RFC 7413 §4.1.3.1.
+//= rfc7413#4.1.3.1-1 rfc7413#4.1.3.1-2
 #[test]
 fn a_server_that_does_not_take_the_data_is_left_alone_for_a_while() {
     let mut s = client();
@@ -289,6 +314,7 @@ fn a_server_that_does_not_take_the_data_is_left_alone_for_a_while() {
     assert_eq!(connecting(&mut s, b"GET /").1.payload, b"GET /");
 }
 
+//= rfc7413#4.2.1-3
 #[test]
 fn a_server_without_cookies_is_not_asked_again_for_a_while() {
     let mut s = Script::new();
@@ -313,6 +339,7 @@ fn lose_syn(s: &mut Script) {
 }
 
 /// RFC 7413 §4.1.3.1; Linux: `tcp_fastopen_cookie_check`.
+//= rfc7413#4.1.3.1-1 rfc7413#4.1.3.1-2 rfc7413#4.2.1-3 rfc7413#4.2.2-2
 #[test]
 fn a_path_that_swallows_such_syns_twice_in_a_row_gets_plain_ones_for_ever_longer() {
     let mut s = client();
@@ -383,6 +410,7 @@ fn the_answer_to_a_syn_that_was_only_slow_is_taken() {
     assert_eq!(connecting(&mut s, b"GET /").1.payload, b"GET /", "the path is proven");
 }
 
+//= rfc7413#4.1.3.1-1 rfc7413#4.1.3.1-2
 #[test]
 fn a_refused_or_unreachable_service_is_left_alone() {
     let mut s = client();
@@ -402,6 +430,26 @@ fn a_simultaneous_open_keeps_the_data() {
     s.give(ACK, 1, 1, b"").unwrap();
     assert_eq!(s.ep.state(handle), Some(State::Established));
     assert_eq!(s.take().unwrap().payload, b"GET /");
+}
+
+/// RFC 7413 §4.1.1: in a simultaneous open the peer's acknowledgment is no SYN-ACK, and its option
+/// replaces no cookie.
+//= rfc7413#4.1.1-3
+#[test]
+fn a_cookie_without_syn_is_not_remembered() {
+    let mut s = client();
+    let (handle, _) = connecting(&mut s, b"GET /");
+    s.give(SYN, 0, 0, b"").unwrap();
+    s.take_all();
+    s.options = with(Cookie::new(&[9; 8]).unwrap());
+    s.give(ACK, 1, 6, b"").unwrap();
+    s.options = Options::NONE;
+    assert_eq!(s.ep.state(handle), Some(State::Established));
+    s.ep.abort(handle).unwrap();
+    s.take_all();
+    let (_, syn) = connecting(&mut s, &[7; 300]);
+    assert_eq!(syn.header.options.fast_open, Cookie::new(&COOKIE));
+    assert_eq!(syn.payload.len(), 92 - 20, "the MSS is remembered too");
 }
 
 #[test]

@@ -19,5 +19,6 @@ mod recovery;
 mod small;
 mod soak;
 mod states;
+mod timestamps;
 mod transfer;
 mod windows;

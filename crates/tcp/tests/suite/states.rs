@@ -539,6 +539,7 @@ fn ports_depend_on_peer_and_secret_and_step_from_use_to_use() {
 }
 
 //= rfc9293#MUST-8 rfc9293#MUST-9 rfc9293#SHLD-1
+//= rfc6528#3-1 rfc6528#3-2
 #[test]
 fn isns_have_a_clock_and_differ_by_connection_and_secret() {
     let isn = |ep: &mut Ep, at, port| {

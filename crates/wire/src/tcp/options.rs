@@ -14,6 +14,7 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+//= rfc7413#9-1
 const FAST_OPEN: u8 = 34;
 /// The largest shift (RFC 7323 §2.3); larger ones are read as this.
 const MAX_WINDOW_SCALE: u8 = 14;
@@ -91,6 +92,7 @@ impl Cookie {
     pub const REQUEST: Cookie = Cookie { octets: [0; Cookie::MAX_LEN], len: 0 };
 
     /// A cookie of these octets; `None` if no option can carry so many or so few.
+    //= rfc7413#4.1.1-1
     pub fn new(value: &[u8]) -> Option<Cookie> {
         if !value.len().is_multiple_of(2) || value.len() == 2 {
             return None;
@@ -207,6 +209,7 @@ impl Options {
 
     /// Takes one option; with a length that is wrong for its kind it is as good as unknown.
     //= rfc9293#MUST-14
+    //= rfc7323#2.3-9 rfc7413#4.1.1-2
     fn take(&mut self, kind: u8, value: &[u8]) {
         match (kind, value) {
             (MSS, &[a, b]) => self.mss = Some(u16::from_be_bytes([a, b])),

@@ -78,6 +78,7 @@ fn an_option_length_that_cannot_be_refuses_the_segment() {
     }
 }
 
+//= rfc7323#2.3-9
 #[test]
 fn window_scales_above_14_are_read_as_14() {
     let octets = with_options(&[3, 3, 200, 0]);
@@ -110,6 +111,7 @@ fn sack_blocks_that_do_not_fit_beside_other_options_are_left_out() {
     assert_eq!(read.sack.as_slice(), &options.sack.as_slice()[..3]);
 }
 
+//= rfc7413#4.1.1-1 rfc7413#4.1.1-2
 #[test]
 fn a_fast_open_cookie_has_no_octets_or_4_to_16() {
     // RFC 7413 §4.1.1: other lengths are ignored.
