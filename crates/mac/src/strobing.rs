@@ -336,10 +336,7 @@ impl Strobed {
         let new = Rhythm { from: before - CHECK, width: CHECK + repetition(end.len), channel };
         let known = self.rhythm.filter(|_| !searches);
         let refined = known.map(|known| known.refined(wake, new, missed));
-        // After a long silence the known rhythm agrees with much, so it confirms nothing.
-        let vague = known.is_some_and(|known| known.drift(wake, new.from) * 2 > NARROW);
         (self.rhythm, self.trust) = match refined {
-            Some(Some(refined)) if vague => (Some(refined), Trust::Once),
             Some(Some(refined)) => (Some(refined), Trust::Confirmed),
             Some(None) if self.trust == Trust::Confirmed => (known, Trust::Doubted),
             // It has woken as predicted, but before the strobes began.

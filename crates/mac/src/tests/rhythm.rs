@@ -64,41 +64,6 @@ fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
     assert!(before < 1_000, "{before} us before it");
 }
 
-/// Returns the number of unanswered strobes for `A` until one searches.
-fn failures_until_search(mac: &mut Sender, now: &mut Instant) -> u32 {
-    *now += PERIOD;
-    put_one(mac, *now, A);
-    let mut failures = 0;
-    loop {
-        let next = strobe(mac, now);
-        if next.lasting > PERIOD {
-            return failures;
-        }
-        failures += 1;
-        *now = next.first.unwrap() + next.lasting;
-        end(mac, *now, *now, Ack::Missing, 6);
-    }
-}
-
-#[test]
-fn an_observation_after_a_long_silence_does_not_confirm_a_rhythm() {
-    // The clocks may have drifted apart by 80 ppm: 1 ms is less than a frame lasts, 24 ms is more.
-    for (silence, failures) in [(12, 16), (300, 3)] {
-        let mut mac = sender(Wake::DEFAULT);
-        let mut now = T0;
-        acquaint(&mut mac, &mut now, A);
-        now += Duration::from_secs(silence);
-        put_one(&mut mac, now, A);
-        // The neighbour was busy at first, and acknowledges the last repetition of the strobe.
-        let next = strobe(&mut mac, &mut now);
-        let times = next.lasting.as_micros() / repetition(LEN).as_micros();
-        let sfd = next.first.unwrap() + repetition(LEN) * (times as u32 - 1);
-        now = sfd + repetition(LEN);
-        end(&mut mac, now, sfd, ACKED, times as u16);
-        assert_eq!(failures_until_search(&mut mac, &mut now), failures, "after {silence} s");
-    }
-}
-
 #[test]
 fn who_may_be_awake_yet_teaches_no_rhythm() {
     let mut mac = sender(Wake::DEFAULT);
