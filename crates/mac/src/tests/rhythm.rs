@@ -1,8 +1,6 @@
 //! What a sender learns of the wake-ups of a neighbour, and when it searches for them again.
 
-use super::strobing::{
-    A, ACKED, LEN, PERIOD, Sender, acquaint, end, meet, put_one, sender, strobe,
-};
+use super::strobing::{A, ACKED, LEN, PERIOD, acquaint, end, meet, put_one, sender, strobe};
 use super::*;
 use crate::wake::{CHECK, repetition};
 use kinglet_radio::air_time;
