@@ -12,6 +12,7 @@ mod discovery;
 mod features;
 mod forged;
 mod http;
+mod lines;
 mod links;
 mod mesh;
 mod peers;
