@@ -384,7 +384,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     //= rfc9293#MUST-61
-    //= rfc6298#5-2 rfc6298#5-7 rfc8985#7.3-5
+    //= rfc6298#5-2 rfc6298#5-7 rfc8985#7.3-5 rfc8985#7.3-6
     fn emit(&mut self, now: Instant, stretch: Stretch, header: &mut Header) -> Emission {
         let Stretch { seq, len, fin, retransmission } = stretch;
         let end = seq.plus(len).plus(u32::from(fin));

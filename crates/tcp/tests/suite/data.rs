@@ -168,6 +168,7 @@ fn after_a_timeout_pure_acks_and_rsts_still_carry_snd_max() {
     assert_eq!(s.take().unwrap().seq, 401);
 }
 
+//= rfc6298#5-3
 #[test]
 fn a_timeout_halves_once_and_then_goes_back_in_slow_start() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
