@@ -173,10 +173,10 @@ pub struct ConnectionConfig {
     /// has grown to; 0, the default, for no limit. In a plan with
     /// [`Features::WINDOW_LIMIT`](crate::Features::WINDOW_LIMIT).
     pub window_limit: u8,
-    /// Whether that limit follows from how far away the peer is, of which
-    /// [`crate::Endpoint::note_distance`] tells: three segments to a neighbour, and two over
-    /// several hops of one channel, where each more meets its own acknowledgments. Until something
-    /// has come from the peer `window_limit` counts. In the same plans. Default false.
+    /// Whether that limit follows from the distance of the peer, which
+    /// [`crate::Endpoint::note_distance`] reports: three segments to a neighbour, and two over
+    /// several hops of one channel, where a third one meets its own acknowledgments. `window_limit`
+    /// applies until something has come from the peer. In the same plans. Default false.
     pub window_by_distance: bool,
     /// Whether losses are found by what arrives; otherwise by the timer alone, and nothing is taken
     /// back: RFC 793 with slow start. To be `false` it takes a plan with

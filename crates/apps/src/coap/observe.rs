@@ -1,4 +1,4 @@
-//! Who observes which resource (RFC 7641).
+//! Observers of resources (RFC 7641).
 
 use crate::site::Fresh;
 use crate::sockets::Peer;
@@ -10,16 +10,17 @@ use kinglet_time::{Duration, Instant};
 const PATH: usize = 32;
 /// From one notification to the next at least (RFC 7641 §4.5.1).
 const PAUSE: Duration = Duration::from_secs(3);
-/// After so long the next notification is to be acknowledged, so that somebody who has gone without
-/// a word is not told for ever; the standard wants it once in 24 hours (§4.5).
+/// Age of the last confirmation from which on the next notification is confirmable, so that an
+/// observer that has vanished is not notified for ever. RFC 7641 §4.5 requires one in 24 hours.
 const CONFIRM: Duration = Duration::from_secs(600);
-/// After so long an observer may be asked whether it still observes, where another one wants its
-/// place. An answer takes MAX_TRANSMIT_WAIT at most (RFC 7252 §4.8.2), which is 93 s.
+/// Age of the last confirmation from which on an observer has to confirm its interest if a newcomer
+/// finds no place. An acknowledgement takes MAX_TRANSMIT_WAIT at most (RFC 7252 §4.8.2), which is
+/// 93 s.
 const DOUBT: Duration = Duration::from_secs(60);
-/// How much of a sequence number is sent (§2).
+/// Bits of a sequence number that are sent (§2).
 const NUMBER: u32 = 0xFF_FFFF;
 
-/// One who observes a resource.
+/// A client that observes a resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Observer {
     peer: Peer,
@@ -28,19 +29,19 @@ pub struct Observer {
     path_len: usize,
     /// Blocks have 2 to the power of this plus four octets.
     exponent: u8,
-    /// Which version of the resource was sent last, and its number.
+    /// The version of the resource that was sent last, and its sequence number.
     version: u32,
     number: u32,
     sent: Instant,
     confirmed: Instant,
-    /// When the resource is to be looked at again.
+    /// Time at which the resource is checked again.
     next: Instant,
     /// The next notification is sent although nothing has changed, and is to be acknowledged.
     doubted: bool,
 }
 
 impl Observer {
-    /// One who has just been sent `fresh`; `None` if the path is too long.
+    /// Creates an observer to which `fresh` was just sent; `None` if the path is too long.
     pub(super) fn new(
         now: Instant,
         (peer, token): (Peer, Token),
@@ -67,7 +68,7 @@ impl Observer {
         })
     }
 
-    /// Where notifications go.
+    /// Returns the destination of notifications.
     pub(super) const fn to(&self) -> (Peer, Token) {
         (self.peer, self.token)
     }
@@ -88,8 +89,8 @@ impl Observer {
         self.next
     }
 
-    /// Another client wants a place, and there is none: a notification that has to be acknowledged
-    /// shows whether this one is still there (RFC 7641 §4.5).
+    /// Makes the next notification confirmable, and due now, because a newcomer finds no place: it
+    /// shows whether this observer still exists (RFC 7641 §4.5).
     pub(super) fn doubt(&mut self, now: Instant) {
         if now >= self.confirmed + DOUBT {
             self.doubted = true;
@@ -97,7 +98,7 @@ impl Observer {
         }
     }
 
-    /// Whether it is to be told what the resource holds now.
+    /// Returns whether a notification is due.
     pub(super) fn is_due(&mut self, now: Instant, fresh: Fresh) -> bool {
         let is_new = fresh.version != self.version || self.doubted;
         let soonest = self.sent + PAUSE;
@@ -105,7 +106,7 @@ impl Observer {
         is_new && now >= soonest
     }
 
-    /// It is told: with which number, and how.
+    /// Notes that a notification with `fresh` is sent, and returns its delivery.
     pub(super) fn told(&mut self, now: Instant, fresh: Fresh) -> Delivery {
         self.version = fresh.version;
         self.number = self.number.wrapping_add(1) & NUMBER;
@@ -118,13 +119,13 @@ impl Observer {
         Delivery::Confirmable
     }
 
-    /// It could not be told yet.
+    /// Notes that no notification could be sent yet.
     pub(super) fn wait(&mut self, now: Instant) {
         self.next = now + PAUSE;
     }
 }
 
-/// When a resource is to be looked at again.
+/// Returns the time at which a resource is checked again.
 fn later(now: Instant, fresh: Fresh) -> Instant {
     fresh.until.max(now + PAUSE)
 }

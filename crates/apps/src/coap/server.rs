@@ -25,19 +25,20 @@ const GROUPS: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0xfd), Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, 0xfd)];
 /// DEFAULT_LEISURE (RFC 7252 §4.8): in which the answers of a group are spread.
 const LEISURE: Duration = Duration::from_secs(5);
-/// Blocks of 64 octets for who asks a group and is not proven: any request may be answered by one.
+/// Blocks of 64 octets, for requests to a group from a peer whose address is not proven. One such
+/// block may answer any request.
 const SMALL: u8 = 2;
 /// The format of links (RFC 6690 §7.2).
 const LINKS: u32 = 40;
 
-/// How many of everything: the plan of the endpoint, and who may observe.
+/// Sizes of the endpoint's tables, and of that of observers.
 pub trait Plan: Sizes {
-    /// Those who observe resources (RFC 7641). Who finds no place is answered as if it had not
-    /// asked for that; with no place at all, observing is not linked.
+    /// Places of observers (RFC 7641). A client that finds none is answered as if it had not asked
+    /// to observe; if there are none at all, observing is not linked.
     type Observers: Array<Option<Observer>>;
 
     /// Whether the server joins the groups of all CoAP nodes (RFC 7252 §12.8) of its link and its
-    /// site, so that it can be found by who does not know its address.
+    /// site, so that clients find it that do not know its address.
     const IS_FOUND: bool;
 }
 
@@ -83,12 +84,12 @@ impl<S: Site, Z: Plan> Server<S, Z> {
         Server { socket: Socket::new(port, config), resources, observers, has_joined: false }
     }
 
-    /// What it shows; who observes something that changes is told at the next poll.
+    /// Returns the site. Observers of a resource that changes are notified at the next poll.
     pub const fn site(&mut self) -> &mut S {
         &mut self.resources.site
     }
 
-    /// How many observe something.
+    /// Returns the number of observers.
     pub fn observed(&self) -> usize {
         self.observers.as_slice().iter().flatten().count()
     }
@@ -118,7 +119,7 @@ impl<S: Site, Z: Plan> App for Server<S, Z> {
         let Server { socket, resources, observers, has_joined } = self;
         if Z::IS_FOUND && !core::mem::replace(has_joined, true) {
             for group in GROUPS {
-                // Who has no room for it is not found.
+                // A node without room for it is not found.
                 let _ = node.interface().join_group(group);
             }
         }
@@ -167,7 +168,7 @@ impl<S: Site> Resources<S> {
         self.goes_on = false;
         let mut place = None;
         if Z::Observers::LEN > 0 {
-            // RFC 7641 §2: 0 registers, 1 deregisters, and who registers anew takes its own place.
+            // RFC 7641 §2: 0 registers, 1 deregisters. Another registration replaces the first.
             let wish = request.message.uint(option::OBSERVE).filter(|wish| *wish <= 1);
             if wish.is_some() {
                 forget(observers, (request.origin.peer, request.message.header.token));
@@ -180,7 +181,7 @@ impl<S: Site> Resources<S> {
                 place = observers.iter_mut().find(|place| place.is_none());
             }
         }
-        // Who asks many wants to hear of nobody that it has nothing (RFC 7252 §8.2).
+        // A node of a group does not answer that it has nothing (RFC 7252 §8.2).
         let refused = self.answer(endpoint, request, place).err();
         if let Some(code) = refused.filter(|_| !request.origin.to_group) {
             refuse(endpoint, request, code);
@@ -188,7 +189,7 @@ impl<S: Site> Resources<S> {
         self.served = self.served.wrapping_add(1);
     }
 
-    /// Tells observers what has changed; whether any was told.
+    /// Notifies observers of changes; returns whether any was notified.
     fn tell<Z: Sizes>(
         &mut self,
         now: Instant,
@@ -223,7 +224,7 @@ impl<S: Site> Resources<S> {
         busy
     }
 
-    /// Sends what a resource holds now; whether there was room for it.
+    /// Sends the resource as it is now; returns whether there was room for it.
     fn notify<Z: Sizes>(
         &mut self,
         now: Instant,
@@ -422,7 +423,7 @@ impl Answer {
     }
 }
 
-/// Who observes no longer.
+/// Removes an observer.
 fn forget(observers: &mut [Option<Observer>], who: (Peer, Token)) {
     for place in observers {
         place.take_if(|it| it.to() == who);

@@ -95,10 +95,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// of the two has a route through the other, and only the hop limit would end that. RPL detects
     /// loops itself, and may return a packet to its parent (RFC 6550 §11.2.2.3).
     pub(super) fn is_loop(arrival: Arrival, next_hop: Address) -> bool {
-        !S::Routing::EXTENDS
-            && arrival.ingress == Ingress::Radio
-            && arrival.from != Address::None
-            && arrival.from == next_hop
+        !S::Routing::EXTENDS && arrival.from != Address::None && arrival.from == next_hop
     }
 
     /// Parks a packet that is forwarded, to be reassembled by its next hop; `from_host` is where it
@@ -248,10 +245,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.input(now, handle, arrival)
     }
 
-    /// Copies a submitted packet whose way leads to the host interface, to a child that sleeps or
-    /// to a neighbour who has to be asked for its link address, or is still being sought, into a
-    /// slot, so that it does not keep packets for the radio waiting; if there is no room it is
-    /// dropped, and counted as discarded. Other packets stay where they are.
+    /// Copies a submitted packet into a slot if it would keep packets for the radio waiting: its
+    /// egress is the host interface, a child that sleeps, a neighbour whose link address is being
+    /// resolved, or a route that is being sought. Without room it is discarded, and counted. Other
+    /// packets stay where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
         if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT && !Self::SEEKS {
             return;

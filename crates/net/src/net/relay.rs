@@ -79,8 +79,8 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8
     }
 }
 
-/// Who fills a store leaves a quarter of it to others, who may send something now and then: a burst
-/// in every wake-up would take each place that becomes free.
+/// Divisor of the part of a store that stays for others while one neighbour fills it. Otherwise a
+/// burst in every wake-up would take each place that becomes free.
 const SHARE_FOR_OTHERS: usize = 4;
 /// Two neighbours whose stores are full of frames for each other would wait for ever. So an eighth
 /// of a store is kept for what comes from where most of it goes to: if each does that, each can
@@ -89,13 +89,13 @@ const SHARE_KEPT: usize = 8;
 /// Of a small store it is so many frames: for fewer nobody is listened for.
 const LEAST_KEPT: usize = 2;
 
-/// Who may still bring frames to be passed on.
+/// Neighbours that may still bring frames to be forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Welcome {
-    /// Anybody.
+    /// All neighbours.
     All,
-    /// Anybody but the neighbour that has brought most of what waits, or more than others who want
-    /// as much.
+    /// All but the neighbour that has brought most of what waits, or more than others that want as
+    /// much.
     AllBut(Address),
     /// The neighbour for whom most waits: what it brings goes elsewhere.
     Only(Address),
@@ -130,7 +130,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(relay.store.room())
     }
 
-    /// Who may bring more frames, as far as there is room for any ([`Net::relay_room`]).
+    /// Returns the neighbours that may bring more frames, if there is room ([`Net::relay_room`]).
     pub fn relay_welcome(&self, now: Instant) -> Welcome {
         let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
             return Welcome::All;
