@@ -1,6 +1,6 @@
 //! Packets that wait while a way is sought.
 
-use crate::common::{LIMITS, NOW, PACKETS, Pattern, Plan, global};
+use crate::common::{LIMITS, NOW, PACKETS, Pattern, Plan, global, packet};
 use core::net::Ipv6Addr;
 use kinglet_net::{
     Body, Config, Discard, FrameIn, InterfaceAddress, Learnt, Net, NextHop, Outgoing, PacketHandle,
@@ -239,4 +239,17 @@ fn a_packet_that_comes_back_is_told_to_routing() {
     assert_eq!(node.routing().loops, [global(7)]);
     assert_eq!(relayed(&mut node, global(1), global(8)), Err(Discard::Address));
     assert_eq!(node.routing().loops, [global(7), global(8)]);
+}
+
+#[test]
+fn a_packet_of_the_host_waits_for_its_route() {
+    let mut node = seeker(1);
+    let via = NextHop::Host;
+    let outside = Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1);
+    node.add_route(Route { prefix: outside, prefix_len: 64, via }).unwrap();
+    let octets = packet(outside, global(7), protocol::TCP, &[9; 40]);
+    assert_eq!(node.handle_host_packet(NOW, &octets), Ok(None));
+    assert_eq!((next(&mut node), node.info().unrouted), (None, 1));
+    find(&mut node, global(7), 4);
+    assert_eq!(next(&mut node), Some((Address::Short(4), 9)));
 }
