@@ -111,6 +111,13 @@ pub struct ConnectionConfig {
     /// acknowledgment is a frame to be fetched. A window that is nearly used up, a gap and
     /// `delayed_ack` still have theirs sent, so the peer never waits for more than that delay.
     pub ack_every: u8,
+    /// Offers ACK Rate Request (draft-ietf-tcpm-ack-rate-request-11) when opening; an offer of the
+    /// peer is always accepted. Where the peer accepts, a connection that may have less than two
+    /// full segments in flight requests an acknowledgment of each, in 8 octets of one segment; and
+    /// the rate that the peer requests replaces `ack_every`. In a plan with
+    /// [`Features::ACK_RATE`](crate::Features::ACK_RATE). Default false: the option has the kind of
+    /// experiments, which RFC 6994 wants off unless asked for.
+    pub ack_rate_request: bool,
     /// Whether each segment with text is acknowledged by an acknowledgment of its own, at once and
     /// up to that segment, whatever `delayed_ack` and `ack_every` say. Otherwise one acknowledges
     /// all that has come until it leaves. At most 16 are owed; after that the next ones say more.
@@ -218,6 +225,7 @@ impl ConnectionConfig {
         nagle: true,
         delayed_ack: Duration::from_millis(100),
         ack_every: 2,
+        ack_rate_request: false,
         positive_acks: false,
         rto: Rto::RoundTrips,
         rto_initial: Duration::from_secs(1),

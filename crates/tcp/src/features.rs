@@ -20,6 +20,10 @@ pub trait Features {
     /// ([`adaptive_mss`](crate::ConnectionConfig::adaptive_mss)). Without,
     /// [`segment_loss`](crate::Endpoint::segment_loss) tells nothing.
     const ADAPTIVE_MSS: bool;
+    /// ACK Rate Request (draft-ietf-tcpm-ack-rate-request-11): requests of the peer are honoured,
+    /// and a connection that may have less than two segments in flight requests an acknowledgment
+    /// of each. Without, the option is neither sent nor read.
+    const ACK_RATE: bool;
     /// One acknowledgment for each segment ([`crate::ConnectionConfig::positive_acks`]).
     const POSITIVE_ACKS: bool = false;
     /// Retransmission timeouts by another rule ([`crate::ConnectionConfig::rto`]).
@@ -86,6 +90,7 @@ impl<P: Place> Features for Full<P> {
     const ECN: bool = true;
     const PACING: bool = true;
     const ADAPTIVE_MSS: bool = true;
+    const ACK_RATE: bool = true;
     type SynCookies<T> = [Option<T>; 1];
     type LateAcks<T> = [Option<T>; 0];
     type Place = P;
@@ -101,6 +106,7 @@ impl<P: Place> Features for Usual<P> {
     const ECN: bool = true;
     const PACING: bool = true;
     const ADAPTIVE_MSS: bool = true;
+    const ACK_RATE: bool = true;
     type SynCookies<T> = [Option<T>; 0];
     type LateAcks<T> = [Option<T>; 0];
     type Place = P;
@@ -116,6 +122,7 @@ impl<P: Place> Features for Small<P> {
     const ECN: bool = false;
     const PACING: bool = false;
     const ADAPTIVE_MSS: bool = false;
+    const ACK_RATE: bool = false;
     type SynCookies<T> = [Option<T>; 0];
     type LateAcks<T> = [Option<T>; 0];
     type Place = P;
@@ -132,6 +139,7 @@ impl<F: Features> Features for WithPolicies<F> {
     const ECN: bool = F::ECN;
     const PACING: bool = F::PACING;
     const ADAPTIVE_MSS: bool = F::ADAPTIVE_MSS;
+    const ACK_RATE: bool = F::ACK_RATE;
     const POSITIVE_ACKS: bool = true;
     const RTO_RULES: bool = true;
     const WINDOW_LIMIT: bool = true;

@@ -3,7 +3,7 @@
 use super::Params;
 use super::ecn::{agrees, is_setup};
 use crate::features::Features;
-use kinglet_wire::tcp::Header;
+use kinglet_wire::tcp::{AckRate, Header};
 
 /// What both sides' SYNs have agreed upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(crate) struct Agreed {
     pub(crate) timestamp: Option<u32>,
     /// Both sides can take marks (RFC 3168).
     pub(crate) ecn: bool,
+    /// Both sides know ACK Rate Request.
+    pub(crate) ack_rate: bool,
 }
 
 impl Agreed {
@@ -31,6 +33,9 @@ impl Agreed {
             sack: options.sack_permitted && params.has(Params::SACK),
             timestamp: timestamps.map(|timestamps| timestamps.val),
             ecn: agrees::<F>(syn.flags, params, asked),
+            ack_rate: F::ACK_RATE
+                && options.ack_rate == Some(AckRate::Supported)
+                && (!asked || params.has(Params::ACK_RATE)),
         }
     }
 
@@ -44,5 +49,6 @@ impl Agreed {
         self.scale = self.scale.and(options.window_scale);
         self.sack &= options.sack_permitted;
         self.ecn &= is_setup(syn.flags);
+        self.ack_rate &= options.ack_rate == Some(AckRate::Supported);
     }
 }

@@ -75,6 +75,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.take_mark(ecn, segment);
         let trimmed = self.trim(seq, segment);
         self.step_7_text(now, &trimmed, buffers);
+        self.take_ack_rate(segment);
         self.step_8_fin(now, &trimmed);
         Ok(())
     }

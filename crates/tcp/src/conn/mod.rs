@@ -11,6 +11,7 @@
 //! advertised right edge never retracts; whenever something is in flight, the retransmission timer
 //! runs or a retransmission is pending.
 
+mod ack_rate;
 mod acked;
 mod agreed;
 mod check;
@@ -215,6 +216,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.facts.put(Facts::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
+        self.params.put(Params::ACK_RATE, agreed.ack_rate);
         self.rcv.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
         let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let options = self.rcv.timestamps_len();

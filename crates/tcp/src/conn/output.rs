@@ -15,7 +15,7 @@ use crate::state::State;
 use crate::timer::Tick;
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Cookie, Flags, Header, Options, SackBlock, Timestamps};
+use kinglet_wire::tcp::{AckRate, Cookie, Flags, Header, Options, SackBlock, Timestamps};
 
 /// A segment to be sent, without its header.
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +159,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         options.mss = Some(self.params.own_mss);
         options.window_scale = scale.then_some(self.rcv.rx.shift());
         options.sack_permitted = sack;
+        options.ack_rate = self.uses_ack_rate().then_some(AckRate::Supported);
         options.timestamps = timestamps.then(|| Timestamps {
             val: timestamp(self.ts_offset, now),
             ecr: self.rcv.paws.map_or(0, |p| p.recent()),
@@ -227,7 +228,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Returns the payload that fits with the options; `self.snd.mss` has the timestamps subtracted
     /// already.
-    fn segment_room(&self) -> u32 {
+    pub(super) fn segment_room(&self) -> u32 {
         if !self.facts.has(Facts::SACK) || !self.rcv.rx.has_blocks() {
             return u32::from(self.snd.mss).max(1);
         }
@@ -333,6 +334,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.held_back() {
             return None;
         }
+        let room = room.saturating_sub(self.request_len()).max(1);
         let window = self.snd.una.plus(self.snd.wnd).since(self.snd.nxt);
         let usable = window.min(allowed);
         let mut len = unsent.min(usable).min(room);
@@ -364,12 +366,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// because the flight ends there, new data fills it up.
     //= rfc9293#MUST-34 rfc9293#SHLD-16
     //= rfc7323#2.4-1
-    fn retransmission(&self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
+    fn retransmission(&mut self, seq: SeqNum, end: SeqNum, room: u32) -> Stretch {
+        self.doubt_request();
         let data_end = self.snd.end;
         let window_end = self.snd.una.plus(self.snd.wnd);
         let mut limit = end;
         if end == self.snd.nxt {
-            limit = limit.later(window_end.earlier(data_end));
+            let filled = seq.plus(room.saturating_sub(self.request_len()));
+            limit = limit.later(window_end.earlier(data_end).earlier(filled));
         }
         let mut len = limit.earlier(data_end).since(seq).min(room);
         if self.snd.wnd == 0 {
@@ -418,6 +422,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let (ecn, reduced) = self.mark_out(len, retransmission);
         flags |= reduced;
+        self.request_acks(len, header);
         self.fill_header(now, seq, flags, header);
         let more = self.may_follow(now);
         Emission { len: u16::try_from(len).unwrap_or(0), ecn, more }

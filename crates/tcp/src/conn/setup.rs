@@ -53,6 +53,8 @@ impl Params {
     const RTO: u16 = 4096;
     const RTO_MASK: u16 = 3 * Params::RTO;
     const BY_DISTANCE: u16 = 16_384;
+    /// Until the handshake: it is offered. After it: both sides use it.
+    pub(crate) const ACK_RATE: u16 = 32_768;
 
     pub(super) fn new<F: Features>(config: &ConnectionConfig, own_mss: u16) -> Params {
         let keep = config.keepalive;
@@ -80,6 +82,7 @@ impl Params {
                 (config.pacing, Params::PACING),
                 (config.fast_open, Params::FAST_OPEN),
                 (config.lossy_path, Params::LOSSY_PATH),
+                (F::ACK_RATE && config.ack_rate_request, Params::ACK_RATE),
             ]
             .iter()
             .fold(
@@ -137,6 +140,10 @@ impl Params {
             Params::RTO_MASK => Rto::FirstRoundTrip,
             _ => Rto::Static,
         }
+    }
+
+    pub(super) fn put(&mut self, switch: u16, to: bool) {
+        self.switches = self.switches & !switch | if to { switch } else { 0 };
     }
 
     pub(crate) const fn has(&self, switch: u16) -> bool {

@@ -18,7 +18,7 @@ use core::num::NonZeroU16;
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Expected, Instant};
 use kinglet_wire::Ecn;
-use kinglet_wire::tcp::{Cookie, Flags, Header, Segment, Timestamps};
+use kinglet_wire::tcp::{AckRate, Cookie, Flags, Header, Segment, Timestamps};
 
 /// A port that is listened on.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +149,7 @@ impl<K: Peer> HalfOpen<K> {
         header.options.mss = Some(self.own_mss);
         header.options.window_scale = self.agreed.scale.map(|_| self.own_scale);
         header.options.sack_permitted = self.agreed.sack;
+        header.options.ack_rate = self.agreed.ack_rate.then_some(AckRate::Supported);
         header.options.timestamps = timestamps;
         // The endpoint makes the cookie itself. A SYN-ACK that is sent again has none, as the first
         // may have been lost because of it (RFC 7413 §4.2.1).

@@ -65,6 +65,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         record.wants_cookie = false;
         let agreed = &mut record.agreed;
+        agreed.ack_rate = false;
         if agreed.timestamp.is_none() {
             agreed.scale = None;
             agreed.sack = false;

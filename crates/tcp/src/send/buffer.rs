@@ -85,6 +85,11 @@ impl<P: Place> SendBuffer<P> {
         self.in_ring.get() <= self.capacity.get().min(span.len())
     }
 
+    /// Returns the octets of the ring.
+    pub(crate) fn capacity(&self) -> u32 {
+        self.capacity.get()
+    }
+
     /// How many octets can be copied into the ring.
     pub(crate) fn room(&self) -> usize {
         self.capacity.get().saturating_sub(self.in_ring.get()) as usize

@@ -3,6 +3,7 @@
 #[macro_use]
 mod common;
 
+mod ack_rate;
 mod api;
 mod clock;
 mod contract;

@@ -6,7 +6,10 @@
 
 mod options;
 
-pub use options::{Cookie, MAX_SACK_BLOCKS, Options, SackBlock, SackBlocks, Timestamps};
+pub use options::{
+    ACK_RATE_REQUEST_LEN, AckRate, Cookie, MAX_SACK_BLOCKS, Options, SackBlock, SackBlocks,
+    Timestamps,
+};
 
 use crate::checksum::{self, Accumulator};
 use crate::{Error, Field};

@@ -1,5 +1,6 @@
 //! TCP options: MSS (RFC 9293 §3.7.1), window scale and timestamps (RFC 7323), SACK (RFC 2018),
-//! Fast Open (RFC 7413).
+//! Fast Open (RFC 7413), and the experimental ACK Rate Request
+//! (draft-ietf-tcpm-ack-rate-request-11) by its identifier (RFC 6994).
 
 use super::MAX_OPTIONS_LEN;
 use crate::{Error, Field};
@@ -16,6 +17,12 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 //= rfc7413#9-1
 const FAST_OPEN: u8 = 34;
+/// Kind of experiments, which two more octets identify (RFC 6994 §3).
+const EXPERIMENT: u8 = 254;
+/// Identifier of ACK Rate Request.
+const ACK_RATE: [u8; 2] = [0x00, 0xAC];
+/// Octets of a request for an acknowledgment rate, padded to whole words.
+pub const ACK_RATE_REQUEST_LEN: usize = 8;
 /// The largest shift (RFC 7323 §2.3); larger ones are read as this.
 const MAX_WINDOW_SCALE: u8 = 14;
 
@@ -113,6 +120,16 @@ impl Cookie {
     }
 }
 
+/// The ACK Rate Request option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckRate {
+    /// The sender knows the option; only on SYN.
+    Supported,
+    /// Requests an acknowledgment for every so many full-sized segments, 1 to 127; 0 requests one
+    /// acknowledgment at once and leaves the rate as it is. Only without SYN.
+    Request(u8),
+}
+
 /// The options of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
@@ -126,6 +143,8 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// Fast Open; only on SYN.
     pub fast_open: Option<Cookie>,
+    /// ACK Rate Request. It is not emitted where the 40 octets do not suffice.
+    pub ack_rate: Option<AckRate>,
     /// SACK blocks. Those for which the 40 octets do not suffice are not emitted.
     pub sack: SackBlocks,
 }
@@ -138,11 +157,12 @@ impl Options {
         sack_permitted: false,
         timestamps: None,
         fast_open: None,
+        ack_rate: None,
         sack: SackBlocks::EMPTY,
     };
 
-    /// Octets of the options other than SACK blocks, padded to whole words.
-    const fn base_len(&self) -> usize {
+    /// Octets of the options other than SACK blocks and ACK Rate Request, padded to whole words.
+    const fn plain_len(&self) -> usize {
         let mut len: usize = 0;
         if self.mss.is_some() {
             len = len.saturating_add(4);
@@ -160,6 +180,19 @@ impl Options {
             len = len.saturating_add((cookie.len as usize).saturating_add(5) & !3);
         }
         len
+    }
+
+    /// Octets of the options other than SACK blocks, at most 40. ACK Rate Request gives way to the
+    /// others.
+    const fn base_len(&self) -> usize {
+        let plain = self.plain_len();
+        let rate = match self.ack_rate {
+            None => 0,
+            Some(AckRate::Supported) => 4,
+            Some(AckRate::Request(_)) => ACK_RATE_REQUEST_LEN,
+        };
+        let len = plain.saturating_add(rate);
+        if len > MAX_OPTIONS_LEN { plain } else { len }
     }
 
     /// How many of the SACK blocks fit beside the other options.
@@ -221,6 +254,13 @@ impl Options {
                     ecr: u32::from_be_bytes([e, f, g, h]),
                 });
             }
+            (EXPERIMENT, &[a, b]) if [a, b] == ACK_RATE => {
+                self.ack_rate = Some(AckRate::Supported);
+            }
+            // The last bit is reserved.
+            (EXPERIMENT, &[a, b, rate]) if [a, b] == ACK_RATE => {
+                self.ack_rate = Some(AckRate::Request(rate >> 1));
+            }
             (FAST_OPEN, cookie) => self.fast_open = Cookie::new(cookie).or(self.fast_open),
             (SACK, blocks) if blocks.len().is_multiple_of(8) => {
                 self.sack = SackBlocks::EMPTY;
@@ -265,6 +305,14 @@ impl Options {
             writer.put(cookie.as_slice());
             if cookie.len.is_multiple_of(4) {
                 writer.put(&[NOP, NOP]);
+            }
+        }
+        let [a, b] = ACK_RATE;
+        match self.ack_rate.filter(|_| self.base_len() > self.plain_len()) {
+            None => {}
+            Some(AckRate::Supported) => writer.put(&[EXPERIMENT, 4, a, b]),
+            Some(AckRate::Request(rate)) => {
+                writer.put(&[NOP, NOP, NOP, EXPERIMENT, 5, a, b, rate << 1]);
             }
         }
         let blocks = self.emitted_blocks();

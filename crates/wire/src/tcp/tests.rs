@@ -172,8 +172,9 @@ mod properties {
         let timestamps = proptest::option::of((any::<u32>(), any::<u32>()));
         let scale = proptest::option::of(0u8..15);
         let cookie = proptest::option::of(proptest::collection::vec(any::<u8>(), 0..20));
-        (any::<Option<u16>>(), scale, any::<bool>(), timestamps, sack, cookie).prop_map(
-            |(mss, window_scale, sack_permitted, timestamps, blocks, cookie)| {
+        let rate = proptest::option::of(proptest::option::of(0u8..128));
+        (any::<Option<u16>>(), scale, any::<bool>(), timestamps, sack, cookie, rate).prop_map(
+            |(mss, window_scale, sack_permitted, timestamps, blocks, cookie, rate)| {
                 let timestamps = timestamps.map(|(val, ecr)| Timestamps { val, ecr });
                 let fast_open = cookie.and_then(|cookie| Cookie::new(&cookie));
                 let mut options = Options {
@@ -182,8 +183,14 @@ mod properties {
                     sack_permitted,
                     timestamps,
                     fast_open,
+                    ack_rate: None,
                     sack: SackBlocks::EMPTY,
                 };
+                let rate = rate.map(|rate| rate.map_or(AckRate::Supported, AckRate::Request));
+                let with = Options { ack_rate: rate, ..options };
+                if with.len() > options.len() {
+                    options = with;
+                }
                 for (left, right) in blocks {
                     options.sack.push(SackBlock { left, right });
                 }
@@ -267,6 +274,12 @@ mod properties {
                     }
                     smol::TcpOption::Unknown { kind: 34, data } => {
                         read.fast_open = Cookie::new(data);
+                    }
+                    smol::TcpOption::Unknown { kind: 254, data: [0, 0xac] } => {
+                        read.ack_rate = Some(AckRate::Supported);
+                    }
+                    smol::TcpOption::Unknown { kind: 254, data: [0, 0xac, rate] } => {
+                        read.ack_rate = Some(AckRate::Request(rate / 2));
                     }
                     _ => {}
                 }

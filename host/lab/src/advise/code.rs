@@ -165,6 +165,8 @@ fn connections(code: &mut String, own: &ConnectionConfig) {
         let by_distance = (own.window_by_distance, usual.window_by_distance);
         fields.field("window_by_distance", by_distance.0, by_distance.1, plain);
         fields.field("ack_every", own.ack_every, usual.ack_every, plain);
+        let request = (own.ack_rate_request, usual.ack_rate_request);
+        fields.field("ack_rate_request", request.0, request.1, plain);
         fields.field("delayed_ack", own.delayed_ack, usual.delayed_ack, duration);
         fields.field("positive_acks", own.positive_acks, usual.positive_acks, plain);
         fields.field("rto_initial", own.rto_initial, usual.rto_initial, duration);

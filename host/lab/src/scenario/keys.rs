@@ -250,6 +250,12 @@ pub(super) const TCP: &[Key<Tcp>] = &[
         "acknowledge at the latest every n-th full segment",
     ),
     Key::<Tcp>::new(
+        "ack_rate_request",
+        flag!(connection.ack_rate_request),
+        "offer ACK Rate Request (draft-ietf-tcpm-ack-rate-request): with windows of less than two \
+         segments each is acknowledged at once",
+    ),
+    Key::<Tcp>::new(
         "acks",
         choice!(connection.positive_acks; "cumulative" => false, "positive" => true),
         "one acknowledges all that has come until it leaves; or each segment has one of its own, \

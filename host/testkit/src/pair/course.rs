@@ -238,6 +238,7 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
         random_backoff: source.chance(80),
         pacing: source.chance(80),
         lossy_path: source.chance(80),
+        ack_rate_request: source.chance(80),
         ..ConnectionConfig::DEFAULT
     };
     if source.chance(60) { with_policies(config, source) } else { config }

@@ -16,6 +16,12 @@ pub fn with_sack() -> (ConnectionConfig, Options) {
     (ConnectionConfig { sack: true, ..plain() }, Options { sack_permitted: true, ..Options::NONE })
 }
 
+/// The options of the segments after a SYN with `options`.
+fn without_syn_options(options: Options) -> Options {
+    let none = Options::NONE;
+    Options { timestamps: options.timestamps, sack: options.sack, fast_open: None, ..none }
+}
+
 pub fn seqs(segments: &[Got]) -> Vec<u32> {
     segments.iter().map(|g| g.seq).collect()
 }
@@ -95,7 +101,7 @@ impl<S: Sizes> Scripted<S> {
         let syn_ack = s.take().expect("SYN-ACK");
         assert!(syn_ack.is(SYN | ACK));
         s.theirs = syn_ack.header.seq;
-        s.options = Options { mss: None, window_scale: None, sack_permitted: false, ..options };
+        s.options = without_syn_options(options);
         s.give(ACK, 1, 1, b"").unwrap();
         let handle = s.ep.accept(80).expect("accepted");
         (s, handle)
@@ -107,7 +113,7 @@ impl<S: Sizes> Scripted<S> {
         let handle = s.connecting(config);
         s.options = options;
         s.give(SYN | ACK, 0, 1, b"").unwrap();
-        s.options = Options { mss: None, window_scale: None, sack_permitted: false, ..options };
+        s.options = without_syn_options(options);
         assert_eq!(s.take().unwrap().seq, 1);
         (s, handle)
     }
