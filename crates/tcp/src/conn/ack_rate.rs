@@ -4,6 +4,7 @@
 //! acknowledgment of each segment where less than two full ones can be in flight, because a delayed
 //! acknowledgment then stops the transfer, and the usual rate when that is over.
 
+use super::facts::Facts;
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
@@ -13,19 +14,6 @@ use kinglet_wire::tcp::{ACK_RATE_REQUEST_LEN, AckRate, Header, Segment};
 
 #[expect(clippy::cast_possible_truncation, reason = "eight")]
 const REQUEST_LEN: u32 = ACK_RATE_REQUEST_LEN as u32;
-
-/// Rate of acknowledgments that the peer was asked for last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Requested {
-    /// None.
-    Nothing,
-    /// One for each full segment.
-    Each,
-    /// The usual one, after [`Requested::Each`]: one for every second full segment.
-    Usual,
-    /// One of the two, but the segment with the request may be lost.
-    Unknown,
-}
 
 impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Returns whether the handshake offers the option, or both sides use it after that.
@@ -59,21 +47,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns the octets that the next segment leaves to a request, which is 0 if the peer knows
     /// the rate.
     pub(super) fn request_len(&self) -> u32 {
-        if !self.uses_ack_rate() {
-            return 0;
-        }
-        let changes = match self.snd.requested {
-            Requested::Nothing | Requested::Usual => self.needs_each_ack(),
-            Requested::Each => !self.needs_each_ack(),
-            Requested::Unknown => true,
-        };
+        let changes =
+            self.uses_ack_rate() && self.needs_each_ack() != self.facts.has(Facts::EACH_ACK);
         if changes { REQUEST_LEN } else { 0 }
     }
 
-    /// Notes that a segment is sent again: a request may have been lost with it.
+    /// Notes that a segment is sent again: the peer may not have received the request for each
+    /// acknowledgment. If the request for the usual rate is lost, the peer keeps acknowledging each
+    /// segment.
     pub(super) fn doubt_request(&mut self) {
-        if F::ACK_RATE && self.snd.requested != Requested::Nothing {
-            self.snd.requested = Requested::Unknown;
+        if self.uses_ack_rate() && self.needs_each_ack() {
+            self.facts.put(Facts::EACH_ACK, false);
         }
     }
 
@@ -86,9 +70,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let each = self.needs_each_ack();
         let fits = len.saturating_add(REQUEST_LEN) <= self.segment_room();
-        if fits && (each || self.request_len() > 0) {
+        if fits && (each || self.facts.has(Facts::EACH_ACK)) {
             header.options.ack_rate = Some(AckRate::Request(if each { 1 } else { 2 }));
-            self.snd.requested = if each { Requested::Each } else { Requested::Usual };
+            self.facts.put(Facts::EACH_ACK, each);
         }
     }
 }

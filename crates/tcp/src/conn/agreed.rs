@@ -1,15 +1,15 @@
 //! What the options and flags of both SYNs agree upon: the one place for both ways to open.
 
-use super::Params;
 use super::ecn::{agrees, is_setup};
+use super::{DEFAULT_PEER_MSS, Params};
 use crate::features::Features;
 use kinglet_wire::tcp::{AckRate, Header};
 
 /// What both sides' SYNs have agreed upon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    /// MSS option of the peer.
-    pub(crate) peer_mss: Option<u16>,
+    /// MSS of the peer.
+    pub(crate) peer_mss: u16,
     /// The peer's shift, if both sides scale.
     pub(crate) scale: Option<u8>,
     pub(crate) sack: bool,
@@ -23,12 +23,13 @@ pub(crate) struct Agreed {
 
 impl Agreed {
     /// What a SYN or SYN-ACK and the settings of this side agree upon; it has `asked` if it opens.
+    //= rfc9293#MUST-15
     //= rfc7323#2.2-2 rfc7323#2.2-3
     pub(crate) fn of<F: Features>(syn: &Header, params: &Params, asked: bool) -> Agreed {
         let options = &syn.options;
         let timestamps = options.timestamps.filter(|_| params.has(Params::TIMESTAMPS));
         Agreed {
-            peer_mss: options.mss,
+            peer_mss: options.mss.unwrap_or(DEFAULT_PEER_MSS),
             scale: options.window_scale,
             sack: options.sack_permitted && params.has(Params::SACK),
             timestamp: timestamps.map(|timestamps| timestamps.val),

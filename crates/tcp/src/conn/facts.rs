@@ -10,8 +10,8 @@ impl Facts {
     pub(super) const FIN_QUEUED: u8 = 1;
     /// An RST is to be sent; only in CLOSED.
     pub(super) const RESET_PENDING: u8 = 2;
-    /// Both sides use SACK.
-    pub(super) const SACK: u8 = 4;
+    /// The peer was asked for an acknowledgment of each segment.
+    pub(super) const EACH_ACK: u8 = 4;
     /// What is in flight beyond a closed window was sent as a probe.
     pub(super) const PROBING: u8 = 8;
     /// A keep-alive probe is to be sent.

@@ -202,7 +202,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     /// Takes over the options of the peer's SYN.
-    //= rfc9293#MUST-15 rfc9293#MUST-16
+    //= rfc9293#MUST-16
     //= rfc7323#2.2-2 rfc7323#2.3-3 rfc7323#2.3-4 rfc7323#3.2-6
     fn agree(&mut self, now: Instant, irs: SeqNum, agreed: &Agreed) {
         self.rcv.irs = irs;
@@ -214,14 +214,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             Some(shift) => self.snd.shift = shift,
             None => self.rcv.rx.leave_unscaled(),
         }
-        self.facts.put(Facts::SACK, agreed.sack);
+        self.params.put(Params::SACK, agreed.sack);
         self.begin_ecn(agreed.ecn);
         self.params.put(Params::ACK_RATE, agreed.ack_rate);
         self.rcv.paws = agreed.timestamp.map(|recent| Paws::new(recent, now));
-        let peer = agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
         let options = self.rcv.timestamps_len();
         // At least an octet, or nothing would ever be sent.
-        self.snd.mss = self.params.own_mss.min(peer).saturating_sub(options).max(1);
+        self.snd.mss = self.params.own_mss.min(agreed.peer_mss).saturating_sub(options).max(1);
     }
 
     /// Sets up the congestion window and recovery for what follows the SYN.
@@ -323,7 +322,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns whether the peer's SACK reveals losses; otherwise duplicate acknowledgments do.
     //= rfc5681#3.2-6 rfc3042#2-5 rfc8985#4-1
     fn heeds_sack(&self) -> bool {
-        A::SELECTIVE && self.facts.has(Facts::SACK) && !self.is_slow()
+        A::SELECTIVE && self.params.has(Params::SACK) && !self.is_slow()
     }
 
     /// Returns whether losses are detected by the timer alone.

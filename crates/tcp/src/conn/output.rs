@@ -66,7 +66,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             _ => self.poll_synchronised(now, held, header),
         };
         let carries = !header.flags.intersects(Flags::SYN | Flags::RST);
-        if emission.is_some() && self.facts.has(Facts::SACK) && carries && self.rcv.rx.has_blocks()
+        if emission.is_some()
+            && self.params.has(Params::SACK)
+            && carries
+            && self.rcv.rx.has_blocks()
         {
             header.options.sack = self.rcv.rx.sack_blocks(map, self.received());
         }
@@ -137,12 +140,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.board.retransmit(self.snd.iss, self.snd.iss.plus(1), Stamp::of(now));
         }
         self.arm(now);
-        let (timestamps, sack, scale) = if answering {
-            (self.rcv.paws.is_some(), self.facts.has(Facts::SACK), self.facts.has(Facts::SCALES))
+        let (timestamps, scale) = if answering {
+            (self.rcv.paws.is_some(), self.facts.has(Facts::SCALES))
         } else {
             // Scaling is always offered, so that the peer may scale even if this side needs no
             // shift.
-            (self.params.has(Params::TIMESTAMPS), self.params.has(Params::SACK), true)
+            (self.params.has(Params::TIMESTAMPS), true)
         };
         // An early connection may hold text already.
         let window = self.rcv.limit().since(self.rcv.nxt).min(u32::from(u16::MAX));
@@ -158,7 +161,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let options = &mut header.options;
         options.mss = Some(self.params.own_mss);
         options.window_scale = scale.then_some(self.rcv.rx.shift());
-        options.sack_permitted = sack;
+        options.sack_permitted = self.params.has(Params::SACK);
         options.ack_rate = self.uses_ack_rate().then_some(AckRate::Supported);
         options.timestamps = timestamps.then(|| Timestamps {
             val: timestamp(self.ts_offset, now),
@@ -229,7 +232,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns the payload that fits with the options; `self.snd.mss` has the timestamps subtracted
     /// already.
     pub(super) fn segment_room(&self) -> u32 {
-        if !self.facts.has(Facts::SACK) || !self.rcv.rx.has_blocks() {
+        if !self.params.has(Params::SACK) || !self.rcv.rx.has_blocks() {
             return u32::from(self.snd.mss).max(1);
         }
         let timestamps = self.rcv.paws.map(|_| Timestamps::default());

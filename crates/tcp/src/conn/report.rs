@@ -1,7 +1,6 @@
 //! What a connection tells of itself.
 
-use super::facts::Facts;
-use super::{Connection, FastOpen, Phase};
+use super::{Connection, FastOpen, Params, Phase};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::info::{Info, Repair};
@@ -30,7 +29,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             mss_limit: self.params.own_mss,
             rcv_mss: self.rcv.mss,
             timestamps: self.rcv.paws.is_some(),
-            sack: self.facts.has(Facts::SACK),
+            sack: self.params.has(Params::SACK),
             snd_scale: self.snd.shift,
             rcv_scale: self.rcv.rx.shift(),
             backoff: self.snd.backoff,

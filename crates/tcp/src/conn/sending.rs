@@ -4,7 +4,6 @@
 //! Acknowledgments (`acked.rs`), output (`output.rs`, `pacing.rs`), timers (`timers.rs`) and
 //! congestion marks (`ecn.rs`) change it.
 
-use super::ack_rate::Requested;
 use super::{Params, Setup, initial_window};
 use crate::config::Rto;
 use crate::congestion::Controller;
@@ -58,7 +57,6 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     pub(super) retransmit_now: bool,
     /// An RTT was measured since the last loss probe.
     pub(super) sampled: bool,
-    pub(super) requested: Requested,
     /// Snd.Wind.Shift (RFC 7323 §2)
     pub(super) shift: u8,
     /// Octets of payload in a full segment without SACK option.
@@ -104,7 +102,6 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             rtx_kind: Rtx::Timeout,
             retransmit_now: true,
             sampled: false,
-            requested: Requested::Nothing,
             shift: 0,
             mss,
             retransmitted_share: 0,

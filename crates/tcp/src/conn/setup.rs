@@ -41,6 +41,7 @@ impl Params {
     pub(super) const ADAPTIVE_MSS: u16 = 2;
     pub(super) const LINK_LOSSES: u16 = 4;
     pub(crate) const TIMESTAMPS: u16 = 8;
+    /// Until the handshake: it is offered. After it: both sides use it. So are the ACK rates.
     pub(crate) const SACK: u16 = 16;
     pub(super) const RANDOM_BACKOFF: u16 = 32;
     pub(super) const ECN: u16 = 64;
@@ -53,7 +54,6 @@ impl Params {
     const RTO: u16 = 4096;
     const RTO_MASK: u16 = 3 * Params::RTO;
     const BY_DISTANCE: u16 = 16_384;
-    /// Until the handshake: it is offered. After it: both sides use it.
     pub(crate) const ACK_RATE: u16 = 32_768;
 
     pub(super) fn new<F: Features>(config: &ConnectionConfig, own_mss: u16) -> Params {

@@ -10,7 +10,7 @@
 //! lost is not sent again by this side: cookies are for floods only.
 
 use super::{Endpoint, HalfOpen, Listener, Peer, Sizes};
-use crate::conn::{Agreed, DEFAULT_PEER_MSS, syn_flags};
+use crate::conn::{Agreed, syn_flags};
 use crate::endpoint::isn::Purpose;
 use crate::error::Discard;
 use crate::features::Features;
@@ -57,7 +57,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         now: Instant,
         mut record: HalfOpen<K>,
     ) -> Result<(), Discard> {
-        let mss = record.agreed.peer_mss.unwrap_or(DEFAULT_PEER_MSS);
+        let mss = record.agreed.peer_mss;
         // A cookie has no size for a peer whose MSS is below the least (RFC 9293 MUST-16).
         let told = SIZES.first().is_some_and(|least| *least <= mss);
         if !told || !self.forgotten.as_slice().iter().any(Option::is_none) {
