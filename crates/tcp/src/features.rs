@@ -96,8 +96,8 @@ impl<P: Place> Features for Full<P> {
     type Place = P;
 }
 
-/// What serves every connection as it is: all but Fast Open and SYN cookies, which save a round
-/// trip to who asks for it and keep a port open in a flood.
+/// Everything that serves each connection without being requested: all extensions but Fast Open,
+/// ACK Rate Request and SYN cookies.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual<P = u16>(PhantomData<P>);
 
@@ -106,7 +106,7 @@ impl<P: Place> Features for Usual<P> {
     const ECN: bool = true;
     const PACING: bool = true;
     const ADAPTIVE_MSS: bool = true;
-    const ACK_RATE: bool = true;
+    const ACK_RATE: bool = false;
     type SynCookies<T> = [Option<T>; 0];
     type LateAcks<T> = [Option<T>; 0];
     type Place = P;

@@ -14,6 +14,7 @@
 //! | RFC 5961, 6528, 6056, 1337 | challenge ACKs, ISNs, ports, TIME-WAIT assassination |
 //!
 //! | RFC 7413, 4987 | Fast Open with cookies, client and server; SYN cookies |
+//! | draft-ietf-tcpm-ack-rate-request-11 | ACK Rate Request, if it is asked for (decision 53) |
 //! | RFC 8201, 5927, 5461 | path MTU from ICMPv6, validated; soft errors that end nothing |
 //! | RFC 9438 | CUBIC in integers, to be chosen instead of New Reno |
 //!

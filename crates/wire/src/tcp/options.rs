@@ -161,8 +161,9 @@ impl Options {
         sack: SackBlocks::EMPTY,
     };
 
-    /// Octets of the options other than SACK blocks and ACK Rate Request, padded to whole words.
-    const fn plain_len(&self) -> usize {
+    /// Octets of the options other than SACK blocks, padded to whole words, at most 40. ACK Rate
+    /// Request gives way to the others.
+    const fn base_len(&self) -> usize {
         let mut len: usize = 0;
         if self.mss.is_some() {
             len = len.saturating_add(4);
@@ -179,20 +180,13 @@ impl Options {
             // A cookie has 16 octets at most: with all other options of a SYN that is 40.
             len = len.saturating_add((cookie.len as usize).saturating_add(5) & !3);
         }
-        len
-    }
-
-    /// Octets of the options other than SACK blocks, at most 40. ACK Rate Request gives way to the
-    /// others.
-    const fn base_len(&self) -> usize {
-        let plain = self.plain_len();
         let rate = match self.ack_rate {
             None => 0,
             Some(AckRate::Supported) => 4,
             Some(AckRate::Request(_)) => ACK_RATE_REQUEST_LEN,
         };
-        let len = plain.saturating_add(rate);
-        if len > MAX_OPTIONS_LEN { plain } else { len }
+        let all = len.saturating_add(rate);
+        if all > MAX_OPTIONS_LEN { len } else { all }
     }
 
     /// How many of the SACK blocks fit beside the other options.
@@ -254,12 +248,13 @@ impl Options {
                     ecr: u32::from_be_bytes([e, f, g, h]),
                 });
             }
-            (EXPERIMENT, &[a, b]) if [a, b] == ACK_RATE => {
-                self.ack_rate = Some(AckRate::Supported);
-            }
             // The last bit is reserved.
-            (EXPERIMENT, &[a, b, rate]) if [a, b] == ACK_RATE => {
-                self.ack_rate = Some(AckRate::Request(rate >> 1));
+            (EXPERIMENT, &[a, b, ref rate @ ..]) if [a, b] == ACK_RATE => {
+                self.ack_rate = match *rate {
+                    [] => Some(AckRate::Supported),
+                    [rate] => Some(AckRate::Request(rate >> 1)),
+                    _ => self.ack_rate,
+                };
             }
             (FAST_OPEN, cookie) => self.fast_open = Cookie::new(cookie).or(self.fast_open),
             (SACK, blocks) if blocks.len().is_multiple_of(8) => {
@@ -307,14 +302,6 @@ impl Options {
                 writer.put(&[NOP, NOP]);
             }
         }
-        let [a, b] = ACK_RATE;
-        match self.ack_rate.filter(|_| self.base_len() > self.plain_len()) {
-            None => {}
-            Some(AckRate::Supported) => writer.put(&[EXPERIMENT, 4, a, b]),
-            Some(AckRate::Request(rate)) => {
-                writer.put(&[NOP, NOP, NOP, EXPERIMENT, 5, a, b, rate << 1]);
-            }
-        }
         let blocks = self.emitted_blocks();
         if blocks > 0 {
             // At most four blocks: the length is at most 34.
@@ -323,6 +310,15 @@ impl Options {
             for block in self.sack.as_slice().iter().take(blocks) {
                 writer.put(&block.left.to_be_bytes());
                 writer.put(&block.right.to_be_bytes());
+            }
+        }
+        // Last, because there is no room for it if it does not fit.
+        let [a, b] = ACK_RATE;
+        match self.ack_rate {
+            None => {}
+            Some(AckRate::Supported) => writer.put(&[EXPERIMENT, 4, a, b]),
+            Some(AckRate::Request(rate)) => {
+                writer.put(&[NOP, NOP, NOP, EXPERIMENT, 5, a, b, rate << 1]);
             }
         }
     }
