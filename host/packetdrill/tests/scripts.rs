@@ -8,9 +8,65 @@ mod player;
 
 use kinglet_testkit::script::{Variation, run, run_on};
 use player::Player;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Scripts that packetdrill itself cannot play, by the reason.
+const BEYOND_PACKETDRILL: [(&str, &[&str]); 5] = [
+    (
+        "it numbers the segments of the first connection only, so others need absolute numbers",
+        &[
+            "attacks/syn-in-syn-received",
+            "fast_open/client",
+            "handshake/active-open-old-syn-ack",
+            "handshake/backlog",
+            "handshake/rst-in-syn-received",
+            "states/rst-in-closing-with-data",
+            "states/time-wait-after-an-old-syn",
+            "states/time-wait-ends-with-the-new-connection",
+            "states/time-wait-new-connection",
+            "states/time-wait-new-timestamp",
+            "states/time-wait-older-timestamp",
+            "states/time-wait-timestamps-are-gone",
+            "states/time-wait-timestamps-are-new",
+        ],
+    ),
+    (
+        "it takes a timestamp echo for one of a segment that was sent",
+        &[
+            "attacks/timestamp-echo-from-nowhere",
+            "options/client-without-extensions",
+            "options/timestamps-not-agreed",
+            "options/timestamps-on-reset",
+        ],
+    ),
+    (
+        "it does not know the name (SIOCOUTQ, TCP_RTO_MIN_US) or the cookie that is expected",
+        &[
+            "sockets/cork",
+            "sockets/fast-open-listener",
+            "sockets/queues",
+            "sockets/tcp-info-of-early-data",
+            "timers/rto-least-distance",
+        ],
+    ),
+    (
+        "its notation has no such flags, events or operators",
+        &[
+            "api/user-timeout-set-late",
+            "attacks/christmas-tree",
+            "sockets/epoll",
+            "sockets/senseless-calls",
+            "sockets/zero-copy-is-told",
+        ],
+    ),
+    (
+        "it ends while the blocking call of the script, which takes minutes of virtual time, waits",
+        &["handshake/active-open-three-minutes", "handshake/active-open-times-out"],
+    ),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -82,7 +138,7 @@ fn for_every_script(what: impl Fn(&str, &str) -> Result<(), String>) {
     }
     println!("{passed} scripts passed");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    assert!(passed > 200, "most scripts are left out");
+    assert!(passed > 300, "most scripts are left out");
 }
 
 /// The script's settings as flags of the library.
@@ -106,6 +162,8 @@ fn every_script_passes_in_packetdrill() {
         println!("packetdrill is not installed");
         return;
     }
+    let beyond: BTreeSet<&str> =
+        BEYOND_PACKETDRILL.iter().flat_map(|(_, names)| *names).copied().collect();
     for_every_script(|name, text| {
         if asks_for_our_own(text) {
             return Ok(());
@@ -116,6 +174,11 @@ fn every_script_passes_in_packetdrill() {
             Player::new(&used)
         };
         run_on(name, text, Variation::PLAIN, build).map_err(|failure| failure.to_string())?;
-        run_packetdrill(text, &used).map_err(|told| format!("{name}: {told}"))
+        let short = name.trim_start_matches("tests/packetdrill/").trim_end_matches(".pkt");
+        match (run_packetdrill(text, &used), beyond.contains(short)) {
+            (Ok(()), false) | (Err(_), true) => Ok(()),
+            (Ok(()), true) => Err(format!("{name} passes, and is listed as one that cannot")),
+            (Err(reason), false) => Err(format!("{name}: {reason}")),
+        }
     });
 }
