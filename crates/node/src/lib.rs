@@ -70,7 +70,7 @@
 //! node.interface().add_address(InterfaceAddress { address, prefix_len: 64 }).ok()?;
 //! // A context that all nodes share lets the prefix shrink to four bits.
 //! node.interface().set_context(0, Some(Context { prefix, len: 64 })).ok()?;
-//! ~// Neighbours are reached directly, all other nodes through node 2.
+//! // Neighbours are reached directly, all other nodes through node 2.
 //! node.interface().add_route(Route { prefix, prefix_len: 64, via: NextHop::OnLink }).ok()?;
 //! let (prefix, via) = ("::".parse().ok()?, NextHop::Link(Address::Short(2)));
 //! node.interface().add_route(Route { prefix, prefix_len: 0, via }).ok()?;
@@ -177,7 +177,7 @@
 //! parent.add_child(2)?;
 //! leaf.set_parent(now, Some(1))?; // and the default route
 //! assert_eq!(leaf.deadline(), Some(now + Duration::from_secs(60))); // nothing is expected
-//! ~// The node knows what TCP expects; an application that waits for a datagram calls `expect`.
+//! // The node knows what TCP expects; an application that waits for a datagram calls `expect`.
 //! leaf.expect(now, 5683, now, now + Duration::from_secs(2))?;
 //! assert!(leaf.deadline() < Some(now + Duration::from_secs(2)));
 //! leaf.expect_nothing(now, 5683); // it is here
@@ -214,7 +214,7 @@
 //! | `net::Sizes::Routes` | 28 | static routes |
 //! | `mesh::Sizes`' `Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | of a relay in a [`Meshed`] |
 //! | `tcp::Sizes::Connections` | 372 | plus buffers, 1/8 of the receive buffer, 8 a segment |
-//! | `tcp::Sizes::Listeners`, `HalfOpen` | 40, 72 | listening ports, handshakes under way |
+//! | `tcp::Sizes::Listeners`, `HalfOpen` | 40, 72 | listening ports, handshakes in progress |
 //!
 //! In all [`Mote`] takes 21.0 kB, [`Router`] 33.3 kB and [`BorderRouter`] 92.5 kB. This includes
 //! the expanded key of link security: 176 octets with `mac::Tabled`, the AES of the first two, and

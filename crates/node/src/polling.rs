@@ -208,7 +208,7 @@ pub struct Application {
     who: Option<u16>,
     /// Its expectation.
     told: Option<Expected>,
-    /// The source is updated when no data request is under way: an application has the response
+    /// The source is updated when no data request is in progress: an application has the response
     /// before the data request is known to have found anything.
     source: Source,
 }
@@ -236,7 +236,7 @@ impl Application {
 pub(crate) struct Poller<C, A> {
     policy: Polling,
     parent: Option<u16>,
-    /// True if a data request is under way.
+    /// True if a data request is in progress.
     asking: bool,
     asked: Asked,
     /// True if it has found something.
@@ -410,7 +410,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
     }
 
     /// Takes TCP's current expectations, and schedules the next data request. It ignores the
-    /// expectations while a data request is under way: TCP's reaction to the first frame of a
+    /// expectations while a data request is in progress: TCP's reaction to the first frame of a
     /// response must not hide that it was one.
     pub(crate) fn update(&mut self, now: Instant, tcp: impl Iterator<Item = Option<Expected>>) {
         if !self.asking {

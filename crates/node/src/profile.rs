@@ -112,7 +112,7 @@ pub struct Lengths {
     pub segments: usize,
     /// Ports that accept connections.
     pub listeners: usize,
-    /// Passive handshakes under way.
+    /// Passive handshakes in progress.
     pub half_open: usize,
     /// Connections in TIME-WAIT, at least 1.
     pub time_wait: usize,

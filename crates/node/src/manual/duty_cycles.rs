@@ -111,11 +111,11 @@
 //!
 //! kinglet::profile! {
 //!     struct Sleeper {
-//! ~        // Polled is enough for data requests, and Sampled for CSL; Waking adds ContikiMAC.
+//!         // Polled is enough for data requests, and Sampled for CSL; Waking adds ContikiMAC.
 //!         listening: mac::Waking<mac::Sampled>,
-//! ~        // Sleepers is enough for a parent; Strobing reaches nodes with ContikiMAC.
+//!         // Sleepers is enough for a parent; Strobing reaches nodes with ContikiMAC.
 //!         reach: mac::Strobing<mac::Sleepers<[mac::Sleeper<mac::Samples>; 4]>, [mac::Strobed; 4]>,
-//! ~        // Where relays sleep, they forward fragments one by one (RFC 8930).
+//!         // Where relays sleep, they forward fragments one by one (RFC 8930).
 //!         fragmentation: net::Rfc8930<[Option<net::Virtual>; 4], store::Ram<[store::Frame; 16]>>,
 //!         forwards: true,
 //!         frames: 6,
@@ -131,16 +131,16 @@
 //!     | Capabilities::SENSES | Capabilities::STROBES;
 //! let now = Instant::from_secs(1);
 //!
-//! ~// Always on: no configuration.
+//! // Always on: no configuration.
 //! let mut router: Node<Sleeper> =
 //!     Node::new(Config::new(1, [0; 8], 1, [1; 16]).unsecured(), radio);
 //! router.add_child(2)?;
 //!
-//! ~// Data requests: every four minutes at the least, and when something is due.
+//! // Data requests: every four minutes at the least, and when something is due.
 //! let mut config = Config::new(2, [0; 8], 2, [2; 16]).unsecured();
 //! config.mac.rx_on_when_idle = false;
 //! config.polling = Polling::Predictive { base: Duration::from_secs(240) };
-//! ~// In addition CSL: it is reached within a second.
+//! // In addition CSL: it is reached within a second.
 //! config.mac.csl = Some(mac::Csl {
 //!     period: Duration::from_secs(1),
 //!     drift_ppm: 40, // two crystals of 20 ppm
@@ -149,13 +149,13 @@
 //! let mut leaf: Node<Sleeper> = Node::new(config, radio);
 //! leaf.set_parent(now, Some(1))?;
 //!
-//! ~// ContikiMAC with bursts, in a network in which all nodes use it.
+//! // ContikiMAC with bursts, in a network in which all nodes use it.
 //! let mut relay: Node<Sleeper> =
 //!     Node::new(Config::new(3, [0; 8], 3, [3; 16]).unsecured(), radio);
 //! let eight_times = mac::Wake { period: Duration::from_millis(125), ..mac::Wake::DEFAULT };
 //! relay.set_wake(Some(eight_times)).expect("plan and radio can");
 //! relay.forward_fragments(true);
-//! ~// A mains-powered border router reaches its neighbours the same way, and listens always.
+//! // A mains-powered border router reaches its neighbours likewise, and listens always.
 //! router.set_wake(Some(mac::Wake { sleeps: false, ..eight_times })).expect("so can this");
 //! // Without bursts: one frame for each wake-up.
 //! relay.set_wake(Some(mac::Wake { burst: Duration::ZERO, ..eight_times })).expect("so can this");

@@ -1,4 +1,4 @@
-//! How a node follows its routing: its inputs, its decisions, its messages.
+//! The execution of routing: its inputs, its decisions, its messages.
 
 use super::{Node, SendRings};
 use crate::discovery::{Discovery, Resolved};
