@@ -20,8 +20,8 @@ fn payload(life: u8, n: u16) -> Vec<u8> {
     payload
 }
 
-/// Puts and takes frames, more puts than takes, until power is lost or all frames were taken. Returns
-/// whether all were taken.
+/// Puts and takes frames, more puts than takes, until power is lost or all frames were taken.
+/// Returns whether all were taken.
 fn live(whole: &mut Few, life: u8) -> bool {
     let (mut put, mut taken) = (0, 0);
     let mut out = [0; MAX_PAYLOAD];
