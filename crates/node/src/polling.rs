@@ -14,8 +14,8 @@
 //! where about one first attempt in 17 finds nothing. A response that never comes, because of a
 //! loss, does not change it. If the first attempt finds a part of what is awaited and a later one
 //! the rest, the due time rises by 1/16: a slightly later data request would have saved one. A part
-//! that lets more be sent counts as a response; otherwise the due time of a transfer, in which a
-//! rest is always missing, would rise without end.
+//! that lets more be sent counts as a response; otherwise the due time of a transfer, in which
+//! some data is always missing, would rise without end.
 //!
 //! A transmission begins to count when it has *left*: while an own segment is in the queue, no data
 //! request is made, as it would only delay the segment, and the due time counts from the end of the

@@ -73,8 +73,8 @@ impl Counter {
         self.compare(other) == Some(Ordering::Less)
     }
 
-    /// Returns whether it is earlier, unless `other` may be from before a restart that followed: if
-    /// `other` is linear, this one must be linear too.
+    /// Returns whether it is certainly earlier. If this one is circular and `other` linear, `other`
+    /// may be outdated, from before the circular region.
     pub fn is_surely_before(self, other: Counter) -> bool {
         self.is_before(other) && (other.0 < STRAIGHT || self.0 >= STRAIGHT)
     }

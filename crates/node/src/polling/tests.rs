@@ -224,7 +224,7 @@ fn a_part_that_lets_more_be_sent_is_an_answer() {
         waits.push(now - since);
         since = now;
     }
-    // The wait of a transfer does not grow because a rest is always missing.
+    // The wait of a transfer does not grow because some data is always missing.
     assert!(waits.windows(2).all(|pair| pair[1] <= pair[0]), "{waits:?}");
 }
 

@@ -72,7 +72,7 @@ impl<P: Plan> Two<P> {
         }
     }
 
-    /// Drives both, and carries their frames. Returns when they want to be called again.
+    /// Drives both, and carries their frames. Returns the times of their next calls.
     fn turn(&mut self) -> [Option<Instant>; 2] {
         let mut wishes = [None; 2];
         for (side, wish) in wishes.iter_mut().enumerate() {

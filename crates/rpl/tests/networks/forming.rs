@@ -11,7 +11,7 @@ const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// Sends at most so many packets from one node to an address, two seconds apart, until one arrives.
+/// Sends at most `tries` packets from one node to an address, two seconds apart, until one arrives.
 fn reaches(net: &mut Net, from: usize, to: core::net::Ipv6Addr, tries: usize) -> bool {
     (0..tries).any(|_| {
         let delivered = matches!(net.packet(from, to), Fate::Delivered(_));

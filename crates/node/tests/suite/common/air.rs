@@ -53,7 +53,7 @@ pub struct Air {
     random: Pcg32,
     /// Transmissions for which the radio ran CSMA-CA.
     pub hardware_backoffs: u32,
-    /// If not 0, one in so many events that end a transmission is lost; `ends` counts them.
+    /// If not 0, one in this many events that end a transmission is lost; `ends` counts them.
     lose_every: u32,
     ends: u32,
 }
