@@ -317,8 +317,8 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Processes a frame to a neighbour that was acknowledged after `transmissions` attempts, or was
-    /// given up. Each frame with a fragment of a datagram counts.
+    /// Processes a frame to a neighbour that was acknowledged after `transmissions` attempts, or
+    /// was given up. Each frame with a fragment of a datagram counts.
     pub fn handle_sent(&mut self, now: Instant, to: Ipv6Addr, transmissions: u8, acked: bool) {
         if self.parent() == Some(to) {
             // A node that sends rarely would miss for long that the parent is gone.

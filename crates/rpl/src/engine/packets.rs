@@ -102,8 +102,8 @@ impl<S: Sizes> Rpl<S> {
     /// `begins` is set if it originates here, `marked` if it has the option.
     ///
     /// A packet of another node is never changed: its headers go into an outer header, to a node
-    /// that can remove that. This is the destination, if it knows RPL; otherwise the router before it.
-    /// Routers in storing mode know only the next hop towards that router.
+    /// that can remove that. This is the destination, if it knows RPL; otherwise the router before
+    /// it. Routers in storing mode know only the next hop towards that router.
     //= rfc6550#11.2.2.1-3 rfc6550#11.2.2.1-5
     pub fn needs(&self, destination: Ipv6Addr, begins: bool, marked: bool) -> Needs {
         let Some(dodag) = &self.dodag else { return Needs::Nothing };
