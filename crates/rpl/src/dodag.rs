@@ -8,7 +8,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_trickle::Parameters;
 use kinglet_wire::rpl::{Configuration, Dio, PrefixInformation, RouteInformation};
 
-/// Number of DIOs that announce a risen rank in any case.
+/// Number of DIOs with a risen rank that Trickle does not suppress.
 const TELLINGS: u8 = 2;
 /// The preference of a route that RFC 4191, 2.1 reserves.
 const RESERVED_PREFERENCE: u8 = 2;
@@ -241,7 +241,7 @@ pub(crate) fn shared(prefix: &PrefixInformation) -> Ipv6Addr {
     Ipv6Addr::from_bits(prefix.prefix.to_bits() & bits.unwrap_or(0))
 }
 
-/// Returns the address with these last 64 bits.
+/// Returns `prefix` with its last 64 bits replaced by `identifier`.
 pub(crate) fn with_identifier(prefix: Ipv6Addr, identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(prefix.to_bits() & !u128::from(u64::MAX) | u128::from(identifier))
 }

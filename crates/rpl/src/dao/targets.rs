@@ -38,8 +38,8 @@ impl Targets<'_> {
             return self.insert(offer);
         };
         let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
-        // An incomparable sequence comes from a node that has restarted, or was away for long. A
-        // lost route is replaced by any offer: a packet detects a stale one.
+        // An incomparable sequence comes from a node that has restarted, or was away for long.
+        // After a loss, older offers are accepted too: a packet detects a stale one.
         if known.leads() && offer.sequence.is_surely_before(known.sequence) {
             return Outcome::Stale;
         }
@@ -88,8 +88,8 @@ impl Targets<'_> {
         Outcome::Updated
     }
 
-    /// Returns whether no other address of the child is known, as there is while a network is
-    /// renumbered.
+    /// Returns whether no other address of the child is known. While a network is renumbered, there
+    /// is another one.
     fn is_last_of(&self, offer: &Route) -> bool {
         let others = self.0.iter().flatten().filter(|route| route.target != offer.target);
         let mut usable = others.filter(|route| route.is_usable() && route.via == offer.via);
@@ -151,8 +151,8 @@ impl Targets<'_> {
     }
 
     /// Records that a child has another parent now. Packets still go through it until the other
-    /// routers have had time to learn the new route. No new parent of this node is notified of its
-    /// routes: otherwise routers above would have two routes of the same sequence.
+    /// routers have had time to learn the new route. A new parent of this node is not notified of
+    /// these routes: otherwise routers above would have two routes of the same sequence.
     fn leave(&mut self, child: Ipv6Addr, until: Option<Instant>) {
         for route in self.0.iter_mut().flatten() {
             let _ = route.other.take_if(|other| *other == child);
