@@ -1,4 +1,4 @@
-//! Data requests of a node that sleeps to its parent.
+//! Data requests of a sleepy node to its parent.
 //!
 //! A data request that finds nothing costs some 2 ms of radio time. A late one costs only delay, as
 //! long as it comes before the peer retransmits what has already arrived. So

@@ -124,8 +124,7 @@ fn coalesce(reference: Ipv6Addr, octets: &[u8]) -> Ipv6Addr {
     Ipv6Addr::from(address)
 }
 
-/// Returns the type of an SRH-6LoRH with enough octets of `address` for [`coalesce`] with
-/// `reference`.
+/// Returns the type of an SRH-6LoRH with as much of `address` as [`coalesce`] needs.
 fn kind_for(reference: Ipv6Addr, address: Ipv6Addr) -> u8 {
     let (reference, address) = (reference.octets(), address.octets());
     let common = reference.iter().zip(address).take_while(|(a, b)| **a == *b).count();
@@ -434,9 +433,9 @@ pub fn decompress<N: NextHeader>(
 /// The headers that [`compress`] finds behind an IPv6 header.
 struct Found {
     information: Option<PacketInformation>,
-    /// The type of the header behind it.
+    /// The type of the header behind them.
     next: u8,
-    /// Its length in octets.
+    /// Their length in octets.
     len: usize,
 }
 
@@ -517,8 +516,7 @@ pub fn compress<N: NextHeader>(
     finish::<N>(&inner, rest, links, contexts, ipv6::HEADER_LEN.saturating_add(found.len), out)
 }
 
-/// Writes an outer header with the headers behind it, and the packet inside, at the start of
-/// `rest`.
+/// Writes an outer header and the headers behind it; the packet inside is at the start of `rest`.
 fn compress_tunnel<N: NextHeader>(
     outer: &Header,
     found: &Found,
