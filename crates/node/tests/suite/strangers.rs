@@ -194,7 +194,7 @@ fn a_router_serves_plain_hosts_and_those_that_register() {
     assert_eq!(nd.way(ip("2001:db8::99")), nd::Way::To(LOWPAN.0));
     line.answers = true;
     assert!(reaches(&mut line, "2001:db8::77"), "and the plain one is there as before");
-    // When its registration has expired it is solicited like any other node.
+    // After its registration has expired, it is solicited like any other node.
     line.run(Duration::from_secs(3_600));
     let nd = line.node.net().discovery().nd();
     assert_eq!(

@@ -516,7 +516,7 @@ pub fn compress<N: NextHeader>(
     finish::<N>(&inner, rest, links, contexts, ipv6::HEADER_LEN.saturating_add(found.len), out)
 }
 
-/// Writes an outer header and the headers behind it; the packet inside is at the start of `rest`.
+/// Writes an outer header, the headers behind it, and the packet inside, which begins `rest`.
 fn compress_tunnel<N: NextHeader>(
     outer: &Header,
     found: &Found,
