@@ -1,4 +1,4 @@
-//! What a node is told when it is made: the configurations of its layers.
+//! Configuration of a node, made of the configurations of its layers.
 
 use crate::polling::Polling;
 use kinglet_mac as mac;
@@ -10,33 +10,33 @@ use kinglet_wire::ieee802154::Address;
 /// IPv6's minimum MTU, which is the only one here, less the headers of IPv6 and TCP.
 const MAX_MSS: u16 = 1280 - 40 - 20;
 
-/// What a node is told when it is made; `K` is what its plan has for a key ([`mac::KeyOf`]).
+/// Configuration of a node. `K` is the type of the key in its memory plan ([`mac::KeyOf`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Config<K = Option<mac::Security>> {
-    /// The MAC's part.
+    /// Configuration of the MAC.
     pub mac: mac::Config<K>,
-    /// The network layer's part, except for its `link`, `alias` and `indirect.burst`, which
-    /// [`Node::new`](crate::Node::new) takes from the MAC's part.
+    /// Configuration of the network layer, except for its `link`, `alias` and `indirect.burst`,
+    /// which [`Node::new`](crate::Node::new) takes from that of the MAC.
     pub net: net::Config,
-    /// TCP's part.
+    /// Configuration of TCP.
     pub tcp: tcp::Config,
-    /// Whether own segments leave room for what this node relays: see `docs/decisions/0024`.
-    /// Default true.
+    /// True if own segments leave room for relayed packets: see `docs/decisions/0024`. Default
+    /// true.
     pub yields: bool,
-    /// When to ask the parent for data, if `mac.rx_on_when_idle` is false.
+    /// Policy for data requests to the parent, if `mac.rx_on_when_idle` is false.
     pub polling: Polling,
-    /// Decides the MAC's random numbers: backoffs, retry delays, the first sequence number. Must
-    /// differ from node to node, so that two do not back off in step, and should from boot to
-    /// boot.
+    /// Seed of the MAC's random numbers: backoffs, retry delays, the first sequence number. It must
+    /// differ from node to node, so that two do not back off in step, and should differ from boot
+    /// to boot.
     pub seed: u64,
 }
 
 impl Config {
-    /// The defaults of all layers for a node with these addresses (a `short` of 0xFFFF is none).
-    /// Link retries are not the standard's but what carried most, and starved nobody, where many
-    /// share the air: 15, with a delay between them that adapts, up to 60 ms.
-    /// `seed` and `secret` must differ from node to node and from boot to boot: draw them from the
-    /// chip's source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
+    /// Returns the defaults of all layers for a node with these addresses (a `short` of 0xFFFF is
+    /// none). Link retries differ from the standard: 15, with an adaptive delay of up to 60 ms.
+    /// Where many nodes share the channel, this carried most and starved no node. `seed` and
+    /// `secret` must differ from node to node and from boot to boot: draw them from the chip's
+    /// source of entropy. The seed also chooses the first 6LoWPAN datagram tag.
     pub const fn new(short: u16, extended: [u8; 8], seed: u64, secret: [u8; 16]) -> Self {
         let mac = mac::Config {
             short,
@@ -57,15 +57,15 @@ impl Config {
 }
 
 impl<K: Copy> Config<K> {
-    /// The same, without a key, for a plan whose `mac::Sizes::Security` is `()`.
+    /// Returns the same without a key, for a plan whose `mac::Sizes::Security` is `()`.
     pub const fn unsecured(self) -> Config<()> {
         let Config { net, tcp, yields, polling, seed, .. } = self;
         Config { mac: self.mac.unsecured(), net, tcp, yields, polling, seed }
     }
 }
 
-/// The network layer's settings, with what it must share with the MAC: the addresses under which
-/// that sends and receives, and how children fetch their frames.
+/// Returns the network layer's settings with those that it must share with the MAC: the addresses
+/// with which the MAC sends and receives, and how children fetch their frames.
 pub(crate) const fn with_addresses<K: Copy>(
     mut net: net::Config,
     mac: &mac::Config<K>,

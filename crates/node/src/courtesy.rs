@@ -1,33 +1,32 @@
-//! A node that relays leaves room for what it relays.
+//! Relay deference: a relay holds back its own segments in favour of those that it relays.
 //!
-//! Its own segments need nobody's consent: they wait in no relay, and no hidden terminal is in
-//! their way. Those of others have to come to it first, through air that it fills. So a source one
-//! hop from the border router leaves nothing to one that is four hops away, however fair CSMA-CA
-//! and TCP are. While a node relays, its own segments therefore begin five segment times apart: one
-//! is its own, three are what a segment needs that comes from three or more hops away, as one of
-//! three neighbours can send at a time (TCPlp §7.2), and one is for the acknowledgments of both.
-//! What waits meanwhile is only what TCP has to send, so nothing grows old in a queue. The node
-//! asks nobody and tells nobody.
+//! Its own segments wait in no relay, and no hidden terminal is in their path. Segments of other
+//! nodes must first reach it over a channel that it fills. So a source one hop from the border
+//! router leaves no capacity to one that is four hops away, however fair CSMA-CA and TCP are. While
+//! a node relays, its own segments therefore begin five segment times apart: one for its own, three
+//! for a segment from three or more hops away, as only one of three neighbours can send at a time
+//! (TCPlp §7.2), and one for the acknowledgments of both. Only data that TCP has still to send
+//! waits meanwhile, so nothing ages in a queue. The node exchanges no messages for this.
 
 use kinglet_time::{Duration, Instant};
 
-/// From the beginning of one own segment to that of the next, in segment times.
+/// Time from the beginning of one own segment to that of the next, in segment times.
 const SHARE: u32 = 5;
-/// So long after a packet a node still counts as a relay. A flow that is starved sends seldom, when
-/// its retransmission timer says so; the room has to last until its next attempt.
+/// Time for which a node counts as a relay after a relayed packet. A starved flow sends seldom,
+/// when its retransmission timer expires; the deference must last until its next attempt.
 const MEMORY: Duration = Duration::from_secs(30);
-/// Weight of the newest segment time: one part in so many.
+/// Divisor of the moving average: the newest segment time has this part of the weight.
 const WEIGHT: u32 = 8;
 
-/// What a node knows of how long its segments take, and whether others need it.
+/// State of the deference: the duration of a segment, and whether the node relays.
 pub(crate) struct Courtesy {
     yields: bool,
-    /// Packets relayed so far, as the network layer counts them.
+    /// Number of packets relayed so far, as the network layer counts them.
     forwarded: u32,
     relays_until: Instant,
-    /// When the segment that is being sent was taken from TCP.
+    /// Time at which the segment that is being sent was taken from TCP.
     taken: Option<Instant>,
-    /// How long segments take until their last frame is with the MAC.
+    /// Average time from taking a segment until its last frame is with the MAC.
     segment: Duration,
 }
 
@@ -42,7 +41,7 @@ impl Courtesy {
         }
     }
 
-    /// So many packets have been relayed.
+    /// Updates the number of relayed packets.
     pub(crate) fn relayed(&mut self, now: Instant, forwarded: u32) {
         if forwarded != self.forwarded {
             self.forwarded = forwarded;
@@ -50,14 +49,16 @@ impl Courtesy {
         }
     }
 
-    /// A segment was taken from TCP. Tells for how long its connection is to be held back.
+    /// Notes that a segment was taken from TCP. Returns for how long its connection is to be held
+    /// back.
     pub(crate) fn taken(&mut self, now: Instant) -> Option<Duration> {
         self.taken = Some(now);
         let gap = self.segment * SHARE;
         (self.yields && now < self.relays_until && gap > Duration::ZERO).then_some(gap)
     }
 
-    /// The last frame of the segment is with the MAC, or nothing of it is left to be sent.
+    /// Notes that the last frame of the segment is with the MAC, or that no frame of it is left to
+    /// send.
     pub(crate) fn left(&mut self, now: Instant) {
         let Some(taken) = self.taken.take() else { return };
         let took = now - taken;
@@ -76,7 +77,7 @@ mod tests {
         Instant::from_micros(ms * 1_000)
     }
 
-    /// A segment that takes 50 ms.
+    /// Sends a segment that takes 50 ms.
     fn send(courtesy: &mut Courtesy, ms: u64) -> Option<Duration> {
         let gap = courtesy.taken(at(ms));
         courtesy.left(at(ms + 50));

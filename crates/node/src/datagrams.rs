@@ -1,4 +1,4 @@
-//! Datagrams and echo requests: what an application does to the network layer.
+//! Datagrams and echo requests: the application's calls of the network layer.
 
 use crate::node::Node;
 use crate::profile::Profile;
@@ -10,27 +10,27 @@ use kinglet_net::{
 use kinglet_tcp::PayloadRef;
 use kinglet_time::Instant;
 
-/// The datagrams of a node, to act on ([`Node::datagrams`]). To look at their layer:
+/// Access to the datagrams of a node ([`Node::datagrams`]). For inspection of their layer, see
 /// [`Node::net`].
 ///
-/// What is sent leaves when the node is next driven.
+/// Data is sent when the node is next driven.
 pub struct Datagrams<'a, P: Profile>(&'a mut Node<P>);
 
 impl<P: Profile> Node<P> {
-    /// UDP sockets, echo requests, and errors reported by others.
+    /// Returns access to UDP sockets, echo requests, and errors reported by other nodes.
     pub const fn datagrams(&mut self) -> Datagrams<'_, P> {
         Datagrams(self)
     }
 }
 
 impl<P: Profile> Datagrams<'_, P> {
-    /// The network layer, to which something happens.
+    /// Wakes the node up, and returns its network layer.
     const fn awake(&mut self) -> &mut Net<P, PayloadRef> {
         self.0.wake();
         &mut self.0.net
     }
 
-    /// Binds a socket to `port` on all own addresses; 0 chooses a port of 0xF0B0 to 0xF0FF, which
+    /// Binds a socket to `port` on all own addresses. 0 chooses a port of 0xF0B0 to 0xF0FF; these
     /// compress well.
     ///
     /// # Errors
@@ -39,20 +39,20 @@ impl<P: Profile> Datagrams<'_, P> {
         self.0.net.udp_bind(port)
     }
 
-    /// Lets a socket receive datagrams of more than 1232 octets, which come in fragments of IPv6
-    /// (up to 1452 where the profile's `ipv6_fragments` has places). Until then it receives none,
-    /// so that a reader whose buffer is no longer is never stuck at one.
+    /// Lets a socket receive datagrams of more than 1232 octets, which come in IPv6 fragments (up
+    /// to 1452 where the profile's `ipv6_fragments` has places). Until then it receives none, so
+    /// that a reader with a smaller buffer is never stuck at one.
     pub fn accept_long(&mut self, socket: UdpHandle) {
         self.0.net.udp_accept_long(socket);
     }
 
-    /// Closes a socket; what it had not read is gone.
+    /// Closes a socket; its unread datagrams are lost.
     pub fn close(&mut self, socket: UdpHandle) {
         self.awake().udp_close(socket);
     }
 
-    /// Sends `data` from `socket`, at most 1232 octets, or 1452 in fragments of IPv6 where the
-    /// profile's `ipv6_fragments` has places; it is copied.
+    /// Sends a copy of `data` from `socket`: at most 1232 octets, or 1452 in IPv6 fragments where
+    /// the profile's `ipv6_fragments` has places.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent.
@@ -67,7 +67,8 @@ impl<P: Profile> Datagrams<'_, P> {
         self.awake().udp_send(now, socket, dst, dst_port, data)
     }
 
-    /// The same, with source address, hop limit and traffic class of this datagram.
+    /// As [`Datagrams::send`], with a source address, hop limit and traffic class for this
+    /// datagram.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent. [`SendError::NoRoute`] also if the source address is not
@@ -84,7 +85,7 @@ impl<P: Profile> Datagrams<'_, P> {
         self.awake().udp_send_with(now, socket, dst, dst_port, sending, data)
     }
 
-    /// Reads the oldest datagram into `buf`; `None` if there is none.
+    /// Reads the oldest datagram into `buf`. Returns `None` if there is none.
     ///
     /// # Errors
     /// [`UdpError`]; nothing was read.
@@ -116,13 +117,13 @@ impl<P: Profile> Datagrams<'_, P> {
         self.awake().ping(now, dst, ident, seq, data)
     }
 
-    /// The oldest echo reply that nobody has taken yet.
+    /// Returns the oldest echo reply that has not been taken yet.
     pub fn poll_echo_reply(&mut self) -> Option<EchoReply> {
         self.0.net.poll_echo_reply()
     }
 
-    /// The oldest ICMPv6 error about a packet of this node that nobody has taken yet; those about
-    /// TCP are TCP's.
+    /// Returns the oldest ICMPv6 error about a packet of this node that has not been taken yet.
+    /// Errors about TCP segments go to TCP.
     pub fn poll_error(&mut self) -> Option<ErrorReport> {
         self.0.net.poll_error()
     }

@@ -1,4 +1,4 @@
-//! Neighbour discovery as a node's.
+//! RFC 4861 neighbour discovery as a node's discovery layer.
 
 use crate::config::Config;
 use crate::discovery::{Discovery, Resolved};
@@ -11,39 +11,39 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::mld;
 use kinglet_wire::nd::TYPES;
 
-/// Messages of discovery, and what routers ask of listeners.
+/// Messages of neighbour discovery, and multicast listener queries.
 const ALL_TYPES: [u8; TYPES.len() + 1] = {
     let [a, b, c, d, e, f, g] = TYPES;
     [a, b, c, d, e, f, g, mld::QUERY]
 };
 
-/// Neighbour discovery, and room for `UNRESOLVED` packets that wait for it.
+/// Neighbour discovery, with room for `UNRESOLVED` packets that wait for it.
 pub struct Discovered<S: nd::Sizes, const UNRESOLVED: usize = 2>(nd::Discovery<S>);
 
 impl<S: nd::Sizes, const UNRESOLVED: usize> Discovered<S, UNRESOLVED> {
-    /// Discovery for the node with this configuration, with the times of RFC 4861.
+    /// Creates discovery for the node with this configuration, with the times of RFC 4861.
     pub const fn new<K: Copy>(node: &Config<K>) -> Self {
         let mac = &node.mac;
         let config = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, node.seed);
         Self::with(nd::Config { has_parent: !mac.rx_on_when_idle, ..config })
     }
 
-    /// The same with other settings.
+    /// Creates discovery with other settings.
     pub const fn with(config: nd::Config) -> Self {
         Discovered(nd::Discovery::new(config))
     }
 
-    /// The same for one that is a router as `role` says, such as a [`nd::Serving`].
+    /// Creates discovery for a node that is a router as `role` defines, such as a [`nd::Serving`].
     pub const fn serving(config: nd::Config, role: S::Role) -> Self {
         Discovered(nd::Discovery::with_role(config, role))
     }
 
-    /// What it knows, to look at.
+    /// Returns the discovery for inspection.
     pub const fn nd(&self) -> &nd::Discovery<S> {
         &self.0
     }
 
-    /// What it does for others, to have it say something else.
+    /// Returns its role as a router, so that the advertised information can be changed.
     pub const fn role_mut(&mut self) -> &mut S::Role {
         self.0.role_mut()
     }
@@ -134,7 +134,7 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> Discovery for Discovered<S, UNRESOLV
 
     fn handle_icmpv6(&mut self, now: Instant, message: Icmpv6In<'_>, own: Own<'_>) {
         let Icmpv6In { from, header, octets } = message;
-        // What discovery discards it has counted.
+        // Discovery counts its own discards.
         let _ = self.0.handle_message(now, from, &header, octets, |it| own.contains(it));
     }
 

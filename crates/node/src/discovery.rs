@@ -1,9 +1,9 @@
-//! Who learns the link addresses of neighbours, chosen by the profile
-//! ([`net::Sizes::Discovery`]): its messages travel as ICMPv6 between neighbours, it hears how
-//! frames fared, and says when packets need no longer wait.
+//! The discovery of neighbours' link addresses, chosen by the profile ([`net::Sizes::Discovery`]).
+//! Its messages travel as ICMPv6 between neighbours. It is notified of acknowledged and lost
+//! frames, and reports when packets need no longer wait.
 //!
-//! `()` believes what addresses tell, and costs nothing; [`Discovered`](crate::Discovered) is the
-//! discovery of RFC 4861.
+//! `()` derives link addresses from IPv6 addresses, and costs nothing;
+//! [`Discovered`](crate::Discovered) is the discovery of RFC 4861.
 
 use kinglet_nd::{Configured, Routed};
 use kinglet_net as net;
@@ -13,24 +13,24 @@ use kinglet_wire::ieee802154::Address;
 use crate::routing::{Each, EachRelation, MAX_ICMPV6};
 use core::net::Ipv6Addr;
 
-/// What has been found out about a neighbour for whom packets wait.
+/// Result of the resolution of a neighbour for which packets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// Who it is.
+    /// IPv6 address of the neighbour.
     pub neighbour: Ipv6Addr,
-    /// Whether its link address is known now; if not, it does not answer.
+    /// True if its link address is known now; false if it does not answer.
     pub found: bool,
 }
 
 /// Neighbour discovery among the layers of a node.
 pub trait Discovery: net::Discovery {
-    /// Whether it takes part at all.
+    /// Returns whether discovery is active at all.
     fn is_on(&self) -> bool;
 
-    /// This node was given an address.
+    /// Notes a new address of this node.
     fn add_address(&mut self, address: Ipv6Addr);
 
-    /// Routing has chosen this neighbour as the parent, or nobody.
+    /// Notes the neighbour that routing has chosen as the parent, if any.
     fn prefer(&mut self, now: Instant, parent: Option<Address>);
 
     /// Calls `each` with every reason for which it discarded, refused or lost something.
@@ -39,19 +39,20 @@ pub trait Discovery: net::Discovery {
     /// Calls `each` with every relation of this node that it keeps.
     fn relations(&self, _each: &mut EachRelation<'_>) {}
 
-    /// Whether the receiver of one that sleeps must be on, because an answer may come at any time.
+    /// Returns whether a sleepy node must keep its receiver on, because an answer may come at any
+    /// time.
     fn listens(&self) -> bool;
 
-    /// An ICMPv6 message of one of the types in [`net::Discovery::ICMPV6`] came by radio.
+    /// Handles an ICMPv6 message of a type in [`net::Discovery::ICMPV6`] that came by radio.
     fn handle_icmpv6(&mut self, now: Instant, message: net::Icmpv6In<'_>, own: net::Own<'_>);
 
     /// Writes the next message to `buf`, from the type on; its checksum is filled in.
     fn poll_icmpv6(&mut self, now: Instant, buf: &mut [u8; MAX_ICMPV6]) -> Option<net::Icmpv6Out>;
 
-    /// This node has joined a multicast group.
+    /// Notes that this node has joined a multicast group.
     fn handle_join(&mut self);
 
-    /// Writes a report of the multicast groups that this node is in, if it is time for one.
+    /// Writes a report of the multicast groups of this node, if one is due.
     fn poll_report(
         &mut self,
         now: Instant,
@@ -59,22 +60,22 @@ pub trait Discovery: net::Discovery {
         buf: &mut [u8; MAX_ICMPV6],
     ) -> Option<net::Icmpv6Out>;
 
-    /// A frame to this link address was acknowledged, or not.
+    /// Notes whether a frame to this link address was acknowledged.
     fn handle_sent(&mut self, now: Instant, to: Address, acked: bool);
 
-    /// What has been found out, one neighbour at a time.
+    /// Returns the next result of a resolution, one neighbour at a time.
     fn poll_resolved(&mut self) -> Option<Resolved>;
 
-    /// What routers have made of this node, one thing at a time.
+    /// Returns the next change that router advertisements make to this node's configuration.
     fn poll_configured(&mut self, now: Instant) -> Option<Configured>;
 
-    /// What routing is to be told of hosts that are registered here, one at a time.
+    /// Returns the next change of the hosts registered here that routing must be notified of.
     fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
 
-    /// When [`Discovery::handle_deadline`] wants to be called.
+    /// Returns the time at which [`Discovery::handle_deadline`] is due.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Does what is due.
+    /// Handles all timers that have expired.
     fn handle_deadline(&mut self, now: Instant);
 }
 

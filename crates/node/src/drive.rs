@@ -7,10 +7,11 @@ use kinglet_radio::{Driver, Event, MAX_FRAME};
 use kinglet_time::Instant;
 
 impl<P: Profile> Node<P> {
-    /// One turn of the loop around a node and its radio: takes what the radio reports, does what is
-    /// due, and gives the radio what the stack wants. When to call it next, if the radio has no
-    /// event before: at once (`now`) where the application may have something to read or room to
-    /// write; `None` is not before the radio or the application does something.
+    /// Runs one iteration of the loop around a node and its radio: takes the radio's events,
+    /// handles an expired deadline, and gives the radio the stack's commands. Returns when to call
+    /// it next if the radio has no event before. `now` means at once: the application may have
+    /// something to read or room to write. `None` means not before the radio or the application
+    /// acts.
     pub fn drive(&mut self, now: Instant, radio: &mut impl Driver) -> Option<Instant> {
         let mut happened = false;
         let mut frame = [0; MAX_FRAME];

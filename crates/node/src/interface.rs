@@ -1,4 +1,4 @@
-//! Addresses, groups, routes and contexts: what commissions a node.
+//! Configuration of addresses, groups, routes and contexts.
 
 use crate::discovery::Discovery;
 use crate::node::Node;
@@ -8,17 +8,17 @@ use kinglet_net::{InterfaceAddress, JoinError, Neighbour, Net, Route, TableFull}
 use kinglet_tcp::PayloadRef;
 use kinglet_wire::sixlowpan::Context;
 
-/// The tables of a node's network layer, to fill ([`Node::interface`]). To look at them:
+/// Access to the tables of a node's network layer ([`Node::interface`]). For inspection, see
 /// [`Node::net`].
 pub struct Interface<'a, P: Profile>(&'a mut Net<P, PayloadRef>);
 
 impl<P: Profile> Node<P> {
-    /// The network layer, to look at: addresses, ports, what waits, counters.
+    /// Returns the network layer for inspection: addresses, ports, waiting packets, counters.
     pub const fn net(&self) -> &Net<P, PayloadRef> {
         &self.net
     }
 
-    /// Addresses, multicast groups, routes, neighbours and contexts.
+    /// Returns access to addresses, multicast groups, routes, neighbours and contexts.
     pub const fn interface(&mut self) -> Interface<'_, P> {
         self.wake();
         Interface(&mut self.net)
@@ -26,8 +26,8 @@ impl<P: Profile> Node<P> {
 }
 
 impl<P: Profile> Interface<'_, P> {
-    /// Adds an own address, for good: connections count on it. Discovery, if there is any, finds
-    /// out whether another node has it, and takes it away then.
+    /// Adds an own address permanently: connections rely on it. Neighbour discovery, if there is
+    /// any, detects whether another node has the address, and removes it in that case.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -37,14 +37,14 @@ impl<P: Profile> Interface<'_, P> {
         Ok(())
     }
 
-    /// Who learns link addresses, to have it tell others something else.
+    /// Returns discovery, so that the advertised information can be changed.
     pub const fn discovery(&mut self) -> &mut P::Discovery {
         self.0.discovery_mut()
     }
 
-    /// Joins a multicast group: packets for it are for this node too, from the link that they come
-    /// by. A second time changes nothing. Who is in a group hears what neighbours send to it;
-    /// others are told by discovery alone, and if it is to (RFC 3810).
+    /// Joins a multicast group: packets to it are delivered to this node too, on the link on which
+    /// they arrive. A second call changes nothing. A member receives what neighbours send to the
+    /// group; only neighbour discovery reports the membership, if it is to do so (RFC 3810).
     ///
     /// # Errors
     /// [`JoinError`]
@@ -54,8 +54,8 @@ impl<P: Profile> Interface<'_, P> {
         Ok(())
     }
 
-    /// Leaves a multicast group; whether this node was a member. The groups of all nodes cannot be
-    /// left.
+    /// Leaves a multicast group. Returns whether this node was a member. The all-nodes groups
+    /// cannot be left.
     pub fn leave_group(&mut self, group: Ipv6Addr) -> bool {
         self.0.leave_group(group)
     }
@@ -68,7 +68,7 @@ impl<P: Profile> Interface<'_, P> {
         self.0.add_route(route)
     }
 
-    /// Removes the route with this prefix; whether there was one.
+    /// Removes the route with this prefix. Returns whether there was one.
     pub fn remove_route(&mut self, prefix: Ipv6Addr, prefix_len: u8) -> bool {
         self.0.remove_route(prefix, prefix_len)
     }
@@ -81,7 +81,7 @@ impl<P: Profile> Interface<'_, P> {
         self.0.add_neighbour(neighbour)
     }
 
-    /// Sets 6LoWPAN context `id`; `None` forgets it. All nodes of a network need the same.
+    /// Sets 6LoWPAN context `id`; `None` removes it. All nodes of a network need the same contexts.
     ///
     /// # Errors
     /// [`TableFull`] if the table does not reach to `id`, or `id` is above 15.

@@ -1,14 +1,14 @@
 //! Full-scale TCP/IPv6 for IEEE 802.15.4 devices: the whole Kinglet stack in one value.
 //!
 //! A [`Node`] owns a MAC, a network layer and a TCP endpoint, all of them without I/O, clock, heap
-//! or callbacks. How much of everything it holds is its [`Profile`]: [`Mote`] for 32 KiB of RAM,
-//! [`Router`] for one that relays, [`BorderRouter`] for one with a second interface to a host. The
-//! same crate runs in firmware, in the simulator and behind a Linux TUN device.
+//! or callbacks. Its [`Profile`] sets the size of every table: [`Mote`] for 32 KiB of RAM,
+//! [`Router`] for a relay, [`BorderRouter`] for a relay with a second interface to a host. The same
+//! crate runs in firmware, in the simulator and behind a Linux TUN device.
 //!
 //! # The canonical loop
 //!
-//! The stack has no task, no interrupt handler and no clock of its own. Whoever owns it calls it
-//! when something has happened, and sleeps otherwise:
+//! The stack has no task, no interrupt handler and no clock of its own. Its owner calls it when
+//! something has happened, and sleeps otherwise:
 //!
 //! ```
 //! use kinglet::{Config, Mote, Node};
@@ -43,18 +43,20 @@
 //! }
 //! ```
 //!
-//! [`Node::drive`] is what every owner of a node does in turn: [`Node::handle_radio`] for each
-//! event, [`Node::handle_deadline`] when that is due, and [`Node::poll_radio`] until it is empty.
+//! [`Node::drive`] makes the calls that every owner of a node makes: [`Node::handle_radio`] for
+//! each event, [`Node::handle_deadline`] when that is due, and [`Node::poll_radio`] until it is
+//! empty.
 //!
 //! Three rules: `now` never goes back; `poll_radio` is drained after *every* input, also after an
-//! application's write, because nothing is formed before it can leave; and a transmission that the
-//! driver has accepted ends with exactly one event. [`Node::new`] is `const`, so that a node can be
-//! a `static` and need not pass over the stack, which a small device has no room for.
+//! application's write, because nothing is formed before it can be sent; and a transmission that
+//! the driver has accepted ends with exactly one event. [`Node::new`] is `const`, so that a node
+//! can be a `static` and need not be built on the stack, which is too small for it on a small
+//! device.
 //!
 //! # Addresses and routes
 //!
-//! A node has the link-local addresses of its link addresses at once. Others, routes and 6LoWPAN
-//! contexts are tables that whoever commissions the node fills:
+//! A node has the link-local addresses of its link addresses at once. Other addresses, routes and
+//! 6LoWPAN contexts are tables that are filled when the node is commissioned:
 //!
 //! ```
 //! # use kinglet::{Config, Mote, Node, radio::Capabilities};
@@ -68,7 +70,7 @@
 //! node.interface().add_address(InterfaceAddress { address, prefix_len: 64 }).ok()?;
 //! // A context that all nodes share lets the prefix shrink to four bits.
 //! node.interface().set_context(0, Some(Context { prefix, len: 64 })).ok()?;
-//! // Neighbours are reached directly, everybody else by way of node 2.
+//! // Neighbours are reached directly, all other nodes through node 2.
 //! node.interface().add_route(Route { prefix, prefix_len: 64, via: NextHop::OnLink }).ok()?;
 //! let (prefix, via) = ("::".parse().ok()?, NextHop::Link(Address::Short(2)));
 //! node.interface().add_route(Route { prefix, prefix_len: 0, via }).ok()?;
@@ -81,7 +83,7 @@
 //!
 //! # Streams and datagrams
 //!
-//! Two nodes whose radios are joined by nothing but a loop:
+//! Two nodes whose radios are joined by a loop:
 //!
 //! ```
 //! use kinglet::mac::Csma;
@@ -153,13 +155,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A handle stays valid until a new connection needs its slot, so that why a connection ended can
-//! be asked of it: `tcp().info(handle)`. Who waits for something asks again after every wake-up.
+//! A handle stays valid until a new connection needs its slot, so that the reason why a connection
+//! ended can be read: `tcp().info(handle)`. An application that waits for something checks again
+//! after every wake-up.
 //!
 //! # A node that sleeps
 //!
 //! With `mac.rx_on_when_idle = false` the radio is off unless something is sent or awaited. Packets
-//! for such a node wait at its parent, which is told of it, and are fetched by data requests:
+//! for such a node wait at its parent, which has it as a child, and are fetched by data requests:
 //!
 //! ```
 //! # use kinglet::{Config, Mote, Node, Polling, Router, radio::Capabilities};
@@ -174,34 +177,34 @@
 //! parent.add_child(2)?;
 //! leaf.set_parent(now, Some(1))?; // and the default route
 //! assert_eq!(leaf.deadline(), Some(now + Duration::from_secs(60))); // nothing is expected
-//! // What TCP expects the node knows; an application that waits for a datagram says so.
+//! // The node knows what TCP expects; an application that waits for a datagram calls `expect`.
 //! leaf.expect(now, 5683, now, now + Duration::from_secs(2))?;
 //! assert!(leaf.deadline() < Some(now + Duration::from_secs(2)));
 //! leaf.expect_nothing(now, 5683); // it is here
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!
-//! When the first data request after a transmission is made the node learns from which ones find
-//! something ([`Polling::Predictive`]), so that few are in vain; [`Polling::TCPLP`] is what to
-//! compare it with.
-//! What a child does not fetch within `config.net.indirect.lifetime`, or fails to receive at four
-//! data requests, its parent drops; `config.mac.indirect`, the same on both sides, says whether one
-//! data request fetches all that waits. Multicasts do not reach a node that sleeps.
+//! The node learns when to make the first data request after a transmission from the success of
+//! earlier ones ([`Polling::Predictive`]), so that few find nothing; [`Polling::TCPLP`] is for
+//! comparison. The parent drops a frame that a child does not fetch within
+//! `config.net.indirect.lifetime`, or fails to receive at four data requests.
+//! `config.mac.indirect`, the same on both sides, decides whether one data request fetches all
+//! waiting frames. Multicasts do not reach a node that sleeps.
 //!
-//! There are other ways to sleep, one of which is for relays, too: [`manual::duty_cycles`] says
-//! what each costs, and which to take when.
+//! There are other duty cycles, one of them for relays too: [`manual::duty_cycles`] gives the cost
+//! of each and says when to choose it.
 //!
 //! # A memory plan of your own
 //!
-//! A plan is a type that says how long each table is. Take a preset, look at what is full
+//! A plan is a type that sets the length of each table. Take a preset, look at what is full
 //! ([`Node::info`]) or discarded (the counters of `mac().stats()`, `net().stats()` and
-//! `tcp().stats()`), and change that. What one entry takes on a Cortex-M, in octets:
+//! `tcp().stats()`), and change that. Cost of one entry on a Cortex-M, in octets:
 //!
 //! | table | octets | for |
 //! |---|---|---|
 //! | `mac::Sizes::Queue` | 152 | frames for the radio; 3 keep it busy (1 is for control frames) |
 //! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
-//! | `mac::Sizes::Security` | 12 | devices ever heard with link security: their frame counters |
+//! | `mac::Sizes::Security` | 12 | devices received from with link security: frame counters |
 //! | `mac::Sizes::Reach` | 40 | children for which something is pending at once |
 //! | `net::Sizes::Packets` | 1288 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
@@ -209,20 +212,20 @@
 //! | `net::Sizes::Children`, `Indirect` | 4, 40 | children that sleep, packets that wait for them |
 //! | `net::Sizes::UdpSockets` | 30 | bound ports, with four datagrams each |
 //! | `net::Sizes::Routes` | 28 | static routes |
-//! | `mesh::Sizes`' `Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | a relay's in a [`Meshed`] |
-//! | `tcp::Sizes::Connections` | 372 | and the buffers, 1/8 of the receive buffer, 8 a segment |
-//! | `tcp::Sizes::Listeners`, `HalfOpen` | 40, 72 | listening ports, handshakes under way |
+//! | `mesh::Sizes`' `Neighbours`, `Routes`, `Leaves` | 16, 24, 16 | of a relay in a [`Meshed`] |
+//! | `tcp::Sizes::Connections` | 372 | plus buffers, 1/8 of the receive buffer, 8 a segment |
+//! | `tcp::Sizes::Listeners`, `HalfOpen` | 40, 72 | listening ports, handshakes in progress |
 //!
-//! In all [`Mote`] takes 21.0 kB, [`Router`] 33.3 kB and [`BorderRouter`] 92.5 kB, of which the
-//! expanded key of link security takes 176 octets with `mac::Tabled`, the two's form of AES, and
+//! In all [`Mote`] takes 21.0 kB, [`Router`] 33.3 kB and [`BorderRouter`] 92.5 kB. This includes
+//! the expanded key of link security: 176 octets with `mac::Tabled`, the AES of the first two, and
 //! 352 with `mac::Sliced`, that of the third, which may run where memory has caches. `mac::Tabled`
-//! has a table of 1 KiB besides, in RAM and once for all nodes.
+//! also has a table of 1 KiB in RAM, once for all nodes.
 //!
-//! Two slots of `Packets` stay free whatever waits in `Output` and `Host`, for acknowledgements,
-//! whose arrival empties the queues: have at least two more than you want to see waiting. A
+//! Two slots of `Packets` always stay free for acknowledgements, whose arrival empties the queues
+//! `Output` and `Host`: have at least two more slots than packets that are to wait there. A
 //! connection moves at most one buffer in a round trip; 2 KiB in 250 ms are 65 kb/s, about what one
-//! hop carries (TCPlp §6.3). A plan for a sensor with one connection that sends readings, which
-//! names what differs from the smallest node ([`Lengths::SMALL`]):
+//! hop carries (TCPlp §6.3). A plan for a sensor with one connection that sends readings; it names
+//! only what differs from the smallest node ([`Lengths::SMALL`]):
 //!
 //! ```
 //! use kinglet::{Config, Node, radio::Capabilities};
@@ -249,10 +252,10 @@
 //! * channel 26 and PAN 0xABCD at 0 dBm: no 802.11 channel of the usual 1/6/11 plan reaches there;
 //! * CSMA-CA with macMinBE 3, macMaxBE 5 and 4 backoffs: IEEE 802.15.4's defaults. In software,
 //!   because radios may be deaf while they back off by themselves (TCPlp §4.2);
-//! * other than the standard, 15 retries with a delay between them that adapts up to 60 ms
-//!   ([`Config::new`]): nodes that do not hear each other share a neighbour wherever packets are
-//!   relayed (TCPlp §7.1), and with no delay two ends whose RTOs have grown to the same length can
-//!   collide until both give up.
+//! * unlike the standard, 15 retries with a delay between them that adapts up to 60 ms
+//!   ([`Config::new`]): hidden terminals share a neighbour wherever packets are relayed (TCPlp
+//!   §7.1), and without a delay two ends whose RTOs have grown to the same length can collide until
+//!   both give up.
 //!
 //! [`net::Config`]:
 //! * not a router: to forward is a decision (RFC 8200 §2);
@@ -263,37 +266,37 @@
 //!   datagrams from before.
 //!
 //! [`tcp::ConnectionConfig`]:
-//! * an MSS of five link frames, a good compromise over lossy hops (TCPlp §6.1): a listener's
-//!   leaves room for any peer's address. [`Node::mss_for_frames`] computes others, and 1220, from
-//!   IPv6's MTU of 1280, is the most;
+//! * an MSS of five link frames, a good compromise over lossy hops (TCPlp §6.1); that of a listener
+//!   leaves room for any peer's address. [`Node::mss_for_frames`] computes others; the maximum is
+//!   1220, from IPv6's MTU of 1280;
 //! * SACK, Nagle's algorithm, pacing, and acknowledgements of every second segment within 100 ms;
 //!   no timestamps, which cost 12 octets a segment;
-//! * RTO 1 s at first (RFC 6298), then SRTT and at least 200 ms, as Linux and FreeBSD have it;
-//! * no keep-alive and no user timeout (RFC 9293 §3.8.4): a peer that falls silent while nothing is
-//!   to be sent holds its slot until the application decides.
+//! * an initial RTO of 1 s (RFC 6298), then SRTT and at least 200 ms, as in Linux and FreeBSD;
+//! * no keep-alive and no user timeout (RFC 9293 §3.8.4): a peer that falls silent while there is
+//!   nothing to send keeps its slot until the application closes the connection.
 //!
 //! # Limits
 //!
-//! One radio and at most one host interface. A node does not talk to itself. The
-//! host interface must be drained, or its packets hold slots; what the application leaves unread
-//! holds at most half of them.
+//! One radio and at most one host interface. A node does not talk to itself. The host interface
+//! must be drained, otherwise its packets hold slots; what the application leaves unread holds at
+//! most half of them.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `node/` | how the layers are joined: a frame's way in, a segment's way out |
-//! | `node/rest.rs` | whether a node has work |
-//! | `node/follow.rs` | how it follows its routing |
-//! | `node/segments.rs` | how many link frames a segment spans |
+//! | `node/` | connection of the layers: input and output path of frames and segments |
+//! | `node/rest.rs` | record of pending work |
+//! | `node/follow.rs` | execution of routing decisions |
+//! | `node/segments.rs` | segment size in link frames |
 //! | `drive.rs` | the loop around a node and its radio |
-//! | `config.rs` | what it is told when it is made |
-//! | `routing.rs`, `meshed.rs`, `rpled.rs`, `aoded.rs` | who learns routes; mesh, RPL, AODV |
-//! | `discovery.rs`, `discovered.rs` | who learns link addresses; RFC 4861 as that |
-//! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and which are ready |
+//! | `config.rs` | configuration of a node |
+//! | `routing.rs`, `meshed.rs`, `rpled.rs`, `aoded.rs` | routing: interface; mesh, RPL, AODV |
+//! | `discovery.rs`, `discovered.rs` | neighbour discovery: interface; RFC 4861 |
+//! | `streams.rs`, `datagrams.rs`, `ready.rs` | sockets by handle, and their readiness |
 //! | `interface.rs` | addresses, routes, contexts |
-//! | `polling.rs` | when a node that sleeps asks its parent |
+//! | `polling.rs` | data requests of a node that sleeps |
 //! | `profile.rs` | the memory plans |
-//! | `manual/` | pages for whoever has to choose |
-//! | `peer.rs` | what TCP calls a peer: a pair of IPv6 addresses |
+//! | `manual/` | manual pages for design choices |
+//! | `peer.rs` | a peer of TCP: a pair of IPv6 addresses |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,3 +1,3 @@
-//! Pages for whoever has to choose: documentation, and no code.
+//! Manual pages for design choices: documentation, and no code.
 
 pub mod duty_cycles;

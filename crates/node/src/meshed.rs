@@ -1,4 +1,4 @@
-//! The mesh as a node's routing.
+//! The mesh as a node's routing protocol.
 
 use crate::config::Config;
 use crate::routing::{Change, Each, EachRelation, MAX_MESSAGE, Message, Routing};
@@ -11,8 +11,8 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::same_prefix;
 use kinglet_wire::sixlowpan::link_address_of;
 
-/// Where the mesh's messages go. One of the ports that compress to four bits (RFC 6282, 4.3.3), not
-/// Thread's 19788: the messages are not Thread's.
+/// UDP port of the mesh's messages. It is one of the ports that compress to four bits (RFC 6282,
+/// 4.3.3), not Thread's 19788: the messages are not Thread's.
 pub const MESH_PORT: u16 = 0xF0BF;
 
 /// A mesh and the prefix of its addresses.
@@ -25,16 +25,15 @@ pub struct Meshed<S: mesh::Sizes> {
 const PREFIX_LEN: u8 = 64;
 
 impl<S: mesh::Sizes> Meshed<S> {
-    /// A mesh for the node with this configuration, whose short address, seed and sleep take the
-    /// place of those in `mesh`; all addresses of the mesh begin with the first 64 bits of
-    /// `prefix`.
+    /// Creates a mesh for the node with this configuration. Its short address, seed and sleep
+    /// replace those in `mesh`. All addresses of the mesh begin with the first 64 bits of `prefix`.
     pub const fn new<K>(node: &Config<K>, mesh: mesh::Config, prefix: Ipv6Addr) -> Self {
         let (short, sleeps) = (node.mac.short, !node.mac.rx_on_when_idle);
         let mesh = mesh::Config { short, sleeps, seed: node.seed, ..mesh };
         Meshed { mesh: Mesh::new(mesh), prefix }
     }
 
-    /// The mesh, to look at.
+    /// Returns the mesh for inspection.
     pub const fn mesh(&self) -> &Mesh<S> {
         &self.mesh
     }
@@ -56,7 +55,7 @@ impl<S: mesh::Sizes> net::Routing for Meshed<S> {
             return None;
         }
         if !same_prefix(dst, self.prefix, PREFIX_LEN) {
-            // A border router has a way of its own.
+            // A border router has a route of its own.
             let via = towards(self.mesh.default_next_hop());
             return (role != Role::BorderRouter).then_some(Learnt { prefix_len: 0, via });
         }
@@ -92,7 +91,7 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
     }
 
     fn handle_message(&mut self, now: Instant, from: u16, rssi_dbm: i8, message: &[u8]) {
-        // What the mesh discards it has counted.
+        // The mesh counts its own discards.
         let _ = self.mesh.handle_message(now, from, rssi_dbm, message);
     }
 
@@ -110,7 +109,7 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
     }
 
     fn relations(&self, each: &mut EachRelation<'_>) {
-        // A router's is the next hop of its route out of the mesh.
+        // The parent of a router is the next hop of its route out of the mesh.
         let parent = self.mesh.default_next_hop();
         let children = self.mesh.children().map(|child| ("child", child));
         let neighbours = self.mesh.neighbours().map(|neighbour| ("neighbour", neighbour.short));
@@ -123,7 +122,7 @@ impl<S: mesh::Sizes> Routing for Meshed<S> {
             return Some(match self.mesh.poll_change()? {
                 mesh::Change::ParentChanged(parent) => Change::Parent(parent),
                 mesh::Change::ChildAdded { child, sleeps: true } => Change::Child(child),
-                // Nothing has to wait for it.
+                // No packets have to wait for it.
                 mesh::Change::ChildAdded { sleeps: false, .. } => continue,
                 mesh::Change::ChildRemoved(child) => Change::NoChild(child),
             });

@@ -1,4 +1,4 @@
-//! What TCP calls a peer: the two IPv6 addresses of a connection.
+//! A peer as TCP sees it: the two IPv6 addresses of a connection.
 
 use core::hash::Hasher;
 use core::net::Ipv6Addr;
@@ -8,13 +8,14 @@ use kinglet_wire::{
     ipv6::{AddressType, protocol},
 };
 
-/// The addresses of both ends, to TCP an opaque key. Every connection has one, and so has every
-/// record that TCP keeps of one, so the own address, of which a node has few, is kept as the index
-/// that [`Net::own_index`](kinglet_net::Net::own_index) gives it.
+/// The addresses of both ends, an opaque key to TCP. Every connection and every record of one has
+/// such a key. A node has few own addresses, so the own address is stored as the index that
+/// [`Net::own_index`](kinglet_net::Net::own_index) returns for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPair {
     remote: Ipv6Addr,
-    /// Of both addresses, for the checksum. As octets, so that the whole needs no alignment.
+    /// Sum of both addresses, for the checksum. Stored as octets, so that the struct needs no
+    /// alignment.
     sum: [u8; 2],
     local: u8,
 }
@@ -23,18 +24,18 @@ pub struct AddressPair {
 const FOREIGN: u8 = u8::MAX;
 
 impl AddressPair {
-    /// `local`, whose index is `index`, and the other end's address.
+    /// Creates a pair of `local`, whose index is `index`, and the other end's address.
     pub fn new(index: Option<u8>, local: Ipv6Addr, remote: Ipv6Addr) -> AddressPair {
         let sum = checksum::add(checksum::sum(&local.octets()), checksum::sum(&remote.octets()));
         AddressPair { remote, sum: sum.to_be_bytes(), local: index.unwrap_or(FOREIGN) }
     }
 
-    /// The index of this node's address.
+    /// Returns the index of this node's address.
     pub const fn local(&self) -> u8 {
         self.local
     }
 
-    /// The other end's address.
+    /// Returns the other end's address.
     pub const fn remote(&self) -> Ipv6Addr {
         self.remote
     }
@@ -48,7 +49,8 @@ impl Peer for AddressPair {
     }
 
     fn hash_into<H: Hasher>(&self, state: &mut H) {
-        // The index stands for the own address: no other one has it in the life of a secret.
+        // The index stands for the own address: no other address has it during the life of a
+        // secret.
         state.write_u8(self.local);
         state.write(&self.remote.octets());
     }

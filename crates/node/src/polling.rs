@@ -1,61 +1,63 @@
-//! When a node that sleeps asks its parent for what waits there.
+//! Data requests of a sleepy node to its parent.
 //!
-//! A data request in vain costs some 2 ms of radio; one that comes late costs nothing but time, as
-//! long as it comes before somebody sends again what has arrived. So [`Polling::Predictive`] asks
-//! for the first time when the answer has very probably arrived, and learns when that is.
+//! A data request that finds nothing costs some 2 ms of radio time. A late one costs only delay, as
+//! long as it comes before the peer retransmits what has already arrived. So
+//! [`Polling::Predictive`] polls for the first time when the response has very probably arrived,
+//! and learns that time.
 //!
-//! It cannot learn it from measured round trips: they contain the wait for the data request, so
-//! that a mean of them would feed on itself. What a data request does tell is on which side of it
-//! the answer came: before, if it finds the answer, after, if only a later one does. Each source
-//! of expectations (a connection, or whoever calls [`Node::expect`](crate::Node::expect)) therefore
-//! has a *due time*, counted from its last transmission, that falls a little (1/64) with every
-//! answer found at the first attempt, and rises (by 1/4) with every one that was not there yet: it
-//! settles where about one first attempt in 17 is in vain. An answer that never comes, because
-//! something got lost, moves nothing. If the first attempt finds a part of what is awaited and a
-//! later one the rest, the due time rises by 1/16: some patience would have saved a data request.
-//! A part that lets more be sent is an answer; else the due time of a transfer, of which a rest is
-//! always missing, would rise without end.
+//! Measured round trips cannot give that time: they contain the wait for the data request, so that
+//! a mean of them would feed on itself. A data request does show on which side of it the response
+//! came: before it, if it finds the response; after it, if only a later one does. Each source of
+//! expectations (a connection, or a caller of [`Node::expect`](crate::Node::expect)) therefore has
+//! a *due time*, counted from its last transmission. It falls a little (1/64) with every response
+//! found at the first attempt, and rises (by 1/4) with every one that was not there yet: it settles
+//! where about one first attempt in 17 finds nothing. A response that never comes, because of a
+//! loss, does not change it. If the first attempt finds a part of what is awaited and a later one
+//! the rest, the due time rises by 1/16: a slightly later data request would have saved one. A part
+//! that lets more be sent counts as a response; otherwise the due time of a transfer, in which
+//! some data is always missing, would rise without end.
 //!
-//! What was sent is what has *left*: while a segment of the node's own is on its way through the
-//! queue nothing is asked for, as a data request would only delay it, and the due time counts from
-//! the end of the last one. Counted from the moment at which TCP hands a segment over, it let a
-//! window of four carry half over one hop of what polling every 100 ms does.
+//! A transmission begins to count when it has *left*: while an own segment is in the queue, no data
+//! request is made, as it would only delay the segment, and the due time counts from the end of the
+//! last segment. When it was counted from the moment at which TCP hands a segment over, a window of
+//! four carried half as much over one hop as with polling every 100 ms.
 //!
-//! A data request that the base interval makes before anything is due says nothing of the due time
-//! if it finds nothing; counted as a first attempt in vain it let a base interval shorter than the
-//! round trip put the due time off without end. And the base interval waits for a segment of the
-//! node's own like everything else, if an answer to it is awaited.
+//! A data request that the base interval makes before anything is due does not change the due time
+//! if it finds nothing. When it counted as a failed first attempt, a base interval shorter than the
+//! round trip postponed the due time without end. The base interval, too, waits for an own segment
+//! if a response to it is expected.
 //!
-//! Later attempts have distances of 1/8, 1/4, 1/2, … of the due time, and one of them comes with
-//! 1/8 of the time left until the transport would send again.
+//! Later attempts are 1/8, 1/4, 1/2, … of the due time apart, and one of them comes with 1/8 of the
+//! time left until the transport would retransmit.
 
 use kinglet_mac::DataRequestOutcome;
 use kinglet_mem::{Array, Empty};
 use kinglet_net::TableFull;
 use kinglet_time::{Duration, Expected, Instant};
 
-/// How a node that sleeps decides when to ask its parent.
+/// Policy for the data requests of a node that sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polling {
     /// At fixed intervals (TCPlp §8.1.1, §8.2: 4 min and 100 ms).
     Fixed {
-        /// While nothing is expected.
+        /// Interval while nothing is expected.
         base: Duration,
-        /// While anything is expected, the first time after one such interval.
+        /// Interval while something is expected. The first data request comes after one such
+        /// interval.
         expecting: Duration,
     },
-    /// When the answer is due, and then at growing distances.
+    /// Polls when the response is due, and then at growing intervals.
     Predictive {
-        /// While nothing is expected.
+        /// Interval while nothing is expected.
         base: Duration,
     },
 }
 
-/// A Thread child's longest sleep, as TCPlp §8.2 rounds it.
+/// The longest sleep of a Thread child, as TCPlp §8.2 rounds it.
 const BASE: Duration = Duration::from_secs(240);
 
 impl Polling {
-    /// What TCPlp's authors have measured.
+    /// The policy that TCPlp's authors have measured.
     pub const TCPLP: Polling = Polling::Fixed { base: BASE, expecting: Duration::from_millis(100) };
     /// Prediction, and 4 min while nothing is expected.
     pub const DEFAULT: Polling = Polling::Predictive { base: BASE };
@@ -67,44 +69,44 @@ impl Polling {
     }
 }
 
-/// What a node that sleeps remembers of when answers come.
+/// Tables in which a node that sleeps keeps its due times.
 pub trait Sizes {
-    /// Connections with a due time of their own; further ones share these. A node that has none
-    /// asks its parent for nothing: it never sleeps.
+    /// Connections with a due time of their own; further ones share these. A node without any never
+    /// polls its parent: it never sleeps.
     type Sources: Array<Source>;
-    /// Applications that expect something at a time ([`Node::expect`](crate::Node::expect)).
+    /// Applications that expect a response at a time ([`Node::expect`](crate::Node::expect)).
     type Applications: Array<Application>;
 }
 
-/// Due times stay between these; the longer is far above any round trip that is worth waiting for.
+/// Limits of due times; the longer is far above any round trip that is worth waiting for.
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(10);
-/// The first pause after a data request that nobody has acknowledged; it doubles up to `PATIENCE`,
-/// OpenThread's pause (`kRetxPollPeriod`), and after so many failures the parent is left alone.
+/// Pause after a data request that was not acknowledged. It doubles up to `PATIENCE`, OpenThread's
+/// pause (`kRetxPollPeriod`). After `FAILURES` failures the node returns to its schedule.
 const PAUSE: Duration = Duration::from_millis(125);
 const PATIENCE: Duration = Duration::from_secs(1);
 const FAILURES: u8 = 4;
-/// How often in a row a frame that was promised and did not come is asked for again at once
+/// Number of consecutive times that a promised frame which did not come is requested again at once
 /// (OpenThread: `kQuickPollsAfterTimeout`).
 const TIMEOUTS: u8 = 5;
-/// When the MAC has no room for a data request, it is asked again after this.
+/// Time after which a data request is tried again if the MAC had no room for it.
 const NO_ROOM: Duration = Duration::from_millis(10);
 
-/// What one source expects, and what is known of when that comes.
+/// The expectation of one source, and its due time.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     expected: Option<Expected>,
-    /// Since when something is, without a pause.
+    /// Time since which something has been expected without a pause.
     began: Instant,
     /// Time from the last transmission to the first data request; zero until there was one.
     due: Duration,
-    /// Data requests since that transmission that could have found something.
+    /// Number of data requests since that transmission that could have found the response.
     asked: u8,
-    /// One of them has, but not everything.
+    /// True if one of them has found something, but not everything.
     partly: bool,
-    /// The last of them was made before anything was due, because of the base interval.
+    /// True if the last of them was made before anything was due, because of the base interval.
     early: bool,
-    /// The due time has once been too short: it is no longer a guess.
+    /// True if the due time has once been too short: it is no longer a guess.
     settled: bool,
 }
 
@@ -121,8 +123,8 @@ impl Empty for Source {
 }
 
 impl Source {
-    /// Takes what is expected now. What was is here if that changes and the last data request has
-    /// `found` something.
+    /// Takes the current expectation. If it changes and the last data request has `found`
+    /// something, the previous response has arrived.
     fn observe(&mut self, now: Instant, expected: Option<Expected>, found: bool) {
         if self.expected.map(|e| e.since) != expected.map(|e| e.since) {
             if found {
@@ -136,7 +138,7 @@ impl Source {
         self.expected = expected;
     }
 
-    /// The answer is here.
+    /// Updates the due time: the response has arrived.
     fn learn(&mut self) {
         let due = self.due;
         self.due = match self.asked {
@@ -151,7 +153,7 @@ impl Source {
         self.due = self.due.max(SHORTEST).min(LONGEST);
     }
 
-    /// When to ask next for this, `last` being the last time; `None` if nothing is expected.
+    /// Returns the time of the next data request for this source; `None` if nothing is expected.
     fn next(&self, policy: Polling, asked: &Asked) -> Option<Instant> {
         match policy {
             Polling::Fixed { expecting, .. } => {
@@ -171,7 +173,7 @@ impl Source {
         Some(if last < last_call { next.min(last_call) } else { next })
     }
 
-    /// When to ask for the first time.
+    /// Returns the time of the first data request.
     fn first(&self, &Asked { left, sending, .. }: &Asked) -> Option<Instant> {
         let expected = self.expected?;
         let last_call = last_call(expected);
@@ -182,32 +184,32 @@ impl Source {
     }
 }
 
-/// When to ask at the latest: before the transport sends again.
+/// Returns the latest time of a data request: before the transport retransmits.
 fn last_call(Expected { since, until, .. }: Expected) -> Instant {
     let time = until.checked_since(since).unwrap_or_default();
     since + time - time / 8
 }
 
-/// What matters to every source of when to ask.
+/// State that the data requests of all sources depend on.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    /// When the last data request was made, or the parent chosen.
+    /// Time at which the last data request was made, or the parent chosen.
     last: Instant,
-    /// When the last segment of the node's own left.
+    /// Time at which the last own segment left.
     left: Instant,
-    /// One is being sent.
+    /// True if an own segment is being sent.
     sending: bool,
 }
 
-/// What an application expects.
+/// An application and its expectation.
 #[derive(Clone, Copy, Debug)]
 pub struct Application {
-    /// Who it is, once there was one.
+    /// Number of the application, if the place was ever used.
     who: Option<u16>,
-    /// What it has said.
+    /// Its expectation.
     told: Option<Expected>,
-    /// This knows of it when no data request is under way: what one has found is with the
-    /// application before it is known to have found anything.
+    /// The source is updated when no data request is in progress: an application has the response
+    /// before the data request is known to have found anything.
     source: Source,
 }
 
@@ -216,40 +218,40 @@ impl Empty for Application {
 }
 
 impl Application {
-    /// Whether its place may be given to another.
+    /// Returns whether its place may be given to another application.
     fn is_over(&self, now: Instant) -> bool {
         self.told.is_none_or(|told| told.until < now)
     }
 
-    /// When to ask next for this. Other than TCP, which sends again when time is up, an application
-    /// that expects something anew says so.
+    /// Returns the time of the next data request for this application. TCP retransmits when time is
+    /// up; an application must report each new expectation instead.
     fn next(&self, policy: Polling, asked: &Asked) -> Option<Instant> {
         let until = self.source.expected?.until;
         self.source.next(policy, asked).filter(|at| *at <= until)
     }
 }
 
-/// The state of asking. It depends on the tables alone, so that profiles whose tables are alike
-/// share its code.
+/// The state of polling. It depends on the tables alone, so that profiles with equal tables share
+/// its code.
 pub(crate) struct Poller<C, A> {
     policy: Polling,
     parent: Option<u16>,
-    /// A data request is under way.
+    /// True if a data request is in progress.
     asking: bool,
     asked: Asked,
-    /// It has found something.
+    /// True if it has found something.
     found: bool,
-    /// No data request before this, …
+    /// Earliest time of the next data request.
     not_before: Instant,
-    /// … and then one at once.
+    /// True if that data request is due at once.
     at_once: bool,
-    /// Data requests without result in a row.
+    /// Number of consecutive data requests without result.
     failures: u8,
-    /// What is to come is left to the next sample of the channel.
+    /// True if expected frames are left to the next sample of the channel.
     learning: bool,
-    /// When to ask next.
+    /// Time of the next data request.
     next: Option<Instant>,
-    /// TCP's.
+    /// Due times of TCP connections.
     connections: C,
     applications: A,
 }
@@ -276,12 +278,12 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         self.parent
     }
 
-    /// When the last data request was made, or the parent chosen.
+    /// Returns the time at which the last data request was made, or the parent chosen.
     pub(crate) const fn last(&self) -> Instant {
         self.asked.last
     }
 
-    /// Unanswered data requests in a row: the parent may be gone.
+    /// Returns the number of consecutive failed data requests: the parent may be gone.
     pub(crate) const fn failures(&self) -> u8 {
         self.failures
     }
@@ -295,18 +297,18 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         }
     }
 
-    /// Asks the parent as soon as possible, by which it learns that this node sleeps.
+    /// Polls the parent as soon as possible, so that it learns that this node sleeps.
     pub(crate) fn ask_soon(&mut self) {
         self.at_once = true;
         self.plan();
     }
 
-    /// Whether what is expected had better come without having been asked for.
+    /// Sets whether expected frames should come without a data request.
     pub(crate) fn set_learning(&mut self, learning: bool) {
         self.learning = learning;
     }
 
-    /// Whether a segment of the node's own is being sent.
+    /// Sets whether an own segment is being sent.
     pub(crate) fn set_sending(&mut self, now: Instant, sending: bool) {
         if sending || self.asked.sending {
             self.asked.left = now;
@@ -314,7 +316,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         self.asked.sending = sending;
     }
 
-    /// What the application `who` expects from now on.
+    /// Sets the expectation of the application `who` from now on.
     pub(crate) fn expect(
         &mut self,
         now: Instant,
@@ -325,7 +327,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         let place = known.or_else(|| {
             let places = self.applications.as_slice().iter().enumerate();
             let free = places.filter(|(_, it)| expected.is_some() && it.is_over(now));
-            // What others have learnt is kept as long as there is a place that nobody has had.
+            // The due times of other applications are kept as long as there is an unused place.
             free.min_by_key(|(_, it)| it.who.is_some()).map(|(index, _)| index)
         });
         let Some(application) =
@@ -344,7 +346,8 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         Ok(())
     }
 
-    /// A data request has ended; `tcp` is what TCP still expects, before it sends anything new.
+    /// Handles the end of a data request. `tcp` is what TCP still expects before it sends anything
+    /// new.
     pub(crate) fn handle_outcome(
         &mut self,
         now: Instant,
@@ -357,7 +360,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         match outcome {
             DataRequestOutcome::NothingPending => {
                 self.failures = 0;
-                // That nothing was there before it was due says nothing of when it is.
+                // An empty response before the due time says nothing about the due time.
                 for source in self.sources_mut().filter(|source| source.early) {
                     source.asked = source.asked.saturating_sub(1);
                 }
@@ -388,8 +391,8 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         self.connections.as_mut_slice().iter_mut().chain(applications)
     }
 
-    /// What was asked says nothing of when the answer came. It is asked again, up to `most` times
-    /// in a row.
+    /// Notes a data request that says nothing about the arrival of the response. It is repeated, up
+    /// to `most` times in a row.
     fn fail(&mut self, most: u8) {
         self.failures = self.failures.saturating_add(1);
         self.at_once = self.failures <= most;
@@ -398,16 +401,17 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         }
     }
 
-    /// The next data request says no more of when the answer came than the last one did: it asks
-    /// for the same again, or for what is known to wait.
+    /// Excludes the last data request from the count, because the next one requests the same again,
+    /// or a frame that is known to wait.
     fn discount(&mut self) {
         for source in self.sources_mut() {
             source.asked = source.asked.saturating_sub(1);
         }
     }
 
-    /// Takes what TCP expects now, and decides when to ask next. While a data request is under way
-    /// that rests: what TCP does with the first frame of an answer must not hide that it was one.
+    /// Takes TCP's current expectations, and schedules the next data request. It ignores the
+    /// expectations while a data request is in progress: TCP's reaction to the first frame of a
+    /// response must not hide that it was one.
     pub(crate) fn update(&mut self, now: Instant, tcp: impl Iterator<Item = Option<Expected>>) {
         if !self.asking {
             self.observe(now, tcp);
@@ -420,7 +424,7 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         let merged = merged.as_mut_slice();
         for (index, expected) in (0..C::LEN).cycle().zip(tcp) {
             let (Some(place), Some(expected)) = (merged.get_mut(index), expected) else { continue };
-            // Of two that share a place, the one that is in more of a hurry.
+            // Of two that share a place, the more urgent one.
             let sooner = |other: &Expected| expected.until < other.until;
             if place.expected.as_ref().is_none_or(sooner) {
                 place.expected = Some(expected);
@@ -452,8 +456,8 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         self.next = Some(next.max(self.not_before));
     }
 
-    /// Whether also the base interval leaves a segment of the node's own alone while it is on its
-    /// way, up to when its answer is asked for at the latest.
+    /// Returns whether the base interval, too, waits for an own segment that is being sent, until
+    /// the latest time of a data request for its response.
     const fn may_wait(&self) -> bool {
         self.asked.sending && matches!(self.policy, Polling::Predictive { .. })
     }
@@ -462,12 +466,12 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         self.next
     }
 
-    /// Whom to ask now.
+    /// Returns the parent if a data request to it is due.
     pub(crate) fn due(&self, now: Instant) -> Option<u16> {
         self.parent.filter(|_| self.next.is_some_and(|at| at <= now))
     }
 
-    /// Whether the MAC has taken the data request that was due.
+    /// Notes whether the MAC has taken the data request that was due.
     pub(crate) fn asked(&mut self, now: Instant, taken: bool) {
         if !taken {
             self.not_before = now + NO_ROOM;

@@ -1,12 +1,12 @@
-//! Profiles: how many of everything a node has, and which of the layers' alternatives.
+//! Profiles: the length of every table of a node, and the choice of the layers' alternatives.
 //!
-//! What a place costs on a 32-bit core (a build for one checks it), and how many there are:
+//! Size of a place on a 32-bit core (a build for one checks it), and number of places:
 //!
 //! | table | octets | [`Mote`] | [`Router`] | [`BorderRouter`] |
 //! |---|---|---|---|---|
 //! | MAC: frames | 152 | 3 | 4 | 4 |
 //! | MAC: neighbours | 72 | 4 | 16 | 32 |
-//! | MAC: devices with the key that are ever heard | 12 | 16 | 32 | 64 |
+//! | MAC: devices received from with the key | 12 | 16 | 32 | 64 |
 //! | MAC, network layer: children that sleep | 40 + 48 | 0 | 6 | 16 |
 //! | network layer: packets for them | 40 | 0 | 6 | 16 |
 //! | mesh: routers in range | 16 | 0 | 12 | 16 |
@@ -21,8 +21,8 @@ use kinglet_mac as mac;
 use kinglet_net as net;
 use kinglet_tcp as tcp;
 
-/// The type of a whole node: how long each table is, and which of the layers' alternatives it has.
-/// [`profile!`](crate::profile!) makes one from what differs from the smallest node.
+/// The type of a whole node: the length of each table, and the choice of the layers' alternatives.
+/// [`profile!`](crate::profile!) makes one from the differences from the smallest node.
 pub trait Profile:
     mac::Sizes
     + net::Sizes<Routing: Routing, Discovery: Discovery>
@@ -40,19 +40,19 @@ impl<T> Profile for T where
 {
 }
 
-/// How long the tables of a [`Profile`] are, in places unless octets are said.
+/// Lengths of the tables of a [`Profile`], in places unless octets are stated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
     /// Frames for the radio, one of them for control frames; 3 keep it busy.
     pub frames: usize,
     /// Neighbours with link statistics and duplicate rejection.
     pub neighbours: usize,
-    /// Neighbours that sleep and whose parent this node is.
+    /// Children that sleep.
     pub children: usize,
     /// Packets that wait for them: at least one for each.
     pub indirect: usize,
     /// Octets of a packet: 1280, IPv6's minimum MTU, unless smaller ones suffice; 1500 with
-    /// `ipv6_fragments`. With RPL 1392 for packets of 1280 and what is added to them.
+    /// `ipv6_fragments`. With RPL 1392, for packets of 1280 and the headers added to them.
     pub storage: usize,
     /// Packets received, forwarded and sent, 4 to 255; TCP's own segments are not among them.
     pub packets: usize,
@@ -62,36 +62,37 @@ pub struct Lengths {
     pub output: usize,
     /// Packets that wait for the host interface; 0 where there is none.
     pub host: usize,
-    /// Own addresses beside the link-local ones.
+    /// Own addresses in addition to the link-local ones.
     pub addresses: usize,
-    /// Multicast groups joined, beside the one of all nodes.
+    /// Multicast groups joined, in addition to the all-nodes group.
     pub groups: usize,
     /// Static routes.
     pub routes: usize,
-    /// Static neighbours, for those whose IID does not tell the link address.
+    /// Static neighbours, for those whose IID does not contain the link address.
     pub static_neighbours: usize,
-    /// Neighbours of which a [`Discovered`](crate::Discovered) learns the link address.
+    /// Neighbours whose link address a [`Discovered`](crate::Discovered) learns.
     pub discovered: usize,
-    /// Default routers that it learns of.
+    /// Default routers that it learns.
     pub default_routers: usize,
     /// Own addresses that follow from their advertisements, among `addresses`.
     pub autoconfigured: usize,
-    /// Name servers that it learns of.
+    /// Name servers that it learns.
     pub name_servers: usize,
     /// Addresses that are registered with a router, if `serving` makes the node one; in a border
     /// router those of the whole network.
     pub registrations: usize,
-    /// Prefixes that such a router advertises; contexts and name servers are as many as it knows.
+    /// Prefixes that such a router advertises. `contexts` and `name_servers` also apply to those
+    /// that it advertises.
     pub prefixes: usize,
     /// 6LoWPAN contexts, at most 16.
     pub contexts: usize,
     /// Bound UDP ports, with four datagrams each; at most 255.
     pub udp_sockets: usize,
-    /// Not a length: whether packets for others can be forwarded.
+    /// Enables forwarding: not a length.
     pub forwards: bool,
-    /// Whether the queue of a relay can be random early detection.
+    /// Enables random early detection in the queue of a relay: not a length.
     pub detects_congestion: bool,
-    /// Whether senders of packets that are discarded are told so (RFC 4443 §2.4).
+    /// Enables ICMPv6 errors to the senders of discarded packets (RFC 4443 §2.4): not a length.
     pub reports_errors: bool,
     /// Routers in range that a router of a [`Meshed`] keeps; 0 for a leaf.
     pub mesh_neighbours: usize,
@@ -105,26 +106,26 @@ pub struct Lengths {
     pub send_buffer: usize,
     /// Octets of a connection's receive ring, a multiple of 8.
     pub receive_buffer: usize,
-    /// Stretches of constant data that a connection can have in its send queue at once.
+    /// Pieces of constant data that a connection can have in its send queue at once.
     pub pieces: usize,
     /// Segments in flight, at most 255: two more than full ones fit into the send ring.
     pub segments: usize,
     /// Ports that accept connections.
     pub listeners: usize,
-    /// Passive handshakes under way.
+    /// Passive handshakes in progress.
     pub half_open: usize,
     /// Connections in TIME-WAIT, at least 1.
     pub time_wait: usize,
-    /// Servers of which a client remembers the Fast Open cookie; with 0 it does no Fast Open.
+    /// Servers whose Fast Open cookie a client remembers; with 0 it does no Fast Open.
     pub servers: usize,
-    /// Connections of which a node that sleeps learns when their answers come.
+    /// Connections with a due time of their own in a node that sleeps.
     pub sources: usize,
-    /// Applications of which it learns the same ([`Node::expect`](crate::Node::expect)).
+    /// Applications with a due time of their own ([`Node::expect`](crate::Node::expect)).
     pub applications: usize,
 }
 
 impl Lengths {
-    /// What [`profile!`](crate::profile!) begins with: a node that is always on, in a network of
+    /// The defaults of [`profile!`](crate::profile!): a node that is always on, in a network of
     /// static routes without link security, with one connection and one UDP port.
     pub const SMALL: Lengths = Lengths {
         frames: 3,
@@ -168,28 +169,28 @@ impl Lengths {
     };
 }
 
-/// Makes a [`Profile`](crate::Profile): a struct, and what differs from a small node that is always
-/// on and has static routes, each with its name.
+/// Makes a [`Profile`](crate::Profile): a struct with named differences from a small node that is
+/// always on and has static routes.
 ///
-/// Lengths are the fields of [`Lengths`](crate::Lengths), and those that are not named are as in
+/// Lengths are the fields of [`Lengths`](crate::Lengths); a length that is not named is that of
 /// [`Lengths::SMALL`](crate::Lengths::SMALL). Types are
 ///
-/// | name | chooses | else |
+/// | name | choice | default |
 /// |---|---|---|
-/// | `routing` | who learns routes: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
-/// | `discovery` | who learns link addresses: `()` or [`Discovered<Self>`] | `()` |
-/// | `serving` | what discovery does for others: `()` or [`Serving<Self>`] | `()` |
-/// | `listener` | who tells routers of multicast groups: `()` or [`Reporting`] | `()` |
+/// | `routing` | routing protocol: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
+/// | `discovery` | discovery of link addresses: `()` or [`Discovered<Self>`] | `()` |
+/// | `serving` | role of discovery as a router: `()` or [`Serving<Self>`] | `()` |
+/// | `listener` | reports of multicast groups to routers: `()` or [`Reporting`] | `()` |
 /// | `listening` | radio on: [`AlwaysOn`], [`Polled`], [`Sampled`], [`Waking`] | `AlwaysOn` |
-/// | `reach` | how sleepers are reached: [`Sleepers`] for `children`, [`Strobing`] | `()` |
-/// | `security` | how frames are secured: [`CcmStar`], by a cipher or by the radio | `()` |
-/// | `backoff` | before the channel is assessed: [`Exponential`], [`TinyOs`] | `Exponential` |
-/// | `fragmentation` | how datagrams are cut, and passed on: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
+/// | `reach` | delivery to sleepy nodes: [`Sleepers`] for `children`, [`Strobing`] | `()` |
+/// | `security` | link security: [`CcmStar`], by a cipher or by the radio | `()` |
+/// | `backoff` | CSMA-CA backoff: [`Exponential`], [`TinyOs`] | `Exponential` |
+/// | `fragmentation` | fragments and their forwarding: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
 /// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
-/// | `headers` | how headers are compressed: [`Iphc`] | the same |
-/// | `congestion` | [`NewReno`](crate::tcp::congestion), or another one there | `NewReno` |
+/// | `headers` | header compression: [`Iphc`] | the same |
+/// | `congestion` | [`NewReno`](crate::tcp::congestion), or another controller | `NewReno` |
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
-/// | `recovery` | `()`: New Reno; [`ByTimeout`]: timeouts alone | RACK-TLP by `segments` records |
+/// | `recovery` | `()`: New Reno; [`ByTimeout`]: timeouts only | RACK-TLP by `segments` records |
 ///
 /// [`Discovered<Self>`]: crate::Discovered
 /// [`Serving<Self>`]: crate::nd::Serving
@@ -234,7 +235,7 @@ impl Lengths {
 /// assert!(size_of_val(&node) < 12 * 1024); // on a host; less where a pointer has 32 bits
 /// ```
 ///
-/// A name that there is not does not compile, and the compiler says which there are:
+/// An unknown name does not compile, and the compiler lists the valid names:
 ///
 /// ```compile_fail,E0560
 /// kinglet::profile! { struct Sensor { conections: 1 } }
@@ -248,8 +249,8 @@ macro_rules! profile {
     };
 }
 
-/// The parts of [`profile!`]. `@sort` takes the entries one by one, types into the first list and
-/// lengths into the second; `@implement` has them all; `@type` looks for one type in the list.
+/// The parts of [`profile!`]. `@sort` takes the entries one by one: types go into the first list,
+/// lengths into the second. `@implement` has them all; `@type` looks for one type in the list.
 ///
 /// A new type takes a line in each of the three, and one in the table above.
 #[doc(hidden)]
@@ -257,7 +258,7 @@ macro_rules! profile {
 macro_rules! __profile {
     (@sort $name:ident $types:tt [$($lengths:tt)*]) => {
         const _: () = {
-            // A name that is no field is an error here, and says so.
+            // A name that is not a field is an error here, and the message says so.
             const LENGTHS: $crate::Lengths =
                 $crate::Lengths { $($lengths)* ..$crate::Lengths::SMALL };
             $crate::__profile!(@implement $name LENGTHS $types);
@@ -464,7 +465,7 @@ profile! {
 }
 
 profile! {
-    /// A node that relays for others: more packets, more neighbours, the same two connections.
+    /// A relay: more packets, more neighbours, the same two connections.
     #[derive(Clone, Copy, Debug)]
     pub struct Router {
         routing: Meshed<Self>,
@@ -505,7 +506,7 @@ profile! {
 }
 
 profile! {
-    /// A relay with an interface to a host beside its radio.
+    /// A relay with an interface to a host in addition to its radio.
     #[derive(Clone, Copy, Debug)]
     pub struct BorderRouter {
         routing: Meshed<Self>,
@@ -547,7 +548,7 @@ profile! {
     }
 }
 
-// What places in the tables of MAC and mesh cost, as the table above says.
+// Sizes of the places in the tables of MAC and mesh, as stated in the table above.
 #[cfg(target_pointer_width = "32")]
 const _: () = {
     use kinglet_mesh as mesh;
@@ -562,7 +563,7 @@ const _: () = {
     assert!(size_of::<Option<mesh::Leaf>>() == 16);
 };
 
-// What a mote pays for TCP, in octets, checked by every build for a 32-bit machine.
+// TCP's memory in a mote, in octets, checked by every build for a 32-bit machine.
 #[cfg(target_pointer_width = "32")]
 const _: () = {
     use crate::peer::AddressPair;

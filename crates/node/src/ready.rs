@@ -1,4 +1,4 @@
-//! Which sockets have something for the application.
+//! Readiness of sockets for the application.
 
 use crate::node::Node;
 use crate::profile::Profile;
@@ -10,18 +10,18 @@ use kinglet_tcp::{self as tcp, Handle, Readiness};
 pub enum Ready {
     /// A connection to this port can be accepted.
     Acceptable(u16),
-    /// Something has become possible with a byte stream.
+    /// A byte stream has become readable, writable or closed.
     Stream(Handle, Readiness),
     /// A datagram can be read.
     Datagram(UdpHandle),
 }
 
 impl<P: Profile> Node<P> {
-    /// What has become possible with a socket since this was last asked, one socket at a time:
-    /// `None` when all is told, after at most one call for each socket. What has been told is told
-    /// again only when the application has made use of it: whoever reads a part is told of the
-    /// rest, and whoever does not read is not told twice. To be called after [`Node::drive`] until
-    /// it is empty, by whoever wakes tasks, and by nobody else: it costs a look at each socket.
+    /// Returns the next socket that has become ready since the last call, one at a time; `None`
+    /// after at most one call for each socket. A socket is returned again only after the
+    /// application has used it: one that is read in part is returned for the rest, and one that is
+    /// not read is not returned twice. Call it after [`Node::drive`] until it is empty, and only to
+    /// wake tasks: it checks each socket.
     pub fn poll_ready(&mut self) -> Option<Ready> {
         let stream = self.tcp.poll_ready().map(|ready| match ready {
             tcp::Ready::Acceptable(port) => Ready::Acceptable(port),

@@ -1,4 +1,4 @@
-//! RPL as a node's routing: its messages are ICMPv6's, its neighbours link-local addresses.
+//! RPL as a node's routing: its messages are ICMPv6, its neighbours link-local addresses.
 //!
 //! [`Rpl::needs`] decides the headers that a packet needs; this module writes them. A source route
 //! that does not fit into [`net::MAX_ADDED`] octets counts as no route.
@@ -18,30 +18,31 @@ use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 
 /// Octets of an ICMPv6 message before what RPL writes: type, code, checksum.
 const HEAD: usize = 4;
-/// The hop limit of messages; those of a neighbour travel one hop.
+/// Hop limit of messages. Messages to a neighbour travel one hop.
 const HOP_LIMIT: u8 = 255;
 /// Bits of an address that all nodes share.
 const PREFIX_LEN: u8 = 64;
 
 /// Octets of the option with its header.
 const OPTION_LEN: usize = 8;
-/// Hops of the longest source route, with as many octets in common as addresses of one prefix have.
+/// Hops of the longest source route, if the addresses share as many octets as those of one prefix.
 const MAX_HOPS: usize = 24;
 /// Octets in a frame of an outer header with an option: both addresses by context and 16 bits, and
 /// the encoding of the next header.
 const OUTER_LEN: usize = 16;
-/// Octets of a source route's header in a frame, and of each hop but the first.
+/// Octets in a frame of a source route's header, and of each hop but the first.
 const ROUTE_LEN: u16 = 8;
 const HOP_LEN: u16 = 2;
 /// The same as 6LoWPAN Routing Headers (RFC 8138): Page 1 and an option with a rank of two octets,
-/// an outer header whose source is the root, and a source route, which then has the first hop too.
+/// an outer header whose source is the root, and a source route, which then contains the first hop
+/// too.
 const ROUTED_OPTION_LEN: usize = 5;
 const ROUTED_OUTER_LEN: usize = 3;
 const ROUTED_ROUTE_LEN: u16 = 2;
 
 /// Sleepy neighbours that have this node as their parent.
 const CHILDREN: usize = 16;
-/// A child without a data request for so long is removed.
+/// Time without a data request after which a child is removed.
 const FORGOTTEN: Duration = Duration::from_secs(900);
 
 /// A sleepy neighbour.
@@ -104,8 +105,9 @@ impl Path {
 }
 
 impl<S: rpl::Sizes> Rpled<S> {
-    /// RPL for the node with this configuration. Its identifier is that of the node's link address,
-    /// the short one if there is one, and its seed the node's, whatever `rpl` says.
+    /// Creates RPL for the node with this configuration. Its identifier is that of the node's link
+    /// address (the short one if there is one) and its seed is the node's; those in `rpl` are
+    /// ignored.
     pub const fn new<K: Copy>(node: &Config<K>, rpl: rpl::Config) -> Self {
         let identifier = identifier_of(node.mac.source());
         let sleeps = !node.mac.rx_on_when_idle;
@@ -115,7 +117,7 @@ impl<S: rpl::Sizes> Rpled<S> {
         Rpled::of(Rpl::new(rpl))
     }
 
-    /// A packet with this option has come.
+    /// Handles a received packet with this option.
     fn note_source(&mut self, now: Instant, packet: &Header, information: &PacketInformation) {
         if !information.down {
             self.rpl.note_source(now, near(self.from), packet.src);
@@ -149,7 +151,7 @@ impl<S: rpl::Sizes> Rpled<S> {
         (rest.is_empty() || fits).then_some(path)
     }
 
-    /// Addresses are formed from another prefix.
+    /// Follows a change of the prefix from which the address is formed.
     fn follow_prefix(&mut self) {
         self.address = match (self.address, self.rpl.address()) {
             (Made::Yes(old), new) if new != Some(old) => Made::Over(old, new),
@@ -192,7 +194,7 @@ impl<S: rpl::Sizes> Rpled<S> {
     }
 
     /// Writes the option, if packets have one, and the source route of a packet to `first` and
-    /// beyond, before a header of the kind `next`. Returns the type of the first of them and the
+    /// beyond, before a header of type `next`. Returns the type of the first header written and the
     /// length of all in octets; `None` if there are none.
     fn write(
         &self,
@@ -318,7 +320,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         self.note_source(now, packet, &information);
         let onward = self.rpl.relay(now, near(self.from), packet.dst, Some(information));
         let Onward { way, information } = onward.map_err(discard_of)?;
-        // It has just been read from there.
+        // The option was read from the same octets, so it fits.
         let _ = information.emit(option);
         match way {
             Way::Neighbour(next) => Ok(Some(NextHop::Link(link_address_of(next)))),
@@ -338,7 +340,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         }
         let Ok(information) = PacketInformation::read(option) else { return Ok(()) };
         let information = self.rpl.follow(now, information).map_err(discard_of)?;
-        // It has just been read from there.
+        // The option was read from the same octets, so it fits.
         let _ = information.emit(option);
         Ok(())
     }
@@ -376,7 +378,7 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
             let inside = same_prefix(own, remote, PREFIX_LEN);
             return if inside || option == 0 { option } else { outer };
         }
-        // A hop costs a rank of one at the least.
+        // A hop adds at least 1 to the rank.
         let hops = self.rpl.dag_rank().saturating_sub(1).min(MAX_HOPS as u16);
         let route = match hops.checked_sub(1) {
             _ if routed && option > 0 => {
@@ -438,7 +440,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         let mut children = self.children.iter_mut().flatten();
         let child = children.find(|child| to == Address::Short(child.short));
         if let Some(child) = child.filter(|child| child.unconfirmed) {
-            // The lost frame may have been the DIO, so that it is repeated.
+            // The lost frame may have been the DIO, which is then repeated.
             child.unconfirmed = false;
             child.informed = child.informed.filter(|_| acked);
         }
@@ -455,11 +457,11 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
             return;
         };
         let (from, multicast) = (message.header.src, message.header.dst.is_multicast());
-        // A neighbour's own message comes from its own address.
+        // A neighbour's own message has that neighbour's own source address.
         if is_link_local(from) && link_address_of(from) != message.from {
             return;
         }
-        // RPL has counted its discards.
+        // RPL counts its own discards.
         let _ = self.rpl.handle_message(now, from, rssi_dbm, multicast, code, body);
     }
 
@@ -518,7 +520,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
 
     fn handle_leaf(&mut self, now: Instant, leaf: &nd::Routed) {
         let nd::Routed { address, link, tid, lifetime } = *leaf;
-        // One that there is no room for is tried again when it registers again.
+        // A host for which there is no room is tried again when it registers again.
         let _ = self.rpl.handle_leaf(now, address, near(link), tid, lifetime);
     }
 

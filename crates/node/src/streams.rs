@@ -1,4 +1,4 @@
-//! Byte streams by handle: what an application does to TCP.
+//! Byte streams by handle: the application's calls of TCP.
 
 use crate::node::{ANYBODY, Node};
 use crate::peer::AddressPair;
@@ -9,7 +9,7 @@ use kinglet_tcp::{self as tcp, ConnectionConfig, Endpoint, Handle, InvalidHandle
 use kinglet_tcp::{ListenError, RecvError, SendError};
 use kinglet_time::{Duration, Instant};
 
-/// Why a connection could not be opened.
+/// The reason why a connection could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// No own address can reach the destination.
@@ -31,23 +31,23 @@ impl fmt::Display for ConnectError {
 
 impl core::error::Error for ConnectError {}
 
-/// The byte streams of a node, to act on ([`Node::streams`]). To look at them: [`Node::tcp`].
+/// Access to the byte streams of a node ([`Node::streams`]). For inspection, see [`Node::tcp`].
 ///
-/// What leaves does so when the node is next driven.
+/// Segments are sent when the node is next driven.
 pub struct Streams<'a, P: Profile>(&'a mut Node<P>);
 
 impl<P: Profile> Node<P> {
-    /// TCP, to look at: states of connections, room to send, octets to read, counters.
+    /// Returns TCP for inspection: connection states, room to send, octets to read, counters.
     pub const fn tcp(&self) -> &Endpoint<AddressPair, P> {
         &self.tcp
     }
 
-    /// The byte streams: listening, connecting, sending, receiving, closing.
+    /// Returns access to the byte streams: listening, connecting, sending, receiving, closing.
     pub const fn streams(&mut self) -> Streams<'_, P> {
         Streams(self)
     }
 
-    /// TCP, to which something happens: it has to be asked again for what it wants to send.
+    /// Wakes the node up and returns TCP, which is then asked again for segments to send.
     pub(crate) const fn wake_tcp(&mut self) -> &mut Endpoint<AddressPair, P> {
         self.tcp_is_quiet = false;
         self.wake();
@@ -57,8 +57,8 @@ impl<P: Profile> Node<P> {
 
 impl<P: Profile> Streams<'_, P> {
     /// Listens on `port`; connections come out of [`Streams::accept`]. The MSS is chosen and
-    /// bounded as in [`Streams::connect`], so that segments keep to five frames whoever the peer
-    /// is; it follows the addresses that this node has now.
+    /// bounded as in [`Streams::connect`], so that segments keep to five frames for any peer. It
+    /// depends on the addresses that this node has at the time of the call.
     ///
     /// # Errors
     /// [`ListenError`]
@@ -73,13 +73,13 @@ impl<P: Profile> Streams<'_, P> {
         self.0.wake_tcp().unlisten(port);
     }
 
-    /// The connection to `port` that has been waiting longest, if any.
+    /// Returns the connection to `port` that has been waiting longest, if any.
     pub fn accept(&mut self, port: u16) -> Option<Handle> {
         self.0.tcp.accept(port)
     }
 
-    /// Opens a connection to `port` at `remote`; progress shows in the state of the handle, and a
-    /// missing route in its error. An MSS of 0 octets, the default, is that of five link frames
+    /// Opens a connection to `port` at `remote`. The state of the handle shows progress, its error
+    /// a missing route. An MSS of 0 octets, the default, stands for that of five link frames
     /// ([`Node::mss_for_frames`]); one above 1220 counts as 1220, as IPv6 packets are not larger
     /// than 1280 here.
     ///
@@ -97,7 +97,7 @@ impl<P: Profile> Streams<'_, P> {
         self.connect_from(now, local, remote, port, config)
     }
 
-    /// The same from `local`, an address of this node.
+    /// As [`Streams::connect`], from `local`, an address of this node.
     ///
     /// # Errors
     /// [`ConnectError`]; nothing was sent.
@@ -115,10 +115,11 @@ impl<P: Profile> Streams<'_, P> {
         self.0.wake_tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)
     }
 
-    /// Queues as much of `data` as there is room for ([`Endpoint::send`]); 0 if there is none.
+    /// Queues as much of `data` as there is room for ([`Endpoint::send`]). Returns 0 if there is
+    /// none.
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// [`SendError`] if nothing will ever be accepted.
     pub fn send(&mut self, handle: Handle, data: &[u8]) -> Result<usize, SendError> {
         self.0.wake_tcp().send(handle, data)
     }
@@ -126,7 +127,7 @@ impl<P: Profile> Streams<'_, P> {
     /// As [`Streams::send`] for the parts one after another ([`Endpoint::send_vectored`]).
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// [`SendError`] if nothing will ever be accepted.
     pub fn send_vectored(&mut self, handle: Handle, parts: &[&[u8]]) -> Result<usize, SendError> {
         self.0.wake_tcp().send_vectored(handle, parts)
     }
@@ -134,16 +135,16 @@ impl<P: Profile> Streams<'_, P> {
     /// Queues constant data by reference, all of it or nothing ([`Endpoint::send_static`]).
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// [`SendError`] if nothing will ever be accepted.
     pub fn send_static(&mut self, handle: Handle, data: &'static [u8]) -> Result<usize, SendError> {
         self.0.wake_tcp().send_static(handle, data)
     }
 
-    /// Takes octets that have arrived in order ([`Endpoint::recv`]). `Ok(0)`: the peer has closed
-    /// and all is read (or `out` is empty).
+    /// Takes octets that have arrived in order ([`Endpoint::recv`]). `Ok(0)` means that the peer
+    /// has closed and everything was read (or that `out` is empty).
     ///
     /// # Errors
-    /// Why there are none.
+    /// [`RecvError`]: the reason why there are none.
     pub fn recv(&mut self, handle: Handle, out: &mut [u8]) -> Result<usize, RecvError> {
         let result = self.0.tcp.recv(handle, out);
         if result.is_ok_and(|count| count > 0) {
@@ -153,7 +154,7 @@ impl<P: Profile> Streams<'_, P> {
         result
     }
 
-    /// Closes this side after what is queued; reading goes on ([`Endpoint::close`]).
+    /// Closes this direction after the queued data. Receiving continues ([`Endpoint::close`]).
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -169,7 +170,7 @@ impl<P: Profile> Streams<'_, P> {
         self.0.wake_tcp().abort(handle)
     }
 
-    /// Leaves a connection for good, for at most `linger` ([`Endpoint::release`]).
+    /// Releases a connection, which then lingers for at most `linger` ([`Endpoint::release`]).
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -182,7 +183,7 @@ impl<P: Profile> Streams<'_, P> {
         self.0.wake_tcp().release(now, handle, linger)
     }
 
-    /// Changes the settings of a connection while it lasts ([`Endpoint::configure`]).
+    /// Changes the settings of an open connection ([`Endpoint::configure`]).
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -195,7 +196,7 @@ impl<P: Profile> Streams<'_, P> {
         self.0.wake_tcp().configure(now, handle, config)
     }
 
-    /// Acknowledges now what has arrived, instead of waiting for more ([`Endpoint::acknowledge`]).
+    /// Acknowledges received data at once, instead of waiting for more ([`Endpoint::acknowledge`]).
     ///
     /// # Errors
     /// [`InvalidHandle`].
@@ -203,18 +204,18 @@ impl<P: Profile> Streams<'_, P> {
         self.0.wake_tcp().acknowledge(handle)
     }
 
-    /// Changes how many link frames a full segment of a connection spans on every hop, within the
-    /// segment size that both sides have announced ([`Endpoint::set_mss`]).
+    /// Changes the number of link frames that a full segment spans on every hop, within the segment
+    /// size that both sides have announced ([`Endpoint::set_mss`]).
     ///
     /// # Errors
-    /// [`InvalidHandle`], also if not even one octet fits into so many frames.
+    /// [`InvalidHandle`], also if not even one octet fits into that number of frames.
     pub fn set_segment_frames(&mut self, handle: Handle, frames: u8) -> Result<(), InvalidHandle> {
         let (peer, ..) = self.0.tcp.name(handle).ok_or(InvalidHandle)?;
         let mss = self.0.mss_for_frames(peer.remote(), frames).ok_or(InvalidHandle)?;
         self.0.wake_tcp().set_mss(handle, mss)
     }
 
-    /// The congestion control of a connection, for a controller that has something to be set.
+    /// Returns the congestion control of a connection, for a controller with settings.
     pub fn congestion(&mut self, handle: Handle) -> Option<&mut P::Congestion> {
         self.0.wake_tcp().congestion(handle)
     }

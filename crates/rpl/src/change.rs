@@ -1,14 +1,14 @@
-//! What a node is told.
+//! Changes that the node must process.
 
 use core::net::Ipv6Addr;
 use kinglet_wire::rpl::PrefixInformation;
 
-/// What the node has to know at once.
+/// A change that the node must process at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The preferred parent is another, by its link-local address, or there is none.
+    /// The preferred parent has changed: its link-local address, or none.
     Parent(Option<Ipv6Addr>),
-    /// The DODAG has this prefix, of which addresses are made if it is autonomous; `None`: the one
-    /// that it had is not valid any more.
+    /// The DODAG has this prefix, from which addresses are formed if it is autonomous; `None`: its
+    /// former prefix is no longer valid.
     Prefix(Option<PrefixInformation>),
 }

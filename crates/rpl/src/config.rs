@@ -1,4 +1,4 @@
-//! What a node is in a RPL network, and how large its tables are.
+//! Configuration of a node in a RPL network, and the sizes of its tables.
 
 use crate::dao::Route;
 use crate::objective::Objective;
@@ -8,24 +8,24 @@ use kinglet_mem::Array;
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{Configuration, PrefixInformation, RouteInformation};
 
-/// What a node does.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing.
+    /// No part in routing.
     #[default]
     Off,
-    /// Has a parent, relays for nobody (RFC 6550, 8.5).
+    /// Has a parent, and forwards for no other node (RFC 6550, 8.5).
     Leaf,
-    /// Relays for others.
+    /// Forwards for other nodes.
     Router,
     /// The root of a DODAG.
     Root(Root),
 }
 
-/// How packets find their way down (RFC 6550, 6.3.1, Mode of Operation).
+/// Downward routing (RFC 6550, 6.3.1, Mode of Operation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// 0: not at all.
+    /// 0: no downward routes.
     UpwardOnly,
     /// 1: by a source route from the root.
     NonStoring,
@@ -53,28 +53,28 @@ impl Mode {
     }
 }
 
-/// What a root tells of its DODAG.
+/// Configuration of a DODAG at its root.
 //= rfc6550#18.2.3-2 rfc6550#18.2.5-1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     /// DODAGID: a routable address of the root.
     pub dodag_id: Ipv6Addr,
-    /// How packets find their way down.
+    /// Mode of Operation.
     pub mode: Mode,
-    /// Whether the DODAG leads to where it should.
+    /// True if the DODAG is grounded.
     pub grounded: bool,
     /// DODAGPreference, 0 to 7.
     pub preference: u8,
-    /// The same for all of the DODAG.
+    /// DODAG Configuration, the same for all nodes.
     pub configuration: Configuration,
-    /// The prefix that addresses are made of.
+    /// Prefix from which addresses are formed.
     pub prefix: Option<PrefixInformation>,
-    /// A prefix outside that is reached through the root.
+    /// Prefix of external destinations that are reached through the root.
     pub route: Option<RouteInformation>,
 }
 
 impl Root {
-    /// A grounded root with MRHOF, whose prefix is the first 64 bits of `dodag_id`.
+    /// Returns a grounded root with MRHOF, whose prefix is the first 64 bits of `dodag_id`.
     pub const fn new(dodag_id: Ipv6Addr, mode: Mode) -> Self {
         let prefix = PrefixInformation {
             prefix_len: 64,
@@ -97,9 +97,9 @@ impl Root {
     }
 }
 
-/// Imin 512 ms and eight doublings; MRHOF with a MinHopRankIncrease of one transmission
-/// (RFC 6719, 3.5), and seven hops of four transmissions as the most that a rank may rise; routes
-/// live for half an hour.
+/// Imin 512 ms and eight doublings; MRHOF with a MinHopRankIncrease of one transmission (RFC 6719,
+/// 3.5); a MaxRankIncrease of seven hops of four transmissions; routes with a lifetime of half an
+/// hour.
 pub const CONFIGURATION: Configuration = Configuration {
     authentication: false,
     skips_unknown: true,
@@ -115,52 +115,53 @@ pub const CONFIGURATION: Configuration = Configuration {
     lifetime_unit_secs: 60,
 };
 
-/// How links to neighbours are tried when nothing is sent over them.
+/// Probing of links over which nothing is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Probing {
-    /// Not at all: what is known of them goes stale.
+    /// No probes: link estimates become outdated.
     #[default]
     Passive,
-    /// By a unicast DIO, or a DIS of a leaf, after so long without any frame to them.
+    /// Sends a unicast DIO, or a DIS from a leaf, after this time without any frame to the
+    /// neighbour.
     After(Duration),
 }
 
-/// What a [`Rpl`](crate::Rpl) is told when it is made.
+/// Configuration of a [`Rpl`](crate::Rpl).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What this node does.
+    /// Role of this node.
     pub role: Role,
-    /// RPLInstanceID of the one instance, 0 to 127. `None`: a root has instance 0, all others join
-    /// whichever is advertised.
+    /// RPLInstanceID of the one instance, 0 to 127. `None`: a root has instance 0, all other nodes
+    /// join any instance that is advertised.
     pub instance: Option<u8>,
-    /// The interface identifier: of its link-local address, and of one made of the prefix.
+    /// Interface identifier of the link-local address and of the address formed from the prefix.
     pub identifier: u64,
-    /// Decides the random delays. Must differ from node to node.
+    /// Seed of the random delays. It must differ from node to node.
     pub seed: u64,
-    /// Noise floor in dBm: how much stronger a neighbour is heard tells what is expected of a link
-    /// before it was used. OpenThread takes −100 where a radio does not report one.
+    /// Noise floor in dBm. The margin of a neighbour's signal above it gives the expected cost of
+    /// an unused link. OpenThread takes −100 where a radio does not report one.
     pub noise_floor_dbm: i8,
-    /// How links are tried.
+    /// Probing of links.
     pub probing: Probing,
-    /// Whether DAOs ask for an acknowledgement and are sent again without one.
+    /// True if DAOs request an acknowledgement, and are repeated without one.
     pub acknowledged: bool,
-    /// Whether packets get the RPL option here (RFC 6553). Without it only the hop limit ends a
+    /// True if packets get the RPL option here (RFC 6553). Without it only the hop limit ends a
     /// loop, as in networks of systems that insert none, such as RIOT's.
     pub option: bool,
-    /// Whether a node with a usable parent goes to another DODAG that is grounded where its own is
-    /// not, or is preferred to it (RFC 6550, 8.2.2.2). Default false: with this, one message takes
-    /// a node away, and nothing in RFC 6550 shows which nodes may be roots.
+    /// True if a node with a usable parent moves to another DODAG that is grounded where its own is
+    /// not, or is preferred to it (RFC 6550, 8.2.2.2). Default false: otherwise one message can
+    /// make a node move, and nothing in RFC 6550 shows which nodes may be roots.
     pub seeks_better: bool,
-    /// Whether this node says when its queue is full, and rather has a parent that does not say so:
-    /// what [`Rpl::handle_queue`](crate::Rpl::handle_queue) is told of counts.
+    /// True if this node announces a full queue, and prefers parents without one. The queue is
+    /// reported by [`Rpl::handle_queue`](crate::Rpl::handle_queue).
     pub load: bool,
 }
 
 impl Config {
-    /// A node that takes no part.
+    /// A node that takes no part in routing.
     pub const OFF: Config = Config::new(Role::Off, 0, 0);
 
-    /// Any instance, no probes, DAOs acknowledged, packets with the option.
+    /// Returns the defaults: any instance, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
         let (instance, probing, acknowledged, option) = (None, Probing::Passive, true, true);
         let (load, seeks_better, noise_floor_dbm) = (false, false, -100);
@@ -182,11 +183,11 @@ impl Config {
 /// A memory plan.
 //= rfc6550#18.6-1
 pub trait Sizes {
-    /// The objective functions that this node knows.
+    /// The objective functions of this node.
     type Objective: Objective;
-    /// Neighbours that may be parents; one at the least.
+    /// Parent candidates; at least one.
     type Candidates: Array<Option<Candidate>>;
-    /// Targets. In storing mode the nodes below this one, in non-storing mode at the root all of
-    /// the DODAG, elsewhere leaves of this node that know no RPL.
+    /// Targets. In storing mode these are the nodes below this one; in non-storing mode at the root
+    /// all nodes of the DODAG; elsewhere this node's leaves that do not know RPL.
     type Routes: Array<Option<Route>>;
 }

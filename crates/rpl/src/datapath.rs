@@ -1,67 +1,69 @@
-//! What the RPL option of a packet says and must say next (RFC 6550, 11.2).
+//! The RPL option of packets: its check and its next value (RFC 6550, 11.2).
 
 use core::net::Ipv6Addr;
 use kinglet_wire::rpl::PacketInformation;
 
-/// Where a packet goes.
+/// Route of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// To this neighbour, a link-local address.
     Neighbour(Ipv6Addr),
     /// Down by a source route, which the root computes.
     SourceRoute,
-    /// Out of the DODAG, which only a root can say.
+    /// Out of the DODAG. Only a root returns this.
     Outside,
-    /// Nowhere.
+    /// No route.
     Unreachable,
 }
 
-/// Which headers a packet needs where it comes to a router (RFC 9008, 7 and 8).
+/// Headers that a packet needs at a router (RFC 9008, 7 and 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// None: it leaves the network here, or has them.
+    /// None: the packet leaves the network here, or has them.
     Nothing,
-    /// The option, and a source route if that is its way, in the packet itself, which begins here.
+    /// The option, and the source route if there is one, in the packet itself, which originates
+    /// here.
     Own,
-    /// The same in an outer header to this address, as the packet is somebody else's.
+    /// The same in an outer header to this address, as the packet originates at another node.
     Outer(Ipv6Addr),
 }
 
-/// Why a packet goes no further.
+/// Reason for which a packet is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Its option names another instance (11.2.2.1).
     OtherInstance,
     /// A second rank error: it is in a loop (11.2.2.2).
     Loop,
-    /// No way leads to its destination.
+    /// There is no route to its destination.
     NoRoute,
 }
 
-/// How a packet goes on.
+/// Forwarding of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Onward {
-    /// Where.
+    /// Its route.
     pub way: Way,
-    /// The option that it carries then.
+    /// Its option at the next hop.
     pub information: PacketInformation,
 }
 
-/// What the ranks of sender and receiver say of a packet's direction.
+/// Consistency of a packet's direction with the ranks of sender and receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Right, or not to be told.
+    /// Consistent, or undecidable.
     Consistent,
-    /// Wrong for the first time.
+    /// First rank error.
     FirstError,
-    /// Wrong again.
+    /// Second rank error.
     SecondError,
 }
 
-/// Judges a packet by the SenderRank in its option and the own DAGRank. A sender that is no router
-/// has written zero; one that sends into the next version of the DODAG, INFINITE_RANK. The RFC has
-/// nothing against equal ranks, but parent and child never have them, and two neighbours that do,
-/// each with a stale target behind the other, would pass a packet to and fro to its end.
+/// Checks a packet by the SenderRank in its option and the own DAGRank. A sender that is not a
+/// router has written zero; one that sends into the next version of the DODAG, INFINITE_RANK. The
+/// RFC permits equal ranks, but parent and child never have them. Two neighbours of equal rank,
+/// each with a stale target behind the other, would pass a packet back and forth until its hop
+/// limit is exceeded.
 pub(crate) const fn judge(information: &PacketInformation, own: u16) -> Direction {
     let PacketInformation { down, sender_rank, rank_error, .. } = *information;
     let wrong = match sender_rank {

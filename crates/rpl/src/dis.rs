@@ -1,9 +1,10 @@
-//! When to solicit DIOs (RFC 6550, 8.4): while there is no parent, ever more seldom.
+//! Solicitation of DIOs (RFC 6550, 8.4) without a parent, at growing intervals.
 
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// The first one, so that those that were switched on together do not speak together.
+/// Longest delay of the first DIS, so that nodes that are switched on together do not send
+/// together.
 const FIRST: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_secs(4);
 const LONGEST: Duration = Duration::from_secs(64);
@@ -12,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(64);
 pub(crate) struct Solicit {
     next: Option<Instant>,
     pause: Duration,
-    /// One is to be sent.
+    /// True if a DIS is to be sent.
     pub(crate) due: bool,
 }
 
@@ -21,12 +22,12 @@ impl Solicit {
         Solicit { next: Some(Instant::ZERO), pause: Duration::ZERO, due: false }
     }
 
-    /// There is no parent: asks after `delay`, and again.
+    /// Starts solicitations, the first one at `at`: there is no parent.
     pub(crate) fn start(&mut self, at: Instant) {
         (self.next, self.pause) = (Some(at), SHORTEST);
     }
 
-    /// There is one.
+    /// Stops solicitations: there is a parent.
     pub(crate) fn stop(&mut self) {
         (self.next, self.due) = (None, false);
     }
@@ -40,7 +41,7 @@ impl Solicit {
             return;
         }
         let pause = if self.pause == Duration::ZERO { FIRST } else { self.pause };
-        // The first call only says what time it is.
+        // The first call only provides the time.
         self.due = self.pause != Duration::ZERO;
         self.next = Some(now + random.between(pause / 2, pause));
         self.pause = if self.due { (pause * 2).min(LONGEST) } else { SHORTEST };

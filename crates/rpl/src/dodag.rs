@@ -8,13 +8,14 @@ use kinglet_time::{Duration, Instant};
 use kinglet_trickle::Parameters;
 use kinglet_wire::rpl::{Configuration, Dio, PrefixInformation, RouteInformation};
 
-/// DIOs in which a risen rank is told for sure.
+/// Number of DIOs with a risen rank that Trickle does not suppress.
 const TELLINGS: u8 = 2;
 /// The preference of a route that RFC 4191, 2.1 reserves.
 const RESERVED_PREFERENCE: u8 = 2;
-/// At the least a risen rank is told so long before another is believed.
+/// Minimum time for which a risen rank is announced before all neighbours count as informed.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
-/// Imin below the RFC's default of 2^3 ms would be for the air of one, whoever says so.
+/// Lower limit of Imin, the RFC's default of 2^3 ms: with less, a single DIO could make nodes fill
+/// the channel.
 const LEAST_INTERVAL_MIN: u8 = 3;
 
 /// The DODAG of a node.
@@ -24,7 +25,7 @@ pub(crate) struct Dodag {
     /// RPLInstanceID.
     pub(crate) instance: u8,
     pub(crate) mode: Mode,
-    /// Mode of Operation as the root says it.
+    /// Mode of Operation as the root announces it.
     pub(crate) operation: u8,
     pub(crate) grounded: bool,
     pub(crate) preference: u8,
@@ -32,7 +33,7 @@ pub(crate) struct Dodag {
     pub(crate) dtsn: Counter,
     pub(crate) configuration: Configuration,
     pub(crate) prefix: Option<PrefixInformation>,
-    /// When that is not valid any more, unless it is told again; `None`: never.
+    /// Time at which the prefix expires, unless it is announced again; `None`: never.
     pub(crate) prefix_expires: Option<Instant>,
     pub(crate) route: Option<RouteInformation>,
     /// The most preferred parent; none at a root and after it was lost.
@@ -40,13 +41,13 @@ pub(crate) struct Dodag {
     rank: u16,
     /// L of RFC 6550, 8.2.2.4: the lowest rank in this version.
     lowest: u16,
-    /// The least rank that others may still believe of this node: parents are below it.
+    /// The lowest rank that neighbours may still assume for this node: parents have lower ones.
     believed: u16,
-    /// What the last DIO said.
+    /// Rank in the last multicast DIO.
     advertised: u16,
-    /// When others have been told that the rank is higher.
+    /// Time at which all neighbours count as informed of a risen rank.
     pub(crate) hold: Option<Instant>,
-    /// In how many DIOs a risen rank is still to be told.
+    /// Number of DIOs in which a risen rank is still to be announced.
     pub(crate) untold: u8,
 }
 
@@ -80,7 +81,7 @@ impl Dodag {
         }
     }
 
-    /// That of `dio`, with this DTSN to begin with.
+    /// Returns the DODAG of `dio`, with this initial DTSN.
     pub(crate) fn joined(
         dio: &Dio,
         mode: Mode,
@@ -118,7 +119,7 @@ impl Dodag {
         dag_rank(rank, self.configuration.min_hop_rank_increase)
     }
 
-    /// The highest rank of this node in this version (8.2.2.4, rule 3).
+    /// Returns the highest rank of this node in this version (8.2.2.4, rule 3).
     //= rfc6550#8.2.2.4-2
     pub(crate) const fn limit(&self) -> u16 {
         match self.configuration.max_rank_increase {
@@ -127,14 +128,14 @@ impl Dodag {
         }
     }
 
-    /// Whether a neighbour of this rank cannot have a way through this node.
+    /// Returns whether a neighbour of this rank cannot have a route through this node.
     pub(crate) const fn is_above(&self, rank: u16) -> bool {
         self.dag_rank(rank) < self.dag_rank(self.believed)
     }
 
-    /// The rank is another; whether others have to hear of it soon. One that has risen by less than
-    /// a hop above what was advertised need not be told first: whoever has this node as parent is
-    /// a hop below that at the least.
+    /// Sets the rank. Returns whether neighbours must be informed soon. A rise to less than a hop
+    /// above the advertised rank needs no announcement first: a node that has this one as parent is
+    /// at least a hop below that.
     pub(crate) fn set_rank(&mut self, now: Instant, rank: u16) -> bool {
         let before = core::mem::replace(&mut self.rank, rank);
         self.lowest = self.lowest.min(rank);
@@ -148,13 +149,14 @@ impl Dodag {
         far
     }
 
-    /// A DIO for everybody says the rank.
+    /// Notes that a multicast DIO announces the rank.
     pub(crate) fn advertise(&mut self) {
         self.advertised = self.rank;
         self.untold = self.untold.saturating_sub(1);
     }
 
-    /// Everybody has been told. Whether it was due.
+    /// Ends the announcement of a risen rank if it is due: all neighbours count as informed.
+    /// Returns whether it was due.
     pub(crate) fn end_hold(&mut self, now: Instant) -> bool {
         let over = self.hold.take_if(|until| *until <= now).is_some();
         if over {
@@ -163,20 +165,20 @@ impl Dodag {
         over
     }
 
-    /// The time that two DIOs after a reset of Trickle take, and another Imin.
+    /// Returns the time that two DIOs after a reset of Trickle take, plus another Imin.
     pub(crate) fn hold_time(&self) -> Duration {
         (self.pace().shortest * 4).max(SHORTEST_HOLD)
     }
 
-    /// In a new version nothing that was said before binds (8.2.2.4, rule 5).
+    /// Moves to a new version, in which earlier ranks do not bind (8.2.2.4, rule 5).
     pub(crate) fn migrate(&mut self, version: Counter) {
         self.version = version;
         (self.lowest, self.believed, self.hold) = (INFINITE_RANK, INFINITE_RANK, None);
     }
 
-    /// Whether this node has had no parent for so long that all who were below have heard of it.
-    /// What it knew of the DODAG keeps it from no parent then (8.2.2.1: the old state is suppressed
-    /// after a local timer), but its addresses stay.
+    /// Returns whether this node has had no parent for so long that all nodes below are informed.
+    /// Then its former rank excludes no parent (8.2.2.1: the old state is suppressed after a local
+    /// timer), but its addresses stay.
     pub(crate) const fn is_forgotten(&self) -> bool {
         self.preferred.is_none() && self.hold.is_none()
     }
@@ -185,12 +187,12 @@ impl Dodag {
         self.mode == Mode::Storing
     }
 
-    /// Whether routers keep multicast routes here, which this one does not.
+    /// Returns whether routers keep multicast routes in this DODAG, which this node does not.
     pub(crate) fn has_multicast(&self) -> bool {
         self.operation != self.mode.value()
     }
 
-    /// How DIOs are paced (8.3.1).
+    /// Returns the Trickle parameters of DIOs (8.3.1).
     pub(crate) fn pace(&self) -> Parameters {
         let Configuration { interval_min, interval_doublings, redundancy, .. } = self.configuration;
         let power = |n: u8| 1u64.checked_shl(n.into()).unwrap_or(u64::MAX);
@@ -199,14 +201,14 @@ impl Dodag {
         Parameters { shortest, longest: Duration::from_micros(longest), redundancy }
     }
 
-    /// A Path Lifetime; `None` if it never ends.
+    /// Returns the duration of a Path Lifetime; `None` if it never ends.
     pub(crate) fn lifetime(&self, units: u8) -> Option<Duration> {
         let unit = Duration::from_secs(self.configuration.lifetime_unit_secs.into());
         (units != u8::MAX).then(|| unit * units.into())
     }
 
-    /// The Path Lifetime of what lasts so long, rounded up; what no number of units covers never
-    /// ends (6.7.8), until it is taken back.
+    /// Returns the Path Lifetime of this duration, rounded up. A duration that no number of units
+    /// covers never ends (6.7.8), until the route is withdrawn.
     pub(crate) fn units(&self, lifetime: Duration) -> u8 {
         let unit = u64::from(self.configuration.lifetime_unit_secs).saturating_mul(1_000_000);
         if lifetime == Duration::ZERO {
@@ -217,7 +219,7 @@ impl Dodag {
         u8::try_from(units).unwrap_or(u8::MAX)
     }
 
-    /// This node's address from the DODAG's prefix.
+    /// Returns this node's address from the DODAG's prefix.
     pub(crate) fn address(&self, identifier: u64) -> Option<Ipv6Addr> {
         let made = |prefix: &PrefixInformation| {
             prefix.autonomous && prefix.prefix_len == 64 && prefix.valid_secs > 0
@@ -227,24 +229,24 @@ impl Dodag {
     }
 }
 
-/// A route that may be used and passed on: one with the reserved preference is ignored.
+/// Returns a route that may be used and advertised: one with the reserved preference is ignored.
 //= rfc6550#6.7.5-1
 pub(crate) const fn valid(route: RouteInformation) -> Option<RouteInformation> {
     if route.preference == RESERVED_PREFERENCE { None } else { Some(route) }
 }
 
-/// A prefix without what follows its length.
+/// Returns a prefix without the bits after its length.
 pub(crate) fn shared(prefix: &PrefixInformation) -> Ipv6Addr {
     let bits = u128::MAX.checked_shl(128u32.saturating_sub(prefix.prefix_len.into()));
     Ipv6Addr::from_bits(prefix.prefix.to_bits() & bits.unwrap_or(0))
 }
 
-/// The address with these last 64 bits.
+/// Returns `prefix` with its last 64 bits replaced by `identifier`.
 pub(crate) fn with_identifier(prefix: Ipv6Addr, identifier: u64) -> Ipv6Addr {
     Ipv6Addr::from_bits(prefix.to_bits() & !u128::from(u64::MAX) | u128::from(identifier))
 }
 
-/// The link-local address with the same identifier.
+/// Returns the link-local address with the same identifier.
 pub(crate) fn link_local(address: Ipv6Addr) -> Ipv6Addr {
     let prefix = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0);
     with_identifier(prefix, (address.to_bits() & u128::from(u64::MAX)) as u64)

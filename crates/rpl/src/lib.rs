@@ -1,17 +1,17 @@
-//! RPL (RFC 6550) for one instance, without I/O: an [`Rpl`] says who is the next hop to whom.
+//! RPL (RFC 6550) for one instance, without I/O: an [`Rpl`] determines the next hops of packets.
 //!
 //! | subject | |
 //! |---|---|
 //! | modes | storing, non-storing, upward routes only; multicast routes are not kept |
-//! | roles | root, router, leaf; leaves that know no RPL behind a router (RFC 9010) |
+//! | roles | root, router, leaf; leaves that do not know RPL behind a router (RFC 9010) |
 //! | objective functions | OF0 (RFC 6552), MRHOF with ETX (RFC 6719), or one's own |
 //! | repair | poisoning and rejoining below a bound, new versions by the root |
 //! | packets | RPL option (RFC 6553) with detection of loops, source routes (RFC 6554) |
-//! | not here | secure messages, local instances, floating DODAGs, more than one DAO parent |
+//! | not supported | secure messages, local instances, floating DODAGs, several DAO parents |
 //!
-//! Neighbours are link-local addresses. The caller carries ICMPv6 messages, reports how frames to
-//! neighbours ended, and asks about packets. Like every layer this is `handle_*`, `poll_*`,
-//! `deadline`, `handle_deadline`:
+//! Neighbours are link-local addresses. The caller carries ICMPv6 messages, reports the results of
+//! frames to neighbours, and requests the routes of packets. Like every layer this is `handle_*`,
+//! `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
 //! use core::net::Ipv6Addr;

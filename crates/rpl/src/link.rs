@@ -9,15 +9,15 @@ use kinglet_time::{Duration, Instant};
 const THRESHOLDS_DB: [(i16, u16); 3] = [(20, ETX), (10, 2 * ETX), (2, 4 * ETX)];
 /// Weight of the expected value, in samples.
 const EXPECTATION: u16 = 4;
-/// A frame that was given up counts as so many transmissions (Contiki's `ETX_NOACK_PENALTY`).
+/// Transmissions that a frame which was given up counts for (Contiki's `ETX_NOACK_PENALTY`).
 const GIVEN_UP: u16 = 10 * ETX;
 /// Frames given up, one after the other, until a link counts as dead.
 pub(crate) const MAX_FAILURES: u8 = 4;
-/// Window of the average: the newest sample weighs one of so many parts; fewer samples all weigh
-/// the same.
+/// Window of the average: the newest sample has one part in this many of the weight; fewer samples
+/// all have the same weight.
 const WINDOW: u16 = 16;
-/// Where samples follow fast, those of this time count, but not more than so many: a router that
-/// sends fifty frames a second would else judge a link by a third of a second, and all nodes below
+/// If samples are frequent, those within this time count, but at most `LONGEST_WINDOW`: otherwise a
+/// router with fifty frames a second would rate a link by a third of a second, and all nodes below
 /// it would change their parents for a state that is over by then.
 const REMEMBERED: Duration = Duration::from_secs(32);
 const LONGEST_WINDOW: u16 = 1024;
@@ -78,7 +78,7 @@ impl Link {
         self.is_good() && self.failures == 0
     }
 
-    /// Returns whether so many frames in a row were given up that no node can be there.
+    /// Returns whether `MAX_FAILURES` frames in a row were given up: no node is at its other end.
     pub(crate) const fn is_dead(&self) -> bool {
         self.failures >= MAX_FAILURES
     }
@@ -92,7 +92,7 @@ impl Link {
         }
     }
 
-    /// Processes a frame that took so many transmissions and was acknowledged, or was given up.
+    /// Processes a frame that was acknowledged after `transmissions` attempts, or was given up.
     pub(crate) fn sent(&mut self, now: Instant, transmissions: u8, acked: bool) {
         let sample = match acked {
             true => u16::from(transmissions.max(1)).saturating_mul(ETX).min(GIVEN_UP),

@@ -1,27 +1,26 @@
-//! How full a node's queue is, and what that changes: after the idea of QU-RPL (queue
-//! utilisation), the most that waited in a while decides, not how it is at one instant. What is
-//! said is a single bit, the overload of RFC 6551, 3.1, so that others understand it, with two
-//! limits apart so that it does not flutter.
+//! Queue utilisation of a node and its announcement, after the idea of QU-RPL: the maximum over a
+//! while decides, not the length at one instant. The announcement is a single bit, the overload of
+//! RFC 6551, 3.1, so that other implementations understand it. Two limits prevent flutter.
 
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// The most that waited in such a time counts.
+/// Time over which the maximum is taken.
 const WINDOW: Duration = Duration::from_secs(10);
-/// A queue that was so full, of four parts, is overloaded; one that was less full than the other is
-/// not any more.
+/// A queue that was filled to `FULL` of four parts is overloaded. It is no longer overloaded after
+/// a window with a maximum of at most `EMPTY` parts.
 const FULL: usize = 3;
 const EMPTY: usize = 1;
 const PARTS: usize = 4;
 
-/// A node thinks of leaving a parent for that once in this time to twice this time, and leaves one
-/// time of four, so that not all children leave together.
+/// A node considers leaving a congested parent once in this time to twice this time, and leaves it
+/// in one of four cases, so that not all children leave together.
 const THINK: Duration = Duration::from_secs(120);
-/// Who has left does not leave again so soon: if its new parent is overloaded in its turn, the load
-/// has moved with it.
+/// Minimum time until a node leaves a congested parent again: if the new parent becomes overloaded
+/// in turn, the load has moved with the node.
 const STAY: Duration = Duration::from_secs(3600);
 
-/// What is known of the own queue, and when the last parent was left for its queue.
+/// The state of the own queue, and the time until which congestion changes no parent.
 #[derive(Clone, Copy)]
 pub(crate) struct Load {
     /// The most parts that were full in this window.
@@ -35,8 +34,8 @@ impl Load {
         Load { most: 0, since: Instant::ZERO, stays: Instant::ZERO }
     }
 
-    /// So many of `room` packets wait. Whether the node is overloaded, when a window is over that
-    /// has changed it.
+    /// Notes that `waiting` of `room` packets wait. Returns whether the node is overloaded, if the
+    /// end of a window has changed that.
     pub(crate) fn note(
         &mut self,
         now: Instant,
@@ -55,7 +54,7 @@ impl Load {
         (is != overloaded).then_some(is)
     }
 
-    /// Whether the parent may be left because of its queue.
+    /// Returns whether the parent may be replaced because of its queue.
     pub(crate) fn may_leave(&mut self, now: Instant, random: &mut Random) -> bool {
         if now < self.stays {
             return false;

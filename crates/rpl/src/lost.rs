@@ -1,14 +1,14 @@
-//! Children that did not answer any more. In storing mode such a child does not know that it is
-//! forgotten, if it sends nothing upward and was only out of reach for a while: it is told the
-//! number that asks for DAOs (RFC 6550, 9.6) until it has heard it.
+//! Children that stopped acknowledging. In storing mode such a child does not know that its routes
+//! were removed, if it sends nothing upward and was only out of range for a while: it is sent the
+//! DTSN that requests DAOs (RFC 6550, 9.6) until that is acknowledged.
 
 use core::net::Ipv6Addr;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// As many at a time, the last ones.
+/// Number of such children, the latest ones.
 const CHILDREN: usize = 4;
-/// So often, and so long after each other: two minutes. One that comes back later is known when it
-/// tells itself again.
+/// Number of attempts and their interval: two minutes in all. The routes of a child that comes back
+/// later are known again after its next refresh.
 const TRIES: u8 = 8;
 const EVERY: Duration = Duration::from_secs(15);
 
@@ -19,7 +19,7 @@ struct Child {
     tries: u8,
 }
 
-/// Those children.
+/// The lost children.
 pub(crate) struct Lost([Option<Child>; CHILDREN]);
 
 impl Lost {
@@ -27,19 +27,19 @@ impl Lost {
         Lost([None; CHILDREN])
     }
 
-    /// This child does not answer.
+    /// Notes that this child does not acknowledge.
     pub(crate) fn note(&mut self, now: Instant, address: Ipv6Addr) {
         if self.0.iter().flatten().any(|child| child.address == address) {
             return;
         }
-        // A free place, or that of the one that was tried most.
+        // A free place, or that of the child with the most attempts.
         let place = self.0.iter_mut().max_by_key(|place| place.map_or(u8::MAX, |it| it.tries));
         if let Some(place) = place {
             *place = Some(Child { address, at: now + EVERY, tries: 0 });
         }
     }
 
-    /// This neighbour is there.
+    /// Notes that this neighbour acknowledges again.
     pub(crate) fn found(&mut self, address: Ipv6Addr) {
         for place in &mut self.0 {
             let _ = place.take_if(|child| child.address == address);
@@ -50,7 +50,7 @@ impl Lost {
         self.0.iter().flatten().fold(None, |first, child| earliest(first, Some(child.at)))
     }
 
-    /// The next one that is to be told.
+    /// Returns the next child that is to get a DIO.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Ipv6Addr> {
         let is_due = |place: &&mut Option<Child>| place.is_some_and(|child| child.at <= now);
         let place = self.0.iter_mut().find(is_due)?;

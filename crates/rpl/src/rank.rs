@@ -1,9 +1,9 @@
 //! Ranks (RFC 6550, 3.5).
 
-/// Of a node without a way to the root; nothing is above it.
+/// Rank of a node without a route to the root, the highest one.
 pub const INFINITE_RANK: u16 = 0xFFFF;
 
-/// The part of a rank that is compared: how many times MinHopRankIncrease it holds.
+/// Returns the part of a rank that is compared: how many times it contains MinHopRankIncrease.
 pub const fn dag_rank(rank: u16, min_hop_rank_increase: u16) -> u16 {
     match rank.checked_div(min_hop_rank_increase) {
         Some(whole) if rank != INFINITE_RANK => whole,
@@ -11,7 +11,7 @@ pub const fn dag_rank(rank: u16, min_hop_rank_increase: u16) -> u16 {
     }
 }
 
-/// The rank of a child; stops at [`INFINITE_RANK`].
+/// Returns the rank of a child; stops at [`INFINITE_RANK`].
 //= rfc6550#3.5.2-1
 pub(crate) const fn below(rank: u16, increase: u16) -> u16 {
     rank.saturating_add(increase)

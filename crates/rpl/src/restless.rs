@@ -1,18 +1,18 @@
-//! How often a node goes to a parent that is merely better. Each change is told, in storing mode
-//! for all that are below, and where many change, what they tell delays frames: links seem worse
-//! than they are, and more change. So who has changed often waits longer each time, as after
+//! Back-off of parent changes that merely improve the rank. Each change is announced, in storing
+//! mode for all nodes below. Many changes at once delay frames by their announcements: links seem
+//! worse than they are, and more parents change. So parent changes back off exponentially, as after
 //! collisions.
 
 use kinglet_time::{Duration, Instant};
 
-/// After the first change a node stays for so long,
+/// Time without another change after the first one.
 const FIRST: Duration = Duration::from_secs(1);
-/// after each that follows for twice as long, up to so many doublings,
+/// It doubles with each further change, up to this number of doublings.
 const DOUBLINGS: u8 = 8;
-/// and for half as long once it has stayed for so long, each time.
+/// It halves each time that this time has passed without a change.
 const CALM: Duration = Duration::from_secs(300);
 
-/// The changes of one node.
+/// The recent parent changes of a node.
 pub(crate) struct Restless {
     last: Option<Instant>,
     changes: u8,
@@ -23,20 +23,20 @@ impl Restless {
         Restless { last: None, changes: 0 }
     }
 
-    /// The node goes to a better parent.
+    /// Notes a change to a better parent.
     pub(crate) fn note(&mut self, now: Instant) {
         self.changes = self.lately(now).saturating_add(1).min(DOUBLINGS + 1);
         self.last = Some(now);
     }
 
-    /// Whether it stays with the one that it has.
+    /// Returns whether the node keeps its parent for now.
     pub(crate) fn stays(&self, now: Instant) -> bool {
         let doublings = self.lately(now).checked_sub(1).map(u32::from);
         let stay = doublings.map_or(Duration::ZERO, |doublings| FIRST * (1u32 << doublings));
         self.last.is_some_and(|last| now < last + stay)
     }
 
-    /// Changes that are not forgotten yet.
+    /// Returns the number of changes that are not forgotten yet.
     fn lately(&self, now: Instant) -> u8 {
         let calm = self.last.map_or(Duration::ZERO, |last| now - last);
         let forgotten = calm.as_micros().checked_div(CALM.as_micros()).unwrap_or(0);
@@ -48,7 +48,7 @@ impl Restless {
 mod tests {
     use super::*;
 
-    /// For how long a node stays from now on.
+    /// Returns for how many seconds a node keeps its parent from now on.
     fn stay(restless: &Restless, now: Instant) -> u64 {
         (0..).find(|&secs| !restless.stays(now + Duration::from_secs(secs))).unwrap()
     }
@@ -62,7 +62,7 @@ mod tests {
             assert_eq!(stay(&restless, now), expected);
             now += Duration::from_secs(expected);
         }
-        // Three of nine changes are forgotten in 900 s of calm, since the last of them.
+        // Three of nine changes are forgotten in 900 s without a change since the last one.
         now += CALM * 3 - Duration::from_secs(256);
         restless.note(now);
         assert_eq!(stay(&restless, now), 64);

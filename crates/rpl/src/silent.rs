@@ -1,14 +1,14 @@
-//! Neighbours that do not acknowledge frames, whether or not they may be parents: a root has no
-//! candidates, and the table of others may be full.
+//! Neighbours that do not acknowledge frames, including those that cannot be parents: a root has no
+//! candidates, and the table of other nodes may be full.
 
 use core::net::Ipv6Addr;
 use kinglet_time::{Duration, Instant};
 
-/// As many at a time.
+/// Number of neighbours in the table.
 const NEIGHBOURS: usize = 4;
-/// Frames in a row that a silent one has not acknowledged.
+/// Consecutive frames without acknowledgement that make a neighbour silent.
 const FAILURES: u8 = 2;
-/// For so long nothing is sent to it by source routes.
+/// Time for which nothing is sent to it by source routes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ struct Neighbour {
     since: Instant,
 }
 
-/// Those neighbours.
+/// The neighbours with unacknowledged frames.
 pub(crate) struct Silent([Option<Neighbour>; NEIGHBOURS]);
 
 impl Silent {
@@ -26,7 +26,8 @@ impl Silent {
         Silent([None; NEIGHBOURS])
     }
 
-    /// A frame to this neighbour was acknowledged or given up. How many in a row were given up.
+    /// Notes that a frame to this neighbour was acknowledged or given up. Returns the number of
+    /// consecutive frames that were given up.
     pub(crate) fn note(&mut self, now: Instant, address: Ipv6Addr, acked: bool) -> u8 {
         let is_it = |place: &Option<Neighbour>| place.is_some_and(|it| it.address == address);
         let known = self.0.iter().position(is_it);
@@ -36,7 +37,8 @@ impl Silent {
             }
             return 0;
         }
-        // Its place, a free one, or that of the one that is most likely there, the oldest of them.
+        // Its place, a free one, or that of the neighbour with the fewest failures, the oldest of
+        // them.
         let doubt =
             |index: &usize| self.0.get(*index).copied().flatten().map(|it| (it.failures, it.since));
         let index = known.or_else(|| (0..NEIGHBOURS).min_by_key(doubt));
@@ -47,7 +49,7 @@ impl Silent {
         failures
     }
 
-    /// Whether nothing reaches it now.
+    /// Returns whether the neighbour is silent now.
     pub(crate) fn has(&self, now: Instant, address: Ipv6Addr) -> bool {
         let silent = |it: &Neighbour| it.failures >= FAILURES && now < it.since + PATIENCE;
         self.0.iter().flatten().any(|it| it.address == address && silent(it))

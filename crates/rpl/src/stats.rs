@@ -1,43 +1,43 @@
-//! What a node tells of its routing.
+//! Counters and snapshots for diagnosis.
 
 use core::net::Ipv6Addr;
 use kinglet_time::Duration;
 use kinglet_wire::Error;
 
 kinglet_mem::reasons! {
-    /// Why a message was discarded.
+    /// Reason for which a message was discarded.
     pub enum Discard {
-        /// This field is malformed.
+        /// Malformed field.
         Malformed(Error),
-        /// Well-formed, but nothing that concerns a node of this role or in this mode.
+        /// Well-formed, but not for a node of this role or in this mode.
         NotForRole,
-        /// Of another RPL instance.
+        /// Another RPL instance.
         OtherInstance,
-        /// Of another DODAG, which is no better.
+        /// Another DODAG, which is not better.
         OtherDodag,
-        /// Of a Mode of Operation that is not known, or was not that of this DODAG.
+        /// A Mode of Operation that is unknown, or not that of this DODAG.
         BadMode,
         /// A rank below that of a root.
         BadRank,
-        /// From an address that no neighbour can have.
+        /// A source address that no neighbour can have.
         BadSource,
         /// An older version of the DODAG.
         OldVersion,
-        /// A version that comes too soon after others, or cannot be compared.
+        /// A version that follows others too soon, or cannot be compared.
         DoubtfulVersion,
-        /// The configuration of its DODAG is not known, and was asked for.
+        /// The configuration of its DODAG is unknown, and was requested.
         NotConfigured,
         /// All neighbours in the table are nearer to the root.
         CandidatesFull,
         /// A DAO from the preferred parent: a loop.
         DaoFromParent,
-        /// A target without Transit Information, or that is this node's, the root's or a group.
+        /// A target without Transit Information, or that is this node, the root or a group.
         BadTarget,
-        /// There is no place for a target; the sender was told if it asked.
+        /// The table has no place for a target. The sender was notified if it requested that.
         RoutesFull,
-        /// Nothing awaits this acknowledgement.
+        /// No DAO awaits this acknowledgement.
         NotAwaited,
-        /// Too many answers wait to be sent.
+        /// Too many replies wait to be sent.
         Busy,
     }
 }
@@ -45,37 +45,37 @@ kinglet_mem::reasons! {
 kinglet_mem::counters! {
     /// Counters; they stop at their maximum.
     pub struct Stats {
-        /// Messages taken.
+        /// Messages accepted.
         received,
-        /// DIOs handed out.
+        /// DIOs sent.
         dios,
-        /// DISs handed out.
+        /// DISs sent.
         diss,
-        /// DAOs handed out.
+        /// DAOs sent.
         daos,
-        /// DAO-ACKs handed out.
+        /// DAO-ACKs sent.
         dao_acks,
-        /// Times that the preferred parent became another, the first included.
+        /// Changes of the preferred parent, the first one included.
         parent_changes,
-        /// Times that a newer version of the DODAG was joined.
+        /// Moves to a newer version of the DODAG.
         repairs,
-        /// Times that Trickle began anew.
+        /// Resets of Trickle.
         resets,
     }
     reasons {
-        /// Times that no parent was left and routes were poisoned.
+        /// Losses of the last parent, with poisoning of routes.
         poisonings,
-        /// Resets that others asked for more often than is allowed.
+        /// Requests for resets beyond the rate limit.
         resets_refused,
-        /// Packets that went the wrong way for their sender's rank.
+        /// Packets whose direction contradicted the sender's rank.
         rank_errors,
         /// Packets dropped for the second such error.
         loops,
-        /// Packets sent back because there was no way down, or that came back.
+        /// Packets sent back because there was no downward route, or that came back.
         forwarding_errors,
         /// DAOs given up without an acknowledgement, or rejected.
         daos_failed,
-        /// Links of source routes that routers have said to be dead.
+        /// Links of source routes that routers have reported as broken.
         broken_routes,
     }
     discards Discard
@@ -88,13 +88,13 @@ pub struct Info {
     pub dodag_id: Option<Ipv6Addr>,
     /// Its version.
     pub version: u8,
-    /// Own rank; [`INFINITE_RANK`](crate::INFINITE_RANK) without a way to the root.
+    /// Own rank; [`INFINITE_RANK`](crate::INFINITE_RANK) without a route to the root.
     pub rank: u16,
     /// The preferred parent's link-local address.
     pub parent: Option<Ipv6Addr>,
     /// Neighbours in the table.
     pub candidates: usize,
-    /// Targets in the table, also lost ones that are still told.
+    /// Targets in the table, including lost ones that are still to be announced.
     pub routes: usize,
     /// Trickle's current interval.
     pub interval: Option<Duration>,

@@ -38,7 +38,7 @@ fn mode(n: u8) -> Mode {
     [Mode::Storing, Mode::NonStoring, Mode::UpwardOnly][usize::from(n % 3)]
 }
 
-/// A DIO of one of two DODAGs, with options that mostly make sense.
+/// Writes a DIO of one of two DODAGs, with options that are mostly valid.
 fn some_dio(random: &mut Pcg32, writer: &mut [u8]) -> (u8, usize) {
     let [a, b, c, d] = random.next_u32().to_le_bytes();
     let dodag = if a & 0x70 == 0 { 9 } else { 8 };
@@ -73,7 +73,7 @@ fn some_dio(random: &mut Pcg32, writer: &mut [u8]) -> (u8, usize) {
     (1, writer.len())
 }
 
-/// A DAO with up to three targets, some of them without transit.
+/// Writes a DAO with up to three targets, some of them without transit.
 fn some_dao(random: &mut Pcg32, writer: &mut [u8]) -> (u8, usize) {
     let [a, b, c, d] = random.next_u32().to_le_bytes();
     let dodag_id = (a & 0x30 == 0).then_some(address(8));
@@ -97,7 +97,7 @@ fn some_dao(random: &mut Pcg32, writer: &mut [u8]) -> (u8, usize) {
     (2, writer.len())
 }
 
-/// A message that is well-formed, damaged or noise; its code and octets.
+/// Returns code and octets of a message that is well-formed, damaged or noise.
 fn some_message(random: &mut Pcg32) -> (u8, Vec<u8>) {
     let [kind, a, b, cut] = random.next_u32().to_le_bytes();
     let mut octets = [0; MAX_LEN + 32];
@@ -132,8 +132,8 @@ fn some_message(random: &mut Pcg32) -> (u8, Vec<u8>) {
 }
 
 impl Subject for Device {
-    /// Four answers; a former parent and a parent are told each target in a DAO of its own at the
-    /// most, and the own address; a DIS, a DIO, two changes.
+    /// Four replies; for a former parent and a parent at most one DAO for each target, and the own
+    /// address; a DIS, a DIO, two changes.
     const DRAIN_BOUND: usize = 4 + 2 * (ROUTES + 1) + 2 + 2;
 
     fn fresh(seed: u64) -> Self {
@@ -222,8 +222,8 @@ impl Subject for Device {
         format!("{ways:?} {source:?} {candidates:?} {:?} {:?}", rpl.info(), rpl.stats())
     }
 
-    /// A buffer that is too short for any message: nothing may change. Whether there was one
-    /// cannot be asked without taking it.
+    /// A buffer is too short for any message: nothing may change. A message that waits cannot be
+    /// detected without taking it.
     fn refuse(&mut self, now: Instant) -> bool {
         let before = self.observe();
         assert_eq!(self.0.poll_message(now, &mut []), None);

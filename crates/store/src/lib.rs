@@ -1,21 +1,21 @@
-//! The queue of a relay that takes bursts of seconds, without I/O.
+//! The forwarding queue of a relay that receives bursts of seconds, without I/O.
 //!
-//! A relay that sleeps takes whole bursts from one neighbour and passes them on in bursts of its
-//! own. What it has taken waits in a [`Store`]: link payloads, each for one of its neighbours, in
-//! the order of their coming for each of them. [`Ram`] keeps all of them in memory, [`Spilling`] a
-//! few, and the rest in flash.
+//! A relay that sleeps receives whole bursts from one neighbour and forwards them in bursts of its
+//! own. Received frames wait in a [`Store`]: link payloads, each for one of its neighbours, in
+//! order of arrival for each neighbour. [`Ram`] keeps all of them in memory; [`Spilling`] keeps a
+//! few there, and the rest in flash.
 //!
-//! | type | keeps |
+//! | type | content |
 //! |---|---|
-//! | `()` | nothing: nobody relays frames |
+//! | `()` | nothing: the node relays no frames |
 //! | [`Ram`] | `N` frames in memory |
 //! | [`Spilling`] | up to 256 frames, 8 octets of memory for each, and most of them in flash |
 //!
-//! The canonical loop of a store with flash, beside what is put and taken: give every event of the
-//! flash to [`Store::handle_flash`]; when [`Store::deadline`] has come, call
-//! [`Store::handle_deadline`]; after either, and after every call that changes the queue, offer
-//! what [`Store::poll_flash`] gives to the driver until it gives nothing. When [`Store::first`]
-//! gives nothing for neighbours whom the user could send to now, [`Store::prefer`] says so.
+//! The canonical loop of a store with flash, in addition to puts and takes: pass every event of the
+//! flash to [`Store::handle_flash`]; call [`Store::handle_deadline`] at [`Store::deadline`]; after
+//! either, and after every call that changes the queue, pass the submissions of
+//! [`Store::poll_flash`] to the driver until there are none. If [`Store::first`] returns nothing
+//! for neighbours to which the user could send now, call [`Store::prefer`].
 //!
 //! ```
 //! use kinglet_flash::{Event, Geometry};
@@ -57,12 +57,12 @@ use kinglet_time::Instant;
 /// The longest payload of a frame: 127 octets less FCS and the shortest header with a source.
 pub const MAX_PAYLOAD: usize = 118;
 
-/// For whom a frame is, by the user's own numbers.
+/// The next hop of a frame, and a tag, both numbers of the user's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// One of its neighbours.
+    /// Number of the neighbour.
     pub to: u8,
-    /// Comes back with the frame.
+    /// Tag that is returned with the frame.
     pub tag: u16,
 }
 
@@ -70,53 +70,54 @@ pub struct Label {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// Why an event of the flash was discarded.
+/// Reason for which an event of the flash was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discard {
     /// No event was expected.
     NotAwaited,
 }
 
-/// What the driver of the flash is to do.
+/// A command for the driver of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submission<'a> {
-    /// What.
+    /// The command.
     pub command: Command,
     /// The octets of a `Program`, empty otherwise.
     pub octets: &'a [u8],
 }
 
-/// What has happened since the store was made. All counters stay at their greatest value.
+/// Event counters since the store was created. They stop at their maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Frames that were put.
+    /// Frames put.
     pub put: u32,
-    /// Frames that were taken.
+    /// Frames taken.
     pub taken: u32,
-    /// Frames that [`Store::drop_all`] has removed.
+    /// Frames removed by [`Store::drop_all`].
     pub dropped: u32,
-    /// Frames that were not taken in: [`Full`].
+    /// Frames refused: [`Full`].
     pub refused: u32,
-    /// Frames that were written to flash.
+    /// Frames written to flash.
     pub written: u32,
-    /// Frames that were read from flash.
+    /// Frames read from flash.
     pub read: u32,
-    /// Sectors that were erased.
+    /// Sectors erased.
     pub erased: u32,
-    /// Programs and erasures that failed, or of which nothing was heard in time.
+    /// Programs and erasures that failed, or whose event did not come in time.
     pub failed_writes: u32,
-    /// Reads that failed, gave other octets than were written, or of which nothing was heard.
+    /// Reads that failed, returned other octets than were written, or whose event did not come in
+    /// time.
     pub failed_reads: u32,
     /// Frames that could not be read.
     pub lost: u32,
-    /// How often writing was given up, after failures or because the supply voltage was too low.
+    /// Times that writing was given up, after failures or because the supply voltage was too low.
     pub given_up: u32,
-    /// The most frames that ever waited.
+    /// The highest number of waiting frames.
     pub most: u16,
 }
 
 impl Stats {
-    /// Every reason for which a frame was not kept or not read, with its count.
+    /// Returns every reason for which a frame was not kept or not read, with its count.
     pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
         [
             ("dropped", self.dropped),
@@ -129,7 +130,7 @@ impl Stats {
         .into_iter()
     }
 
-    /// Nothing has happened.
+    /// All counters at zero.
     pub const NONE: Stats = Stats {
         put: 0,
         taken: 0,
@@ -145,102 +146,104 @@ impl Stats {
         most: 0,
     };
 
-    /// Takes note of what became of a `put`, after which so many wait.
+    /// Counts the result of a `put`, after which `waiting` frames wait.
     fn note_put(&mut self, put: Result<(), Full>, waiting: usize) {
         count(if put.is_ok() { &mut self.put } else { &mut self.refused });
         self.most = self.most.max(u16::try_from(waiting).unwrap_or(u16::MAX));
     }
 
-    /// Takes note of what `drop_all` has removed.
+    /// Counts the frames that `drop_all` has removed.
     fn note_dropped(&mut self, dropped: usize) {
         self.dropped = self.dropped.saturating_add(u32::try_from(dropped).unwrap_or(u32::MAX));
     }
 }
 
-/// One more.
+/// Increments a counter, up to its maximum.
 fn count(counter: &mut u32) {
     *counter = counter.saturating_add(1);
 }
 
-/// A queue of frames on their way. Frames for one neighbour leave in the order in which they came;
-/// those for others need not wait for them.
+/// A queue of frames to be forwarded. Frames for one neighbour leave in their order of arrival;
+/// those for different neighbours do not wait for each other.
 ///
-/// What has a default is about flash: stores without any need not know it.
+/// Methods with a default are about flash; stores without flash need not implement them.
 pub trait Store {
-    /// Without frames.
+    /// An empty store.
     const NEW: Self;
-    /// Whether it can hold any.
+    /// True if it can hold frames.
     const HOLDS: bool;
 
-    /// How many wait.
+    /// Returns the number of frames that wait.
     fn len(&self) -> usize;
 
-    /// Whether none waits.
+    /// Returns whether no frame waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many more can be put now, one after the other without a pause.
+    /// Returns how many more frames can be put now, without a pause between them.
     fn room(&self) -> usize;
 
-    /// How many more can be put if they come so slowly that the flash can follow; at least
+    /// Returns how many more frames can be put if they arrive slowly enough for the flash; at least
     /// [`Store::room`].
     fn room_in_all(&self) -> usize {
         self.room()
     }
 
-    /// Takes a frame of 1 to [`MAX_PAYLOAD`] octets.
+    /// Puts a frame of 1 to [`MAX_PAYLOAD`] octets.
     ///
     /// # Errors
-    /// [`Full`]; nothing was taken.
+    /// [`Full`]; the frame was not put.
     fn put(&mut self, now: Instant, label: Label, payload: &[u8]) -> Result<(), Full>;
 
-    /// The oldest frame of one of the neighbours that are `wanted`, if it can be taken at once. It
-    /// is never younger than another one for the same neighbour.
+    /// Returns the oldest frame of the `wanted` neighbours that can be taken at once. It is never
+    /// newer than another one for the same neighbour.
     fn first(&self, wanted: impl Fn(u8) -> bool) -> Option<Label>;
 
-    /// The oldest frame of one of the neighbours that are `wanted`, whether it can be taken at once
-    /// or not.
+    /// Returns the oldest frame of the `wanted` neighbours, even if it cannot be taken at once.
     fn oldest(&self, wanted: impl Fn(u8) -> bool) -> Option<Label> {
         self.first(wanted)
     }
 
-    /// Writes the oldest frame for `to` to the start of `out` and removes it; its length. `None` if
-    /// there is none that can be taken at once, or `out` is too short; nothing has changed then.
+    /// Writes the oldest frame for `to` to the start of `out` and removes it. Returns its length.
+    /// Returns `None` and changes nothing if no such frame can be taken at once, or if `out` is too
+    /// short.
     fn take(&mut self, now: Instant, to: u8, out: &mut [u8]) -> Option<usize>;
 
-    /// Removes all frames with this label; how many.
+    /// Removes all frames with this label. Returns their number.
     fn drop_all(&mut self, now: Instant, label: Label) -> usize;
 
-    /// What has happened since the store was made.
+    /// Returns the event counters since the store was created.
     fn stats(&self) -> &Stats {
         &const { Stats::NONE }
     }
 
-    /// There is a flash, and the store has all of it; whether it can use it. Nothing of what the
-    /// flash holds is believed. The first sector to be erased is `first_sector`, modulo their
-    /// number: a random one spreads the wear of those who start often.
+    /// Attaches a flash that is wholly the store's. Returns whether the store can use it.
+    /// The previous content of the flash is ignored. The first sector to be erased is
+    /// `first_sector`, modulo the number of sectors: a random value spreads the wear of a node that
+    /// starts often.
     ///
-    /// With the geometry that it has already a store tries again to write if it had given that up
-    /// ([`Stats::given_up`]). With another one what was in flash only is lost.
+    /// If a store already has this geometry and has given up writing ([`Stats::given_up`]), it
+    /// tries again. With another geometry, frames that were only in flash are lost.
     fn attach(&mut self, _now: Instant, _geometry: Geometry, _first_sector: u16) -> bool {
         false
     }
 
-    /// Of these neighbours the one that has waited longest is sent to next: its frames come to
-    /// memory before those of others. Whoever is taken from is preferred without that.
+    /// Prefers, among these neighbours, the one whose frame has waited longest: its frames are read
+    /// into memory before those of others. Taking a frame prefers its neighbour without this call.
     fn prefer(&mut self, _now: Instant, _wanted: impl Fn(u8) -> bool) {}
 
-    /// The next command for the flash. It is outstanding until [`Store::handle_flash`] or
-    /// [`Store::flash_refused`], but for `Reset`, which has no event; until then there is none.
+    /// Returns the next command for the flash. It is outstanding until [`Store::handle_flash`] or
+    /// [`Store::flash_refused`], except for `Reset`, which has no event. There is no other command
+    /// until then.
     fn poll_flash(&mut self, _now: Instant) -> Option<Submission<'_>> {
         None
     }
 
-    /// The driver was busy and did not take the last submission: it will be offered again.
+    /// Notes that the driver was busy and did not take the last submission, which is offered again.
     fn flash_refused(&mut self, _now: Instant) {}
 
-    /// What became of the outstanding command; `octets` begin with those of a `Read`.
+    /// Handles the result of the outstanding command; `octets` begin with those of a `Read`.
     ///
     /// # Errors
     /// [`Discard`]; nothing has changed.
@@ -248,12 +251,12 @@ pub trait Store {
         Err(Discard::NotAwaited)
     }
 
-    /// When to call [`Store::handle_deadline`] at the latest.
+    /// Returns the latest time for a call of [`Store::handle_deadline`].
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Does what is due.
+    /// Handles what is due.
     fn handle_deadline(&mut self, _now: Instant) {}
 }
 

@@ -10,8 +10,8 @@ pub struct Frame {
     label: Label,
     /// 0 if the place is free.
     len: u8,
-    /// The number of its coming. It does not wrap while a frame waits: with a thousand in a second
-    /// that is after 49 days.
+    /// Arrival number. It does not wrap while a frame waits: with a thousand frames a second it
+    /// wraps after 49 days.
     order: u32,
     payload: [u8; MAX_PAYLOAD],
 }
@@ -21,7 +21,7 @@ impl Empty for Frame {
         Frame { label: Label { to: 0, tag: 0 }, len: 0, order: 0, payload: [0; MAX_PAYLOAD] };
 }
 
-/// As many frames as `A` has places.
+/// A store for as many frames as `A` has places.
 #[derive(Debug)]
 pub struct Ram<A> {
     places: A,
@@ -31,9 +31,9 @@ pub struct Ram<A> {
 }
 
 impl<A: Array<Frame>> Ram<A> {
-    /// The place of the oldest frame that is wanted.
+    /// Returns the place of the oldest wanted frame.
     fn place_of_oldest(&self, wanted: impl Fn(Label) -> bool) -> Option<usize> {
-        // Numbers wrap, so what counts is how far back they are.
+        // Numbers wrap, so ages are compared.
         let age = |frame: &Frame| self.next_order.wrapping_sub(frame.order);
         let waits = |frame: &Frame| frame.len > 0 && wanted(frame.label);
         let places = self.places.as_slice().iter().enumerate();
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(ram.first(|_| true), Some(label(1, 7)));
         assert_eq!(ram.oldest(|to| to == 2), Some(label(2, 7)));
         assert_eq!(taken(&mut ram, 2).as_deref(), Some(&b"b"[..]));
-        // The place that was freed is used by a younger frame.
+        // The freed place is used by a newer frame.
         ram.put(NOW, label(2, 8), b"e").unwrap();
         let rest = [1, 2, 2, 1].map(|to| taken(&mut ram, to).unwrap());
         assert_eq!(rest, [b"a", b"d", b"e", b"c"]);

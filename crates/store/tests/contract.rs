@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 const RECORDS: usize = 24;
 
-/// A store of any kind, and what its flash was told.
+/// A store of any kind, and the commands to its flash.
 struct Device<S> {
     store: S,
-    /// The octets at pages and offsets.
+    /// Octets at pages and offsets.
     flash: BTreeMap<(u16, u8), Vec<u8>>,
-    /// The octets that are to be read.
+    /// Octets to be read.
     read: Vec<u8>,
     awaited: bool,
 }
@@ -96,7 +96,7 @@ impl<S: Store> Subject for Device<S> {
                 let out = &mut out[..if dice & 0x8000 == 0 { MAX_PAYLOAD } else { 9 }];
                 format!("take {:?} {out:?}", self.store.take(now, label.to, out))
             }
-            // A driver reports only what it was asked for; others hardly ever.
+            // A driver reports only requested events; others occur hardly ever.
             _ if self.awaited || dice & 0x700 == 0 => self.event(now, dice, random),
             _ => "nothing".to_owned(),
         }

@@ -15,25 +15,25 @@
 use core::net::Ipv6Addr;
 pub use kinglet_octets::sum;
 
-/// The sum of two sums. The first must be over an even number of octets.
+/// Returns the sum of two sums. The first must be over an even number of octets.
 pub const fn add(a: u16, b: u16) -> u16 {
     let (total, carry) = a.overflowing_add(b);
     // After a carry the total is at most 0xFFFE, so this cannot carry again.
     total.wrapping_add(carry as u16)
 }
 
-/// The value of a checksum field that makes the whole sum come out as 0xFFFF.
+/// Returns the value of a checksum field that makes the whole sum 0xFFFF.
 pub const fn field(sum: u16) -> u16 {
     !sum
 }
 
-/// The sum over the IPv6 pseudo-header (RFC 8200, 8.1).
+/// Returns the sum over the IPv6 pseudo-header (RFC 8200, 8.1).
 pub fn pseudo_header(src: Ipv6Addr, dst: Ipv6Addr, upper_len: u32, next_header: u8) -> u16 {
     let addresses = add(sum(&src.octets()), sum(&dst.octets()));
     add(addresses, length_and_protocol(upper_len, next_header))
 }
 
-/// The sum over what the pseudo-header has beside the addresses.
+/// Returns the sum over the pseudo-header without the addresses.
 pub const fn length_and_protocol(upper_len: u32, next_header: u8) -> u16 {
     // Each addition of two sums is one of 16 bits with its carry.
     add(add((upper_len >> 16) as u16, upper_len as u16), next_header as u16)
@@ -61,7 +61,7 @@ impl Accumulator {
         self.odd ^= octets.len() % 2 == 1;
     }
 
-    /// The sum of all that was pushed.
+    /// Returns the sum of all pushed octets.
     pub const fn sum(&self) -> u16 {
         self.sum
     }

@@ -1,11 +1,11 @@
 //! The ECN field of an IP header (RFC 3168 §5): the two bits that a network and the transports
 //! above it share.
 
-/// A codepoint: what the sender is capable of, or what a router has to say.
+/// A codepoint: the capability of the sender, or the mark of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not take marks: a congested router drops the packet.
+    /// The transport does not support marks: a congested router drops the packet.
     #[default]
     NotEct = 0b00,
     /// ECN-capable transport, the codepoint of experiments (RFC 8311 §3.1).
@@ -17,7 +17,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// The lower two bits of a Traffic Class; the upper six are DSCP.
+    /// Returns the codepoint in the lower two bits of a Traffic Class; the upper six are DSCP.
     pub const fn of(traffic_class: u8) -> Ecn {
         match traffic_class & 0b11 {
             0b00 => Ecn::NotEct,
@@ -27,7 +27,7 @@ impl Ecn {
         }
     }
 
-    /// A Traffic Class with this codepoint and a DSCP of zero.
+    /// Returns a Traffic Class with this codepoint and a DSCP of zero.
     pub const fn traffic_class(self) -> u8 {
         self as u8
     }

@@ -1,11 +1,11 @@
-//! Why octets were refused.
+//! Errors of formats.
 
 use core::fmt;
 
-/// Why octets were refused, and which of them.
+/// The reason for which octets were refused, and the field.
 ///
-/// A small core returns it in a register, which it could not if it named the field in text. It lies
-/// at a word, so that what a `Result` holds instead does too and is copied by words.
+/// A small core returns it in a register, which would be impossible with a text. It is aligned to a
+/// word, so that the other content of a `Result` is aligned too, and copied by words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(4))]
 pub enum Error {

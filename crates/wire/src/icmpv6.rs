@@ -6,8 +6,8 @@ use crate::{Error, Field, checksum};
 /// known here uses.
 pub const HEADER_LEN: usize = 8;
 
-/// Octets that every message has: type, code and checksum. Some of other protocols have no more
-/// than two octets behind them (DIS, RFC 6550, 6.2).
+/// Octets that every message has: type, code and checksum. Some messages of other protocols have
+/// only two octets behind them (DIS, RFC 6550, 6.2).
 pub const MIN_LEN: usize = 4;
 
 /// Types below this are errors (RFC 4443, 2.1).
@@ -39,7 +39,7 @@ pub mod parameter {
     pub const INCOMPLETE_CHAIN: u8 = 3;
 }
 
-/// What a message says; its body (echo data or the quoted packet) follows the header.
+/// Type and fields of a message; its body (echo data or the quoted packet) follows the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Type 1; the code is one of [`mod@unreachable`]'s.
@@ -90,7 +90,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The message's type octet.
+    /// Returns the message's type octet.
     pub const fn type_octet(&self) -> u8 {
         match *self {
             Kind::DestinationUnreachable { .. } => 1,
@@ -103,7 +103,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is an error message (RFC 4443, 2.1).
+    /// Returns whether it is an error message (RFC 4443, 2.1).
     pub const fn is_error(&self) -> bool {
         self.type_octet() < FIRST_INFORMATIONAL
     }
@@ -129,7 +129,7 @@ impl Kind {
     }
 }
 
-/// A message whose checksum is right.
+/// A message with a correct checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     kind: Kind,
@@ -164,18 +164,18 @@ impl<'a> Message<'a> {
         Ok(Message { kind, body })
     }
 
-    /// What it says.
+    /// Returns type and fields.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Echo data, or as much of the offending packet as was quoted.
+    /// Returns the echo data, or the quoted part of the offending packet.
     pub const fn body(&self) -> &'a [u8] {
         self.body
     }
 }
 
-/// Checks a message of a type that is not known here; `pseudo_sum` as for [`Message::parse`].
+/// Checks a message of a type that is unknown here; `pseudo_sum` as for [`Message::parse`].
 ///
 /// # Errors
 /// [`Error::Truncated`] with fewer than [`MIN_LEN`] octets, or [`Error::Checksum`].

@@ -1,32 +1,32 @@
-//! Sequence counters that tell a restart from a wrap (RFC 6550, 7.2; RFC
-//! 8505, 5.2).
+//! Sequence counters that distinguish a restart from a wrap (RFC 6550, 7.2; RFC 8505, 5.2).
 
 use core::cmp::Ordering;
 
 /// SEQUENCE_WINDOW: counters farther apart cannot be compared.
 const WINDOW: u8 = 16;
-/// The first number of the straight part; the circle is below.
+/// The first number of the linear region; the circular region is below.
 const STRAIGHT: u8 = 128;
 
-/// A sequence counter: a straight part of 128 to 255 after a restart, then a circle of 0 to 127.
+/// A sequence counter: a linear region of 128 to 255 after a restart, then a circular one of 0 to
+/// 127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter(u8);
 
 impl Counter {
-    /// Where one begins: so far from the circle that a restart is noticed.
+    /// The initial value, far enough from the circular region that a restart is detected.
     pub const FIRST: Counter = Counter(0u8.wrapping_sub(WINDOW));
 
-    /// The counter in a message.
+    /// Returns the counter with this value in a message.
     pub const fn new(value: u8) -> Self {
         Counter(value)
     }
 
-    /// As it is in messages.
+    /// Returns its value in messages.
     pub const fn value(self) -> u8 {
         self.0
     }
 
-    /// The one after it.
+    /// Returns the next counter.
     //= rfc6550#7.2-1
     //= rfc8505#5.2.1-1
     #[must_use]
@@ -39,13 +39,13 @@ impl Counter {
         })
     }
 
-    /// Which is later; `None` if they cannot be compared.
+    /// Compares two counters; `None` if they cannot be compared.
     //= rfc6550#7.2-2
     //= rfc8505#5.2.1-2
     pub fn compare(self, other: Counter) -> Option<Ordering> {
         let (Counter(a), Counter(b)) = (self, other);
         match (a < STRAIGHT, b < STRAIGHT) {
-            // From the straight part into the circle, which is at most a window away.
+            // From the linear region into the circular one, which is at most a window away.
             (false, true) if b.wrapping_sub(a) <= WINDOW => Some(Ordering::Less),
             (false, true) => Some(Ordering::Greater),
             (true, false) => other.compare(self).map(Ordering::reverse),
@@ -63,18 +63,18 @@ impl Counter {
         }
     }
 
-    /// Whether it is later. Of counters that cannot be compared neither is.
+    /// Returns whether it is later; false for counters that cannot be compared.
     pub fn is_after(self, other: Counter) -> bool {
         self.compare(other) == Some(Ordering::Greater)
     }
 
-    /// Whether it is earlier.
+    /// Returns whether it is earlier.
     pub fn is_before(self, other: Counter) -> bool {
         self.compare(other) == Some(Ordering::Less)
     }
 
-    /// Whether it is earlier, and `other` is not perhaps one from before the circle that has been
-    /// forgotten somewhere.
+    /// Returns whether it is certainly earlier. If this one is circular and `other` linear, `other`
+    /// may be outdated, from before the circular region.
     pub fn is_surely_before(self, other: Counter) -> bool {
         self.is_before(other) && (other.0 < STRAIGHT || self.0 >= STRAIGHT)
     }

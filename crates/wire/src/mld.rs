@@ -1,7 +1,7 @@
-//! What a listener of multicast needs of MLDv2 (RFC 3810): queries read, reports written.
+//! MLDv2 (RFC 3810) for multicast listeners: parsing of queries, writing of reports.
 //!
-//! Sources are not told apart: a listener of a group wants it from everybody, so each record of a
-//! report excludes nobody. Queries of version 1 (RFC 2710) are refused.
+//! Sources are not distinguished: a listener of a group listens to all sources, so no record of a
+//! report excludes any. Queries of version 1 (RFC 2710) are refused.
 
 use crate::{Error, Field};
 use core::net::Ipv6Addr;
@@ -10,7 +10,7 @@ use core::net::Ipv6Addr;
 pub const QUERY: u8 = 130;
 /// ICMPv6 type of a report of version 2 (RFC 3810, 5.2).
 pub const REPORT: u8 = 143;
-/// Where reports go: all routers that know MLDv2 (RFC 3810, 5.2.14).
+/// Destination of reports: all routers that know MLDv2 (RFC 3810, 5.2.14).
 pub const ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x16);
 
 /// A Hop-by-Hop Options header with the Router Alert of MLD (RFC 2711, 2.1) in front of ICMPv6: all
@@ -23,12 +23,12 @@ const QUERY_LEN: usize = 28;
 const REPORT_LEN: usize = 8;
 const RECORD_LEN: usize = 20;
 
-/// A question which groups somebody listens to.
+/// A query for the groups with listeners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Within so many milliseconds the answer is wanted (RFC 3810, 5.1.3).
+    /// Maximum time until the report, in milliseconds (RFC 3810, 5.1.3).
     pub max_response_ms: u32,
-    /// The group that is asked about; `None`: all.
+    /// The group of the query; `None`: all groups.
     pub group: Option<Ipv6Addr>,
 }
 
@@ -37,7 +37,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for version 1, [`Error::Truncated`], [`Error::Invalid`] for another
-    /// type or a group that is none.
+    /// type or an address that is no group.
     pub fn parse(octets: &[u8]) -> Result<Self, Error> {
         let (head, _) = octets.split_first_chunk::<24>().ok_or(Error::Truncated(Field::Mld))?;
         let &[kind, _, _, _, high, low, _, _, ref group @ ..] = head;
@@ -64,8 +64,8 @@ impl Query {
     }
 }
 
-/// Whether a group is told of at all: one of a wider scope than this node, and not that of all
-/// nodes (RFC 3810, 6).
+/// Returns whether a group is reported at all: its scope is wider than this node, and it is not the
+/// all-nodes group (RFC 3810, 6).
 pub fn is_reported(group: Ipv6Addr) -> bool {
     const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
     group.is_multicast()
@@ -73,9 +73,9 @@ pub fn is_reported(group: Ipv6Addr) -> bool {
         && group != ALL_NODES
 }
 
-/// Writes a report to `out` that these groups are listened to, each of them once, as many as there
-/// is room for; `changed` if some of them are new. Its checksum is zero. How many octets it has;
-/// `None` if there is none to report.
+/// Writes a report of these groups to `out`, each of them once, as many as there is room for;
+/// `changed` is set if some of them are new. The checksum is zero. Returns the length in octets;
+/// `None` if there is no group to report.
 pub fn write_report(
     changed: bool,
     groups: impl Iterator<Item = Ipv6Addr>,

@@ -14,7 +14,7 @@ pub struct Header {
     pub dst_port: u16,
     /// Octets of header and data, at least 8.
     pub length: u16,
-    /// The checksum field as it stands.
+    /// The checksum field as it is in the header.
     pub checksum: u16,
 }
 
@@ -47,7 +47,7 @@ impl Header {
     }
 }
 
-/// A datagram whose length and checksum are right.
+/// A datagram with a correct length and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     header: Header,
@@ -85,7 +85,7 @@ impl<'a> Datagram<'a> {
 }
 
 /// Sets the checksum field of the datagram in `octets` (header and data; the length field is
-/// already right). A result of zero is written as 0xFFFF (RFC 768).
+/// already correct). A result of zero is written as 0xFFFF (RFC 768).
 ///
 /// # Errors
 /// [`Error::NoRoom`] with fewer than [`HEADER_LEN`] octets.

@@ -1,47 +1,47 @@
-//! Which duty cycle when: what each of the five costs, and the calls that choose it.
+//! Choice of a duty cycle: the cost of each of the five, and the calls that configure it.
 //!
-//! A radio that listens draws as much as one that sends, so whoever has a battery listens rarely.
-//! How rarely decides three things at once: how long it takes to be reached, what that costs, and
-//! how much can be carried.
+//! A radio that listens draws as much as one that sends, so a battery-powered node listens rarely.
+//! The interval decides three things at once: the delay of packets to the node, the power, and the
+//! goodput.
 //!
 //! # The five
 //!
-//! * **Always on.** Nobody sleeps. It is the default.
-//! * **Data requests.** A leaf asks its parent, at an interval and when TCP expects something:
+//! * **Always on.** No node sleeps. It is the default.
+//! * **Data requests.** A leaf polls its parent, at an interval and when TCP expects something:
 //!   `config.mac.rx_on_when_idle`, `config.polling` and
 //!   [`Node::set_parent`](crate::Node::set_parent).
-//! * **Sampled listening** (CSL). A leaf's parent knows when that samples the channel:
-//!   `config.mac.csl`, beside data requests.
-//! * **ContikiMAC with bursts.** Everybody samples the channel in a rhythm of its own, relays too,
-//!   and whoever has something to send waits for that: [`Node::set_wake`](crate::Node::set_wake).
-//! * **The same without bursts.** One frame for each wake-up: `burst` of
+//! * **Coordinated sampled listening** (CSL). A leaf's parent knows when the leaf samples the
+//!   channel: `config.mac.csl`, in addition to data requests.
+//! * **ContikiMAC with bursts.** Every node, relays included, samples the channel with a phase of
+//!   its own, and a sender waits for that time: [`Node::set_wake`](crate::Node::set_wake).
+//! * **ContikiMAC without bursts.** One frame for each wake-up: `burst` of
 //!   [`mac::Wake`](crate::mac::Wake) is zero.
 //!
-//! A node that asks or samples for its parent is a leaf: it cannot relay, and its parent and all
-//! relays behind that have their radios on always. Only with ContikiMAC relays sleep. All nodes of
-//! a network have it then, at the same rate.
+//! A node with data requests or CSL is a leaf: it cannot relay, and the radios of its parent and of
+//! all relays behind that are always on. Only with ContikiMAC do relays sleep. All nodes of a
+//! network then use it, at the same rate.
 //!
 //! # Measured
 //!
-//! nRF52840, every frame secured; the border router, with mains, at one end of a line, and the node
-//! in question at the other.
+//! nRF52840, every frame secured; the mains-powered border router at one end of a line, and the
+//! node in question at the other.
 //!
-//! * *bursts* and *no bursts* are ContikiMAC, where the relays wake as well;
-//! * *ms*: the interval at which it asks, samples or wakes;
-//! * *answer*: the mean time in ms to the answer of a request for 82 octets by CoAP, from a host
-//!   that is 12 ms away from the border router; *page*: that by HTTP over a new connection;
-//! * *radio*, *power*: the share of the time in % in which the radio is on or starts, and what both
-//!   radio and CPU draw in mW, while the node is asked and sends a reading of 82 octets once a
-//!   minute;
-//! * *up*, *down*: goodput of bulk transfers by TCP from and to it in kb/s, with buffers of four
-//!   segments, and the energy for a kilobyte.
+//! * *bursts* and *no bursts* are ContikiMAC, where the relays sleep as well;
+//! * *ms*: the interval of data requests, samples or wake-ups;
+//! * *response*: the mean time in ms to the response to a CoAP request for 82 octets, from a host
+//!   that is 12 ms away from the border router; *page*: the same by HTTP over a new connection;
+//! * *radio*, *power*: the share of the time in % in which the radio is on or starts, and the power
+//!   of radio and CPU together in mW, while the node serves these requests and sends a reading of
+//!   82 octets once a minute;
+//! * *up*, *down*: goodput of bulk TCP transfers from and to it in kb/s, with buffers of four
+//!   segments, and the energy per kilobyte.
 //!
 //! Means of five runs of `kinglet lab run kinglet-duty-cycles --first-seed 101`, which has more
 //! points, and their scatter.
 //!
 //! One hop; energy of the node:
 //!
-//! | | ms | answer | page | radio | power | up | mJ/kB | down | mJ/kB |
+//! | | ms | response | page | radio | power | up | mJ/kB | down | mJ/kB |
 //! |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 //! | always on | – | 21.3 | 48.3 | 100.0 | 19.6 | 102 | 1.56 | 102 | 1.57 |
 //! | data requests | 125 | 84.7 | 123 | 1.34 | 0.27 | 97.0 | 1.15 | 97.4 | 1.58 |
@@ -58,7 +58,7 @@
 //!
 //! Four hops; radio, power and energy are those of a relay, the mean of the three:
 //!
-//! | | ms | answer | page | radio | power | up | mJ/kB | down | mJ/kB |
+//! | | ms | response | page | radio | power | up | mJ/kB | down | mJ/kB |
 //! |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 //! | always on | – | 61.4 | 122 | 100.0 | 19.6 | 25.3 | 6.26 | 25.2 | 6.28 |
 //! | data requests | 125 | 126 | 217 | 100.0 | 19.6 | 24.8 | 6.38 | 22.7 | 6.96 |
@@ -75,34 +75,34 @@
 //!
 //! # Advice
 //!
-//! * **Mains: always on.** A node with mains that is the parent of leaves has to be.
-//! * **A leaf that talks by itself: data requests**, with an interval of minutes and prediction,
-//!   which is the default ([`Polling::DEFAULT`](crate::Polling::DEFAULT)). It sends when it likes,
-//!   and fetches answers when they are due. Who asks it unexpectedly waits for half of the interval
-//!   on average.
-//! * **A leaf that must be reached within seconds: CSL**, with prediction besides. A sample takes
+//! * **Mains: always on.** A mains-powered node that is the parent of leaves has to be.
+//! * **A leaf that sends on its own initiative: data requests**, with an interval of minutes and
+//!   prediction, which is the default ([`Polling::DEFAULT`](crate::Polling::DEFAULT)). It sends at
+//!   any time, and fetches responses when they are due. An unexpected request to it waits for half
+//!   of the interval on average.
+//! * **A leaf that must be reached within seconds: CSL**, combined with prediction. A sample takes
 //!   0.4 ms of radio time and a data request 1.6, so for the same radio time a leaf is reached four
-//!   times as soon. A long download may lock to the samples, a window of TCP at each: with 500 ms
-//!   it is 29 kb/s in most runs and 89 in others. With data requests alone it is not.
+//!   times as fast. A long download may lock to the samples, with a TCP window at each: at 500 ms
+//!   it reaches 29 kb/s in most runs and 89 in others. With data requests alone it does not.
 //! * **Relays without mains: ContikiMAC with bursts.** Nothing else lets them sleep. At eight
-//!   wake-ups a second a relay takes 0.075 mW instead of 19.6. A request and its answer wait for
+//!   wake-ups a second a relay takes 0.075 mW instead of 19.6. A request and its response wait for
 //!   half of an interval at the first hop, and for a whole one at each further hop.
-//! * **Bursts always.** Without them a reading costs the same, and whatever is longer waits for a
-//!   wake-up with each frame: over four hops and at eight wake-ups a second there is a quarter of
-//!   the goodput, at twice the energy.
-//! * **How often to wake.** Eight times a second is a good beginning. Twice a second halves a
-//!   relay's power, and answers take more than three times as long. Over one hop TCP carries a
-//!   window at each wake-up, so larger buffers carry more.
-//! * **TCP's first timeout** should be longer than a round trip: else what is on its way is sent
-//!   again, and delays itself.
+//! * **Bursts always.** Without them a reading costs the same, and anything longer waits for a
+//!   wake-up with each frame: over four hops and at eight wake-ups a second, goodput is a quarter
+//!   and energy is twice as high.
+//! * **Wake-up rate.** Eight times a second is a good beginning. Twice a second halves a relay's
+//!   power, and responses take more than three times as long. Over one hop TCP carries a window at
+//!   each wake-up, so larger buffers carry more.
+//! * **TCP's first timeout** should be longer than a round trip: otherwise packets in flight are
+//!   retransmitted, and delay themselves.
 //!   [`ConnectionConfig::rto_initial`](crate::tcp::ConnectionConfig::rto_initial) is 3 s here.
-//!   Linux has 1 s: from there a page over four hops that wake twice a second takes 8.5 s instead
+//!   Linux has 1 s: with that, a page over four hops that wake twice a second takes 8.5 s instead
 //!   of 3.9. At eight times a second it makes no difference.
 //!
 //! # The calls
 //!
-//! A plan names the types that a duty cycle needs ([`profile!`](crate::profile!)); one that does
-//! not has none of its code. This one has all of them:
+//! A plan names the types that a duty cycle needs ([`profile!`](crate::profile!)); a plan that does
+//! not name them has none of their code. This one has all of them:
 //!
 //! ```
 //! use kinglet::radio::Capabilities;
@@ -111,11 +111,11 @@
 //!
 //! kinglet::profile! {
 //!     struct Sleeper {
-//!         // Polled is enough to ask, and Sampled for CSL; Waking adds ContikiMAC.
+//!         // Polled is enough for data requests, and Sampled for CSL; Waking adds ContikiMAC.
 //!         listening: mac::Waking<mac::Sampled>,
-//!         // Sleepers is enough for a parent; Strobing reaches those who wake by themselves.
+//!         // Sleepers is enough for a parent; Strobing reaches nodes with ContikiMAC.
 //!         reach: mac::Strobing<mac::Sleepers<[mac::Sleeper<mac::Samples>; 4]>, [mac::Strobed; 4]>,
-//!         // Where relays sleep, fragments pass them one by one (RFC 8930).
+//!         // Where relays sleep, they forward fragments one by one (RFC 8930).
 //!         fragmentation: net::Rfc8930<[Option<net::Virtual>; 4], store::Ram<[store::Frame; 16]>>,
 //!         forwards: true,
 //!         frames: 6,
@@ -131,16 +131,16 @@
 //!     | Capabilities::SENSES | Capabilities::STROBES;
 //! let now = Instant::from_secs(1);
 //!
-//! // Always on: nothing to be said.
+//! // Always on: no configuration.
 //! let mut router: Node<Sleeper> =
 //!     Node::new(Config::new(1, [0; 8], 1, [1; 16]).unsecured(), radio);
 //! router.add_child(2)?;
 //!
-//! // Data requests: at the latest every four minutes, and when something is due.
+//! // Data requests: every four minutes at the least, and when something is due.
 //! let mut config = Config::new(2, [0; 8], 2, [2; 16]).unsecured();
 //! config.mac.rx_on_when_idle = false;
 //! config.polling = Polling::Predictive { base: Duration::from_secs(240) };
-//! // CSL besides: to be reached within a second.
+//! // In addition CSL: it is reached within a second.
 //! config.mac.csl = Some(mac::Csl {
 //!     period: Duration::from_secs(1),
 //!     drift_ppm: 40, // two crystals of 20 ppm
@@ -149,18 +149,18 @@
 //! let mut leaf: Node<Sleeper> = Node::new(config, radio);
 //! leaf.set_parent(now, Some(1))?;
 //!
-//! // ContikiMAC with bursts, in a network in which everybody has it.
+//! // ContikiMAC with bursts, in a network in which all nodes use it.
 //! let mut relay: Node<Sleeper> =
 //!     Node::new(Config::new(3, [0; 8], 3, [3; 16]).unsecured(), radio);
 //! let eight_times = mac::Wake { period: Duration::from_millis(125), ..mac::Wake::DEFAULT };
 //! relay.set_wake(Some(eight_times)).expect("plan and radio can");
 //! relay.forward_fragments(true);
-//! // A border router with mains reaches its neighbours the same way, and listens always.
+//! // A mains-powered border router reaches its neighbours likewise, and listens always.
 //! router.set_wake(Some(mac::Wake { sleeps: false, ..eight_times })).expect("so can this");
 //! // Without bursts: one frame for each wake-up.
 //! relay.set_wake(Some(mac::Wake { burst: Duration::ZERO, ..eight_times })).expect("so can this");
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!
-//! What an application waits for by UDP it says with [`Node::expect`](crate::Node::expect), so that
-//! a leaf asks for it in time.
+//! An application reports an expected UDP datagram with [`Node::expect`](crate::Node::expect), so
+//! that a leaf polls for it in time.

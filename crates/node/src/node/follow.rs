@@ -1,4 +1,4 @@
-//! How a node follows its routing: what that is told, what it decides, its messages.
+//! The execution of routing: its inputs, its decisions, its messages.
 
 use super::{Node, SendRings};
 use crate::discovery::{Discovery, Resolved};
@@ -13,7 +13,7 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 
 impl<P: Profile> Node<P> {
-    /// Who learns routes, to look at.
+    /// Returns the routing protocol for inspection.
     pub const fn routing(&self) -> &P::Routing {
         self.net.routing()
     }
@@ -22,14 +22,14 @@ impl<P: Profile> Node<P> {
         self.net.routing_mut()
     }
 
-    /// A frame came from a neighbour.
+    /// Reports a frame from a neighbour to routing.
     pub(crate) fn routing_heard(&mut self, now: Instant, from: &Address, rssi_dbm: i8, lqi: u8) {
         if let &Address::Short(from) = from {
             self.routing_mut().handle_heard(now, from, rssi_dbm, lqi);
         }
     }
 
-    /// A message came from a neighbour.
+    /// Passes a message from a neighbour to routing.
     pub(crate) fn routing_message(
         &mut self,
         now: Instant,
@@ -39,7 +39,7 @@ impl<P: Profile> Node<P> {
     ) {
         let mut octets = [0; MAX_MESSAGE + 1];
         let packet = self.net.packet(message.packet).get(message.upper).unwrap_or_default();
-        // One that is longer than any message is refused as one octet too long.
+        // A message longer than any valid one is passed one octet too long, so that it is refused.
         let len = kinglet_mem::copy(&mut octets, packet);
         let octets = octets.get(..len).unwrap_or_default();
         if let &Address::Short(from) = from {
@@ -48,7 +48,7 @@ impl<P: Profile> Node<P> {
         self.net.release(message.packet);
     }
 
-    /// An ICMPv6 message of a type that the network layer only carries came from a neighbour.
+    /// Handles an ICMPv6 message from a neighbour whose type the network layer only carries.
     pub(crate) fn icmpv6_message(
         &mut self,
         now: Instant,
@@ -66,7 +66,7 @@ impl<P: Profile> Node<P> {
         });
     }
 
-    /// How the sending of a frame ended. That the channel was never free says nothing of a link.
+    /// Reports the result of a frame. A channel that was never free is no information about a link.
     pub(crate) fn routing_outcome(&mut self, now: Instant, outcome: &mac::Outcome) {
         let acked = match outcome.result {
             mac::Delivery::Delivered => true,
@@ -80,7 +80,8 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Lets go what discovery has found the way for, and takes its messages while there is room.
+    /// Releases packets for resolved neighbours, and takes discovery's messages while there is
+    /// room.
     pub(crate) fn follow_discovery(&mut self, now: Instant) {
         if self.net.discovery().is_on() {
             self.carry_out_discovery(now);
@@ -90,15 +91,15 @@ impl<P: Profile> Node<P> {
 
     #[inline(never)]
     fn carry_out_discovery(&mut self, now: Instant) {
-        // At most one for each neighbour.
+        // At most one result for each neighbour.
         while let Some(Resolved { neighbour, found }) = self.net.discovery_mut().poll_resolved() {
             self.net.handle_resolution(now, neighbour, found);
         }
-        // At most one for each address and context.
+        // At most one change for each address and context.
         while let Some(configured) = self.net.discovery_mut().poll_configured(now) {
             self.configure(configured);
         }
-        // At most one for each that is registered.
+        // At most one change for each registered host.
         while self.routing().serves_leaves()
             && let Some(leaf) = self.net.discovery_mut().poll_routed(now)
         {
@@ -113,12 +114,12 @@ impl<P: Profile> Node<P> {
                     .tell_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
             }
             let Some(out) = out else { return };
-            // There is room, as was just asked; whatever else fails, discovery repeats itself.
+            // There is room, as was just checked; after any other failure discovery repeats itself.
             let _ = self.net.send_icmpv6(now, &out, &buf);
         }
     }
 
-    /// Has the receiver of one that sleeps on while an answer may come at any time.
+    /// Keeps the receiver of a sleepy node on while an answer may come at any time.
     fn listen(&mut self) {
         if self.sleeps {
             let listens = self.routing().listens() || self.net.discovery().listens();
@@ -126,7 +127,7 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Carries out what routing has decided, and takes its messages while there is room.
+    /// Carries out the decisions of routing, and takes its messages while there is room.
     pub(crate) fn follow_routing(&mut self, now: Instant) {
         if self.routing().is_on() {
             self.carry_out(now);
@@ -142,11 +143,11 @@ impl<P: Profile> Node<P> {
             let waiting = self.net.info().queued;
             self.routing_mut().handle_queue(now, waiting, room);
         }
-        // At most one change for every child, and one for the parent.
+        // At most one change for each child, and one for the parent.
         while let Some(change) = self.routing_mut().poll_change() {
             match change {
-                // A table without room for a default route is one for static routes only, and
-                // routing knows the way too.
+                // A table without room for a default route is for static routes only, and routing
+                // knows the route too.
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
                     self.net.divert();
@@ -158,7 +159,8 @@ impl<P: Profile> Node<P> {
                     self.net.divert();
                     self.reroute(now);
                 }
-                // A child too many for the network layer's table is sent its packets like anybody.
+                // A child that does not fit into the network layer's table gets its packets
+                // directly.
                 Change::Child(child) if Self::HAS_CHILDREN => {
                     let _ = self.add_child(child);
                 }
@@ -166,7 +168,7 @@ impl<P: Profile> Node<P> {
                     let _ = self.remove_child(now, child);
                 }
                 Change::Address(address) if P::Routing::GIVES_ADDRESSES => {
-                    // One that its host has it leaves to it.
+                    // An address that its host has stays with the host.
                     if !self.net.is_own(address) && !self.net.is_hosts(address) {
                         self.configure(Configured::Address(address));
                         self.routing_mut().handle_address(address);
@@ -185,13 +187,13 @@ impl<P: Profile> Node<P> {
         let mut buf = [0; MAX_MESSAGE];
         while self.net.can_send_routing_message() {
             let Some(out) = self.routing_mut().poll_message(now, &mut buf) else { return };
-            // There is room, as was just asked; whatever else fails, routing repeats itself.
+            // There is room, as was just checked; after any other failure routing repeats itself.
             let octets = buf.get(..out.len).unwrap_or_default();
             let _ = self.net.send_routing_message(now, out.to, octets);
         }
     }
 
-    /// What waits for a way goes where it leads now, or is lost; who has sent that is told.
+    /// Reroutes packets that wait for a route, or drops them; their senders are notified.
     fn reroute(&mut self, now: Instant) {
         if !Self::SEEKS {
             return;
@@ -201,13 +203,13 @@ impl<P: Profile> Node<P> {
             self.tell_soon(now);
         }
         self.net.park(now, &SendRings(&self.tcp));
-        // As many reports as are kept.
+        // At most as many reports as are kept.
         while let Some(report) = self.net.poll_error_about(protocol::TCP) {
             self.report(report);
         }
     }
 
-    /// Tables that are full stay as they are: what was configured by hand is not to give way.
+    /// Leaves full tables as they are, so that manual configuration is never evicted.
     fn configure(&mut self, configured: Configured) {
         match configured {
             Configured::Address(address) if self.net.is_own(address) => {}
@@ -232,7 +234,7 @@ impl<P: Profile> Node<P> {
         let mut buf = [0; MAX_ICMPV6];
         while self.net.can_send_routing_message() {
             let Some(out) = self.routing_mut().poll_icmpv6(now, &mut buf) else { return };
-            // As for other messages.
+            // The reasons are the same as for other messages.
             let _ = self.net.send_icmpv6(now, &out, &buf);
         }
     }

@@ -1,4 +1,4 @@
-//! When a node that sleeps asks, and what it learns from the answers.
+//! Times of data requests, and the learning of due times.
 
 use super::*;
 use core::iter;
@@ -12,7 +12,7 @@ fn at(ms: u64) -> Instant {
     Instant::from_micros(ms * 1000)
 }
 
-/// With the tables of the presets.
+/// A poller with the tables of the presets.
 type Poller = super::Poller<[Source; 2], [Application; 3]>;
 
 fn poller(policy: Polling) -> Poller {
@@ -21,12 +21,12 @@ fn poller(policy: Polling) -> Poller {
     poller
 }
 
-/// Something sent at `since` that is sent again at `until`.
+/// A segment sent at `since` that is retransmitted at `until`.
 fn sent(since: u64, until: u64) -> Option<Expected> {
     Some(Expected { since: at(since), from: at(since), until: at(until) })
 }
 
-/// Asks at the deadline; when that was.
+/// Polls at the deadline, and returns that time in ms.
 fn ask(poller: &mut Poller) -> u64 {
     let now = poller.deadline().unwrap();
     assert_eq!((poller.due(now), poller.due(now - MS)), (Some(7), None));
@@ -40,8 +40,8 @@ fn answer(poller: &mut Poller, now: u64, outcome: DataRequestOutcome, tcp: Optio
     poller.update(at(now), iter::once(tcp));
 }
 
-/// Sends at `since` what is answered after `latency`, and asks until the answer is found: at
-/// how many attempts, and when.
+/// Sends a segment at `since` whose response arrives after `latency`, and polls until the response
+/// is found. Returns the number of attempts and the time.
 fn round(poller: &mut Poller, since: u64, latency: u64) -> (u32, u64) {
     let expected = sent(since, since + 1000);
     poller.update(at(since), iter::once(expected));
@@ -56,8 +56,8 @@ fn round(poller: &mut Poller, since: u64, latency: u64) -> (u32, u64) {
     unreachable!()
 }
 
-/// A segment that comes as five frames, with a data request each, and the next after the
-/// acknowledgement of this one.
+/// A segment arrives as five frames, with a data request each. The next segment follows its
+/// acknowledgement.
 #[test]
 fn the_fragments_of_a_segment_do_not_delay_the_next_one() {
     let mut poller = poller(Polling::DEFAULT);
@@ -100,7 +100,7 @@ fn while_nothing_is_expected_only_the_base_interval_counts() {
 fn fixed_intervals_begin_with_the_expectation() {
     let mut poller = poller(Polling::TCPLP);
     poller.update(at(1000), iter::once(sent(1000, 2000)));
-    // More is sent: the interval goes on.
+    // More is sent: the interval continues.
     poller.update(at(1060), iter::once(sent(1060, 2000)));
     for now in [1100, 1200, 1300] {
         assert_eq!(ask(&mut poller), now);
@@ -114,13 +114,13 @@ fn fixed_intervals_begin_with_the_expectation() {
 #[test]
 fn the_due_time_settles_just_behind_the_answers() {
     let mut poller = poller(Polling::DEFAULT);
-    // The first guess is a quarter of the time that there is.
+    // The first guess is a quarter of the available time.
     assert_eq!(round(&mut poller, 1000, 100), (1, 1250));
     let attempts: u32 = (2..200).map(|n| round(&mut poller, n * 1000, 100).0).sum();
     assert!(attempts < 198 + 30, "{attempts} attempts for 198 answers");
     let late: u64 = (200..300).map(|n| round(&mut poller, n * 1000, 100).1 - n * 1000).sum();
     assert!((100 * 100..100 * 130).contains(&late), "{} ms on average", late / 100);
-    // And follows when the path becomes slower, and faster again.
+    // The due time follows when the path becomes slower, and faster again.
     for n in 300..310 {
         round(&mut poller, n * 1000, 600);
     }
@@ -133,8 +133,8 @@ fn the_due_time_settles_just_behind_the_answers() {
     assert!(attempts == 1 && now < 500_000 + 200, "{now}");
 }
 
-/// A transfer to this node: what comes in answer to one data request is acknowledged at once, so
-/// when the request has ended, something else is awaited already.
+/// A transfer to this node: a response to a data request is acknowledged at once, so something else
+/// is already expected when the request has ended.
 #[test]
 fn an_answer_that_is_acknowledged_while_more_of_it_comes_teaches_as_well() {
     let mut poller = poller(Polling::DEFAULT);
@@ -160,7 +160,7 @@ fn nothing_is_asked_for_while_a_segment_leaves_and_the_due_time_begins_when_it_h
         let (since, expected) = (n * 1000, sent(n * 1000, n * 1000 + 800));
         poller.set_sending(at(since), true);
         poller.update(at(since), iter::once(expected));
-        // Not before the last moment.
+        // Not before the latest time.
         assert_eq!(poller.deadline(), Some(at(since + 700)));
         let left = since + 40 + n % 7 * 40;
         poller.set_sending(at(left), false);
@@ -194,7 +194,7 @@ fn what_is_late_is_asked_for_at_growing_distances_and_once_more_before_it_is_sen
     let distances: Vec<_> = asked.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(distances[..3].windows(2).all(|pair| pair[1].abs_diff(2 * pair[0]) <= 1));
     assert!(asked.contains(&875), "{asked:?}");
-    // Nobody has answered: the next segment is due when this one was.
+    // There was no response: the next segment is due at the same time as this one.
     poller.update(at(201_000), iter::once(sent(201_000, 203_000)));
     let now = ask(&mut poller);
     assert_eq!(now - 201_000, asked[0]);
@@ -224,7 +224,7 @@ fn a_part_that_lets_more_be_sent_is_an_answer() {
         waits.push(now - since);
         since = now;
     }
-    // A transfer does not wait ever longer for a rest that there always is.
+    // The wait of a transfer does not grow because some data is always missing.
     assert!(waits.windows(2).all(|pair| pair[1] <= pair[0]), "{waits:?}");
 }
 
@@ -251,7 +251,7 @@ fn what_does_not_come_from_the_wait_teaches_nothing() {
     let mut poller = poller(Polling::DEFAULT);
     round(&mut poller, 1000, 100);
     let due = poller.connections[0].due;
-    // Lost and sent again; nobody there; promised and not delivered.
+    // Lost and retransmitted; not acknowledged; promised and not delivered.
     poller.update(at(5000), iter::once(sent(5000, 5100)));
     let now = ask(&mut poller);
     answer(&mut poller, now, NOTHING, sent(5100, 5300));
@@ -299,7 +299,7 @@ fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() 
     let mut poller = poller(Polling::DEFAULT);
     let (mut since, mut waited) = (1000, Vec::new());
     poller.expect(at(since), 1, sent(since, since + 3000)).unwrap();
-    // The next block of a transfer comes 100 ms after the answer to the one before.
+    // The next block of a transfer comes 100 ms after the response to the one before.
     for _ in 0..40 {
         let mut now = ask(&mut poller);
         while now < since + 100 {
@@ -333,7 +333,7 @@ fn applications_say_until_when_and_take_it_back() {
         assert!(poller.deadline() > Some(at(200_000)));
     }
 }
-/// Asks until `until`, finding nothing; when.
+/// Polls until `until` without finding anything. Returns the times.
 fn ask_until(poller: &mut Poller, until: u64) -> Vec<u64> {
     let mut asked = Vec::new();
     while poller.deadline().unwrap() <= at(until) {
@@ -352,7 +352,7 @@ fn what_one_application_says_is_not_what_another_has_said() {
         poller.expect(at(1000), 5683, sent(1000, 3000)).unwrap();
         poller.expect(at(1001), 5683, None).unwrap();
         assert!(ask_until(&mut poller, 9000).last() > Some(&7000), "the other one's time");
-        // What is over is as if it had not been said.
+        // An expired expectation has no effect any more.
         poller.expect(at(10_000), 5683, sent(10_000, 11_000)).unwrap();
         poller.expect(at(10_000), 80, None).unwrap();
         assert!(ask_until(&mut poller, 60_000).last() > Some(&10_800));
@@ -364,7 +364,7 @@ fn each_application_has_its_own_due_time() {
     let mut poller = poller(Polling::DEFAULT);
     let mut waits = [Vec::new(), Vec::new()];
     for n in 1..200 {
-        // One is answered after 100 ms, the other after 800 ms.
+        // The response to one comes after 100 ms, that to the other after 800 ms.
         let since = n * 10_000;
         for (who, latency) in [(0, 100), (1, 800)] {
             let since = since + u64::from(who) * 5000;

@@ -1,4 +1,4 @@
-//! Which addresses and which hop limit a connection's packets have.
+//! Addresses and hop limit of a connection's packets.
 
 use crate::common::*;
 use core::net::Ipv6Addr;
@@ -27,7 +27,7 @@ fn two_addresses(hop_limit: u8) -> Box<Node<BorderRouter>> {
     node
 }
 
-/// Hop limits and sources of the SYN and its first repetition.
+/// Returns hop limits and sources of the SYN and its first retransmission.
 fn syns(node: &mut Node<BorderRouter>, mut now: Instant) -> Vec<(u8, [u8; 16])> {
     let mut found = Vec::new();
     let mut packet = [0; 1280];
@@ -114,7 +114,7 @@ fn without_a_parent_there_is_no_way_to_it() {
         }
         leaf.set_parent(Instant::ZERO, None).unwrap();
         assert_eq!(send(&mut leaf), Err(SendError::NoRoute));
-        // What somebody else has entered stays.
+        // A default route from another source stays.
         let everywhere = Route { prefix: Ipv6Addr::UNSPECIFIED, prefix_len: 0, via: NextHop::Host };
         leaf.interface().add_route(everywhere).unwrap();
         leaf.set_parent(Instant::ZERO, None).unwrap();

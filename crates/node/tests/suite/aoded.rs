@@ -1,4 +1,4 @@
-//! A node that seeks ways keeps the laws of a layer, whatever it hears.
+//! A node with AODV keeps the laws of a layer, whatever it receives.
 
 use crate::common::frames::{Heard, datagram, hear};
 use crate::common::{global, local, node_routed, usual};
@@ -91,7 +91,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets
 }
 
-/// A datagram, with hop limit 255 if it is from a neighbour.
+/// Returns a datagram, with hop limit 255 if it is from a neighbour.
 fn packet(from: u16, (to, port): (core::net::Ipv6Addr, u16), data: &[u8]) -> Vec<u8> {
     match port {
         MESH_PORT => datagram(local(from), to, 255, port, data),
@@ -110,7 +110,7 @@ impl Device {
 }
 
 impl Subject for Device {
-    /// What a radio takes at once, between which messages and packets come to their turn.
+    /// Commands that a radio takes at once, with messages and packets in between.
     const DRAIN_BOUND: usize = 64;
 
     fn fresh(seed: u64) -> Self {
@@ -145,7 +145,7 @@ impl Subject for Device {
                 format!("send {sent:?}")
             }
             3 => {
-                // For this node, or to be passed on, also where it has come from.
+                // For this node, or to be forwarded, also back to its sender.
                 let dst = [global(1), to, global(from), global(9)][usize::from(c & 3)];
                 self.hear(now, from, c, &packet(from, (dst, 7), &[a; 20]));
                 format!("a packet to {dst} from {from}")

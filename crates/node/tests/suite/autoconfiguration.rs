@@ -1,4 +1,4 @@
-//! What a node lets a router make of it; the router knows RFC 4861 and nothing of this stack.
+//! Autoconfiguration of a node by a router that knows RFC 4861 and nothing of this stack.
 
 use crate::common::*;
 use crate::stranger::{Link, group, link_option};
@@ -40,7 +40,7 @@ fn host() -> Box<Node<Host>> {
     Box::new(Node::with_layers(config, (), discovery, usual()))
 }
 
-/// A host and a router that also is `OUTSIDE`, to keep the way short.
+/// A host and a router that also is `OUTSIDE`, to keep the path short.
 fn line() -> Link<Host> {
     let addresses = [ip(ROUTER), ip(OUTSIDE)];
     Link::new(host(), Address::Short(1), Address::Short(9), &addresses)
@@ -79,7 +79,7 @@ fn routers_are_solicited_less_and_less_often_until_one_answers() {
     line.advertise_router(local(1), 1_800, &[]);
     line.run(Duration::from_secs(1_340));
     assert_eq!(line.heard_of(133), []);
-    // Before that is over, first the router alone and then all.
+    // Before that is over, solicitations go first to the router alone and then to all.
     line.run(Duration::from_secs(25));
     let asked: Vec<_> = line.heard_of(133).into_iter().map(|(_, _, dst, _)| dst).collect();
     assert_eq!(asked, [ip(ROUTER), ip("ff02::2")]);
@@ -97,10 +97,10 @@ fn an_address_is_made_and_everything_goes_to_the_router() {
     line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).unwrap();
     line.run(Duration::from_millis(200));
     assert!(line.node.datagrams().poll_echo_reply().is_some());
-    // It is asked for, and defended, as any other.
+    // It is resolved and defended like any other address.
     line.solicit(own);
     assert_eq!(line.heard_of(136).len(), 1);
-    // A router that is none any more is the way to nobody.
+    // A router with lifetime 0 is no longer a route.
     line.advertise_router(ALL, 0, &[]);
     let now = line.now;
     assert!(line.node.datagrams().ping(now, ip(OUTSIDE), 1, 1, &[7]).is_err());
@@ -135,13 +135,13 @@ fn a_network_is_renumbered_and_connections_of_the_old_address_end() {
     let (now, config) = (line.now, ConnectionConfig::default());
     let handle = line.node.streams().connect(now, ip(OUTSIDE), 80, config).unwrap();
     line.run(Duration::from_secs(1));
-    // Both are here; the old one is for what is under way.
+    // Both addresses exist; the old one is for the open connection.
     line.advertise_router(ALL, 9_000, &[prefix("2001:db8:1::", 60, 0)]);
     line.advertise_router(ALL, 9_000, &[prefix("2001:db8:2::", 90_000, 90_000)]);
     assert!(line.node.is_own(old) && line.node.is_own(new));
     assert_eq!(line.node.net().source_for(ip(OUTSIDE)), Some(new));
     assert_ne!(line.node.tcp().state(handle), Some(State::Closed));
-    // Nobody can take an address away in less than two hours (RFC 4862, 5.5.3).
+    // No message can remove an address in less than two hours (RFC 4862, 5.5.3).
     line.run(Duration::from_secs(7_100));
     assert!(line.node.is_own(old));
     line.run(Duration::from_secs(200));
@@ -164,12 +164,12 @@ fn contexts_are_understood_first_and_used_when_that_is_said() {
     };
     line.advertise_router(ALL, 1_800, &[context(1, false, 10, "2001:db8:1::")]);
     assert_eq!(line.node.net().contexts()[1], Some(known));
-    // Which the stranger could not read if the context were used.
+    // The stranger could not decompress this if the context were used.
     frame(&mut line);
     line.advertise_router(ALL, 1_800, &[context(1, true, 10, "2001:db8:1::")]);
     line.contexts = vec![None, Some(known)];
     frame(&mut line);
-    // When it is over it is understood for an hour, and then forgotten.
+    // When its lifetime is over it is understood for an hour, and then forgotten.
     line.run(Duration::from_secs(601));
     line.contexts.clear();
     frame(&mut line);
@@ -198,7 +198,7 @@ fn a_router_is_asked_for_a_context_that_is_not_known_and_not_too_often() {
     assert_eq!(asked, [ip(ROUTER)]);
 }
 
-/// The registrations in the form of RFC 8505 that were heard: target, transaction identifier.
+/// Returns the registrations of RFC 8505 that were received: target, transaction identifier.
 fn registrations(line: &mut Link<Host>) -> Vec<(Ipv6Addr, u8)> {
     let heard = line.heard_of(135).into_iter().filter(|(.., upper)| upper.len() > 32);
     let read = heard.map(|(_, src, dst, upper)| {
@@ -218,7 +218,7 @@ fn an_address_is_registered_and_the_registration_kept() {
     (line.registers, line.extended) = (Some(0), true);
     let life = u32::MAX;
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
-    // RFC 8505, 5.6: first the address that the other is registered from.
+    // RFC 8505, 5.6: first the address from which the other is registered.
     assert_eq!(registrations(&mut line), [(local(1), 240), (own, 240)]);
     // After eleven twelfths of the hour, and no sooner.
     line.run(Duration::from_secs(3_290));
@@ -283,8 +283,8 @@ fn a_forged_answer_takes_nobodys_address() {
         line.link = link;
     };
     let router = (ROUTER, Address::Short(9));
-    // Not asked for, of another router, from another link address, of another node, of another
-    // time.
+    // Unsolicited; from another router; from another link address; for another node; with another
+    // transaction identifier.
     forged(&mut line, router, (1, 240), 1);
     line.registers = None;
     line.run(Duration::from_secs(3_310));
@@ -301,7 +301,7 @@ fn a_forged_answer_takes_nobodys_address() {
 #[test]
 fn a_node_that_was_restarted_is_registered_before_long() {
     let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
-    // The router has seen later transactions of it.
+    // The router has received later transactions of it.
     (line.registers, line.extended) = (Some(3), true);
     let life = u32::MAX;
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", life, life)]);
@@ -326,7 +326,7 @@ fn a_router_that_is_gone_is_given_up_and_another_looked_for() {
     line.there = true;
     line.run(Duration::from_secs(25));
     assert!(!line.heard_of(133).is_empty());
-    // It may be the same.
+    // The next router may be the same.
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
     assert_eq!(line.node.net().discovery().nd().router(), Some(ip(ROUTER)));
 }
@@ -345,7 +345,7 @@ fn hop_limit_and_times_of_a_router_are_taken_within_bounds() {
         line.heard_of(128).last().map(|it| it.0)
     };
     assert_eq!(says(200, 0), Some(200));
-    // Nobody keeps its packets from arriving.
+    // A low hop limit is ignored, so that packets still arrive.
     assert_eq!(says(1, 5), Some(200));
     assert_eq!(says(0, u32::MAX), Some(200));
 }
@@ -369,7 +369,7 @@ fn an_address_that_is_another_nodes_is_given_up_and_a_full_router_asked_later() 
     line.registers = Some(1);
     line.run(Duration::from_secs(20));
     assert_eq!((registrations(&mut line).len(), line.node.is_own(own)), (2, false));
-    // The next advertisement does not bring it back.
+    // The next advertisement does not restore it.
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
     assert!(!line.node.is_own(own));
 }

@@ -35,12 +35,12 @@ fn network(loss: u32) -> World<BorderRouter> {
     world
 }
 
-/// Moves packets between border router and host; whether there were any.
+/// Moves packets between border router and host. Returns whether there were any.
 fn exchange(now: Instant, router: &mut Node<BorderRouter>, host: &mut Node<BorderRouter>) -> bool {
     exchange_through(now, router, host, |_| {})
 }
 
-/// The same, with something in between that may change them.
+/// As `exchange`, with a closure that may change the packets.
 fn exchange_through(
     now: Instant,
     router: &mut Node<BorderRouter>,
@@ -91,7 +91,7 @@ fn a_mote_and_a_host_talk_tcp_through_the_border_router() {
     }
 }
 
-/// RFC 3168 §5: a router marks, and all that forward keep the mark, compressed or not.
+/// RFC 3168 §5: a router marks packets, and all forwarders keep the mark, compressed or not.
 #[test]
 fn marks_behind_the_border_router_reach_both_ends() {
     let (mut world, mut host) = (network(0), host());
@@ -127,7 +127,7 @@ fn marks_behind_the_border_router_reach_both_ends() {
     assert!(marks.iter().all(|count| *count > 1), "{marks:?} of {capable:?}");
 }
 
-/// RFC 9293 §3.9.2.2, SHLD-25: what routers say of a segment the application can ask for.
+/// RFC 9293 §3.9.2.2, SHLD-25: the application can read the ICMP errors about a segment.
 #[test]
 fn what_icmpv6_says_of_a_segment_is_a_soft_error_of_its_connection() {
     const TIME_EXCEEDED: u8 = 3;
@@ -170,7 +170,7 @@ fn a_silent_host_does_not_stop_the_radio_nor_a_radio_without_answers_the_host() 
     let (mut world, mut host) = (network(0), host());
     world.hosts_up = false;
     let [to_host, to_mote] = open_to_both(&mut world, &mut host);
-    // Both connections want to send; the host is not asked for a while.
+    // Both connections want to send; the host takes no packets for a while.
     for handle in [to_host, to_mote, to_host, to_mote] {
         assert_eq!(world.nodes[1].streams().send(handle, &[7; 900]), Ok(900));
     }
@@ -187,7 +187,7 @@ fn a_silent_host_does_not_stop_the_radio_nor_a_radio_without_answers_the_host() 
         while exchange(now, &mut nodes[1], &mut host) {}
         host.tcp().can_recv(server) == 1_800
     }));
-    // And with a radio that reaches nobody: one datagram at a time is tried and given up.
+    // The radio reaches no node: one datagram at a time is tried and given up.
     world.air.set_loss(100);
     assert_eq!(world.nodes[1].streams().send(to_mote, &[7; 2_000]), Ok(2_000));
     world.run(Duration::from_millis(5), |_, _| false);

@@ -19,11 +19,11 @@ use std::cell::RefCell;
 
 /// A border router.
 const ROUTER: u8 = 0;
-/// One that sleeps and has node 9 as its parent.
+/// A node that sleeps, whose parent is node 9.
 const LEAF: u8 = 1;
-/// One whose only neighbour, node 2, sleeps.
+/// A node whose only neighbour, node 2, sleeps.
 const PARENT: u8 = 2;
-/// One that learns routes, in any role.
+/// A node with a mesh, in any role.
 const MESH: u8 = 3;
 
 /// A border router of this kind with a listener, a socket and the handles that it was given.
@@ -35,7 +35,7 @@ struct Device<const KIND: u8> {
     security: Option<Security>,
 }
 
-/// What node `short` sends by a radio of its own: a frame with this payload, or a data request.
+/// Returns a frame of node `short` with this payload, or a data request.
 fn sent_by(
     short: u16,
     security: Option<Security>,
@@ -71,18 +71,18 @@ fn sent_by(
     frame
 }
 
-/// One key for all; a device begins at one of a few counters, so that some have been used before.
+/// Returns the key of all nodes; the counter begins at one of a few values, so that some were used.
 fn security(counter: u32) -> Option<Security> {
     Some(Security { key: Key([1; 16]), eui64_prefix: [0; 6], first_counter: counter })
 }
 
-/// A message of node 9's mesh that is well-formed or noise.
+/// Returns a message of node 9's mesh, well-formed or noise.
 fn mesh_packet(random: &mut Pcg32) -> Vec<u8> {
     let [kind, entries, leaves, len] = random.next_u32().to_le_bytes();
     let mut data = vec![0; usize::from(len % 82)];
     random.fill_bytes(&mut data);
     if kind & 7 != 0 {
-        // See `crates/mesh/src/message.rs`: an advertisement, or what is said to one.
+        // See `crates/mesh/src/message.rs`: an advertisement, or a message about one.
         let (entries, leaves) = (usize::from(entries % 3), usize::from(leaves % 3));
         data.resize([2 + 3 * entries + 5 * leaves, 1, 2, 3, 3, 1][usize::from(kind % 6)], 1);
         data[0] = 0x11 + kind % 6;
@@ -115,7 +115,7 @@ fn mesh_packet(random: &mut Pcg32) -> Vec<u8> {
     packet
 }
 
-/// A whole IPv6 packet from node 9 or a host.
+/// Returns a whole IPv6 packet from node 9 or a host.
 fn some_packet(random: &mut Pcg32) -> Vec<u8> {
     let [a, b, c, d] = random.next_u32().to_le_bytes();
     let src = if a & 1 == 0 { global(9) } else { "2001:db8:1::1".parse().unwrap() };
@@ -155,7 +155,7 @@ fn some_packet(random: &mut Pcg32) -> Vec<u8> {
     packet
 }
 
-/// One that the device can read although it has a key, or that its mesh can.
+/// Returns a frame that the device can read although it has a key, or that its mesh can read.
 fn sound_frame(kind: u8, has_key: bool, random: &mut Pcg32) -> Vec<u8> {
     let dice = random.next_u32();
     let packet = match kind == MESH && dice & 1 != 0 {
@@ -225,7 +225,7 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
     }
 }
 
-/// What can be chosen, apart from what a node is.
+/// Varies the settings, except for the kind of the node.
 fn vary(config: &mut Config, seed: u64) {
     config.polling = if seed.is_multiple_of(3) { Polling::TCPLP } else { Polling::DEFAULT };
     config.mac.retry_delay_max = Duration::from_millis(seed % 3 * 40);
@@ -246,7 +246,7 @@ fn vary(config: &mut Config, seed: u64) {
     }
 }
 
-/// What is asked of a node that sleeps and of no other.
+/// Makes a call that only a sleepy node gets.
 fn call_of_leaf(now: Instant, node: &mut Node<Counted>, dice: u32) -> String {
     // One more application than there are places.
     let application = (dice >> 12) as u16 & 3;
@@ -264,8 +264,8 @@ fn call_of_leaf(now: Instant, node: &mut Node<Counted>, dice: u32) -> String {
 
 impl<const KIND: u8> Subject for Device<KIND> {
     /// The radio's three; for the host its queue of 16, and all that TCP may send at once: four
-    /// rings of 4096 octets in segments of 64 at the least, 4 half-open and 4 finished connections,
-    /// and a few answers to strangers.
+    /// rings of 4096 octets in segments of at least 64, 4 half-open and 4 finished connections, and
+    /// a few replies to unknown peers.
     const DRAIN_BOUND: usize = 3 + 16 + 4 * 64 + 16;
 
     fn fresh(seed: u64) -> Self {
@@ -401,7 +401,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
         format!("{info:?} {stats:?} {mac:?} {net:?} {tcp:?} {infos:?} {polls:?} {mesh:?}")
     }
 
-    /// The host sends what it likes, also messages of a mesh.
+    /// The host sends any packets, also messages of a mesh.
     fn intrude(&mut self, now: Instant, random: &mut Pcg32) -> Option<String> {
         let packet = match random.next_u32() & 1 {
             0 => some_packet(random),
@@ -426,7 +426,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
 
     fn refuse(&mut self, now: Instant) -> bool {
         let node = self.node.get_mut();
-        // The first command sets the mode, which is the driver's to hold and not to refuse.
+        // The first command sets the mode, which a driver must not refuse.
         let submitted = match node.poll_radio(now) {
             Some(Submission { command: Command::Transmit { access, .. }, .. }) => Some(access),
             _ => None,
@@ -461,7 +461,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
         Some(node.datagrams().send(now, self.socket, global(9), 9, &[0; 60]).is_ok())
     }
 
-    /// A segment in one frame, which the full queues must not keep away from TCP.
+    /// A segment in one frame, which must reach TCP in spite of full queues.
     fn offer_control(&mut self, now: Instant) -> Option<bool> {
         let sequence = (now.as_micros() >> 3) as u8;
         let (src, dst) = (global(8), global(1));
@@ -472,7 +472,7 @@ impl<const KIND: u8> Subject for Device<KIND> {
         let mut payload = [0x41; 61];
         payload[1..].fill(0);
         header.emit(&mut payload[1..]).unwrap();
-        // Later than all others.
+        // Later than all other counters.
         let security = self.security.map(|_| security(now.as_millis() as u32).unwrap());
         let mut frame = sent_by(8, security, sequence, Some(&payload));
         let len = frame.len();
@@ -491,7 +491,7 @@ fn the_node_keeps_the_laws() {
 
 #[test]
 fn a_node_that_sleeps_keeps_the_laws() {
-    // With the last two a frame that had missed its sample left its place empty.
+    // With the last two seeds, a frame that had missed its sample left its place empty.
     check::<Device<LEAF>>((0..160).chain([3_003, 3_051]), 300);
 }
 
@@ -505,7 +505,7 @@ fn a_node_whose_neighbour_sleeps_keeps_the_laws() {
     check::<Device<PARENT>>(0..64, 300);
 }
 
-/// Without this the law about rest would say nothing of a node.
+/// Without this the law about idle nodes would prove nothing for a node.
 #[test]
 fn a_node_that_was_woken_asks_its_layers_once() {
     let mut device = Device::<ROUTER>::fresh(1);
@@ -525,7 +525,7 @@ fn a_node_that_was_woken_asks_its_layers_once() {
     assert_eq!(ask(true), (true, true));
 }
 
-/// A node that rests against one that is made to look at everything before each call.
+/// Compares an idle node with one that has to check everything before each call.
 fn resting_hides_nothing<const KIND: u8>() {
     for seed in 0..64 {
         let [mut rests, mut looks] = [(); 2].map(|()| Device::<KIND>::fresh(seed));

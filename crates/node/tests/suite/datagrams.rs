@@ -10,8 +10,8 @@ use kinglet::{BorderRouter, Meshed, Mote, Router};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Node 1 sends datagrams of `len` octets to the last node, which sends each back; how many came
-/// back.
+/// Sends datagrams of `len` octets from node 1 to the last node, which echoes each. Returns the
+/// number of echoes.
 fn echoed<P: Plan>(world: &mut World<P>, to: core::net::Ipv6Addr, len: usize) -> u32 {
     let last = world.nodes.len() - 1;
     let client = world.nodes[0].datagrams().bind(0).unwrap();
@@ -47,7 +47,7 @@ fn datagrams_arrive_on<P: Plan>() {
         let came = echoed(&mut world, global(2), 40);
         assert!(came >= least, "{came} of 20 at {loss} % loss");
     }
-    // In fourteen fragments; and by link-local addresses.
+    // In fourteen fragments, and by link-local addresses.
     assert_eq!(echoed(&mut World::<P>::new(2, usual(), 0, 8), local(2), 1200), 20);
 }
 
@@ -59,7 +59,7 @@ fn datagrams_go_both_ways_on_every_profile() {
 }
 
 kinglet::profile! {
-    /// Puts fragments of IPv6 together.
+    /// Reassembles IPv6 fragments.
     struct Long {
         routing: Meshed<Self>,
         security: CcmStar<Tabled, [Peer; 4]>,

@@ -1,4 +1,4 @@
-//! Neighbour discovery with one that knows RFC 4861 and nothing of this stack.
+//! Neighbour discovery with a neighbour that knows RFC 4861 and nothing of this stack.
 
 use crate::common::*;
 use crate::stranger::{Link, checksum, group, link_option};
@@ -30,7 +30,7 @@ fn ip(text: &str) -> Ipv6Addr {
 const SHORT: Address = Address::Short(9);
 const EXTENDED: Address = Address::Extended([2, 0, 0, 0xFF, 0xFE, 0, 0, 9]);
 
-/// A node with the short address 1 and 2001:db8::1, whose prefix is on-link.
+/// Returns a node with the short address 1 and 2001:db8::1, whose prefix is on-link.
 fn speaker() -> Box<Node<Speaker>> {
     let config = config(1, 1);
     let discovery = Discovered::new(&config);
@@ -59,10 +59,10 @@ fn a_solicitation_is_answered_to_group_and_node_for_both_kinds_of_link_address()
             };
             assert_eq!((*hop_limit, *dst), (255, ip("fe80::1234")));
             assert!(*src == target || *src == local(1));
-            // Solicited and overriding, no router; then where it is.
+            // Flags: solicited and overriding, not a router. Then its link address.
             assert_eq!((upper[4], &upper[8..24]), (0x60, &target.octets()[..]));
             assert_eq!(upper[24..], link_option(2, Address::Short(1)));
-            // The same asked of the node alone, and without saying where the answer goes.
+            // The same solicitation to the node alone, and without a source link address.
             let upper = [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..]].concat();
             line.send(ip("fe80::1234"), target, 255, upper);
             assert_eq!(line.heard_of(136).len(), 1);
@@ -130,7 +130,7 @@ fn the_short_address_of_another_system_is_recognised_by_its_pan() {
 
 #[test]
 fn a_guess_that_is_wrong_is_mended_by_asking() {
-    // An identifier that nobody can foresee, and looks like an EUI-64.
+    // An identifier that is not predictable, and looks like an EUI-64.
     let address = "fe80::a1b2:c3d4:e5f6:789";
     let mut line = line(EXTENDED, &[address]);
     let end = line.now + Duration::from_secs(8);
@@ -182,7 +182,7 @@ fn who_acknowledges_frames_is_not_probed_and_who_does_not_is() {
     let states: Vec<_> =
         line.node.net().discovery().nd().neighbours().map(|it| it.state()).collect();
     assert_eq!(states, [], "probed and forgotten");
-    // It comes back under another link address.
+    // It returns with another link address.
     (line.there, line.link) = (true, SHORT);
     ping(&mut line);
     assert!(line.node.datagrams().poll_echo_reply().is_some());
@@ -208,7 +208,7 @@ fn a_segment_of_tcp_that_was_taken_shows_that_its_neighbour_is_there() {
     };
     line.run(Duration::from_secs(60));
     assert_eq!(state(&line), Some(State::Stale), "silent for a minute");
-    // A forged one is not taken, and shows nothing.
+    // A forged segment is not accepted, and proves nothing.
     line.segment(beef, own, ACK, 70_000, seq + 1);
     line.there = false;
     line.run(Duration::from_secs(60));
@@ -228,7 +228,7 @@ fn a_router_that_asks_is_told_the_groups() {
     let address = InterfaceAddress { address: ip("2001:db8::1"), prefix_len: 64 };
     node.interface().add_address(address).unwrap();
     let mut line = Link::new(node, Address::Short(1), SHORT, &[ip("fe80::ff:fe00:9")]);
-    // What is new it tells by itself, twice.
+    // A new membership is reported unsolicited, twice.
     line.run(Duration::from_secs(10));
     assert_eq!(std::mem::take(&mut line.segments).len(), 2);
     line.query();
@@ -245,11 +245,11 @@ fn a_router_that_asks_is_told_the_groups() {
             Ipv6Addr::from(<[u8; 16]>::try_from(&record[4..]).unwrap())
         })
         .collect();
-    // Of all routers, and the solicited-node groups of the link addresses, of which one is that of
-    // the address too.
+    // The groups of all routers, and the solicited-node groups of the link addresses; one of these
+    // is that of the address too.
     assert_eq!(groups, ["ff02::2", "ff02::1:ff00:1", "ff02::1:ff02:201"].map(ip));
     assert_eq!(report[7], 3);
-    // One that it joins later as well.
+    // A group that it joins later is also reported.
     line.node.interface().join_group(ip("ff05::7")).unwrap();
     line.run(Duration::from_secs(3));
     assert_eq!(std::mem::take(&mut line.segments).len(), 2);

@@ -8,7 +8,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet::{Mote, Node};
 use std::collections::VecDeque;
 
-/// A radio that is told what to report and remembers what it was given.
+/// A radio that reports given events and records its commands.
 #[derive(Default)]
 struct Radio {
     events: VecDeque<(Event, Vec<u8>)>,
@@ -40,22 +40,22 @@ impl Driver for Radio {
 }
 
 kinglet::profile! {
-    /// Has a place for late acknowledgments.
+    /// A plan with a place for late acknowledgments.
     struct Late {
         features: WithPolicies,
         security: CcmStar<Tabled, [Peer; 4]>,
     }
 }
 
-/// Two nodes and their radios; what one transmits the other receives a millisecond later.
+/// Two nodes and their radios. Each receives what the other transmits a millisecond later.
 struct Two<P: Plan = Mote> {
     now: Instant,
     nodes: [Box<Node<P>>; 2],
     radios: [Radio; 2],
-    /// The second radio does not tell yet what became of what it was given.
+    /// True if the second radio withholds the events of its transmissions.
     slow: bool,
     untold: Vec<Event>,
-    /// What each has transmitted.
+    /// Number of frames that each has transmitted.
     transmitted: [usize; 2],
 }
 
@@ -72,7 +72,7 @@ impl<P: Plan> Two<P> {
         }
     }
 
-    /// Drives both, and carries what they transmit; when they want to be called again.
+    /// Drives both, and carries their frames. Returns the times of their next calls.
     fn turn(&mut self) -> [Option<Instant>; 2] {
         let mut wishes = [None; 2];
         for (side, wish) in wishes.iter_mut().enumerate() {

@@ -1,5 +1,5 @@
-//! A node with RPL whose parent or child is of another make: RIOT or Contiki-NG, as observed on the
-//! wire. Their messages are octets that are put together here.
+//! A node with RPL whose parent or child is another implementation: RIOT or Contiki-NG, as observed
+//! on the wire. Their messages are built from octets here.
 
 use crate::common::*;
 use crate::relay::{ALL, Relay};
@@ -11,7 +11,7 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::{Node, Rpled};
 use std::net::Ipv6Addr;
 
-/// Both have long addresses.
+/// Both have extended addresses.
 const PARENT: Address = Address::Extended([2, 0, 0, 0, 0, 0, 0, 7]);
 const CHILD: Address = Address::Extended([2, 0, 0, 0, 0, 0, 0, 8]);
 const NEAR: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 7);
@@ -21,12 +21,12 @@ const DIO: u8 = 1;
 const DAO: u8 = 2;
 const ACK: u8 = 3;
 const INFINITE: u16 = 0xFFFF;
-/// DODAG Configuration of RIOT: OF0, MinHopRankIncrease 256, no greatest increase, 5 minutes.
+/// DODAG Configuration of RIOT: OF0, MinHopRankIncrease 256, MaxRankIncrease 0, 5 minutes.
 const RIOT: [u8; 16] = [4, 14, 0, 20, 3, 10, 0, 0, 1, 0, 0, 0, 0, 5, 0, 60];
-/// And of Contiki-NG: MRHOF, 128 and 1024, 30 minutes.
+/// DODAG Configuration of Contiki-NG: MRHOF, 128 and 1024, 30 minutes.
 const CONTIKI: [u8; 16] = [4, 14, 0, 8, 12, 0, 4, 0, 0, 128, 0, 1, 0, 30, 0, 60];
 
-/// What a parent advertises.
+/// A parent's advertisement.
 #[derive(Clone, Copy)]
 struct Parent {
     configuration: [u8; 16],
@@ -40,14 +40,14 @@ struct Parent {
     dodag: Ipv6Addr,
 }
 
-/// A router of RIOT's: storing mode, a prefix that addresses are made of.
+/// A RIOT router: storing mode, a prefix from which addresses are formed.
 fn riot() -> Parent {
     let (configuration, prefix, dodag) = (RIOT, 0x40, global(100));
     let (instance, version, rank, mode, dtsn) = (0, 240, 512, 2, 0);
     Parent { configuration, prefix, instance, version, rank, mode, dtsn, dodag }
 }
 
-/// A router of Contiki-NG's: non-storing mode, the root's prefix with the R flag and no identifier.
+/// A Contiki-NG router: non-storing mode, the root's prefix with the R flag and no identifier.
 fn contiki() -> Parent {
     let (configuration, prefix, dodag) = (CONTIKI, 0x60, global(100));
     let (instance, version, rank, mode, dtsn) = (0x1E, 240, 256, 1, 240);
@@ -62,7 +62,7 @@ fn relay() -> Link<Relay> {
     Link::new(Box::new(node), Address::Short(1), PARENT, &[NEAR, ALL])
 }
 
-/// The parent says a DIO with this option.
+/// Sends a DIO of the parent with this option.
 fn say(line: &mut Link<Relay>, parent: &Parent, to: Ipv6Addr, option: &[u8]) {
     let [high, low] = parent.rank.to_be_bytes();
     let flags = 0x80 | parent.mode << 3;
@@ -81,13 +81,13 @@ fn say_prefix(line: &mut Link<Relay>, parent: &Parent) {
     say(line, parent, ALL, &option);
 }
 
-/// The RPL messages of this code that the parent has heard meanwhile, and their destinations.
+/// Returns the RPL messages of this code that the parent has received, and their destinations.
 fn heard(line: &mut Link<Relay>, code: u8) -> Vec<(Ipv6Addr, Vec<u8>)> {
     let of_code = line.heard_of(155).into_iter().filter(|it| it.3[1] == code);
     of_code.map(|(_, _, to, upper)| (to, upper)).collect()
 }
 
-/// Time passes, in which the parent acknowledges the DAOs that it hears; how many.
+/// Runs while the parent acknowledges the DAOs that it receives. Returns their number.
 fn acknowledging(line: &mut Link<Relay>, seconds: u64) -> usize {
     let mut count = 0;
     for _ in 0..seconds {
@@ -100,7 +100,7 @@ fn acknowledging(line: &mut Link<Relay>, seconds: u64) -> usize {
     count
 }
 
-/// The node has joined below this parent, which knows it.
+/// Returns a node that has joined below this parent, which knows it.
 fn attached(parent: &Parent) -> Link<Relay> {
     let mut line = relay();
     say_configuration(&mut line, parent);
@@ -113,8 +113,8 @@ fn attached(parent: &Parent) -> Link<Relay> {
     line
 }
 
-/// What has followed the IPv6 header of packets that carry the RPL option: instance, and what comes
-/// behind the header of that.
+/// Returns, for each packet with the RPL option, its instance and the octets behind the Hop-by-Hop
+/// header.
 fn marked(line: &mut Link<Relay>) -> Vec<(u8, Vec<u8>)> {
     let packets = std::mem::take(&mut line.segments).into_iter();
     let read = |octets: Vec<u8>| match octets[..] {
@@ -124,7 +124,7 @@ fn marked(line: &mut Link<Relay>) -> Vec<(u8, Vec<u8>)> {
     packets.map(read).collect()
 }
 
-/// RIOT begins with DTSN 0 again, in the same version: only its DIS says that it knows nothing.
+/// RIOT restarts with DTSN 0 in the same version: only its DIS shows that it has lost its state.
 #[test]
 fn the_child_of_a_riot_router_that_restarts_announces_itself_again() {
     let parent = riot();
@@ -137,7 +137,7 @@ fn the_child_of_a_riot_router_that_restarts_announces_itself_again() {
     assert_eq!(line.node.routing().rpl().parent(), Some(NEAR));
 }
 
-/// RIOT announces what it once heard, also the address of the node that it tells.
+/// RIOT announces all targets that it knows, including the address of the node that it sends to.
 #[test]
 fn a_dao_that_names_the_receiver_too_makes_the_other_routes_and_is_acknowledged() {
     let mut line = attached(&riot());
@@ -201,7 +201,7 @@ fn a_parent_that_changes_its_dodag_is_followed_by_its_next_dio() {
         if configured {
             say_configuration(&mut line, &parent);
         } else {
-            // RIOT says its configuration in the first DIO only, and to one that asks it alone.
+            // RIOT sends its configuration only in the first DIO and in response to a unicast DIS.
             say_prefix(&mut line, &parent);
             line.run(Duration::from_secs(1));
             let asked = heard(&mut line, DIS);

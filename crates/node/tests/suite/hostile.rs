@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Call {
-    /// An MPDU to this node with this behind its header.
+    /// An MPDU to this node with this payload.
     Frame(Vec<u8>),
     Noise(Vec<u8>),
     HostPacket(Vec<u8>),
@@ -35,7 +35,7 @@ fn octets(most: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..most)
 }
 
-/// What makes a layer look further than the first octet: a 6LoWPAN dispatch, then anything.
+/// Octets that a layer parses beyond the first one: a 6LoWPAN dispatch, then anything.
 fn lowpan() -> impl Strategy<Value = Vec<u8>> {
     let dispatch = prop_oneof![
         Just(vec![0x41, 0x60, 0, 0, 0]),
@@ -70,7 +70,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// More than any sequence of polls can give at one instant: see the test of the contract.
+/// More than any sequence of polls can return at one instant: see the contract test.
 const DRAIN_BOUND: usize = 400;
 
 fn drain<P: Plan>(now: Instant, node: &mut Node<P>) {
@@ -95,7 +95,7 @@ fn settings(mss: u16, buffers: u16) -> ConnectionConfig {
     }
 }
 
-/// Makes the calls, then lets the node talk to a sound peer.
+/// Makes the calls, then lets the node communicate with a valid peer.
 fn survive<P: Plan>(calls: Vec<Call>, capabilities: Capabilities) {
     let mut node = node::<P>(1, 1, 2, capabilities);
     let prefix = core::net::Ipv6Addr::UNSPECIFIED;
@@ -112,7 +112,7 @@ fn survive<P: Plan>(calls: Vec<Call>, capabilities: Capabilities) {
     for call in calls {
         match call {
             Call::Frame(octets) => {
-                // Intra-PAN, short addresses, acknowledgement asked for: from 2 to 1.
+                // Intra-PAN, short addresses, acknowledgement requested: from 2 to 1.
                 let head = [0x61, 0x88, now.as_micros() as u8, 0xcd, 0xab, 1, 0, 2, 0];
                 receive(&mut node, now, &[&head[..], &octets].concat());
             }
@@ -156,12 +156,12 @@ fn survive<P: Plan>(calls: Vec<Call>, capabilities: Capabilities) {
     recovers(now, node, capabilities);
 }
 
-/// When the noise is over, a ping is answered again.
+/// Checks that a ping is answered again after the noise.
 fn recovers<P: Plan>(now: Instant, node: Box<Node<P>>, capabilities: Capabilities) {
     let mut world = World::<P>::new(2, capabilities, 0, 1);
     world.now = now;
     world.nodes[0] = node;
-    // The radio here knows of no command; one may be outstanding.
+    // The radio here has no record of a command; one may be outstanding.
     world.nodes[0].handle_radio(now, Event::Missed, &mut []);
     world.air.listen(0);
     let answered = world.run(Duration::from_secs(600), |now, nodes| {

@@ -1,4 +1,4 @@
-//! What comes from outside changes nothing inside: forged messages of routing and discovery, in
+//! Messages from outside change no internal state: forged messages of routing and discovery, in
 //! tunnels and through the host interface.
 
 use crate::common::*;
@@ -46,7 +46,7 @@ fn ip(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-/// A DIO of the parent's DODAG in this mode, from the type on.
+/// Returns a DIO of the parent's DODAG in this mode, from the type on.
 fn dio(mode: u8, rank: u16, dodag: Ipv6Addr) -> Vec<u8> {
     let [high, low] = rank.to_be_bytes();
     let head = [155, 1, 0, 0, 0, 240, high, low, 0x80 | mode << 3, 240, 0, 0];
@@ -57,7 +57,7 @@ fn configuration() -> [u8; 16] {
     [4, 14, 0, 8, 9, 10, 14, 0, 0, 128, 0, 1, 0, 30, 0, 60]
 }
 
-/// The mesh's prefix.
+/// Returns the mesh's prefix.
 fn prefix() -> Vec<u8> {
     [
         &[8, 30, 64, 0x40, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0],
@@ -66,23 +66,24 @@ fn prefix() -> Vec<u8> {
     .concat()
 }
 
-/// A DAO that says that `target` is behind node 9, or in non-storing mode behind `parent`.
+/// Returns a DAO with a route to `target` through node 9, or in non-storing mode through its
+/// parent.
 fn dao(target: Ipv6Addr) -> Vec<u8> {
     let target = [&[5, 18, 0, 128], &target.octets()[..]].concat();
     [&[155, 2, 0, 0, 0, 0, 0, 241], &target[..], &[6, 4, 0, 0x80, 241, 255]].concat()
 }
 
-/// A Router Advertisement with this option.
+/// Returns a Router Advertisement with this option.
 fn advertisement(option: &[u8]) -> Vec<u8> {
     [&[134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0], option].concat()
 }
 
-/// Context 0 becomes another one.
+/// Returns an option that replaces context 0.
 fn context() -> Vec<u8> {
     [&[34, 2, 64, 0x10, 0, 0, 5, 160], &ip("2001:db8:bad::").octets()[..8]].concat()
 }
 
-/// A whole packet with an ICMPv6 message.
+/// Returns a whole packet with an ICMPv6 message.
 fn icmpv6(src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, mut upper: Vec<u8>) -> Vec<u8> {
     let sum = checksum(src, dst, 58, &upper).to_be_bytes();
     upper[2..4].copy_from_slice(&sum);
@@ -95,7 +96,7 @@ fn packet(src: Ipv6Addr, dst: Ipv6Addr, kind: u8, hop_limit: u8, body: &[u8]) ->
     [&head[..], &src.octets(), &dst.octets(), body].concat()
 }
 
-/// A router, attached to node 9 in this mode of RPL.
+/// Returns a router that is attached to node 9 in this mode of RPL.
 fn attached(mode: u8) -> Link<Router> {
     let mut config = config(1, 1);
     config.net.forward = true;
@@ -110,7 +111,7 @@ fn attached(mode: u8) -> Link<Router> {
     node.interface().add_route(everything).unwrap();
     let addresses = [local(PARENT), global(PARENT)];
     let mut link = Link::new(node, Address::Short(1), Address::Short(PARENT), &addresses);
-    // What RPL adds to packets it cannot read.
+    // The neighbour cannot read the headers that RPL adds to packets.
     link.reads = false;
     let told = [dio(mode, 128, global(PARENT)), configuration().to_vec()].concat();
     link.send(local(PARENT), local(1), 255, told);
@@ -125,7 +126,7 @@ fn attached(mode: u8) -> Link<Router> {
     link
 }
 
-/// All that is known of neighbours, routes, contexts and groups, as values.
+/// Returns all neighbours, routes, contexts and groups, as values.
 fn tables(node: &Node<Router>) -> String {
     let (rpl, net) = (node.routing().rpl(), node.net());
     let routes: Vec<_> = rpl.routes().map(|route| (route.target(), route.via())).collect();
@@ -146,7 +147,7 @@ fn tables(node: &Node<Router>) -> String {
     )
 }
 
-/// What an attacker puts into a tunnel or sends to the host interface.
+/// Returns the messages that an attacker puts into a tunnel or sends to the host interface.
 fn forgeries(mode: u8) -> Vec<Vec<u8>> {
     let (near, me) = (local(PARENT), local(1));
     vec![
@@ -216,7 +217,7 @@ fn an_outer_header_of_the_domain_is_removed_once() {
 
 #[test]
 fn the_same_from_a_neighbour_is_taken() {
-    // Else nothing of the above would say anything.
+    // Otherwise the tests above would prove nothing.
     for (mode, n) in [(2, 0), (2, 2), (2, 4), (2, 6), (1, 6)] {
         let mut link = attached(mode);
         let before = tables(&link.node);
@@ -231,7 +232,7 @@ fn the_same_from_a_neighbour_is_taken() {
 struct Attached(Link<Router>);
 
 impl Subject for Attached {
-    /// The radio's three, and what waits for the host.
+    /// The radio's three, and the packets that wait for the host.
     const DRAIN_BOUND: usize = 64;
 
     fn fresh(seed: u64) -> Self {
@@ -268,7 +269,7 @@ impl Subject for Attached {
         let all = forgeries(1 + (dice >> 8 & 1) as u8);
         let mut inner = all[(dice >> 16) as usize % all.len()].clone();
         if dice & 3 == 0 {
-            // Damaged, perhaps so that it is something else.
+            // Damaged, perhaps so that it has another meaning.
             let at = (dice >> 24) as usize % inner.len();
             inner[at] ^= (dice >> 4) as u8;
         }

@@ -1,4 +1,4 @@
-//! ICMPv6 messages of a routing protocol, whose types the network layer does not know.
+//! ICMPv6 messages of a routing protocol, of types that the network layer does not know.
 
 use crate::common::*;
 use core::net::Ipv6Addr;
@@ -10,7 +10,7 @@ use kinglet::{Change, MAX_ICMPV6, MAX_MESSAGE, Message, Node, Routing, mac};
 
 const GROUP: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 
-/// Sends one message to all and answers each that comes so, until it has been answered.
+/// Sends one message to all nodes and replies to each such message, until it gets a reply.
 struct Greeting {
     to: Option<Icmpv6Out>,
     heard: Vec<(Address, Header, Vec<u8>)>,

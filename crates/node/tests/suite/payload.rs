@@ -1,5 +1,5 @@
-//! Payload stays in the send ring until a frame takes it: never a wrong octet on the air, and what
-//! a node takes of memory.
+//! Payload stays in the send ring until a frame takes it: no wrong octet is ever sent. Memory use
+//! of a node.
 
 use crate::common::stream::pattern;
 use crate::common::*;
@@ -11,17 +11,17 @@ use kinglet::wire::sixlowpan::FragmentHeader;
 use kinglet::{BorderRouter, Mote, Node, Router};
 use std::collections::BTreeMap;
 
-/// With the radio's CSMA-CA a frame can leave whenever it is asked for.
+/// With the radio's CSMA-CA a frame can leave whenever it is requested.
 fn radio() -> Capabilities {
     usual() | Capabilities::CSMA
 }
 
-/// The next frame of `node`, which counts as delivered.
+/// Returns the next frame of `node`, which counts as delivered.
 fn pull(now: Instant, node: &mut Node<Mote>) -> Option<Vec<u8>> {
     pull_unless(now, node, |_| false).map(|(frame, _)| frame)
 }
 
-/// The next frame of `node`, and whether it counts as delivered.
+/// Returns the next frame of `node`, and whether it counts as delivered.
 fn pull_unless(
     now: Instant,
     node: &mut Node<Mote>,
@@ -47,7 +47,7 @@ fn give(now: Instant, node: &mut Node<Mote>, frame: &[u8]) {
     node.handle_radio(now, event, &mut frame.to_vec());
 }
 
-/// Both ends of a connection, established by hand.
+/// Returns both ends of an established connection.
 fn connected(now: Instant, mss: u16) -> ([Box<Node<Mote>>; 2], [Handle; 2]) {
     let mut nodes = [1, 2].map(|n| node::<Mote>(n, 1, 2, radio()));
     let config = unpaced(mss);
@@ -71,7 +71,7 @@ fn fragment(frame: &[u8]) -> Option<(FragmentHeader, Vec<u8>)> {
     Some((header, rest.to_vec()))
 }
 
-/// All of a window leaves at once, and timestamps are part of its segments.
+/// The whole window is sent at once, and segments have timestamps.
 fn unpaced(mss: u16) -> ConnectionConfig {
     ConnectionConfig {
         mss,
@@ -87,7 +87,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     let mut now = Instant::from_secs(1);
     let (mut nodes, [client, server]) = connected(now, 1220);
     let octets = |range: core::ops::Range<usize>| range.map(|i| pattern(1, i)).collect::<Vec<_>>();
-    // One full segment reaches the peer, whose acknowledgement stays behind.
+    // One full segment reaches the peer, whose acknowledgement is delayed.
     let segment = 1_208;
     assert_eq!(nodes[0].streams().send(client, &octets(0..segment)), Ok(segment));
     let mut sent = BTreeMap::new();
@@ -102,13 +102,13 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
     now += Duration::from_millis(150);
     nodes[1].handle_deadline(now);
     let ack = pull(now, &mut nodes[1]).unwrap();
-    // The sender's timer expires, and it begins to send the segment again.
+    // The sender's timer expires, and it begins to retransmit the segment.
     now += Duration::from_secs(5);
     nodes[0].handle_deadline(now);
     let again: Vec<_> = (0..4).map(|_| pull(now, &mut nodes[0]).unwrap()).collect();
     let (first, _) = fragment(&again[0]).unwrap();
     assert_eq!(first.offset, None);
-    // Now the acknowledgement comes, and the application fills the ring with something else.
+    // Now the acknowledgement arrives, and the application fills the ring with other data.
     give(now, &mut nodes[0], &ack);
     assert_eq!(nodes[0].tcp().info(client).unwrap().bytes_in_flight, 0);
     assert_eq!(nodes[0].streams().send(client, &octets(segment..segment + 2_000)), Ok(2_000));
@@ -120,7 +120,7 @@ fn payload_that_was_acknowledged_and_overwritten_between_fragments_does_not_go_o
             _ => new.push(frame),
         }
     }
-    // Frames that were written before may go out, and they are right.
+    // Frames that were written before may be sent, and they are right.
     assert!(old.len() < sent.len(), "the rest must not go out");
     for frame in &old[1..] {
         let (header, octets) = fragment(frame).unwrap();
@@ -144,7 +144,7 @@ fn a_segment_of_which_the_link_gives_up_a_frame_goes_again_at_once() {
     let first = pull(now, &mut nodes[0]).unwrap();
     give(now, &mut nodes[1], &first);
     let tag = fragment(&first).unwrap().0.tag;
-    // Of this datagram nothing more arrives, however often the MAC tries. No time passes, so no
+    // No further frame of this datagram arrives, however often the MAC tries. No time passes, so no
     // timer can help.
     let lost = |frame: &[u8]| fragment(frame).is_some_and(|(header, _)| header.tag == tag);
     let mut tries = 0;
@@ -182,7 +182,7 @@ fn a_node_is_a_constant_and_keeps_to_its_memory() {
         std::sync::Mutex::new(Node::new(kinglet::Config::new(1, [0; 8], 1, [1; 16]), NONE));
     const NONE: Capabilities = Capabilities::NONE;
     assert_eq!(NODE.lock().unwrap().deadline(), None);
-    // Bounds for a host of 64 bits, where pointers, lengths and paddings are twice as long.
+    // Bounds for a 64-bit host, where pointers, lengths and paddings are twice as long.
     let [mote, router, border] =
         [size_of::<Node<Mote>>(), size_of::<Node<Router>>(), size_of::<Node<BorderRouter>>()];
     assert!(mote <= 24 * 1024, "{mote}");
@@ -210,7 +210,7 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
         assert_eq!(payload, usize::from(mss) - 12, "timestamps are part of it");
         assert_eq!(nodes[0].streams().send(client, &vec![7; payload]), Ok(payload));
         let sent = std::iter::from_fn(|| pull(now, &mut nodes[0])).count();
-        // Neighbours need fewer octets of header than the worst hop for which the MSS is meant.
+        // Neighbours need fewer octets of header than the worst hop, for which the MSS is chosen.
         assert!(sent <= usize::from(frames) && sent + 1 >= usize::from(frames), "{sent}/{frames}");
     }
 }

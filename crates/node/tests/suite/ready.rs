@@ -1,4 +1,4 @@
-//! Which sockets have something for the application.
+//! Readiness of sockets for the application.
 
 use crate::common::*;
 use kinglet::tcp::{ListenConfig, Readiness};
@@ -9,7 +9,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 const READABLE: Readiness = Readiness { readable: true, writable: false, closed: false };
 const WRITABLE: Readiness = Readiness { readable: false, writable: true, closed: false };
 
-/// Runs until node `index` has something to tell.
+/// Runs until node `index` reports a ready socket.
 fn next(world: &mut World<Mote>, index: usize) -> Option<Ready> {
     let mut ready = None;
     world.run(LIMIT, |_, nodes| {

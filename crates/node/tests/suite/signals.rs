@@ -1,4 +1,4 @@
-//! How strongly neighbours are heard, as RPL is told of it.
+//! Signal strength of neighbours, as RPL gets it.
 
 use crate::common::*;
 use crate::relay::{ALL, Relay};
@@ -9,11 +9,11 @@ use kinglet::wire::rpl::{ControlOption, Dio, Message, Writer};
 use kinglet::{Node, Rpled};
 use std::net::Ipv6Addr;
 
-/// One with a short address, one without, as RIOT's nodes are.
+/// A neighbour with a short address, and one without, like RIOT's nodes.
 const SHORT: (Address, &str) = (Address::Short(9), "fe80::ff:fe00:9");
 const EXTENDED: (Address, &str) = (Address::Extended([2, 0, 0, 0, 0, 0, 0, 7]), "fe80::7");
 
-/// Somebody advertises a DODAG, heard so strongly.
+/// A neighbour advertises a DODAG, received with this strength.
 fn advertise(line: &mut Link<Relay>, (link, address): (Address, &str), rssi_dbm: i8) {
     let dodag_id = global(100);
     let (instance, version, rank, grounded) = (0, 240, 256, true);
@@ -29,7 +29,7 @@ fn advertise(line: &mut Link<Relay>, (link, address): (Address, &str), rssi_dbm:
     line.send(address.parse().unwrap(), ALL, 255, upper);
 }
 
-/// Transmissions that are expected to this neighbour, in units of 1/128.
+/// Returns the ETX of this neighbour, in units of 1/128.
 fn expected(line: &Link<Relay>, (_, address): (Address, &str)) -> u16 {
     let address: Ipv6Addr = address.parse().unwrap();
     let mut candidates = line.node.routing().rpl().candidates();
@@ -43,12 +43,12 @@ fn what_is_expected_of_a_link_follows_from_the_frame_that_came_over_it() {
         let routing = Rpled::new(&config, rpl::Config::new(Role::Router, 0, 0));
         let node = Node::with_layers(config, routing, kinglet::net::Discovery::NONE, usual());
         let mut line = Link::new(Box::new(node), Address::Short(1), first.0, &[]);
-        // 40 dB above the noise one transmission is enough, 5 dB above it needs four.
+        // At 40 dB above the noise one transmission is enough; at 5 dB above it four are needed.
         advertise(&mut line, first, -60);
         advertise(&mut line, second, -95);
         let both = [first, second].map(|who| expected(&line, who));
         assert_eq!(both, [128, 4 * 128], "{:?} and {:?}", first.0, second.0);
-        // And the other way round.
+        // And vice versa.
         advertise(&mut line, second, -60);
         assert_eq!(expected(&line, second), 128, "{:?}", second.0);
     }

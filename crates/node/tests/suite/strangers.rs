@@ -1,5 +1,5 @@
-//! A node among those who know RFC 4861 only, those who know 6LoWPAN's discovery, and both at once:
-//! as a host, and as the router of others. The strangers are put together from the RFCs.
+//! A node among neighbours that know RFC 4861 only, that know 6LoWPAN's discovery, and both at
+//! once: as a host, and as their router. The strangers are built from the RFCs.
 
 use crate::common::*;
 use crate::stranger::{Link, group, link_option};
@@ -44,11 +44,11 @@ fn ip(text: &str) -> Ipv6Addr {
 const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 /// A 6LR, or a node that registers.
 const LOWPAN: (Address, &str) = (Address::Short(9), "fe80::ff:fe00:9");
-/// One that knows RFC 4861, with an identifier of RFC 7217.
+/// A node that knows RFC 4861, with an identifier of RFC 7217.
 const PLAIN: (Address, &str) =
     (Address::Extended([2, 0, 0, 0xFF, 0xFE, 0, 0, 7]), "fe80::a1b2:c3d4:e5f6:789");
 
-/// Has the one stranger be another, with these addresses beside the link-local one.
+/// Makes the stranger another node, with these addresses in addition to the link-local one.
 fn be<P: Profile>(line: &mut Link<P>, who: (Address, &str), more: &[&str]) {
     line.link = who.0;
     line.addresses = [who.1].iter().chain(more).map(|it| ip(it)).collect();
@@ -67,7 +67,7 @@ fn host() -> Link<Host> {
     Link::new(Box::new(node), Address::Short(1), LOWPAN.0, &[ip(LOWPAN.1)])
 }
 
-/// Whether the node pings this address, and gets an answer within a few seconds.
+/// Returns whether the node pings this address, and gets a reply within a few seconds.
 fn reaches<P: Profile>(line: &mut Link<P>, to: &str) -> bool {
     for seq in 0..5 {
         let now = line.now;
@@ -95,7 +95,7 @@ fn a_host_has_a_plain_neighbour_and_a_router_that_registers() {
     line.advertise_router(ALL, 9_000, std::slice::from_ref(&prefix));
     let own = "2001:db8::ff:fe00:1";
     assert_eq!(line.heard_of(135).len(), 2, "registered: both addresses");
-    // The router says nothing of what it is asked about by multicast: it is not asked.
+    // From here the router is silent: multicast solicitations do not concern it.
     be(&mut line, PLAIN, &["2001:db8::77"]);
     assert!(reaches(&mut line, PLAIN.1) && is_pinged(&mut line, PLAIN.1, own));
     // It resolves the host's addresses, and detects duplicates of them.
@@ -107,7 +107,7 @@ fn a_host_has_a_plain_neighbour_and_a_router_that_registers() {
         line.send(Ipv6Addr::UNSPECIFIED, group(ip(target)), 255, upper);
         assert_eq!(line.heard_of(136).len(), 1, "{target}");
     }
-    // Both at once: what is outside goes to the router, and the registration is kept.
+    // Both at once: packets to the outside go to the router, and the registration is kept.
     be(&mut line, LOWPAN, &["2001:db8:ffff::1"]);
     assert!(reaches(&mut line, "2001:db8:ffff::1"));
     line.run(Duration::from_secs(2_500));
@@ -138,7 +138,7 @@ fn root() -> Link<Root> {
     Link::new(node, Address::Short(1), PLAIN.0, &[ip(PLAIN.1)])
 }
 
-/// Registers an address of the 6LoWPAN node in the form of RFC 8505; the status.
+/// Registers an address of the 6LoWPAN node in the form of RFC 8505. Returns the status.
 fn register(line: &mut Link<Root>, target: &str, (tid, lifetime_min): (u8, u8), eui: u8) -> u8 {
     let option = [&[33, 2, 0, 0, 3, tid, 0, lifetime_min][..], &[2, 2, 2, 2, 2, 2, 2, eui]];
     let head = [&[135, 0, 0, 0, 0, 0, 0, 0], &ip(target).octets()[..]].concat();
@@ -154,15 +154,15 @@ fn register(line: &mut Link<Root>, target: &str, (tid, lifetime_min): (u8, u8), 
 fn a_router_serves_plain_hosts_and_those_that_register() {
     let mut line = root();
     line.run(Duration::from_secs(40));
-    // As Linux does: look for a router from the link-local address, make an address, see whether
-    // another has it, and speak.
+    // As in Linux: solicit a router from the link-local address, form an address, detect duplicates
+    // of it, and send.
     be(&mut line, PLAIN, &["2001:db8::77"]);
     let upper = [&[133, 0, 0, 0, 0, 0, 0, 0], &link_option(1, line.link)[..]].concat();
     line.send(ip(PLAIN.1), ip("ff02::2"), 255, upper);
     let heard = line.heard_of(134);
     let [(255, src, dst, upper)] = &heard[..] else { panic!("{heard:?}") };
     assert_eq!((*src, *dst), (ip("fe80::ff:fe00:1"), ip(PLAIN.1)));
-    // Its link address, then among others its prefix, which it may make an address of.
+    // Its link address, then among others its prefix, from which an address may be formed.
     assert_eq!(upper[16..24], link_option(1, Address::Short(1)));
     let mut options = &upper[16..];
     let mut kinds = Vec::new();
@@ -178,13 +178,13 @@ fn a_router_serves_plain_hosts_and_those_that_register() {
     line.send(Ipv6Addr::UNSPECIFIED, group(ip("2001:db8::77")), 255, upper);
     assert_eq!(line.heard_of(136), [], "nobody has it");
     assert!(is_pinged(&mut line, "2001:db8::77", ROOT));
-    // A node that registers is never asked for its link address.
+    // A node that registers is never solicited for its link address.
     be(&mut line, LOWPAN, &["2001:db8::99"]);
     assert_eq!(register(&mut line, "2001:db8::99", (240, 60), 9), 0);
     line.answers = false;
     assert!(is_pinged(&mut line, "2001:db8::99", ROOT));
     assert_eq!(line.heard_of(135), []);
-    // Nobody else may have its address, and what others say of it changes nothing.
+    // No other node may have its address, and messages of other nodes about it change nothing.
     assert_eq!(register(&mut line, "2001:db8::99", (240, 60), 8), 1);
     be(&mut line, PLAIN, &["2001:db8::77"]);
     let upper = [&[136, 0, 0, 0, 0x20, 0, 0, 0], &ip("2001:db8::99").octets()[..]].concat();
@@ -194,7 +194,7 @@ fn a_router_serves_plain_hosts_and_those_that_register() {
     assert_eq!(nd.way(ip("2001:db8::99")), nd::Way::To(LOWPAN.0));
     line.answers = true;
     assert!(reaches(&mut line, "2001:db8::77"), "and the plain one is there as before");
-    // When its time is over it is asked for like anybody.
+    // After its registration has expired, it is solicited like any other node.
     line.run(Duration::from_secs(3_600));
     let nd = line.node.net().discovery().nd();
     assert_eq!(

@@ -1,5 +1,5 @@
 //! A border router and a node on its link that knows RFC 4861 and registers with no router, as
-//! Linux does: it is found, and whoever asks for one that is not there is told.
+//! Linux does: it is found, and a sender to an absent address gets an ICMPv6 error.
 
 use crate::common::*;
 use crate::stranger::{Link, checksum};
@@ -44,7 +44,7 @@ fn ip(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-/// The root of a DODAG, which nobody has joined, and a node with an address of its prefix.
+/// Returns the root of a DODAG without members, and a node with an address of its prefix.
 fn gateway(mode: Mode) -> Link<Gateway> {
     let mut config = config(1, 1);
     config.net.forward = true;
@@ -72,7 +72,7 @@ fn gateway(mode: Mode) -> Link<Gateway> {
     link
 }
 
-/// An echo request from outside.
+/// Sends an echo request from outside.
 fn from_outside(line: &mut Link<Gateway>, to: Ipv6Addr) {
     let mut upper = vec![128, 0, 0, 0, 0, 7, 0, 1];
     let sum = checksum(ip(OUTSIDE), to, 58, &upper).to_be_bytes();
@@ -82,7 +82,7 @@ fn from_outside(line: &mut Link<Gateway>, to: Ipv6Addr) {
     line.node.handle_host_packet(line.now, &packet);
 }
 
-/// Type and code of the messages for the host.
+/// Returns type and code of the messages for the host.
 fn to_host(line: &mut Link<Gateway>) -> Vec<(u8, u8)> {
     let mut buf = [0; 1392];
     let mut all = Vec::new();
@@ -115,7 +115,7 @@ fn an_address_that_no_node_has_is_reported_unreachable() {
     assert_eq!(to_host(&mut line), []);
     line.run(Duration::from_secs(2));
     assert_eq!(to_host(&mut line), [(1, 3)]);
-    // One that tells its link address is not asked for: no route leads to it.
+    // An address that contains its link address is not resolved: no route leads to it.
     line.frames.clear();
     from_outside(&mut line, ip("2001:db8::ff:fe00:9"));
     line.run(Duration::from_secs(4));
@@ -126,7 +126,7 @@ fn an_address_that_no_node_has_is_reported_unreachable() {
 #[test]
 fn a_scan_from_outside_costs_few_solicitations_and_is_answered_at_once() {
     let mut line = gateway(Mode::Storing);
-    // A packet for it: in use.
+    // A packet to it: it is in use.
     from_outside(&mut line, ip(PLAIN));
     line.run(Duration::from_secs(1));
     line.frames.clear();

@@ -12,7 +12,7 @@ use kinglet::{BorderRouter, ConnectError, Mote, Router};
 const HOUR: Duration = Duration::from_secs(3_600);
 const PORT: u16 = 80;
 
-/// An MSS of five frames or so.
+/// An MSS of about five frames.
 fn connection() -> ConnectionConfig {
     ConnectionConfig { mss: 460, ..ConnectionConfig::DEFAULT }
 }
@@ -35,7 +35,8 @@ fn open<P: Plan>(world: &mut World<P>) -> (Handle, Handle) {
     (client, server.unwrap())
 }
 
-/// Sends `up` octets from first to last and `down` back, both ends closing; how long it took.
+/// Sends `up` octets from first to last and `down` back, and closes both ends. Returns the
+/// duration.
 fn transfer<P: Plan>(world: &mut World<P>, up: usize, down: usize) -> Duration {
     let last = world.nodes.len() - 1;
     let start = world.now;
@@ -95,7 +96,8 @@ fn streams_cross_middle_nodes() {
     for (count, loss) in [(3, 0), (3, 10), (4, 5)] {
         let mut world = World::<Router>::new(count, usual(), loss, 5);
         for node in &mut world.nodes {
-            // Against hidden terminals, which the ends of three nodes are (TCPlp, 7.1).
+            // Against hidden terminals: the ends of three nodes are hidden from each other (TCPlp,
+            // 7.1).
             node.set_retry_delay(Duration::from_millis(40));
         }
         transfer(&mut world, 12_000, 12_000);
@@ -106,7 +108,7 @@ fn streams_cross_middle_nodes() {
 #[test]
 fn a_link_retry_delay_parts_ends_that_would_retransmit_in_step() {
     // Without it these two time out: both have backed off to the same RTO, so that their segments
-    // meet at the middle node every time, and all retries within CSMA-CA's few milliseconds.
+    // collide at the middle node every time, with all retries within CSMA-CA's few milliseconds.
     let mut world = World::<Router>::new(3, usual(), 15, 114);
     world.nodes.iter_mut().for_each(|node| node.set_retry_delay(Duration::from_millis(40)));
     assert!(transfer(&mut world, 8_000, 8_000) < Duration::from_secs(60));
@@ -256,7 +258,7 @@ fn a_router_that_reports_no_route_ends_a_connection_that_is_being_opened() {
     assert!(world.now - before < Duration::from_secs(1));
     let error = world.nodes[0].tcp().info(client).unwrap().error;
     assert_eq!(error, Some(ConnectionError::Unreachable));
-    // TCP was told; what is about other protocols stays for the application.
+    // TCP was notified; errors about other protocols stay for the application.
     assert_eq!(world.nodes[0].datagrams().poll_error(), None);
 }
 

@@ -1,5 +1,5 @@
-//! A relay that sleeps, strobes and passes fragments on one by one keeps the laws of a layer,
-//! whatever its radio reports.
+//! A relay that sleeps, strobes and forwards single fragments keeps the laws of a layer, whatever
+//! its radio reports.
 
 use crate::common::frames::{Heard, datagram, hear};
 use crate::common::{global, node_with, usual};
@@ -17,7 +17,7 @@ use rand_pcg::Pcg32;
 
 const PACKETS: usize = 8;
 const KEPT: usize = 16;
-/// How many datagrams it knows of which it passes fragments on.
+/// Number of datagrams whose fragments it forwards at a time.
 const VIRTUALS: usize = 4;
 type Virtuals = [Option<net::Virtual>; VIRTUALS];
 /// Packets for the radio: half of the slots, and two places for errors.
@@ -43,7 +43,7 @@ struct Device {
     sequence: u8,
 }
 
-/// One fragment of a datagram with uncompressed headers, not always the one that is due.
+/// Returns one fragment of a datagram with uncompressed headers, not always the one that is due.
 fn fragment(from: u16, dice: u32) -> Vec<u8> {
     let [tag, which, a, b] = dice.to_le_bytes();
     // One fragment is not enough.
@@ -77,7 +77,7 @@ impl Device {
 }
 
 impl Subject for Device {
-    /// What a radio takes at once: modes, channels, frames, and samples between them.
+    /// Commands that a radio takes at once: modes, channels, frames, and samples between them.
     const DRAIN_BOUND: usize = 64;
 
     fn fresh(seed: u64) -> Self {
@@ -96,7 +96,7 @@ impl Subject for Device {
             channels: if seed.is_multiple_of(3) { 0x8421 } else { 0 },
             ..Wake::DEFAULT
         };
-        // A radio that cannot leaves it as it is: always on.
+        // A radio without the capability leaves it as it is: always on.
         let _ = node.set_wake(Some(wake));
         node.forward_fragments(!seed.is_multiple_of(6));
         let socket = node.datagrams().bind(7).unwrap();
@@ -190,7 +190,7 @@ fn a_relay_that_sleeps_and_passes_fragments_on_keeps_the_laws() {
     check::<Device>(0..84, 300);
 }
 
-/// Without this the test above might say nothing of fragments that are passed on.
+/// Without this the test above might prove nothing about forwarded fragments.
 #[test]
 fn what_it_hears_it_passes_on() {
     let (mut passed, mut broken) = (0, 0);

@@ -25,9 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Attempts at a DAO before it is given up. Then it is retried later, in storing mode through
 /// another parent if there is one.
 const TRIES: u8 = 4;
-/// The first retry comes within this time, and each further one within twice that, up to so many
-/// doublings: where queues drop DAOs, as when thousands of nodes join at once, more of them would
-/// not help.
+/// The first retry comes within this time, and each further one within twice the previous time, up
+/// to a number of doublings: where queues drop DAOs, as when thousands of nodes join at once, more
+/// of them would not help.
 const LATER: Duration = Duration::from_secs(40);
 const LATER_DOUBLINGS: u8 = 5;
 /// A node that requests no acknowledgements repeats news after this time: the first DAO may be
@@ -140,7 +140,7 @@ impl Announce {
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
         (self.withdraw, self.retell, self.known) = (None, None, None);
-        // Missing acknowledgements say nothing of the next upward route.
+        // Missing acknowledgements do not count for the next upward route.
         (self.unanswered, self.given_up) = (0, 0);
         self.told = Told::Not;
     }
@@ -152,7 +152,7 @@ impl Announce {
         if old != self.known {
             self.forget_by(old);
         }
-        // Missing acknowledgements of the former parent say nothing of this one.
+        // Missing acknowledgements of the former parent do not count for this one.
         (self.delay, self.unanswered, self.given_up) = (None, 0, 0);
     }
 
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(announce.withdraw, None);
         announce.change(Some(b), c);
         assert_eq!(announce.withdraw, Some((b, 0)));
-        // A parent that comes back has not been left.
+        // A former parent that is selected again gets no No-Path DAO.
         announce.change(Some(c), b);
         assert_eq!(announce.withdraw, Some((c, 0)));
         announce.forget_by(Some(a));

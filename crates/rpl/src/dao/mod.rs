@@ -1,4 +1,4 @@
-//! Targets and the ways to them (RFC 6550, 9): one table, whose meaning depends on the mode.
+//! Targets and their routes (RFC 6550, 9): one table, whose meaning depends on the mode.
 
 mod announce;
 mod source_route;
@@ -13,72 +13,72 @@ use core::net::Ipv6Addr;
 use kinglet_time::Instant;
 use kinglet_wire::rpl::Target;
 
-/// What the parent knows of a target, in storing mode.
+/// State of a target's announcement to the parent, in storing mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// Nothing, or something else.
+    /// Not announced, or changed since.
     Not,
-    /// A DAO with it is on its way.
+    /// A DAO with it is in flight.
     Sent,
-    /// What is known here.
+    /// The parent has the current state.
     Yes,
 }
 
-/// The way to a target.
+/// The route to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     pub(crate) target: Target,
-    /// Storing mode, and leaves that know no RPL: the neighbour that is next, link-local.
+    /// Storing mode, and leaves that do not know RPL: link-local address of the next hop.
     /// Non-storing mode: the routable address of the target's parent.
     pub(crate) via: Ipv6Addr,
     pub(crate) sequence: Counter,
-    /// As it was told, in units; 0: lost, and kept until the parent has been told. If that expires,
-    /// it leads there until then.
+    /// Path Lifetime as announced, in units; 0: lost, and kept until the parent is notified. A lost
+    /// route that has an expiry is used until then.
     pub(crate) lifetime: u8,
-    /// Not RPL's: the E flag.
+    /// True if the target does not know RPL: the E flag.
     pub(crate) external: bool,
-    /// A leaf of this node.
+    /// True if it is a leaf of this node.
     pub(crate) local: bool,
-    /// Another child has told it with the same sequence, and has not taken it back.
+    /// Another child that has announced it with the same sequence, and has not withdrawn it.
     pub(crate) other: Option<Ipv6Addr>,
-    /// `None`: never.
+    /// Time of expiry; `None`: never.
     pub(crate) expires: Option<Instant>,
     pub(crate) told: Told,
 }
 
 impl Route {
-    /// Where to.
+    /// Returns the destination.
     pub const fn target(&self) -> Target {
         self.target
     }
 
-    /// Storing mode, and leaves that know no RPL: the link-local address of the neighbour that is
-    /// next. Else the address of the target's parent.
+    /// Storing mode, and leaves that do not know RPL: returns the link-local address of the next
+    /// hop. Non-storing mode: returns the address of the target's parent.
     pub const fn via(&self) -> Ipv6Addr {
         self.via
     }
 
-    /// Whether the target knows no RPL.
+    /// Returns whether the target does not know RPL.
     pub const fn is_external(&self) -> bool {
         self.external
     }
 
-    /// Whether others may be told of it.
+    /// Returns whether it may be announced to other nodes.
     pub(crate) const fn is_usable(&self) -> bool {
         self.lifetime > 0
     }
 
-    /// Whether the neighbour that is next has left, and passes on what still comes this way.
+    /// Returns whether the next hop has another parent now, and still forwards packets that arrive.
     pub(crate) const fn is_left(&self) -> bool {
         self.lifetime == 0 && self.expires.is_some()
     }
 
-    /// Whether packets go this way.
+    /// Returns whether packets use the route.
     pub(crate) const fn leads(&self) -> bool {
         self.lifetime > 0 || self.is_left()
     }
 
-    /// Goes through the other child that has told it, if one has. Whether one has.
+    /// Switches to the other child that has announced it. Returns whether there was one.
     pub(crate) fn turn(&mut self) -> bool {
         let Some(other) = self.other.take() else { return false };
         self.via = other;
@@ -90,14 +90,14 @@ impl Route {
     }
 }
 
-/// Whether the address begins with the prefix.
+/// Returns whether the address begins with the prefix.
 pub(crate) fn covers(target: &Target, address: Ipv6Addr) -> bool {
     let differ = target.prefix.to_bits() ^ address.to_bits();
     differ.leading_zeros() >= u32::from(target.prefix_len)
 }
 
-/// Whether the target is an address of the node whose link-local address is `neighbour`, as its
-/// identifier says.
+/// Returns whether the target is an address of the node whose link-local address is `neighbour`,
+/// according to its interface identifier.
 pub(crate) fn is_of(target: &Target, neighbour: Ipv6Addr) -> bool {
     target.prefix_len == 128 && target.prefix.to_bits() as u64 == neighbour.to_bits() as u64
 }

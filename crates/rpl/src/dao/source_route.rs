@@ -1,11 +1,12 @@
-//! Source routes of a root in non-storing mode (RFC 6550, 9.7): from a target to its parent, to
-//! that one's parent, up to the root.
+//! Source routes of a root in non-storing mode (RFC 6550, 9.7): from a target to its parent, to the
+//! parent's parent, up to the root.
 
 use super::{Route, Targets};
 use core::net::Ipv6Addr;
 
-/// The nodes on the way to `destination`, itself the last, first in `out`; how many. `None` if the
-/// way is not known, is a loop, or has more hops than `out` has room for, which ends a loop.
+/// Writes the nodes on the route to `destination`, which is the last, to the front of `out`.
+/// Returns their number; `None` if the route is unknown, has a loop, or has more hops than `out`
+/// has room for. The limit of `out` ends a loop.
 pub(crate) fn compute(
     table: &[Option<Route>],
     root: Ipv6Addr,
@@ -14,7 +15,7 @@ pub(crate) fn compute(
 ) -> Option<usize> {
     let mut len: usize = 0;
     let mut at = destination;
-    // Written from the end; moved to the front when it is known how long it is.
+    // Written from the end; moved to the front when the length is known.
     for place in out.iter_mut().rev() {
         if at == root {
             break;

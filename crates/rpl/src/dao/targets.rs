@@ -1,23 +1,23 @@
-//! What DAOs say of targets, and what of it is believed (RFC 6550, 9.4 and 9.8).
+//! Targets in DAOs: the rules by which they change the table (RFC 6550, 9.4 and 9.8).
 
 use super::{Route, Told, is_of};
 use core::net::Ipv6Addr;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::rpl::Target;
 
-/// What became of a target in a DAO.
+/// Result of a target in a DAO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is news.
+    /// The route is new or has changed.
     Updated,
-    /// The child goes elsewhere, with all that are behind it.
+    /// The child has another parent, and so have all nodes behind it.
     Left,
-    /// It was known. If it lives longer now the parent need not hear of that: what it was told is
-    /// good for longer.
+    /// The route was known. The parent need not be notified of a longer lifetime: the lifetime
+    /// announced to it is longer.
     Known,
-    /// Newer is known.
+    /// Newer information is known.
     Stale,
-    /// There is no place for it.
+    /// The table has no place for it.
     Full,
 }
 
@@ -29,17 +29,17 @@ impl Targets<'_> {
         self.0.iter().position(|place| place.is_some_and(|route| route.target == *target))
     }
 
-    /// The way that a DAO offers, or takes back with a lifetime of 0. An equal sequence renews the
-    /// lifetime and may change the way: a router that has another parent tells the targets of its
-    /// children with the sequences that they chose.
+    /// Processes the route that a DAO offers, or withdraws with a lifetime of 0. An equal sequence
+    /// renews the lifetime and may change the next hop: a router with another parent announces the
+    /// targets of its children with the sequences that they chose.
     //= rfc6550#9.4-6
     pub(crate) fn consider(&mut self, offer: Route) -> Outcome {
         let Some(index) = self.position(&offer.target) else {
             return self.insert(offer);
         };
         let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
-        // What cannot be compared is of one that has begun anew, or was away for long. A way that
-        // is lost keeps nobody from offering one: a packet finds out what is stale.
+        // An incomparable sequence comes from a node that has restarted, or was away for long.
+        // After a loss, older offers are accepted too: a packet detects a stale one.
         if known.leads() && offer.sequence.is_surely_before(known.sequence) {
             return Outcome::Stale;
         }
@@ -48,19 +48,19 @@ impl Targets<'_> {
         }
         let elsewhere = known.is_usable() && offer.via != known.via;
         let again = offer.sequence == known.sequence;
-        // Who has told itself has left its child if it gives a new sequence, and not before.
+        // A target that has announced itself has left its neighbour only if it uses a new sequence.
         if elsewhere && again && is_of(&known.target, known.via) {
             return Outcome::Stale;
         }
-        // With equal sequences nobody knows who is right: the last may be late, but for the target
-        // itself.
+        // With equal sequences it is unknown which child is right: the last offer may be late,
+        // except for that of the target itself.
         let other = match elsewhere {
             true => Some(known.via),
             false => known.other.filter(|other| *other != offer.via),
         };
         let other = other.filter(|_| again && !is_of(&offer.target, offer.via));
-        // The parent need not hear that it goes another way, or lives longer: what it was told is
-        // good for longer.
+        // The parent need not be notified of another next hop or a longer lifetime: the lifetime
+        // announced to it is longer.
         let same = known.is_usable() && again && offer.external == known.external;
         let same = same && offer.local == known.local;
         let told = if same { known.told } else { Told::Not };
@@ -68,13 +68,13 @@ impl Targets<'_> {
         if same { Outcome::Known } else { Outcome::Updated }
     }
 
-    /// Who has told a target before takes it back.
+    /// Withdraws a target for a child that has announced it before.
     fn take_back(&mut self, index: usize, offer: Route) -> Outcome {
         let leaves = !offer.local && is_of(&offer.target, offer.via) && self.is_last_of(&offer);
         let Some(Some(known)) = self.0.get_mut(index) else { return Outcome::Known };
         let _ = known.other.take_if(|other| *other == offer.via);
         if offer.via != known.via || !known.is_usable() {
-            // It has gone another way since, or is gone already.
+            // The route has another next hop since, or was withdrawn already.
             return Outcome::Known;
         }
         if leaves {
@@ -88,7 +88,8 @@ impl Targets<'_> {
         Outcome::Updated
     }
 
-    /// Whether no other address of the child is known, as while a network is renumbered.
+    /// Returns whether no other address of the child is known. While a network is renumbered, there
+    /// is another one.
     fn is_last_of(&self, offer: &Route) -> bool {
         let others = self.0.iter().flatten().filter(|route| route.target != offer.target);
         let mut usable = others.filter(|route| route.is_usable() && route.via == offer.via);
@@ -108,14 +109,14 @@ impl Targets<'_> {
         }
     }
 
-    /// The way to an address: that of the longest prefix.
+    /// Returns the route to an address: that with the longest prefix.
     pub(crate) fn find(table: &[Option<Route>], address: Ipv6Addr) -> Option<&Route> {
         let all = table.iter().flatten().filter(|route| route.leads());
         all.filter(|route| route.covers(address)).max_by_key(|route| route.target.prefix_len)
     }
 
-    /// The way to a target through this child leads nowhere; the parent is told if it is lost.
-    /// Whether it is.
+    /// Removes the route to a target through this child, because it fails. Returns whether the
+    /// target is lost, in which case the parent must be notified.
     pub(crate) fn lose_way(&mut self, target: &Target, child: Ipv6Addr) -> bool {
         let Some(index) = self.position(target) else { return false };
         let Some(Some(known)) = self.0.get_mut(index) else { return false };
@@ -123,8 +124,8 @@ impl Targets<'_> {
         known.via == child && !known.turn() && self.lose(|route| route.target == *target)
     }
 
-    /// Nothing goes through this child any more; the parent is told of what is lost. Whether
-    /// anything is.
+    /// Removes all routes through this child. Returns whether any target is lost, in which case the
+    /// parent must be notified.
     pub(crate) fn lose_child(&mut self, child: Ipv6Addr) -> bool {
         for route in self.0.iter_mut().flatten().filter(|route| !route.local) {
             let _ = route.other.take_if(|other| *other == child);
@@ -135,7 +136,7 @@ impl Targets<'_> {
         self.lose(|route| route.via == child && !route.local)
     }
 
-    /// Routes that match are lost; the parent is told so. Whether there were any.
+    /// Marks matching routes as lost, for notice to the parent. Returns whether there were any.
     pub(crate) fn lose(&mut self, matches: impl Fn(&Route) -> bool) -> bool {
         let mut any = false;
         for route in self.0.iter_mut().flatten() {
@@ -149,9 +150,9 @@ impl Targets<'_> {
         any
     }
 
-    /// The child has another parent now. Packets go through it until the others have had time to
-    /// hear of that, but no new parent is told so: above, two ways of the same sequence would be
-    /// known.
+    /// Records that a child has another parent now. Packets still go through it until the other
+    /// routers have had time to learn the new route. A new parent of this node is not notified of
+    /// these routes: otherwise routers above would have two routes of the same sequence.
     fn leave(&mut self, child: Ipv6Addr, until: Option<Instant>) {
         for route in self.0.iter_mut().flatten() {
             let _ = route.other.take_if(|other| *other == child);
@@ -161,19 +162,19 @@ impl Targets<'_> {
         }
     }
 
-    /// Routes that match are gone, and nobody is told.
+    /// Removes matching routes without notice to the parent.
     pub(crate) fn forget(&mut self, matches: impl Fn(&Route) -> bool) {
         for place in self.0.iter_mut() {
             let _ = place.take_if(|route| matches(route));
         }
     }
 
-    /// Forgets lost routes of which the parent has been told, or all if nobody is to be told.
+    /// Removes lost routes whose loss the parent knows; with `all`, every lost route.
     pub(crate) fn sweep(&mut self, all: bool) {
         self.forget(|route| !route.leads() && (all || route.told == Told::Yes));
     }
 
-    /// Marks all that are marked `from` as `to`; whether there were any.
+    /// Replaces the mark `from` of all routes by `to`. Returns whether there were any.
     pub(crate) fn mark(&mut self, from: Told, to: Told) -> bool {
         let marked = self.0.iter_mut().flatten().filter(|route| route.told == from);
         marked.fold(false, |_, route| {
@@ -182,19 +183,19 @@ impl Targets<'_> {
         })
     }
 
-    /// The parent is another one, or asks.
+    /// Marks all routes for announcement: the parent has changed, or requests DAOs.
     pub(crate) fn tell_all(&mut self) {
         self.0.iter_mut().flatten().for_each(|route| route.told = Told::Not);
     }
 
-    /// What others have told is told again, as it is good for so long only.
+    /// Marks the targets of other nodes for a refresh, because their announcement expires.
     pub(crate) fn tell_others_again(&mut self) {
         let others = self.0.iter_mut().flatten().filter(|route| !route.local);
         others.filter(|route| route.told == Told::Yes).for_each(|route| route.told = Told::Not);
     }
 
-    /// A child that has not told itself for so long that its own address has expired. What it told
-    /// of others is good for longer, and goes with it.
+    /// Returns a child whose own address has expired without a refresh. The lifetimes of the other
+    /// targets that it has announced are longer; they are to be removed with it.
     pub(crate) fn silent_child(&self, now: Instant) -> Option<Ipv6Addr> {
         let all = self.0.iter().flatten().filter(|route| route.is_usable() && !route.local);
         let mut silent = all.filter(|route| is_of(&route.target, route.via));
@@ -205,7 +206,7 @@ impl Targets<'_> {
         table.iter().flatten().fold(None, |first, route| earliest(first, route.expires))
     }
 
-    /// Routes that were not renewed are lost; whether there were any.
+    /// Marks routes that were not refreshed in time as lost. Returns whether there were any.
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
         self.lose(|route| route.expires.is_some_and(|at| at <= now))
     }
@@ -244,19 +245,20 @@ mod tests {
         assert_eq!(targets.consider(route(1, 7, 240, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(1, 8, 239, 5)), Outcome::Stale);
         assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
-        // Taken back by the one that it does not go through any more.
+        // Withdrawn by the former next hop.
         assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Known);
         assert_eq!(via(targets.0, 1), Some(8));
         assert_eq!(targets.consider(route(1, 8, 241, 0)), Outcome::Updated);
         assert_eq!(via(targets.0, 1), None);
-        // A number that cannot be compared is of one that begins anew.
+        // An incomparable number comes from a node that has restarted.
         assert_eq!(targets.consider(route(1, 9, 130, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(2, 9, 3, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(3, 9, 3, 5)), Outcome::Full);
         assert_eq!((via(targets.0, 1), via(targets.0, 3)), (Some(9), None));
     }
 
-    /// Somebody below has not heard yet that a node has come here, and tells its parent of it.
+    /// A router below has not learnt yet that a node has moved here, and announces it to its
+    /// parent.
     #[test]
     fn who_has_told_itself_is_behind_another_only_with_a_new_sequence() {
         let mut table = [None; 1];
@@ -269,14 +271,15 @@ mod tests {
         assert_eq!(via(targets.0, 1), Some(2));
     }
 
-    /// A router that changed its parent and one that has not heard of it tell the same sequence.
+    /// A router that changed its parent, and one that does not know that yet, use the same
+    /// sequence.
     #[test]
     fn what_two_children_told_goes_through_the_other_when_the_last_takes_it_back() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
         targets.mark(Told::Not, Told::Yes);
-        // The parent was told of it, and need not hear who is next.
+        // The parent knows the target, and need not learn its next hop.
         assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
         assert_eq!(via(targets.0, 1), Some(8));
         assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
@@ -285,7 +288,7 @@ mod tests {
         assert!(!targets.mark(Told::Not, Told::Yes));
         assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Updated);
         assert_eq!(via(targets.0, 1), None);
-        // With another sequence it is clear who is right.
+        // With another sequence it is clear which child is right.
         targets.consider(route(1, 7, 240, 5));
         assert_eq!(targets.consider(route(1, 8, 241, 5)), Outcome::Updated);
         assert_eq!(targets.consider(route(1, 8, 241, 0)), Outcome::Updated);
@@ -320,7 +323,7 @@ mod tests {
         let takes_back = Route { expires: Some(until), ..route(7, 7, 241, 0) };
         assert_eq!(targets.consider(takes_back), Outcome::Left);
         targets.sweep(false);
-        // What another child has told as well goes through that one.
+        // A target that another child has announced as well is routed through that child.
         assert_eq!([7, 1, 2].map(|target| via(targets.0, target)), [Some(7), Some(7), Some(8)]);
         assert!([0, 1].iter().all(|index| targets.0[*index].is_some_and(|it| it.is_left())));
         assert!(!targets.handle_deadline(Instant::from_secs(8)));
@@ -361,7 +364,7 @@ mod tests {
         assert_eq!([2, 3].map(|target| via(targets.0, target)), [None, None]);
     }
 
-    /// A packet comes back first from the child that told a target before the other did.
+    /// A packet first comes back from the child that announced a target before the other did.
     #[test]
     fn a_way_that_leads_nowhere_is_not_gone_again() {
         let mut table = [None; 1];
@@ -400,7 +403,7 @@ mod tests {
         assert_eq!(targets.consider(offer), Outcome::Known);
         assert!(!targets.handle_deadline(Instant::from_secs(89)));
         assert!(targets.handle_deadline(Instant::from_secs(90)));
-        // It is kept until the parent has been told.
+        // It is kept until the parent is notified.
         targets.sweep(false);
         assert!(targets.0[0].is_some());
         targets.mark(Told::Not, Told::Yes);

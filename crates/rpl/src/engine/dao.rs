@@ -72,7 +72,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns whether an address is of the DODAG, as far as its prefix says.
+/// Returns whether an address belongs to the DODAG, according to its prefix.
 fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
     let covered = |it: PrefixInformation| {
         covers(&Target { prefix: it.prefix, prefix_len: it.prefix_len }, address)
@@ -103,7 +103,7 @@ fn cannot_be_below(dodag: &Dodag, own: Option<Ipv6Addr>, target: &Target) -> boo
 }
 
 impl<S: Sizes> Rpl<S> {
-    /// Returns whether DAOs end here: at every router in storing mode, else at the root.
+    /// Returns whether DAOs end here: at every router in storing mode, otherwise at the root.
     fn takes_daos(&self, dodag: &Dodag) -> bool {
         match dodag.mode {
             Mode::UpwardOnly => false,

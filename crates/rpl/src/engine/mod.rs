@@ -157,7 +157,7 @@ impl<S: Sizes> Rpl<S> {
         &self.config
     }
 
-    /// Returns the RPLInstanceID of the DODAG, or else of the one that the node may join.
+    /// Returns the RPLInstanceID of the DODAG, or of the one that the node may join.
     fn instance(&self) -> u8 {
         let joined = self.dodag.as_ref().map(|dodag| dodag.instance);
         joined.or(self.config.instance).unwrap_or(DEFAULT_INSTANCE)
@@ -317,8 +317,8 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Processes a frame to a neighbour that was acknowledged after so many transmissions, or was
-    /// given up. Each frame with a fragment of a datagram counts.
+    /// Processes a frame to a neighbour that was acknowledged after `transmissions` attempts, or
+    /// was given up. Each frame with a fragment of a datagram counts.
     pub fn handle_sent(&mut self, now: Instant, to: Ipv6Addr, transmissions: u8, acked: bool) {
         if self.parent() == Some(to) {
             // A node that sends rarely would miss for long that the parent is gone.
@@ -385,8 +385,8 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Reports that `waiting` of `room` packets wait to be sent. With [`Config::load`] DIOs
-    /// announce whether that is too much; else nothing happens. To be called whenever the number
-    /// may have changed.
+    /// announce whether that is too much; otherwise nothing happens. To be called whenever the
+    /// number may have changed.
     pub fn handle_queue(&mut self, now: Instant, waiting: usize, room: usize) {
         if !self.config.load {
             return;

@@ -1,4 +1,4 @@
-//! Writing messages.
+//! Output of messages.
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
@@ -14,32 +14,33 @@ use kinglet_wire::rpl::{
     MetricContainer, MetricKind, PrefixInformation, Target, Transit, Writer,
 };
 
-/// The most octets of a message: a DIO with all options. DAOs have as many targets as fit.
+/// Maximum octets of a message: a DIO with all options. DAOs have as many targets as fit.
 pub const MAX_LEN: usize = 112;
 
-/// So many octets to a neighbour fit into one frame: of its 127, 23 are MHR and FCS with extended
+/// Octets to a neighbour that fit into one frame: of its 127, 23 are MHR and FCS with extended
 /// addresses, 10 a security header and a MIC of four, 4 RFC 6282's and 4 ICMPv6's header. A DAO
-/// that is not the first attempt has no more, as each frame of it has to arrive over a bad link.
+/// that is not the first attempt has no more, as every frame of it must arrive over a bad link.
 const FRAME: usize = 86;
 
 /// The only active bit of Path Control: one DAO parent (RFC 6550, 9.9).
 //= rfc6550#9.9-1 rfc6550#9.9-4 rfc6550#9.9-9
 const PATH_CONTROL: u8 = 0x80;
 
-/// For so many units a parent is told of those below: the longest that ends. Who is next to them
-/// hears from them as often as the DODAG's lifetime says, and tells when it does not any more; if
-/// all told all of that further, each would send the more the more are below it.
+/// Path Lifetime, in units, of other nodes' targets in DAOs to the parent: the longest finite one.
+/// The next hop of a target gets refreshes as often as the DODAG's lifetime requires, and reports
+/// when they stop. If all routers passed all refreshes on, each would send more DAOs the more nodes
+/// are below it.
 const LONGEST: u8 = 254;
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Out {
-    /// To whom: a neighbour's link-local address, `ff02::1a`, or the root's routable address. The
-    /// source is of the same scope.
+    /// Destination: a neighbour's link-local address, `ff02::1a`, or the root's routable address.
+    /// The source has the same scope.
     pub to: Ipv6Addr,
-    /// The code of the ICMPv6 message, whose type is 155.
+    /// Code of the ICMPv6 message, whose type is 155.
     pub code: u8,
-    /// Octets written; they follow the checksum.
+    /// Number of octets written; they follow the checksum.
     pub len: usize,
 }
 
@@ -97,7 +98,7 @@ impl<S: Sizes> Rpl<S> {
         Some(Out { to: ALL_NODES, code, len })
     }
 
-    /// A DIO with its configuration, prefix and route. A leaf's says that no route goes through it.
+    /// Writes a DIO with its configuration, prefix and route. The DIO of a leaf has INFINITE_RANK.
     //= rfc6550#6.7.6-1 rfc6550#6.7.6-2 rfc6550#6.7.6-4 rfc6550#9.4-10
     //= rfc6550#8.2.2.1-2 rfc6550#8.3-6 rfc6550#8.3-8 rfc6550#8.5-2
     fn write_dio(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
@@ -114,7 +115,7 @@ impl<S: Sizes> Rpl<S> {
         };
         let message = Message::Dio(dio);
         let mut writer = Writer::new(buf, &message).ok()?;
-        // The DIO is not a secure one.
+        // The DIO is not a secured one.
         let configuration = Configuration { authentication: false, ..dodag.configuration };
         writer.option(&ControlOption::Configuration(configuration)).ok()?;
         if let Some(prefix) = &dodag.prefix {
@@ -132,8 +133,8 @@ impl<S: Sizes> Rpl<S> {
         Some((message.code(), writer.len()))
     }
 
-    /// The prefix as this node says it: with its own address, if it has one of it, as a possible
-    /// transit (9.4), and else with nothing behind the prefix.
+    /// Returns the prefix as this node advertises it: with its own address as a possible transit
+    /// (9.4) if that has this prefix, and otherwise with zeros after the prefix.
     //= rfc6550#6.7.10-3 rfc6550#6.7.10-5
     fn said(&self, prefix: &PrefixInformation) -> PrefixInformation {
         let made = prefix.autonomous || self.is_root() && prefix.router_address;
@@ -152,7 +153,8 @@ impl<S: Sizes> Rpl<S> {
         Message::Dao(Dao { instance, acknowledge, sequence, dodag_id: None })
     }
 
-    /// A former parent is told to forget this node and all below it (9.8, rule 4): No-Path.
+    /// Writes a No-Path DAO, by which a former parent forgets this node and all below it (9.8, rule
+    /// 4).
     //= rfc6550#9.2.1-2
     fn poll_withdrawal(&mut self, buf: &mut [u8]) -> Option<Out> {
         let (to, start) = self.announce.withdraw?;
@@ -187,15 +189,15 @@ impl<S: Sizes> Rpl<S> {
         Some(Out { to, code: message.code(), len })
     }
 
-    /// The own address with its Path Sequence.
+    /// Returns the own address with its Path Sequence.
     //= rfc6550#9.4-2 rfc6550#9.4-12
     fn own_target(&self) -> Option<(Target, u8)> {
         let target = Target { prefix: self.address()?, prefix_len: 128 };
         Some((target, self.announce.path_sequence.value()))
     }
 
-    /// The transit of what this node tells: who its parent is, or in storing mode nobody. `None` if
-    /// the parent's address is not known.
+    /// Returns the parent address for the transit of this node's targets: none in storing mode.
+    /// `None` if the parent's routable address is unknown.
     //= rfc6550#9.7-1 rfc6550#9.7-2 rfc6550#9.8-1
     fn transit_parent(&self, dodag: &Dodag) -> Option<Option<Ipv6Addr>> {
         if dodag.is_storing() {
@@ -207,7 +209,8 @@ impl<S: Sizes> Rpl<S> {
         parent.map(Some)
     }
 
-    /// The next DAO: what the parent, or in non-storing mode the root, does not know.
+    /// Writes the next DAO: targets that the parent, or in non-storing mode the root, does not
+    /// know.
     //= rfc6550#9.1-2 rfc6550#9.1-3 rfc6550#9.1-5 rfc6550#9.2-2 rfc6550#9.4-1 rfc6550#9.4-8
     //= rfc6550#9.4-13 rfc6550#9.8-4
     fn poll_dao(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
@@ -239,7 +242,7 @@ impl<S: Sizes> Rpl<S> {
             if !tells {
                 continue;
             }
-            // A leaf's transit is its router (RFC 9010, 9.2.1): this one.
+            // The transit of a leaf is its router (RFC 9010, 9.2.1): this one.
             let made = dodag.address(self.config.identifier);
             let parent = parent.and(made);
             let far = !route.local && route.is_usable();
@@ -287,7 +290,7 @@ const fn transit(path_sequence: u8, path_lifetime: u8, external: bool) -> Transi
     Transit { external, path_control: PATH_CONTROL, path_sequence, path_lifetime, parent: None }
 }
 
-/// A target and its transit, or neither.
+/// Writes a target and its transit, or neither.
 //= rfc6550#6.7.8-1 rfc6550#9.4-4
 fn put(writer: &mut Writer<'_>, target: Target, transit: &Transit) -> Option<()> {
     let begun = writer.len();

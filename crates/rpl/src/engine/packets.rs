@@ -64,7 +64,7 @@ impl<S: Sizes> Rpl<S> {
         self.dodag.as_ref().map_or(u16::MAX, |dodag| dodag.dag_rank(dodag.rank()))
     }
 
-    /// Returns the option of a packet that originates here (11.2.1). A leaf gives no rank.
+    /// Returns the option of a packet that originates here (11.2.1). A leaf sends no rank.
     //= rfc6550#11.2-1 rfc6550#11.2-2 rfc6550#11.2-3 rfc6550#11.2.1-1 rfc6550#11.2.2.1-4
     pub fn originate(&self, destination: Ipv6Addr) -> PacketInformation {
         let leaf = self.is_leaf();
@@ -102,8 +102,8 @@ impl<S: Sizes> Rpl<S> {
     /// `begins` is set if it originates here, `marked` if it has the option.
     ///
     /// A packet of another node is never changed: its headers go into an outer header, to a node
-    /// that can remove that. This is the destination, if it knows RPL; else the router before it.
-    /// Routers in storing mode know only the next hop towards that router.
+    /// that can remove that. This is the destination, if it knows RPL; otherwise the router before
+    /// it. Routers in storing mode know only the next hop towards that router.
     //= rfc6550#11.2.2.1-3 rfc6550#11.2.2.1-5
     pub fn needs(&self, destination: Ipv6Addr, begins: bool, marked: bool) -> Needs {
         let Some(dodag) = &self.dodag else { return Needs::Nothing };

@@ -106,9 +106,9 @@ impl<S: Sizes> Rpl<S> {
         let relief = parents.best(with_room).filter(|_| loads && is_full);
         let near = best.map_or(INFINITE_RANK, |(least, _)| least.saturating_add(threshold));
         let relief = relief.filter(|(rank, _)| *rank < near);
-        // Over an unprobed link the best has to be better than the threshold by another hop: else
-        // all nodes that receive its DIO would move at once, for ranks that their links may not
-        // keep.
+        // Over an unprobed link the best has to be better than the threshold by another hop:
+        // otherwise all nodes that receive its DIO would move at once, for ranks that their links
+        // may not keep.
         let best_link = best.and_then(|(_, address)| parents.get(address)).map(|c| c.link);
         let is_untried = best_link.is_some_and(|link| link.is_untried());
         let threshold = if is_untried { threshold.saturating_add(step) } else { threshold };

@@ -24,7 +24,8 @@ impl Objective for Of0 {
         below(path.rank, step.saturating_mul(min_hop_rank_increase))
     }
 
-    /// Any lesser rank is preferred (RFC 6552, 4.2.1, 8); equal ones keep the parent.
+    /// A rank that is lower by at least one step is preferred (RFC 6552, 4.2.1, 8); an equal one
+    /// keeps the parent.
     fn threshold(_: u16, min_hop_rank_increase: u16) -> u16 {
         min_hop_rank_increase
     }

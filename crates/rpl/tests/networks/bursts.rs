@@ -1,4 +1,4 @@
-//! Bursts of interference: what is lost in ten seconds keeps no node silent after them.
+//! Bursts of interference: losses of ten seconds keep no node silent after them.
 
 use super::common::{Fate, Net, address};
 use kinglet_rpl::{CONFIGURATION, Mode, Probing, Role, Root};
@@ -11,7 +11,7 @@ const BEFORE: u32 = 60;
 const BURST: u32 = 10;
 const AFTER: u32 = 600;
 
-/// Roles of a network whose root says this objective function.
+/// Returns the roles of a network whose root uses this objective function.
 fn roles(nodes: usize, mode: Mode, objective: u16) -> Vec<Role> {
     let of0 = Configuration {
         objective: 0,
@@ -31,7 +31,7 @@ fn line(mode: Mode, objective: u16, seed: u64) -> Net {
     net
 }
 
-/// Six by five nodes, each in range of those beside it.
+/// Returns six by five nodes, each in range of its direct neighbours.
 fn grid(mode: Mode, objective: u16, seed: u64) -> Net {
     let mut net = Net::new(roles(30, mode, objective), Probing::Passive, seed);
     for node in 0..30 {
@@ -45,7 +45,7 @@ fn grid(mode: Mode, objective: u16, seed: u64) -> Net {
     net
 }
 
-/// A reading a second from each of `from` to the root; how many arrive.
+/// Sends a reading a second from each of `from` to the root. Returns the number of arrivals.
 fn readings(net: &mut Net, seconds: u32, from: std::ops::Range<usize>) -> u32 {
     let mut arrived = 0;
     for _ in 0..seconds {
@@ -57,7 +57,8 @@ fn readings(net: &mut Net, seconds: u32, from: std::ops::Range<usize>) -> u32 {
     arrived
 }
 
-/// Readings that arrive after ten seconds in which so many of a hundred frames do.
+/// Returns the number of readings that arrive after ten seconds in which `arrives` % of the frames
+/// do.
 fn after_a_burst(mut net: Net, arrives: u32, from: std::ops::Range<usize>) -> u32 {
     readings(&mut net, BEFORE, from.clone());
     let usual = net.links.clone();
@@ -67,8 +68,8 @@ fn after_a_burst(mut net: Net, arrives: u32, from: std::ops::Range<usize>) -> u3
     readings(&mut net, AFTER, from)
 }
 
-/// A link that has become bad for ten seconds costs its node rank, but never its only parent: with
-/// OF0, one such link alone lifts a rank by more than the limit of seven hops.
+/// A link that is bad for ten seconds raises its node's rank, but never costs its only parent: with
+/// OF0, one such link alone raises a rank by more than the limit of seven hops.
 #[test]
 fn ten_bad_seconds_keep_no_node_silent_with_any_objective_function() {
     let modes = [Mode::Storing, Mode::NonStoring];

@@ -1,4 +1,4 @@
-//! Many nodes over links that lose, without a MAC: a frame takes no time and up to four attempts.
+//! Many nodes over lossy links, without a MAC: a frame takes no time and up to four attempts.
 
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
@@ -25,7 +25,7 @@ impl Sizes for Plan {
 const DAO: u8 = 2;
 /// Attempts of a MAC.
 const ATTEMPTS: u8 = 4;
-/// Between two looks for loops.
+/// Time between two checks for loops.
 const LOOK: Duration = Duration::from_millis(100);
 /// Hops after which a packet is dropped.
 pub(crate) const HOP_LIMIT: u8 = 64;
@@ -42,7 +42,7 @@ pub(crate) fn node_of(address: Ipv6Addr) -> usize {
     usize::from(address.segments()[7]) - 1
 }
 
-/// What became of a packet, and the hops that it took.
+/// Result of a packet, and its number of hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Delivered(u8),
@@ -59,13 +59,13 @@ pub(crate) struct Net {
     pub(crate) links: BTreeMap<(usize, usize), u32>,
     pub(crate) random: Pcg32,
     pub(crate) now: Instant,
-    /// DAOs of the one to the other arrive as frames, but not as messages if they have more octets.
+    /// Sender, receiver and size: larger DAOs arrive as frames, but not as messages.
     pub(crate) daos_lost: Option<(usize, usize, usize)>,
-    /// What the one sends for everybody does not arrive at the other.
+    /// Sender and receiver: multicasts of the one do not arrive at the other.
     pub(crate) multicasts_lost: Option<(usize, usize)>,
-    /// Messages on their way to one node, as they were sent.
+    /// Messages in flight to one node, in the order of sending.
     unicasts: VecDeque<(usize, usize, Out, Vec<u8>)>,
-    /// Since when a node has been on a loop of parents.
+    /// Time since which a node has been on a routing loop.
     looping: BTreeMap<usize, Instant>,
     pub(crate) longest_loop: Duration,
     pub(crate) messages: usize,
@@ -92,8 +92,8 @@ impl Net {
         }
     }
 
-    /// A root and routers at places that are all connected: each is in range of one before it.
-    /// With `ideal`, links in range never lose; else the farther the more.
+    /// Returns a root and routers at connected places: each is in range of an earlier one. With
+    /// `ideal`, links in range have no loss; otherwise loss grows with distance.
     pub(crate) fn placed(count: usize, mode: Mode, ideal: bool, seed: u64) -> Self {
         let mut roles = vec![Role::Router; count];
         roles[0] = Role::Root(Root::new(address(0), mode));
@@ -129,11 +129,11 @@ impl Net {
         self.alive[from] && self.alive[to] && self.random.next_u32() % 100 < chance
     }
 
-    /// A frame to one node, and its acknowledgement; whether it arrived.
+    /// Sends a frame to one node, with its acknowledgement. Returns whether it arrived.
     pub(crate) fn frame(&mut self, from: usize, to: usize) -> bool {
         let mut arrived = false;
         if to >= self.nodes.len() {
-            // Somebody who is not there.
+            // There is no such node.
             self.nodes[from].handle_sent(self.now, near(to), ATTEMPTS, false);
             return false;
         }
@@ -149,7 +149,8 @@ impl Net {
         arrived
     }
 
-    /// A packet from one node to an address, hop by hop, with the RPL option or a source route.
+    /// Sends a packet from one node to an address, hop by hop, with the RPL option or a source
+    /// route.
     pub(crate) fn packet(&mut self, from: usize, destination: Ipv6Addr) -> Fate {
         let mut at = from;
         let mut information = self.nodes[from].originate(destination);
@@ -196,7 +197,7 @@ impl Net {
         Fate::Delivered(hops + len as u8 - 1)
     }
 
-    /// Whether a message to a routable address arrives.
+    /// Returns whether a message to a routable address arrives.
     fn carried(&mut self, from: usize, to: Ipv6Addr) -> bool {
         if to.is_unicast_link_local() {
             return self.frame(from, node_of(to));
@@ -250,7 +251,7 @@ impl Net {
         }
     }
 
-    /// A DIO of this DODAG's root.
+    /// Returns a DIO of this DODAG's root.
     pub(crate) fn dio(mode: Mode) -> Dio {
         Dio {
             instance: 0,
@@ -264,7 +265,7 @@ impl Net {
         }
     }
 
-    /// A message that is written here arrives at a node as if from another.
+    /// Delivers a message made by the test to a node, as if from another.
     pub(crate) fn say(
         &mut self,
         from: usize,
@@ -293,7 +294,7 @@ impl Net {
 
     fn hear(&mut self, to: usize, from: Ipv6Addr, out: &Out, message: &[u8]) {
         let multicast = out.to.is_multicast();
-        // What loses more is heard more weakly.
+        // Frames over a lossier link are received more weakly.
         let arrives = self.links.get(&(node_of(from), to)).copied().unwrap_or(0);
         let rssi_dbm = -100 + (arrives as i8 - 60).max(0);
         let node = &mut self.nodes[to];
@@ -301,7 +302,7 @@ impl Net {
         assert!(!matches!(heard, Err(kinglet_rpl::Discard::Malformed(_))), "{heard:?}");
     }
 
-    /// Lets time pass, looking for loops and at the tables.
+    /// Advances the time, and checks for loops and the tables.
     pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         let mut look = self.now;
@@ -314,7 +315,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass with a packet a second from every node to the root.
+    /// Advances the time, with a packet a second from every node to the root.
     pub(crate) fn run_with_traffic(&mut self, span: Duration) {
         let end = self.now + span;
         while self.now < end {
@@ -331,7 +332,7 @@ impl Net {
         self.nodes[node].parent().map(node_of).filter(|&up| up < self.nodes.len())
     }
 
-    /// Whether parents lead from a node to the root.
+    /// Returns whether parents lead from a node to the root.
     pub(crate) fn is_joined(&self, node: usize) -> bool {
         let mut at = node;
         for _ in 0..self.nodes.len() {
@@ -352,7 +353,7 @@ impl Net {
         (0..self.nodes.len()).all(|n| !reachable[n] || self.is_joined(n))
     }
 
-    /// Who has a way to the root at all.
+    /// Returns which nodes have any path to the root.
     pub(crate) fn reachable(&self) -> Vec<bool> {
         let mut found = vec![false; self.nodes.len()];
         let mut open = vec![0];
@@ -368,7 +369,8 @@ impl Net {
         found
     }
 
-    /// Time until all have joined that can, in steps of 100 ms; at most `patience`.
+    /// Returns the time until all reachable nodes have joined, in steps of 100 ms; at most
+    /// `patience`.
     pub(crate) fn until_joined(&mut self, patience: Duration) -> Option<Duration> {
         let begin = self.now;
         while self.now < begin + patience {
@@ -406,7 +408,7 @@ impl Net {
         }
     }
 
-    /// Ranks fall towards the root, by a hop at the least.
+    /// Returns whether ranks fall towards the root, by at least a hop.
     pub(crate) fn ranks_are_monotone(&self) -> bool {
         (1..self.nodes.len()).filter(|&n| self.alive[n]).all(|node| match self.parent(node) {
             Some(parent) => self.nodes[node].rank() >= self.nodes[parent].rank() + 128,
@@ -414,7 +416,7 @@ impl Net {
         })
     }
 
-    /// The node whose loss concerns the most others.
+    /// Returns the node whose loss affects the most other nodes.
     pub(crate) fn busiest(&self) -> usize {
         let mut carried = vec![0; self.nodes.len()];
         for node in 1..self.nodes.len() {

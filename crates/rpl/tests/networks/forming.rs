@@ -1,4 +1,4 @@
-//! Whole networks: they form, carry packets up and down, heal, and are repaired.
+//! Whole networks: they form, carry packets up and down, recover, and are repaired.
 
 use crate::common::{Fate, Net, address, near};
 use kinglet_rpl::{Mode, Probing, Role, Root};
@@ -11,7 +11,7 @@ const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// Packets from one node to an address until one arrives, two seconds apart, at most so many.
+/// Sends at most `tries` packets from one node to an address, two seconds apart, until one arrives.
 fn reaches(net: &mut Net, from: usize, to: core::net::Ipv6Addr, tries: usize) -> bool {
     (0..tries).any(|_| {
         let delivered = matches!(net.packet(from, to), Fate::Delivered(_));
@@ -66,7 +66,7 @@ fn links_that_lose_delay_but_do_not_loop() {
     }
 }
 
-/// No DAO of more than one frame arrives over the link to the root. What is told again is told so.
+/// No DAO of more than one frame arrives over the link to the root. Repeated DAOs have one frame.
 #[test]
 fn many_targets_are_told_over_a_link_that_loses_most_frames() {
     let mut roles = vec![Role::Router; 8];
@@ -83,7 +83,7 @@ fn many_targets_are_told_over_a_link_that_loses_most_frames() {
     }
 }
 
-/// Node 3 goes up through 1, and could through 2. In non-storing mode.
+/// Returns a network in non-storing mode. Node 3 has parent 1, and could have parent 2.
 fn with_two_ways() -> Net {
     let mut roles = vec![Role::Router; 4];
     roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
@@ -98,8 +98,8 @@ fn with_two_ways() -> Net {
     net
 }
 
-/// A router that sends a packet only every minute finds out in seconds that its parent is gone,
-/// from the first that is not acknowledged.
+/// A router that sends a packet only every minute detects within seconds that its parent is gone,
+/// by the first unacknowledged frame.
 #[test]
 fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
     let mut net = with_two_ways();
@@ -111,8 +111,8 @@ fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
     assert_eq!(net.nodes[3].parent(), Some(near(2)));
 }
 
-/// The root knows node 3 behind 1, which has lost its link to the root and goes up through 3 now:
-/// by its source route both are behind each other until it hears that 3 goes through 2.
+/// The root has a route to node 3 through 1, which has lost its link to the root and now has 3 as
+/// its parent. The source route is a loop until the root learns that 3 has parent 2.
 #[test]
 fn a_root_hears_at_once_that_who_was_above_is_below() {
     let mut net = with_two_ways();
@@ -247,7 +247,7 @@ fn routers_that_fail_and_come_back_leave_no_loop_behind() {
     }
 }
 
-/// RFC 9008: where a receiver may not know the option, one of type 0x63 needs an outer header.
+/// RFC 9008: if a receiver may not know the option, one of type 0x63 needs an outer header.
 #[test]
 fn the_configuration_says_which_option_packets_carry() {
     for (skips_unknown, kind) in [(true, 0x23), (false, 0x63)] {
@@ -270,8 +270,8 @@ fn the_configuration_says_which_option_packets_carry() {
     }
 }
 
-/// A router whose way up is bad for a moment does not go through those below it, of whom it has not
-/// heard yet that they are lower now, and so does not forget its routes to them.
+/// A router whose upward link is bad for a moment does not select a node below it, although it does
+/// not know their lower ranks yet, and so does not forget its routes to them.
 #[test]
 fn a_router_with_a_bad_way_up_does_not_take_a_child_for_its_parent() {
     for seed in 0..10 {
@@ -290,7 +290,7 @@ fn a_router_with_a_bad_way_up_does_not_take_a_child_for_its_parent() {
     }
 }
 
-/// DAOs that the router next to the root of a chain of so many sends in ten hours.
+/// Returns the number of DAOs that the router next to the root of a chain sends in ten hours.
 fn daos_at_the_top(below: usize) -> u32 {
     let mut roles = vec![Role::Router; below + 2];
     roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
@@ -307,7 +307,7 @@ fn daos_at_the_top(below: usize) -> u32 {
 #[test]
 fn what_is_told_of_others_is_told_again_in_few_daos() {
     let (alone, many) = (daos_at_the_top(0), daos_at_the_top(8));
-    // Itself every 15 to 22.5 minutes, and eight others in two DAOs every 127 to 190.
+    // Its own every 15 to 22.5 minutes, and those of eight others in two DAOs every 127 to 190.
     assert!((26..=40).contains(&alone), "{alone}");
     assert!((26 + 6..=40 + 16).contains(&many), "{many}, alone {alone}");
 }
@@ -327,8 +327,8 @@ fn those_behind_a_router_that_falls_silent_are_forgotten_with_it() {
     assert_eq!(routes(&net), 1, "the root has been told");
 }
 
-/// In non-storing mode a way through a former parent still leads to a node, as long as the link
-/// between the two is good: the root hears of the new one when there is time.
+/// In non-storing mode a route through a former parent still works, as long as the link between the
+/// two is good: the root is notified of the new one without hurry.
 #[test]
 fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
     let mut net = with_two_ways();

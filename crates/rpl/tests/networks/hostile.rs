@@ -1,5 +1,5 @@
-//! Forged messages of somebody in range without link security: what they cost is bounded, and over
-//! when they end.
+//! Forged messages of a node in range without link security: their cost is bounded, and ends with
+//! them.
 
 use crate::common::{Fate, Net, ROUTES, address, near};
 use core::net::Ipv6Addr;
@@ -8,14 +8,14 @@ use kinglet_time::Duration;
 use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, Target, Transit};
 
 const NODES: usize = 20;
-/// The identifier of whoever forges.
+/// The identifier of the forger.
 const FORGER: usize = 99;
 
 const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// A network in which all reach all, and time has passed.
+/// Returns a network after some time, in which every node reaches every other.
 fn formed(seed: u64) -> Net {
     let mut net = Net::placed(NODES, Mode::Storing, true, seed);
     net.run_with_traffic(secs(60));
@@ -40,7 +40,7 @@ fn delivered(net: &mut Net) -> usize {
         .count()
 }
 
-/// Frames to the forger are never acknowledged: he is not the neighbour that he says he is.
+/// Frames to the forger are never acknowledged: it is not the neighbour that it claims to be.
 #[test]
 fn a_forged_rank_draws_a_few_frames_and_no_more() {
     let mut net = formed(1);
@@ -168,7 +168,7 @@ fn a_packet_that_is_in_a_loop_is_dropped_the_second_time() {
     let node = net.busiest();
     let now = net.now;
     let mut information = net.nodes[0].originate(address(0));
-    // Up, from somebody nearer to the root.
+    // Up, from a node nearer to the root.
     (information.down, information.sender_rank) = (false, 1);
     let first = net.nodes[node].relay(now, near(9), address(0), Some(information)).unwrap();
     assert!(first.information.rank_error);
@@ -178,7 +178,7 @@ fn a_packet_that_is_in_a_loop_is_dropped_the_second_time() {
     assert_eq!((net.nodes[node].stats().rank_errors, net.nodes[node].stats().loops), (1, 1));
 }
 
-/// Whoever sends a packet the wrong way is told the rank that it has missed, by itself.
+/// A node that sends a packet in the wrong direction gets the rank that it has missed, by unicast.
 #[test]
 fn who_sends_the_wrong_way_is_told_this_nodes_rank() {
     let mut net = formed(7);
@@ -191,8 +191,8 @@ fn who_sends_the_wrong_way_is_told_this_nodes_rank() {
     assert_eq!((told.to, told.code), (near(9), 1));
 }
 
-/// Storing mode, 11.2.2.3: what others believe of a router that has begun anew is found out by a
-/// packet, and put right.
+/// Storing mode, 11.2.2.3: outdated routes through a restarted router are detected by a packet, and
+/// corrected.
 #[test]
 fn a_router_that_restarts_is_known_again() {
     let mut roles = vec![Role::Router; 4];

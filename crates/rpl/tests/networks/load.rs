@@ -1,4 +1,4 @@
-//! Parents with full queues, and how often they are left.
+//! Parents with full queues, and how often children leave them.
 
 use crate::common::{Net, address, near, node_of};
 use kinglet_rpl::{CONFIGURATION, Config, INFINITE_RANK, Mode, Probing, Role, Root, Rpl};
@@ -9,7 +9,7 @@ const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// The same network whose nodes heed loads, or not.
+/// Returns the same network, whose nodes honour loads or not.
 fn heeding(mut net: Net, load: bool) -> Net {
     for node in &mut net.nodes {
         *node = Rpl::new(Config { load, ..*node.config() });
@@ -41,8 +41,8 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
     }
 }
 
-/// Two parents whose ranks take turns in being the lower one, half a minute each: a node
-/// follows less and less often, as each change is told.
+/// Two parents have the lower rank in turn, half a minute each: a node follows less and less often,
+/// as each change is announced.
 #[test]
 fn who_changes_its_parent_often_waits_longer_each_time() {
     let changes = |mode| {
@@ -60,7 +60,7 @@ fn who_changes_its_parent_often_waits_longer_each_time() {
             net.now += secs(30);
             net.nodes[0].handle_deadline(net.now);
         }
-        // Without a parent nobody waits.
+        // Without a parent no node waits.
         let other = Dio { rank: 512, dodag_id: address(9), ..Net::dio(mode) };
         let gone = Dio { rank: INFINITE_RANK, ..other };
         let parent = node_of(net.nodes[0].parent().unwrap());
@@ -74,8 +74,8 @@ fn who_changes_its_parent_often_waits_longer_each_time() {
     }
 }
 
-/// A link that nobody has tried has to promise more: what many hear of a router that has got nearer
-/// to the root would else draw all of them to it within a second.
+/// A parent over an unprobed link needs a lower expected cost: otherwise all nodes that receive the
+/// DIO of a router that has moved nearer to the root would change to it within a second.
 #[test]
 fn an_untried_link_to_a_better_parent_has_to_promise_more() {
     for mode in [Mode::Storing, Mode::NonStoring] {
@@ -92,7 +92,7 @@ fn an_untried_link_to_a_better_parent_has_to_promise_more() {
     }
 }
 
-/// Routers with many below them have full queues: whoever leaves fills another one.
+/// Routers with many nodes below have full queues: a child that leaves fills another queue.
 #[test]
 fn loads_that_move_with_the_children_do_not_make_them_come_and_go() {
     let (mut with, mut without) = (0, 0);

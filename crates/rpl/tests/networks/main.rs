@@ -1,4 +1,4 @@
-//! Whole networks: they form, carry packets, heal, and stand those who forge.
+//! Whole networks: they form, carry packets, recover, and withstand forged messages.
 
 mod bursts;
 mod common;

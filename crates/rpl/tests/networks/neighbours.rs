@@ -1,4 +1,4 @@
-//! What a neighbour may change at a node, and what it may not.
+//! Changes that a neighbour may cause at a node, and those that it may not.
 
 use crate::common::{Net, address, near};
 use kinglet_rpl::{
@@ -16,7 +16,7 @@ const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// One router, who hears neighbours 1 and 2 of the DODAG of node 9.
+/// Returns one router, in range of neighbours 1 and 2 of the DODAG of node 9.
 fn router(change: impl FnOnce(&mut Config)) -> Net {
     let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
     let mut config = *net.nodes[0].config();
@@ -33,7 +33,7 @@ fn say(net: &mut Net, from: usize, dio: Dio) -> Result<(), Discard> {
     net.say(from, 0, Message::Dio(dio), &[ControlOption::Configuration(CONFIGURATION)])
 }
 
-/// The same with 1 as its parent, and 2 a little further away.
+/// Returns the same with 1 as its parent, and 2 a little farther away.
 fn attached(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
     let mut net = router(change);
     say(&mut net, 1, dio(mode, 256)).unwrap();
@@ -56,7 +56,7 @@ fn a_node_with_a_usable_parent_stays_in_its_dodag_unless_it_is_to_seek_a_better_
         assert_eq!(heard.is_ok(), seeks_better);
         assert_eq!(net.nodes[0].info().dodag_id, Some(expected));
         assert_eq!(net.nodes[0].parent(), Some(near(if seeks_better { 3 } else { 1 })));
-        // Without a parent any other will do.
+        // Without a parent any other DODAG is accepted.
         for neighbour in [1, 2] {
             let _ = say(&mut net, neighbour, dio(Mode::NonStoring, INFINITE_RANK));
         }
@@ -85,7 +85,7 @@ fn a_parent_that_has_gone_elsewhere_is_no_parent() {
     }
 }
 
-/// One message with the shortest interval there is had a node send a thousand DIOs in 20 s.
+/// One message with the shortest possible interval made a node send a thousand DIOs in 20 s.
 #[test]
 fn whatever_interval_is_received_dios_have_a_limit_of_their_own() {
     let mut net = router(|_| {});
@@ -99,7 +99,7 @@ fn whatever_interval_is_received_dios_have_a_limit_of_their_own() {
         net.run(secs(60));
         let sent = net.nodes[0].stats().dios - before;
         before += sent;
-        // A minute's worth may be saved up.
+        // The allowance of a minute may be saved up.
         assert!((50..=if minute == 0 { 120 } else { 61 }).contains(&sent), "{sent} DIOs");
     }
     let mut answers = 0;
@@ -135,7 +135,7 @@ fn target(prefix: Ipv6Addr) -> ControlOption<'static> {
 const DAO: Message =
     Message::Dao(Dao { instance: 0, acknowledge: false, sequence: 1, dodag_id: None });
 
-/// A message comes from this address.
+/// Delivers a message from this address.
 fn hear<S: Sizes>(
     rpl: &mut Rpl<S>,
     source: Ipv6Addr,
@@ -242,14 +242,14 @@ fn prefix_and_preference_are_taken_from_the_preferred_parent_alone() {
         }
     }
     assert_eq!(said, Some(1), "the preference that is passed on");
-    // Who becomes the parent says it.
+    // The next parent announces it.
     let _ = say(&mut net, 1, dio(Mode::NonStoring, INFINITE_RANK));
     assert_eq!((net.nodes[0].parent(), made(&net)), (Some(near(2)), Some(5)));
     tell(&mut net, 2, 300, 7, 66);
     assert_eq!(made(&net), Some(66));
 }
 
-/// A parent that is chosen without a word of it is asked for what it would have said.
+/// A parent that is selected without a message from it is asked for its information.
 #[test]
 fn a_parent_without_a_prefix_is_asked_for_it() {
     let mut net = attached(Mode::NonStoring, |_| {});
@@ -281,7 +281,7 @@ fn a_root_that_hears_an_older_version_speaks_at_once() {
 fn a_node_never_selects_its_own_child() {
     let mut net = attached(Mode::Storing, |_| {});
     net.say(2, 0, DAO, &[target(address(2)), transit(240, None)]).unwrap();
-    // It says that it is nearer, and the parent is farther away.
+    // It advertises a lower rank, and the parent a higher one.
     for (neighbour, rank) in [(2, 128), (1, 384), (2, 128), (1, 640)] {
         let _ = say(&mut net, neighbour, dio(Mode::Storing, rank));
         assert_eq!(net.nodes[0].parent(), Some(near(1)), "{neighbour} says {rank}");
@@ -298,7 +298,7 @@ fn a_congested_parent_is_left_only_within_the_rank_limit() {
         let mut room = [0; 6];
         let full = MetricContainer::build(&[Metric::sum(kind)], &mut room).unwrap();
         let configuration = ControlOption::Configuration(CONFIGURATION);
-        // The links are known before the parent is full.
+        // The links are known before the parent is congested.
         for _ in 0..60 {
             net.nodes[0].handle_sent(net.now, near(1), 1, true);
             net.nodes[0].handle_sent(net.now, near(2), transmissions, true);

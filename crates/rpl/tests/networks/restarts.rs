@@ -11,7 +11,7 @@ const fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// A line of a root and three routers.
+/// Returns a line of a root and three routers.
 fn line(mode: Mode, seed: u64) -> Net {
     let mut roles = vec![Role::Router; 4];
     roles[0] = Role::Root(Root::new(address(0), mode));

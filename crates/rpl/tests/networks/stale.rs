@@ -1,4 +1,4 @@
-//! What was true once and is believed still: ways are given up as soon as somebody knows better.
+//! Outdated routes are given up as soon as a node has newer information.
 
 use super::common::{Fate, Net, address, near, node_of};
 use core::net::Ipv6Addr;
@@ -21,18 +21,18 @@ fn net(nodes: usize, links: &[(usize, usize)], seed: u64) -> Net {
     net
 }
 
-/// An option that says up or down, of a sender with this rank.
+/// Returns an option for an upward or downward packet, from a sender with this rank.
 fn option(net: &Net, down: bool, sender_rank: u16) -> PacketInformation {
     PacketInformation { down, sender_rank, ..net.nodes[0].originate(address(1)) }
 }
 
-/// A packet to node `to` comes back to `node` from that, whose rank is this.
+/// Returns a packet for node `to` from there to `node`; the sender has this rank.
 fn returned(net: &mut Net, node: usize, to: usize, sender_rank: u16) -> Result<Onward, Refusal> {
     let back = PacketInformation { forwarding_error: true, ..option(net, true, sender_rank) };
     net.nodes[node].relay(net.now, near(to), address(to), Some(back))
 }
 
-/// A packet from node `source` comes to `node` from that on its way up.
+/// Delivers an upward packet of node `source` to `node`.
 fn passes_up(net: &mut Net, node: usize, source: usize) {
     net.nodes[node].note_source(net.now, near(source), address(source));
     net.drain();
@@ -58,7 +58,7 @@ fn a_parent_that_goes_up_through_its_child_is_left_at_once() {
     }
 }
 
-/// Node 2, whose rank is this one's own, could be the parent and send it here again.
+/// Node 2, whose rank equals this node's, could be the parent and return the packet.
 #[test]
 fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
     for sender_rank in [1, 2] {
@@ -71,8 +71,8 @@ fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
     }
 }
 
-/// In buildings a router that had gone elsewhere was still behind another, far below: its packets
-/// went in circles for minutes, until each destination told itself again.
+/// In buildings a router that had moved was still behind another, far below: its packets looped for
+/// minutes, until each destination refreshed its route.
 #[test]
 fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
@@ -86,20 +86,21 @@ fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
     }
     net.run(secs(10));
     assert_eq!(net.nodes[1].route(address(3)), Way::Neighbour(near(2)), "it was asked");
-    // Who goes up has its parent wrong.
+    // An upward sender has the wrong parent.
     let up = PacketInformation { rank_error: true, ..option(&net, false, 1) };
     let refused = net.nodes[1].relay(net.now, near(0), address(0), Some(up));
     assert_eq!(refused, Err(Refusal::Loop));
 }
 
-/// A node hears a DIO as if from a neighbour; its parent then.
+/// Delivers a DIO to a node as if from a neighbour. Returns the node's parent after that.
 fn hear(net: &mut Net, node: usize, from: usize, rank: u16, version: u8) -> Option<Ipv6Addr> {
     net.say(from, node, Message::Dio(Dio { rank, version, ..Net::dio(Mode::Storing) }), &[])
         .unwrap();
     net.nodes[node].parent()
 }
 
-/// A node hears a DAO as if from a neighbour, of these targets and for so many minutes.
+/// Delivers a DAO to a node as if from a neighbour, with these targets and this lifetime in
+/// minutes.
 fn told(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetime: u8) {
     let dao = Dao { instance: 0, acknowledge: false, sequence: 250, dodag_id: None };
     let target = |&target: &usize| Target { prefix: address(target), prefix_len: 128 };
@@ -110,7 +111,7 @@ fn told(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetim
     net.say(from, node, Message::Dao(dao), &options).unwrap();
 }
 
-/// Else that would refuse all that it is told, again and again.
+/// Otherwise the parent would refuse every announcement, again and again.
 #[test]
 fn a_parent_is_not_told_that_there_is_no_way_to_itself() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
@@ -126,8 +127,8 @@ fn a_parent_is_not_told_that_there_is_no_way_to_itself() {
     assert!(net.nodes[3].stats().reasons().eq(refused));
 }
 
-/// That there is no way is not told to the former parent before others know the new one. Who comes
-/// back before it was told is known there, and others are to hear of that.
+/// The former parent gets no withdrawal before others have the new route. A node that returns
+/// before that is known there, and the others must be notified.
 #[test]
 fn who_changes_its_parent_is_known_all_the_time() {
     for seed in 1..=8 {
@@ -149,7 +150,7 @@ fn who_changes_its_parent_is_known_all_the_time() {
     }
 }
 
-/// A new parent that has not acknowledged knows of nobody: the former one is left after that.
+/// A new parent that has not acknowledged has no routes: the former one is withdrawn after that.
 #[test]
 fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
     let mut net = net(6, &[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], 1);
@@ -168,7 +169,7 @@ fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
     assert!(net.nodes[former].routes().all(|route| route.target().prefix != address(5)));
 }
 
-/// Somebody has made up a version and is gone: nobody else will ever have it.
+/// A forger invented a version and is gone: no other node will ever have it.
 #[test]
 fn who_is_alone_in_a_version_comes_back() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
@@ -180,7 +181,7 @@ fn who_is_alone_in_a_version_comes_back() {
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
 }
 
-/// The root was told that a node is gone, and all on the way to it believe that it knows the node.
+/// The root has lost a route, and all routers on the path assume that it has it.
 #[test]
 fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
@@ -196,7 +197,8 @@ fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     assert_eq!(net.packet(0, address(3)), Fate::Delivered(3));
 }
 
-/// DIOs for everybody do not arrive, as over a bad link: whoever passes packets up gets its own.
+/// Multicast DIOs do not arrive, as over a bad link: a neighbour that sends packets up gets a
+/// unicast one.
 #[test]
 fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
@@ -207,7 +209,7 @@ fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     passes_up(&mut net, 1, 2);
     net.run(secs(3));
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
-    // The same where only packets say that somebody is unknown.
+    // The same if only packets show that a node is unknown.
     told(&mut net, 1, 2, &[2], 0);
     net.run(secs(20));
     assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
@@ -219,7 +221,7 @@ fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
 }
 
-/// Who was unknown first, and is known by now, keeps nobody else from being asked for.
+/// A source that was unknown and is known by now does not prevent a request for another.
 #[test]
 fn who_is_known_again_makes_room_for_the_next() {
     let mut net = net(4, &[(0, 1), (1, 2), (1, 3)], 1);
@@ -234,7 +236,7 @@ fn who_is_known_again_makes_room_for_the_next() {
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
 }
 
-/// A root has no candidates, so it knows of no links; what it sends tells it who is gone.
+/// A root has no candidates, and so no link estimates; its own frames show which children are gone.
 #[test]
 fn a_root_forgets_a_child_that_acknowledges_nothing() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
@@ -247,7 +249,7 @@ fn a_root_forgets_a_child_that_acknowledges_nothing() {
     assert_eq!(net.nodes[0].route(address(1)), Way::Unreachable);
 }
 
-/// What has an address that it never tells is asked for, and does not keep the network busy.
+/// A source whose address is never announced is requested, but does not keep the network busy.
 #[test]
 fn who_stays_unknown_is_asked_for_now_and_then() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
@@ -261,7 +263,7 @@ fn who_stays_unknown_is_asked_for_now_and_then() {
     assert!((4..=10).contains(&asked), "{asked} times in two minutes");
 }
 
-/// Who was below a router that has no way any more may be its way later.
+/// A node below a router without a route may be its parent later.
 #[test]
 fn a_router_without_a_way_forgets_who_was_below_it() {
     let mut net = net(4, &[(0, 1), (1, 2), (0, 3)], 1);

@@ -1,32 +1,33 @@
-//! What is done when few slots are left and something waits in every sector, so that none can be
-//! erased: the frames of one are moved. A neighbour that sleeps for long, or is gone, can bring
-//! that about with a few frames, each written when the log had come to another sector.
+//! Clearing of a sector. If few slots are left and frames wait in every sector, none can be erased,
+//! and the frames of one sector are moved. A neighbour that sleeps for long, or is gone, can cause
+//! this with a few frames, each written when the log had reached another sector.
 //!
-//! Each step leaves one frame less in the sector, and takes one slot at the most. A sector is
-//! cleared only if that is less than what it wins, so this ends.
+//! Each step leaves one frame less in the sector, and takes at most one slot. A sector is cleared
+//! only if that costs less than it gains, so this ends.
 
 use super::Spilling;
 use super::place::{Place, State};
 use super::record::{Record, Whereabouts};
 use kinglet_mem::Array;
 
-/// What was done to clear a sector.
+/// Result of a step of clearing.
 pub(super) enum Cleared {
-    /// Nothing can be done.
+    /// No step is possible.
     Nothing,
-    /// A frame that is in memory as well is there alone now.
+    /// A frame that was in memory and in flash is only in memory now.
     OneInMemory,
-    /// The frame in this slot has to be read into this place, where another may make way.
+    /// The frame in this slot must be read into this place, from which another frame may be
+    /// evicted.
     ByReading(u16, u8),
 }
 
 impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
-    /// The next sector in which nothing waits.
+    /// Returns the next sector in which no frame waits.
     pub(super) fn erasable(&self) -> Option<u16> {
         self.flash.log.find(T::LEN, |sector| self.slots_used_in(sector).next().is_none())
     }
 
-    /// Moves one frame out of a sector, or says which has to be read for that.
+    /// Moves one frame out of a sector, or returns the one that must be read for that.
     pub(super) fn clear(&mut self) -> Cleared {
         if !self.can_leave_flash() {
             return Cleared::Nothing;
@@ -47,12 +48,12 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         }
     }
 
-    /// Whether one more frame may be in memory alone: a place must be left for reading.
+    /// Returns whether one more frame may be only in memory: a place must be left for reading.
     pub(super) fn can_leave_flash(&self) -> bool {
         self.places_in(State::Alone).saturating_add(1) < P::LEN
     }
 
-    /// The slots of this sector in which something waits.
+    /// Returns the slots of this sector in which frames wait.
     fn slots_used_in(&self, sector: u16) -> impl Iterator<Item = u16> {
         let records = self.waiting().filter_map(|record| match record.whereabouts() {
             Whereabouts::Flash(slot) => Some(slot),

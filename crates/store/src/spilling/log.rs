@@ -1,12 +1,11 @@
-//! Where in flash the next frame goes.
+//! Allocation of flash slots for frames.
 //!
-//! Slots are used one after the other, sector after sector in a ring, so that all sectors wear
-//! alike. A sector is erased before anything is written to it for the first time since the start,
-//! for what it holds then is unknown; and each time before it is used again. One in which something
-//! still waits is passed over.
+//! Slots are used in sequence, sector after sector in a ring, so that all sectors wear alike. A
+//! sector is erased before it is first written after a start, because its content is unknown then,
+//! and before each further use. A sector in which a frame still waits is skipped.
 //!
-//! One sector is erased ahead. With sectors of 64 KiB that is more than a full queue; parts with
-//! smaller ones erase them in less time, and a long burst waits for that now and then.
+//! One sector is erased ahead. Sectors of 64 KiB hold more than a full queue; parts with smaller
+//! sectors erase them faster, and a long burst waits for that now and then.
 
 use super::page::SLOT;
 use super::record::MAX_SLOTS;
@@ -15,19 +14,19 @@ use kinglet_flash::{Command, Geometry};
 /// The write end of the flash. All zero is a log without flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Log {
-    /// Slots of a sector.
+    /// Slots per sector.
     per_sector: u16,
-    /// Slots of a page.
+    /// Slots per page.
     per_page: u8,
     /// Sectors whose slots have numbers.
     sectors: u16,
-    /// The slot that is written next.
+    /// The next slot to be written.
     next: u16,
-    /// How many of its sector are left, with itself.
+    /// Number of slots left in its sector, itself included.
     left: u16,
     /// The sector that was tried last.
     tried: u16,
-    /// A sector that is erased, for when none is left.
+    /// An erased sector, for use when no slot is left.
     ready: Option<u16>,
 }
 
@@ -35,26 +34,26 @@ impl Log {
     pub(super) const NONE: Log =
         Log { per_sector: 0, per_page: 0, sectors: 0, next: 0, left: 0, tried: 0, ready: None };
 
-    /// For a part of this geometry, of whose octets nothing is known. `None` if frames do not fit
-    /// its pages or there are no sectors.
+    /// Creates a log for a part of this geometry with unknown content. Returns `None` if frames do
+    /// not fit its pages or there are no sectors.
     pub(super) fn new(geometry: &Geometry, first_sector: u16) -> Option<Self> {
         let fit = u8::try_from(geometry.page_size.checked_div(SLOT)?).ok()?;
         let per_page = fit.min(geometry.programs_per_page).min(2);
         let per_sector = geometry.pages_per_sector.checked_mul(u16::from(per_page))?;
         let sectors = geometry.sectors.min(MAX_SLOTS.checked_div(per_sector)?);
-        // The first one that is tried is the next after it.
+        // The first one tried is the next after it.
         let first = first_sector.checked_rem(sectors)?;
         let tried = first.checked_sub(1).unwrap_or(sectors.saturating_sub(1));
         Some(Log { per_sector, per_page, sectors, tried, ..Log::NONE })
     }
 
-    /// The slot for the next frame, if one is erased.
+    /// Returns the slot for the next frame, if one is erased.
     pub(super) fn next(&self) -> Option<u16> {
         if self.left > 0 { Some(self.next) } else { self.ready.map(|sector| self.first_of(sector)) }
     }
 
-    /// The slot for the next frame has been programmed, or that has failed; then what is left of
-    /// its page is not trusted either.
+    /// Notes that the slot for the next frame was programmed, or that this has failed. After a
+    /// failure the rest of its page is not used either.
     pub(super) fn advance(&mut self, failed: bool) {
         if self.left == 0 {
             let Some(sector) = self.ready.take() else { return };
@@ -67,15 +66,15 @@ impl Log {
         self.left = self.left.saturating_sub(step);
     }
 
-    /// Whether to erase one more sector when there is nothing else to do: if so many frames would
-    /// not fit what is erased.
+    /// Returns whether to erase one more sector when there is nothing else to do: the erased slots
+    /// would not hold `frames` frames.
     pub(super) fn runs_short(&self, frames: usize) -> bool {
         let enough = u16::try_from(frames).unwrap_or(u16::MAX).min(self.per_sector);
         self.ready.is_none() && self.left < enough
     }
 
-    /// The next sector with which `fits` agrees, of those that may be erased if nothing waits
-    /// there. Of three more than there are frames one is such, so no more are looked at.
+    /// Returns the next sector that `fits`, among those that may be erased if no frame waits there.
+    /// Among three more sectors than frames there is such a one, so no more are checked.
     pub(super) fn find(&self, frames: usize, fits: impl Fn(u16) -> bool) -> Option<u16> {
         let looked_at = usize::from(self.sectors).min(frames.saturating_add(3));
         let mut sector = self.tried;
@@ -92,7 +91,7 @@ impl Log {
         None
     }
 
-    /// This sector has been erased, or that has failed.
+    /// Notes that this sector was erased, or that this has failed.
     pub(super) fn note_erased(&mut self, sector: u16, failed: bool) {
         self.tried = sector;
         if failed {
@@ -105,8 +104,8 @@ impl Log {
         }
     }
 
-    /// Whether what waits in a sector, so many frames, is worth moving: they fit the slots that are
-    /// left, and at least as many slots are won.
+    /// Returns whether moving the `frames` waiting frames of a sector is worthwhile: they fit the
+    /// slots that are left, and at least as many slots are gained.
     pub(super) fn is_worth_clearing(&self, frames: usize) -> bool {
         frames <= usize::from(self.left.min(self.per_sector >> 1))
     }
@@ -116,20 +115,20 @@ impl Log {
         slot >= first && slot.saturating_sub(first) < self.per_sector
     }
 
-    /// How a slot is read.
+    /// Returns the command that reads a slot.
     pub(super) fn read(&self, slot: u16, len: usize) -> Command {
         let (page, offset) = self.address(slot);
         Command::Read { page, offset, len: u16::try_from(len).unwrap_or(SLOT) }
     }
 
-    /// How a slot is written.
+    /// Returns the command that writes a slot.
     pub(super) fn program(&self, slot: u16) -> Command {
         let (page, offset) = self.address(slot);
         Command::Program { page, offset }
     }
 
     fn address(&self, slot: u16) -> (u16, u8) {
-        // There are one or two slots in a page, and small cores cannot divide.
+        // There are one or two slots in a page, and small cores have no division.
         match self.per_page {
             0 | 1 => (slot, 0),
             _ => (slot >> 1, if slot & 1 == 0 { 0 } else { 128 }),

@@ -1,29 +1,29 @@
 //! A queue that is in memory while it is short and in flash when it is long.
 //!
-//! There are a few places in memory for octets. What is put goes into one. When few places are left
-//! the frames that will be wanted last are written to flash; a frame that is written stays in its
-//! place as well until another one needs it. When places are left the frames that will be wanted
-//! first are read: the oldest for each neighbour, the second oldest, and so on, those for the
-//! neighbour that is being sent to before all others. So the flash works while the radio sends and
-//! receives, and a queue that stays short never uses it.
+//! A few places in memory hold the octets of frames. A new frame goes into one of them. When few
+//! places are left, the frames that will be wanted last are written to flash; a written frame also
+//! stays in its place until another frame needs that. When places are free, the frames that will be
+//! wanted first are read: the oldest for each neighbour, the second oldest, and so on, those for
+//! the neighbour that is being sent to before all others. So the flash works while the radio sends
+//! and receives, and a queue that stays short never uses it.
 //!
-//! What is where (`record.rs`, `place.rs`, `page.rs`):
+//! Data structures (`record.rs`, `place.rs`, `page.rs`):
 //!
-//! * A [`Record`] for each frame, in the order of their coming. It says where the octets are.
+//! * A [`Record`] for each frame, in order of arrival. It contains the location of the octets.
 //! * A [`Place`] for the octets of a frame: alone, or copied to flash.
-//! * Slots in flash, written in turn (`log.rs`). Nothing says of a slot whether something waits in
-//!   it but the records and places. So a slot is free as soon as its frame has been taken, and
-//!   after a start all are.
+//! * Slots in flash, written in sequence (`log.rs`). Only the records and places show whether a
+//!   frame waits in a slot. So a slot is free as soon as its frame has been taken, and after a
+//!   start all slots are free.
 //!
-//! What is done next is in `work.rs`, and in `clear.rs` what is done when every sector holds
-//! something that waits.
+//! `work.rs` chooses the next command, and `clear.rs` moves frames when every sector holds one that
+//! waits.
 //!
 //! Invariants:
 //!
-//! * A frame is in memory or in flash, from when it was put until it is taken, dropped, or cannot
-//!   be read in [`READ_ATTEMPTS`] attempts.
-//! * While something is in flash only, one place is not taken by a frame that is nowhere else.
-//!   Otherwise nothing could be read any more if writing were given up.
+//! * A frame is in memory or in flash, from its put until it is taken, dropped, or cannot be read
+//!   in [`READ_ATTEMPTS`] attempts.
+//! * While a frame is only in flash, at least one place does not hold a frame that is only in
+//!   memory. Otherwise no frame could be read after writing was given up.
 
 mod clear;
 mod log;
@@ -55,87 +55,87 @@ use place::State;
 use record::Whereabouts;
 use work::Work;
 
-/// After so many attempts in a row that failed a frame is given up; and if none has succeeded
-/// since, the next one after its first.
+/// Consecutive failed attempts after which a frame is given up. As long as no read succeeds, each
+/// further frame is given up after its first attempt.
 const READ_ATTEMPTS: u8 = 3;
-/// After so many programs and erasures in a row that failed, each elsewhere, nothing is written any
-/// more.
+/// Consecutive failed programs and erasures, each at another place, after which nothing is written
+/// any more.
 const WRITE_ATTEMPTS: u8 = 4;
-/// A sector is erased ahead of its use when nothing has been put or taken for so long: the flash
-/// does nothing else for a second then. It is longer than between two frames of a burst, also when
-/// one is sent several times.
+/// A sector is erased ahead of its use if no frame was put or taken for this time, as the flash
+/// does nothing else for a second then. It is longer than the gap between two frames of a burst,
+/// even if one is sent several times.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// Whether frames are written to flash.
+/// State of writing to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
     /// There is no flash, or none that fits.
     NoFlash,
-    /// When memory runs short.
+    /// Frames are written when memory runs short.
     Usable,
-    /// No more: it has failed too often.
+    /// Writing was given up: it has failed too often.
     GivenUp,
-    /// No more: the supply voltage is too low.
+    /// Writing was given up: the supply voltage is too low.
     LowVoltage,
 }
 
-/// What waits where.
+/// Distribution of the waiting frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Frames that wait, whose table has `T` places.
+    /// Waiting frames; their table has `T` places.
     pub waiting: usize,
-    /// Those that are in flash only.
+    /// Those that are only in flash.
     pub in_flash: usize,
-    /// Places in memory that hold a frame, or for which one is being read.
+    /// Places in memory that hold a frame, or into which one is being read.
     pub places: usize,
-    /// Whether frames are written to flash.
+    /// State of writing to flash.
     pub writes: Writes,
-    /// Whether the flash is powered down.
+    /// True if the flash is powered down.
     pub powered_down: bool,
 }
 
-/// As many frames as `T` has records, at most 256, and at the same time in memory as many as `P`
-/// has places, 2 to 255. With four to eight places the flash keeps up with a radio.
+/// A store for as many frames as `T` has records, at most 256; as many of them as `P` has places, 2
+/// to 255, are in memory at a time. With four to eight places the flash keeps up with a radio.
 ///
 /// Until [`Store::attach`] it holds what fits `P`.
 #[derive(Debug)]
 pub struct Spilling<P, T> {
     places: P,
-    /// Of the frames that wait, in the order of their coming, and then unused ones.
+    /// Records of the waiting frames in order of arrival, then unused ones.
     records: T,
     used: usize,
     /// The number of the next frame.
     next_number: u16,
-    /// How many are in flash only.
+    /// Number of frames that are only in flash.
     in_flash: usize,
-    /// Whose frames are wanted before those of others.
+    /// Neighbour whose frames are wanted before those of others.
     preferred: Option<u8>,
     flash: Flash,
     stats: Stats,
 }
 
-/// What the store knows of the flash and its driver.
+/// State of the flash and its driver.
 #[derive(Debug)]
 struct Flash {
     geometry: Geometry,
     log: Log,
     writes: Writes,
-    /// Programs and erasures in a row that have failed.
+    /// Consecutive failed programs and erasures.
     failed_writes: u8,
-    /// Reads in a row that have failed.
+    /// Consecutive failed reads.
     failed_reads: u8,
     powered_down: bool,
-    /// What is done, or will be done next.
+    /// The current command, or the next one.
     work: Work,
-    /// When the event of `work` is taken for lost; `None` if it has not been submitted.
+    /// Time at which the event of `work` counts as lost; `None` if `work` was not submitted.
     limit: Option<Instant>,
-    /// The driver is to forget what is outstanding.
+    /// True if the driver must abandon the outstanding command.
     reset: bool,
-    /// Nothing was put or taken for a while.
+    /// True if no frame was put or taken for a while.
     quiet: bool,
-    /// When that will be so, if something is to be done then.
+    /// Time at which that will be so, if there is something to do then.
     quiet_at: Option<Instant>,
-    /// There was nothing to do, and nothing has changed since.
+    /// True if there was nothing to do, and nothing has changed since.
     settled: bool,
 }
 
@@ -157,9 +157,9 @@ impl Flash {
 }
 
 impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
-    /// So many places are kept ready for what is put while the flash is busy with something else.
+    /// Places that are kept ready for new frames while the flash is busy with other work.
     const RESERVE: usize = P::LEN.div_ceil(3);
-    /// So many of the oldest frames for each neighbour are read ahead.
+    /// Number of the oldest frames for each neighbour that are read ahead.
     const AHEAD: u8 = (P::LEN / 2) as u8;
     const EMPTY: Self = Spilling {
         places: P::EMPTY,
@@ -172,7 +172,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         stats: Stats::NONE,
     };
 
-    /// What waits where.
+    /// Returns the distribution of the waiting frames.
     pub fn info(&self) -> Info {
         Info {
             waiting: self.used,
@@ -208,20 +208,20 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         self.flash.writes == Writes::Usable
     }
 
-    /// How many places can be filled by puts.
+    /// Returns the number of places that puts can fill.
     fn room_in_places(&self) -> usize {
         let free = self.places_in(State::Free);
-        // Copies make way only while those that take their places can be written in turn.
+        // Copies are evicted only as long as the frames that replace them can be written in turn.
         let copied = if self.is_usable() { self.places_in(State::Copied) } else { 0 };
         let first_ones = if self.in_flash == 0 { free } else { 0 };
-        // One place must be left for reading as soon as something is in flash only.
+        // One place must be left for reading as soon as a frame is only in flash.
         let others = self.places_in(State::Copied).saturating_add(self.places_in(State::Awaiting));
         let all = free.saturating_add(copied);
         let last = free.saturating_add(others).saturating_sub(1);
         first_ones.max(all.min(last))
     }
 
-    /// A place for a frame that is put. A copied frame that is wanted later than others makes way.
+    /// Returns a place for a new frame. A copied frame that is wanted later than others is evicted.
     fn place_for_put(&mut self) -> Option<u8> {
         if self.room_in_places() == 0 {
             return None;
@@ -234,7 +234,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         Some(last)
     }
 
-    /// From now on the frame in this place is in flash only.
+    /// Evicts the frame in this place, which is only in flash from now on.
     fn make_way(&mut self, place: u8) {
         let Some(&Place { state: State::Copied, slot, .. }) = self.place(place) else { return };
         let used = self.used;
@@ -255,11 +255,11 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         }
     }
 
-    /// Frees what the octets of a frame are in.
+    /// Frees the location of a frame's octets.
     fn release(&mut self, whereabouts: Whereabouts) {
         match whereabouts {
             Whereabouts::Memory(place) => self.free(place),
-            // The slot is free as soon as no record names it.
+            // The slot is free as soon as no record refers to it.
             Whereabouts::Flash(_) => self.in_flash = self.in_flash.saturating_sub(1),
         }
     }
@@ -276,7 +276,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         self.used = used.saturating_sub(1);
     }
 
-    /// The queue has changed: there may be something to do.
+    /// Notes a change of the queue: there may be something to do.
     fn touch(&mut self, now: Instant) {
         self.flash.quiet = false;
         self.flash.quiet_at = None;

@@ -14,7 +14,7 @@ use std::vec;
 use std::vec::Vec;
 
 const NEIGHBOURS: u8 = 6;
-/// This one sleeps for so long that it is hardly ever sent to; nor is much for it.
+/// A neighbour that sleeps for so long that it is hardly ever sent to; few frames are for it.
 const SLEEPS: u8 = 5;
 
 struct Model<P, T> {
@@ -24,7 +24,7 @@ struct Model<P, T> {
     missing: u32,
     random: Pcg32,
     serial: u32,
-    /// More is put than taken.
+    /// True if more frames are put than taken.
     fills: bool,
 }
 
@@ -64,7 +64,7 @@ impl<P: Array<Place>, T: Array<Record>> Model<P, T> {
         let taken = self.whole.store.take(self.whole.now, to, &mut out);
         assert_eq!(first.is_some(), taken.is_some());
         let Some(len) = taken else { return false };
-        // What is older was lost; what was put is never changed.
+        // Older frames were lost; a frame that was put never changes.
         while let Some((tag, payload)) = self.queues[usize::from(to)].pop_front() {
             if payload == out[..len] {
                 assert_eq!(first.map(|label| label.tag), Some(tag));
@@ -126,7 +126,7 @@ impl<P: Array<Place>, T: Array<Record>> Model<P, T> {
     }
 }
 
-/// Runs with these seeds; what has happened in all of them.
+/// Runs with these seeds. Returns the counters of each run.
 fn run<P: Array<Place>, T: Array<Record>>(
     seeds: core::ops::Range<u64>,
     geometry: Geometry,

@@ -1,22 +1,22 @@
-//! What of a frame is in flash, and how damage is noticed.
+//! Format of a frame in flash, and detection of damage.
 //!
 //! A frame has a slot of [`SLOT`] octets in a page, so that a page of 256 octets holds two:
 //!
-//! | octets | what |
+//! | octets | content |
 //! |---|---|
-//! | 0, 1 | check sum of all that follows, least significant octet first |
-//! | 2, 3 | number of the frame's coming, likewise |
-//! | 4 | for whom it is |
+//! | 2, 3 | arrival number of the frame, likewise |
+//! | 4 | neighbour that the frame is for |
+//! | 5 | length of the payload in octets |
 //! | 5 | octets of the payload |
 //! | 6, 7 | tag, least significant octet first |
 //! | 8 … | payload |
 //!
-//! All but the payload is in memory too, so it serves only to notice that another frame is there
-//! than was written: one from before the sector was erased, or from before the start.
+//! All but the payload is also in memory. So the header serves only to detect a frame other than
+//! the written one: one from before the sector was erased, or from before the start.
 //!
-//! The check sum is the CRC of ITU-T V.41 with the polynomial x^16 + x^12 + x^5 + 1, beginning with
-//! ones. Sums modulo 255 would not do: they cannot tell 0x00 from 0xFF, and that is what a program
-//! leaves that was not finished.
+//! The check sum is the CRC of ITU-T V.41 with the polynomial x^16 + x^12 + x^5 + 1, with ones as
+//! initial value. Sums modulo 255 would not do: they do not distinguish 0x00 from 0xFF, which an
+//! incomplete program leaves.
 
 use super::record::Record;
 use crate::MAX_PAYLOAD;
@@ -31,7 +31,7 @@ pub(super) const SLOT: u16 = 128;
 
 const _: () = assert!(LONGEST <= SLOT as usize);
 
-/// How much of a slot a frame takes.
+/// Returns the number of octets that a frame takes in a slot.
 pub(super) fn len(record: &Record) -> usize {
     HEADER.saturating_add(usize::from(record.len))
 }
@@ -45,7 +45,7 @@ pub(super) fn seal(octets: &mut [u8; LONGEST], record: &Record) {
     copy(octets.get_mut(2..).unwrap_or_default(), &header);
 }
 
-/// The payload, if the octets are those of this frame and undamaged.
+/// Returns the payload, if the octets are those of this frame and undamaged.
 pub(super) fn open<'a>(octets: &'a [u8], record: &Record) -> Option<&'a [u8]> {
     let (sum, rest) = octets.get(..len(record))?.split_first_chunk()?;
     let (header_read, payload) = rest.split_first_chunk()?;
@@ -58,7 +58,8 @@ fn header(record: &Record) -> [u8; 6] {
     [number[0], number[1], record.to, record.len, tag[0], tag[1]]
 }
 
-/// The check sum, an octet at a time without a table: the four terms are those of the polynomial.
+/// Updates the check sum, an octet at a time without a table: the four terms are those of the
+/// polynomial.
 fn check_sum(before: u16, octets: &[u8]) -> u16 {
     octets.iter().fold(before, |sum, &octet| {
         let mut sum = sum.swap_bytes() ^ u16::from(octet);

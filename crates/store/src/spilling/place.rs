@@ -3,27 +3,27 @@
 use super::page::LONGEST;
 use kinglet_mem::Empty;
 
-/// What a place holds.
+/// Content of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum State {
-    /// Nothing.
+    /// No frame.
     Free = 0,
-    /// A frame that is nowhere else.
+    /// A frame that is only here.
     Alone,
-    /// A frame that is in flash as well.
+    /// A frame that is also in flash.
     Copied,
-    /// A frame is being read into it.
+    /// A frame that is being read into it.
     Awaiting,
 }
 
 /// A place in memory for one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// As in a slot of the flash, but the header is there only when it is about to be written.
+    /// As in a slot of the flash, but with the header only just before it is written.
     pub(super) octets: [u8; LONGEST],
     pub(super) state: State,
-    /// Of what is in flash as well.
+    /// Slot of the copy in flash.
     pub(super) slot: u16,
 }
 

@@ -1,5 +1,5 @@
-//! Power is lost in the middle of any command, and the node starts anew: what was in the store is
-//! gone, nothing of it comes out, and what is put from then on comes out as it was put.
+//! Power is lost in the middle of any command, and the node restarts: the content of the store is
+//! lost, none of it comes out, and frames put from then on come out unchanged.
 
 use super::sim::Sim;
 use super::tests::{SMALL, Whole};
@@ -13,15 +13,15 @@ type Few = Whole<[Place; 4], [Record; 64]>;
 
 const FRAMES: u16 = 120;
 
-/// The frame with this number, of which one life has others than the next.
+/// Returns the frame with this number, which differs from one life to the next.
 fn payload(life: u8, n: u16) -> Vec<u8> {
     let mut payload = n.to_le_bytes().to_vec();
     payload.resize(3 + usize::from(n) * 7 % (MAX_PAYLOAD - 3), life);
     payload
 }
 
-/// Puts frames as they come, and takes them as they can be sent, fewer than come, until power is
-/// lost, or all have come; whether that was so.
+/// Puts and takes frames, more puts than takes, until power is lost or all frames were taken.
+/// Returns whether all were taken.
 fn live(whole: &mut Few, life: u8) -> bool {
     let (mut put, mut taken) = (0, 0);
     let mut out = [0; MAX_PAYLOAD];
@@ -58,8 +58,8 @@ fn whenever_power_is_lost_nothing_that_comes_out_later_is_of_before() {
                 Some(Command::Erase { .. }) => erasures += 1,
                 lost => assert!(lost.is_some() || done),
             }
-            // A store that begins where the other one did meets the same slots with the same
-            // numbers.
+            // A store that starts at the same sector as the former one uses the same slots with the
+            // same numbers.
             whole.flash.restart();
             whole.store = Spilling::NEW;
             assert!(whole.store.attach(whole.now, SMALL, first_sector));

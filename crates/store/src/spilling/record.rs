@@ -1,40 +1,40 @@
-//! What is in memory of each frame that waits.
+//! The record of a waiting frame in memory.
 
 use crate::Label;
 use kinglet_mem::Empty;
 
-/// What is in memory of each frame that waits.
+/// The record of a waiting frame in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub(super) to: u8,
     /// Octets of the payload.
     pub(super) len: u8,
     pub(super) tag: u16,
-    /// A place in memory, or the slot in flash of a frame that is nowhere else.
+    /// A place in memory, or the slot in flash of a frame that is only there.
     pub(super) whereabouts: u16,
-    /// The number of its coming, by which its octets in flash are known. Numbers wrap; the order
-    /// is that of the records in their table.
+    /// Arrival number, by which its octets in flash are identified. Numbers wrap; the order of
+    /// frames is that of the records in their table.
     pub(super) number: u16,
 }
 
 const _: () = assert!(size_of::<Record>() <= 8);
 
-/// Where the octets of a frame are.
+/// Location of the octets of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// In this place, and maybe in flash as well.
+    /// In this place, and possibly also in flash.
     Memory(u8),
-    /// In this slot and nowhere else.
+    /// In this slot only.
     Flash(u16),
 }
 
-/// Set for places in memory.
+/// Flag of places in memory.
 const IN_MEMORY: u16 = 0x8000;
-/// How many slots have a number.
+/// Number of slots that can be numbered.
 pub(super) const MAX_SLOTS: u16 = IN_MEMORY;
 
 impl Record {
-    /// A frame whose octets are in the first place.
+    /// Creates the record of a frame whose octets are in the first place.
     pub(super) const fn new(label: Label, len: u8, number: u16) -> Self {
         Record { to: label.to, len, tag: label.tag, whereabouts: IN_MEMORY, number }
     }

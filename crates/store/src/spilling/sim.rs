@@ -7,15 +7,15 @@ use rand_pcg::Pcg32;
 use std::vec;
 use std::vec::Vec;
 
-/// In how many of 256 cases something goes wrong.
+/// Probability of each fault, in 256ths.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Faults {
     pub(super) program: u8,
     pub(super) erase: u8,
     pub(super) read: u8,
-    /// A program leaves bits set and says that it is done.
+    /// A program leaves bits set and reports success.
     pub(super) weak_program: u8,
-    /// A read gives a wrong bit and says that it is done.
+    /// A read returns a wrong bit and reports success.
     pub(super) wrong_read: u8,
     /// No event comes.
     pub(super) silent: u8,
@@ -27,21 +27,21 @@ pub(super) struct Sim {
     pub(super) octets: Vec<u8>,
     pub(super) faults: Faults,
     random: Pcg32,
-    /// What will be reported when, and what was read.
+    /// Time and event of the next report, and the octets read.
     outstanding: Option<(Instant, Event, Vec<u8>)>,
     busy: bool,
     pub(super) powered_down: bool,
-    /// How often each sector was erased.
+    /// Number of erasures of each sector.
     pub(super) erased: Vec<u32>,
     pub(super) commands: Vec<Command>,
-    /// After so many more commands power is lost, in the middle of the next one.
+    /// Number of commands until power is lost, in the middle of the next one.
     pub(super) power_for: Option<usize>,
-    /// In which one it was lost.
+    /// The command in which power was lost.
     pub(super) lost_power: Option<Command>,
 }
 
 impl Sim {
-    /// With anything in it.
+    /// Creates a flash with random content.
     pub(super) fn new(geometry: Geometry, seed: u64) -> Self {
         let mut random = Pcg32::new(seed, 0x666c_6173_6821);
         let mut octets = vec![0; usize::from(geometry.pages()) * usize::from(geometry.page_size)];
@@ -85,7 +85,7 @@ impl Sim {
             *there &= octet;
         }
         if weak {
-            // A bit that should be cleared is not; if there is none it is a sound program.
+            // A bit that should be cleared is not; without such a bit the program is correct.
             let zero = octets.iter().rposition(|&octet| octet != 0xff).unwrap();
             self.octets[start + zero] = 0xff;
         }
@@ -122,14 +122,14 @@ impl Sim {
         Ok(octets)
     }
 
-    /// Power comes back.
+    /// Restores power.
     pub(super) fn restart(&mut self) {
         (self.busy, self.outstanding, self.powered_down) = (false, None, false);
         (self.power_for, self.lost_power) = (None, None);
     }
 
-    /// Power is lost in the middle of this command: what it was to change holds anything between
-    /// before and after.
+    /// Loses power in the middle of this command: the octets that it changes take any value between
+    /// old and new.
     fn lose_power(&mut self, command: Command, octets: &[u8]) {
         (self.busy, self.outstanding, self.lost_power) = (true, None, Some(command));
         match command {
@@ -150,7 +150,7 @@ impl Sim {
         }
     }
 
-    /// When the event comes.
+    /// Returns the time of the next event.
     pub(super) fn next_event(&self) -> Option<Instant> {
         self.outstanding.as_ref().map(|(at, ..)| *at)
     }

@@ -15,7 +15,7 @@ pub(super) const SMALL: Geometry = Geometry {
     longest_erase: Duration::from_secs(1),
 };
 
-/// What must hold at all times.
+/// Checks the invariants.
 pub(super) fn check<P: Array<Place>, T: Array<Record>>(store: &Spilling<P, T>) {
     let in_flash = store.waiting().filter(|record| record.is_in_flash_only()).count();
     assert_eq!(store.in_flash, in_flash);
@@ -61,7 +61,7 @@ impl<P: Array<Place>, T: Array<Record>> Whole<P, T> {
         whole
     }
 
-    /// Attached, and everything is done that is done before there are frames.
+    /// Returns an attached store that has finished its initial work.
     fn ready(geometry: Geometry) -> Self {
         let mut whole = Self::attached(Sim::new(geometry, 1));
         whole.pass(Duration::from_secs(2));
@@ -75,7 +75,7 @@ impl<P: Array<Place>, T: Array<Record>> Whole<P, T> {
         }
     }
 
-    /// Lets time pass, to each instant at which something is to be done.
+    /// Advances the time, with a stop at each instant at which something is due.
     pub(super) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         self.drive();
@@ -100,7 +100,7 @@ impl<P: Array<Place>, T: Array<Record>> Whole<P, T> {
         self.store.put(self.now, Label { to, tag }, &tag.to_le_bytes())
     }
 
-    /// A frame each six milliseconds, as from a radio.
+    /// Puts a frame every six milliseconds, as from a radio.
     fn put_slowly(&mut self, to: u8, tags: core::ops::Range<u16>) {
         for tag in tags {
             self.put(to, tag).unwrap();
@@ -108,7 +108,7 @@ impl<P: Array<Place>, T: Array<Record>> Whole<P, T> {
         }
     }
 
-    /// The same, but whoever sends waits while there is no room.
+    /// The same, but the sender waits while there is no room.
     fn put_patiently(&mut self, to: u8, tags: core::ops::Range<u16>) {
         for tag in tags {
             let until = self.now + Duration::from_secs(60);
@@ -206,7 +206,7 @@ fn a_long_burst_waits_in_flash_and_comes_back_in_order_without_pauses() {
 #[test]
 fn the_oldest_frame_for_each_neighbour_is_read_first() {
     let mut whole = Few::ready(Geometry::M25P80);
-    // Frames for the first fill memory; those for the others come after them.
+    // Frames for the first neighbour fill memory; those for the others follow them.
     whole.put_slowly(1, 0..20);
     whole.put_slowly(2, 20..22);
     whole.put_slowly(3, 22..24);
@@ -302,7 +302,7 @@ fn frames_that_wait_in_every_sector_are_moved() {
     let geometry = Geometry { sectors: 6, ..SMALL };
     let mut whole = Few::ready(geometry);
     for turn in 0..60 {
-        // One that will wait for long, and then many that do not.
+        // One frame that will wait for long, and then many that do not.
         if turn < 12 {
             whole.put_patiently(1, turn..turn + 1);
         }
@@ -363,7 +363,7 @@ fn below_its_voltage_nothing_is_written_and_nothing_is_lost() {
     for tag in 0..put {
         assert_eq!(whole.take_patiently(1), tag);
     }
-    // In memory it goes on, and in flash when the user says so.
+    // It continues in memory, and in flash when the user requests it.
     whole.put_slowly(1, 0..4);
     assert_eq!(whole.put(1, 4), Err(Full));
     whole.flash.faults.low_voltage = false;

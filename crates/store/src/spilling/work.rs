@@ -1,14 +1,14 @@
-//! What the flash does next, one thing at a time.
+//! Choice of the next flash command, one at a time.
 //!
 //! In order of urgency:
 //!
-//! 1. the oldest frame for some neighbour is read: without it nothing can be sent;
+//! 1. the oldest frame for a neighbour is read: without it nothing can be sent;
 //! 2. a frame is written, if few places are left;
 //! 3. the next frames for each neighbour are read ahead;
-//! 4. a frame is moved, if few slots are left and something waits in every sector (`clear.rs`);
-//! 5. a sector is erased, if something is to be written and none is erased, or ahead of that time
-//!    while nothing is put and taken;
-//! 6. the part is powered down, if nothing of the queue is in it.
+//! 4. a frame is moved, if few slots are left and frames wait in every sector (`clear.rs`);
+//! 5. a sector is erased, if a frame must be written and no sector is erased, or ahead of that time
+//!    while no frame is put or taken;
+//! 6. the part is powered down, if it holds no part of the queue.
 
 use super::clear::Cleared;
 use super::place::{Place, State};
@@ -19,12 +19,12 @@ use kinglet_flash::{Command, Event, Failure, Geometry};
 use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 
-/// What the flash does.
+/// The work of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     Nothing,
-    /// The frame in this slot is read, into a place that awaits it. If it `moves` it will be in the
-    /// slot no more then.
+    /// The frame in this slot is read into a place that awaits it. If it `moves`, it is no longer
+    /// in the slot after that.
     Read {
         slot: u16,
         place: u8,
@@ -42,7 +42,7 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// What is in this place now is something else than what is being written.
+    /// Notes that a place was freed: its content is no longer what is being written.
     pub(super) fn forget_place(&mut self, freed: u8) {
         if let Work::Write { place, .. } = self {
             *place = place.filter(|&place| place != freed);
@@ -50,28 +50,28 @@ impl Work {
     }
 }
 
-/// How soon a frame is wanted: 0 before all others. The low octet is how many for the same
-/// neighbour are older.
+/// Urgency of a frame; 0 is the most urgent. The low octet is the number of older frames for the
+/// same neighbour.
 type Urgency = u16;
 /// Added for neighbours that are not preferred.
 const LESS_URGENT: Urgency = 0x100;
 
-/// Which frame comes first or last in its state.
+/// The first or last frame in each state.
 pub(super) struct Survey {
-    /// The slot of the first one that is in flash only, of those that are wanted soon.
+    /// Slot of the first frame that is only in flash, among those that are wanted soon.
     first_in_flash: Option<(Urgency, u16)>,
-    /// The place of the last one that is nowhere but in memory.
+    /// Place of the last frame that is only in memory.
     last_alone: Option<(Urgency, u8)>,
-    /// The place of the last one that is in memory and in flash.
+    /// Place of the last frame that is in memory and in flash.
     pub(super) last_copied: Option<(Urgency, u8)>,
 }
 
 impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
-    /// Looks once at each frame.
+    /// Examines each frame once.
     pub(super) fn survey(&self) -> Survey {
         let mut survey = Survey { first_in_flash: None, last_alone: None, last_copied: None };
-        // How many for each neighbour have been seen, but for the one that had the last of them:
-        // many in a row are for the same.
+        // Frames seen for each neighbour, except for the neighbour of the latest frame: many in a
+        // row are for the same one.
         let mut seen = [0_u8; 256];
         let (mut to, mut next) = (0, 0);
         for record in self.waiting() {
@@ -84,7 +84,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
             }
             let rank = next;
             next = rank.saturating_add(1);
-            // Most of a long queue: it is in flash only, and not wanted soon.
+            // Most frames of a long queue: only in flash, and not wanted soon.
             if record.is_in_flash_only() && rank >= Self::AHEAD {
                 continue;
             }
@@ -103,7 +103,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
                         Some(State::Copied) => &mut survey.last_copied,
                         _ => continue,
                     };
-                    // The newest of those that are wanted at the same time.
+                    // The newest of those with the same urgency.
                     if last.is_none_or(|(last, _)| urgency >= last) {
                         *last = Some((urgency, place));
                     }
@@ -113,9 +113,9 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         survey
     }
 
-    /// What to do next, begun.
+    /// Chooses and begins the next work.
     fn begin(&mut self) -> Work {
-        // Each time but the last there is one copied frame less.
+        // Each iteration but the last leaves one copied frame less.
         for _ in 0..=P::LEN {
             if let Some(work) = self.choose() {
                 return work;
@@ -124,7 +124,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         Work::Nothing
     }
 
-    /// What to do next, begun; `None` if to choose again.
+    /// Chooses and begins the next work; `None` if the choice must be repeated.
     fn choose(&mut self) -> Option<Work> {
         let places = self.room_in_places();
         let short = self.is_usable() && places < Self::RESERVE && self.places_in(State::Alone) > 0;
@@ -144,7 +144,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
             }
         }
         if self.wants_sector() {
-            // What could be written has been, if there was a slot for it.
+            // Frames that could be written have been, if there was a slot for them.
             match self.erasable() {
                 Some(sector) if short || self.flash.quiet => return Some(Work::Erase { sector }),
                 Some(_) => {}
@@ -161,8 +161,8 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         Some(if empty && !self.flash.powered_down { Work::PowerDown } else { Work::Nothing })
     }
 
-    /// The frame to be read and the place for it, if one is free or a frame can make way that is
-    /// wanted later.
+    /// Returns the frame to be read and its place, if one is free or a frame that is wanted later
+    /// can be evicted.
     fn way_to_read(&self, first: (Urgency, u16), survey: &Survey) -> Option<(u16, u8)> {
         let (urgency, slot) = first;
         let later = survey.last_copied.filter(|&(last, _)| last > urgency).map(|(_, place)| place);
@@ -177,19 +177,21 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         Work::Read { slot, place, moves }
     }
 
-    /// Whether to erase a sector before something is to be written.
+    /// Returns whether to erase a sector before a frame must be written.
     fn wants_sector(&self) -> bool {
         self.is_usable() && self.flash.log.runs_short(T::LEN)
     }
 
-    /// Whether copies of all that waits are in memory, with places to spare.
+    /// Returns whether all waiting frames are in memory, with places to spare, and some also in
+    /// flash.
     fn needs_no_copies(&self) -> bool {
         self.in_flash == 0
             && self.places_in(State::Copied) > 0
             && self.places_in(State::Free) >= Self::RESERVE
     }
 
-    /// Asks to be called when it has been quiet for long enough, if there is something to do then.
+    /// Schedules a call for when it has been quiet for long enough, if there is something to do
+    /// then.
     pub(super) fn expect_quiet(&mut self, now: Instant) {
         if self.flash.quiet {
             return;
@@ -220,7 +222,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         }
     }
 
-    /// The next command.
+    /// Returns the next command.
     pub(super) fn submit(&mut self, now: Instant) -> Option<Submission<'_>> {
         if self.flash.reset {
             self.flash.reset = false;
@@ -256,13 +258,13 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         self.waiting().position(|record| record.whereabouts() == Whereabouts::Flash(slot))
     }
 
-    /// How much of this slot is to be read.
+    /// Returns the number of octets to read from this slot.
     fn len_in(&self, slot: u16) -> usize {
         let record = self.index_in(slot).and_then(|index| self.records.as_slice().get(index));
         record.map_or(page::HEADER, page::len)
     }
 
-    /// The octets of the frame in this place as they are in flash.
+    /// Returns the octets of the frame in this place as they are in flash.
     fn sealed(&mut self, place: u8) -> &[u8] {
         let here = |record: &&Record| record.whereabouts() == Whereabouts::Memory(place);
         let Some(record) = self.waiting().find(here).copied() else { return &[] };
@@ -271,19 +273,19 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         place.octets.get(..page::len(&record)).unwrap_or_default()
     }
 
-    /// The driver did not take the last submission.
+    /// Undoes the last submission, which the driver did not take.
     pub(super) fn take_back(&mut self) {
         if self.flash.limit.take().is_none() {
-            // Nothing but a `Reset` can have been offered.
+            // Only a `Reset` can have been offered.
             self.flash.reset = true;
         } else if !matches!(self.flash.work, Work::Read { .. }) {
-            // What is to be read has a place already; all else is chosen anew.
+            // A frame to be read has a place already; all other work is chosen again.
             self.flash.work = Work::Nothing;
         }
         self.flash.settled = false;
     }
 
-    /// Nothing was heard of the outstanding command in time.
+    /// Gives up the outstanding command, whose event did not come in time.
     pub(super) fn give_up_waiting(&mut self) {
         self.flash.reset = true;
         self.end(Err(Failure::Part), &[]);
@@ -293,7 +295,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         let outcome = match event {
             Event::Done { .. } => Ok(()),
             Event::Failed { failure, .. } => Err(failure),
-            // Whatever it is, it is no success.
+            // Any other event is a failure.
             _ => Err(Failure::Part),
         };
         self.end(outcome, octets);
@@ -318,7 +320,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
                     count(&mut self.stats.erased);
                 }
             }
-            // If it has failed it is not tried again until the part was used.
+            // If it has failed, it is not repeated until the part has been used.
             Work::PowerDown => self.flash.powered_down = true,
         }
     }
@@ -334,7 +336,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         }
     }
 
-    /// Takes note of what became of a program or an erasure; whether it succeeded.
+    /// Counts the result of a program or an erasure. Returns whether it succeeded.
     fn note_write(&mut self, outcome: Result<(), Failure>) -> bool {
         let Err(failure) = outcome else {
             self.flash.failed_writes = 0;
@@ -354,7 +356,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         false
     }
 
-    /// Takes what was read; whether that was all, or it has to be tried again.
+    /// Takes the octets read. Returns false if the read must be repeated.
     fn end_read(&mut self, slot: u16, place: u8, octets: Option<&[u8]>, moves: bool) -> bool {
         let left = if moves && self.can_leave_flash() { State::Alone } else { State::Copied };
         let index = self.index_in(slot);
@@ -385,7 +387,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         true
     }
 
-    /// The frame in this slot is lost.
+    /// Counts the frame in this slot as lost.
     fn lose(&mut self, slot: u16) {
         if let Some(index) = self.index_in(slot) {
             self.in_flash = self.in_flash.saturating_sub(1);
@@ -425,7 +427,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
             writes: if log.is_some() { Writes::Usable } else { Writes::NoFlash },
             log: log.unwrap_or(Log::NONE),
             reset: outstanding || self.flash.reset,
-            // Nothing was put and taken yet.
+            // No frame was put or taken yet.
             quiet: true,
             ..Flash::NONE
         };

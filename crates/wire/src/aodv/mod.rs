@@ -1,15 +1,15 @@
 //! AODV's messages (RFC 3561, 5) between nodes that have 16-bit addresses, as nst-AODV sends them.
 //!
-//! The fields and their order are the RFC's. What differs, as the messages are payload of datagrams
-//! between neighbours:
+//! The fields and their order are the RFC's. The differences, as the messages are payload of
+//! datagrams between neighbours:
 //!
 //! | RFC 3561 | here |
 //! |---|---|
-//! | addresses of 32 bits | short addresses of IEEE 802.15.4; 0xFFFE is whatever lies outside |
-//! | the TTL of a RREQ is that of its IP header | the last octet of what is reserved in a RREQ |
-//! | metric: Hop Count | besides, an extension (9) of type 2 has PATH-DR in 16 bits |
-//! | J, R, G, A flags | not set, ignored; link-layer acknowledgements do what A is for |
-//! | RREP-ACK (5.4) answers an RREP | answers nothing: is it acknowledged, the link works |
+//! | addresses of 32 bits | short addresses of IEEE 802.15.4; 0xFFFE is any outside destination |
+//! | the TTL of a RREQ is that of its IP header | the last reserved octet of a RREQ |
+//! | metric: Hop Count | also an extension (9) of type 2 with PATH-DR in 16 bits |
+//! | J, R, G, A flags | not set, ignored; link-layer acknowledgements replace A |
+//! | RREP-ACK (5.4) answers an RREP | probes a link, which works if the frame is acknowledged |
 //! | Prefix Size | 0 only |
 
 mod rerr;
@@ -24,8 +24,8 @@ pub use rreq::Rreq;
 
 use crate::{Error, Field};
 
-/// The destination that stands for all outside of the network: routers to it answer for it
-/// (RFC 3561, 8).
+/// The destination that stands for all outside of the network: routers with routes to it reply for
+/// it (RFC 3561, 8).
 pub const OUTSIDE: u16 = 0xFFFE;
 
 const RREQ: u8 = 1;
@@ -33,7 +33,7 @@ const RREP: u8 = 2;
 const RERR: u8 = 3;
 const RREP_ACK: u8 = 4;
 
-/// Extensions (RFC 3561, 9): the type of PATH-DR, and from where on none may be skipped.
+/// Extensions (RFC 3561, 9): the type of PATH-DR, and the first type that must not be skipped.
 const PATH_DR: u8 = 2;
 const MANDATORY: u8 = 128;
 /// Octets of the extension with PATH-DR.
@@ -42,13 +42,13 @@ const PATH_DR_LEN: usize = 4;
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// Somebody seeks a way.
+    /// A Route Request.
     Rreq(Rreq),
-    /// A way was found.
+    /// A Route Reply.
     Rrep(Rrep),
-    /// Ways are no more.
+    /// A Route Error.
     Rerr(Rerr<'a>),
-    /// Somebody asks whether this neighbour is still there.
+    /// An RREP-ACK: asks whether this neighbour is still there.
     RrepAck,
 }
 
@@ -56,11 +56,10 @@ pub enum Message<'a> {
 pub const RREP_ACK_MESSAGE: [u8; 2] = [RREP_ACK, 0];
 
 impl<'a> Message<'a> {
-    /// # Errors
-    /// [`Error::Truncated`] if it is too short for what it says that it is, [`Error::Unsupported`]
-    /// for other types, extensions that may not be skipped and prefixes, [`Error::Invalid`] for
-    /// addresses that no device has, extensions that are malformed, and an RERR without
-    /// destinations or with octets behind the last one.
+    /// # Errors [`Error::Truncated`] if it is shorter than its fields require,
+    /// [`Error::Unsupported`] for other types, extensions that may not be skipped and prefixes,
+    /// [`Error::Invalid`] for addresses that no device has, malformed extensions, and an RERR
+    /// without destinations or with octets behind the last one.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let kind = *octets.first().ok_or(Error::Truncated(Field::AodvMessage))?;
         match kind {
@@ -76,12 +75,12 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Whether a device may have this address.
+/// Returns whether a device may have this address.
 const fn is_device(address: u16) -> bool {
     address < OUTSIDE
 }
 
-/// Whether it may be sought.
+/// Returns whether it may be the destination of a request.
 const fn is_destination(address: u16) -> bool {
     address <= OUTSIDE
 }
@@ -90,7 +89,7 @@ fn valid(holds: bool, field: Field) -> Result<(), Error> {
     if holds { Ok(()) } else { Err(Error::Invalid(field)) }
 }
 
-/// PATH-DR among the extensions. Each round takes two octets at the least.
+/// Returns PATH-DR, if it is among the extensions. Each iteration takes at least two octets.
 fn path_dr(mut octets: &[u8]) -> Result<Option<u16>, Error> {
     let mut found = None;
     while let Some((&kind, rest)) = octets.split_first() {
@@ -110,7 +109,7 @@ fn path_dr(mut octets: &[u8]) -> Result<Option<u16>, Error> {
     Ok(found)
 }
 
-/// Octets of the extensions.
+/// Returns the length of the extensions in octets.
 const fn extension_len(path_dr: Option<u16>) -> usize {
     if path_dr.is_some() { PATH_DR_LEN } else { 0 }
 }

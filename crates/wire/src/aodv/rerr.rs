@@ -3,25 +3,25 @@
 use super::{RERR, is_destination, valid};
 use crate::{Error, Field};
 
-/// Octets before the first destination, and of each.
+/// Octets before the first destination, and of each destination.
 const FIXED: usize = 4;
 const ENTRY: usize = 6;
-/// The N flag: ways are being repaired, and stay.
+/// The N flag: routes are being repaired, and stay.
 const N: u8 = 0x80;
 
-/// A destination that cannot be reached any more.
+/// A destination that is no longer reachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable {
-    /// Which.
+    /// Its address.
     pub destination: u16,
-    /// Its sequence number: older ways are no more.
+    /// Its sequence number: older routes are invalid.
     pub sequence: u32,
 }
 
 /// A Route Error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rerr<'a> {
-    /// The N flag: nobody is to forget the ways.
+    /// The N flag: the routes must not be deleted.
     pub no_delete: bool,
     entries: &'a [[u8; ENTRY]],
 }
@@ -38,7 +38,7 @@ impl<'a> Rerr<'a> {
         Ok(this)
     }
 
-    /// The destinations, one at the least.
+    /// Returns the destinations, at least one.
     pub fn entries(&self) -> impl Iterator<Item = Unreachable> + use<'a> {
         self.entries.iter().map(|&[a, b, c, d, e, f]| Unreachable {
             destination: u16::from_be_bytes([a, b]),
@@ -78,12 +78,12 @@ impl<'a> RerrWriter<'a> {
         Ok(())
     }
 
-    /// Octets written.
+    /// Returns the number of octets written.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it names nobody: then it is no message.
+    /// Returns whether there is no destination: then it is no valid message.
     pub const fn is_empty(&self) -> bool {
         self.len == FIXED
     }

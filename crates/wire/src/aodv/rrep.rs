@@ -11,17 +11,17 @@ const PREFIX_SIZE: u8 = 0x1F;
 /// A Route Reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rrep {
-    /// Hops from the destination to whoever handles it.
+    /// Hops from the destination to the node that handles it.
     pub hop_count: u8,
-    /// Who was sought.
+    /// The destination of the route.
     pub destination: u16,
     /// The sequence number of the destination.
     pub destination_sequence: u32,
-    /// Who has sought.
+    /// The originator of the request.
     pub originator: u16,
-    /// For how long the way counts as good, in milliseconds.
+    /// Lifetime of the route in milliseconds.
     pub lifetime_ms: u32,
-    /// The delivery ratio of the way so far in units of 1/65535, if the network uses that metric.
+    /// The delivery ratio of the path so far in units of 1/65535, if the network uses that metric.
     pub path_dr: Option<u16>,
 }
 

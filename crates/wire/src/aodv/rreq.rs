@@ -5,30 +5,30 @@ use crate::{Error, Field};
 
 /// Octets before the extensions.
 const FIXED: usize = 20;
-/// The flags: only the destination may answer; its sequence number is not known.
+/// The flags: only the destination may reply; its sequence number is unknown.
 const D: u8 = 0x10;
 const U: u8 = 0x08;
 
 /// A Route Request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rreq {
-    /// The D flag: only the destination may answer.
+    /// The D flag: only the destination may reply.
     pub destination_only: bool,
-    /// How many hops it may go yet, the one that it is on included.
+    /// Number of hops that it may still travel, the current one included.
     pub ttl: u8,
-    /// Hops from its originator to whoever handles it.
+    /// Hops from its originator to the node that handles it.
     pub hop_count: u8,
-    /// RREQ ID: with the originator, what tells one flood from another.
+    /// RREQ ID: identifies the flood, together with the originator.
     pub id: u32,
-    /// Who is sought.
+    /// The destination that is searched for.
     pub destination: u16,
-    /// The newest sequence number of the destination that is known; `None` if none is (the U flag).
+    /// The newest known sequence number of the destination; `None` if there is none (the U flag).
     pub destination_sequence: Option<u32>,
-    /// Who seeks.
+    /// The originator of the request.
     pub originator: u16,
-    /// The sequence number of who seeks.
+    /// The sequence number of the originator.
     pub originator_sequence: u32,
-    /// The delivery ratio of the way so far in units of 1/65535, if the network uses that metric.
+    /// The delivery ratio of the path so far in units of 1/65535, if the network uses that metric.
     pub path_dr: Option<u16>,
 }
 

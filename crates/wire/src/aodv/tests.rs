@@ -81,7 +81,7 @@ proptest! {
     }
 }
 
-/// Field by field what RFC 3561, 5 draws, with addresses of two octets.
+/// Checks the fields against the figures of RFC 3561, 5, with addresses of two octets.
 #[test]
 fn fields_stand_where_the_rfc_has_them() {
     let rreq = Rreq {

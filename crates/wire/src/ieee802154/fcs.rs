@@ -1,7 +1,7 @@
 //! The frame check sequence, 7.2.11: ITU-T CRC-16 with x^16 + x^12 + x^5 + 1.
 
-/// The 16-bit FCS of the octets of a frame that precede it; it is sent least significant octet
-/// first. Bits are processed in the order of transmission (least significant first), so the
+/// Returns the 16-bit FCS of the octets of a frame that precede it; it is sent least significant
+/// octet first. Bits are processed in the order of transmission (least significant first), so the
 /// polynomial 0x1021 appears reflected, as 0x8408; the register starts at zero.
 pub fn fcs(frame: &[u8]) -> u16 {
     let mut register = 0u16;
@@ -18,7 +18,7 @@ pub fn fcs(frame: &[u8]) -> u16 {
     register
 }
 
-/// Whether the last two octets of `psdu` are the FCS of those before them.
+/// Returns whether the last two octets of `psdu` are the FCS of those before them.
 pub fn fcs_is_right(psdu: &[u8]) -> bool {
     match psdu.split_last_chunk::<2>() {
         Some((frame, sent)) => fcs(frame) == u16::from_le_bytes(*sent),

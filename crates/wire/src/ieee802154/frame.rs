@@ -10,18 +10,19 @@ use core::ops::Range;
 pub struct AuxSecurity<'a> {
     /// The security level, 0 to 7 (Table 9-6).
     pub level: u8,
-    /// How the key is named, 0 to 3 (Table 9-7).
+    /// The key identifier mode, 0 to 3 (Table 9-7).
     pub key_id_mode: u8,
     /// The frame counter, unless it is suppressed (version 2 only).
     pub frame_counter: Option<u32>,
-    /// Where the frame counter lies, or would, in the octets that were parsed.
+    /// Offset of the frame counter, even if it is suppressed, in the octets that were parsed.
     pub frame_counter_at: usize,
     /// The key identifier: 0, 1, 5 or 9 octets by `key_id_mode`.
     pub key_identifier: &'a [u8],
 }
 
 impl AuxSecurity<'_> {
-    /// Octets of the message integrity code at the end of the frame: 0, 4, 8 or 16 (Table 9-6).
+    /// Returns the octets of the message integrity code at the end of the frame: 0, 4, 8 or 16
+    /// (Table 9-6).
     pub const fn mic_len(&self) -> usize {
         match self.level & 3 {
             0 => 0,
@@ -31,13 +32,13 @@ impl AuxSecurity<'_> {
         }
     }
 
-    /// Whether the payload is encrypted.
+    /// Returns whether the payload is encrypted.
     pub const fn is_encrypted(&self) -> bool {
         self.level & 4 != 0
     }
 }
 
-/// A frame whose header was found well-formed.
+/// A frame whose header is well-formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     control: u16,
@@ -59,7 +60,7 @@ impl<'a> Frame<'a> {
     /// Reads the header of `frame`, which has no FCS.
     ///
     /// # Errors
-    /// What the frame says about itself is impossible, reserved, cut short or not supported.
+    /// The reason: a field is impossible, reserved, truncated or not supported.
     pub fn parse(frame: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(frame);
         let control = reader.u16();
@@ -83,7 +84,7 @@ impl<'a> Frame<'a> {
         let security = if secured { Some(aux_security(&mut reader, version)?) } else { None };
         let with_ies = version == Version::V2015 && control & control::IE_PRESENT != 0;
         let (header_ies, more) = if with_ies { header_ies(&mut reader)? } else { (&[][..], false) };
-        // Encrypted payload IEs cannot be told from the encrypted payload.
+        // Encrypted payload IEs are indistinguishable from the encrypted payload.
         let readable = security.is_none_or(|security| !security.is_encrypted());
         let payload_ies = if more && readable { payload_ies(&mut reader)? } else { &[][..] };
         let payload_start = reader.finish()?;
@@ -115,12 +116,12 @@ impl<'a> Frame<'a> {
         self.version
     }
 
-    /// Whether the sender holds more for the recipient.
+    /// Returns whether the sender holds more frames for the recipient.
     pub const fn frame_pending(&self) -> bool {
         self.control & control::PENDING != 0
     }
 
-    /// Whether the sender asks for an acknowledgement.
+    /// Returns whether the sender requests an acknowledgement.
     pub const fn ack_request(&self) -> bool {
         self.control & control::ACK_REQUEST != 0
     }
@@ -140,8 +141,8 @@ impl<'a> Frame<'a> {
         self.dst
     }
 
-    /// The source PAN identifier. Where compression leaves it out because it equals the
-    /// destination's, that one.
+    /// The source PAN identifier. If compression elides it because it equals that of the
+    /// destination, the latter is returned.
     pub fn src_pan(&self) -> Option<PanId> {
         match self.src {
             Address::None => None,
@@ -164,8 +165,8 @@ impl<'a> Frame<'a> {
         self.header_ies
     }
 
-    /// When the sender listens next, if it says so in a CSL IE. Every turn takes two octets or more
-    /// of the header IEs.
+    /// Returns the sampling times of the sender, if they are in a CSL IE. Each iteration takes at
+    /// least two octets of the header IEs.
     pub fn csl(&self) -> Option<Csl> {
         let mut reader = Reader::new(self.header_ies);
         while !reader.is_empty() {
@@ -186,21 +187,21 @@ impl<'a> Frame<'a> {
         self.payload_ies
     }
 
-    /// What follows the header and all information elements; in a secured frame this ends with the
-    /// message integrity code.
+    /// The octets after the header and all information elements; in a secured frame they end with
+    /// the message integrity code.
     pub const fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
     /// Octets at the start of [`Frame::payload`] that security authenticates and does not encrypt:
-    /// the command identifier (Annex C.2.3 of the 2006 edition), until version 2 made it part of
-    /// what is encrypted. A beacon's are not known here.
+    /// the command identifier (Annex C.2.3 of the 2006 edition). Version 2 encrypts it too. Those
+    /// of a beacon are not known here.
     pub fn open_payload_len(&self) -> usize {
         let open = self.frame_type == FrameType::Command && self.version < Version::V2015;
         usize::from(open).min(self.payload.len())
     }
 
-    /// Where [`Frame::payload`] lies in the octets that were parsed.
+    /// Returns the range of [`Frame::payload`] in the octets that were parsed.
     pub const fn payload_range(&self) -> Range<usize> {
         self.payload_start..self.payload_start.saturating_add(self.payload.len())
     }
@@ -229,7 +230,7 @@ struct Pans {
     src: bool,
 }
 
-/// Which PAN identifiers are in the frame: 7.2.2.6, Table 7-2 for version 2.
+/// Returns which PAN identifiers are in the frame: 7.2.2.6, Table 7-2 for version 2.
 fn pans_present(version: Version, dst: u16, src: u16, compressed: bool) -> Result<Pans, Error> {
     const EXTENDED: u16 = 3;
     let (has_dst, has_src) = (dst != 0, src != 0);
@@ -249,7 +250,7 @@ fn pans_present(version: Version, dst: u16, src: u16, compressed: bool) -> Resul
 }
 
 fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecurity<'a>, Error> {
-    // The 2003 edition had another header, which the later ones withdrew.
+    // The 2003 edition had another header, which the later editions withdrew.
     if version == Version::V2003 {
         return Err(Error::Unsupported(Field::SecurityOfVersion0));
     }
@@ -272,8 +273,8 @@ fn aux_security<'a>(reader: &mut Reader<'a>, version: Version) -> Result<AuxSecu
     Ok(AuxSecurity { level, key_id_mode, frame_counter, frame_counter_at, key_identifier })
 }
 
-/// The header IEs, 7.4.2, and whether payload IEs follow. Every turn takes two octets or more, so
-/// the loop ends within half the frame's length.
+/// Returns the header IEs, 7.4.2, and whether payload IEs follow. Each iteration takes at least two
+/// octets, so the loop ends within half the frame's length.
 fn header_ies<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], bool), Error> {
     let start = reader.position();
     let mut payload_ies_follow = false;
@@ -292,7 +293,7 @@ fn header_ies<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], bool), Error> {
     Ok((reader.since(start), payload_ies_follow))
 }
 
-/// The payload IEs, 7.4.3; bounded like the header IEs.
+/// Returns the payload IEs, 7.4.3; bounded like the header IEs.
 fn payload_ies<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], Error> {
     let start = reader.position();
     while !reader.is_empty() {

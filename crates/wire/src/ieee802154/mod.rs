@@ -1,13 +1,13 @@
 //! IEEE 802.15.4-2015 MAC frames, clause 7, without their frame check sequence.
 //!
-//! [`Frame`] is the view: all frame types with a general MAC header, every addressing mode,
-//! PAN identifier compression by the rules of frame versions 0 and 1 (2003, 2006) and of version 2
-//! (2015, Table 7-2), sequence number suppression, the auxiliary security header (located; the
-//! MAC processes it) and information elements (located, not interpreted). [`Repr`] writes what
-//! Kinglet sends: frames inside one PAN.
+//! [`Frame`] is the view: all frame types with a general MAC header, every addressing mode, PAN
+//! identifier compression by the rules of frame versions 0 and 1 (2003, 2006) and of version 2
+//! (2015, Table 7-2), sequence number suppression, the auxiliary security header (located; the MAC
+//! processes it) and information elements (located, not interpreted). [`Repr`] writes the frames
+//! that Kinglet sends, inside one PAN.
 //!
-//! Not done: multipurpose, fragment and extended frames (types 5 to 7) and the security of the
-//! 2003 edition, all refused as unsupported.
+//! Not supported: multipurpose, fragment and extended frames (types 5 to 7) and the security of the
+//! 2003 edition, all of them refused.
 
 mod fcs;
 mod frame;
@@ -32,8 +32,7 @@ impl PanId {
 }
 
 /// The address of a device in a MAC frame. Its tag is a word, so that a core without other
-/// instructions for it copies words and does not call `memcpy`, which every frame would do many
-/// times.
+/// instructions for it copies words. Otherwise every frame would call `memcpy` many times.
 #[derive(Clone, Copy, Eq)]
 #[repr(u32)]
 pub enum Address {
@@ -50,13 +49,13 @@ impl Address {
     /// The broadcast short address, 0xFFFF.
     pub const BROADCAST: Address = Address::Short(0xffff);
 
-    /// Whether this is the broadcast short address.
+    /// Returns whether this is the broadcast short address.
     pub const fn is_broadcast(self) -> bool {
         matches!(self, Address::Short(0xffff))
     }
 
-    /// Whether this names one device: a short address that can be assigned (not 0xFFFE, which means
-    /// "use the extended address", nor broadcast), or an extended one.
+    /// Returns whether this names one device: a short address that can be assigned (not 0xFFFE,
+    /// which means "use the extended address", nor broadcast), or an extended one.
     pub const fn is_unicast(self) -> bool {
         match self {
             Address::None => false,
@@ -65,7 +64,7 @@ impl Address {
         }
     }
 
-    /// Octets of the field on the air: 0, 2 or 8.
+    /// Returns the octets of the field on the air: 0, 2 or 8.
     pub const fn len(self) -> usize {
         match self {
             Address::None => 0,
@@ -74,12 +73,12 @@ impl Address {
         }
     }
 
-    /// Whether the field is not present.
+    /// Returns whether the field is not present.
     pub const fn is_empty(self) -> bool {
         matches!(self, Address::None)
     }
 
-    /// The addressing mode subfield, Table 7-3.
+    /// Returns the addressing mode subfield, Table 7-3.
     const fn mode(self) -> u16 {
         match self {
             Address::None => 0,
@@ -101,9 +100,9 @@ impl PartialEq for Address {
     }
 }
 
-/// Whether two extended addresses are the same. Every layer asks that, so it is in a program once:
-/// a small core loads them octet by octet, for which the compiler would write 80 octets of code at
-/// each place.
+/// Returns whether two extended addresses are the same. Every layer uses this, so it is in a
+/// program once: a small core loads the addresses octet by octet, which would take 80 octets of
+/// code at each place.
 #[inline(never)]
 fn is_same(a: &[u8; 8], b: &[u8; 8]) -> bool {
     a.iter().zip(b).all(|(a, b)| a == b)
@@ -132,7 +131,7 @@ pub enum FrameType {
     Data,
     /// An acknowledgement: immediate in versions 0 and 1, enhanced in version 2.
     Ack,
-    /// A MAC command; the first payload octet tells which.
+    /// A MAC command; the first payload octet is its identifier.
     Command,
 }
 
@@ -147,7 +146,7 @@ impl FrameType {
     }
 }
 
-/// The frame version, 7.2.2.10: which edition's rules the frame follows.
+/// The frame version, 7.2.2.10: the edition whose rules the frame follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// 0: IEEE 802.15.4-2003.
@@ -168,7 +167,7 @@ impl Version {
     }
 }
 
-/// Command identifier of a data request (7.5.5): "send me what you hold for me".
+/// Command identifier of a data request (7.5.5): a request for frames that are held for the sender.
 pub const COMMAND_DATA_REQUEST: u8 = 0x04;
 
 /// Bits of the frame control field, 7.2.2, as a little-endian word.
@@ -187,7 +186,7 @@ mod control {
 
 /// Information element identifiers, 7.4.2 and 7.4.3.
 mod ie {
-    /// Vendor-specific header IE, 7.4.2.2: an OUI and what that vendor likes.
+    /// Vendor-specific header IE, 7.4.2.2: an OUI and vendor-defined content.
     pub(super) const HEADER_VENDOR: u8 = 0x00;
     /// CSL IE, 7.4.2.3.
     pub(super) const HEADER_CSL: u8 = 0x1a;

@@ -1,10 +1,10 @@
-//! A cursor over a frame: takes fields off the front and knows how far it is.
+//! A cursor over a frame, which takes fields off the front.
 
 use super::Address;
 use crate::{Error, Field};
 
-/// Behind the end of the frame all fields are zero: who has read a header asks once whether it was
-/// all there, which takes a third of the code of asking at each field.
+/// Behind the end of the frame all fields are zero. The end is checked once, after the whole
+/// header, which takes a third of the code of a check at each field.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     frame: &'a [u8],
@@ -16,7 +16,7 @@ impl<'a> Reader<'a> {
         Reader { frame, at: 0 }
     }
 
-    /// Where what has not been taken begins, if all that was taken was there.
+    /// Returns the offset of the rest, if everything that was taken was there.
     pub(super) const fn finish(&self) -> Result<usize, Error> {
         if self.at <= self.frame.len() {
             Ok(self.at)
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         self.at >= self.frame.len()
     }
 
-    /// The octets from `from` to here; none if they are not all there.
+    /// Returns the octets from `from` to here; none if they are not all there.
     pub(super) fn since(&self, from: usize) -> &'a [u8] {
         self.frame.get(from..self.at).unwrap_or_default()
     }
@@ -59,7 +59,8 @@ impl<'a> Reader<'a> {
         u16::from_le_bytes(self.array())
     }
 
-    /// The address whose addressing mode is `mode` (two bits), the reserved one taken for none.
+    /// Returns the address whose addressing mode is `mode` (two bits). The reserved mode counts as
+    /// none.
     #[inline(never)]
     pub(super) fn address(&mut self, mode: u16) -> Address {
         match mode {

@@ -1,11 +1,11 @@
-//! Writing frames.
+//! Output of frames.
 
 use super::{Address, FrameType, PanId, Version, control, ie};
 use crate::{Error, Field};
 use core::slice::IterMut;
 
-/// The auxiliary security header (9.4) of a frame whose key is named by its index alone (key
-/// identifier mode 1), to be written.
+/// The auxiliary security header (9.4), to be written, of a frame whose key is identified by its
+/// index alone (key identifier mode 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Security {
     /// The security level, 0 to 7 (Table 9-6).
@@ -23,12 +23,12 @@ impl Security {
     const KEY_INDEX_MODE: u8 = 1 << 3;
 }
 
-/// The CSL IE, 7.4.2.3: when the sender of a frame samples the channel, in units of ten symbols.
+/// The CSL IE, 7.4.2.3: the sampling times of the sender, in units of ten symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Csl {
-    /// From the first symbol of this frame to the next sample.
+    /// Time from the first symbol of this frame to the next sample.
     pub phase: u16,
-    /// From one sample to the next.
+    /// Time from one sample to the next.
     pub period: u16,
 }
 
@@ -46,9 +46,9 @@ pub struct Repr {
     pub frame_type: FrameType,
     /// The frame version.
     pub version: Version,
-    /// Whether the recipient shall acknowledge.
+    /// True if the recipient shall acknowledge.
     pub ack_request: bool,
-    /// Whether more is held for the recipient.
+    /// True if more frames are held for the recipient.
     pub frame_pending: bool,
     /// The sequence number.
     pub sequence: u8,
@@ -60,10 +60,10 @@ pub struct Repr {
     pub src: Address,
     /// The auxiliary security header; not in frames of version 0.
     pub security: Option<Security>,
-    /// When the sender listens next; only in a frame of version 2.
+    /// Sampling times of the sender; only in a frame of version 2.
     pub csl: Option<Csl>,
     /// Octets of filling between addresses and payload: 0, or [`Repr::MIN_FILLING`] to
-    /// [`Repr::MAX_FILLING`] in a frame of version 2. They stand for the octets of a link security
+    /// [`Repr::MAX_FILLING`] in a frame of version 2. They stand for the octets of link security
     /// that is not used, so that air time and payload sizes are the same without it. On the air
     /// this is a vendor-specific header IE (7.4.2.2) of OUI 00-00-00 with zero content, and Header
     /// Termination 2; a receiver of the 2015 edition skips it.
@@ -73,11 +73,11 @@ pub struct Repr {
 impl Repr {
     /// The smallest [`Repr::filling`]: an IE descriptor, the OUI, a termination.
     pub const MIN_FILLING: u8 = 7;
-    /// The largest [`Repr::filling`]: a full IE, 127 octets, is longer than any frame; this is
-    /// what a frame with two extended addresses could still hold.
+    /// The largest [`Repr::filling`]. A full IE, 127 octets, is longer than any frame; this is what
+    /// a frame with two extended addresses can still hold.
     pub const MAX_FILLING: u8 = 100;
 
-    /// An immediate acknowledgement (7.3.3) of the frame with this sequence number.
+    /// Returns an immediate acknowledgement (7.3.3) of the frame with this sequence number.
     pub const fn ack(sequence: u8, frame_pending: bool) -> Self {
         Repr {
             frame_type: FrameType::Ack,
@@ -111,8 +111,8 @@ impl Repr {
     /// Writes the header to the start of `buf` and returns its length.
     ///
     /// # Errors
-    /// `buf` is too short, or `filling`, `csl` or `security` cannot be written; `buf` is unchanged
-    /// then.
+    /// `buf` is too short, or `filling`, `csl` or `security` cannot be written. In these cases
+    /// `buf` is unchanged.
     pub fn emit(&self, buf: &mut [u8]) -> Result<usize, Error> {
         if self.csl.is_some() && (self.version != Version::V2015 || self.filling != 0) {
             return Err(Error::Invalid(Field::CslIe));
@@ -130,7 +130,7 @@ impl Repr {
         let mut writer = Writer { rest: header.iter_mut() };
         writer.u16(self.control());
         writer.u8(self.sequence);
-        // One PAN identifier, before the first address there is.
+        // One PAN identifier, before the first address.
         if !(self.dst.is_empty() && self.src.is_empty()) {
             writer.u16(self.pan_id.0);
         }
@@ -180,7 +180,7 @@ fn header_ie(id: u8, content_len: u8) -> u16 {
     u16::from(content_len & 0x7f) | u16::from(id) << 7
 }
 
-/// Fills a slice from its start. What does not fit is dropped; callers size it beforehand.
+/// Fills a slice from its start. Octets that do not fit are dropped; callers size it beforehand.
 struct Writer<'a> {
     rest: IterMut<'a, u8>,
 }

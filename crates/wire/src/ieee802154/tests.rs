@@ -119,7 +119,7 @@ proptest! {
         }
     }
 
-    /// Nearly right frames reach deeper than noise does.
+    /// Nearly valid frames reach more code than noise does.
     #[test]
     fn no_damage_to_a_frame_panics(
         repr in repr(), at in 0usize..30, octet: u8, cut in 0usize..60,
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(header.source, theirs(repr.pan_id, repr.src));
     }
 
-    /// Also with a PAN identifier for each address, which we do not write.
+    /// Includes a PAN identifier for each address, which Kinglet does not write.
     #[test]
     fn we_read_what_the_ieee802154_crate_writes(
         repr in repr(), src_pan: u16, compress: bool,
@@ -221,8 +221,8 @@ fn a_data_request_has_the_octets_of_the_standard() {
     assert_eq!(octets, expected);
 }
 
-/// Table 7-2 of the 2015 edition, row by row: addressing modes (0 none, 2 short, 3 extended),
-/// PAN ID compression, and which PAN identifiers are there.
+/// Table 7-2 of the 2015 edition, row by row: addressing modes (0 none, 2 short, 3 extended), PAN
+/// ID compression, and the PAN identifiers that are present.
 #[test]
 fn version_2_places_pan_identifiers_by_table_7_2() {
     let table = [

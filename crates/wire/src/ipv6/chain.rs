@@ -1,51 +1,53 @@
-//! Extension headers (RFC 8200, 4): a walk with a bound, and the options inside of them.
+//! Extension headers (RFC 8200, 4): a bounded iterator, and their options.
 
 use super::{HEADER_LEN, NEXT_HEADER_OFFSET, protocol};
 
-/// The most extension headers that a packet may carry here. RFC 8200 sets no bound; RFC 8504,
-/// 5.3 lets a node limit what it processes. Six kinds of header exist that occur at most once,
-/// destination options twice.
+/// Maximum number of extension headers of a packet. RFC 8200 sets no bound; RFC 8504, 5.3 lets a
+/// node limit what it processes. There are six kinds of header that occur at most once, and
+/// destination options occur twice.
 pub const MAX_EXTENSIONS: u8 = 7;
 
 /// An extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
-    /// Which one: Hop-by-Hop Options (RFC 8200, 4.3), Destination Options (4.6), Routing (4.4) or
+    /// Its kind: Hop-by-Hop Options (RFC 8200, 4.3), Destination Options (4.6), Routing (4.4) or
     /// Fragment (4.5), by its number in [`protocol`].
     pub kind: u8,
-    /// All of it, eight octets at the least.
+    /// The whole header, at least eight octets.
     pub octets: &'a [u8],
-    /// Where it is in the packet.
+    /// Its offset in the packet.
     pub offset: usize,
 }
 
 impl<'a> Extension<'a> {
-    /// The options of a Hop-by-Hop or Destination Options header.
+    /// Returns the options of a Hop-by-Hop or Destination Options header.
     pub const fn options(&self) -> Options<'a> {
         Options { octets: self.octets, at: 2, base: self.offset }
     }
 
-    /// Segments Left of a Routing header.
+    /// Returns Segments Left of a Routing header.
     pub fn segments_left(&self) -> u8 {
         self.octets.get(3).copied().unwrap_or(0)
     }
 
-    /// Whether a Fragment header is that of a first fragment: offset 0.
+    /// Returns whether a Fragment header is that of a first fragment: offset 0.
     pub fn is_first(&self) -> bool {
         matches!(self.octets, [_, _, 0, last, ..] if last & !0b111 == 0)
     }
 
-    /// Whether a Fragment header is that of a whole packet: offset 0, and no more fragments.
+    /// Returns whether a Fragment header is that of a whole packet: offset 0, and no more
+    /// fragments.
     pub fn is_atomic(&self) -> bool {
         // The two bits between the offset and M are reserved.
         matches!(self.octets, [_, _, 0, last, ..] if last & !0b110 == 0)
     }
 }
 
-/// Why a chain of extension headers cannot be followed; offsets count from the packet's start.
+/// Reason for which a chain of extension headers cannot be followed; offsets count from the
+/// packet's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The packet ends inside of the header.
+    /// The packet ends inside the header.
     Truncated,
     /// A Hop-by-Hop Options header that does not directly follow the IPv6 header (RFC 8200, 4:
     /// treated as an unrecognised Next Header whose field is at this offset).
@@ -59,7 +61,7 @@ pub enum Fault {
 pub struct Chain<'a> {
     packet: &'a [u8],
     next_header: u8,
-    /// Where the field that holds `next_header` is.
+    /// Offset of the field that contains `next_header`.
     field: usize,
     offset: usize,
     left: u8,
@@ -67,7 +69,7 @@ pub struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Those of a whole packet, in whose header stands `next_header`.
+    /// Creates an iterator over a whole packet, whose header contains `next_header`.
     pub const fn new(packet: &'a [u8], next_header: u8) -> Self {
         Chain {
             packet,
@@ -79,17 +81,18 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// After the walk: the upper layer's protocol.
+    /// Returns the upper layer's protocol. Valid after the iteration.
     pub const fn next_header(&self) -> u8 {
         self.next_header
     }
 
-    /// After the walk: the offset of the upper layer's header in the packet.
+    /// Returns the offset of the upper layer's header in the packet. Valid after the iteration.
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// The offset of the field that [`Chain::next_header`] comes from, for Parameter Problem.
+    /// Returns the offset of the field that [`Chain::next_header`] comes from, for Parameter
+    /// Problem.
     pub const fn next_header_field(&self) -> usize {
         self.field
     }
@@ -128,8 +131,8 @@ impl<'a> Iterator for Chain<'a> {
     }
 }
 
-/// What a node does with an option that it does not recognise: the two highest bits of the
-/// option's type (RFC 8200, 4.2).
+/// Handling of an option that a node does not recognise: the two highest bits of the option's type
+/// (RFC 8200, 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// 00: skip it.
@@ -154,7 +157,7 @@ pub struct OptionField<'a> {
 }
 
 impl OptionField<'_> {
-    /// What to do if the type is not recognised.
+    /// Returns the handling of the option if its type is not recognised.
     pub const fn action(&self) -> Action {
         match self.kind >> 6 {
             0 => Action::Skip,
@@ -165,8 +168,8 @@ impl OptionField<'_> {
     }
 }
 
-/// Iterator over the options of one header, padding left out. An option that runs over the end of
-/// its header is an `Err` with its offset in the packet, and the last item.
+/// Iterator over the options of one header, without padding. An option that exceeds the end of its
+/// header is an `Err` with its offset in the packet, and the last item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options<'a> {
     octets: &'a [u8],
@@ -181,7 +184,7 @@ impl<'a> Iterator for Options<'a> {
     type Item = Result<OptionField<'a>, usize>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Ends: every round moves on by at least one octet of a header of at most 2048.
+        // Ends: each iteration takes at least one octet of a header of at most 2048.
         loop {
             let offset = self.base.saturating_add(self.at);
             let (&kind, rest) = self.octets.get(self.at..)?.split_first()?;

@@ -5,7 +5,8 @@ use crate::{Error, Field};
 /// A Fragment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// What follows in the first fragment, one of [`protocol`](super::protocol)'s.
+    /// Type of the header or payload that follows in the first fragment, from
+    /// [`protocol`](super::protocol).
     pub next_header: u8,
     /// Fragment Offset in octets, a multiple of eight up to 65,528.
     pub offset: u16,
@@ -18,7 +19,7 @@ pub struct Fragment {
 impl Fragment {
     /// Octets of the header.
     pub const LEN: usize = 8;
-    /// Where the field of Fragment Offset and M flag begins in it.
+    /// Offset of the field of Fragment Offset and M flag in the header.
     pub const OFFSET_AT: usize = 2;
 
     /// Reads the header at the start of `octets`; reserved bits are ignored.
@@ -59,7 +60,7 @@ mod tests {
         let mut out = [0xFF; 9];
         header.emit(&mut out).unwrap();
         assert_eq!(out, [17, 0, 0x11, 0xF9, 1, 2, 3, 4, 0xFF]);
-        // Reserved bits say nothing.
+        // Reserved bits are ignored.
         assert_eq!(Fragment::read(&[17, 0xFF, 0x11, 0xFF, 1, 2, 3, 4]), Ok(header));
     }
 

@@ -51,7 +51,7 @@ pub struct Header {
     pub flow_label: u32,
     /// Octets behind the header.
     pub payload_len: u16,
-    /// What follows, one of [`protocol`]'s.
+    /// Type of the header or payload that follows, from [`protocol`].
     pub next_header: u8,
     /// Hop Limit.
     pub hop_limit: u8,
@@ -101,12 +101,12 @@ impl Header {
         Ok(())
     }
 
-    /// Octets of header and payload.
+    /// Returns the octets of header and payload.
     pub fn total_len(&self) -> usize {
         HEADER_LEN.saturating_add(usize::from(self.payload_len))
     }
 
-    /// The pseudo-header sum (RFC 8200, 8.1) for an upper layer of `upper_len` octets.
+    /// Returns the pseudo-header sum (RFC 8200, 8.1) for an upper layer of `upper_len` octets.
     pub fn pseudo_header_sum(&self, upper_len: usize, next_header: u8) -> u16 {
         let len = u32::try_from(upper_len).unwrap_or(u32::MAX);
         checksum::pseudo_header(self.src, self.dst, len, next_header)
@@ -127,10 +127,10 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Checks `octets`; what follows the announced payload (link padding) is cut off.
+    /// Checks `octets`; octets behind the announced payload (link padding) are cut off.
     ///
     /// # Errors
-    /// As [`Header::read`], and [`Error::Truncated`] if the payload is not all there.
+    /// As [`Header::read`], and [`Error::Truncated`] if the payload is incomplete.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let header = Header::read(octets)?;
         let octets =
@@ -153,13 +153,14 @@ impl<'a> Packet<'a> {
         Chain::new(self.octets, self.header.next_header)
     }
 
-    /// Walks all extension headers without judging them: the upper layer's protocol and place.
+    /// Skips all extension headers without processing them. Returns the upper layer's protocol and
+    /// range.
     ///
     /// # Errors
     /// The first fault of the chain.
     pub fn upper(&self) -> Result<(u8, Range<usize>), Fault> {
         let mut chain = self.extensions();
-        // At most MAX_EXTENSIONS rounds: the chain ends itself.
+        // At most MAX_EXTENSIONS iterations: the chain ends by itself.
         for extension in &mut chain {
             extension?;
         }
@@ -167,12 +168,14 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Whether the first `len` bits (0 to 128; more count as 128) of two addresses are the same.
+/// Returns whether the first `len` bits (0 to 128; more count as 128) of two addresses are the
+/// same.
 pub fn same_prefix(a: Ipv6Addr, b: Ipv6Addr, len: u8) -> bool {
     is_prefix(&a.octets(), &b.octets(), len)
 }
 
-/// The same of addresses as they lie in a packet: numbers of 128 bits cost a small core dearly.
+/// The same for addresses as they are in a packet: numbers of 128 bits are expensive on a small
+/// core.
 pub(crate) fn is_prefix(a: &[u8; 16], b: &[u8; 16], len: u8) -> bool {
     let mut bits = len;
     for (a, b) in a.iter().zip(b) {
@@ -188,7 +191,7 @@ pub(crate) fn is_prefix(a: &[u8; 16], b: &[u8; 16], len: u8) -> bool {
     true
 }
 
-/// What kind of address it is, RFC 4291, 2.4.
+/// Type of an address, RFC 4291, 2.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressType {
     /// `::`
@@ -197,13 +200,13 @@ pub enum AddressType {
     Loopback,
     /// In ff00::/8.
     Multicast,
-    /// Every other one, link-local ones among them.
+    /// Any other address, including link-local ones.
     Unicast,
 }
 
 impl AddressType {
-    /// That of `address`.
-    // In a program once: a small core loads an address octet by octet.
+    /// Returns the type of `address`.
+    // It is in a program once: a small core loads an address octet by octet.
     #[inline(never)]
     pub fn of(address: &Ipv6Addr) -> AddressType {
         match address.octets() {
@@ -215,7 +218,7 @@ impl AddressType {
     }
 }
 
-/// Whether `address` is in fe80::/10.
+/// Returns whether `address` is in fe80::/10.
 pub const fn is_link_local(address: Ipv6Addr) -> bool {
     matches!(address.octets(), [0xFE, 0x80..=0xBF, ..])
 }

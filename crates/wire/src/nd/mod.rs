@@ -1,9 +1,9 @@
 //! Neighbour discovery: the messages of RFC 4861 and the duplicate address messages of RFC 6775.
 //!
-//! A message is what its fixed fields say ([`Kind`]) and options ([`NdOption`]). Parsing checks
-//! what can be seen in its octets (RFC 4861, 6.1, 7.1 and 8.1: code, length, that no option has
-//! length zero); hop limit and addresses are for who has the IPv6 header, and the checksum was
-//! checked before ([`icmpv6::verify`](crate::icmpv6::verify)).
+//! A message consists of its fixed fields ([`Kind`]) and options ([`NdOption`]). Parsing checks
+//! what its octets show (RFC 4861, 6.1, 7.1 and 8.1: code, length, no option of length zero). The
+//! caller, which has the IPv6 header, checks hop limit and addresses, and has checked the checksum
+//! before ([`icmpv6::verify`](crate::icmpv6::verify)).
 
 mod options;
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub const DUPLICATE_ADDRESS_REQUEST: u8 = 157;
 /// Type of Duplicate Address Confirmation (RFC 6775, 4.4).
 pub const DUPLICATE_ADDRESS_CONFIRMATION: u8 = 158;
 
-/// All types of which [`Message::parse`] reads messages.
+/// All types of messages that [`Message::parse`] reads.
 pub const TYPES: [u8; 7] = [
     ROUTER_SOLICITATION,
     ROUTER_ADVERTISEMENT,
@@ -43,7 +43,7 @@ pub const TYPES: [u8; 7] = [
     DUPLICATE_ADDRESS_CONFIRMATION,
 ];
 
-/// What a router says of itself (RFC 4861, 4.2). Zero means that it does not say.
+/// Fields of a Router Advertisement (RFC 4861, 4.2). Zero means unspecified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Router {
     /// Cur Hop Limit.
@@ -60,45 +60,45 @@ pub struct Router {
     pub retrans_ms: u32,
 }
 
-/// What a neighbour says of the target address (RFC 4861, 4.4).
+/// Fields of a Neighbour Advertisement (RFC 4861, 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertisement {
     /// The R flag: it is a router.
     pub router: bool,
     /// The S flag: this answers a solicitation.
     pub solicited: bool,
-    /// The O flag: the link-layer address replaces the one that is known.
+    /// The O flag: the link-layer address replaces a known one.
     pub overriding: bool,
     /// Target Address.
     pub target: Ipv6Addr,
 }
 
-/// How a registration fares (RFC 6775, 4.1; RFC 8505, 4.1).
+/// Status of a registration (RFC 6775, 4.1; RFC 8505, 4.1).
 pub mod status {
-    /// It is registered, or no longer if its lifetime is 0.
+    /// The address is registered, or no longer if its lifetime is 0.
     pub const SUCCESS: u8 = 0;
-    /// The address is another node's.
+    /// The address belongs to another node.
     pub const DUPLICATE: u8 = 1;
-    /// The router has no place.
+    /// The router's table is full.
     pub const FULL: u8 = 2;
-    /// There is a later registration of the same.
+    /// There is a later registration of the same address.
     pub const MOVED: u8 = 3;
-    /// The router has forgotten it.
+    /// The router has removed it.
     pub const REMOVED: u8 = 4;
     /// The source of the solicitation is not link-local.
     pub const INVALID_SOURCE: u8 = 7;
     /// The address cannot be used on this link.
     pub const INCORRECT: u8 = 8;
-    /// The border router has no place.
+    /// The border router's table is full.
     pub const SATURATED: u8 = 9;
 }
 
-/// What a 6LR and a 6LBR say of a registration to each other (RFC 6775, 4.4), or in the form of RFC
+/// A registration in the messages between a 6LR and a 6LBR (RFC 6775, 4.4), in the form of RFC
 /// 8505, 4.2, if there is a transaction identifier. Verifiers of more than 64 bits are not
 /// supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// Whether it is the confirmation.
+    /// True if it is the confirmation.
     pub confirmation: bool,
     /// Status: 0 in a request.
     pub status: u8,
@@ -127,7 +127,7 @@ pub enum Kind {
     Redirect {
         /// Target Address: the better first hop.
         target: Ipv6Addr,
-        /// Destination Address: of which packets.
+        /// Destination Address of the packets concerned.
         destination: Ipv6Addr,
     },
     /// Duplicate Address Request or Confirmation (RFC 6775, 4.4).
@@ -154,13 +154,13 @@ const SOLICITED: u8 = 0x40;
 const OVERRIDE: u8 = 0x20;
 const MANAGED: u8 = 0x80;
 const OTHER: u8 = 0x40;
-/// Of the code of a duplicate address message: the Code Suffix, and what it is for verifiers of 64
-/// bits (RFC 8505, 4.2).
+/// Bits of the code of a duplicate address message: the Code Suffix, and its value for verifiers of
+/// 64 bits (RFC 8505, 4.2).
 const SUFFIX: u8 = 0x0F;
 const EXTENDED: u8 = 1;
 
 impl Kind {
-    /// The message's type octet.
+    /// Returns the message's type octet.
     pub const fn type_octet(&self) -> u8 {
         match self {
             Kind::RouterSolicitation => ROUTER_SOLICITATION,
@@ -219,7 +219,7 @@ impl Kind {
         })
     }
 
-    /// The fixed part, checksum zero.
+    /// Returns the fixed part, checksum zero.
     //= rfc6775#4.4-2 rfc6775#4.4-4 rfc8505#4.2-1 rfc8505#4.2-2
     fn fixed(&self) -> [u8; MAX_FIXED] {
         let mut fixed = [0; MAX_FIXED];
@@ -300,7 +300,7 @@ impl<'a> Message<'a> {
         let len = fixed_len(kind).ok_or(Error::Unsupported(Field::Icmpv6Type))?;
         let (head, rest) =
             octets.split_at_checked(len).ok_or(Error::Truncated(Field::NdMessage))?;
-        // Of a duplicate address message it says how long the verifier is (RFC 8505, 4.2).
+        // The code of a duplicate address message is the size of the verifier (RFC 8505, 4.2).
         if code != 0 && kind <= REDIRECT {
             return Err(Error::Invalid(Field::Icmpv6Code));
         }
@@ -352,12 +352,12 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// How many octets the message has.
+    /// Returns the octets of the message.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none: never.
+    /// Returns whether the message is empty, which it never is.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -18,13 +18,13 @@ const CAPABILITIES: u8 = 36;
 /// Prefix Information (RFC 4861, 4.6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefixInformation {
-    /// The prefix; what is behind its length does not matter.
+    /// The prefix; bits behind its length are ignored.
     pub prefix: Ipv6Addr,
     /// Prefix Length in bits, 0 to 128.
     pub len: u8,
-    /// The L flag: who has this prefix is a neighbour. Never set in a LoWPAN (RFC 6775, 5.4).
+    /// The L flag: addresses with this prefix are on-link. Never set in a LoWPAN (RFC 6775, 5.4).
     pub on_link: bool,
-    /// The A flag: addresses can be made of it (RFC 4862).
+    /// The A flag: addresses can be formed from it (RFC 4862).
     pub autonomous: bool,
     /// Valid Lifetime in seconds; all ones: for ever.
     pub valid_s: u32,
@@ -39,11 +39,11 @@ pub struct PrefixInformation {
 pub struct Registration {
     /// Status: 0 in a solicitation.
     pub status: u8,
-    /// Opaque and the I field, for routing: kept as they came.
+    /// Opaque and the I field, for routing: kept as received.
     pub opaque: (u8, u8),
-    /// The R flag: the router is to make the address reachable.
+    /// The R flag: the router shall make the address reachable.
     pub routed: bool,
-    /// Transaction identifier (the T flag says that there is one).
+    /// Transaction identifier (the T flag is set if there is one).
     pub tid: Option<u8>,
     /// Registration Lifetime in minutes; 0 ends the registration.
     pub lifetime_min: u16,
@@ -58,18 +58,18 @@ pub struct ContextInformation {
     pub id: u8,
     /// The C flag: it may be used for compression, not only for decompression.
     pub compress: bool,
-    /// Context Prefix; what is behind its length is zero.
+    /// Context Prefix; bits behind its length are zero.
     pub prefix: Ipv6Addr,
     /// Context Length in bits, 0 to 128.
     pub len: u8,
-    /// Valid Lifetime in minutes; 0: forget it.
+    /// Valid Lifetime in minutes; 0: remove it.
     pub valid_min: u16,
 }
 
 /// Authoritative Border Router (RFC 6775, 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BorderRouter {
-    /// The version of what it says.
+    /// The version of its information.
     pub version: u32,
     /// Valid Lifetime in minutes; 0 stands for 10,000.
     pub valid_min: u16,
@@ -77,14 +77,14 @@ pub struct BorderRouter {
     pub address: Ipv6Addr,
 }
 
-/// What a node can do, as bits of 6LoWPAN Capability Indication (RFC 7400, 3.3; RFC 8505, 4.3).
+/// Capabilities of a node, as bits of 6LoWPAN Capability Indication (RFC 7400, 3.3; RFC 8505, 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities(pub u16);
 
 impl Capabilities {
     /// E: it registers addresses in the form of RFC 8505.
     pub const EXTENDED: u16 = 0x02;
-    /// P: it makes what is registered known elsewhere, as a router of RPL does (RFC 9010, 9.2.2).
+    /// P: it advertises registered addresses elsewhere, as a router of RPL does (RFC 9010, 9.2.2).
     pub const REGISTRAR: u16 = 0x04;
     /// B: it is a 6LBR.
     pub const BORDER_ROUTER: u16 = 0x08;
@@ -93,7 +93,7 @@ impl Capabilities {
     /// D: the 6LBR understands duplicate address messages in the form of RFC 8505.
     pub const EXTENDED_DUPLICATE: u16 = 0x20;
 
-    /// Whether it can do all of these.
+    /// Returns whether all of these bits are set.
     pub const fn has(self, bits: u16) -> bool {
         self.0 & bits == bits
     }
@@ -104,12 +104,12 @@ impl Capabilities {
 pub struct Servers<'a>(&'a [u8]);
 
 impl<'a> Servers<'a> {
-    /// Whole addresses, 16 octets each; what is left over at the end is no address.
+    /// Creates a list from whole addresses, 16 octets each; a remainder is ignored.
     pub const fn new(octets: &'a [u8]) -> Self {
         Servers(octets)
     }
 
-    /// The addresses, in their order.
+    /// Returns the addresses in order.
     pub fn iter(&self) -> impl Iterator<Item = Ipv6Addr> + 'a {
         self.0.chunks_exact(16).filter_map(address)
     }
@@ -130,7 +130,7 @@ pub enum NdOption<'a> {
     RecursiveDns {
         /// Lifetime in seconds; all ones: for ever.
         lifetime_s: u32,
-        /// Who they are.
+        /// Addresses of the servers.
         servers: Servers<'a>,
     },
     /// Address Registration, extended or not.
@@ -141,7 +141,7 @@ pub enum NdOption<'a> {
     BorderRouter(BorderRouter),
     /// 6LoWPAN Capability Indication.
     Capabilities(Capabilities),
-    /// One that is ignored: of another type, or of a length that its type does not have.
+    /// An ignored option: of another type, or of a length that its type does not have.
     Other {
         /// Its type.
         kind: u8,
@@ -157,11 +157,11 @@ const ROUTED: u8 = 2;
 const HAS_TID: u8 = 1;
 const COMPRESS: u8 = 0x10;
 
-/// The octets of an extended address, of its option, and of options of one unit.
+/// Octets of an extended address, of its option, and of options of one unit.
 const LONGEST: usize = 32;
 
 impl<'a> NdOption<'a> {
-    /// What the option of this type with these octets behind type and length says.
+    /// Reads the option of this type with these octets behind type and length.
     fn read(kind: u8, body: &'a [u8]) -> Self {
         Self::known(kind, body).unwrap_or(NdOption::Other { kind, body })
     }
@@ -233,11 +233,11 @@ impl<'a> NdOption<'a> {
         })
     }
 
-    /// Writes the option to the start of `out`; how many octets it has.
+    /// Writes the option to the start of `out`. Returns its length in octets.
     ///
     /// # Errors
-    /// [`Error::NoRoom`], or [`Error::Invalid`] if what it says has no form: no link address, or
-    /// more octets than an option has.
+    /// [`Error::NoRoom`], or [`Error::Invalid`] if it cannot be encoded: no link address, or more
+    /// octets than an option has.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
         let mut body = [0; LONGEST];
         let (kind, len, tail) = self.body(&mut body).ok_or(Error::Invalid(Field::NdOption))?;
@@ -251,7 +251,8 @@ impl<'a> NdOption<'a> {
         Ok(total)
     }
 
-    /// Type, how many octets of `body` follow type and length, and what follows those.
+    /// Returns the type, the number of octets of `body` that follow type and length, and the octets
+    /// behind those.
     //= rfc6775#4.2-1 rfc8505#4.1-4 rfc8505#4.1-7
     fn body(&self, body: &mut [u8; LONGEST]) -> Option<(u8, usize, &'a [u8])> {
         Some(match *self {
@@ -307,21 +308,21 @@ impl<'a> NdOption<'a> {
     }
 }
 
-/// The first bits of an address.
+/// Returns the first `len` bits of an address, followed by zeros.
 fn prefix(octets: &[u8], len: u8) -> Ipv6Addr {
     let mut prefix = [0; 16];
     put(&mut prefix, 0, octets);
     let mut bits = len;
     for octet in &mut prefix {
-        // What is left of an octet of which none are is nothing.
+        // An octet without prefix bits becomes zero.
         *octet &= !0xFF_u8.checked_shr(u32::from(bits)).unwrap_or(0);
         bits = bits.saturating_sub(8);
     }
     Ipv6Addr::from(prefix)
 }
 
-/// The address in a link-layer address option: of two octets in one unit, of eight in two (RFC
-/// 4944, 8). What a unit has beside it is padding.
+/// Returns the address in a link-layer address option: of two octets in one unit, of eight in two
+/// (RFC 4944, 8). The other octets of a unit are padding.
 //= rfc6775#14-4
 fn link_address(body: &[u8]) -> Option<Address> {
     match *body {
@@ -347,7 +348,7 @@ fn put_link(body: &mut [u8], link: Address) -> Option<usize> {
     }
 }
 
-/// Options whose lengths are all right.
+/// Options with valid lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options<'a>(&'a [u8]);
 
@@ -373,7 +374,7 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// The first option and what follows it; `None` if it has no length or goes too far.
+/// Returns the first option and the rest; `None` if the option has no length or exceeds the end.
 fn split(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let units = *octets.get(1)?;
     let len = usize::from(units) << 3;

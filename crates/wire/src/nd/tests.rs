@@ -39,7 +39,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// The first bits of a prefix: what a short form does not carry must be zero.
+/// Returns the first bits of a prefix: bits that a short form does not contain must be zero.
 fn cut(prefix: Ipv6Addr, len: u8) -> Ipv6Addr {
     let mask = u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0);
     Ipv6Addr::from(u128::from(prefix) & mask)
@@ -94,7 +94,7 @@ proptest! {
         let message = Message::parse(&buf[..len]).unwrap();
         prop_assert_eq!(message.kind(), kind);
         prop_assert_eq!(message.options().collect::<Vec<_>>(), options.clone());
-        // Cut anywhere but between options, it is refused.
+        // A message that is cut anywhere but between options is refused.
         for cut in 0..len {
             if let Ok(message) = Message::parse(&buf[..cut]) {
                 prop_assert_eq!(message.kind(), kind);

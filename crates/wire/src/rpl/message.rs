@@ -22,7 +22,7 @@ pub struct Dio {
     pub version: u8,
     /// Rank of the sender.
     pub rank: u16,
-    /// Whether the DODAG is grounded.
+    /// True if the DODAG is grounded.
     pub grounded: bool,
     /// Mode of Operation, 0 to 7.
     pub mode: u8,
@@ -54,7 +54,7 @@ pub struct DaoAck {
     pub instance: u8,
     /// DAOSequence of the DAO that is acknowledged.
     pub sequence: u8,
-    /// 0: accepted; up to 127: accepted, better not; above: rejected.
+    /// 0: accepted; up to 127: accepted, but another parent is preferable; above: rejected.
     pub status: u8,
     /// DODAGID, if the D flag is set.
     pub dodag_id: Option<Ipv6Addr>,
@@ -82,11 +82,11 @@ fn dodag_id(octets: &[u8], present: bool) -> Option<(Option<Ipv6Addr>, &[u8])> {
 }
 
 impl Message {
-    /// Reads `body`, what follows the checksum of an ICMPv6 message with this code.
+    /// Reads `body`, the octets after the checksum of an ICMPv6 message with this code.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a code that is not one of the four messages, [`Error::Truncated`]
-    /// if the base object is not all there, and as [`Options::parse`].
+    /// if the base object is incomplete, and as [`Options::parse`].
     //= rfc6550#6-1 rfc6550#8.2.3-1
     pub fn parse(code: u8, body: &[u8]) -> Result<(Self, Options<'_>), Error> {
         if code > DAO_ACK {

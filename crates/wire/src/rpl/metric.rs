@@ -8,7 +8,7 @@ const ETX: u8 = 7;
 /// Octets before an object's body.
 const HEADER: usize = 4;
 
-/// What an object says.
+/// Content of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind<'a> {
     /// Node State and Attribute (RFC 6551, 3.1).
@@ -34,7 +34,7 @@ pub enum MetricKind<'a> {
 /// A routing metric or constraint (RFC 6551, 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric<'a> {
-    /// What it says.
+    /// Its content.
     pub kind: MetricKind<'a>,
     /// The P flag: nodes on the path could not add their part.
     pub partial: bool,
@@ -44,7 +44,7 @@ pub struct Metric<'a> {
     pub optional: bool,
     /// The R flag: recorded, not aggregated.
     pub recorded: bool,
-    /// How it is aggregated along the path: 0 by a sum, 1 maximum, 2 minimum, 3 product.
+    /// Aggregation along the path: 0 by a sum, 1 maximum, 2 minimum, 3 product.
     pub aggregation: u8,
     /// Precedence, 0 (the highest) to 15.
     pub precedence: u8,
@@ -64,7 +64,7 @@ impl<'a> Metric<'a> {
         }
     }
 
-    /// The first object of `octets` and what follows it.
+    /// Returns the first object of `octets` and the rest.
     fn split(octets: &'a [u8]) -> Result<(Self, &'a [u8]), Error> {
         let short = Error::Truncated(Field::RplDagMetric);
         let (&[kind, flags, more, len], rest) =
@@ -127,10 +127,10 @@ impl<'a> MetricContainer<'a> {
     /// Checks the data of the option.
     ///
     /// # Errors
-    /// [`Error::Truncated`] or [`Error::Invalid`] if an object is not all there or too short.
+    /// [`Error::Truncated`] or [`Error::Invalid`] if an object is incomplete or too short.
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let mut rest = octets;
-        // Each round takes four octets at the least.
+        // Each iteration takes at least four octets.
         while !rest.is_empty() {
             (_, rest) = Metric::split(rest)?;
         }

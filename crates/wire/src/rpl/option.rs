@@ -70,7 +70,7 @@ pub struct Target {
 /// Transit Information (6.7.8) of the targets before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transit {
-    /// The E flag: the targets are not RPL's.
+    /// The E flag: the targets do not know RPL.
     pub external: bool,
     /// Path Control.
     pub path_control: u8,
@@ -82,7 +82,7 @@ pub struct Transit {
     pub parent: Option<Ipv6Addr>,
 }
 
-/// Solicited Information (6.7.9): who is asked. Each part that is there must match.
+/// Solicited Information (6.7.9): conditions for an answer. Each part that is present must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Solicited {
     /// RPLInstanceID (the I flag).
@@ -100,7 +100,7 @@ pub struct PrefixInformation {
     pub prefix_len: u8,
     /// The L flag.
     pub on_link: bool,
-    /// The A flag: addresses may be made of the prefix.
+    /// The A flag: addresses may be formed from the prefix.
     pub autonomous: bool,
     /// The R flag: `prefix` is the sender's whole address.
     pub router_address: bool,
@@ -131,7 +131,7 @@ pub enum ControlOption<'a> {
     Prefix(PrefixInformation),
     /// RPL Target Descriptor (6.7.11) of the target before it.
     Descriptor(u32),
-    /// One that is not known.
+    /// An unknown option.
     Other {
         /// Option Type.
         kind: u8,
@@ -250,7 +250,7 @@ impl Solicited {
         })
     }
 
-    /// Whether a node in this version of this DODAG is asked.
+    /// Returns whether a node in this version of this DODAG must answer.
     //= rfc6550#6.7.9-1 rfc6550#6.7.9-2
     pub fn asks(&self, instance: u8, dodag_id: Ipv6Addr, version: u8) -> bool {
         self.instance.is_none_or(|asked| asked == instance)
@@ -284,15 +284,15 @@ impl PrefixInformation {
 pub struct Options<'a>(&'a [u8]);
 
 impl<'a> Options<'a> {
-    /// Checks what follows the base object of a message.
+    /// Checks the octets after the base object of a message.
     ///
     /// # Errors
-    /// [`Error::Truncated`] if an option runs over the end, [`Error::Invalid`] if one is too short
-    /// for its type or has a prefix of more than 128 bits; then the message is malformed
-    /// (RFC 6550, 6.7.1).
+    /// [`Error::Truncated`] if an option exceeds the end, [`Error::Invalid`] if one is too short
+    /// for its type or has a prefix of more than 128 bits; then the message is malformed (RFC 6550,
+    /// 6.7.1).
     pub fn parse(octets: &'a [u8]) -> Result<Self, Error> {
         let mut rest = octets;
-        // Each round takes an octet at the least.
+        // Each iteration takes at least one octet.
         while !rest.is_empty() {
             (_, rest) = split(rest)?;
         }
@@ -300,7 +300,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// The first option, `None` if it is padding, and what follows it.
+/// Returns the first option, `None` if it is padding, and the rest.
 //= rfc6550#6.7.3-1
 fn split(octets: &[u8]) -> Result<(Option<ControlOption<'_>>, &[u8]), Error> {
     let short = Error::Truncated(Field::RplOption);
@@ -318,7 +318,7 @@ impl<'a> Iterator for Options<'a> {
     type Item = ControlOption<'a>;
 
     fn next(&mut self) -> Option<ControlOption<'a>> {
-        // Each round takes an octet at the least.
+        // Each iteration takes at least one octet.
         while !self.0.is_empty() {
             let (option, rest) = split(self.0).ok()?;
             self.0 = rest;

@@ -5,7 +5,7 @@ use crate::{Error, Field};
 /// RPL Packet Information (RFC 6550, 11.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketInformation {
-    /// The O flag: on its way down.
+    /// The O flag: a downward packet.
     pub down: bool,
     /// The R flag: a rank error was seen once.
     pub rank_error: bool,
@@ -13,19 +13,19 @@ pub struct PacketInformation {
     pub forwarding_error: bool,
     /// RPLInstanceID.
     pub instance: u8,
-    /// SenderRank: DAGRank of the last router, zero from a source that is none.
+    /// SenderRank: DAGRank of the last router, zero from a source that is no router.
     pub sender_rank: u16,
 }
 
 impl PacketInformation {
-    /// Option Type: those who do not know it discard the packet (RFC 6553).
+    /// Option Type: a node that does not know it discards the packet (RFC 6553).
     pub const DISCARDED_IF_UNKNOWN: u8 = 0x63;
-    /// Option Type: those who do not know it skip it (RFC 9008, 4.2).
+    /// Option Type: a node that does not know it skips it (RFC 9008, 4.2).
     pub const SKIPPED_IF_UNKNOWN: u8 = 0x23;
     /// Octets of the option's data without sub-TLVs.
     pub const LEN: usize = 4;
 
-    /// Whether this is one of the two types of the option.
+    /// Returns whether this is one of the two types of the option.
     pub const fn is_type(kind: u8) -> bool {
         matches!(kind, Self::DISCARDED_IF_UNKNOWN | Self::SKIPPED_IF_UNKNOWN)
     }
@@ -61,11 +61,11 @@ impl PacketInformation {
         Ok(())
     }
 
-    /// A Hop-by-Hop Options header with this option alone; `kind` is one of the two types.
+    /// Returns a Hop-by-Hop Options header with this option alone; `kind` is one of the two types.
     pub fn hop_by_hop(&self, next_header: u8, kind: u8) -> [u8; 8] {
         let mut header = [next_header, 0, kind, 4, 0, 0, 0, 0];
         let (_, data) = header.split_at_mut(4);
-        // Four octets are there.
+        // There are four octets.
         let _ = self.emit(data);
         header
     }

@@ -19,7 +19,7 @@ pub struct SourceRoute<'a> {
     len: u8,
 }
 
-/// Why a packet may not follow its source route (RFC 6554, 4.2).
+/// Reason for which a packet may not follow its source route (RFC 6554, 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceRouteFault {
     /// Not a header of this format: Parameter Problem, code 0.
@@ -28,13 +28,13 @@ pub enum SourceRouteFault {
     SegmentsLeft,
     /// It leads to a multicast address: discard.
     Multicast,
-    /// It comes back to this node: Parameter Problem, code 0.
+    /// It returns to this node: Parameter Problem, code 0.
     Loop,
 }
 
 fn common(address: Ipv6Addr, other: Ipv6Addr) -> u8 {
     let differ = address.to_bits() ^ other.to_bits();
-    // At most 15, so that an address never has no octets.
+    // At most 15, so that an address always has an octet.
     (differ.leading_zeros() / 8).min(15) as u8
 }
 
@@ -80,13 +80,13 @@ impl<'a> SourceRoute<'a> {
         self.len
     }
 
-    /// Never: a header has an address at the least.
+    /// Returns false: a header has at least one address.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where the address with this index (from zero) is in the header, and how many of its leading
-    /// octets are left out.
+    /// Returns the offset of the address with this index (from zero) in the header, and the number
+    /// of its leading octets that are elided.
     fn place(&self, index: u8) -> Option<(usize, u8)> {
         let each = 16usize.saturating_sub(self.elided.0.into());
         let at = HEADER.saturating_add(usize::from(index).saturating_mul(each));
@@ -94,7 +94,8 @@ impl<'a> SourceRoute<'a> {
         (index < self.len).then_some((at, if last { self.elided.1 } else { self.elided.0 }))
     }
 
-    /// The address with this index, from zero, if the packet's destination is `destination`.
+    /// Returns the address with this index, from zero, if the packet's destination is
+    /// `destination`.
     pub fn address(&self, index: u8, destination: Ipv6Addr) -> Option<Ipv6Addr> {
         let (at, elided) = self.place(index)?;
         let mut octets = destination.octets();
@@ -104,12 +105,12 @@ impl<'a> SourceRoute<'a> {
         Some(Ipv6Addr::from(octets))
     }
 
-    /// The next step of a packet to `destination`, which is this node: the header in `octets` is
-    /// changed and the packet's next destination returned; `None` if it has arrived. The hop limit
-    /// is the caller's. `is_own` says which addresses are this node's.
+    /// Advances a packet to `destination`, which is this node, along its route. Changes the header
+    /// in `octets` and returns the packet's next destination; `None` if it has arrived. The caller
+    /// handles the hop limit. `is_own` tests for addresses of this node.
     ///
     /// # Errors
-    /// Why it goes no further; nothing is changed then.
+    /// The reason that it cannot be forwarded; nothing has changed.
     pub fn advance(
         octets: &mut [u8],
         destination: Ipv6Addr,
@@ -123,7 +124,8 @@ impl<'a> SourceRoute<'a> {
         if address.is_multicast() || destination.is_multicast() {
             return Err(SourceRouteFault::Multicast);
         }
-        // The packet is here: an own address in the list is where it was, or where it would return.
+        // The packet is here: an own address in the list means that it was here or would return
+        // here.
         if (0..len).any(|index| route.address(index, destination).is_some_and(&is_own)) {
             return Err(SourceRouteFault::Loop);
         }
@@ -139,7 +141,7 @@ impl<'a> SourceRoute<'a> {
         Ok(Some(address))
     }
 
-    /// How many octets the header takes for a packet to `first` that goes on through `rest`.
+    /// Returns the octets of the header for a packet to `first` that continues through `rest`.
     pub fn buffer_len(first: Ipv6Addr, rest: &[Ipv6Addr]) -> usize {
         let (inner, last) = Self::compression(first, rest);
         let each = 16usize.saturating_sub(inner.into());
@@ -151,13 +153,14 @@ impl<'a> SourceRoute<'a> {
     fn compression(first: Ipv6Addr, rest: &[Ipv6Addr]) -> (u8, u8) {
         let Some((last, inner)) = rest.split_last() else { return (15, 15) };
         let inner = inner.iter().fold(15, |least: u8, hop| least.min(common(first, *hop)));
-        // Addresses change places with the destination: the last one is then compared with the one
-        // before it, so it may leave out no more than they all do.
+        // Addresses are swapped with the destination. The last one is later compared with the one
+        // before it, so it may elide no more than they all do.
         (inner, inner.min(common(first, *last)))
     }
 
-    /// Writes the header of a packet to `first` that goes on through `rest`, the last of which is
-    /// where it ends; what all of them share with `first` is left out. The octets written.
+    /// Writes the header of a packet to `first` that continues through `rest` and ends at the last
+    /// of them. Octets that all of them share with `first` are elided. Returns the number of
+    /// octets.
     ///
     /// # Errors
     /// [`Error::Invalid`] if `rest` is empty or has more than 127 addresses, [`Error::NoRoom`].

@@ -1,4 +1,4 @@
-//! Writing messages with their options.
+//! Output of messages with their options.
 
 use super::message::Message;
 use super::option::{
@@ -25,22 +25,22 @@ impl<'a> Writer<'a> {
         Ok(Writer { out, len: message.buffer_len() })
     }
 
-    /// Octets written.
+    /// Returns the number of octets written.
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing is written yet.
+    /// Returns whether nothing is written yet.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Room that is left.
+    /// Returns the remaining room in octets.
     pub fn room(&self) -> usize {
         self.out.len().saturating_sub(self.len)
     }
 
-    /// Takes the octets behind `len` away again.
+    /// Removes the octets behind `len`.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
@@ -132,7 +132,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Begins an option; its data, still zero.
+    /// Begins an option. Returns its data, still zero.
     fn option_of(&mut self, kind: u8, len: usize) -> Result<&mut [u8], Error> {
         let full = Error::NoRoom(Field::RplOption);
         let octet = u8::try_from(len).map_err(|_| full)?;

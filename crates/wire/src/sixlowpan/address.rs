@@ -1,7 +1,7 @@
 //! Addresses in LOWPAN_IPHC (RFC 6282, 3.1.1, 3.2.2 to 3.2.4).
 //!
-//! All of it works on octets: numbers of 128 bits cost a small core dearly, and what is carried
-//! in-line always is a run of the address's own octets.
+//! All functions work on octets: numbers of 128 bits are expensive on a small core, and octets
+//! carried in-line are always a run of the address's own octets.
 
 use super::cursor::{Reader, Writer};
 use crate::ieee802154::Address;
@@ -15,16 +15,15 @@ pub(super) type Octets = [u8; 16];
 /// A prefix that both ends know by its index, the context identifier (RFC 6282, 3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// The prefix; bits beyond `len` do not matter.
+    /// The prefix; bits beyond `len` are ignored.
     pub prefix: Ipv6Addr,
     /// Its length in bits, 0 to 128.
     pub len: u8,
 }
 
 impl Context {
-    /// Makes the address that this context and an interface identifier stand for of `octets`,
-    /// which end with the identifier: context bits are always used, IID bits fill what they do
-    /// not cover, the rest is zero.
+    /// Completes the address in `octets`, which end with an interface identifier: context bits are
+    /// always used, IID bits fill the bits that the context does not cover, and the rest is zero.
     fn fill(&self, octets: &mut Octets) {
         let prefix = self.prefix.octets();
         if self.len == 64 {
@@ -45,9 +44,9 @@ impl Context {
         }
     }
 
-    /// Writes what this context stands for in a multicast address,
-    /// ffxx:xxLL:PPPP:PPPP:PPPP:PPPP:xxxx:xxxx (RFC 6282, 3.2.4); false for a prefix of more than
-    /// 64 bits, which does not fit the form.
+    /// Writes the prefix of this context into a multicast address,
+    /// ffxx:xxLL:PPPP:PPPP:PPPP:PPPP:xxxx:xxxx (RFC 6282, 3.2.4). Returns false for a prefix of
+    /// more than 64 bits, which does not fit the form.
     fn fill_multicast(&self, octets: &mut Octets) -> bool {
         let mut prefix = [0; 16];
         self.fill(&mut prefix);
@@ -59,7 +58,7 @@ impl Context {
         self.len <= 64
     }
 
-    /// Whether `address` is what [`Context::fill`] makes of its own interface identifier.
+    /// Returns whether `address` is what [`Context::fill`] makes of its own interface identifier.
     fn covers(&self, address: &Octets) -> bool {
         if self.len == 64 {
             let prefix = self.prefix.octets();
@@ -72,7 +71,7 @@ impl Context {
             && (self.len >= 64 || (0..8).zip(upper).all(clear))
     }
 
-    /// Whether two interface identifiers are the same where this context leaves them free.
+    /// Returns whether two interface identifiers are equal in the bits outside this context.
     fn same_iid(&self, a: &[u8; 8], b: &[u8; 8]) -> bool {
         if self.len <= 64 {
             return same_half(a, b);
@@ -86,13 +85,14 @@ impl Context {
     }
 }
 
-/// The first half of an address.
+/// Returns the first half of an address.
 #[inline]
 fn upper(octets: &Octets) -> Option<&[u8; 8]> {
     octets.first_chunk()
 }
 
-/// Whether two halves of addresses are the same: by words, as nearly all prefixes have 64 bits.
+/// Returns whether two halves of addresses are equal. Compares words, as nearly all prefixes have
+/// 64 bits.
 #[inline(never)]
 fn same_half(a: &[u8; 8], b: &[u8; 8]) -> bool {
     let words = |half: &[u8; 8]| {
@@ -103,7 +103,7 @@ fn same_half(a: &[u8; 8], b: &[u8; 8]) -> bool {
     a == c && b == d
 }
 
-/// The bits of an octet that its first `bits` bits leave.
+/// Returns the mask of the bits of an octet after the first `bits` bits.
 const fn free(bits: u8) -> u8 {
     match 0xFF_u8.checked_shr(bits as u32) {
         Some(rest) => rest,
@@ -117,13 +117,13 @@ const LINK_LOCAL: Context = Context { prefix: Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 
 /// The universal/local bit of the first octet of an IID.
 const UNIVERSAL: u8 = 2;
 
-/// 0000:00ff:fe00:xxxx (RFC 6282, 3.2.2).
+/// Returns 0000:00ff:fe00:xxxx (RFC 6282, 3.2.2).
 const fn short_iid([a, b]: [u8; 2]) -> [u8; 8] {
     [0, 0, 0, 0xFF, 0xFE, 0, a, b]
 }
 
-/// The interface identifier of a link address (RFC 6282, 3.2.2), in the order of the air; `None`
-/// for [`Address::None`].
+/// Returns the interface identifier of a link address (RFC 6282, 3.2.2), in the order of the air;
+/// `None` for [`Address::None`].
 #[inline]
 pub const fn derived_iid(link: Address) -> Option<[u8; 8]> {
     match link {
@@ -135,7 +135,7 @@ pub const fn derived_iid(link: Address) -> Option<[u8; 8]> {
     }
 }
 
-/// The link address whose [`derived_iid`] is the IID of `address`.
+/// Returns the link address whose [`derived_iid`] is the IID of `address`.
 pub const fn link_address_of(address: Ipv6Addr) -> Address {
     match address.octets() {
         [_, _, _, _, _, _, _, _, 0, 0, 0, 0xFF, 0xFE, 0, a, b] => {
@@ -150,7 +150,7 @@ pub const fn link_address_of(address: Ipv6Addr) -> Address {
 /// SAC or DAC above SAM or DAM.
 pub(super) const STATEFUL: u8 = 4;
 
-/// How one address is written; a register holds it.
+/// Coding of one address; it fits a register.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(4))]
 pub(super) struct Coding {
@@ -158,10 +158,10 @@ pub(super) struct Coding {
     pub(super) mode: u8,
     /// The context, 0 if none is used.
     pub(super) context: u8,
-    /// How many of the octets behind the address's first are carried in-line: flags and scope of
-    /// a multicast address.
+    /// Number of octets behind the address's first that are carried in-line: flags and scope of a
+    /// multicast address.
     lead: u8,
-    /// How many of the address's last octets follow them, 0 to 16.
+    /// Number of the address's last octets that follow them, 0 to 16.
     tail: u8,
 }
 
@@ -170,12 +170,12 @@ impl Coding {
         Coding { mode, context: 0, lead, tail }
     }
 
-    /// The octets carried in-line, 0 to 16.
+    /// Returns the number of octets carried in-line, 0 to 16.
     pub(super) const fn len(&self) -> u8 {
         self.lead.saturating_add(self.tail)
     }
 
-    /// Writes what is carried of `address`.
+    /// Writes the octets of `address` that are carried in-line.
     pub(super) fn write(&self, octets: &Octets, out: &mut Writer<'_>) {
         let lead = usize::from(self.lead).saturating_add(1);
         let tail = octets.len().saturating_sub(usize::from(self.tail));
@@ -184,8 +184,8 @@ impl Coding {
     }
 }
 
-/// The shortest coding of a unicast address; `unspecified` says whether `::` may be elided (sources
-/// only).
+/// Returns the shortest coding of a unicast address; `unspecified` is set if `::` may be elided
+/// (sources only).
 pub(super) fn unicast(
     address: &Octets,
     link: Address,
@@ -198,7 +198,7 @@ pub(super) fn unicast(
     let derived = derived_iid(link);
     let mut best = by_prefix(address, &derived, &LINK_LOCAL);
     for (id, context) in (0u8..16).zip(contexts) {
-        // Nothing can be shorter than nothing.
+        // No coding is shorter than zero octets.
         if best.len() == 0 {
             break;
         }
@@ -211,8 +211,8 @@ pub(super) fn unicast(
     best
 }
 
-/// The coding by this prefix, without saying that it is a context's; the whole address if it has
-/// another prefix.
+/// Returns the coding by this prefix, not yet marked as that of a context. An address with another
+/// prefix is carried whole.
 fn by_prefix(address: &Octets, derived: &Option<[u8; 8]>, prefix: &Context) -> Coding {
     let [_, _, _, _, _, _, _, _, iid @ ..] = address;
     let [.., a, b] = *iid;
@@ -229,7 +229,7 @@ fn by_prefix(address: &Octets, derived: &Option<[u8; 8]>, prefix: &Context) -> C
     }
 }
 
-/// The shortest coding of a multicast address.
+/// Returns the shortest coding of a multicast address.
 pub(super) fn multicast(address: &Octets, contexts: &[Option<Context>]) -> Coding {
     let mut best = match *address {
         [0xFF, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, _] => Coding::new(3, 0, 1),
@@ -249,8 +249,8 @@ pub(super) fn multicast(address: &Octets, contexts: &[Option<Context>]) -> Codin
     best
 }
 
-/// Reads a unicast address in the form `mode` to where it belongs; the caller has dealt with the
-/// form [`STATEFUL`] alone.
+/// Reads a unicast address in the form `mode` into `out`; the caller has handled the form
+/// [`STATEFUL`] alone.
 pub(super) fn read_unicast(
     input: &mut Reader<'_>,
     mode: u8,
@@ -275,7 +275,7 @@ pub(super) fn read_unicast(
     Ok(())
 }
 
-/// Reads a multicast address in the form `mode` to where it belongs.
+/// Reads a multicast address in the form `mode` into `out`.
 pub(super) fn read_multicast(
     input: &mut Reader<'_>,
     mode: u8,

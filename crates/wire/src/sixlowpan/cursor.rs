@@ -1,11 +1,11 @@
 //! Reading and writing compressed headers octet by octet.
 //!
-//! Neither end of the octets stops anybody: who has read or written everything asks once whether it
-//! was all there. A check of each field would be a third of the code of a compressed header.
+//! Neither cursor stops at the end of the octets: the end is checked once, after everything was
+//! read or written. A check of each field would be a third of the code of a compressed header.
 
 use crate::{Error, Field};
 
-/// Writes to the start of `out`. What does not fit is left out.
+/// Writes to the start of `out`. Octets that do not fit are left out.
 pub(super) struct Writer<'a> {
     out: &'a mut [u8],
     at: usize,
@@ -30,17 +30,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What is left to be written to by others.
+    /// Returns the remaining room, to be written to by others.
     pub(super) fn room(&mut self) -> &mut [u8] {
         self.out.get_mut(self.at..).unwrap_or_default()
     }
 
-    /// So much of it was written.
+    /// Skips octets that were written there.
     pub(super) const fn advance(&mut self, written: usize) {
         self.at = self.at.wrapping_add(written);
     }
 
-    /// How many octets were written, if there was room for all of them.
+    /// Returns the number of octets written, if there was room for all of them.
     pub(super) const fn finish(&self) -> Result<usize, Error> {
         if self.at <= self.out.len() { Ok(self.at) } else { Err(Error::NoRoom(Field::Iphc)) }
     }
@@ -68,14 +68,14 @@ impl<'a> Reader<'a> {
         u16::from_be_bytes([self.octet(), self.octet()])
     }
 
-    /// Fills `out` with what is next.
+    /// Fills `out` with the next octets.
     pub(super) fn fill(&mut self, out: &mut [u8]) {
         for octet in out {
             *octet = self.octet();
         }
     }
 
-    /// How many octets were read, if all of them were there.
+    /// Returns the number of octets read, if all of them were there.
     pub(super) const fn finish(&self) -> Result<usize, Error> {
         if self.at <= self.octets.len() {
             Ok(self.at)

@@ -1,8 +1,8 @@
 //! LOWPAN_NHC of extension headers and of IPv6 in IPv6 (RFC 6282, 4.2), with UDP behind them.
 //!
-//! Length fields are elided or counted in octets, so all of them must be true: a header whose
-//! length does not follow from the packet's stays as it is, with everything behind it. So does a
-//! tunnel in a tunnel.
+//! Length fields are elided or counted in octets, so all of them must be correct: a header whose
+//! length does not follow from the packet's is not compressed, nor is anything behind it. The same
+//! applies to a tunnel in a tunnel.
 
 use super::cursor::{Reader, Writer};
 use super::iphc::{compress_ipv6, decompress_ipv6};
@@ -11,18 +11,18 @@ use crate::ieee802154::Address;
 use crate::ipv6::{self, protocol};
 use crate::{Error, Field};
 
-/// The most octets of headers behind the first one that are compressed, and the most that an
-/// expanded chain has: an option of RPL and a source route of 64 octets, another IPv6 header with
-/// an option, UDP.
+/// Maximum octets of headers behind the first one that are compressed, and maximum octets of an
+/// expanded chain: an option of RPL and a source route of 64 octets, another IPv6 header with an
+/// option, UDP.
 pub const MAX_CHAIN: usize = 160;
-/// The most octets that all headers take in a frame: an octet of LOWPAN_NHC more for each, and the
-/// IPHC of two IPv6 headers at their longest.
+/// Maximum octets of all headers in a frame: an octet of LOWPAN_NHC more for each, and the IPHC of
+/// two IPv6 headers at their longest.
 pub const MAX_CHAIN_COMPRESSED: usize = 208;
 
 /// LOWPAN_NHC identifiers: 1110, then EID and NH.
 const NHC: u8 = 0b1110_0000;
 const NHC_MASK: u8 = 0b1111_0000;
-/// Headers of a chain: RFC 8200 names no bound, [`ipv6::MAX_EXTENSIONS`] is ours, and UDP.
+/// Headers of a chain: RFC 8200 sets no bound; [`ipv6::MAX_EXTENSIONS`] is Kinglet's, plus UDP.
 const MOST: u8 = ipv6::MAX_EXTENSIONS + 1;
 /// EID of an IPv6 header.
 const IPV6: u8 = 7;
@@ -33,7 +33,7 @@ const MAX_PAD: usize = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtensionHeaders;
 
-/// EID of an extension header (RFC 6282, 4.2). Fragment headers gain nothing.
+/// Returns the EID of an extension header (RFC 6282, 4.2). Fragment headers gain nothing.
 const fn eid_of(kind: u8) -> Option<u8> {
     match kind {
         protocol::HOP_BY_HOP => Some(0),
@@ -52,34 +52,34 @@ const fn kind_of(eid: u8) -> Option<u8> {
     }
 }
 
-/// The link address that stands for the interface identifier of an encapsulating header (RFC 6282,
-/// 3.2.2).
+/// Returns the link address that stands for the interface identifier of an encapsulating header
+/// (RFC 6282, 3.2.2).
 fn identifier(header: &[u8; ipv6::HEADER_LEN], at: usize) -> Address {
     let octets = header.get(at..).and_then(|octets| octets.first_chunk::<8>());
     let [first, b, c, d, e, f, g, h] = octets.copied().unwrap_or_default();
     Address::Extended([first ^ 2, b, c, d, e, f, g, h])
 }
 
-/// Where the identifiers of source and destination are in an IPv6 header.
+/// Offsets of the identifiers of source and destination in an IPv6 header.
 const SOURCE: usize = 16;
 const DESTINATION: usize = 32;
 
-/// What is next in a chain that is being compressed.
+/// The next header of a chain that is being compressed.
 #[derive(Clone, Copy)]
 struct Step<'a> {
     /// Next Header.
     kind: u8,
     rest: &'a [u8],
-    /// Octets of the packet that are left, also those that are not in `rest`.
+    /// Octets of the packet that are left, including those that are not in `rest`.
     left: usize,
     /// Octets of the chain so far.
     covered: usize,
-    /// Whether an IPv6 header is among them.
+    /// True if an IPv6 header is among them.
     inner: bool,
 }
 
 impl<'a> Step<'a> {
-    /// Behind an IPv6 header.
+    /// Returns the step behind an IPv6 header.
     fn behind(header: &[u8; ipv6::HEADER_LEN], rest: &'a [u8], covered: usize) -> Self {
         let [_, _, _, _, e, f, kind, ..] = *header;
         let left = u16::from_be_bytes([e, f]).into();
@@ -96,7 +96,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The extension header that is next, if there is room for it.
+    /// Returns the extension header that is next, if there is room for it.
     fn extension(&self) -> Option<&'a [u8]> {
         let units = *self.rest.get(1)?;
         let len = usize::from(units).saturating_add(1).saturating_mul(8);
@@ -105,7 +105,7 @@ impl<'a> Step<'a> {
         fits.then_some(octets)
     }
 
-    /// The IPv6 header that is next, if its length follows from the packet's.
+    /// Returns the IPv6 header that is next, if its length follows from the packet's.
     fn ipv6(&self) -> Option<&'a [u8; ipv6::HEADER_LEN]> {
         let header = self.rest.first_chunk::<{ ipv6::HEADER_LEN }>()?;
         let [version, _, _, _, e, f, ..] = *header;
@@ -124,7 +124,7 @@ impl<'a> Step<'a> {
             && self.covered.saturating_add(8) <= MAX_CHAIN
     }
 
-    /// Whether what is next is compressed.
+    /// Returns whether the next header is compressed.
     fn takes(&self) -> bool {
         match self.kind {
             protocol::UDP => self.udp(),
@@ -134,14 +134,14 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The octets of an extension header behind its first two, without padding at its end if its
-/// options are all there is.
+/// Returns the octets of an extension header behind its first two, without padding at its end if
+/// the header consists of options only.
 fn carried(kind: u8, octets: &[u8]) -> &[u8] {
     let body = octets.get(2..).unwrap_or_default();
     if kind == protocol::ROUTING {
         return body;
     }
-    // Where the last option begins that is padding, and everything before it is whole.
+    // Offset of the last option if it is padding; everything before it is whole.
     let (mut at, mut last) = (0_usize, None);
     while let Some(&kind) = body.get(at) {
         let len = match kind {
@@ -151,14 +151,14 @@ fn carried(kind: u8, octets: &[u8]) -> &[u8] {
             }
         };
         let end = at.saturating_add(len);
-        // Padding with something in it would not come back.
+        // Padding that is not zero could not be restored.
         let data = body.get(at.saturating_add(2)..end).unwrap_or_default();
         let is_zero = data.iter().all(|octet| *octet == 0);
         last = (kind <= 1 && len <= MAX_PAD && is_zero).then_some(at);
         at = end;
     }
     match last.filter(|_| at == body.len()) {
-        // A length field needs something to count.
+        // A length field must count at least one octet.
         Some(pad) if pad > 0 => body.get(..pad).unwrap_or(body),
         _ => body,
     }
@@ -255,9 +255,9 @@ struct Growing<'a> {
     consumed: usize,
     out: &'a mut [u8],
     at: usize,
-    /// Where the next header's kind is still to be written.
+    /// Offset at which the next header's kind must still be written.
     field: Option<usize>,
-    /// Where the IPv6 header in the chain begins.
+    /// Offset of the IPv6 header in the chain.
     inner: Option<usize>,
 }
 
@@ -266,14 +266,14 @@ impl Growing<'_> {
         self.frame.get(self.consumed..).unwrap_or_default()
     }
 
-    /// Names the header that is next in the one before it.
+    /// Writes the kind of the next header into the one before it.
     fn name(&mut self, kind: u8) {
         if let Some(field) = self.field.take().and_then(|at| self.out.get_mut(at)) {
             *field = kind;
         }
     }
 
-    /// Expands an extension header; whether another one follows.
+    /// Expands an extension header. Returns whether another one follows.
     fn extension(&mut self, more: bool) -> Result<bool, Error> {
         let mut input = Reader::new(self.rest());
         let kind = kind_of(input.octet() >> 1 & 7).unwrap_or(0);
@@ -294,7 +294,7 @@ impl Growing<'_> {
         kinglet_octets::copy(tail, octets);
         let pad = tail.get_mut(body..).unwrap_or_default();
         if kind == protocol::ROUTING && !pad.is_empty() {
-            // It has no padding of this kind, so nobody may have elided it.
+            // It has no padding of this kind, so none can have been elided.
             return Err(Error::Invalid(Field::LowpanNhc));
         }
         pad.fill(0);
@@ -310,7 +310,7 @@ impl Growing<'_> {
         Ok(more)
     }
 
-    /// Expands an IPv6 header; whether what follows it is compressed too.
+    /// Expands an IPv6 header. Returns whether the header behind it is compressed too.
     fn ipv6(&mut self) -> Result<bool, Error> {
         if self.inner.is_some() {
             return Err(Error::Unsupported(Field::LowpanNhc));
@@ -329,9 +329,9 @@ impl Growing<'_> {
         Ok(more)
     }
 
-    /// Expands a UDP header; whether its checksum was elided.
+    /// Expands a UDP header. Returns whether its checksum was elided.
     fn udp(&mut self, size: Option<u16>, integrity: Integrity) -> Result<bool, Error> {
-        // Its length is reckoned from that of the packet, of which the chain so far is no part.
+        // Its length is derived from that of the packet, less the chain so far.
         let at = u16::try_from(self.at).unwrap_or(u16::MAX);
         let size = size.map(|size| size.saturating_sub(at));
         let rest = self.frame.get(self.consumed..).unwrap_or_default();
@@ -343,7 +343,7 @@ impl Growing<'_> {
         Ok(udp.checksum_elided)
     }
 
-    /// The payload of the packet ends so far behind the start of the chain.
+    /// Completes the lengths, which follow from the end of the packet's payload.
     fn finish(&mut self, datagram_size: Option<u16>) -> Result<(), Error> {
         let end = match datagram_size {
             Some(size) => usize::from(size).checked_sub(ipv6::HEADER_LEN),
@@ -400,8 +400,8 @@ mod tests {
     const NEAR: Address = Address::Short(5);
     const FAR: Address = Address::Short(6);
 
-    /// There and back, as one frame and as the first of many; the octets of compressed headers and
-    /// of those that they stand for.
+    /// Compresses and expands a packet, as one frame and as the first of many. Returns the octets
+    /// of the compressed headers, and those of the headers that they stand for.
     fn round_trip(packet: &[u8]) -> (usize, usize) {
         let contexts = [Some(super::super::Context { prefix: node(0), len: 64 })];
         let mut out = [0; MAX_CHAIN_COMPRESSED];
@@ -409,7 +409,7 @@ mod tests {
         let rest = &packet[done.covered..];
         let frame = [&out[..done.written], rest].concat();
         for size in [None, Some(packet.len() as u16)] {
-            // The first fragment need not hold what follows.
+            // The first fragment need not contain the payload.
             let frame = if size.is_some() { &frame[..done.written] } else { &frame };
             let mut back = [0; ipv6::HEADER_LEN + MAX_CHAIN];
             let integrity = Integrity::None;
@@ -446,7 +446,7 @@ mod tests {
         let packet = header(protocol::HOP_BY_HOP, node(1), node(6), &behind);
         let (written, covered) = round_trip(&packet);
         assert_eq!(covered, 40 + 8 + len + 40 + 8);
-        // The source route is as long as it was, without its own length's octet.
+        // The source route is as long as before, without the octet of its own length.
         assert!(written <= 5 + 8 + len + 1 + 23 + 6, "{written}");
     }
 
@@ -467,7 +467,7 @@ mod tests {
 
     #[test]
     fn what_is_not_true_or_too_long_stays_as_it_is() {
-        // An inner length that is not the packet's, and a tunnel in a tunnel.
+        // An inner length that contradicts the packet's, and a tunnel in a tunnel.
         let mut inner = header(protocol::NONE, node(1), node(9), &[]);
         inner[5] = 9;
         let packet = header(protocol::IPV6, node(5), node(6), &inner);

@@ -27,7 +27,7 @@ impl FragmentHeader {
         }
     }
 
-    /// Splits a frame into the header and what follows.
+    /// Splits a frame into the header and the rest.
     ///
     /// # Errors
     /// [`Error::Truncated`]; [`Error::Invalid`] if the dispatch is not a fragment's.
@@ -48,7 +48,7 @@ impl FragmentHeader {
         }
     }
 
-    /// Writes the header to the start of `out` and says how long it is. Bits of `size` above the
+    /// Writes the header to the start of `out` and returns its length. Bits of `size` above the
     /// eleventh and offsets above 2040 cannot be expressed.
     ///
     /// # Errors

@@ -13,19 +13,19 @@ pub const MAX_COMPRESSED: usize = 47;
 /// The most octets that [`decompress`] writes without extension headers: an IPv6 and a UDP header.
 pub const MAX_DECOMPRESSED: usize = ipv6::HEADER_LEN + udp::HEADER_LEN;
 
-/// What [`decompress`] did.
+/// Result of [`decompress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decompressed {
-    /// Octets of the frame that were the compressed header.
+    /// Octets of the frame that the compressed header took.
     pub consumed: usize,
-    /// Octets of header written: 40, or more with what follows it.
+    /// Octets of header written: 40, or more with the headers behind it.
     pub written: usize,
     /// The UDP checksum was elided: its field is zero and must be computed over the whole datagram
     /// (RFC 6282, 4.3.2). Only with [`Integrity::Other`].
     pub checksum_elided: bool,
 }
 
-/// The IPv6 header at the start of `packet`, its source and its destination.
+/// Returns the IPv6 header at the start of `packet`, its source and its destination.
 fn header(packet: &[u8]) -> Result<(&[u8; ipv6::HEADER_LEN], &Octets, &Octets), Error> {
     let header = packet.first_chunk::<{ ipv6::HEADER_LEN }>();
     let header = header.ok_or(Error::Truncated(Field::Ipv6Header))?;
@@ -39,12 +39,12 @@ fn header(packet: &[u8]) -> Result<(&[u8; ipv6::HEADER_LEN], &Octets, &Octets), 
     Ok((header, src, dst))
 }
 
-/// Compresses the IPv6 header (and what `N` compresses behind it) at the start of `packet` in the
-/// fewest octets.
+/// Compresses the IPv6 header (and the headers that `N` compresses behind it) at the start of
+/// `packet` in the fewest octets.
 ///
-/// `packet` needs to hold the headers only, but the payload lengths in them must be true, since
-/// they are elided. `src` and `dst` are the link addresses of the frame; the index of a context is
-/// its identifier, those beyond the sixteenth are ignored.
+/// `packet` needs to hold the headers only, but the payload lengths in them must be correct, since
+/// they are elided. `src` and `dst` are the link addresses of the frame. The index of a context is
+/// its identifier; contexts beyond the sixteenth are ignored.
 ///
 /// # Errors
 /// Those of [`ipv6::Header::read`], and [`Error::NoRoom`] if `out` is too short ([`MAX_COMPRESSED`]
@@ -70,7 +70,7 @@ pub fn compress<N: NextHeader>(
     Ok(Compressed { written: written.saturating_add(next.written), covered })
 }
 
-/// Octets written; `nhc` says whether the next header is compressed too.
+/// Returns the octets written; `nhc` is set if the next header is compressed too.
 pub(super) fn compress_ipv6(
     packet: &[u8],
     nhc: bool,
@@ -118,7 +118,7 @@ pub(super) fn compress_ipv6(
         out.octet(ecn_dscp);
     }
     if tf & 0b10 == 0 {
-        // The ECN bits keep their place; DSCP is zero.
+        // The ECN bits keep their position; DSCP is zero.
         out.octet(if tf == 0b01 { (ecn_dscp & 0b1100_0000) | f1 } else { f1 });
         out.octet(f2);
         out.octet(f3);
@@ -134,8 +134,8 @@ pub(super) fn compress_ipv6(
     out.finish()
 }
 
-/// The codings of both addresses that are shortest together, and whether they name their contexts,
-/// which costs an octet, once. Without that it is context 0.
+/// Returns the codings of both addresses that are shortest together, and whether they use the
+/// context identifier octet, which counts once. Without it the context is 0.
 fn shortest(
     contexts: &[Option<Context>],
     codings: impl Fn(&[Option<Context>]) -> (Coding, Coding),
@@ -151,8 +151,8 @@ fn shortest(
     (plain.0, plain.1, false)
 }
 
-/// Expands the compressed header at the start of `frame` to an IPv6 header (and what `N` expands
-/// behind it) at the start of `out`.
+/// Expands the compressed header at the start of `frame` to an IPv6 header (and the headers that
+/// `N` expands behind it) at the start of `out`.
 ///
 /// `datagram_size` is the size of the whole uncompressed packet from a fragment header; without
 /// one, the rest of `frame` is the rest of the packet.
@@ -178,8 +178,8 @@ pub fn decompress<N: NextHeader>(
     Ok(done)
 }
 
-/// Expands what follows an IPv6 header, whose length and next header are written then; `frame`
-/// begins behind its compressed form, and what was done counts from there.
+/// Expands the headers behind an IPv6 header, and then writes its length and next header. `frame`
+/// begins behind its compressed form, and the result counts from there.
 #[inline(always)]
 pub(super) fn expand_behind<N: NextHeader>(
     nhc: bool,
@@ -214,7 +214,7 @@ pub(super) fn expand_behind<N: NextHeader>(
 }
 
 /// Writes all of the IPv6 header but its length, and its Next Header field only if that is not
-/// compressed. Whether it is, and how many octets of the frame are the IPv6 header.
+/// compressed. Returns whether it is, and the octets of the frame that the IPv6 header takes.
 pub(super) fn decompress_ipv6(
     frame: &[u8],
     src: Address,

@@ -22,7 +22,7 @@ pub use fragment::FragmentHeader;
 pub use iphc::{Decompressed, MAX_COMPRESSED, MAX_DECOMPRESSED, compress, decompress};
 pub use nhc::{Behind, Compressed, Expanded, Integrity, NextHeader, UdpHeader};
 
-/// What kind of header a 6LoWPAN frame starts with (RFC 4944, 5.1; RFC 6282, 2).
+/// The kind of header with which a 6LoWPAN frame starts (RFC 4944, 5.1; RFC 6282, 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
     /// 01 000001: an uncompressed IPv6 packet follows the dispatch octet.

@@ -1,11 +1,11 @@
-//! LOWPAN_NHC: compression of what follows the IPv6 header (RFC 6282, 4).
+//! LOWPAN_NHC: compression of the headers behind the IPv6 header (RFC 6282, 4).
 
 use super::address::Context;
 use super::cursor::{Reader, Writer};
 use crate::ipv6::{self, protocol};
 use crate::{Error, Field, udp};
 
-/// Whether a UDP checksum may be missing (RFC 6282, 4.3.2).
+/// Condition for the elision of a UDP checksum (RFC 6282, 4.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integrity {
     /// Nothing else protects the datagram: an elided checksum is refused.
@@ -14,7 +14,7 @@ pub enum Integrity {
     Other,
 }
 
-/// What [`compress`](super::compress) or [`NextHeader::compress`] did.
+/// Result of [`compress`](super::compress) or [`NextHeader::compress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compressed {
     /// Octets written.
@@ -23,20 +23,20 @@ pub struct Compressed {
     pub covered: usize,
 }
 
-/// What [`NextHeader::expand`] did.
+/// Result of [`NextHeader::expand`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expanded {
     /// The Next Header field of the IPv6 header.
     pub next_header: u8,
-    /// Octets of the frame that were the compressed header.
+    /// Octets of the frame that the compressed header took.
     pub consumed: usize,
     /// Octets of header written.
     pub written: usize,
-    /// Whether the checksum was elided.
+    /// True if the checksum was elided.
     pub checksum_elided: bool,
 }
 
-/// What compression may count on behind an IPv6 header.
+/// Information for compression behind an IPv6 header.
 #[derive(Clone, Copy, Debug)]
 pub struct Behind<'a> {
     /// That header.
@@ -45,9 +45,9 @@ pub struct Behind<'a> {
     pub contexts: &'a [Option<Context>],
 }
 
-/// Which headers behind the IPv6 header are compressed; `()` is none.
+/// The headers behind the IPv6 header that are compressed; none for `()`.
 pub trait NextHeader {
-    /// Whether the header at the start of `upper`, which follows `header`, is compressed.
+    /// Returns whether the header at the start of `upper`, which follows `header`, is compressed.
     fn takes(header: &[u8; ipv6::HEADER_LEN], upper: &[u8]) -> bool;
 
     /// Compresses that header.
@@ -58,7 +58,7 @@ pub trait NextHeader {
 
     /// Expands the compressed header at the start of `frame`. `datagram_size` is the size of the
     /// whole uncompressed packet from a fragment header; without one, the rest of `frame` is the
-    /// rest of the packet. Of the header that it is behind the addresses are known.
+    /// rest of the packet. The addresses of the header in `behind` are already expanded.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Unsupported`], [`Error::NoRoom`], and [`Error::Invalid`] for
@@ -72,7 +72,7 @@ pub trait NextHeader {
     ) -> Result<Expanded, Error>;
 }
 
-/// Everything stays as it is, and what a neighbour has compressed is refused.
+/// Compresses nothing, and refuses compressed headers of a neighbour.
 impl NextHeader for () {
     fn takes(_: &[u8; ipv6::HEADER_LEN], _: &[u8]) -> bool {
         false

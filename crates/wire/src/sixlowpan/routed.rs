@@ -1,16 +1,16 @@
-//! 6LoWPAN Routing Headers (RFC 8138): what RPL adds to packets, in front of LOWPAN_IPHC, in Page 1
-//! (RFC 8025).
+//! 6LoWPAN Routing Headers (RFC 8138): the headers that RPL adds to packets, in front of
+//! LOWPAN_IPHC, in Page 1 (RFC 8025).
 //!
 //! | header | stands for |
 //! |---|---|
-//! | SRH-6LoRH, types 0 to 4 | the destination and what is left of its source route (RFC 6554) |
+//! | SRH-6LoRH, types 0 to 4 | the destination and the rest of its source route (RFC 6554) |
 //! | RPI-6LoRH, type 5 | a Hop-by-Hop Options header with the RPL option (RFC 6553) |
 //! | IP-in-IP-6LoRH, elective type 6 | an outer IPv6 header; at most one is read |
 //!
-//! Every hop expands a packet to what [`decompress`] says and compresses it again (RFC 8138, 5.3):
-//! entries of a source route that were used are then gone. A packet that is no such packet to the
-//! last octet is left to RFC 6282, so that both ends reckon its length alike, by which fragments
-//! are placed. Elective headers of other types are skipped (RFC 8138, 4.1).
+//! Every hop expands a packet to the result of [`decompress`] and compresses it again (RFC 8138,
+//! 5.3): used entries of a source route are then gone. A packet that does not match this form to
+//! the last octet is left to RFC 6282, so that both ends compute the same length, by which
+//! fragments are placed. Elective headers of other types are skipped (RFC 8138, 4.1).
 
 use super::address::{Context, Octets};
 use super::cursor::{Reader, Writer};
@@ -26,7 +26,7 @@ use core::net::Ipv6Addr;
 /// The dispatch octet of Page 1 (RFC 8025, 4).
 pub const PAGE_1: u8 = 0xF1;
 
-/// Hops of the longest source route that is read: as many as a header of one type can name.
+/// Maximum hops of a source route: as many as a header of one type can contain.
 const MOST_HOPS: usize = 32;
 /// Octets of a Hop-by-Hop Options header with the RPL option alone.
 const OPTION_LEN: usize = 8;
@@ -34,7 +34,7 @@ const OPTION_LEN: usize = 8;
 /// 100xxxxx and 101xxxxx: critical and elective headers (RFC 8138, 4).
 const CRITICAL: u8 = 0x80;
 const ELECTIVE: u8 = 0xA0;
-/// What says which of them a header is, or that it is none.
+/// The bits that distinguish them, and all others.
 const FORM: u8 = 0xE0;
 /// RPI-6LoRH among the critical ones, IP-in-IP-6LoRH among the elective.
 const INFORMATION: u8 = 5;
@@ -46,7 +46,7 @@ const FORWARDING_ERROR: u8 = 0x04;
 const NO_INSTANCE: u8 = 0x02;
 const SHORT_RANK: u8 = 0x01;
 
-/// What both ends know of the DODAG that packets are routed in.
+/// State of the DODAG that both ends know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dodag {
     /// The address of its root, DODAGID (RFC 8138, 4.3.2).
@@ -55,10 +55,10 @@ pub struct Dodag {
     pub instance: u8,
     /// The type of the RPL option in its packets (RFC 9008, 4.3).
     pub option: u8,
-    /// Whether routers know the ways down: an outer header on its way down whose destination is
-    /// left out has that of the packet inside then (RFC 8138, 7).
+    /// True if routers have downward routes: if a downward outer header elides its destination,
+    /// that is the destination of the packet inside (RFC 8138, 7).
     pub storing: bool,
-    /// Whether packets are sent so (RFC 9035).
+    /// True if packets are sent in this form (RFC 9035).
     pub compresses: bool,
 }
 
@@ -66,7 +66,7 @@ const fn bad() -> Error {
     Error::Invalid(Field::LowpanRoutingHeader)
 }
 
-/// Addresses that a packet visits.
+/// The addresses that a packet visits.
 struct Path {
     hops: [Ipv6Addr; MOST_HOPS],
     len: usize,
@@ -87,7 +87,7 @@ impl Path {
         self.hops.get(..self.len).unwrap_or_default()
     }
 
-    /// Reads SRH-6LoRHs that follow each other (RFC 8138, 5.1, 5.4).
+    /// Reads a sequence of SRH-6LoRHs (RFC 8138, 5.1, 5.4).
     fn read(&mut self, route: &[u8], mut reference: Ipv6Addr) -> Result<(), Error> {
         let mut rest = route;
         while let [first, kind, entries @ ..] = rest {
@@ -107,7 +107,7 @@ impl Path {
         Ok(())
     }
 
-    /// Octets of the source route behind the first hop.
+    /// Returns the octets of the source route behind the first hop.
     fn route_len(&self) -> usize {
         match self.hops() {
             [first, rest @ ..] if !rest.is_empty() => SourceRoute::buffer_len(*first, rest),
@@ -116,7 +116,7 @@ impl Path {
     }
 }
 
-/// RFC 8138, 4.3.1: `octets` take the place of the last ones of `reference`.
+/// RFC 8138, 4.3.1: `octets` replace the last ones of `reference`.
 fn coalesce(reference: Ipv6Addr, octets: &[u8]) -> Ipv6Addr {
     let mut address = reference.octets();
     let at = address.len().saturating_sub(octets.len());
@@ -124,7 +124,7 @@ fn coalesce(reference: Ipv6Addr, octets: &[u8]) -> Ipv6Addr {
     Ipv6Addr::from(address)
 }
 
-/// The type of an SRH-6LoRH that has enough of `address` for [`coalesce`] with `reference`.
+/// Returns the type of an SRH-6LoRH with as much of `address` as [`coalesce`] needs.
 fn kind_for(reference: Ipv6Addr, address: Ipv6Addr) -> u8 {
     let (reference, address) = (reference.octets(), address.octets());
     let common = reference.iter().zip(address).take_while(|(a, b)| **a == *b).count();
@@ -137,7 +137,7 @@ fn kind_for(reference: Ipv6Addr, address: Ipv6Addr) -> u8 {
     }
 }
 
-/// The link address that an interface identifier is made of (RFC 6282, 3.2.2).
+/// Returns the link address from which an interface identifier is formed (RFC 6282, 3.2.2).
 fn identifier(address: Ipv6Addr) -> Address {
     let [_, _, _, _, _, _, _, _, first, b, c, d, e, f, g, h] = address.octets();
     Address::Extended([first ^ 2, b, c, d, e, f, g, h])
@@ -156,8 +156,8 @@ impl Zone<'_> {
         if self.information.is_some() { OPTION_LEN } else { 0 }
     }
 
-    /// Writes the option and the source route to `out` in front of a header of the kind `next`; of
-    /// which kind the first of them is. `out` is as long as they are.
+    /// Writes the option and the source route to `out` in front of a header of type `next`. Returns
+    /// the type of the first of them. `out` is as long as they are.
     fn expand(&self, option: u8, path: &Path, mut next: u8, out: &mut [u8]) -> Result<u8, Error> {
         let none = Error::NoRoom(Field::LowpanRoutingHeader);
         let (head, route) = out.split_at_mut_checked(self.option_len()).ok_or(none)?;
@@ -178,15 +178,15 @@ impl Zone<'_> {
 struct Tunnel<'a> {
     zone: Zone<'a>,
     hop_limit: u8,
-    /// The end of the address that the outer header comes from.
+    /// The last octets of the source address of the outer header.
     encapsulator: &'a [u8],
 }
 
-/// What stands in front of LOWPAN_IPHC.
+/// The headers in front of LOWPAN_IPHC.
 struct Headers<'a> {
     tunnel: Option<Tunnel<'a>>,
     zone: Zone<'a>,
-    /// Octets of all of it.
+    /// Octets of all of them.
     len: usize,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Headers<'a> {
             return Err(bad());
         }
         let mut headers = Headers { tunnel: None, zone: Zone::default(), len: 1 };
-        // Where the source route of this zone begins. Each turn takes two octets or more.
+        // Offset of this zone's source route. Each iteration takes at least two octets.
         let mut begin = None;
         while let [first, kind, ..] = *rest {
             let len = match (first & FORM, kind) {
@@ -217,7 +217,7 @@ impl<'a> Headers<'a> {
             let (octets, behind) = rest.split_at_checked(len).ok_or(cut)?;
             let zone = &mut headers.zone;
             match (first & FORM, kind) {
-                // What is consumed as the packet goes comes first (RFC 8138, 3.2.2).
+                // Headers that are consumed on the path come first (RFC 8138, 3.2.2).
                 (CRITICAL, INFORMATION) if zone.information.is_none() => {
                     zone.information = Some(read_information(octets)?);
                 }
@@ -247,9 +247,9 @@ impl<'a> Headers<'a> {
         Ok(headers)
     }
 
-    /// Expands the IPv6 header at the start of `frame` to `header`, and finds the way of the packet
-    /// that it is or that is in front of it: whether the next header is compressed too, and how
-    /// many octets of the frame the header is.
+    /// Expands the IPv6 header at the start of `frame` to `header`, and finds the path of the
+    /// packet that it is or that is in front of it. Returns whether the next header is compressed
+    /// too, and the octets of the frame that the header takes.
     fn decompress_ipv6(
         &self,
         frame: &[u8],
@@ -268,7 +268,7 @@ impl<'a> Headers<'a> {
             let done = decompress_ipv6(frame, src, dst, contexts, header)?;
             let (source, destination) = addresses(header);
             path.read(zone.route, source)?;
-            // The last router on the way, or the destination itself (RFC 8138, 5.2.2).
+            // The last router on the path, or the destination itself (RFC 8138, 5.2.2).
             if path.hops().last().is_some_and(|last| *last != destination) {
                 path.push(destination)?;
             }
@@ -282,7 +282,7 @@ impl<'a> Headers<'a> {
         if path.len == 0 && !named.is_some_and(|named| named.down) {
             path.push(dodag.root)?;
         }
-        // What is left out inside is in the outer header (RFC 6282, 3.2.2; RFC 8138, 5.2.3).
+        // Octets elided inside are in the outer header (RFC 6282, 3.2.2; RFC 8138, 5.2.3).
         let end = path.hops().last().map_or(Address::None, |end| identifier(*end));
         let done = decompress_ipv6(frame, identifier(encapsulator), end, contexts, header)?;
         if path.len == 0 {
@@ -295,7 +295,7 @@ impl<'a> Headers<'a> {
 fn read_information(octets: &[u8]) -> Result<PacketInformation, Error> {
     let mut input = Reader::new(octets);
     let flags = input.octet();
-    // The type.
+    // The type octet.
     input.octet();
     let instance = if flags & NO_INSTANCE != 0 { 0 } else { input.octet() };
     let first = input.octet();
@@ -331,7 +331,7 @@ fn write_information(information: &PacketInformation, out: &mut Writer<'_>) {
     }
 }
 
-/// Writes an SRH-6LoRH with these hops, of which there are no more than it has room for.
+/// Writes an SRH-6LoRH with these hops, no more than it has room for.
 fn write_route(mut reference: Ipv6Addr, hops: &[Ipv6Addr], out: &mut Writer<'_>) {
     let Some(size) = hops.len().checked_sub(1) else { return };
     let mut kind = 0;
@@ -367,7 +367,7 @@ fn addresses(header: &[u8; ipv6::HEADER_LEN]) -> (Ipv6Addr, Ipv6Addr) {
 }
 
 /// Expands the headers at the start of `frame`, which begins with [`PAGE_1`], as
-/// [`decompress`](super::decompress) does those without routing headers.
+/// [`decompress`](super::decompress) does without routing headers.
 ///
 /// # Errors
 /// Those of [`decompress`](super::decompress); [`Error::Unsupported`] for critical headers of other
@@ -389,7 +389,7 @@ pub fn decompress<N: NextHeader>(
     let mut header = [0; ipv6::HEADER_LEN];
     let (nhc, consumed) =
         headers.decompress_ipv6(frame, (src, dst), contexts, dodag, &mut path, &mut header)?;
-    // What comes before the header that is in the frame, and what behind it.
+    // Octets before the header that is in the frame, and behind it.
     let before = tunnel.map_or(0, |tunnel| {
         let added = tunnel.zone.option_len().saturating_add(path.route_len());
         added.saturating_add(ipv6::HEADER_LEN)
@@ -430,17 +430,17 @@ pub fn decompress<N: NextHeader>(
     Ok(done)
 }
 
-/// What [`compress`] finds behind an IPv6 header.
+/// The headers that [`compress`] finds behind an IPv6 header.
 struct Found {
     information: Option<PacketInformation>,
-    /// The kind of the header behind it.
+    /// The type of the header behind them.
     next: u8,
-    /// Octets of it.
+    /// Their length in octets.
     len: usize,
 }
 
 impl Found {
-    /// The option, if it is the DODAG's to the last bit.
+    /// Returns the option, if it matches the DODAG to the last bit.
     fn option(kind: u8, octets: &[u8], dodag: &Dodag) -> Option<Self> {
         if kind != protocol::HOP_BY_HOP {
             return Some(Found { information: None, next: kind, len: 0 });
@@ -454,7 +454,7 @@ impl Found {
         ours.then_some(Found { information, next: *next, len: OPTION_LEN })
     }
 
-    /// The option and a source route of which nothing is used yet; `path` has the destination.
+    /// Returns the option and an unused source route; `path` has the destination.
     fn all(kind: u8, octets: &[u8], dodag: &Dodag, path: &mut Path) -> Option<Self> {
         let mut found = Found::option(kind, octets, dodag)?;
         if found.next != protocol::ROUTING {
@@ -478,8 +478,8 @@ impl Found {
 }
 
 /// Compresses the headers at the start of `packet`, as [`compress`](super::compress) does, with
-/// routing headers for what RPL has added. `None` if it has added nothing, or something that they
-/// do not stand for: then the packet is written as RFC 6282 says.
+/// routing headers for those that RPL has added. Returns `None` if it has added none, or some that
+/// routing headers cannot represent: then the packet is written as in RFC 6282.
 pub fn compress<N: NextHeader>(
     packet: &[u8],
     links: (Address, Address),
@@ -501,7 +501,7 @@ pub fn compress<N: NextHeader>(
     if found.next == protocol::IPV6 {
         return compress_tunnel::<N>(&header, &found, &path, rest, contexts, dodag, out);
     }
-    // The destination is in LOWPAN_IPHC, the rest of the way in front of it.
+    // The destination is in LOWPAN_IPHC, the rest of the path in front of it.
     let (last, hops) = path.hops().split_last()?;
     if hops.last() == Some(last) {
         return None;
@@ -516,7 +516,7 @@ pub fn compress<N: NextHeader>(
     finish::<N>(&inner, rest, links, contexts, ipv6::HEADER_LEN.saturating_add(found.len), out)
 }
 
-/// Writes an outer header with what is behind it, and the packet inside, at the start of `rest`.
+/// Writes an outer header, the headers behind it, and the packet inside, which begins `rest`.
 fn compress_tunnel<N: NextHeader>(
     outer: &Header,
     found: &Found,
@@ -526,11 +526,11 @@ fn compress_tunnel<N: NextHeader>(
     dodag: &Dodag,
     mut out: Writer<'_>,
 ) -> Option<Compressed> {
-    // Of which DODAG the root is says the option (RFC 8138, 4.3.2).
+    // The option identifies the DODAG of the root (RFC 8138, 4.3.2).
     let information = found.information?;
     let mut inner = Header::read(rest).ok()?;
     let whole = inner.total_len().saturating_add(found.len) == usize::from(outer.payload_len);
-    // Addresses that have nothing of the root's are shorter in LOWPAN_IPHC.
+    // Addresses that share nothing with the root's are shorter in LOWPAN_IPHC.
     if !whole || is_link_local(outer.src) || outer.dst.is_multicast() || outer.flow_label != 0 {
         return None;
     }
@@ -555,14 +555,14 @@ fn compress_tunnel<N: NextHeader>(
         write_information(&information, &mut out);
     }
     let covered = (2 * ipv6::HEADER_LEN).saturating_add(found.len).saturating_add(more.len);
-    // Nothing of the inner addresses is left out for being in the outer ones: not everybody who
-    // reads this looks for it there.
+    // No part of the inner addresses is elided for being in the outer ones: some receivers do not
+    // look for it there.
     let links = (Address::None, Address::None);
     finish::<N>(&inner, behind.get(more.len..)?, links, contexts, covered, out)
 }
 
-/// The traffic class of an inner packet that tells of congestion what the outer header does (RFC
-/// 6040, 4.2), as only one of them is sent; `None` if they differ in something else.
+/// Returns the traffic class of an inner packet with the congestion mark of the outer header (RFC
+/// 6040, 4.2), as only one of them is sent; `None` if they differ in anything else.
 const fn merged(outer: u8, inner: u8) -> Option<u8> {
     if outer == inner || outer & 3 == 3 && inner & 3 != 0 && outer >> 2 == inner >> 2 {
         Some(outer)
@@ -571,7 +571,7 @@ const fn merged(outer: u8, inner: u8) -> Option<u8> {
     }
 }
 
-/// Writes LOWPAN_IPHC and what follows; `covered` octets of the packet come before `upper`.
+/// Writes LOWPAN_IPHC and the headers behind it; `covered` octets of the packet precede `upper`.
 fn finish<N: NextHeader>(
     header: &Header,
     upper: &[u8],
@@ -591,7 +591,7 @@ fn finish<N: NextHeader>(
         out.advance(next.written);
         covered = covered.saturating_add(next.covered);
     }
-    // Whoever expands them has this much room.
+    // The receiver has this much room for the expanded headers.
     let fits = covered <= ipv6::HEADER_LEN.saturating_add(MAX_CHAIN);
     let written = out.finish().ok()?;
     fits.then_some(Compressed { written, covered })

@@ -347,7 +347,7 @@ proptest! {
     fn smoltcp_reads_what_we_compress(
         (packet, src, dst, mut contexts, data) in cases(), with_contexts in any::<bool>(),
     ) {
-        // It knows contexts of 64 bits only, and no gaps between them.
+        // smoltcp knows contexts of 64 bits only, and no gaps between them.
         for context in &mut contexts {
             context.get_or_insert(Context { prefix: ip("2001:db8:9::"), len: 64 }).len = 64;
         }
@@ -358,8 +358,8 @@ proptest! {
         };
         let theirs: Vec<_> = contexts.iter().map(prefix).collect();
         let mut frame = squeeze(&packet, src, dst, &contexts);
-        // Not there: multicast with a context, context 0 by default, and the ff:fe00 in the IIDs of
-        // 16-bit addresses with a context.
+        // Not supported there: multicast with a context, context 0 by default, and the ff:fe00 in
+        // the IIDs of 16-bit addresses with a context.
         let (cid, sac, dac) = (frame[1] & 0x80 != 0, frame[1] & 0x40 != 0, frame[1] & 0x04 != 0);
         let (sam, m, dam) = (frame[1] >> 4 & 3, frame[1] & 0x08 != 0, frame[1] & 3);
         prop_assume!(!sac || sam == 0 || cid && sam != 2);
@@ -377,7 +377,7 @@ proptest! {
     #[test]
     fn we_read_what_smoltcp_compresses((packet, src, dst, _, _) in cases()) {
         let header = Header::read(&packet).unwrap();
-        // It takes all of fe80::/10 for fe80::/64.
+        // smoltcp takes all of fe80::/10 for fe80::/64.
         let plain = |address: Ipv6Addr| {
             !is_link_local(address) || same_prefix(address, ip("fe80::"), 64)
         };
@@ -400,7 +400,7 @@ proptest! {
         repr.emit(&mut view);
         let expanded = Header::read(&expand(&octets, src, dst, &[]).unwrap()).unwrap();
         prop_assert_eq!(expanded.src, header.src);
-        // Its multicast forms lose bits.
+        // smoltcp's multicast forms lose bits.
         prop_assert!(expanded.dst == header.dst || header.dst.is_multicast());
         prop_assert_eq!((expanded.hop_limit, expanded.next_header), (header.hop_limit, 6));
     }

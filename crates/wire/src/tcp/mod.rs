@@ -1,8 +1,8 @@
 //! TCP segments (RFC 9293 §3.1) and their options (RFC 2018, RFC 7323).
 //!
-//! [`Segment::parse`] reads a segment once; afterwards everything is a plain field. [`Header`] is
-//! both what parsing yields and what [`Header::emit`] writes. The checksum needs the pseudo-header
-//! of the IP version below, of which only the ones' complement sum is passed in.
+//! [`Segment::parse`] reads a segment once; after that, everything is a plain field. [`Header`] is
+//! the result of parsing and the input of [`Header::emit`]. The checksum needs the pseudo-header of
+//! the IP version below; only its ones' complement sum is passed in.
 
 mod options;
 
@@ -51,23 +51,23 @@ impl Flags {
 
     const ALL: u16 = 0x1ff;
 
-    /// The flags in the low nine bits of `bits`; the reserved bits above are ignored, as
+    /// Returns the flags in the low nine bits of `bits`; the reserved bits above are ignored, as
     /// RFC 9293 §3.1 demands of receivers.
     pub const fn from_bits(bits: u16) -> Flags {
         Flags(bits & Self::ALL)
     }
 
-    /// The flags as the low nine bits of the second header row.
+    /// Returns the flags as the low nine bits of the second header row.
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Whether every flag of `other` is set.
+    /// Returns whether every flag of `other` is set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any flag of `other` is set.
+    /// Returns whether any flag of `other` is set.
     pub const fn intersects(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
@@ -121,16 +121,16 @@ pub struct Header {
     pub ack: u32,
     /// Control bits.
     pub flags: Flags,
-    /// Window field as it stands in the header, before scaling.
+    /// Window field as it is in the header, before scaling.
     pub window: u16,
     /// Urgent pointer; meaningful with [`Flags::URG`].
     pub urgent: u16,
-    /// Options that Kinglet knows.
+    /// Options that Kinglet supports.
     pub options: Options,
 }
 
 impl Header {
-    /// Octets that [`Header::emit`] writes: 20 to 60, a multiple of four.
+    /// Returns the octets that [`Header::emit`] writes: 20 to 60, a multiple of four.
     pub const fn header_len(&self) -> usize {
         MIN_HEADER_LEN.saturating_add(self.options.len())
     }
@@ -170,15 +170,15 @@ pub struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// Reads a segment; the checksum is not looked at, see [`verify_checksum`].
+    /// Reads a segment; the checksum is not verified, see [`verify_checksum`].
     ///
-    /// An option with a wrong length for its kind is skipped; unknown options are skipped by their
-    /// length (RFC 9293 §3.1, MUST-6).
+    /// Options with a wrong length for their kind and unknown options are skipped by their length
+    /// (RFC 9293 §3.1, MUST-6).
     ///
     /// # Errors
     /// [`Error::Truncated`] if the octets end inside the header; [`Error::Invalid`] for a data
-    /// offset under 5 and for an option whose length cannot be (RFC 9293 §3.1, MUST-7), after
-    /// which nothing that follows can be trusted.
+    /// offset under 5 and for an option with an impossible length (RFC 9293 §3.1, MUST-7), after
+    /// which the rest cannot be trusted.
     pub fn parse(octets: &'a [u8]) -> Result<Segment<'a>, Error> {
         let Some((fixed, _)) = octets.split_first_chunk::<MIN_HEADER_LEN>() else {
             return Err(Error::Truncated(Field::TcpHeader));
@@ -191,7 +191,7 @@ impl<'a> Segment<'a> {
         let Some((header, payload)) = octets.split_at_checked(header_len) else {
             return Err(Error::Truncated(Field::TcpOptions));
         };
-        // Most headers have none.
+        // Most headers have no options.
         let options = match header.get(MIN_HEADER_LEN..) {
             Some(options @ [_, ..]) => Options::parse(options)?,
             _ => Options::NONE,
@@ -209,7 +209,8 @@ impl<'a> Segment<'a> {
         Ok(Segment { header, payload })
     }
 
-    /// SEG.LEN: sequence numbers the segment occupies, SYN and FIN included (RFC 9293 §3.4).
+    /// Returns SEG.LEN: sequence numbers the segment occupies, SYN and FIN included (RFC 9293
+    /// §3.4).
     pub fn seq_len(&self) -> u32 {
         let flags = self.header.flags;
         u32::try_from(self.payload.len())
@@ -219,8 +220,8 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Whether the checksum of a whole segment is right, given the pseudo-header's ones' complement
-/// sum, not inverted (RFC 9293 §3.1).
+/// Returns whether the checksum of a whole segment is right, given the pseudo-header's ones'
+/// complement sum, not inverted (RFC 9293 §3.1).
 //= rfc9293#MUST-3
 pub fn verify_checksum(segment: &[u8], pseudo_header_sum: u16) -> bool {
     let mut sum = Accumulator::new(pseudo_header_sum);

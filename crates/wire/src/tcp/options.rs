@@ -5,7 +5,7 @@
 use super::MAX_OPTIONS_LEN;
 use crate::{Error, Field};
 
-/// SACK blocks that fit beside nothing else (RFC 2018 §3).
+/// Maximum number of SACK blocks, without other options (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 const END: u8 = 0;
@@ -47,7 +47,7 @@ impl SackBlocks {
     pub const EMPTY: SackBlocks =
         SackBlocks { blocks: [SackBlock { left: 0, right: 0 }; MAX_SACK_BLOCKS], len: 0 };
 
-    /// Appends a block and answers whether there was room.
+    /// Appends a block. Returns whether there was room.
     pub fn push(&mut self, block: SackBlock) -> bool {
         let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
         *slot = block;
@@ -55,7 +55,7 @@ impl SackBlocks {
         true
     }
 
-    /// Forgets the blocks after the first `len`.
+    /// Removes the blocks after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         let len = u8::try_from(len).unwrap_or(u8::MAX);
         self.len = self.len.min(len);
@@ -69,7 +69,7 @@ impl SackBlocks {
         self.blocks.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
-    /// Whether there are none, and so no option.
+    /// Returns whether there are none, and so no option.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -95,10 +95,10 @@ pub struct Cookie {
 impl Cookie {
     /// Octets of the longest cookie.
     pub const MAX_LEN: usize = 16;
-    /// The empty one.
+    /// The empty cookie, a request.
     pub const REQUEST: Cookie = Cookie { octets: [0; Cookie::MAX_LEN], len: 0 };
 
-    /// A cookie of these octets; `None` if no option can carry so many or so few.
+    /// Returns a cookie of these octets; `None` if an option cannot carry this number of octets.
     //= rfc7413#4.1.1-1
     pub fn new(value: &[u8]) -> Option<Cookie> {
         if !value.len().is_multiple_of(2) || value.len() == 2 {
@@ -114,7 +114,7 @@ impl Cookie {
         self.octets.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
-    /// Whether it is empty and so asks for one.
+    /// Returns whether it is empty and so requests a cookie.
     pub const fn is_request(&self) -> bool {
         self.len == 0
     }
@@ -143,9 +143,9 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// Fast Open; only on SYN.
     pub fast_open: Option<Cookie>,
-    /// ACK Rate Request. It is not emitted where the 40 octets do not suffice.
+    /// ACK Rate Request. It is not emitted if it exceeds the 40 octets.
     pub ack_rate: Option<AckRate>,
-    /// SACK blocks. Those for which the 40 octets do not suffice are not emitted.
+    /// SACK blocks. Blocks that exceed the 40 octets are not emitted.
     pub sack: SackBlocks,
 }
 
@@ -161,8 +161,12 @@ impl Options {
         sack: SackBlocks::EMPTY,
     };
 
+<<<<<<< HEAD
     /// Octets of the options other than SACK blocks, padded to whole words, at most 40. ACK Rate
     /// Request gives way to the others.
+=======
+    /// Returns the octets of the options other than SACK blocks, padded to whole words.
+>>>>>>> words-b
     const fn base_len(&self) -> usize {
         let mut len: usize = 0;
         if self.mss.is_some() {
@@ -189,7 +193,7 @@ impl Options {
         if all > MAX_OPTIONS_LEN { len } else { all }
     }
 
-    /// How many of the SACK blocks fit beside the other options.
+    /// Returns the number of SACK blocks that fit together with the other options.
     pub(super) const fn emitted_blocks(&self) -> usize {
         // base_len() <= 40, and each block takes 8 octets after NOP, NOP, kind and length.
         let room = MAX_OPTIONS_LEN.saturating_sub(self.base_len()).saturating_sub(4) / 8;
@@ -197,14 +201,14 @@ impl Options {
         if have < room { have } else { room }
     }
 
-    /// Octets on the wire, a multiple of four, at most 40.
+    /// Returns the octets on the wire, a multiple of four, at most 40.
     pub const fn len(&self) -> usize {
         let blocks = self.emitted_blocks();
         let sack = if blocks == 0 { 0 } else { blocks.saturating_mul(8).saturating_add(4) };
         self.base_len().saturating_add(sack)
     }
 
-    /// Whether nothing would be written.
+    /// Returns whether nothing would be written.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -213,7 +217,7 @@ impl Options {
     pub(super) fn parse(octets: &[u8]) -> Result<Options, Error> {
         let mut options = Options::NONE;
         let mut rest = octets;
-        // Each round consumes at least one of at most 40 octets.
+        // Each iteration takes at least one of at most 40 octets.
         while let Some((&kind, tail)) = rest.split_first() {
             match kind {
                 END => break,
@@ -234,7 +238,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Takes one option; with a length that is wrong for its kind it is as good as unknown.
+    /// Takes one option. An option with a wrong length for its kind counts as unknown.
     //= rfc9293#MUST-14
     //= rfc7323#2.3-9 rfc7413#4.1.1-2
     fn take(&mut self, kind: u8, value: &[u8]) {
@@ -324,7 +328,7 @@ impl Options {
     }
 }
 
-/// Writes front to back; what does not fit is left out, which `Options::len` rules out.
+/// Writes front to back; octets that do not fit are left out, which `Options::len` rules out.
 struct Writer<'a> {
     rest: &'a mut [u8],
 }

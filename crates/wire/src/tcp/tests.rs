@@ -28,7 +28,7 @@ fn syn() -> Header {
     }
 }
 
-/// Puts `options` behind a bare header.
+/// Appends `options` to a bare header.
 fn with_options(options: &[u8]) -> Vec<u8> {
     let mut octets = vec![0; 20];
     octets[12] = (((20 + options.len()) / 4) << 4) as u8;

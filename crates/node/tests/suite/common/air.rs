@@ -1,9 +1,9 @@
 //! Radios and the air between them, in memory and in virtual time, by the rules of
 //! `kinglet::radio`.
 //!
-//! A station hears those it is linked to. Frames that overlap at a receiver spoil each other, the
-//! channel is assessed before a transmission, and what the dice say is lost. Acknowledgements of
-//! radios that send them by themselves take their time but cannot collide.
+//! A station receives from those that it is linked to. Frames that overlap at a receiver collide,
+//! the channel is assessed before a transmission, and frames are lost at random. Acknowledgements
+//! of radios that send them by themselves take their time but cannot collide.
 
 use kinglet::radio::{
     ACK_PSDU, ACK_WAIT, Access, Ack, Busy, CCA, Capabilities, Command, Event, FCS_LEN, Filter,
@@ -15,7 +15,7 @@ use rand_core::Rng;
 use rand_pcg::Pcg32;
 use std::collections::VecDeque;
 
-/// How long a radio's own acknowledgement keeps both ends busy after a frame.
+/// Time for which a radio's own acknowledgement keeps both ends busy after a frame.
 const ACK_TIME: Duration = Duration::from_micros(192 + 352);
 
 #[derive(Clone, Debug)]
@@ -36,9 +36,9 @@ struct Radio {
     frame: Vec<u8>,
     access: Access,
     ack: bool,
-    /// Who will not get the frame on the air because of another one.
+    /// Radios that do not receive the frame on the air because of a collision.
     spoiled_at: Vec<usize>,
-    /// Until when an acknowledgement of its own keeps it busy.
+    /// Time until which its own acknowledgement keeps it busy.
     acknowledging: Instant,
     events: VecDeque<(Event, Vec<u8>)>,
 }
@@ -53,7 +53,7 @@ pub struct Air {
     random: Pcg32,
     /// Transmissions for which the radio ran CSMA-CA.
     pub hardware_backoffs: u32,
-    /// 0, or which events that end a transmission get lost, and how many there were.
+    /// If not 0, one in this many events that end a transmission is lost; `ends` counts them.
     lose_every: u32,
     ends: u32,
 }
@@ -92,7 +92,7 @@ impl Air {
         });
     }
 
-    /// A radio after its device was switched off and on.
+    /// Resets a radio after its device was switched off and on.
     pub fn reset(&mut self, index: usize) {
         let radio = &mut self.radios[index];
         radio.listening = false;
@@ -100,7 +100,7 @@ impl Air {
         radio.events.clear();
     }
 
-    /// Makes a radio listen, for a node that has told its driver so before.
+    /// Makes a radio listen, for a node whose driver has already set this mode.
     pub fn listen(&mut self, index: usize) {
         self.radios[index].listening = true;
     }
@@ -148,7 +148,7 @@ impl Air {
         Ok(())
     }
 
-    /// When reception of a frame for this radio, and its acknowledgement, are over.
+    /// Returns the time at which a frame for this radio is received and acknowledged.
     fn free_at(&self, now: Instant, index: usize) -> Instant {
         let mut free = now.max(self.radios[index].acknowledging);
         for from in self.audible(index) {
@@ -203,7 +203,7 @@ impl Air {
         self.radios.iter().filter_map(due).min()
     }
 
-    /// Does what is due.
+    /// Handles what is due.
     pub fn advance(&mut self, now: Instant) {
         for index in 0..self.radios.len() {
             match self.radios[index].state.clone() {
@@ -231,8 +231,8 @@ impl Air {
         let start = now + TURNAROUND;
         let end = start + air_time(self.radios[index].frame.len() + FCS_LEN);
         self.radios[index].spoiled_at.clear();
-        // At each receiver, this frame and any other on its way there spoil each other; and who
-        // sends cannot hear.
+        // At each receiver, this frame and any other one that arrives there collide; and a sender
+        // cannot receive.
         for receiver in self.audible(index) {
             if matches!(self.radios[receiver].state, State::Sending(..)) {
                 self.radios[index].spoiled_at.push(receiver);
@@ -248,7 +248,7 @@ impl Air {
         self.radios[index].state = State::Sending(start, end);
     }
 
-    /// A frame has ended on the air.
+    /// Ends a frame on the air.
     fn land(&mut self, now: Instant, index: usize, start: Instant) {
         let sfd = start + (SHR_PHR - OCTET);
         let frame = self.radios[index].frame.clone();
@@ -298,7 +298,7 @@ impl Air {
         if self.ends.is_multiple_of(self.lose_every) { self.poll_event(index) } else { Some(event) }
     }
 
-    /// From now on every so-manieth event that ends a transmission gets lost in the driver.
+    /// Loses one in `every` events that end a transmission, from now on.
     pub fn lose_events(&mut self, every: u32) {
         self.lose_every = every;
     }

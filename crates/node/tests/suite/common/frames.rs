@@ -1,4 +1,4 @@
-//! What a node hears that a test has made.
+//! Frames that a test makes for a node to receive.
 
 use core::net::Ipv6Addr;
 use kinglet::radio::Event;
@@ -8,7 +8,7 @@ use kinglet::wire::ipv6::{HEADER_LEN, Header, protocol};
 use kinglet::wire::udp;
 use kinglet::{Node, Profile};
 
-/// A datagram from a port to the same one, without compression.
+/// Returns an uncompressed datagram from a port to the same one.
 pub fn datagram(src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, port: u16, data: &[u8]) -> Vec<u8> {
     let length = (udp::HEADER_LEN + data.len()) as u16;
     let (traffic_class, flow_label, next_header) = (0, 0, protocol::UDP);
@@ -25,18 +25,18 @@ pub fn datagram(src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, port: u16, data: &[
     packet
 }
 
-/// Whose frame it is, and what is in it.
+/// A frame to receive.
 pub struct Heard<'a> {
     pub from: u16,
     pub to: u16,
     pub sequence: u8,
-    /// It says that another one follows.
+    /// The frame pending bit: another frame follows.
     pub more: bool,
     pub lqi: u8,
     pub payload: &'a [u8],
 }
 
-/// Gives a node the data frame that its radio has heard and acknowledged.
+/// Gives a node a data frame that its radio has received and acknowledged.
 pub fn hear<P: Profile>(node: &mut Node<P>, now: Instant, heard: &Heard<'_>) {
     let repr = Repr {
         frame_type: FrameType::Data,

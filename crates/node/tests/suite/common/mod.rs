@@ -25,23 +25,23 @@ pub fn usual() -> Capabilities {
     Capabilities::AUTO_ACK | Capabilities::ACK_WAIT
 }
 
-/// 2001:db8::ff:fe00:n, whose IID says the short address n.
+/// Returns 2001:db8::ff:fe00:n, whose IID contains the short address n.
 pub fn global(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, n)
 }
 
-/// fe80::ff:fe00:n.
+/// Returns fe80::ff:fe00:n.
 pub fn local(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, n)
 }
 
-/// The settings of node `n` in its `boot`-th life.
+/// Returns the settings of node `n` after its `boot`-th start.
 pub fn config(n: u16, boot: u8) -> Config {
     let mut extended = [2; 8];
     extended[7] = n as u8;
     let mut config = Config::new(n, extended, u64::from(n) << 8 | u64::from(boot), [boot; 16]);
     config.tcp.secret[0] = n as u8;
-    // Which means software where the radio cannot.
+    // This selects CSMA-CA in software where the radio has none.
     config.mac.csma = Csma::Hardware;
     // In some tests no time passes.
     config.mac.retry_delay_max = Duration::ZERO;
@@ -49,12 +49,12 @@ pub fn config(n: u16, boot: u8) -> Config {
     config
 }
 
-/// Node `n`, 1 to `count`, of a row, with routes to the others over its neighbours.
+/// Returns node `n`, 1 to `count`, of a row, with routes to the others through its neighbours.
 pub fn node<P: Plan>(n: u16, boot: u8, count: u16, capabilities: Capabilities) -> Box<Node<P>> {
     node_with(n, boot, count, capabilities, |_| {})
 }
 
-/// The same, with other settings.
+/// As `node`, with other settings.
 pub fn node_with<P: Plan>(
     n: u16,
     boot: u8,
@@ -66,7 +66,7 @@ pub fn node_with<P: Plan>(
     node_routed(n, boot, count, capabilities, change, none)
 }
 
-/// The same, and `routing` learns routes.
+/// As `node_with`, with a routing protocol.
 pub fn node_routed<P: Plan>(
     n: u16,
     boot: u8,
@@ -94,15 +94,15 @@ fn prefix() -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0)
 }
 
-/// All nodes and what joins them.
+/// All nodes, and the channel that joins them.
 pub struct World<P: Plan> {
     pub now: Instant,
     pub nodes: Vec<Box<Node<P>>>,
     pub air: Air,
     capabilities: Capabilities,
-    /// What each node sent to its host.
+    /// Packets that each node sent to its host.
     pub host: Vec<Vec<Vec<u8>>>,
-    /// Whether hosts take packets.
+    /// True if hosts take packets.
     pub hosts_up: bool,
 }
 
@@ -116,15 +116,15 @@ impl<P: Plan> World<P> {
         World { now, nodes, air, capabilities, host, hosts_up: true }
     }
 
-    /// Switches node `index` off and on; nothing that it knew remains.
+    /// Switches node `index` off and on; it loses all its state.
     pub fn reboot(&mut self, index: usize) {
         let count = self.nodes.len() as u16;
         self.nodes[index] = node(index as u16 + 1, 2, count, self.capabilities);
         self.air.reset(index);
     }
 
-    /// Runs until `app`, which is called after everything that happens, says that it is done;
-    /// false if `limit` has passed.
+    /// Runs until `app`, which is called after every event, returns true. Returns false if `limit`
+    /// has passed.
     pub fn run(
         &mut self,
         limit: Duration,

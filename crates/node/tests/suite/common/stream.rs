@@ -8,7 +8,7 @@ pub fn pattern(id: u32, index: usize) -> u8 {
     ((index as u32).wrapping_mul(0x9e37_79b1).wrapping_add(id << 9) >> 13) as u8
 }
 
-/// Sends so many octets, then closes if it should.
+/// Sends `total` octets, then closes if it should.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     pub id: u32,
@@ -22,7 +22,7 @@ impl Source {
         Source { id, total, sent: 0, close: true }
     }
 
-    /// Writes what there is room for; whether all is written.
+    /// Writes as much as there is room for. Returns whether everything was written.
     pub fn step<P: Profile>(&mut self, node: &mut Node<P>, handle: Handle) -> bool {
         let mut chunk = [0; 200];
         while self.sent < self.total && node.tcp().can_send(handle) > 0 {
@@ -39,7 +39,7 @@ impl Source {
     }
 }
 
-/// Reads and checks.
+/// Receives and checks a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Sink {
     pub id: u32,
@@ -52,7 +52,7 @@ impl Sink {
         Sink { id, received: 0, ended: false }
     }
 
-    /// Reads what is there; whether the stream has ended. Why it ended before its time, if it did.
+    /// Reads what is there. Returns whether the stream has ended, or the error that ended it early.
     pub fn step<P: Profile>(
         &mut self,
         node: &mut Node<P>,

@@ -1,6 +1,5 @@
-//! A neighbour that knows RFC 4861 and nothing of this stack: its packets and messages are octets
-//! that are put together here, uncompressed; only frames and what came compressed are read by
-//! others.
+//! A neighbour that knows RFC 4861 and nothing of this stack. It builds its packets and messages
+//! from octets, uncompressed; only frames and compressed packets are parsed by this stack's code.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet::radio::{Ack, Command, Event};
@@ -12,37 +11,37 @@ use std::net::Ipv6Addr;
 
 const PAN: PanId = PanId(0xABCD);
 
-/// A whole packet that came: hop limit, source, destination, ICMPv6 from the type on.
+/// A whole received packet: hop limit, source, destination, ICMPv6 from the type on.
 pub type Heard = (u8, Ipv6Addr, Ipv6Addr, Vec<u8>);
 
-/// The stranger and the one node that it has to do with.
+/// The stranger, and the node under test.
 pub struct Link<P: Profile> {
     pub now: Instant,
     pub node: Box<Node<P>>,
     /// The node's link address.
     pub to: Address,
     pub link: Address,
-    /// How strongly it is heard.
+    /// Signal strength of the stranger's frames at the node.
     pub rssi_dbm: i8,
     pub addresses: Vec<Ipv6Addr>,
-    /// Whether it acknowledges frames, and whether it answers solicitations.
+    /// True if it acknowledges frames, and `answers` if it answers solicitations.
     pub there: bool,
     pub answers: bool,
-    /// Whether it reads what it acknowledges.
+    /// True if it reads the frames that it acknowledges.
     pub reads: bool,
-    /// What it has heard and not dealt with.
+    /// Received packets that were not yet processed.
     pub heard: Vec<Heard>,
-    /// The TCP segments that it has heard, and lets be.
+    /// Received TCP segments, which it does not process.
     pub segments: Vec<Vec<u8>>,
-    /// To which link addresses frames went.
+    /// Link addresses to which frames were sent.
     pub frames: Vec<Address>,
-    /// Whether it registers addresses (RFC 6775, 6.5), and with which status it answers.
+    /// Status with which it answers registrations (RFC 6775, 6.5), if it accepts them.
     pub registers: Option<u8>,
-    /// Whether it does so in the form of RFC 8505, and says so.
+    /// True if it registers in the form of RFC 8505, and advertises that.
     pub extended: bool,
-    /// Whether it has said that it is a router, which its answers say too.
+    /// True if it has advertised itself as a router; its Neighbour Advertisements say so too.
     router: bool,
-    /// By which headers may be compressed.
+    /// Contexts for header compression.
     pub contexts: Vec<Option<Context>>,
     sequence: u8,
 }
@@ -56,7 +55,7 @@ pub fn checksum(src: Ipv6Addr, dst: Ipv6Addr, protocol: u8, upper: &[u8]) -> u16
     !((sum & 0xFFFF) + (sum >> 16)) as u16
 }
 
-/// A link-layer address option.
+/// Returns a link-layer address option.
 pub fn link_option(kind: u8, link: Address) -> Vec<u8> {
     match link {
         Address::Short(short) => [&[kind, 1], &short.to_be_bytes()[..], &[0; 4]].concat(),
@@ -65,7 +64,7 @@ pub fn link_option(kind: u8, link: Address) -> Vec<u8> {
     }
 }
 
-/// The group that is asked for an address.
+/// Returns the solicited-node group of an address.
 pub fn group(address: Ipv6Addr) -> Ipv6Addr {
     let [.., a, b, c] = address.octets();
     Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 1, 0xFF00 | u16::from(a), u16::from(b) << 8 | u16::from(c))
@@ -94,14 +93,14 @@ impl<P: Profile> Link<P> {
         }
     }
 
-    /// Sends an ICMPv6 message, its checksum missing, in one frame.
+    /// Completes the checksum of an ICMPv6 message, and sends it in one frame.
     pub fn send(&mut self, src: Ipv6Addr, dst: Ipv6Addr, hop_limit: u8, mut upper: Vec<u8>) {
         let sum = checksum(src, dst, 58, &upper).to_be_bytes();
         upper[2..4].copy_from_slice(&sum);
         self.send_packet(src, dst, (58, hop_limit), upper);
     }
 
-    /// Sends a TCP segment without options and data: flags, and what it has acknowledged.
+    /// Sends a TCP segment without options and data, with these flags and numbers.
     pub fn segment(&mut self, src: Ipv6Addr, dst: Ipv6Addr, flags: u8, seq: u32, ack: u32) {
         let numbers = [seq.to_be_bytes(), ack.to_be_bytes()].concat();
         let mut upper =
@@ -150,14 +149,14 @@ impl<P: Profile> Link<P> {
         self.run(Duration::from_millis(20));
     }
 
-    /// Asks who has an address, by multicast, from its first one.
+    /// Solicits an address by multicast, from its first address.
     pub fn solicit(&mut self, target: Ipv6Addr) {
         let option = link_option(1, self.link);
         let upper = [&[135, 0, 0, 0, 0, 0, 0, 0], &target.octets()[..], &option].concat();
         self.send(self.addresses[0], group(target), 255, upper);
     }
 
-    /// As a router of multicast, to all: which groups are listened to.
+    /// Sends a general query of a multicast router to all nodes.
     pub fn query(&mut self) {
         let (src, dst) = (self.addresses[0], "ff02::1".parse().unwrap());
         // Within a second.
@@ -168,7 +167,7 @@ impl<P: Profile> Link<P> {
         self.send_packet(src, dst, (0, 1), [&alert[..], &upper].concat());
     }
 
-    /// As a router, to one or to all: for how many seconds it is one, and what else it says.
+    /// Sends a Router Advertisement with this lifetime and these options to one node or to all.
     pub fn advertise_router(&mut self, to: Ipv6Addr, lifetime_s: u16, options: &[Vec<u8>]) {
         self.router = lifetime_s > 0;
         let [a, b] = lifetime_s.to_be_bytes();
@@ -183,7 +182,7 @@ impl<P: Profile> Link<P> {
         self.send(src, dst, 64, vec![128, 0, 0, 0, 0, 7, 0, 1, 1, 2, 3, 4]);
     }
 
-    /// Runs for so long; what it hears it answers as RFC 4861, 7.2 says.
+    /// Runs for this time; it responds to received messages as RFC 4861, 7.2 requires.
     pub fn run(&mut self, duration: Duration) {
         let end = self.now + duration;
         loop {
@@ -267,7 +266,7 @@ impl<P: Profile> Link<P> {
         }
     }
 
-    /// Takes what was heard of this type.
+    /// Takes the received packets of this ICMPv6 type.
     pub fn heard_of(&mut self, kind: u8) -> Vec<Heard> {
         let heard = std::mem::take(&mut self.heard);
         heard.into_iter().filter(|it| it.3[0] == kind).collect()

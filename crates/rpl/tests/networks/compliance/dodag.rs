@@ -86,7 +86,7 @@ fn a_neighbour_that_does_not_answer_is_no_parent_until_it_does() {
     assert_eq!(lone.rpl.parent(), Some(near(2)));
     lone.run(secs(60));
     assert_eq!(lone.rpl.parent(), Some(near(2)), "nothing was heard of it");
-    // Heard and tried again, it is the parent; one frame in vain, and it is none for a while.
+    // Received again, it is the parent; one lost frame, and it is not for a while.
     lone.says(1, dio(Mode::NonStoring, STEP)).unwrap();
     assert_eq!(lone.rpl.parent(), Some(near(1)));
     lone.rpl.handle_sent(lone.now, near(1), 4, false);
@@ -175,7 +175,7 @@ fn a_rank_beyond_the_greatest_increase_is_said_as_infinite() {
     }
 }
 
-/// MOP 3: storing, with routes of groups, which this stack does not keep.
+/// MOP 3: storing, with multicast routes, which this stack does not keep.
 //= rfc6550#8.1-1 rfc6550#9.2-1 type=test
 #[test]
 fn a_dodag_with_multicast_routes_is_joined_as_a_leaf_and_left_for_the_mode_of_the_parent() {
@@ -192,7 +192,7 @@ fn a_dodag_with_multicast_routes_is_joined_as_a_leaf_and_left_for_the_mode_of_th
     assert_eq!((said.mode, said.rank), (2, 2 * STEP));
 }
 
-/// Without the parent nothing is sent over the link, which would then count as bad for good.
+/// Without the parent no frame uses the link, which would then count as bad for ever.
 //= rfc6550#8.2.2.4-2 type=test
 #[test]
 fn a_bad_link_alone_lifts_the_rank_to_the_limit_and_costs_no_parent() {

@@ -1,4 +1,4 @@
-//! When DIOs are sent, to whom, and what a leaf says (RFC 6550, 8.3 and 8.5).
+//! Times, destinations and contents of DIOs, and those of a leaf (RFC 6550, 8.3 and 8.5).
 
 use super::{DAO, DIO, Lone, ROOT, STEP, Sent, dio, of_code, secs};
 use crate::common::{address, near};
@@ -16,7 +16,7 @@ use kinglet_wire::rpl::{
 fn a_packet_that_goes_the_wrong_way_resets_trickle() {
     let mut lone = Lone::router(Mode::NonStoring);
     lone.calm();
-    // Up, from somebody nearer to the root.
+    // Up, from a node nearer to the root.
     let information = lone.rpl.originate(address(ROOT));
     let information = PacketInformation { down: false, sender_rank: 1, ..information };
     lone.rpl.relay(lone.now, near(5), address(ROOT), Some(information)).unwrap();
@@ -129,7 +129,7 @@ fn a_router_knows_objective_function_zero() {
     assert!(!of_code(router.run(secs(9)), DIO).is_empty(), "a leaf would say nothing");
 }
 
-/// Knows no function but one of its own.
+/// Supports no function but a custom one.
 struct Own;
 
 impl Objective for Own {
@@ -169,7 +169,7 @@ fn a_node_joins_the_instance_of_its_configuration_and_relays_by_the_functions_of
         let now = Instant::from_secs(1);
         let _ = rpl.handle_message(now, near(1), -60, true, DIO, &octets[..len]);
         assert_eq!(rpl.parent().is_some(), instance == 0);
-        // Who relays says DIOs, and so has an interval.
+        // A router sends DIOs, and so has an interval.
         assert_eq!(rpl.info().interval.is_some(), instance == 0 && objective == 77);
     }
 }

@@ -1,5 +1,5 @@
-//! What RFC 6550 requires (`compliance/rfc6550.toml`), shown with one node whose neighbours are
-//! written here: node 0 of the DODAG of node 9.
+//! Requirements of RFC 6550 (`compliance/rfc6550.toml`), tested with one node whose neighbours are
+//! simulated here: node 0 of the DODAG of node 9.
 
 mod dodag;
 mod information;
@@ -19,7 +19,7 @@ use kinglet_wire::rpl::{
 /// The root of the DODAG, and its rank.
 const ROOT: usize = 9;
 const STEP: u16 = CONFIGURATION.min_hop_rank_increase;
-/// That of a neighbour that is above the node as well, and not preferred.
+/// Rank of a neighbour that is also above the node, and not preferred.
 const FARTHER: u16 = 2 * STEP + 44;
 const DIS: u8 = 0;
 const DIO: u8 = 1;
@@ -76,7 +76,7 @@ impl Sent {
         })
     }
 
-    /// Each target of a DAO with the transit after it.
+    /// Returns each target of a DAO with the transit after it.
     fn targets(&self) -> Vec<(Target, Transit)> {
         let options = self.options();
         let pairs = options.chunks(2).map(|pair| match pair {
@@ -109,7 +109,8 @@ impl Lone {
         Lone::new(Role::Root(Root::new(address(ROOT), mode)), |_| {})
     }
 
-    /// A router that has heard neighbour 1, one hop from the root, and then 2, which is farther.
+    /// Returns a router that has received DIOs of neighbour 1, one hop from the root, and of 2,
+    /// farther away.
     fn router(mode: Mode) -> Self {
         let mut lone = Lone::new(Role::Router, |_| {});
         lone.says(1, dio(mode, 2 * STEP)).unwrap();
@@ -145,7 +146,7 @@ impl Lone {
         self.rpl.handle_message(self.now, from, -60, multicast, code, octets)
     }
 
-    /// A neighbour says a DIO to all, with configuration and its address as prefix.
+    /// Delivers a multicast DIO of a neighbour, with configuration and its address as prefix.
     fn says(&mut self, from: usize, dio: Dio) -> Result<(), Discard> {
         let options =
             [ControlOption::Configuration(CONFIGURATION), ControlOption::Prefix(prefix(from))];
@@ -156,7 +157,7 @@ impl Lone {
         self.hear(near(5), multicast, Message::Dis(Dis), options)
     }
 
-    /// A neighbour tells targets, all with one transit.
+    /// Delivers a DAO of a neighbour with these targets, all with one transit.
     fn tells(
         &mut self,
         from: Ipv6Addr,
@@ -169,7 +170,7 @@ impl Lone {
         self.hear(from, false, Message::Dao(dao()), &options)
     }
 
-    /// What there is to send now; every frame to a neighbour arrives.
+    /// Returns the messages that are to be sent now; every frame to a neighbour arrives.
     fn sent(&mut self) -> Vec<Sent> {
         let (mut all, mut buf) = (Vec::new(), [0; MAX_LEN]);
         while let Some(out) = self.rpl.poll_message(self.now, &mut buf) {
@@ -181,7 +182,7 @@ impl Lone {
         all
     }
 
-    /// What it sends while time passes.
+    /// Advances the time. Returns the messages that were sent.
     fn run(&mut self, span: Duration) -> Vec<Sent> {
         let (end, mut all) = (self.now + span, self.sent());
         while let Some(at) = self.rpl.deadline().filter(|at| *at <= end) {
@@ -193,7 +194,7 @@ impl Lone {
         all
     }
 
-    /// Lets Trickle become slow; the interval then.
+    /// Waits until Trickle is slow. Returns its interval.
     fn calm(&mut self) -> Duration {
         self.run(secs(400));
         let interval = self.rpl.info().interval.unwrap();
@@ -201,13 +202,13 @@ impl Lone {
         interval
     }
 
-    /// Whether Trickle has begun anew.
+    /// Returns whether Trickle was reset.
     fn has_reset(&self) -> bool {
         self.rpl.info().interval == Some(Duration::from_millis(512))
     }
 }
 
-/// A DIO of the DODAG.
+/// Returns a DIO of the DODAG.
 fn dio(mode: Mode, rank: u16) -> Dio {
     let mode = match mode {
         Mode::UpwardOnly => 0,
@@ -218,7 +219,7 @@ fn dio(mode: Mode, rank: u16) -> Dio {
     Dio { instance, version, rank, grounded, mode, preference, dtsn, dodag_id: address(ROOT) }
 }
 
-/// The prefix as this neighbour says it: with its address.
+/// Returns the prefix as this neighbour advertises it: with its address.
 fn prefix(from: usize) -> PrefixInformation {
     PrefixInformation {
         prefix_len: 64,

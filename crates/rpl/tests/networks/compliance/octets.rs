@@ -1,4 +1,4 @@
-//! Formats (RFC 6550, 6): what is reserved, what is unknown, what is malformed.
+//! Formats (RFC 6550, 6): reserved, unknown and malformed fields.
 
 use super::{DAO, DIO, DIS, Lone, ROOT, STEP, dio, of_code, prefix, secs};
 use crate::common::{address, near};
@@ -9,7 +9,7 @@ use kinglet_wire::rpl::{
     RouteInformation, Solicited, Target, Writer,
 };
 
-/// The octets of a message with one option.
+/// Returns the octets of a message with one option.
 fn written(message: &Message, option: Option<ControlOption<'_>>) -> Vec<u8> {
     let mut octets = [0xA5; 200];
     let mut writer = Writer::new(&mut octets, message).unwrap();
@@ -18,10 +18,10 @@ fn written(message: &Message, option: Option<ControlOption<'_>>) -> Vec<u8> {
     octets[..len].to_vec()
 }
 
-/// Where a message has reserved bits: octet and mask.
+/// Reserved bits of a message: octet and mask.
 type Reserved = &'static [(usize, u8)];
 
-/// Reserved bits are written as zero, and whatever they are is read as if they were.
+/// Checks that reserved bits are written as zero, and ignored by the receiver.
 fn check(message: Message, option: Option<ControlOption<'_>>, reserved: Reserved) {
     let octets = written(&message, option);
     let read = |octets: &[u8]| {
@@ -65,7 +65,7 @@ fn reserved_bits_of_options_are_zero_and_ignored() {
     // After the two octets of a DIS, and type and length.
     let options: [(ControlOption<'_>, Reserved); 6] = [
         (ControlOption::Route(route), &[(5, 0xE7)]),
-        // RFC 9008 and RFC 9035 have given two of the four flags a meaning.
+        // RFC 9008 and RFC 9035 have assigned two of the four flags.
         (ControlOption::Configuration(configuration), &[(4, 0xC0), (14, 0xFF)]),
         (ControlOption::Target(target), &[(4, 0xFF)]),
         (ControlOption::Transit(super::transit(1, None)), &[(4, 0x7F)]),
@@ -90,7 +90,8 @@ fn bits_behind_the_length_of_a_prefix_are_zero_and_ignored() {
     check(Message::Dis(Dis), Some(target), &[(13, 0x0F)]);
 }
 
-/// The last DIO of a root that is configured so, and of a router that hears the same of a parent.
+/// Returns the last DIO of a root with this configuration, and of a router whose parent sends the
+/// same.
 fn said(change: impl Fn(&mut Root)) -> [super::Sent; 2] {
     let mut root = Root::new(address(ROOT), Mode::NonStoring);
     change(&mut root);
@@ -279,7 +280,7 @@ fn the_configuration_is_passed_on_as_it_was_said() {
     lone.hear(near(1), true, Message::Dio(dio(Mode::Storing, 200)), &options).unwrap();
     let dio = of_code(lone.run(secs(9)), DIO).pop().expect("a DIO");
     assert_eq!(dio.configuration(), Some(said));
-    // What another says within this version changes nothing.
+    // Configurations of other nodes within this version change nothing.
     let options = [ControlOption::Configuration(CONFIGURATION)];
     lone.hear(near(2), true, Message::Dio(super::dio(Mode::Storing, 400)), &options).unwrap();
     let dio = of_code(lone.run(secs(99)), DIO).pop().expect("a DIO");
@@ -300,7 +301,7 @@ fn what_a_root_is_configured_with_is_what_its_dios_say() {
     assert_eq!(dio.prefix(), Some(told));
 }
 
-/// Nothing else is sent than the four messages of which the RFC says who gets them.
+/// Only the four messages are sent whose destinations the RFC defines.
 //= rfc6550#6.4.1-1 rfc6550#9.3-2 type=test
 #[test]
 fn a_dao_names_the_instance_of_the_parent() {

@@ -5,7 +5,7 @@ use crate::common::{address, near};
 use kinglet_rpl::{CONFIGURATION, Mode, Needs, Refusal, Role, Way};
 use kinglet_wire::rpl::{Configuration, ControlOption, Message, PacketInformation};
 
-/// Outside of the DODAG.
+/// Returns an address outside the DODAG.
 fn outside() -> core::net::Ipv6Addr {
     "2001:db8::1".parse().unwrap()
 }
@@ -15,7 +15,7 @@ fn information(down: bool, sender_rank: u16) -> PacketInformation {
     PacketInformation { down, rank_error, forwarding_error, instance, sender_rank }
 }
 
-/// A router in storing mode with rank 3 that knows node 5 behind its child 5.
+/// Returns a router in storing mode with rank 3, and a route to node 5 through its child 5.
 fn with_child() -> Lone {
     let mut lone = Lone::router(Mode::Storing);
     lone.tells(near(5), &[address(5)], transit(240, None)).unwrap();
@@ -124,7 +124,7 @@ fn a_packet_that_comes_back_takes_another_way_and_the_first_is_forgotten() {
     let back = PacketInformation { forwarding_error: true, ..information(true, 4) };
     let onward = lone.rpl.relay(lone.now, near(5), address(5), Some(back));
     assert_eq!(lone.rpl.routes().count(), 0);
-    // Nobody else is below: it goes back where it came from.
+    // No other node is below: it returns to its previous hop.
     let onward = onward.unwrap();
     assert_eq!((onward.way, onward.information.down), (Way::Neighbour(near(1)), true));
     let mut lone = with_child();

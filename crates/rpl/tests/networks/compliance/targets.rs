@@ -1,4 +1,4 @@
-//! Targets and who hears of them (RFC 6550, 9).
+//! Targets, and the nodes that learn of them (RFC 6550, 9).
 
 use super::{DAO, DIO, FARTHER, Lone, ROOT, STEP, Sent, dao, dio, of_code, secs, transit};
 use crate::common::{address, near};
@@ -6,7 +6,7 @@ use core::net::Ipv6Addr;
 use kinglet_rpl::{CONFIGURATION, Counter, Discard, Mode, Role, Root, Way};
 use kinglet_wire::rpl::{Configuration, ControlOption, Dao, Dio, Message, Target, Transit};
 
-/// The node's own address in this DODAG.
+/// Returns the node's own address in this DODAG.
 fn own() -> Ipv6Addr {
     address(0)
 }
@@ -24,7 +24,7 @@ fn in_storing_mode_daos_go_to_the_parents_link_local_address_without_a_transit_a
     let targets: Vec<_> = sent.iter().flat_map(Sent::targets).collect();
     assert!(targets.len() >= 2 && sent.iter().all(|dao| dao.to == near(1)));
     assert!(targets.iter().all(|(_, transit)| transit.parent.is_none()));
-    // What comes from farther than a neighbour is none.
+    // A DAO from farther than a neighbour is discarded.
     let far = lone.tells(address(6), &[address(6)], transit(240, None));
     assert_eq!((far, lone.rpl.routes().count()), (Err(Discard::BadSource), 1));
 }
@@ -74,7 +74,7 @@ fn in_storing_mode_a_router_keeps_what_its_children_tell_and_passes_news_on() {
     let passed: Vec<_> = daos(&mut lone, 60).iter().flat_map(Sent::targets).collect();
     let passed: Vec<_> = passed.iter().map(|(target, _)| target.prefix).collect();
     assert_eq!(passed, [5, 6].map(address));
-    // The same again is no news.
+    // A repetition is not passed on.
     lone.tells(near(5), &[address(5), address(6)], transit(240, None)).unwrap();
     assert_eq!(daos(&mut lone, 60).len(), 0);
 }

@@ -68,7 +68,7 @@ fn expand(frame: &[u8], dodag: &Dodag, size: Option<u16>) -> Result<Vec<u8>, Err
     Ok([&out[..done.written], &frame[done.consumed..]].concat())
 }
 
-/// The frame of a packet, which comes back as it was, as one frame and as the first of many.
+/// Compresses a packet, which is restored as one frame and as the first of many. Returns the frame.
 fn there_and_back(packet: &[u8], dodag: &Dodag) -> Option<Vec<u8>> {
     let mut out = [0; MAX_CHAIN_COMPRESSED];
     let done = compress::<ExtensionHeaders>(packet, LINKS, &contexts(), dodag, &mut out)?;
@@ -129,7 +129,7 @@ fn a_tunnel_from_the_root_in_storing_mode_is_as_in_figure_19() {
     let packet = header(protocol::HOP_BY_HOP, node(1), node(8), &behind);
     let frame = there_and_back(&packet, &STORING).unwrap();
     assert_eq!(frame[..11], [PAGE_1, 0x80, 0, 8, 0x92, 5, 0, 3, 0xA1, 6, 63]);
-    // Nothing is implied where routers do not know the ways down.
+    // Nothing is implied where routers have no downward routes.
     let packet = header(protocol::HOP_BY_HOP, node(1), node(9), &behind);
     let frame = there_and_back(&packet, &DODAG).unwrap();
     assert_eq!(frame[..4], [PAGE_1, 0x80, 0, 9]);
@@ -161,13 +161,13 @@ fn source_routes_are_as_in_figures_20_and_21() {
     let frame = there_and_back(&packet, &DODAG).unwrap();
     let routed = [PAGE_1, 0x82, 1, 2, 2, 2, 3, 2, 4, 0x92, 5, 0, 3, 0xA1, 6, 63];
     assert_eq!(frame[..16], routed);
-    // What the root itself sends needs no tunnel, and its last hop is in IPHC.
+    // A packet from the root itself needs no tunnel, and its last hop is in IPHC.
     let hops = [node(0x202), node(0x203), node(0x204), node(0x205), node(0x206)];
     let behind = [&route(protocol::UDP, hops[0], &hops[1..])[..], &udp(4)].concat();
     let packet = header(protocol::ROUTING, node(1), hops[0], &behind);
     let frame = there_and_back(&packet, &DODAG).unwrap();
     assert_eq!(frame[..11], [PAGE_1, 0x83, 1, 2, 2, 2, 3, 2, 4, 2, 5]);
-    // Somebody else may write the destination too (5.2.2).
+    // Another implementation may write the destination too (5.2.2).
     let mut longer = frame.clone();
     longer[1] = 0x84;
     longer.splice(11..11, [2, 6]);
@@ -179,7 +179,7 @@ fn iphc() -> Vec<u8> {
     [&[0x7C, 0x66, 63, 0, 1, 3, 1, 0xF3, 0x12, 1, 2][..], &[7; 4]].concat()
 }
 
-/// Appendix A.3, with the root's prefix before what its figures show.
+/// Appendix A.3, with the root's prefix before the octets of its figures.
 #[test]
 fn a_source_route_is_consumed_as_in_figures_22_to_25() {
     let at = |last: [u16; 4]| Ipv6Addr::new(0xFD00, 0, 0, 0, last[0], last[1], last[2], last[3]);
@@ -201,10 +201,10 @@ fn a_source_route_is_consumed_as_in_figures_22_to_25() {
         let (first, rest) = hops[n..].split_first().unwrap();
         let behind = [&route(protocol::UDP, *first, rest)[..], &udp(4)].concat();
         assert_eq!(packet, header(protocol::ROUTING, node(1), *first, &behind), "hop {n}");
-        // Written again it says the same.
+        // Compressed again, it is the same.
         there_and_back(&packet, &DODAG).unwrap();
     }
-    // Behind the last of them nothing of it is left.
+    // Behind the last hop nothing of the route is left.
     let packet = expand(&[&[PAGE_1][..], &iphc()].concat(), &DODAG, None).unwrap();
     assert_eq!(packet, header(protocol::UDP, node(1), node(0x301), &udp(4)));
 }
@@ -224,7 +224,7 @@ fn congestion_that_the_outer_header_tells_of_is_told() {
     let done = compress::<ExtensionHeaders>(&packet, LINKS, &contexts(), &STORING, &mut out);
     let frame = [&out[..done.unwrap().written], &[7; 4]].concat();
     assert_eq!(expand(&frame, &STORING, None).as_deref(), Ok(&marked(3, 3)[..]));
-    // One that cannot tell keeps both of its headers.
+    // If the mark cannot be merged, both headers are kept.
     for (outer, inner) in [(3, 0), (0, 2), (2, 3)] {
         assert_eq!(there_and_back(&marked(outer, inner), &STORING), None);
     }
@@ -235,7 +235,7 @@ fn congestion_that_the_outer_header_tells_of_is_told() {
 fn what_routing_headers_do_not_stand_for_is_left_alone() {
     let plain = header(protocol::UDP, node(5), node(6), &udp(4));
     assert_eq!(there_and_back(&plain, &DODAG), None);
-    // An option of the other type, of another instance, with something beside it.
+    // An option of the other type, of another instance, with another flag.
     let mut marked = option(protocol::UDP, false);
     let packet = |option: &[u8; 8]| {
         header(protocol::HOP_BY_HOP, node(5), node(1), &[&option[..], &udp(4)].concat())
@@ -246,7 +246,7 @@ fn what_routing_headers_do_not_stand_for_is_left_alone() {
         assert_eq!(there_and_back(&packet(&marked), &DODAG), None);
         marked[at] = before;
     }
-    // A source route of which something is used; one that ends where it was before.
+    // A source route that is partly used; one that ends at an earlier hop.
     for (left, last) in [(1, 9), (2, 9), (2, 8)] {
         let mut route = route(protocol::UDP, node(7), &[node(8), node(last)]);
         route[3] = left;
@@ -329,7 +329,7 @@ proptest! {
         } else {
             header(protocol::HOP_BY_HOP, src, path[0], &add(protocol::UDP, udp(data)))
         };
-        // Those of a network are all written so.
+        // The packets of one network are all compressed.
         let frame = there_and_back(&packet, &dodag);
         let own = |it: &Ipv6Addr| it.segments()[..7] == node(0).segments()[..7];
         let returns = !tunnel && path[..path.len() - 1].contains(&dst);
