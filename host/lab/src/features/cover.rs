@@ -27,7 +27,7 @@ pub(super) fn rows(
     while let Some(&(a, x, b, y)) = missing.first() {
         let mut row = vec![None; sizes.len()];
         (row[a], row[b]) = (Some(x), Some(y));
-        // Axes take turns to be filled first, and so do the values that gain as much.
+        // Axes are filled first in round robin, as are values with equal gain.
         let turn = rows.len() + variant;
         for axis in (0..sizes.len()).map(|n| (n + turn) % sizes.len()) {
             if row[axis].is_none() {
@@ -41,7 +41,7 @@ pub(super) fn rows(
     rows
 }
 
-/// Returns the value of an axis that adds most pairs to a row, of those that are possible.
+/// Returns the possible value of an axis that adds most pairs to a row.
 fn best(
     row: &Partial,
     axis: usize,

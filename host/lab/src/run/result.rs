@@ -1,4 +1,4 @@
-//! What a simulation measured.
+//! Results of a simulation.
 
 use super::flow::FlowResult;
 use super::lanes::Lane;
@@ -13,15 +13,15 @@ use kinglet_sim::ledger::{Cause, Ledger};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The version of the records' form. It grows when a name or the meaning of a value changes.
+/// Version of the record format. It is incremented when a name or the meaning of a value changes.
 pub const SCHEMA: u32 = 1;
 
-/// What a simulation measured.
+/// Results of a simulation.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct RunResult {
-    /// The version of these records' form, which `run.schema.json` describes: [`SCHEMA`].
+    /// Version of the record format, which `run.schema.json` describes: [`SCHEMA`].
     pub schema: u32,
-    /// One per application, in the order of the scenario.
+    /// One record per application, in the order of the scenario.
     pub flows: Vec<FlowResult>,
     /// One per node, in order.
     pub nodes: Vec<NodeResult>,
