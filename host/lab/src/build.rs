@@ -228,7 +228,7 @@ fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabProfile>>]) {
         return;
     }
     for (child, parent) in (0..).zip(scenario.parents()) {
-        // A node that is always on is nobody's child, even if it has only one neighbour.
+        // An always-on node is not registered as a child, even if it has only one neighbour.
         let sleeps = scenario.nodes[child as usize].role == Role::Leaf;
         let Some(parent) = parent.filter(|_| sleeps) else { continue };
         let known = stacks[parent as usize].add_child(short_of(child));

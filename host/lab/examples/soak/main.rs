@@ -61,7 +61,7 @@ fn one(seed: u64, trace: bool) -> Report {
     pair::run::<NewReno>(&mut Seeded::new(seed), trace)
 }
 
-/// Runs `count` seeds; each failure says how to repeat it.
+/// Runs `count` seeds; each failure is reported with the command that repeats it.
 fn connections(first: u64, count: u64) -> bool {
     let clock = Instant::now();
     let attempt = |seed| catch_unwind(|| one(seed, false)).map_err(|_| seed);
@@ -120,7 +120,7 @@ fn every_life() -> bool {
         & lives("attacked", attacked::live, 0, 1_000)
 }
 
-/// Networks of nodes that sleep, or that are attacked.
+/// Networks of sleepy nodes, or networks under attack.
 fn lives(
     name: &str,
     live: impl Fn(u64) -> Result<(), String> + Sync + RefUnwindSafe,

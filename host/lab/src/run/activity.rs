@@ -79,7 +79,7 @@ mod tests {
         for node in &result.nodes {
             assert_shown(&result, node);
         }
-        // Node 0 strobes no data: it is the destination of the datagrams.
+        // Node 0 sends no strobes: it is the destination of the datagrams.
         let samples = count(&result, 0, ActivityKind::Sample);
         assert!((50..=100).contains(&samples), "{samples} in 12 s at 8 Hz, but for bursts");
     }

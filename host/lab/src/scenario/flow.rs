@@ -194,8 +194,7 @@ pub enum Pace {
     Every(u32),
     /// Interval between these limits, in milliseconds, drawn independently for each datagram.
     Between(u32, u32),
-    /// As soon as the stack accepts it; number of datagrams, `None` = until the end of the
-    /// simulation.
+    /// As soon as the stack accepts it; so many, `None` = until the end of the simulation.
     Bulk(Option<u32>),
 }
 

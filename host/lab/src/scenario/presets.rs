@@ -10,16 +10,15 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::{Config, Polling};
 use kinglet_peers::{Quirks, Stack};
 
-/// The key of scenarios is not secret. A mote that joins the gateway by a serial line has the same
-/// key.
+/// Scenarios have no secret key. A mote that joins the gateway by a serial line has the same.
 pub const SECURITY: mac::Security = mac::Security {
     key: mac::Key(*b"Kinglet scenario"),
     eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
     first_counter: 0,
 };
 
-/// Link layer of a node ([`kinglet::Config::new`]; `docs/decisions/0024` gives the reasons). It is
-/// secured as every real network is. As a parent it responds fast, as [`tcplp::INDIRECT`], and in
+/// Link layer of a node ([`kinglet::Config::new`]; `docs/decisions/0024` gives the reasons):
+/// secured as every real network is, and with fast responses as a parent: [`tcplp::INDIRECT`] with
 /// bursts.
 pub const MAC: mac::Config = mac::Config {
     security: Some(SECURITY),
@@ -31,9 +30,8 @@ pub const MAC: mac::Config = mac::Config {
 /// ([`kinglet::Router`]).
 pub const NET: net::Config = net::Config { queue_limit: 10, ..net::Config::new(Address::None) };
 
-/// CSL between crystals of 20 ppm, with a channel sample every `period_ms` milliseconds.
-/// Synchronisation has the longest interval at which one failure still fits into OpenThread's CSL
-/// timeout of 100 s.
+/// CSL between crystals of 20 ppm, with a channel sample every `period_ms` milliseconds, and the
+/// longest synchronisation interval that may fail once within OpenThread's CSL timeout of 100 s.
 pub const fn csl_every(period_ms: u32) -> mac::Csl {
     let period = Duration::from_millis(period_ms as u64);
     mac::Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(50) }
@@ -56,8 +54,7 @@ pub struct Tcp {
     pub quirks: Quirks,
     /// Congestion controller of the senders of bulk transfers, if their TCP is Kinglet's.
     pub congestion: Control,
-    /// All other settings; its own sizes are replaced by those above, in octets, when a network is
-    /// built.
+    /// All other settings; its sizes are replaced by those above, in octets, in a built network.
     pub connection: ConnectionConfig,
 }
 
@@ -125,10 +122,9 @@ pub mod tinyos {
     use kinglet_peers::Faults;
 
     /// CC2420's driver and BLIP. The first backoff is up to 310 jiffies of 30.5 us (`CC2420.h`),
-    /// which are 31 unit backoff periods. Backoffs after a busy channel have up to 7 there, without
-    /// limit of their number; here they are as long as the first, and five at most. BLIP repeats a
-    /// frame five times after 103 ms (`BLIP_L2_RETRIES`, `BLIP_L2_DELAY`); here a random time has
-    /// this mean.
+    /// which are 31 unit backoff periods. Those after a busy channel have up to 7 there and no
+    /// limit; here they have up to 31 and are five at most. BLIP repeats a frame five times after
+    /// 103 ms (`BLIP_L2_RETRIES`, `BLIP_L2_DELAY`); here a random time has this mean.
     pub const MAC: mac::Config = mac::Config {
         csma_params: CsmaParams { min_be: 5, max_be: 5, max_backoffs: 5 },
         max_frame_retries: 5,
