@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     Ok(Code::Success)
 }
 
-/// Says that a trace was cut short: the cases are those of its beginning.
+/// Notes that a trace is truncated: the cases are those of its beginning.
 fn note_end(path: &Path, trace: &Trace) {
     if let Some(why) = trace.cut_short() {
         let path = path.display();
@@ -79,10 +79,10 @@ fn note_end(path: &Path, trace: &Trace) {
     }
 }
 
-/// Columns of a paragraph.
+/// Width of a paragraph in columns.
 const WIDTH: usize = 80;
 
-/// The text in lines.
+/// The text, broken into lines.
 fn filled(text: &str) -> String {
     let (mut out, mut width) = (String::new(), 0);
     for word in text.split(' ') {
