@@ -81,7 +81,7 @@ impl Amount {
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Experiments that `kinglet lab list` has, or `all`
+    /// Experiments of `kinglet lab list`, or `all`
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Experiments that `kinglet lab list` has  [default: all]
+    /// Experiments of `kinglet lab list`  [default: all]
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
