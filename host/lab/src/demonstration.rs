@@ -84,8 +84,8 @@ const HOPS: [u32; 4] = [1, 2, 3, 4];
 /// TCPlp §7.2, kb/s over one to four hops.
 const PAPER_HOPS: [f64; 4] = [64.1, 28.3, 19.5, 17.5];
 
-/// Largest possible goodput of any TCP with segments of five frames and these link headers, over so
-/// many hops under a model of the medium. It follows from the time of a segment's frames over one
+/// Largest possible goodput of any TCP with segments of five frames and these link headers, over
+/// `hops` hops under a model of the medium. It follows from the time of a segment's frames over one
 /// hop, times the number of links that exclude each other.
 fn bound_over(hops: u32, model: Model) -> f64 {
     let mac = line_scenario(Effort::Quick, 1, 0).as_kinglet().mac;
@@ -241,7 +241,7 @@ fn radio(result: &ExperimentResult) -> Question {
     question
 }
 
-/// Percentage with so many decimals, and a non-breaking space.
+/// Percentage with `decimals` decimals and a non-breaking space.
 fn percent(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}\u{a0}%")
 }

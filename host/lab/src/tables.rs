@@ -266,7 +266,7 @@ fn radios(result: &RunResult) -> Table {
     table("what radios were on for, % of the time", head, result.nodes.iter().map(row))
 }
 
-/// The parts of [`Power`](crate::run::Power) that are not zero on every node.
+/// The parts of [`Power`](crate::run::Power) that are above zero on at least one node.
 fn parts_with(result: &RunResult, of: fn(&Spent) -> f64) -> Vec<usize> {
     let some = |node: &NodeResult, part: usize| of(&node.power.parts()[part].1) > 0.0;
     (0..PARTS).filter(|part| result.nodes.iter().any(|node| some(node, *part))).collect()

@@ -67,7 +67,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// Records that nodes have `sent` so many frames at `now`; the tree's root is `root`.
+    /// Records that nodes have `sent` these numbers of frames at `now`; the tree's root is `root`.
     pub const fn new(root: NodeId, now: Instant, sent: Vec<u64>) -> Self {
         Look { root, at: now, sent }
     }

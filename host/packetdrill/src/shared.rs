@@ -163,7 +163,7 @@ impl Shared {
         while state.untimed.iter().any(|thread| *thread != thread::current().id()) {
             let left = given_up.saturating_duration_since(time::Instant::now());
             if left.is_zero() {
-                // A thread of another program, which does not ask for the time.
+                // A thread of another caller, which does not ask for the time.
                 state.untimed.clear();
             }
             let waited = self.looked.wait_timeout(state, left);

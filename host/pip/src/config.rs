@@ -49,7 +49,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A file of so many octets over so many hops of the paper's hardware, each in range of its
+    /// A file of `octets` octets over `hops` hops of the paper's hardware, each in range of its
     /// neighbours only, without loss. The time limit is an hour.
     pub fn new(hops: usize, octets: usize) -> Config {
         Config {

@@ -1,10 +1,10 @@
-//! Long runs that look for what tests are too short to find. By default all:
+//! Long runs for failures that tests are too short to find. By default all:
 //!
 //! * `connections`: 10,000 runs of two TCP endpoints over a bad link (`kinglet_testkit::pair`):
-//!   some minute of wall time;
+//!   about a minute of wall time;
 //! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
-//! * `sleepy`: 1,000 networks whose leaves sleep, with failures (`sleepy.rs`);
-//! * `asleep`: 1,000 networks whose relays sleep too (`asleep.rs`);
+//! * `sleepy`: 1,000 networks with sleepy leaves and failures (`sleepy.rs`);
+//! * `asleep`: 1,000 networks whose relays are duty-cycled (`asleep.rs`);
 //! * `attacked`: 1,000 networks under attack from outside (`attacked.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`

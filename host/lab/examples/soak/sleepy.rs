@@ -72,7 +72,8 @@ fn draw(random: &mut Stream) -> Scenario {
     }
     settings(&mut scenario, random);
     flows(&mut scenario, random);
-    // A leaf that receives no requests may sleep for minutes; to others the sender would give up.
+    // A leaf without incoming requests may sleep for minutes; with others the senders would give
+    // up.
     let called = scenario.flows.iter().any(|flow| match flow.kind.ends() {
         (node, None) => LEAVES.contains(&node),
         (_, Some(to)) => LEAVES.contains(&to),

@@ -8,10 +8,9 @@ type Pair = (usize, usize, usize, usize);
 /// A row with values for some of the axes.
 type Partial = Vec<Option<usize>>;
 
-/// Returns rows for axes with so many values each. `is_possible` decides whether the values of a
-/// row go together, in which axes may have no value yet. The other axes must have a value that
-/// does.
-/// Another `variant` combines the same pairs in other rows.
+/// Returns rows for axes with these numbers of values. `is_possible` decides whether the values of
+/// a row are compatible; some axes may have no value yet. The other axes must then have a
+/// compatible value. Another `variant` combines the same pairs in other rows.
 pub(super) fn rows(
     sizes: &[usize],
     variant: usize,

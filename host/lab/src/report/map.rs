@@ -4,7 +4,7 @@ use crate::run::Tree;
 use crate::scenario::{NodeId, Role, Scenario};
 use std::fmt::Write;
 
-/// Largest number of nodes of a map with links: beyond it the lines cannot be told apart.
+/// Largest number of nodes of a map with links: with more the lines would be indistinguishable.
 const LINKED: usize = 100;
 
 /// The data for the script, an empty canvas for it, and instructions for use; nothing without

@@ -19,9 +19,9 @@ const ROWS: u32 = 6;
 /// Distance of neighbours along and across, in metres: 8.1 m are nine such distances, 5.4 m five.
 const ALONG_M: f64 = 0.9;
 const ACROSS_M: f64 = 1.08;
-/// Loss in excess of -25 dBm in TOSSIM's corridor, in dB. It is high enough that paths have up to
-/// six or seven hops ("the longest route lengths possible"), and low enough that nearly all nodes
-/// reach each other.
+/// Additional loss in comparison with TOSSIM's corridor at -25 dBm, in dB. It is high enough that
+/// paths have up to six or seven hops ("the longest route lengths possible"), and low enough that
+/// nearly all nodes reach each other.
 pub(super) const FITTED_LOSS_DB: f64 = 10.0;
 /// Variation of links in time.
 pub(super) const FADING: Fading = Fading { sigma_db: 1.5, period_s: 30.0 };

@@ -194,7 +194,7 @@ pub enum Pace {
     Every(u32),
     /// Interval between these limits, in milliseconds, drawn independently for each datagram.
     Between(u32, u32),
-    /// As soon as the stack accepts it; so many, `None` = until the end of the simulation.
+    /// Back to back; the number of datagrams, `None` = until the end of the simulation.
     Bulk(Option<u32>),
 }
 
@@ -261,7 +261,7 @@ impl Carrier {
 }
 
 impl FlowKind {
-    /// Datagrams with so many octets of payload every `period_ms`.
+    /// Datagrams of `payload_bytes` octets every `period_ms`.
     pub const fn datagrams(from: NodeId, to: NodeId, period_ms: u32, payload_bytes: u16) -> Self {
         FlowKind::Udp(Datagrams { from, to, payload_bytes, pace: Pace::Every(period_ms) })
     }

@@ -167,7 +167,7 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
     let mut scenario = office();
     scenario.duration_s = 240.0;
     scenario.mac.retry_delay_max = Duration::from_millis(40);
-    // The polled parent must expect requests.
+    // Leaves that receive unsolicited packets must poll for them often.
     scenario.polling = Polling::Predictive { base: Duration::from_millis(500) };
     let host = scenario.host();
     let up = FlowKind::datagrams(13, host, 1_000, 82);

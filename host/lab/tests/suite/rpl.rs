@@ -218,7 +218,7 @@ fn downward(never_renews: bool, seed: u64) -> FlowResult {
 
 /// A route lasts twenty minutes and is missing until the next DAO, which follows within 22.5
 /// minutes of the previous one. Over two hours more than half of the datagrams arrive. More than a
-/// tenth do not, because three in four intervals between DAOs end before the twenty minutes.
+/// tenth do not, because three in four intervals between DAOs end before the twenty minutes do.
 #[test]
 fn ways_down_that_daos_do_not_renew_are_gone_for_some_of_the_time() {
     for seed in 1..=3 {

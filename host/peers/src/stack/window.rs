@@ -8,11 +8,10 @@
 //! Appendix B).
 //!
 //! Linux is modelled as far as it is visible behind a border router: an initial window of ten
-//! segments, CUBIC, a retransmission timeout of at least 200 ms above SRTT, and half of the largest
-//! window as the largest segment. A timeout is undone if the acknowledgement's timestamp is that of
-//! the original transmission (`tcp_try_undo_loss`; RFC 3522). Recovery is that of RFC 6675, with
-//! the reduced window from the start. RACK, PRR, F-RTO without timestamps, and auto-tuning are
-//! missing.
+//! segments, CUBIC, an RTO of at least 200 ms above SRTT, and segments of up to half of the largest
+//! window. A timeout is undone if the acknowledgement's timestamp is that of the original
+//! transmission (`tcp_try_undo_loss`; RFC 3522). Recovery is that of RFC 6675, with the reduced
+//! window from the start. RACK, PRR, F-RTO without timestamps, and auto-tuning are missing.
 
 use super::cubic::Cubic;
 use super::holes::Holes;
