@@ -262,9 +262,9 @@ fn stack(
         // A border router has a longer queue than the routers that the limit applies to.
         queue_limit: match place.role {
             Role::BorderRouter => scenario.border_queue.unwrap_or(u8::MAX),
-            // Packets from the node behind it are not relayed for other nodes. Where routes are
-            // discovered every node can be a relay: the limit is then that of one shared queue, as
-            // in TinyOS.
+            // Packets from the node behind it are not relayed for other nodes. If routes are
+            // discovered, every node can be a relay: the limit is then that of one shared queue,
+            // as in TinyOS.
             _ if stands_before && scenario.routing == Routing::Static => u8::MAX,
             _ => scenario.net.queue_limit,
         },

@@ -12,8 +12,8 @@
 //! 3. **Goodput** by App. C's bursts and rests: a segment at the rate of the full window, plus the
 //!    time of part 2 for each lost segment.
 //!
-//! The inputs besides settings are the segment loss rate and the goodput of the same path while
-//! always on, which determines the time of a segment at the bottleneck.
+//! In addition to settings the inputs are the segment loss rate, and the goodput of the same path
+//! while always on, which determines the time of a segment at the bottleneck.
 
 use kinglet_sim::rng::Stream;
 use std::cmp::Reverse;

@@ -204,7 +204,7 @@ fn the_answers_to_a_clean_up_are_no_complaint() {
     assert!(output.status.success() && !told.contains("not expected"), "{told}");
 }
 
-/// Two connections, the first of which the script leaves open: closing sends a FIN, and the reset
+/// Two connections; the script leaves the first one open: closing sends a FIN, and the reset
 /// does not match because of the text that has arrived out of order.
 const LEFT_OPEN: &str = "
     0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3

@@ -205,7 +205,7 @@ impl Block {
                 (false, _, true) => State::CloseWait,
                 (true, false, false) => State::FinWait1,
                 (true, true, _) => State::FinWait2,
-                // Which end closed first is not recorded: it makes no difference to the segments.
+                // The order of closing is not recorded: it makes no difference to the segments.
                 (true, false, true) => State::LastAck,
             },
         }

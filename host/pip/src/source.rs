@@ -66,7 +66,7 @@ impl Source {
         self.finished
     }
 
-    /// Number of reports of missing frames, after each of which a round began.
+    /// Number of reports of missing frames. A round began after each of them.
     pub(crate) fn rounds(&self) -> u32 {
         self.rounds
     }

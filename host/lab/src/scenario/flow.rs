@@ -621,6 +621,6 @@ fn datagrams(t: &mut Reader<'_>, mtu: u16) -> Result<(u32, u16)> {
 }
 
 fn payload(t: &mut Reader<'_>, mtu: u16) -> Result<u16> {
-    // Room in a packet besides the IPv6 and UDP headers.
+    // Room in a packet after the IPv6 and UDP headers.
     Ok(t.integer("payload_bytes", 4..=u64::from(mtu - 48), 80)? as u16)
 }
