@@ -1,9 +1,9 @@
-//! Builds lwIP if `LWIP_DIR` names its source, as `apt-get source lwip` leaves it, and TCPlp if
-//! `TCPLP_DIR` names OpenThread's, as `tcplp/fetch` leaves it.
+//! Builds lwIP if `LWIP_DIR` names its source from `apt-get source lwip`, and TCPlp if `TCPLP_DIR`
+//! names OpenThread's source from `tcplp/fetch`.
 //!
-//! lwIP and the glue keep state in global variables, and a simulated link needs two of it: all
-//! objects are merged into one, whose symbols but the glue's are made local and the glue's are
-//! given a prefix.
+//! lwIP and the glue keep their state in global variables, and a simulated link needs two instances
+//! of it. All objects are therefore merged into one: its symbols are made local, except those of
+//! the glue, which are given a prefix.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -44,15 +44,15 @@ const TCPLP: [&str; 10] = [
 ];
 const TCPLP_LIB: [&str; 3] = ["bitmap", "cbuf", "lbuf"];
 
-/// The glue's functions; not each glue has each.
+/// Functions of the glue; not every glue has all of them.
 const SYMBOLS: [&str; 11] = [
     "init", "start", "run", "sleep", "receive", "frame", "segment", "sent", "received", "faults",
     "info",
 ];
 
-/// A variant of lwIP, where all of this is constant.
+/// A variant of lwIP, in which all these values are constant.
 struct Variant {
-    /// What its functions' names begin with, before the end's letter.
+    /// Prefix of its functions' names, before the letter of the end.
     name: &'static str,
     mss: u32,
     buffer: u32,
@@ -94,7 +94,7 @@ fn directory(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-/// A compiler that merges what it compiles into one relocatable object.
+/// A compiler that merges its objects into one relocatable object.
 fn compiler() -> Command {
     let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
     cc.args(["-O2", "-g1", "-fPIC", "-fno-common", "-nostdlib", "-r"]);
@@ -116,7 +116,7 @@ fn lwip(source: &Path, variant: &Variant) -> Command {
     cc
 }
 
-/// All of TCPlp and the glue. Its warnings are its authors' business.
+/// All of TCPlp and the glue. Its warnings are not reported.
 fn tcplp(source: &Path) -> Command {
     let tcplp = source.join("third_party/tcplp");
     let mut cc = compiler();
@@ -140,7 +140,7 @@ fn instances(out: &Path, merged: &Path, name: &str) {
     }
 }
 
-/// A copy of the object with names of its own, as a library.
+/// A copy of the object with its own symbol names, as a library.
 fn instance(out: &Path, merged: &Path, prefix: &str) {
     let (object, library) = (out.join(format!("{prefix}.o")), out.join(format!("lib{prefix}.a")));
     let symbols = || SYMBOLS.iter();

@@ -1,4 +1,4 @@
-//! Hands the memory map to the linker script of `cortex-m-rt`.
+//! Passes the memory map to the linker script of `cortex-m-rt`.
 
 use std::path::PathBuf;
 use std::{env, fs};

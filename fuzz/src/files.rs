@@ -1,8 +1,8 @@
-//! Files that people write.
+//! Files written by users.
 
 use kinglet_lab::scenario::Scenario;
 
-/// Scenario files: any text gives a scenario or an error that can be shown.
+/// Scenario files: any text gives a scenario or an error that can be displayed.
 pub fn scenario(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Scenario::from_toml("fuzz.toml", text) {

@@ -1,8 +1,8 @@
-//! Reading arbitrary bytes as a sequence of calls.
+//! Reads arbitrary bytes as a sequence of calls.
 
 use kinglet_time::{Duration, Instant};
 
-/// The bytes that are left.
+/// The remaining bytes.
 pub struct Input<'a> {
     rest: &'a [u8],
     now: Instant,
@@ -26,7 +26,7 @@ impl<'a> Input<'a> {
         u16::from_be_bytes([self.octet().unwrap_or(0), self.octet().unwrap_or(0)])
     }
 
-    /// A length octet and as many octets as it says, or as there are.
+    /// A length octet and as many octets as it says, or as remain.
     pub fn octets(&mut self) -> &'a [u8] {
         let len = usize::from(self.octet().unwrap_or(0)).min(self.rest.len());
         let (octets, rest) = self.rest.split_at(len);
@@ -34,7 +34,7 @@ impl<'a> Input<'a> {
         octets
     }
 
-    /// Some time later, or no time at all: from 0 to 65 s.
+    /// Advances the time by 0 to 65 s.
     pub fn later(&mut self) -> Instant {
         let units = u64::from(self.word());
         self.now += if units < 0x8000 {
@@ -50,7 +50,7 @@ impl<'a> Input<'a> {
         self.now
     }
 
-    /// Moves on to `at`, unless that has passed.
+    /// Advances the time to `at`, unless that has passed.
     pub fn skip_to(&mut self, at: Instant) -> Instant {
         self.now = self.now.max(at);
         self.now

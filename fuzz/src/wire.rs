@@ -1,4 +1,4 @@
-//! The parsers of `kinglet-wire` and that of CoAP. Each must also agree with its writer.
+//! The parsers of `kinglet-wire` and of CoAP. Each must also agree with its writer.
 
 use kinglet_apps::http;
 use kinglet_coap::{Message, Writer};
@@ -12,7 +12,7 @@ use kinglet_wire::{
 };
 use std::net::Ipv6Addr;
 
-/// IEEE 802.15.4 frames: every part of an accepted frame lies inside of it.
+/// IEEE 802.15.4 frames: every part of an accepted frame lies inside it.
 pub fn ieee802154(data: &[u8]) {
     let Ok(frame) = Frame::parse(data) else { return };
     assert_eq!(data.get(frame.payload_range()), Some(frame.payload()));
@@ -21,17 +21,17 @@ pub fn ieee802154(data: &[u8]) {
     let addresses = (frame.dst_pan(), frame.dst(), frame.src_pan(), frame.src());
     let header = (frame.frame_type(), frame.version(), frame.sequence(), frame.ack_request());
     let rest = frame.security().map(|security| (security.mic_len(), security.is_encrypted()));
-    // Only that they can be asked for.
+    // Reading these values must not panic.
     std::hint::black_box((addresses, header, rest, frame.frame_pending()));
 }
 
-/// Contexts of different lengths, one of them ending within an octet; the third is not known.
+/// Contexts of different lengths, one of them ending within an octet; the third is unknown.
 fn contexts() -> [Option<Context>; 4] {
     let prefix = Ipv6Addr::new(0x2001, 0xdb8, 0x1234, 0x5678, 0x9abc, 0xdef0, 1, 2);
     [Some(64), Some(61), None, Some(128)].map(|len| len.map(|len| Context { prefix, len }))
 }
 
-/// 6LoWPAN: what decompresses compresses to something that decompresses to the same header.
+/// 6LoWPAN: a decompressed header compresses to octets that decompress to the same header.
 pub fn sixlowpan(data: &[u8]) {
     let Some((&[kind, short, size], rest)) = data.split_first_chunk::<3>() else { return };
     std::hint::black_box(Dispatch::of(rest));
@@ -54,7 +54,8 @@ pub fn sixlowpan(data: &[u8]) {
     routed_there_and_back(rest, hop, total, kind & 0x40 != 0);
 }
 
-/// What routing headers stand for is written by them again, if by anything, and is then the same.
+/// Expanded routing headers are compressed again, if that is possible, and then have the same
+/// expansion.
 fn routed_there_and_back(octets: &[u8], hop: Hop<'_>, total: Option<u16>, storing: bool) {
     let Hop { src, dst, contexts } = hop;
     let links = (src, dst);
@@ -78,7 +79,7 @@ fn routed_there_and_back(octets: &[u8], hop: Hop<'_>, total: Option<u16>, storin
         let expanded = expand(&frame[..done.written], Some(total), &mut header);
         let expanded = expanded.expect("what was compressed can be expanded");
         assert_eq!(expanded.written, done.covered);
-        // The traffic class of the packet in a tunnel may have taken up that of the outer header.
+        // The traffic class of the packet in a tunnel may have adopted that of the outer header.
         let same = header.iter().zip(packet).take(done.covered).filter(|(a, b)| a == b).count();
         assert!(same + 1 >= done.covered);
     };
@@ -90,7 +91,7 @@ fn routed_there_and_back(octets: &[u8], hop: Hop<'_>, total: Option<u16>, storin
     there_and_back(octets);
 }
 
-/// Between whom a frame goes, and what both know.
+/// Ends of a frame, and the contexts that both have.
 #[derive(Clone, Copy)]
 struct Hop<'a> {
     src: Address,
@@ -119,7 +120,7 @@ fn there_and_back<N: NextHeader>(
     round_trip::<N>(octets, hop);
 }
 
-/// Compresses the header at the start of `packet`, if it is one, and compares what comes back.
+/// Compresses the header at the start of `packet`, if there is one, and compares its expansion.
 fn round_trip<N: NextHeader>(packet: &[u8], hop: Hop<'_>) {
     let Hop { src, dst, contexts } = hop;
     let mut frame = [0; sixlowpan::MAX_CHAIN_COMPRESSED];
@@ -138,7 +139,7 @@ fn round_trip<N: NextHeader>(packet: &[u8], hop: Hop<'_>) {
     assert_eq!(header[..expanded.written], packet[..compressed.covered]);
 }
 
-/// IPv6 packets: the walk over extension headers ends in bounded time and inside of the packet.
+/// IPv6 packets: the walk over extension headers ends in bounded time and inside the packet.
 pub fn ipv6(data: &[u8]) {
     let Ok(packet) = ip::Packet::parse(data) else { return };
     let mut header = [0; ip::HEADER_LEN];
@@ -169,7 +170,7 @@ pub fn icmpv6(data: &[u8]) {
     let Some((sum, mut octets)) = with_sum(data) else { return };
     std::hint::black_box(icmp::Message::parse(&octets, sum).is_ok());
     if icmp::fill_checksum(&mut octets, sum).is_ok() {
-        // Shorter ones are of types that are not known here.
+        // Shorter messages have types that are unknown here.
         assert_eq!(icmp::verify(&octets, sum), Ok(()));
         if octets.len() < icmp::HEADER_LEN {
             return;
@@ -184,7 +185,7 @@ pub fn icmpv6(data: &[u8]) {
     }
 }
 
-/// Neighbour discovery: what is read can be written, and says the same when it is read again.
+/// Neighbour discovery: a parsed message can be written, and parses to the same again.
 pub fn nd(data: &[u8]) {
     if let Ok(query) = mld::Query::parse(data) {
         assert!(query.group.is_none_or(|group| group.is_multicast()));
@@ -199,7 +200,7 @@ pub fn nd(data: &[u8]) {
     for option in message.options() {
         builder.option(&option).expect("no option is longer than it came");
     }
-    // A context may have come in the long form without need.
+    // A context may have used the long form without need.
     let len = builder.len();
     let again = nd::Message::parse(&buffer[..len]).expect("what was written can be read");
     assert_eq!(again.kind(), message.kind());
@@ -222,7 +223,8 @@ pub fn udp(data: &[u8]) {
     }
 }
 
-/// TCP: an accepted header survives being written and read again; its checksum can be set.
+/// TCP: an accepted header is the same after it was written and parsed again; its checksum can be
+/// set.
 pub fn tcp(data: &[u8]) {
     let Some((sum, octets)) = with_sum(data) else { return };
     std::hint::black_box(t::verify_checksum(&octets, sum));
@@ -234,7 +236,7 @@ pub fn tcp(data: &[u8]) {
     assert!(t::verify_checksum(&buffer[..len], sum));
     let again = t::Segment::parse(&buffer[..len]).expect("what was written can be read");
     let (mut first, mut second) = (segment.header, again.header);
-    // Blocks that do not fit beside padded options are left out, from the end.
+    // Blocks that do not fit with padded options are left out, from the end.
     let (all, kept) = (first.options.sack, second.options.sack);
     assert!(all.as_slice().starts_with(kept.as_slice()));
     (first.options.sack, second.options.sack) = (t::SackBlocks::EMPTY, t::SackBlocks::EMPTY);
@@ -242,7 +244,7 @@ pub fn tcp(data: &[u8]) {
     std::hint::black_box(checksum::sum(&octets));
 }
 
-/// CoAP: an accepted message survives being written and read again.
+/// CoAP: an accepted message is the same after it was written and parsed again.
 pub fn coap(data: &[u8]) {
     let Ok(message) = Message::parse(data) else { return };
     let mut octets = vec![0; data.len()];
@@ -257,7 +259,8 @@ pub fn coap(data: &[u8]) {
     assert!(again.options().eq(message.options()));
 }
 
-/// Heads of HTTP requests: how they come makes no difference, and a path stays in its room.
+/// Heads of HTTP requests: their division into pieces makes no difference, and a path stays within
+/// its buffer.
 pub fn http_request(data: &[u8]) {
     let Some((&first, octets)) = data.split_first() else { return };
     let size = usize::from(first % 64) + 1;
@@ -279,11 +282,11 @@ pub fn http_request(data: &[u8]) {
     assert_eq!(whole.content_length(), pieces.content_length());
     let path = whole.path();
     assert!(path.len() <= 64 && !path.contains(&b'?') && !path.contains(&b' '));
-    // What nobody could answer has not been let through.
+    // An accepted request has a path.
     assert!(!ended || whole.verdict().is_err() || !path.is_empty());
 }
 
-/// ZEP: what is read is written again as it was, but for who has sent it when.
+/// ZEP: a parsed datagram is written unchanged, except for sender and time.
 pub fn zep(data: &[u8]) {
     let Ok(frame) = kinglet_zep::datagram::Datagram::parse(data) else { return };
     let octets = frame.octets(0, 0, std::time::SystemTime::UNIX_EPOCH);
@@ -291,7 +294,7 @@ pub fn zep(data: &[u8]) {
     assert_eq!((octets.get(..5), octets.get(31..)), (data.get(..5), data.get(31..)));
 }
 
-/// RPL: what is read can be written and read again; a source route that was followed still is one.
+/// RPL: a parsed message can be written and parsed again; an advanced source route remains valid.
 pub fn rpl(data: &[u8]) {
     let Some((&code, body)) = data.split_first() else { return };
     if code == 4 {
@@ -303,7 +306,7 @@ pub fn rpl(data: &[u8]) {
         assert_eq!(r::PacketInformation::read(&out), Ok(information));
     }
     let Ok((message, options)) = r::Message::parse(code, body) else { return };
-    // Zeros behind a prefix that need not be written are.
+    // Zeros after a prefix may be left out by others, but are always written here.
     let mut out = vec![0; data.len() + 16 * options.count()];
     let mut writer = r::Writer::new(&mut out, &message).expect("there is room");
     for option in options {
@@ -332,7 +335,7 @@ fn source_route(header: &[u8]) {
     }
 }
 
-/// AODV: what is read can be written and read again.
+/// AODV: a parsed message can be written and parsed again.
 pub fn aodv(data: &[u8]) {
     let Ok(message) = a::Message::parse(data) else { return };
     let mut out = vec![0; data.len() + 1];
@@ -353,7 +356,7 @@ pub fn aodv(data: &[u8]) {
     };
     let len = len.expect("it is no longer than what was read");
     match (message, a::Message::parse(&out[..len]).expect("it was written here")) {
-        // Nobody here repairs a way.
+        // There is no local repair here: only the entries are compared.
         (a::Message::Rerr(before), a::Message::Rerr(after)) => {
             assert!(before.entries().eq(after.entries()));
         }

@@ -5,8 +5,8 @@ use rand_pcg::Pcg32;
 
 const INPUTS: usize = 20_000;
 
-/// Feeds `target` random octets. Some start with one of `starts`, so that they get past the
-/// first check, and some of those are then damaged.
+/// Runs `target` on random octets. Some start with one of `starts`, so that they pass the first
+/// check, and some of those are then damaged.
 fn feed(target: fn(&[u8]), starts: &[&[u8]]) {
     feed_some(target, starts, INPUTS);
 }
@@ -33,7 +33,7 @@ fn feed_some(target: fn(&[u8]), starts: &[&[u8]], inputs: usize) {
 
 type Target = (&'static str, fn(&[u8]));
 
-/// Every target, by the name of its file and of the folder of its corpus.
+/// Every target, by the name of its file and of its corpus folder.
 const TARGETS: [Target; 24] = {
     use kinglet_fuzz::{files, layers, wire};
     [
@@ -64,7 +64,7 @@ const TARGETS: [Target; 24] = {
     ]
 };
 
-/// What is in a folder of this crate, by name.
+/// Files in a folder of this crate, by name.
 fn folder(path: &str) -> Vec<std::path::PathBuf> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let entries = std::fs::read_dir(path).expect("a folder");
@@ -185,7 +185,7 @@ mod layers {
 
     #[test]
     fn aodv_messages() {
-        // The lives that the corpus has.
+        // The sequences of the corpus.
         let lives: Vec<_> = super::folder("corpus/aodv_messages")
             .into_iter()
             .map(|path| std::fs::read(path).expect("a file"))
@@ -196,7 +196,8 @@ mod layers {
 
     #[test]
     fn coap_messages() {
-        // A request that is sent, acknowledged in vain and given up; one that is served; a ping.
+        // A request that is sent, acknowledged without a response and given up; one that is served;
+        // a ping.
         let client = [0, 1, 4, 4, 4, 4, 4, 4, 1, 5, 4, 0x60, 0, 0, 1];
         let server = [0, 5, 6, 0x40, 1, 0, 1, 0xb1, 0x61, 2, 3, 1, 2, 3];
         let block = [0, 5, 8, 0x40, 3, 0, 1, 0xd1, 0x0e, 0x0a, 0xff];
@@ -205,18 +206,18 @@ mod layers {
 
     #[test]
     fn mac_frames() {
-        // A data frame to node 1 that asks for an acknowledgement; a frame to send and its events.
+        // A data frame to node 1 with an acknowledgement request; a frame to send and its events.
         let received = [3, 0, 0, 12, 0x61, 0x88, 9, 0xcd, 0xab, 1, 0, 2, 0, 0x7a, 0x33, 6];
         let sent = [0, 0, 3 | 1 << 5, 4, 1, 2, 3, 4, 4, 14, 4, 1 | 2 << 3, 6, 4, 0x81];
-        // One that samples the channel and asks for data, with scheduled transmissions.
+        // A MAC with CSL and data requests, with scheduled transmissions.
         let samples = [0x2b, 0x22, 0x0f, 4, 6, 1 | 2 << 3, 6, 4, 0x1f, 6, 4];
         feed(layers::mac_frames, &[&[0], &[3], &[15], &received, &sent, &samples]);
     }
 
     #[test]
     fn mesh_messages() {
-        // A neighbour that hears this node and knows the way out; a leaf that attaches; answers to
-        // a leaf; the next deadline.
+        // A neighbour that receives this node and has a default route; a leaf that attaches;
+        // replies to a leaf; the next deadline.
         let advertisement = [0, 0x5c, 8, 0x11, 2, 0, 1, 0xf1, 0xff, 0xfe, 0x01, 3, 3];
         let child = [0, 0x5c, 1, 0x12, 0x5c, 3, 0x14, 1, 1, 3, 3, 3];
         let leaf = [1, 3, 3, 0x5c, 2, 0x13, 0xc1, 3, 0x5c, 3, 0x15, 0, 1, 0x41, 0x41, 3];
@@ -226,7 +227,7 @@ mod layers {
 
     #[test]
     fn nd_messages() {
-        // The lives that the corpus has.
+        // The sequences of the corpus.
         let lives: Vec<_> = super::folder("corpus/nd_messages")
             .into_iter()
             .map(|path| std::fs::read(path).expect("a file"))
@@ -248,7 +249,7 @@ mod layers {
 
     #[test]
     fn relay_fragments() {
-        // A first fragment of 200 octets with the tag 0 that can be passed on, and the next one.
+        // A first fragment of 200 octets with the tag 0 that can be forwarded, and the next one.
         let first = [0x41, 0x01, 64, 56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4];
         let next = [0x21, 0x01, 6, 8, 1, 2, 3, 4, 5, 6, 7, 8, 4];
         feed(layers::relay_fragments, &[&first, &next, &[first.as_slice(), &next].concat(), &[6]]);
@@ -285,13 +286,13 @@ mod layers {
         feed(layers::tcp_segments, &[&active, &passive, &active[..10], &passive[..16]]);
     }
 
-    /// A hundred only: each is the whole life of some connections.
+    /// A hundred inputs only: each is the whole life of some connections.
     #[test]
     fn tcp_pair() {
         feed_some(layers::tcp_pair, &[&[0; 60], &[255; 60]], 100);
     }
 
-    /// Found by libFuzzer: without SACK, a window that opens again in fast recovery made one poll
+    /// Found by libFuzzer: without SACK, a window that opened again in fast recovery made one poll
     /// send the same segment for ever.
     #[test]
     fn a_window_that_reopens_in_recovery_ends_the_resend() {

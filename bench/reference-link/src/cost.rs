@@ -1,11 +1,11 @@
-//! What a received segment costs the CPU, without loss: instructions, and speed in memory.
+//! CPU cost of a received segment without loss: instructions, and speed in memory.
 
 use crate::option;
 use crate::rows::{Row, Stack};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// The rows with five frames; the last two with 16-bit addresses.
+/// Rows with five frames; the last two with 16-bit addresses.
 const NAMES: [&str; 8] = [
     "kinglet",
     "kinglet-no-timestamps",
@@ -16,17 +16,17 @@ const NAMES: [&str; 8] = [
     "kinglet-short",
     "tcplp",
 ];
-/// Seconds of the model's time of the two runs whose difference counts.
+/// Simulated seconds of the two runs whose difference counts.
 const SHORT: u64 = 20;
 const LONG: u64 = 80;
-/// A frame time so short that the run is all work, in microseconds; and how long such a run takes
-/// in virtual seconds: 300,000 frames.
+/// A frame time so short that only CPU work remains, in microseconds; and the duration of such a
+/// run in virtual seconds: 300,000 frames.
 const BUSY_FRAME_US: u64 = 10;
 const BUSY_SECONDS: u64 = 3;
-/// The fastest of so many runs counts: what disturbs a run only slows it down.
+/// Number of runs, of which the fastest counts: disturbances only slow a run down.
 const RUNS: usize = 5;
 
-/// One run in a process of its own, under `prefix`; its line of JSON and its standard error.
+/// One run in a separate process, under `prefix`; returns its line of JSON and its standard error.
 fn run(prefix: &[&str], name: &str, more: &[&str]) -> Result<(Value, String), String> {
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let this = this.to_str().ok_or("this executable's path is not UTF-8")?;
@@ -42,7 +42,7 @@ fn run(prefix: &[&str], name: &str, more: &[&str]) -> Result<(Value, String), St
     Ok((line, said))
 }
 
-/// Octets received and instructions spent for it by the sink.
+/// Octets received, and instructions that the sink spent on them.
 fn collect(name: &str, seconds: u64) -> Result<(u64, u64), String> {
     let callgrind = [
         "valgrind",

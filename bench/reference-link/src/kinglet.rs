@@ -1,9 +1,10 @@
 //! Kinglet: the whole [`Node`], its MAC without CSMA-CA and without retries.
 //!
-//! The radio says that it does channel access and acknowledgements itself, and the model is what it
-//! does: the MAC then neither backs off nor waits, and adds headers, sequence numbers and duplicate
-//! rejection, as a driver would need them. Its queue has one slot for data (and the one that it
-//! keeps for control frames), so that the station holds one frame, like the peers' radios.
+//! The radio reports that it does channel access and acknowledgements itself, and the model
+//! includes them. The MAC then neither backs off nor waits, and adds headers, sequence numbers and
+//! duplicate rejection, as a driver would need them. Its queue has one slot for data (and the one
+//! that it reserves for control frames), so that the station holds one frame, like the peers'
+//! radios.
 
 use crate::link::{FCS, FIXED_US, OCTET_US};
 use crate::station::{Frame, Reader, Role, Setup, Station, Writer};
@@ -16,7 +17,7 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node, mac, net, polling, tcp};
 
-/// The memory plan: `kinglet::Mote` with rings of exactly `N` octets and one data frame.
+/// The memory plan: `kinglet::Mote` with ring buffers of exactly `N` octets and one data frame.
 struct Plan<const N: usize, const MAP: usize>;
 
 impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
@@ -83,7 +84,7 @@ struct KingletStation<const N: usize, const MAP: usize> {
     reader: Reader,
 }
 
-/// A station with the buffers that `setup` names.
+/// A station with the buffers of `setup`.
 pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     match setup.buffer {
         1840 => Box::new(KingletStation::<1840, 230>::new(role, setup, seed)),
@@ -100,7 +101,7 @@ fn number(role: Role) -> u8 {
     }
 }
 
-/// The link-local address that a link address implies (RFC 4944, 6 and RFC 4291, 2.5.1).
+/// The link-local address that follows from a link-layer address (RFC 4944, 6 and RFC 4291, 2.5.1).
 fn address(role: Role, short: bool) -> Ipv6Addr {
     let n = u16::from(number(role));
     match short {
@@ -209,8 +210,8 @@ impl<const N: usize, const MAP: usize> Station for KingletStation<N, MAP> {
     fn sent(&mut self, now: u64, delivered: bool) {
         let known = delivered || !self.setup.feedback;
         let ack = if known { Ack::Received { frame_pending: false } } else { Ack::Missing };
-        // The fixed part of the frame's time comes after it, as link acknowledgement and interframe
-        // spacing do: the MAC, which keeps the spacing, need not wait any more.
+        // The fixed part of the frame's time follows it, as link acknowledgement and interframe
+        // spacing do: the MAC, which keeps the spacing, does not have to wait any more.
         let octets = OCTET_US * (1 + FCS + self.in_radio as u64);
         let (now, before) = (Instant::from_micros(now), Duration::from_micros(FIXED_US + octets));
         self.node.handle_radio(now, Event::Transmitted { sfd: now - before, ack }, &mut []);

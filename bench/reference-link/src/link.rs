@@ -5,8 +5,8 @@ use crate::station::{Frame, Station};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// What a frame takes beside its time on the air, in microseconds: with it, a frame of 127 octets
-/// takes 7.2 ms.
+/// Time of a frame in addition to its time on the air, in microseconds: with it, a frame of 127
+/// octets takes 7.2 ms.
 pub const FIXED_US: u64 = 2_944;
 /// Time on the air of an octet, in microseconds: 250 kb/s.
 pub const OCTET_US: u64 = 32;
@@ -14,28 +14,28 @@ pub const OCTET_US: u64 = 32;
 pub const SHR_PHR: u64 = 6;
 /// Octets of the FCS, which are on the air but not in a [`Frame`].
 pub const FCS: u64 = 2;
-/// When the source opens its connection: by then addresses are no longer tentative.
+/// Time at which the source opens its connection: addresses are no longer tentative then.
 pub const START_US: u64 = 5_000_000;
 
-/// A run.
+/// Parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     /// Probability that a frame is lost.
     pub loss: f64,
-    /// How losses are spread.
+    /// Distribution of losses.
     pub model: Model,
     pub seed: u64,
-    /// From [`START_US`] on.
+    /// Duration from [`START_US`] on.
     pub duration_us: u64,
-    /// What every frame takes; `None`: the model's time.
+    /// Time of every frame; `None`: that of the model.
     pub frame_us: Option<u64>,
-    /// Whether the stream has content and is checked.
+    /// True if the stream has content and is checked.
     pub check: bool,
-    /// Print every frame and the source's state to standard error.
+    /// Prints every frame and the source's state to standard error.
     pub trace: bool,
 }
 
-/// What came of it.
+/// Results of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub received: u64,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub busy_us: u64,
 }
 
-/// What a station is asked for in one turn.
+/// Request to a station in one turn.
 pub enum Turn<'a> {
     Run,
     Poll(&'a mut Frame),
@@ -53,16 +53,16 @@ pub enum Turn<'a> {
     Receive(&'a [u8]),
 }
 
-/// Everything that the source's CPU does.
+/// Does all work of the source's CPU.
 #[inline(never)]
 pub fn source_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
     take_turn(station, now, turn)
 }
 
-/// Everything that the sink's CPU does: an instruction counter looks for this name.
+/// Does all work of the sink's CPU: an instruction counter looks for this name.
 #[inline(never)]
 pub fn sink_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
-    // Different from `source_turn`, or the compiler would make one function of both.
+    // Different from `source_turn`, or the compiler would merge both functions.
     std::hint::black_box(take_turn(station, now, turn))
 }
 
@@ -77,12 +77,12 @@ fn take_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
     false
 }
 
-/// How long a frame without FCS of this length occupies the channel.
+/// Time for which a frame of this length without FCS occupies the channel.
 pub fn frame_us(len: usize) -> u64 {
     FIXED_US + OCTET_US * (SHR_PHR + FCS + len as u64)
 }
 
-/// The frame that is on the channel.
+/// The frame on the channel.
 struct OnAir {
     from: usize,
     end: u64,
@@ -147,7 +147,7 @@ pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outc
         for station in stations.iter_mut() {
             next = station.deadline(now).map_or(next, |at| next.min(at));
         }
-        // A stack that wants to be called at once gets its turn a microsecond later.
+        // A stack that requests an immediate call gets its turn a microsecond later.
         now = next.max(now + 1);
     }
     outcome.received = stations[1].received();
@@ -180,7 +180,7 @@ mod tests {
         let Outcome { received, frames, lost, busy_us } = ten_seconds(0.0, 1);
         assert_eq!(lost, [0, 0]);
         assert!((9_950_000..=10_010_000).contains(&busy_us), "{busy_us}");
-        // Segments of 448 octets in five frames; SYN, its ACK, and what is under way at the end.
+        // Segments of 448 octets in five frames; SYN, its ACK, and segments in flight at the end.
         assert!(frames[0] * 448 / 5 - received < 4 * 448, "{received} {frames:?}");
     }
 

@@ -1,17 +1,17 @@
-//! Which frames the link loses.
+//! Frame losses of the link.
 
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// How losses are spread.
+/// Distribution of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// Each frame by itself.
+    /// Each frame independently.
     Independent,
-    /// In bursts that count frames: nothing changes while nobody sends, so the try after a timeout
-    /// finds the channel as the last one has left it.
+    /// In bursts counted in frames: the state does not change while no frame is sent, so the retry
+    /// after a timeout finds the channel as the last frame left it.
     BurstFrames,
-    /// In bursts that count milliseconds: a timeout outlasts them.
+    /// In bursts counted in milliseconds: a timeout is longer than a burst.
     BurstTime,
 }
 
@@ -21,7 +21,7 @@ pub const MODELS: [(Model, &str); 3] = [
     (Model::BurstTime, "burst-time"),
 ];
 
-/// How long a burst lasts in the mean: frames, or milliseconds.
+/// Mean length of a burst, in frames or in milliseconds.
 const BURST_FRAMES: f64 = 5.0;
 const BURST_MS: f64 = 40.0;
 
@@ -40,7 +40,7 @@ fn threshold(probability: f64) -> u32 {
     (probability * f64::from(u32::MAX)) as u32
 }
 
-/// Gilbert's channel: good, where nothing is lost, or bad, where everything is. It changes with
+/// Gilbert's channel: good, without losses, or bad, where every frame is lost. It may change with
 /// each tick, which is a frame or a millisecond.
 pub struct Gilbert {
     random: Pcg64Mcg,
@@ -50,9 +50,10 @@ pub struct Gilbert {
 }
 
 impl Gilbert {
-    /// A channel that is bad for a share of `loss` of the ticks, `burst` of them at a time.
+    /// A channel that is bad for a share of `loss` of the ticks, on average `burst` consecutive
+    /// ones.
     fn new(loss: f64, burst: f64, seed: u64) -> Gilbert {
-        // A stream of its own: the model's other draws do not move.
+        // A separate stream: the model's other draws do not change.
         let random = Pcg64Mcg::seed_from_u64(!seed);
         let to_bad = threshold(loss / (1.0 - loss) / burst);
         Gilbert { random, bad: false, to_bad, to_good: threshold(1.0 / burst) }
@@ -64,11 +65,11 @@ impl Gilbert {
     }
 }
 
-/// What decides about each frame of a run.
+/// State of a run's losses.
 pub enum Losses {
     Independent(u32),
     Frames(Gilbert),
-    /// With the milliseconds that have passed.
+    /// The channel, and the milliseconds that have passed.
     Time(Gilbert, u64),
 }
 
@@ -82,7 +83,8 @@ impl Losses {
         }
     }
 
-    /// Whether a frame that begins at `now`, in microseconds, is lost; `random` is the model's.
+    /// Returns true if a frame that begins at `now`, in microseconds, is lost; `random` is the
+    /// model's.
     pub fn is_lost(&mut self, now: u64, random: &mut Pcg64Mcg) -> bool {
         match self {
             Losses::Independent(threshold) => random.next_u32() < *threshold,
@@ -105,7 +107,8 @@ impl Losses {
 mod tests {
     use super::*;
 
-    /// Share of lost frames and mean length of a run of them, frames being `every` us apart.
+    /// Share of lost frames and mean length of a run of them, with an interval of `every` us
+    /// between frames.
     fn measure(model: Model, loss: f64, every: u64) -> (f64, f64) {
         let mut random = Pcg64Mcg::seed_from_u64(1);
         let mut losses = Losses::new(model, loss, 1);
@@ -129,7 +132,7 @@ mod tests {
             assert!((share / loss - 1.0).abs() < 0.1 && (4.5..5.5).contains(&run), "{share} {run}");
             let (share, run) = measure(Model::BurstTime, loss, 1_000);
             assert!((share / loss - 1.0).abs() < 0.1 && (36.0..44.0).contains(&run), "{run}");
-            // Frames that are long apart know nothing of each other.
+            // Frames with long intervals are independent.
             let (share, run) = measure(Model::BurstTime, loss, 200_000);
             assert!((share / loss - 1.0).abs() < 0.1 && run < 1.25, "{share} {run}");
         }

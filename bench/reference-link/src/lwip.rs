@@ -1,4 +1,4 @@
-//! lwIP, by way of the C glue in `lwip/node.c`: two copies of it per variant, see `build.rs`.
+//! lwIP through the C glue in `lwip/node.c`: two copies of it per variant, see `build.rs`.
 
 use crate::station::{Frame, MAX_FRAME, Role, Setup, Station};
 
@@ -17,7 +17,7 @@ struct Copy {
     info: unsafe extern "C" fn(which: u32) -> u32,
 }
 
-/// Declares the functions of the copy with this prefix and gathers them.
+/// Declares and collects the functions of the copy with this prefix.
 macro_rules! copy {
     ($prefix:literal) => {{
         unsafe extern "C" {
@@ -47,7 +47,7 @@ macro_rules! copy {
 }
 
 /// A station with the MSS and the buffers of one of the variants. Each variant can be used for one
-/// run in a process, since nothing resets lwIP's state.
+/// run in a process, because lwIP's state cannot be reset.
 pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     assert!(!setup.short, "lwIP receives frames with 64-bit addresses only");
     let copy = match (setup.mss, setup.buffer, setup.timestamps, role) {

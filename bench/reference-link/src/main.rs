@@ -1,4 +1,4 @@
-//! TCP stacks side by side on one simulated 802.15.4 link; see `README.md`.
+//! Comparison of TCP stacks on one simulated 802.15.4 link; see `README.md`.
 
 mod cost;
 mod kinglet;
@@ -39,7 +39,7 @@ fn option<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
     arguments.get(at + 1).map(String::as_str)
 }
 
-/// The models that `--models A,B` names; all if it is absent.
+/// The models of `--models A,B`; all if it is absent.
 fn models(arguments: &[String]) -> Result<Vec<Model>, String> {
     let Some(names) = option(arguments, "--models") else {
         return Ok(loss::MODELS.map(|(model, _)| model).to_vec());

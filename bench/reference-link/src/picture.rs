@@ -1,10 +1,10 @@
-//! The table as curves: goodput of the stacks over the loss of frames.
+//! The table as curves: goodput of the stacks against the loss of frames.
 
 use kinglet_lab::chart::{Figure, Lines, Series, Style};
 use kinglet_lab::report;
 
-/// The rows that are drawn and what their curves are called: every peer in the better of its
-/// settings, Kinglet with and without what its MAC knows.
+/// Rows that are drawn, with the names of their curves: every peer in the better of its settings,
+/// Kinglet with and without loss reports of its MAC.
 pub const ROWS: [(&str, &str); 6] = [
     ("kinglet-feedback", "Kinglet, its MAC reports lost frames"),
     ("kinglet-adaptive", "Kinglet without that, adaptive segments"),

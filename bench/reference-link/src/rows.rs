@@ -5,9 +5,9 @@ use crate::{kinglet, smoltcp};
 
 /// A stack in one setting.
 pub struct Row {
-    /// What the command line calls it.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What the table calls it.
+    /// Name in the table.
     pub title: &'static str,
     pub stack: Stack,
     pub setup: Setup,
@@ -16,9 +16,9 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
     Kinglet,
-    /// With the reassembly slots that it comes with.
+    /// smoltcp with its default number of reassembly slots.
     Smoltcp,
-    /// With four: another executable.
+    /// smoltcp with four: another executable.
     SmoltcpFourSlots,
     Lwip,
     Tcplp,
@@ -38,7 +38,7 @@ const FIVE: Setup = Setup {
     quick_reassembly: false,
 };
 /// TCPlp's setting (§6.3): 462 octets of payload and 12 of timestamps in five frames with 16-bit
-/// addresses, four of them in a buffer.
+/// addresses, and a buffer of four segments.
 const SHORT: Setup = Setup { mss: 462 + 12, buffer: 1848, short: true, ..FIVE };
 /// Three frames with 64-bit addresses.
 const THREE: Setup = Setup { mss: 268, ..FIVE };
@@ -187,7 +187,7 @@ impl Row {
         ROWS.iter().find(|row| row.name == name)
     }
 
-    /// Whether this executable contains the row's stack.
+    /// Returns true if this executable contains the row's stack.
     pub fn is_built(&self) -> bool {
         let four_slots = cfg!(feature = "smoltcp-four-slots");
         match self.stack {

@@ -1,4 +1,4 @@
-//! smoltcp as it is published, on a radio with one frame buffer each way.
+//! smoltcp as it is published, on a radio with one frame buffer for each direction.
 
 use crate::station::{Frame, Reader, Role, Setup, Station, Writer};
 use std::collections::VecDeque;
@@ -13,9 +13,9 @@ const PORT: u16 = 1;
 /// Octets of the headers of IPv6 and TCP: smoltcp derives its MSS from the MTU.
 const HEADERS: usize = 40 + 20;
 
-/// The radio: what was received and what is to be sent. smoltcp wants room for an answer with every
-/// frame that it receives, and a frame that finds none would be lost where another stack receives
-/// it; so answers may queue behind the one frame that the buffer has room for.
+/// The radio: a received frame, and frames to be sent. smoltcp needs room for a response with every
+/// frame that it receives. Without it the frame would be lost, while another stack would receive
+/// it. Responses may therefore queue behind the one frame of the buffer.
 struct Radio {
     incoming: Option<Vec<u8>>,
     outgoing: VecDeque<Vec<u8>>,
@@ -69,9 +69,9 @@ struct SmoltcpStation {
     role: Role,
     writer: Writer,
     reader: Reader,
-    /// Something has happened since the last poll.
+    /// True if an event has occurred since the last poll.
     stale: bool,
-    /// What `poll_at` said last.
+    /// Last result of `poll_at`.
     due_at: Option<u64>,
 }
 
@@ -90,7 +90,7 @@ fn address(role: Role) -> IpAddress {
     IpAddress::v6(0xfe80, 0, 0, 0, 0, 0, 0, u16::from(number(role)))
 }
 
-/// A station with 64-bit addresses: with 16-bit ones, smoltcp's neighbour discovery does not work.
+/// A station with 64-bit addresses: with 16-bit ones smoltcp's neighbour discovery does not work.
 pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
     assert!(!setup.short, "smoltcp works with 64-bit addresses only");
     let mtu = usize::from(setup.mss) + HEADERS;
@@ -127,7 +127,7 @@ pub fn station(role: Role, setup: Setup, seed: u64) -> Box<dyn Station> {
 }
 
 impl SmoltcpStation {
-    /// Polls if something has happened or a deadline has come, so that smoltcp is not charged for
+    /// Polls if an event has occurred or a deadline has passed, so that smoltcp is not charged for
     /// idle rounds of the model.
     fn poll(&mut self, now: u64) {
         if !core::mem::take(&mut self.stale) && self.due_at.is_none_or(|at| at > now) {
@@ -148,7 +148,7 @@ impl Station for SmoltcpStation {
     }
 
     fn deadline(&mut self, now: u64) -> Option<u64> {
-        // With its one buffer full it could do nothing, but would ask to be called at once.
+        // With its one buffer full it could do nothing, but would request an immediate call.
         self.due_at = None;
         if !self.radio.outgoing.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What the link asks of a stack.
+//! Interface between the link and a stack.
 
 /// The longest frame, without its two FCS octets.
 pub const MAX_FRAME: usize = 125;
@@ -16,7 +16,7 @@ impl Frame {
         &self.octets[..self.len]
     }
 
-    /// Takes the place of a frame; longer ones are a fault of the glue.
+    /// Replaces the frame; longer ones are a fault of the glue.
     pub fn set(&mut self, octets: &[u8]) {
         assert!(octets.len() <= MAX_FRAME, "a frame of {} octets without FCS", octets.len());
         self.len = octets.len();
@@ -24,7 +24,7 @@ impl Frame {
     }
 }
 
-/// Which end of the transfer a station is.
+/// End of the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Connects and sends for ever.
@@ -33,7 +33,7 @@ pub enum Role {
     Sink,
 }
 
-/// How a row differs from another of the same stack.
+/// Differences between rows of the same stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
     /// Octets of TCP payload and TCP options in a full segment.
@@ -42,49 +42,49 @@ pub struct Setup {
     pub buffer: usize,
     /// 16-bit MAC addresses instead of 64-bit ones.
     pub short: bool,
-    /// Timestamps, where the stack lets one choose.
+    /// Timestamps, if they can be configured in the stack.
     pub timestamps: bool,
-    /// Whether the sender's link layer knows that a frame was lost, as it does with
-    /// acknowledged frames. The model of the table leaves it out.
+    /// True if the sender's link layer knows that a frame was lost, as it does with acknowledged
+    /// frames. The model of the table leaves it out.
     pub feedback: bool,
-    /// Kinglet only: segments of fewer frames if many get lost.
+    /// Kinglet only: segments of fewer frames if many are lost.
     pub adaptive: bool,
     /// Kinglet only: `lossy_path`, and RTO at least 100 ms above SRTT instead of 200.
     pub lossy: bool,
-    /// Kinglet only: an acknowledgment for every so many segments. smoltcp sends one for each.
+    /// Kinglet only: segments per acknowledgment. smoltcp sends one for each.
     pub ack_every: u8,
-    /// Whether the stream has content and is checked. Not when work is measured.
+    /// True if the stream has content and is checked; false when CPU work is measured.
     pub check: bool,
     /// smoltcp only: its reassembly timeout is 300 ms instead of 60 s.
     pub quick_reassembly: bool,
 }
 
-/// A node: a stack, an application and a radio with one frame buffer. Times are microseconds.
+/// A node: a stack, an application and a radio with one frame buffer. Times are in microseconds.
 pub trait Station {
-    /// The application begins: the source opens its connection.
+    /// Starts the application: the source opens its connection.
     fn start(&mut self, now: u64);
-    /// The next time at which `run` has something to do, if nothing arrives before.
+    /// The next time at which `run` has work to do, if nothing arrives before.
     fn deadline(&mut self, now: u64) -> Option<u64>;
-    /// Timers that are due, then the application.
+    /// Handles due timers, then the application.
     fn run(&mut self, now: u64);
-    /// Puts the next frame into the radio's empty buffer; whether there was one.
+    /// Puts the next frame into the radio's empty buffer; returns false if there is none.
     fn poll_frame(&mut self, now: u64, out: &mut Frame) -> bool;
-    /// The frame of the last `poll_frame` has left the buffer.
+    /// Reports that the frame of the last `poll_frame` has left the buffer.
     fn sent(&mut self, now: u64, delivered: bool);
-    /// A frame has arrived.
+    /// Receives a frame.
     fn receive(&mut self, now: u64, frame: &[u8]);
-    /// Octets that the application has read and found right; the glue panics at a wrong one.
+    /// Octets that the application has read and checked; the glue panics at a wrong one.
     fn received(&self) -> u64;
-    /// A line about the connection for traces.
+    /// A line about the connection, for traces.
     fn state(&mut self) -> String;
 }
 
-/// What the stream is: no period that a lost or doubled segment could hide in.
+/// Octet of the stream at `offset`. No period could hide a lost or duplicated segment.
 pub fn octet(offset: u64) -> u8 {
     (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8
 }
 
-/// The source's application: hands over what the stack has room for.
+/// The source's application: writes as much as the stack has room for.
 pub struct Writer {
     offset: u64,
     check: bool,
@@ -95,7 +95,7 @@ impl Writer {
         Writer { offset: 0, check: setup.check }
     }
 
-    /// Fills `out` with what follows; `took` must say how much of it was taken.
+    /// Fills `out` with the next octets; `took` must report how many of them were accepted.
     pub fn peek(&self, out: &mut [u8]) {
         if !self.check {
             return;
@@ -110,7 +110,7 @@ impl Writer {
     }
 }
 
-/// The sink's application: checks what the stack gives.
+/// The sink's application: checks the octets from the stack.
 pub struct Reader {
     pub offset: u64,
     check: bool,

@@ -1,4 +1,4 @@
-//! The table: every row at every loss, each run in a process of its own.
+//! The table: every row at every loss, each run in a separate process.
 
 use crate::loss::Model;
 use crate::rows::{ROWS, Row};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Frame loss in percent.
 const LOSSES: [u32; 5] = [0, 1, 5, 10, 15];
 
-/// A run to be done.
+/// A run to be executed.
 struct Job {
     row: &'static Row,
     model: Model,
@@ -73,7 +73,7 @@ pub fn command(arguments: &[String]) -> Result<(), String> {
 /// Loss of frames in %, goodput in kb/s and its standard deviation.
 type Points = Vec<(f64, f64, f64)>;
 
-/// What is drawn of a model: the curves of the rows that have results.
+/// Curves of a model: those of the rows that have results.
 fn curves(jobs: &[Job], results: &[Value], model: Model) -> Vec<(&'static str, Points)> {
     let curve = |(name, title): (&str, &'static str)| {
         let row = present(jobs).find(|row| row.name == name)?;
@@ -86,7 +86,7 @@ fn curves(jobs: &[Job], results: &[Value], model: Model) -> Vec<(&'static str, P
     picture::ROWS.into_iter().filter_map(curve).collect()
 }
 
-/// Whether an executable has the row's stack: a run of a second succeeds.
+/// Returns true if an executable contains the row's stack: a run of a second succeeds.
 fn contains(executable: &PathBuf, row: &Row) -> bool {
     let status = Command::new(executable).args(["run", row.name, "--seconds", "1"]).output();
     status.is_ok_and(|output| output.status.success())

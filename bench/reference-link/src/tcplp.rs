@@ -1,8 +1,8 @@
-//! TCPlp, by way of the C glue in `tcplp/node.c`: its core alone, over Kinglet's 6LoWPAN layer,
-//! since OpenThread's cannot be had without the rest of it.
+//! TCPlp through the C glue in `tcplp/node.c`: its core alone, over Kinglet's 6LoWPAN layer,
+//! because OpenThread's is not available without the rest of OpenThread.
 //!
-//! As in OpenThread, a segment leaves TCPlp when TCPlp wants to send it, and waits in a queue for
-//! the radio's one frame buffer.
+//! As in OpenThread, a segment leaves TCPlp when TCPlp sends it, and waits in a queue for the
+//! radio's one frame buffer.
 
 use crate::station::{Frame, MAX_FRAME, Role, Setup, Station};
 use core::net::Ipv6Addr;
@@ -14,7 +14,7 @@ use kinglet::wire::tcp::verify_checksum;
 use kinglet::wire::{checksum, tcp::MIN_HEADER_LEN};
 use std::collections::VecDeque;
 
-/// The longest segment that the glue gives.
+/// The longest segment of the glue.
 const SEGMENT: usize = 600;
 
 /// The functions of one copy.
@@ -31,7 +31,7 @@ struct Copy {
     info: unsafe extern "C" fn(which: u32) -> u32,
 }
 
-/// Declares the functions of the copy with this prefix and gathers them.
+/// Declares and collects the functions of the copy with this prefix.
 macro_rules! copy {
     ($prefix:literal) => {{
         unsafe extern "C" {
@@ -60,7 +60,7 @@ macro_rules! copy {
 
 /// Segments that TCPlp has sent and the radio has not.
 struct Waiting {
-    /// Key of the first; they count up.
+    /// Key of the first segment; keys count up.
     first: u32,
     segments: VecDeque<Vec<u8>>,
 }
@@ -83,7 +83,7 @@ struct TcplpStation {
     role: Role,
     net: Net<Small, u32>,
     waiting: Waiting,
-    /// Whether the first segment of `waiting` is with `net`.
+    /// True if the first segment of `waiting` was submitted to `net`.
     submitted: bool,
     sequence: u8,
 }
@@ -133,7 +133,7 @@ fn ms(now: u64) -> u32 {
 }
 
 impl TcplpStation {
-    /// Takes what TCPlp has sent since, and fills in the checksums.
+    /// Collects the segments that TCPlp has sent since, and fills in their checksums.
     fn collect(&mut self) {
         let mut segment = [0; SEGMENT];
         loop {
@@ -150,13 +150,13 @@ impl TcplpStation {
         }
     }
 
-    /// Of the pseudo-header, which is the same in both directions.
+    /// Sum of the pseudo-header, which is the same in both directions.
     fn sum(&self, len: usize) -> u16 {
         let (src, dst) = (address(self.role), address(other(self.role)));
         checksum::pseudo_header(src, dst, len as u32, protocol::TCP)
     }
 
-    /// Hands the next segment to the 6LoWPAN layer when that has done with the one before.
+    /// Submits the next segment to the 6LoWPAN layer when that has finished with the previous one.
     fn submit(&mut self, now: Instant) {
         if !self.net.can_submit() {
             return;

@@ -1,9 +1,9 @@
 //! The radios of two nodes and the air between them, in memory and in virtual time.
 //!
-//! The radios keep the rules of `kinglet::radio`: they acknowledge by themselves, wait for
-//! acknowledgements, and assess the channel before they send. Frames take the time on the air that
-//! they would; some are lost, singly or in bursts that outlast the MAC's retries, so that TCP has
-//! something to repair. A radio that is off hears nothing, and how long it was on is counted.
+//! The radios follow the rules of `kinglet::radio`: they acknowledge by themselves, wait for
+//! acknowledgements, and assess the channel before they send. Frames take their real time on the
+//! air. Some are lost, singly or in bursts that outlast the MAC's retries, so that TCP has losses
+//! to repair. A radio that is off receives nothing, and its radio-on time is counted.
 
 use kinglet::radio::{
     ACK_PSDU, ACK_WAIT, Access, Ack, Busy, CCA, Capabilities, Command, Driver, Event, FCS_LEN,
@@ -11,18 +11,18 @@ use kinglet::radio::{
 };
 use kinglet::time::{Duration, Instant, earliest};
 
-/// What these radios do by themselves.
+/// Capabilities of these radios.
 pub fn capabilities() -> Capabilities {
     Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::SOURCE_MATCH
 }
 
 /// One frame in this many is lost.
 const LOSS_ONE_IN: u32 = 20;
-/// One acknowledgement in this many is lost, so that its frame comes twice.
+/// One acknowledgement in this many is lost, so that its frame is repeated.
 const ACK_LOSS_ONE_IN: u32 = 50;
-/// One frame in this many starts a fade that swallows the next [`FADE_FRAMES`].
+/// One frame in this many starts a fade in which [`FADE_FRAMES`] frames are lost.
 const FADE_ONE_IN: u32 = 60;
-/// More than a MAC with the standard's 3 retries sends of one frame.
+/// More than a MAC with the standard's 3 retries sends for one frame.
 const FADE_FRAMES: u32 = 6;
 
 /// One of the two nodes.
@@ -33,7 +33,7 @@ pub enum End {
 }
 
 impl End {
-    /// Both.
+    /// Both ends.
     pub const BOTH: [End; 2] = [End::First, End::Second];
 
     const fn other(self) -> End {
@@ -44,26 +44,26 @@ impl End {
     }
 }
 
-/// A transmission under way.
+/// A transmission in progress.
 #[derive(Clone, Copy)]
 struct Flight {
-    /// When the SFD has passed.
+    /// Time of the SFD.
     sfd: Instant,
-    /// When its events are due.
+    /// Time at which its events are due.
     end: Instant,
-    /// What the sender will hear.
+    /// Event for the sender.
     outcome: Event,
-    /// Octets that the other radio still has to be given; 0 if the frame is lost.
+    /// Octets that are still to be delivered to the other radio; 0 if the frame is lost.
     len: u8,
     ack: bool,
 }
 
-/// A radio: what it sends, and whether it listens.
+/// A radio: its transmission, and true if it listens.
 struct Radio {
     flight: Option<Flight>,
     frame: [u8; MAX_FRAME],
     listens: bool,
-    /// Acknowledgements of the other radio's data requests say that a frame is pending.
+    /// True if acknowledgements of the other radio's data requests have the frame pending bit set.
     pending: bool,
     on_since: Option<Instant>,
     on: Duration,
@@ -79,7 +79,7 @@ impl Radio {
         on: Duration::ZERO,
     };
 
-    /// Notes whether it is on from now on.
+    /// Updates its radio-on time from now on.
     fn account(&mut self, now: Instant) {
         let on = self.listens || self.flight.is_some();
         match self.on_since {
@@ -98,9 +98,9 @@ pub struct Air {
     first: Radio,
     second: Radio,
     random: u32,
-    /// Frames that the current fade will still swallow.
+    /// Frames that the current fade will still lose.
     fade: u32,
-    /// Frames sent, and how many of them were lost.
+    /// Frames sent, and number of them that were lost.
     pub sent: u32,
     pub lost: u32,
 }
@@ -119,7 +119,7 @@ impl Air {
         }
     }
 
-    /// For how long the radio of `node` has been on until `now`: listening or sending.
+    /// Time for which the radio of `node` has been on until `now`: listening or sending.
     pub fn time_on(&mut self, now: Instant, node: End) -> Duration {
         let radio = self.radio(node);
         radio.on + radio.on_since.map_or(Duration::ZERO, |since| now - since)
@@ -130,8 +130,8 @@ impl Air {
         Side { air: self, node }
     }
 
-    /// Carries out `command` on the radio of `node`. A radio that sends returns to listening or
-    /// being off, whatever it was told last.
+    /// Carries out `command` on the radio of `node`. After a transmission the radio returns to its
+    /// last state, listening or off.
     fn submit(
         &mut self,
         now: Instant,
@@ -170,7 +170,7 @@ impl Air {
         Ok(())
     }
 
-    /// Decides the fate of a frame on a channel that is clear.
+    /// Decides the fate of a frame on a clear channel.
     fn launch(&mut self, assessed: Instant, ack: bool, to: End, frame: &[u8]) -> Flight {
         let len = frame.len();
         let &mut Radio { listens, pending, .. } = self.radio(to);
@@ -179,7 +179,7 @@ impl Air {
         let sfd = start + (SHR_PHR - OCTET);
         let end = start + air_time(len + FCS_LEN);
         let arrives = !self.is_lost() && listens;
-        // Only a data request is answered, which is the only command here: frame type 3.
+        // Only a data request fetches frames, and it is the only command here: frame type 3.
         let asks = frame.first().is_some_and(|control| control & 7 == 3);
         let frame_pending = asks && pending;
         let acknowledged = arrives && !self.one_in(ACK_LOSS_ONE_IN);
@@ -192,13 +192,13 @@ impl Air {
         Flight { sfd, end: end + wait, outcome, len: if arrives { len as u8 } else { 0 }, ack }
     }
 
-    /// When the next event is due.
+    /// Time of the next event.
     pub fn deadline(&self) -> Option<Instant> {
         let [a, b] = [&self.first, &self.second].map(|radio| radio.flight.map(|f| f.end));
         earliest(a, b)
     }
 
-    /// The next event that is due at `node`; the frame that belongs to it is written to `frame`.
+    /// The next event that is due at `node`; its frame is written to `frame`.
     fn poll_event(&mut self, now: Instant, node: End, frame: &mut [u8]) -> Option<Event> {
         let due = |flight: &&mut Flight| flight.end <= now;
         let other = self.radio(node.other());
@@ -208,7 +208,7 @@ impl Air {
             frame.iter_mut().zip(&other.frame).for_each(|(to, from)| *to = *from);
             return Some(Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: ack });
         }
-        // What the sender hears comes after what the receiver does.
+        // The event of the sender follows that of the receiver.
         let radio = self.radio(node);
         let outcome = radio.flight.as_mut().filter(due).filter(|flight| flight.len == 0)?.outcome;
         radio.flight = None;
@@ -247,7 +247,7 @@ impl Driver for Side<'_> {
         capabilities()
     }
 
-    // The other one is the only one that could be meant.
+    // The other node is the only possible sender.
     fn set_filter(&mut self, _: Filter) {}
 
     fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {

@@ -1,4 +1,5 @@
-//! Arm's MPS2 board as QEMU has it (`mps2-an385`, `mps2-an386`): a clock, an alarm, a serial line.
+//! Arm's MPS2 board as emulated by QEMU (`mps2-an385`, `mps2-an386`): a clock, an alarm, a serial
+//! line.
 //!
 //! Addresses and registers: Arm application note DAI0385, 3.6 and 4; Cortex-M System Design Kit
 //! technical reference manual (DDI 0479), 4.3 timer and 4.5 UART.
@@ -18,8 +19,8 @@ struct Register(usize);
 
 impl Register {
     fn read(self) -> u32 {
-        // SAFETY: only the constants below are addresses, and each is that of a register which has
-        // 32 bits, is aligned, and may be read at any time.
+        // SAFETY: only the constants below are addresses, and each is that of an aligned 32-bit
+        // register that may be read at any time.
         unsafe { (self.0 as *const u32).read_volatile() }
     }
 
@@ -52,7 +53,7 @@ const CLEAR_RX: u32 = 2;
 #[derive(Clone, Copy)]
 struct Uart0Receive;
 
-// SAFETY: the number is that of the board and the same for ever.
+// SAFETY: the number is that of the board and never changes.
 unsafe impl cortex_m::interrupt::InterruptNumber for Uart0Receive {
     fn number(self) -> u16 {
         0
@@ -63,7 +64,7 @@ unsafe impl cortex_m::interrupt::InterruptNumber for Uart0Receive {
 pub struct Board {
     systick: SYST,
     now_us: u64,
-    /// Timer value up to which `now_us` counts.
+    /// Timer value at the last update of `now_us`.
     counted: u32,
 }
 
@@ -73,7 +74,7 @@ impl Board {
         cortex_m::interrupt::disable();
         TIMER0_RELOAD.write(u32::MAX);
         TIMER0_CTRL.write(1);
-        // 16 is the least; QEMU keeps no baud rate.
+        // 16 is the minimum; QEMU does not emulate a baud rate.
         UART0_DIVIDER.write(16);
         UART0_CTRL.write(TX_ENABLE | RX_ENABLE | RX_INTERRUPT);
         // SAFETY: no handler runs, because interrupts are masked.
@@ -81,7 +82,7 @@ impl Board {
         Board { systick, now_us: 0, counted: TIMER0_VALUE.read() }
     }
 
-    /// Time since the start. To be asked at least every 171 s, the timer's period.
+    /// Time since the start. It must be called at least every 171 s, the timer's period.
     pub fn now(&mut self) -> Instant {
         // It counts down.
         let elapsed = self.counted.wrapping_sub(TIMER0_VALUE.read());
@@ -91,7 +92,7 @@ impl Board {
         Instant::from_micros(self.now_us)
     }
 
-    /// Sleeps until an octet waits, or for `span` at the longest, or 16 s.
+    /// Sleeps until an octet waits, but at most for `span` or 16 s.
     pub fn sleep(&mut self, span: Duration) {
         let micros = span.as_micros().min(LONGEST_ALARM_US) as u32;
         if micros > 0 {
@@ -114,14 +115,14 @@ impl Board {
         (UART0_STATE.read() & RX_FULL != 0).then(|| UART0_DATA.read() as u8)
     }
 
-    /// Gives an octet to the serial line, when it can take one.
+    /// Sends an octet on the serial line, when it has room.
     pub fn write(&mut self, octet: u8) {
         while UART0_STATE.read() & TX_FULL != 0 {}
         UART0_DATA.write(u32::from(octet));
     }
 }
 
-/// Finds out how deep the stack gets.
+/// Measures the depth of the stack.
 pub struct Stack {
     top: usize,
 }
@@ -134,17 +135,17 @@ impl Stack {
     /// Paints the unused stack.
     #[inline(never)]
     pub fn paint() -> Self {
-        // What this function itself has on the stack stays as it is.
+        // The stack frame of this function itself is not painted.
         let top = (cortex_m::register::msp::read() as usize - 64) & !3;
         for place in (top - Self::PAINTED..top).step_by(4) {
-            // SAFETY: below the stack pointer there are megabytes of RAM that nothing uses, and no
-            // interrupt is enabled.
+            // SAFETY: below the stack pointer there are megabytes of unused RAM, and no interrupt
+            // is enabled.
             unsafe { (place as *mut u32).write_volatile(Self::PAINT) };
         }
         Stack { top }
     }
 
-    /// Octets of it that were used since, 64 octets of the caller's included.
+    /// Octets of the stack used since, including 64 octets of the caller's.
     pub fn depth(&self) -> u32 {
         // SAFETY: as above.
         let painted =

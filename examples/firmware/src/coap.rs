@@ -1,4 +1,4 @@
-//! How much CoAP the images have room for.
+//! Memory plans of CoAP in the images.
 
 use kinglet_apps::coap::{Observer, Plan};
 use kinglet_coap::{Config, PeerEstimate, Reset, Sizes, Slot};
@@ -19,7 +19,7 @@ impl Plan for Server {
     const IS_FOUND: bool = false;
 }
 
-/// The memory plan of a client that asks one peer.
+/// The memory plan of a client with one peer.
 pub struct Client;
 
 impl Sizes for Client {

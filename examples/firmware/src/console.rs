@@ -15,7 +15,7 @@ use Piece::{Number, Text};
 
 /// Prints these pieces and a line feed.
 pub fn line(pieces: &[Piece<'_>]) {
-    // Without a debugger there is nobody to read it.
+    // Without a debugger there is no output.
     let Ok(mut out) = hio::hstdout() else { return };
     let mut text = |text: &[u8]| {
         let _ = out.write_all(text);
@@ -59,7 +59,7 @@ pub fn end(result: Result<(), &str>) -> ! {
             debug::exit(debug::EXIT_FAILURE);
         }
     }
-    // A debugger that does not end us finds us here.
+    // A debugger that does not end the program stops here.
     loop {
         cortex_m::asm::bkpt();
     }

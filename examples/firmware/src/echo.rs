@@ -1,5 +1,5 @@
-//! Sends back what comes by TCP and UDP to port 7 (RFC 862): the body of the `echo` images, each of
-//! which chooses a profile.
+//! Sends received data back by TCP and UDP on port 7 (RFC 862): the body of the `echo` images, each
+//! of which selects a profile.
 
 use crate::board::Board;
 use crate::place::{ROUTER, commission};
@@ -21,7 +21,8 @@ impl Sizes for Room {
     type Connections<C> = [kinglet_apps::Place<C>; 1];
 }
 
-/// The profile of an `echo` image: one connection with buffers of four segments, and what is named.
+/// The profile of an `echo` image: one connection with buffers of four segments, and the named
+/// options.
 #[macro_export]
 macro_rules! echo_profile {
     ($name:ident { $($choices:tt)* }) => {
@@ -38,7 +39,7 @@ macro_rules! echo_profile {
     };
 }
 
-/// Echoes with these settings, for ever; `routing` learns routes.
+/// Echoes with these settings, for ever; `routing` is the routing protocol.
 pub fn run<P: Profile>(
     place: Option<&'static mut Place<P>>,
     config: Config<KeyOf<P>>,
@@ -48,7 +49,7 @@ pub fn run<P: Profile>(
     console::end(echo(place, config, (routing, net::Discovery::NONE), listen))
 }
 
-/// The same with `discovery`, which learns link addresses.
+/// The same with `discovery`, which resolves link-layer addresses.
 pub fn run_with_discovery<P: Profile<Routing = ()>>(
     place: Option<&'static mut Place<P>>,
     config: Config<KeyOf<P>>,

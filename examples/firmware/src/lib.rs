@@ -1,16 +1,16 @@
-//! What the images share: the emulated board, output by semihosting, a link in memory.
+//! Shared parts of the images: the emulated board, output by semihosting, a link in memory.
 //!
-//! | image | what it does |
+//! | image | function |
 //! |---|---|
 //! | `pair` | two nodes in one image move 100 kB over a lossy link in memory |
-//! | `leaf` | a leaf that sleeps sends readings to its parent, over the same link |
-//! | `sensor` | a leaf that sleeps sends readings to a host; its radio is its serial line |
+//! | `leaf` | a sleepy leaf sends readings to its parent, over the same link |
+//! | `sensor` | a sleepy leaf sends readings to a host; its radio is its serial line |
 //! | `mote` | one node, a web and CoAP server, whose radio is its serial line |
-//! | `echo`, `echo-…` | sends back what comes, each in a configuration of its own |
-//! | `measure` | counts the instructions that a segment takes |
+//! | `echo`, `echo-…` | sends received data back, each in its own configuration |
+//! | `measure` | counts the instructions of a segment |
 //! | `octets` | compares the copies and sums in assembly with plain ones |
 //!
-//! Nothing here panics, and nothing formats: `tools/no-panic` checks it in the linked images.
+//! No code here panics or formats: `tools/no-panic` checks the linked images.
 
 #![no_std]
 #![deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -32,23 +32,24 @@ use kinglet::mac::KeyOf;
 use kinglet::radio::Capabilities;
 use kinglet::{Config, Node, Profile};
 
-/// Where a node stays: a static, so that the linker counts it.
+/// Storage of a node: a static, so that the linker counts it.
 pub type Place<P> = MaybeUninit<Node<P>>;
 
-/// Makes a node where it stays. It is larger than the stack of a small device, and what this
-/// function has on the stack, which `measure` counts, depends on the compiler's seeing that each
-/// part can be made in its place: see `tools/arm-build`.
+/// Constructs a node in its storage. It is larger than the stack of a small device. The stack use
+/// of this function, which `measure` counts, depends on the compiler's construction of each part in
+/// place: see `tools/arm-build`.
 #[inline(never)]
 pub fn make<P: Profile>(
     place: &'static mut Place<P>,
     config: Config<KeyOf<P>>,
     radio: Capabilities,
 ) -> &'static mut Node<P> {
-    // If the compiler knew where it stands, it would write the address of each field into the code.
+    // If the compiler knew the address, it would write the address of each field into the code.
     black_box(place.write(Node::new(config, radio)))
 }
 
-/// The same with `routing`, which learns routes, and `discovery`, which learns link addresses.
+/// The same with the routing protocol `routing`, and `discovery`, which resolves link-layer
+/// addresses.
 #[inline(never)]
 pub fn make_with_layers<P: Profile>(
     place: &'static mut Place<P>,

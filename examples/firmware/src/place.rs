@@ -1,5 +1,5 @@
-//! The node's place in the network that `kinglet gateway --serial` joins it to: node 2 of a line,
-//! with node 1 between it and the border router.
+//! The node's place in the network of `kinglet gateway --serial`: node 2 of a line, with node 1
+//! between it and the border router.
 
 use core::net::Ipv6Addr;
 use kinglet::mac::{Csma, Key, Security};
@@ -11,27 +11,27 @@ use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation};
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, Node, Profile};
 
-/// Short addresses of this node and of the one that it reaches all others by.
+/// Short addresses of this node and of its next hop.
 pub const SHORT: u16 = 3;
 pub const ROUTER: u16 = 2;
 /// The prefix of the network, 6LoWPAN context 0, and the host behind it, context 1.
 pub const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0, 0, 0);
 pub const HOST: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7401, 0, 0, 0, 1);
-/// The one that follows from the short address, so that it costs nothing on the air.
+/// The address derived from the short address, so that it takes no octets on the air.
 const ADDRESS: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7400, 0, 0xff, 0xfe00, SHORT);
 
-/// The key of the scenarios of the simulator and the gateway. A product's is its own, and what it
-/// starts to count from is in its flash; this board has none, so its counters begin at 0 each time.
+/// The key of the scenarios of the simulator and the gateway. A product has its own key, and keeps
+/// its first frame counter in flash; this board has no flash, so its counters begin at 0 each time.
 const SECURITY: Security = Security {
     key: Key(*b"Kinglet scenario"),
     eui64_prefix: [0x02, 0x00, 0x00, 0xff, 0xfe, 0x00],
     first_counter: 0,
 };
 
-/// The border router of neighbour discovery, if this node is that.
+/// The border router of neighbour discovery, if this node is one.
 pub const BORDER: BorderRouter = BorderRouter { version: 1, valid_min: 1_440, address: ADDRESS };
 
-/// Has it offer the network's prefix and context, for a day.
+/// Makes it offer the network's prefix and context, for a day.
 ///
 /// # Errors
 /// A table is full.
@@ -55,14 +55,14 @@ pub fn config() -> Config {
     SECURED
 }
 
-/// The same for a network without link security, and a profile that has none.
+/// The same for a network without link security, and a profile without it.
 pub fn unsecured() -> Config<()> {
     const UNSECURED: Config<()> = settings(None).unsecured();
     UNSECURED
 }
 
-/// All of it is known when the image is built. A product takes seed and secret from its source of
-/// entropy when it starts; this board has none.
+/// All of it is known at build time. A product takes seed and secret from its source of entropy
+/// when it starts; this board has none.
 const fn settings(security: Option<Security>) -> Config {
     let mut config = Config::new(SHORT, [0; 8], SHORT as u64, [SHORT as u8; 16]);
     config.mac.csma = Csma::Hardware;
@@ -70,7 +70,7 @@ const fn settings(security: Option<Security>) -> Config {
     config
 }
 
-/// Addresses, contexts and routes, as the network's plan has them.
+/// Addresses, contexts and routes of the network plan.
 ///
 /// # Errors
 /// A table is full.

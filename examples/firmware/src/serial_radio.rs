@@ -1,20 +1,20 @@
-//! A radio at the other end of the board's serial line: `kinglet gateway --serial` has it.
+//! A radio at the other end of the board's serial line, provided by `kinglet gateway --serial`.
 
 use crate::board::Board;
 use kinglet::radio::serial::{Receiver, Request, parse_event};
 use kinglet::radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet::time::Instant;
 
-/// The line, and what the radio is doing.
+/// The line, and the state of the radio.
 pub struct SerialRadio {
     pub board: Board,
     receiver: Receiver,
-    /// A transmission is outstanding.
+    /// True if a transmission is outstanding.
     sending: bool,
-    /// That of the last one.
+    /// Number of the last transmission.
     number: u8,
-    /// It samples the channel and repeats frames by itself. Who does that is a radio of the board's
-    /// own: the line has no messages for it, as repetitions begin at given times.
+    /// True if the radio samples the channel and repeats frames by itself. Such a radio is on the
+    /// board itself: the line has no messages for this, because repetitions begin at given times.
     pub strobes: bool,
 }
 
@@ -51,7 +51,7 @@ impl Driver for SerialRadio {
     }
 
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event> {
-        // As many as the line has: what comes next may be the rest of an event.
+        // As many octets as the line has: the next ones may be the rest of an event.
         while let Some(octet) = self.board.read() {
             let message = self.receiver.push(octet);
             let Some((event, number, octets)) = message.and_then(|m| parse_event(now, m)) else {
@@ -59,7 +59,7 @@ impl Driver for SerialRadio {
             };
             if !matches!(event, Event::Received { .. }) {
                 if !self.sending || number != self.number {
-                    // It has crossed the reset of its transmission on the line.
+                    // The event has crossed the reset of its transmission on the line.
                     continue;
                 }
                 self.sending = false;

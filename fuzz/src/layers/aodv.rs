@@ -1,4 +1,4 @@
-//! AODV: messages, packets, how frames ended and time in any order.
+//! AODV: messages, packets, outcomes of frames and time in any order.
 
 use crate::input::Input;
 use kinglet_aodv::{
@@ -20,11 +20,11 @@ impl Sizes for Plan {
 }
 
 const OWN: u16 = 1;
-/// Four replies, a request of each flood and each search, and an error for each way.
+/// Four replies, a request of each flood and each search, and an error for each route.
 const MESSAGES: usize = 4 + REQUESTS + SEARCHES + ROUTES;
 
-/// AODV: tables stay bounded, nobody is sent back to where he is, and what is sent another node can
-/// read.
+/// AODV: tables stay bounded, no next hop is the node itself, and another node can parse all
+/// messages.
 pub fn aodv_messages(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
@@ -68,7 +68,7 @@ pub fn aodv_messages(data: &[u8]) {
     }
 }
 
-/// Takes what there is; another node reads it.
+/// Drains all messages; another node parses them.
 fn drain(aodv: &mut Aodv<Plan>, other: &mut Aodv<Plan>, input: &Input<'_>) {
     let mut buf = [0; MAX_LEN];
     let mut messages = 0;

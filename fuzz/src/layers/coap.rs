@@ -17,7 +17,7 @@ impl Sizes for Plan {
     type Resets<K: Copy + Eq> = [Option<Reset<K>>; 1];
 }
 
-/// CoAP: every request ends once at the most, and draining ends.
+/// CoAP: every request ends at most once, and draining ends.
 pub fn coap_messages(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
@@ -89,7 +89,7 @@ pub fn coap_messages(data: &[u8]) {
     }
 }
 
-/// Takes all that is to be sent, which comes to an end.
+/// Drains all output, which must end.
 fn drain(end: &mut Endpoint<u8, Plan>, now: Instant) {
     let mut outputs = 0;
     let taken = |octets: &[u8]| if octets.len() < 4 { Err(()) } else { Ok(()) };

@@ -22,11 +22,11 @@ impl Sizes for MacPlan {
 
 const QUEUE: usize = 3;
 const SLEEPERS: usize = 2;
-/// A reset, a transmission or acknowledgement, a mode before and after it, news of each sleeper:
-/// more commands for the radio at once would be a busy loop.
+/// A reset, a transmission or acknowledgement, a mode before and after it, an update of each
+/// sleeper: more commands for the radio at once would be a busy loop.
 const COMMANDS: usize = 4 + SLEEPERS;
 
-/// The MAC: any events and calls in any order. Every accepted frame has one outcome at most.
+/// The MAC: any events and calls in any order. Every accepted frame has at most one outcome.
 pub fn mac_frames(data: &[u8]) {
     let mut input = Input::new(data);
     let (Some(setup), Some(more)) = (input.octet(), input.octet()) else { return };
@@ -98,7 +98,7 @@ pub fn mac_frames(data: &[u8]) {
     }
 }
 
-/// A MAC and its radio by the bits of two octets.
+/// A MAC and its radio, configured by the bits of two octets.
 fn mac_of(setup: u8, more: u8) -> Mac<MacPlan> {
     let mut capabilities = Capabilities::NONE;
     let all = [
@@ -109,7 +109,7 @@ fn mac_of(setup: u8, more: u8) -> Mac<MacPlan> {
         Capabilities::SOURCE_MATCH,
     ];
     for (bit, capability) in all.into_iter().enumerate() {
-        // The next bits of the first octet say something else.
+        // The next bits of the first octet have another meaning.
         let octet = if bit < 3 { setup } else { more };
         if octet >> bit & 1 == 1 {
             capabilities = capabilities | capability;
@@ -141,7 +141,7 @@ fn mac_of(setup: u8, more: u8) -> Mac<MacPlan> {
     Mac::new(config, capabilities, u64::from(setup))
 }
 
-/// Queues a frame; whether there was room.
+/// Queues a frame; returns true if there was room.
 fn enqueue(mac: &mut Mac<MacPlan>, input: &mut Input<'_>, call: u8) -> bool {
     let payload = input.octets();
     let dst = Address::Short(u16::from(call >> 5));
@@ -155,7 +155,7 @@ fn enqueue(mac: &mut Mac<MacPlan>, input: &mut Input<'_>, call: u8) -> bool {
     let filled = mac.enqueue(input.now(), request, |room| {
         let len = room.len().min(payload.len());
         room[..len].copy_from_slice(&payload[..len]);
-        // A length beyond the room is a caller's mistake that must not be fatal.
+        // A length beyond the room is a caller's error that must not be fatal.
         payload.len()
     });
     filled.is_ok()

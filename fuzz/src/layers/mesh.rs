@@ -1,4 +1,4 @@
-//! The mesh: messages, what the MAC tells and time in any order.
+//! The mesh: messages, link feedback of the MAC and time in any order.
 
 use crate::input::Input;
 use kinglet_mesh::{Config, Discard, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes};
@@ -16,11 +16,11 @@ impl Sizes for Plan {
 }
 
 const OWN: u16 = 1;
-/// Four answers, an attachment, and an advertisement in as many frames as it has entries.
+/// Four replies, an attachment, and an advertisement in as many frames as it has entries.
 const MESSAGES: usize = 4 + 1 + ROUTES + LEAVES;
 
-/// The mesh: tables stay bounded, nobody is sent back to where he is, and what is sent another node
-/// can read.
+/// The mesh: tables stay bounded, no next hop is the node itself, and other nodes can parse all
+/// messages.
 pub fn mesh_messages(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
@@ -55,7 +55,7 @@ pub fn mesh_messages(data: &[u8]) {
     }
 }
 
-/// Takes what there is; others read it.
+/// Drains all messages; other nodes parse them.
 fn drain(mesh: &mut Mesh<Plan>, others: &mut [Mesh<Plan>], input: &Input<'_>) {
     let mut buf = [0; MAX_LEN];
     let mut messages = 0;

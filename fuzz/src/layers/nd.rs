@@ -1,5 +1,5 @@
-//! Neighbour discovery, of a host and of routers of all kinds: messages, how frames ended, packets
-//! that wait and time in any order.
+//! Neighbour discovery, of a host and of routers of all kinds: messages, outcomes of frames,
+//! waiting packets and time in any order.
 
 use crate::input::Input;
 use core::net::Ipv6Addr;
@@ -34,13 +34,13 @@ impl RouterSizes for Plan {
     type Servers = [Option<Offered<NameServer>>; 1];
 }
 
-/// Four answers of the node; of its router four, of two messages each, four questions and news of
-/// two; a question for each neighbour, address and router, and one about a given address.
+/// Four responses of the node. Of its router four with two messages each, four questions and two
+/// updates. A question for each neighbour, address and router, and one about a given address.
 const MESSAGES: usize = 4 + (4 * 2 + 4 + 2) + (NEIGHBOURS + 3 + 1 + 1);
 /// Two for each neighbour; addresses, contexts, the hop limit.
 const CHANGES: usize = 2 * NEIGHBOURS + 2 * 2 + 2 * 2 + 1;
 
-/// One of few addresses of all kinds; 1 is the node's own.
+/// One of a few addresses of all kinds; 1 is the node's own.
 fn address(n: u8) -> Ipv6Addr {
     let last = u16::from(n >> 2);
     match n & 3 {
@@ -71,7 +71,7 @@ fn made(setup: u8) -> Discovery<Plan> {
     Discovery::with_role(config, Some(Serving::new(Offer::new(border))))
 }
 
-/// Tables stay bounded, what is sent can be read, draining ends, and no deadline is stale.
+/// Tables stay bounded, messages can be parsed, draining ends, and no deadline is stale.
 pub fn nd_messages(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
@@ -85,13 +85,13 @@ pub fn nd_messages(data: &[u8]) {
             2 => drop(nd.want(now, address(who))),
             3 => {
                 let now = input.skip_to(nd.deadline().unwrap_or(now));
-                // What others announce may last until the end of time.
+                // Advertised lifetimes may last until the end of time.
                 if now + Duration::from_micros(1) == now {
                     return;
                 }
                 nd.handle_deadline(now);
                 drain(&mut nd, &input);
-                // A message that waits for its answer may be due before it is due again.
+                // A message that waits for its response may be due before it is due again.
                 nd.handle_deadline(now);
                 assert!(nd.deadline().is_none_or(|next| next > now), "no stale deadline");
             }

@@ -15,12 +15,12 @@ const PREFIX: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0);
 const OWN: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0xff, 0xfe00, 1);
 const UDP_PORT: u16 = 0xf0b1;
 const TCP: u8 = 6;
-/// Octets of the longest packet that is put together.
+/// Octets of the longest packet that is reassembled.
 const LONGEST: usize = 1500;
-/// Frames of the longest packet when each carries as little as the fuzzer lets it.
+/// Frames of the longest packet when each carries the least that the fuzzer allows.
 const DRAIN: usize = 1_000;
 
-/// Few of everything, but fragments of IPv6 are put together.
+/// Small tables, but with reassembly of IPv6 fragments.
 struct Plan;
 
 impl Sizes for Plan {
@@ -47,7 +47,7 @@ impl Sizes for Plan {
 
 type Router = Net<Plan, u8>;
 
-/// Payload that is there, or no longer.
+/// Payload that is still present, or stale.
 struct Source {
     stale: bool,
 }
@@ -72,7 +72,7 @@ fn router() -> (Router, UdpHandle) {
     (net, socket)
 }
 
-/// The network layer: whatever happens, in the end every packet slot is free again.
+/// The network layer: after any sequence of calls every packet slot is free again.
 pub fn net_frames(data: &[u8]) {
     let (mut net, socket) = router();
     let slots = net.info().free_packets;
@@ -136,7 +136,7 @@ pub fn net_frames(data: &[u8]) {
     assert_eq!(net.info().free_packets, slots, "a packet slot is lost");
 }
 
-/// Submits a packet of an upper layer, with or without payload that stays outside.
+/// Submits a packet of an upper layer, with or without external payload.
 fn submit(net: &mut Router, input: &mut Input<'_>, call: u8, dst: Ipv6Addr) {
     let (upper, len) = (input.octets(), input.word());
     let body = if len == 0 { Body::None } else { Body::External { key: 7, len } };
@@ -146,7 +146,7 @@ fn submit(net: &mut Router, input: &mut Input<'_>, call: u8, dst: Ipv6Addr) {
     let _ = net.submit(input.now(), packet);
 }
 
-/// Writes one frame and says, as a MAC would, what became of it.
+/// Writes one frame and reports an outcome, as a MAC would.
 fn write_frame(net: &mut Router, input: &mut Input<'_>, call: u8) {
     let now = input.now();
     let limits = FrameLimits { max_payload: usize::from(input.octet().unwrap_or(0) % 126) };
@@ -157,11 +157,11 @@ fn write_frame(net: &mut Router, input: &mut Input<'_>, call: u8) {
     }
 }
 
-/// Lets every reassembly run out of time and empties every queue.
+/// Lets every reassembly time out and empties every queue.
 fn settle(net: &mut Router, socket: UdpHandle, input: &Input<'_>) {
     let (now, source) = (input.now(), Source { stale: false });
     let limits = FrameLimits { max_payload: 100 };
-    // Those of whose packets not all fragments have come are told.
+    // Sources of incomplete packets are notified.
     net.handle_deadline(now + Duration::from_secs(3_600));
     let more = |net: &Router| net.pending().is_some();
     let frames = (0..DRAIN).take_while(|_| {

@@ -1,5 +1,5 @@
-//! A relay that passes fragments on one by one (RFC 8930): fragments of several neighbours with any
-//! size, offset and tag, in any order, among frames that are sent, lost, or forgotten.
+//! A relay that forwards fragments (RFC 8930): fragments of several neighbours with any size,
+//! offset and tag, in any order, among frames that are sent, lost, or forgotten.
 
 use crate::input::Input;
 use kinglet_net::{
@@ -17,7 +17,7 @@ use std::net::Ipv6Addr;
 const ROOM: usize = 102;
 const FRAMES: usize = 10;
 const PACKETS: usize = 5;
-/// Frames of all that can wait.
+/// Limit of the frames of all waiting packets.
 const DRAIN: usize = 1_000;
 
 struct Plan;
@@ -58,7 +58,7 @@ fn address(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0xff, 0xfe00, n)
 }
 
-/// Node 1, and beyond each of its neighbours another one.
+/// Node 1, with another node behind each of its neighbours.
 fn relay() -> Relay {
     let mut net = Relay::new(Config { forward: true, ..Config::new(Address::Short(1)) });
     net.add_address(InterfaceAddress { address: address(1), prefix_len: 64 }).expect("room");
@@ -71,15 +71,13 @@ fn relay() -> Relay {
     net
 }
 
-/// What next hops have got of datagrams, by their tags there: where the next octet belongs, if that
-/// is known.
+/// Datagrams at next hops, by their tags there: the offset of the next octet, if it is known.
 type Onward = BTreeMap<(u16, u16), Option<u16>>;
 
-/// What neighbours have sent of datagrams, by their tags: the size, and where the next octet
-/// belongs.
+/// Datagrams sent by neighbours, by their tags: the size, and the offset of the next octet.
 type Sent = BTreeMap<(u16, u16), (u16, u16)>;
 
-/// Frames in, frames out.
+/// Checks frames in and frames out.
 pub fn relay_fragments(data: &[u8]) {
     let mut input = Input::new(data);
     let mut net = relay();
@@ -118,8 +116,9 @@ pub fn relay_fragments(data: &[u8]) {
     assert_eq!((net.info().free_packets, net.deadline()), (PACKETS, None), "nothing is kept");
 }
 
-/// A fragment with any size, offset and tag, of few so that they meet, or the one that continues a
-/// datagram. The first one may begin with the headers of a packet that can be passed on.
+/// A fragment with any size, offset and tag, from a small range so that they coincide, or the one
+/// that continues a datagram. The first one may begin with the headers of a packet that can be
+/// forwarded.
 fn fragment(input: &mut Input<'_>, call: u8, src: u16, sent: &mut Sent) -> Vec<u8> {
     let [choice, place] = [input.octet().unwrap_or(0), input.octet().unwrap_or(0)];
     let tag = u16::from(choice >> 2 & 7);
@@ -135,7 +134,7 @@ fn fragment(input: &mut Input<'_>, call: u8, src: u16, sent: &mut Sent) -> Vec<u
     fragment.truncate(len);
     let mut headers = 0;
     if offset.is_none() && call & 0x40 != 0 {
-        // An IPv6 header as it is, to one of those beyond the neighbours, or to this node.
+        // An uncompressed IPv6 header, to one of the nodes behind the neighbours, or to this node.
         let length = size.saturating_sub(40).to_be_bytes();
         fragment.push(0x41);
         fragment.extend([0x60, 0, 0, 0, length[0], length[1], 59, place]);
@@ -167,7 +166,7 @@ fn hear(net: &mut Relay, input: &Input<'_>, src: u16, payload: &[u8]) {
     }
 }
 
-/// Sends the next frame, which is delivered or not; whether there was one.
+/// Sends the next frame with this outcome; returns false if there is none.
 fn send(net: &mut Relay, onward: &mut Onward, input: &Input<'_>, delivered: bool) -> bool {
     let Some(pending) = net.pending() else { return false };
     let mut buf = [0; 125];
@@ -184,7 +183,7 @@ fn send(net: &mut Relay, onward: &mut Onward, input: &Input<'_>, delivered: bool
     true
 }
 
-/// Fragments of a datagram follow each other without gaps.
+/// Checks that fragments of a datagram follow each other without gaps.
 fn check(onward: &mut Onward, out: &FrameOut, payload: &[u8]) {
     let Ok((header, rest)) = FragmentHeader::parse(payload) else { return };
     let Address::Short(to) = out.dst else { panic!("{:?} is nobody's", out.dst) };

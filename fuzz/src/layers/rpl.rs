@@ -1,4 +1,4 @@
-//! RPL: messages, packets, how frames ended and time in any order.
+//! RPL: messages, packets, outcomes of frames and time in any order.
 
 use crate::input::Input;
 use core::net::Ipv6Addr;
@@ -20,7 +20,7 @@ impl Sizes for Plan {
 }
 
 const OWN: u8 = 7;
-/// Four answers, what is told to a former parent and to a parent, a DIS, a DIO.
+/// Four replies, messages to a former parent and to a parent, a DIS, a DIO.
 const MESSAGES: usize = 4 + 2 * (ROUTES + 1) + 2;
 
 fn near(n: u8) -> Ipv6Addr {
@@ -31,7 +31,7 @@ fn address(n: u8) -> Ipv6Addr {
     Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, n.into())
 }
 
-/// Tables stay bounded, what is sent can be read, and nobody is sent to himself.
+/// Tables stay bounded, messages can be parsed, and no next hop is the node itself.
 pub fn rpl_messages(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
@@ -52,7 +52,7 @@ pub fn rpl_messages(data: &[u8]) {
         match call % 8 {
             0 => drop(input.later()),
             1 => rpl.handle_sent(now, near(from), from, call & 8 != 0),
-            // Packets come from neighbours; where there is no way on they go back there.
+            // Packets come from neighbours; without a route they go back there.
             2 if from != OWN => {
                 let [flags, to, rank] = [(); 3].map(|()| input.octet().unwrap_or(0));
                 let octets = [flags & 0xe0, flags & 1, 0, rank];
@@ -64,7 +64,7 @@ pub fn rpl_messages(data: &[u8]) {
             }
             3 => {
                 let now = input.skip_to(rpl.deadline().unwrap_or(now));
-                // Intervals that others announce may last until the end of time.
+                // Advertised intervals may last until the end of time.
                 if now + Duration::from_micros(1) == now {
                     return;
                 }

@@ -16,23 +16,23 @@ const PART: Geometry = Geometry {
 };
 const SECTOR: usize = 512;
 const NEIGHBOURS: u8 = 4;
-/// What the store may need to give back all that is in it: each frame may be read three times.
+/// Steps that the store may need to return all its frames: each frame may be read three times.
 const PATIENCE: usize = 2_000;
 
 type Spills = Spilling<[Place; 3], [Record; 24]>;
 
-/// How the next command ends.
+/// Outcome of the next command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,
     /// It is done in part, and fails.
     Fails,
-    /// One bit is wrong, and nobody says so.
+    /// One bit is wrong, without an error.
     Wrong,
-    /// Nothing is heard of it.
+    /// No outcome is reported.
     Silent,
     LowVoltage,
-    /// The driver does not take it.
+    /// The driver does not accept it.
     Refused,
 }
 
@@ -47,14 +47,14 @@ const FAULTS: [Fault; 8] = [
     Fault::Refused,
 ];
 
-/// The octets of the part, and what it will report.
+/// The octets of the part, and the event that it will report.
 struct Part {
     octets: Vec<u8>,
     event: Option<(Event, Vec<u8>)>,
 }
 
 impl Part {
-    /// Carries out a command; how much of it and what is wrong says `dice`.
+    /// Carries out a command; `dice` selects the extent and the position of a fault.
     fn submit(&mut self, now: Instant, command: Command, octets: &[u8], fault: Fault, dice: usize) {
         let mut read = Vec::new();
         match command {
@@ -108,7 +108,7 @@ struct Model {
     part: Part,
     queues: Vec<VecDeque<(u16, Vec<u8>)>>,
     serial: u32,
-    /// Frames that the store no longer had.
+    /// Number of frames that the store has lost.
     missing: u32,
     faulty: bool,
 }
@@ -158,11 +158,11 @@ impl Model {
         self.missing += (before - queue.len() - dropped) as u32;
     }
 
-    /// Does what the flash has to do, once: an event or a command.
+    /// One step of the flash: an event or a command.
     fn work(&mut self, input: &mut Input<'_>) {
         let now = input.now();
         if let Some((event, octets)) = self.part.event.take() {
-            // The store may have given it up meanwhile; then a reset is next.
+            // The store may have given it up meanwhile; a reset is next then.
             let late = self.store.handle_flash(now, event, &octets).is_err();
             if late {
                 let next = self.store.poll_flash(now).map(|submission| submission.command);
@@ -179,7 +179,7 @@ impl Model {
         }
     }
 
-    /// Power is lost in the middle of what is done, and a new store gets the part.
+    /// Power is lost during a command, and a new store gets the part.
     fn restart(&mut self, input: &mut Input<'_>) {
         let now = input.now();
         if let Some(submission) = self.store.poll_flash(now) {
@@ -194,7 +194,7 @@ impl Model {
     }
 }
 
-/// Calls of a store, and what becomes of its commands.
+/// Calls of a store, with outcomes of its commands.
 pub fn store_flash(data: &[u8]) {
     let mut input = Input::new(data);
     let mut model = Model::new();
@@ -228,7 +228,7 @@ pub fn store_flash(data: &[u8]) {
         }
         assert!(model.store.room() <= model.store.room_in_all());
     }
-    // All that is left comes out when the part works again.
+    // All remaining frames are returned when the part works again.
     model.faulty = false;
     for _ in 0..PATIENCE {
         let Some(label) = model.store.oldest(|_| true) else { break };

@@ -16,8 +16,8 @@ const BUFFER: usize = 512;
 const CONNECTIONS: usize = 2;
 const LISTENED: u16 = 7;
 const REMOTE: u16 = 9;
-/// More segments than all send rings, half-open records, TIME-WAIT records and replies can ask for
-/// at a time: one an octet.
+/// More segments than all send rings, half-open records, TIME-WAIT records and replies can request
+/// at a time: one per octet.
 const DRAIN: usize = CONNECTIONS * (BUFFER + PAGE.len()) + 64;
 
 /// Constant data to send.
@@ -40,7 +40,7 @@ impl Sizes for Plan {
     type Servers<K: Peer> = [Option<KnownServer<K>>; 1];
 }
 
-/// A host known by a number; the highest is no unicast address.
+/// A host with a number; the highest is not a unicast address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Host(u8);
 
@@ -58,14 +58,14 @@ impl Peer for Host {
     }
 }
 
-/// The endpoint, and what an attacker who sees its segments knows.
+/// The endpoint, and the knowledge of an attacker that sees its segments.
 struct World {
     tcp: Endpoint<Host, Plan>,
     handles: Vec<Handle>,
     last: Header,
 }
 
-/// The settings that the first octet of an input chooses.
+/// Settings selected by the first octet of an input.
 fn connection(setup: u8) -> ConnectionConfig {
     let keepalive = (setup & 1 == 1).then_some(KeepAlive {
         idle: Duration::from_secs(10),
@@ -83,7 +83,7 @@ fn connection(setup: u8) -> ConnectionConfig {
     }
 }
 
-/// A TCP endpoint: whatever comes, draining ends, no deadline stays in the past, nothing panics.
+/// A TCP endpoint: with any input draining ends, no deadline stays in the past, and nothing panics.
 pub fn tcp_segments(data: &[u8]) {
     let mut input = Input::new(data);
     let Some(setup) = input.octet() else { return };
@@ -94,15 +94,15 @@ pub fn tcp_segments(data: &[u8]) {
     let mut world = World { tcp, handles: Vec::new(), last: Header::default() };
     while let Some(call) = input.octet() {
         world.step(&mut input, call, connection);
-        // Older ones serve as stale handles no longer.
+        // Older ones no longer serve as stale handles.
         if world.handles.len() > 8 {
             world.handles.remove(0);
         }
     }
 }
 
-/// Two endpoints whose link, settings and applications are chosen by `data`: both streams arrive
-/// whole or end for a reason, and then all is quiet (`kinglet_testkit::pair`).
+/// Two endpoints whose link, settings and applications are selected by `data`: both streams arrive
+/// whole or end for a reason, and then both endpoints are idle (`kinglet_testkit::pair`).
 pub fn tcp_pair(data: &[u8]) {
     kinglet_testkit::pair::run::<NewReno>(&mut Octets(data), false);
 }
@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// Takes every segment that the endpoint wants to send.
+    /// Drains all segments of the endpoint.
     fn drain(&mut self, now: Instant) {
         let mut count = 0;
         while let Some(packet) = self.tcp.poll_packet(now) {
@@ -177,8 +177,8 @@ impl World {
         }
     }
 
-    /// A segment that answers the last one, more or less: numbers near the right ones, any flags,
-    /// options and payload, and a right checksum.
+    /// A segment in response to the last one, with some variation: numbers near the right ones, any
+    /// flags, options and payload, and a right checksum.
     fn forge(&self, input: &mut Input<'_>, peer: Host, call: u8) -> Vec<u8> {
         let near = |number: u32, by: u8| number.wrapping_add_signed(i32::from(by as i8));
         let mut next = || input.octet().unwrap_or(0);

@@ -6,7 +6,7 @@ use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario, nearest};
 use kinglet_lab::sweep::{Record, columns_of};
 use serde_json::Value;
 
-/// Parts of a result that are no columns.
+/// Parts of a result that are not columns.
 const NOT_IN_ROWS: [&str; 6] =
     ["schema", "wall_seconds", "setup_seconds", "node_bytes", "flows", "nodes"];
 
@@ -67,7 +67,7 @@ fn reasons() -> Vec<String> {
             FlowKind::CoapServer { node: 1, port: 5_683, block_bytes: 64 },
         ];
         scenario.flows = servers.map(|kind| Flow::new(0.0, kind)).into();
-        // A node that has begun has every counter.
+        // A node that has started has every counter.
         if let Ok(result) = run(&scenario, 1, &Options::default()) {
             all.merge(&result.reasons);
         }

@@ -35,11 +35,11 @@ pub(crate) fn run() -> Result<Code, Failure> {
         return Ok(Code::Interrupted);
     }
     say(&next(&called()));
-    // The demonstration shows; `kinglet lab check` judges.
+    // The demonstration has no exit code for failures; `kinglet lab check` has.
     Ok(Code::Success)
 }
 
-/// The program as it was called, if that is short.
+/// The command by which the program was called, if it is short.
 fn called() -> String {
     const LONGEST: usize = 24;
     let called = std::env::args().next().filter(|called| called.len() <= LONGEST);

@@ -65,16 +65,16 @@ impl From<RunError> for Failure {
     }
 }
 
-/// Files that are not complete, and why.
+/// Incomplete files, with the cause.
 static INCOMPLETE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Notes a file that could not be written, or not to its end. The command continues; the program
-/// ends with [`Code::Io`] and names all of them.
+/// Records a file that could not be written completely. The command continues; the program ends
+/// with [`Code::Io`] and names all of them.
 pub(crate) fn incomplete(file: String) {
     INCOMPLETE.lock().unwrap_or_else(PoisonError::into_inner).push(file);
 }
 
-/// Notes files that end too early.
+/// Records files that are truncated.
 pub(crate) fn cut_short(files: &[String]) {
     files.iter().for_each(|file| incomplete(format!("cut short: {file}")));
 }
@@ -94,12 +94,12 @@ pub(crate) fn end(done: Result<Code, Failure>) -> ExitCode {
     code.into()
 }
 
-/// Prints a message to standard error. A full disk there is no reason to stop.
+/// Prints a message to standard error. A full disk is not a reason to stop.
 pub(crate) fn note(message: &str) {
     let _ = writeln!(std::io::stderr(), "kinglet: {message}");
 }
 
-/// Prints to standard output. A reader that has closed the pipe (`| head`) is no failure.
+/// Prints to standard output. A reader that has closed the pipe (`| head`) is not a failure.
 pub(crate) fn say(text: &str) {
     static FAILED: AtomicBool = AtomicBool::new(false);
     let mut out = std::io::stdout().lock();
@@ -113,12 +113,12 @@ pub(crate) fn say(text: &str) {
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that Ctrl-C sets, so that finished results can be kept. A second Ctrl-C ends the program
-/// at once.
+/// Returns a flag that Ctrl-C sets, so that finished results can be kept. A second Ctrl-C ends the
+/// program at once.
 pub(crate) fn cancel_on_ctrl_c() -> &'static AtomicBool {
     static STARTED: AtomicBool = AtomicBool::new(false);
     if !STARTED.swap(true, Ordering::Relaxed) {
-        // Without a thread for the handler Ctrl-C ends the program at once: nothing to report.
+        // Without a thread for the handler Ctrl-C ends the program at once, without a message.
         let _ = std::thread::Builder::new().name("ctrl-c".to_owned()).spawn(wait_for_ctrl_c);
     }
     &CANCELLED

@@ -48,11 +48,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PREFIX", default_value_t = Prefix::DEFAULT, verbatim_doc_comment)]
     prefix: Prefix,
     /// Capture every frame on the air; the directory
-    /// FILE.profile gets the settings to read that with
+    /// FILE.profile gets the settings for reading it
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pcap: Option<Output>,
     /// Keep a page with nodes, routes, hops and load; a
-    /// browser that shows it follows every second
+    /// browser that shows it reloads it every second
     #[arg(long, value_name = "FILE.html", verbatim_doc_comment)]
     map: Option<Output>,
     /// Print one JSON object per line

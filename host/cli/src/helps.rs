@@ -1,4 +1,4 @@
-//! The help of every command: one screen, and examples that work.
+//! Checks of the help of every command: one screen, and examples that work.
 
 use super::{Cli, Command, lab_cmd};
 use crate::outputs::{Input, Output};
@@ -12,7 +12,7 @@ const SCREEN: (usize, usize) = (40, 80);
 const OTHERS: [&str; 2] =
     ["unshare -rn bash", "sleep 2; curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:2]/'"];
 
-/// Each command line that asks for a help, with the text that it prints.
+/// Each command line for a help, with the text that it prints.
 fn helps() -> Vec<(String, String)> {
     let mut helps = Vec::new();
     let mut waiting = vec![(vec!["kinglet".to_owned()], Cli::command())];
@@ -85,7 +85,7 @@ fn every_example_is_a_command_whose_files_exist() {
     }
 }
 
-/// The command line is valid, and so are the names in it.
+/// Asserts that the command line is valid, including the names in it.
 fn check_own(words: &[&str]) {
     let cli = Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
     if let Some(Command::Lab(lab_cmd::Command::Run(args))) = &cli.command {

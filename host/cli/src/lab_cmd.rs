@@ -81,7 +81,7 @@ impl Amount {
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Experiments that `kinglet lab list` has, or `all`
+    /// Experiments of `kinglet lab list`, or `all`
     #[arg(required = true, value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// Experiments that `kinglet lab list` has  [default: all]
+    /// Experiments of `kinglet lab list`  [default: all]
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
@@ -275,7 +275,8 @@ impl ReportFiles {
         ReportFiles { page, json, csv, captures }
     }
 
-    /// Writes them, the answers to `questions` first in the page; whether the page is complete.
+    /// Writes them, with the answers to `questions` first in the page; returns true if the page is
+    /// complete.
     pub(crate) fn write(
         &self,
         outputs: &Outputs,
@@ -369,7 +370,8 @@ fn index_of(dir: &Path) -> String {
     markdown::index(folders.iter().map(|(id, text)| (*id, text.as_str())))
 }
 
-/// Captures the first seconds of an experiment's main point, with the settings to read that with.
+/// Captures the first seconds of an experiment's main point, with the settings for reading the
+/// capture.
 fn capture(experiment: &Experiment, path: &Path) -> Result<(), Failure> {
     let mut scenario = experiment.main_scenario(Effort::Quick);
     let sleepy = scenario.nodes.iter().any(|place| place.role == Role::Leaf);
@@ -403,7 +405,7 @@ fn repeat_command(ids: &[String], amount: &Amount) -> String {
     command
 }
 
-/// The claims of an interrupted run have no verdict.
+/// The claims of an interrupted run have no outcome.
 pub(crate) fn verdict_code(outcome: &Outcome, verdicts: &[Verdict]) -> Code {
     if outcome.interrupted || cancel_on_ctrl_c().load(Ordering::Relaxed) {
         Code::Interrupted

@@ -57,7 +57,7 @@ struct Cli {
 enum Command {
     /// Simulate a scenario
     Sim(sim_cmd::Args),
-    /// Tell from a trace which packets were lost or late, where and why
+    /// Report which packets of a trace were lost or late, where and why
     Why(why_cmd::Args),
     /// Simulate a scenario with all combinations of values of some fields
     Sweep(sweep_cmd::Args),

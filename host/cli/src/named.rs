@@ -4,12 +4,12 @@ use kinglet_lab::sweep::Base;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Keys whose values are paths from where their file is: the trace of an interference, the base of
-/// a sweep.
+/// Keys whose values are paths relative to their file: the trace of an interference, the base of a
+/// sweep.
 const KEYS: [&str; 2] = ["file", "base"];
 
-/// The files that the one at `path` names, and those that they name. Not all of them exist: a sweep
-/// varies paths from where its base is. Nothing if it is not TOML.
+/// The files named in the one at `path`, and those named in them. Not all of them exist: a sweep
+/// varies paths relative to its base. Empty if the file is not TOML.
 pub(crate) fn named_files(path: &Path) -> Vec<PathBuf> {
     let mut dirs = vec![path.parent().unwrap_or(Path::new("")).to_path_buf()];
     let mut names = names_in(path);

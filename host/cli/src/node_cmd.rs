@@ -1,4 +1,4 @@
-//! `kinglet node`: one node as a process, on an air that others share by UDP.
+//! `kinglet node`: one node as a process; nodes share the air by UDP.
 
 use crate::exit::{Code, Failure, say};
 use crate::outputs::{Files, Input};
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     files.check()?;
     let mut mote = Mote::new(&settings, args.zep).map_err(|error| failure(&error))?;
     let mut tell = |report: Report| {
-        // Plain structs of strings and numbers serialise without fail.
+        // Plain structs of strings and numbers always serialise.
         let json = || serde_json::to_string(&report).unwrap_or_default();
         let text = if args.json { json() } else { report.to_string() };
         say(&format!("{text}\n"));
@@ -74,7 +74,7 @@ fn failure(error: &MoteError) -> Failure {
 
 /// Ends the node on Ctrl-C, SIGTERM and SIGHUP.
 fn end_on_signals(ending: Ending) {
-    // Without a thread for it a signal ends the program as it does any other.
+    // Without a thread for it a signal has its default effect.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
@@ -83,7 +83,7 @@ fn end_on_signals(ending: Ending) {
     });
 }
 
-/// Returns after one of them. A signal without a handler has its default effect.
+/// Returns after one of the signals. A signal without a handler has its default effect.
 async fn any_signal() {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let [interrupt, terminate, hangup] = kinds.map(|kind| async move {

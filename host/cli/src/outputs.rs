@@ -2,9 +2,9 @@
 //! runs, and written through [`Outputs`].
 //!
 //! An output that is also an input is refused, and so are two outputs with one file. Two names are
-//! one file if the file system has one file under them: other spellings, symbolic links and hard
-//! links, also of a file that does not exist yet. The check leaves no file. The command line yields
-//! [`Input`] and [`Output`], whose paths are private: a command gets them by declaring them.
+//! one file if they lead to the same file in the file system: other spellings, symbolic links and
+//! hard links, also of a file that does not exist yet. The check leaves no file. The command line
+//! yields [`Input`] and [`Output`], whose paths are private: a command gets them by declaring them.
 
 use crate::exit::{Code, Failure, incomplete};
 use crate::named::named_files;
@@ -46,13 +46,13 @@ impl Output {
         Output(path.into())
     }
 
-    /// Whether it is to be a directory: its name has no end after a dot, and it is no file or
+    /// Returns true if it is to be a directory: its name has no extension, and it is not a file or
     /// device.
     pub(crate) fn is_directory(&self) -> bool {
         self.0.extension().is_none() && (self.0.is_dir() || !self.0.exists())
     }
 
-    /// The end of its name after the last dot decides the format of a table.
+    /// Determines the format of a table from the extension of its name.
     pub(crate) fn format<F>(&self, of: impl FnOnce(&Path) -> Option<F>) -> Result<F, Failure> {
         of(&self.0).ok_or_else(|| {
             let path = self.0.display();
@@ -88,9 +88,9 @@ struct Declared {
 enum Kind {
     File,
     Directory,
-    /// One that is not there yet, or is empty.
+    /// A directory that does not exist yet, or is empty.
     NewDirectory,
-    /// Standard output or error, if that is a file.
+    /// Standard output or error, if it is a file.
     Standard,
 }
 
@@ -148,20 +148,19 @@ impl Files {
         }
     }
 
-    /// Declares a capture and the settings that stand next to it.
+    /// Declares a capture, and the settings next to it.
     pub(crate) fn captures(&mut self, option: &str, output: &Output) -> Slot {
         let capture = self.writes(option, output);
         self.profile(capture);
         capture
     }
 
-    /// Declares the directory of `option`, which is made when a file is written to it.
+    /// Declares the directory of `option`, which is created when a file is written to it.
     pub(crate) fn directory(&mut self, option: &str, output: &Output) -> Slot {
         self.output(Declared::new(option, &output.0, Kind::Directory))
     }
 
-    /// Declares a directory of captures, in which nothing else may be, and the settings that stand
-    /// next to it.
+    /// Declares a directory that may have captures only, and the settings next to it.
     pub(crate) fn new_directory(&mut self, option: &str, output: &Output) -> Slot {
         let dir = self.output(Declared::new(option, &output.0, Kind::NewDirectory));
         self.profile(dir);
@@ -244,24 +243,24 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// The path of an output that the simulation itself writes. Its directory exists then, if that
+    /// The path of an output that the simulation itself writes. Its directory is created, if that
     /// is possible.
     pub(crate) fn path(&self, Slot(slot): Slot) -> &Path {
         let path = &self.outputs[slot].path;
-        // The failure to create the file says why, if this one does.
+        // If this fails, the failure to create the file gives the reason.
         if let Some(dir) = self.directory_of(path) {
             let _ = fs::create_dir_all(dir);
         }
         path
     }
 
-    /// Replaces the file by `text`, as a whole or not at all, and reports whether that worked. The
-    /// program ends with the list of files for which it did not.
+    /// Replaces the file by `text`, as a whole or not at all; returns true on success. The program
+    /// ends with a list of the files that could not be written.
     pub(crate) fn write(&self, slot: Slot, text: &str) -> bool {
         self.write_by(slot, |path| whole::replace(path, |out| out.write_all(text.as_bytes())))
     }
 
-    /// The same by a function that replaces the file.
+    /// The same with a function that replaces the file.
     pub(crate) fn write_by(&self, slot: Slot, by: impl FnOnce(&Path) -> io::Result<()>) -> bool {
         let path = self.path(slot);
         let written = by(path);
@@ -306,7 +305,7 @@ impl Outputs {
         }
     }
 
-    /// The directory of a file, if that is declared and so made when it is needed.
+    /// The directory of a file, if it is declared and thus created when it is needed.
     fn directory_of<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let dir = path.parent()?;
         let declared = |it: &Declared| it.kind == Kind::Directory && it.path == dir;
@@ -314,7 +313,7 @@ impl Outputs {
     }
 }
 
-/// Checks that the directory exists or can be made.
+/// Checks that the directory exists or can be created.
 fn probe_directory(path: &Path) -> io::Result<()> {
     let mut missing = None;
     let mut at = path;
@@ -379,7 +378,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// A file in the file system, or the place of one that is not there yet.
+/// A file in the file system, or the place of one that does not exist yet.
 struct Place {
     /// Device and number of the file, or of the last directory of its path that exists.
     there: (u64, u64),

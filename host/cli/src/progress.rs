@@ -3,12 +3,12 @@
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
-/// What takes less time needs no bar.
+/// Shorter simulations have no progress bar.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Parts that a simulated time is counted in.
+/// Resolution of the simulated time in the bar.
 const PARTS: u64 = 1_000;
 
-/// How far it is; invisible if standard error is not a terminal.
+/// A progress bar; invisible if standard error is not a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
@@ -33,12 +33,12 @@ impl Progress {
         Progress::new("{elapsed_precise} [{bar:40}] {percent} % of the simulated time, {eta} left")
     }
 
-    /// To be called with finished and planned.
+    /// Updates it with the numbers of finished and planned simulations.
     pub(crate) fn update(&self, done: usize, planned: usize) {
         self.set(done as u64, planned as u64);
     }
 
-    /// To be called with the share that is done, 0 to 1.
+    /// Updates it with the finished share, 0 to 1.
     pub(crate) fn update_share(&self, share: f64) {
         self.set((share * PARTS as f64) as u64, PARTS);
     }

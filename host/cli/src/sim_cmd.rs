@@ -32,8 +32,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, verbatim_doc_comment)]
     seed: Option<u64>,
     /// Capture every frame on the air; a name without a
-    /// dot is a directory: a capture for each node. In
-    /// FILE.profile are the settings to read them with
+    /// dot is a directory: a capture for each node.
+    /// FILE.profile has the settings for reading them
     #[arg(long, value_name = "FILE", verbatim_doc_comment)]
     pcap: Option<Output>,
     /// Write a trace of all layers for `kinglet why`:
@@ -51,14 +51,14 @@ pub(crate) struct Args {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Print the JSON schema of the results, and end
+    /// Print the JSON schema of the results, and exit
     #[arg(long, exclusive = true, verbatim_doc_comment)]
     schema: bool,
-    /// Print the reasons for which each node lost frames
-    /// and packets, and all parents and others it lost
+    /// Print the reasons for lost frames and packets of
+    /// each node, and its lost parents and others
     #[arg(long, conflicts_with = "json", verbatim_doc_comment)]
     reasons: bool,
-    /// End with 0 although a flow is dead: nothing of it
+    /// Exit with 0 although a flow is dead: nothing of it
     /// arrived, or its connection ended with an error
     #[arg(long, verbatim_doc_comment)]
     allow_dead: bool,

@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         return Ok(Code::Interrupted);
     }
     let table = plan.table(&finished);
-    // Each is tried, whatever became of the others.
+    // Each is tried, whatever the result of the others.
     let mut whole = true;
     for (format, out) in &outs {
         whole &= outputs.write_by(*out, |file| sweep::write(&table, *format, file));
@@ -179,13 +179,13 @@ pub(crate) fn here(sweep: &Path, extension: &str) -> PathBuf {
     Path::new(sweep.file_stem().unwrap_or("sweep".as_ref())).with_extension(extension)
 }
 
-/// Identifies this build.
+/// Identifier of this build.
 pub(crate) fn program() -> Result<String, Failure> {
     let path = std::env::current_exe().map_err(|e| Failure::io(Path::new("kinglet"), &e))?;
     sweep::digest(&path).map_err(|e| Failure::io(&path, &e))
 }
 
-/// Prints to standard error how many runs the journal has already.
+/// Prints the number of runs that are already in the journal to standard error.
 fn report_found(plan: &Plan, finished: &Finished, journal: &Path) {
     let (strangers, journal) = (plan.strangers(finished), journal.display());
     let runs = plan.runs().len();

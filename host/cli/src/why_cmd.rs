@@ -18,17 +18,17 @@ A packet is lost if it did not arrive and its data were sent again, or it was
 given up. It is late if it arrived after its data had been sent again. A summary
 with a line for each cause comes last.")]
 pub(crate) struct Args {
-    /// The trace: what `kinglet sim --trace` has written
+    /// The trace, written by `kinglet sim --trace`
     #[arg(value_name = "FILE")]
     trace: Input,
     /// Only packets of this flow, counted from 0 in the order
     /// of the scenario
     #[arg(long, value_name = "N", verbatim_doc_comment)]
     flow: Option<u64>,
-    /// Only this packet, whatever became of it
+    /// Only this packet, whatever its fate
     #[arg(long, value_name = "N", conflicts_with_all = ["flow", "lost", "acks"])]
     packet: Option<u64>,
-    /// Only lost packets, none that is only late
+    /// Only lost packets, without late ones
     #[arg(long)]
     lost: bool,
     /// Also segments without data: bare acknowledgments
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     Ok(Code::Success)
 }
 
-/// Says that a trace was cut short: the cases are those of its beginning.
+/// Notes that a trace is truncated: the cases are those of its beginning.
 fn note_end(path: &Path, trace: &Trace) {
     if let Some(why) = trace.cut_short() {
         let path = path.display();
@@ -79,10 +79,10 @@ fn note_end(path: &Path, trace: &Trace) {
     }
 }
 
-/// Columns of a paragraph.
+/// Width of a paragraph in columns.
 const WIDTH: usize = 80;
 
-/// The text in lines.
+/// The text, broken into lines.
 fn filled(text: &str) -> String {
     let (mut out, mut width) = (String::new(), 0);
     for word in text.split(' ') {

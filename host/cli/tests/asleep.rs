@@ -1,5 +1,5 @@
-//! The office in which everybody sleeps, behind the gateway: Linux talks to a mote across five
-//! relays whose radios are off most of the time, the border router's among them.
+//! The office with duty-cycled nodes behind the gateway: Linux communicates with a mote across five
+//! relays whose radios are off most of the time, including the border router's.
 
 mod common;
 use common::*;
@@ -30,7 +30,7 @@ fn talk() {
     step("4,000 octets by HTTP", || {
         assert_pattern(&curl(FAR, &format!("/bytes/{OCTETS}"), &[]), OCTETS);
     });
-    // Nobody talks to it.
+    // There is no traffic to it.
     thread::sleep(Duration::from_secs(10));
     let (status, rest) = gateway.interrupt();
     assert_eq!(status.code(), Some(0), "{rest}");
@@ -40,8 +40,8 @@ fn talk() {
     }
 }
 
-/// Share of all time with the radio of a node on, in per cent, from its row in the summary: number,
-/// role, by way of whom, what the radio does, and the share of the last minute stand before it.
+/// Share of the total time with the radio of a node on, in per cent, from its row in the summary.
+/// Number, role, next hop, radio state, and the share of the last minute precede it.
 fn radio_on(summary: &str, node: u32) -> f64 {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let is_row = |words: &Vec<String>| words.first() == Some(&node.to_string()) && words.len() > 6;

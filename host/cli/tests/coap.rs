@@ -1,5 +1,6 @@
-//! The gateway against libcoap, in a network namespace of its own: its client asks motes one and
-//! three hops away, block by block both ways, and a mote's client uploads to its server.
+//! The gateway against libcoap, in a separate network namespace: its client sends requests to motes
+//! one and three hops away, with blocks in both directions, and a mote's client uploads to its
+//! server.
 
 mod common;
 use common::*;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const CLIENT: &str = "coap-client-notls";
 const SERVER: &str = "coap-server-notls";
-/// This machine, seen from the mesh.
+/// Address of this machine in the mesh.
 const HOST: &str = "fd6b:696e:676c:7401::1";
 /// Octets that the mote uploads.
 const UPLOADED: usize = 3_000;
@@ -29,7 +30,7 @@ pause_ms = 2000
 
 #[test]
 fn libcoap_talks_to_motes_and_motes_to_libcoap() {
-    // It tells its usage and fails; what counts is that it is there.
+    // It prints its usage and fails; only its presence matters.
     let tools = [("kill", "-l"), ("which", CLIENT), ("which", SERVER)];
     in_namespace("libcoap_talks_to_motes_and_motes_to_libcoap", &tools, talk);
 }
@@ -59,7 +60,7 @@ fn talk() {
         assert!(said.contains("4.06 not in this format"), "{said}");
     });
     step("what is observed", || {
-        // The first answer, and one of the next ten seconds.
+        // The first response, and one in the next ten seconds.
         let heard = String::from_utf8(client(THREE_HOPS, "/sensor", &["-s", "14"])).unwrap();
         let readings: Vec<&str> = heard.split_inclusive("degrees").collect();
         assert!(readings.len() >= 2 && readings[0] != readings[1], "{heard}");
@@ -90,7 +91,7 @@ fn pattern(octets: usize) -> Vec<u8> {
     (0..octets).map(|i| (i % 251) as u8).collect()
 }
 
-/// The body of a response. libcoap tells of errors on the standard error output only.
+/// The body of a response. libcoap reports errors on standard error only.
 fn client(mote: &str, path: &str, more: &[&str]) -> Vec<u8> {
     let mut command = Command::new(CLIENT);
     command.args(["-B", "60"]).args(more).args(["-o", "-"]).arg(format!("coap://[{mote}]{path}"));

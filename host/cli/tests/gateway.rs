@@ -1,5 +1,5 @@
-//! The gateway against the kernel's own TCP, in a network namespace of its own: ping, pages, bulk
-//! transfers both ways at one and at three hops, ten connections at once, a clean end.
+//! The gateway against the kernel's own TCP, in a separate network namespace: ping, pages, bulk
+//! transfers in both directions at one and at three hops, ten connections at once, a clean end.
 
 mod common;
 use common::*;
@@ -19,7 +19,7 @@ fn linux_talks_to_motes_one_and_three_hops_away() {
     in_namespace("linux_talks_to_motes_one_and_three_hops_away", &tools, talk);
 }
 
-/// Everything, inside of the namespace.
+/// All tests, inside the namespace.
 fn talk() {
     let gateway = Gateway::start(&example());
     for mote in [ONE_HOP, THREE_HOPS] {
@@ -40,7 +40,7 @@ fn talk() {
                 let output = Command::new("ping").args(options).output().unwrap();
                 String::from_utf8_lossy(&output.stdout).into_owned()
             };
-            // The kernel fragments what is longer than 1280 octets, and so does the mote.
+            // The kernel fragments packets longer than 1280 octets, and so does the mote.
             for octets in ["1400", "1452"] {
                 let text = ping(octets);
                 assert!(text.contains(" 0% packet loss"), "{text}");
@@ -52,7 +52,7 @@ fn talk() {
     });
     step("a datagram in two packets", || {
         for mote in [ONE_HOP, THREE_HOPS] {
-            // Nobody listens there; a mote that has put the datagram together says so.
+            // No application listens there; a mote that has reassembled the datagram reports that.
             let socket = UdpSocket::bind("[::]:0").unwrap();
             socket.connect((mote, 9)).unwrap();
             socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -72,7 +72,7 @@ fn talk() {
         }
     });
     step("given up downloads leave room for others", || {
-        // More than a mote has connections.
+        // More than a mote's number of connections.
         let threads: Vec<_> = (0..14).map(|_| thread::spawn(|| give_up(THREE_HOPS))).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert!(page(THREE_HOPS).contains("<h1>Mote 3</h1>"));
@@ -95,7 +95,7 @@ fn gateways_do_not_take_each_others_packets_and_motes_have_services() {
     in_namespace("gateways_do_not_take_each_others_packets_and_motes_have_services", &tools, two);
 }
 
-/// Two gateways, inside of the namespace.
+/// Two gateways, inside the namespace.
 fn two() {
     let flows = "[wire]\n[topology]\nline = { hops = 1 }\n\
                  [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 2\nbytes = 20000\n";
@@ -148,7 +148,7 @@ fn two() {
         assert!(text.contains("page.html: No such file"), "{text}");
     });
     step("the map while it runs", || {
-        // Written once a second, and before the first word.
+        // Written once a second, and before the first output.
         let page = std::fs::read_to_string(&map.0).unwrap();
         assert!(page.contains(" data-refresh-s=") && page.contains("[0,1,"), "{page}");
     });
@@ -186,7 +186,7 @@ fn services(mote: &str) {
     assert!((0..).zip(octets).all(|(i, octet): (u32, u8)| octet == (i % 251) as u8));
 }
 
-/// Begins a download that would take minutes and leaves after two seconds.
+/// Begins a download that would take minutes and aborts it after two seconds.
 fn give_up(mote: &str) {
     let url = format!("http://[{mote}]/bytes/1000000");
     let mut curl = Command::new("curl");
@@ -213,7 +213,7 @@ fn upload(mote: &str) {
     assert_eq!(String::from_utf8(reply).unwrap(), format!("{BULK} {}\n", hash(&octets)));
 }
 
-/// What the program says and returns when it cannot start.
+/// Exit code and output of the program when it cannot start.
 fn refusal(args: &[&str], scenario: &str) -> (Option<i32>, String) {
     let file = Scratch::new(scenario.as_bytes());
     let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));

@@ -1,5 +1,5 @@
-//! Forged packets of a host through the real TUN device: the border router lets none of them in,
-//! counts each, and the motes answer as before.
+//! Forged packets of a host through the real TUN device: the border router rejects and counts all
+//! of them, and the motes respond as before.
 
 mod common;
 use common::*;
@@ -38,12 +38,12 @@ fn known() -> Known {
     }
 }
 
-/// Everything, inside of the namespace.
+/// The whole attack, inside the namespace.
 fn attack() {
     let gateway = Gateway::start(&example());
     let page = |mote| String::from_utf8_lossy(&curl(mote, "/", &[])).into_owned();
     assert!(page(THREE_HOPS).contains("<h1>Mote 3</h1>"));
-    // The kernel sends such packets as they are, whatever their source.
+    // The kernel sends such packets unchanged, whatever their source.
     let raw =
         socket(AddressFamily::Inet6, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::Raw)
             .expect("root of the namespace may have a raw socket");
@@ -53,7 +53,7 @@ fn attack() {
         let forged = attacker.packet();
         let Some(octets) = forged.octets.get(DESTINATION) else { continue };
         let to = Ipv6Addr::from(<[u8; 16]>::try_from(octets).expect("sixteen octets"));
-        // Those for groups and neighbours the kernel keeps to itself.
+        // The kernel does not send those for groups and neighbours to the device.
         let enters = known().nodes.contains(&to);
         let to = SockaddrIn6::from(SocketAddrV6::new(to, 0, 0, 0));
         let sent = sendto(raw.as_raw_fd(), &forged.octets, &to, MsgFlags::empty());

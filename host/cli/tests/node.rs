@@ -1,4 +1,4 @@
-//! The command `kinglet node`: two of them as processes, and what its file may not say.
+//! The command `kinglet node`: two nodes as processes, and invalid contents of its file.
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +31,7 @@ fn two_processes_ping_each_other_and_end_by_word_and_by_signal() {
     let (a, b) = (free(), free());
     let first = start("node-a.toml", &format!("127.0.0.1:{a},127.0.0.1:{b}"));
     let mut second = start("node-b.toml", &format!("127.0.0.1:{b},127.0.0.1:{a}"));
-    // More than are answered while the first one is not there yet.
+    // More than are answered before the first one starts.
     let asked = b"ping fd00:6b69:6e67::12:4b00:0:a 3\n";
     second.stdin.as_mut().unwrap().write_all(asked).unwrap();
     std::thread::sleep(std::time::Duration::from_secs(4));

@@ -1,5 +1,5 @@
-//! The office with leaves that sleep, behind the gateway: web pages and CoAP resources of a leaf
-//! three hops away or more, many at once, while its radio is off most of the time.
+//! The office with sleepy leaves behind the gateway: web pages and CoAP resources of a leaf three
+//! hops away or more, many at once, while its radio is off most of the time.
 
 mod common;
 use common::*;
@@ -35,7 +35,7 @@ fn talk() {
     step("10,000 octets by CoAP", blocks);
     step("ten pages at once", || ten(page));
     step("ten texts at once", || ten(text));
-    // Nobody talks to it.
+    // There is no traffic to it.
     thread::sleep(Duration::from_secs(10));
     let (status, rest) = gateway.interrupt();
     assert_eq!(status.code(), Some(0), "{rest}");
@@ -43,11 +43,12 @@ fn talk() {
     assert!(minute > 0.1 && minute < 15.0 && overall < 25.0, "{minute} %, {overall} %");
 }
 
-/// In per cent, for the last minute and altogether, of the leaf's row in the summary.
+/// Radio-on share of the leaf in per cent, for the last minute and in total, from its row in the
+/// summary.
 fn radio_on(summary: &str) -> (f64, f64) {
     let row = summary.lines().find(|line| line.trim_start().starts_with("13 leaf "));
     let words: Vec<&str> = row.expect("the leaf's row").split_whitespace().collect();
-    // Number, role, parent, what the radio does.
+    // Number, role, parent, radio state.
     let share = |at: usize| words[at].parse().expect("a share");
     (share(4), share(5))
 }
@@ -57,7 +58,7 @@ fn ten(what: fn()) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// libcoap tells of errors on the standard error output only.
+/// libcoap reports errors on standard error only.
 fn coap(path: &str) -> Vec<u8> {
     let mut client = Command::new(CLIENT);
     client.args(["-B", "120", "-b", "512", "-o", "-"]).arg(format!("coap://[{LEAF}]{path}"));

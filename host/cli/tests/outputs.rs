@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 const KINGLET: &str = env!("CARGO_BIN_EXE_kinglet");
 const FULL: &str = "/dev/full";
-/// Seconds after which a command that should have ended is ended: then its exit code is 124.
+/// Seconds after which a command that should have ended is killed: its exit code is then 124.
 const PATIENCE: &str = "120";
 
 const FLOW: &str = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n";
 const NODE: &str = "extended = \"02:12:4b:00:00:00:00:0a\"\n";
 
-/// Scenarios and sweeps with all files that they name, in a directory of the test's own.
+/// Scenarios and sweeps with all files that they name, in a directory of the test.
 struct Place(PathBuf);
 
 impl Place {
@@ -51,7 +51,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Every file and directory with what is in it, and the file that it is.
+    /// All files and directories with their contents and file numbers.
     fn everything(&self) -> BTreeMap<PathBuf, (u64, Vec<u8>)> {
         let mut waiting = vec![self.0.clone()];
         let mut found = BTreeMap::new();
@@ -80,7 +80,7 @@ impl Place {
         end_of(&mut self.command(arguments))
     }
 
-    /// The command ends with this code before it does anything; gives what it says.
+    /// Asserts that the command ends with this code without any effect; returns its output.
     fn refused(&self, code: i32, arguments: &[&str]) -> String {
         let before = self.everything();
         let (ended, out, err) = self.kinglet(arguments);
@@ -89,8 +89,8 @@ impl Place {
         err
     }
 
-    /// The same with files that end at so many blocks of 512 octets: a write beyond fails like one
-    /// to a full disk.
+    /// Runs a command with a limit of file sizes in blocks of 512 octets: a write beyond fails like
+    /// one to a full disk.
     fn limited(&self, blocks: u32, arguments: &[&str]) -> (Option<i32>, String, String) {
         let script =
             format!("trap '' XFSZ; ulimit -f {blocks}; exec timeout {PATIENCE} \"$0\" \"$@\"");
@@ -119,7 +119,7 @@ fn names_of(place: &Place, file: &str, extension: &str) -> Vec<String> {
     spelt.into_iter().chain(names).collect()
 }
 
-/// No spelling of `input` is accepted for `option` of the command.
+/// Asserts that no spelling of `input` is accepted for `option` of the command.
 fn refuses_input(place: &Place, command: &[&str], option: &str, input: &str, extension: &str) {
     let mut names = names_of(place, input, extension);
     names.push(input.to_owned());
@@ -183,7 +183,7 @@ fn neither_the_settings_of_a_capture_nor_the_program_itself_are_exceptions() {
         let err = place.refused(2, &[command, "x.profile/preferences", "--pcap", "x"]);
         assert!(err.contains("--pcap") && err.contains("x.profile/preferences"), "{err}");
     }
-    // The directory of the settings would be where the scenario is.
+    // The directory of the settings would have the path of the scenario.
     fs::copy(place.path("s.toml"), place.path("y.profile")).unwrap();
     let err = place.refused(2, &["sim", "y.profile", "--pcap", "y"]);
     assert!(err.contains("y.profile"), "{err}");
@@ -252,7 +252,7 @@ fn the_files_of_experiments_are_distinct_too() {
         assert!(err.contains(name) && err.contains("report.html"), "{err}");
         fs::remove_file(place.path(&format!("out/{name}"))).unwrap();
     }
-    // The tables of one experiment are another one's.
+    // The tables of one experiment have the path of another's.
     fs::create_dir_all(place.path("t/tcplp-hops")).unwrap();
     fs::create_dir_all(place.path("t/tcplp-mss")).unwrap();
     place.write("t/tcplp-mss/results.md", "# Results\n");
@@ -288,7 +288,7 @@ fn standard_output_counts_if_it_is_a_file_and_devices_are_shared() {
     let (code, out, err) = place.kinglet(&[&["sim", "s.toml"], &null[..]].concat());
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("tcp-bulk"), "{out}");
-    // A pipe takes the page, and then the results.
+    // The page goes to a pipe, followed by the results.
     let (code, out, err) = place.kinglet(&["sim", "s.toml", "--report", "/dev/stdout"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("</html>") && out.contains("tcp-bulk"), "{out}");
@@ -312,12 +312,12 @@ fn a_refused_run_leaves_nothing() {
     ] {
         place.refused(3, arguments);
     }
-    // A scenario that cannot be simulated, in a run that could be written.
+    // A scenario that cannot be simulated, in a run whose files could be written.
     let pip = "[topology]\nline = { hops = 1 }\n[[flow]]\nkind = \"pip\"\nfrom = 1\nto = 0\n";
     place.write("pip.toml", pip);
     let err = place.refused(2, &["sim", "pip.toml", "--report", "new.html", "--trace", "new.txt"]);
     assert!(err.contains("PIP"), "{err}");
-    // The form of this one is right, and the journal is open before the rest is known.
+    // The form of this one is valid, and the journal is open before the rest is checked.
     place.write("wrong.toml", "duration_s = 1\n[topology]\nlien = { hops = 1 }\n");
     place.refused(2, &["advise", "wrong.toml"]);
 }
@@ -429,7 +429,7 @@ fn every_file_that_a_full_disk_cuts_is_named() {
         let lines = err.lines().filter(|line| line.contains(needle) && line.contains("No space"));
         assert_eq!(lines.count(), 1, "{needle}: {err}");
     }
-    // A message that cannot be printed is no reason to stop.
+    // A message that cannot be printed is not a reason to stop.
     let full = fs::OpenOptions::new().write(true).open(FULL).unwrap();
     let (code, out, _) = end_of(place.command(&options).stderr(full));
     assert_eq!(code, Some(3));
@@ -465,8 +465,7 @@ fn a_scenario_from_a_pipe_is_read_once() {
     assert_eq!(code, Some(2), "{err}");
 }
 
-/// In a file system of its own that holds a few hundred KiB. Runs where user namespaces are
-/// allowed.
+/// In a separate file system with a few hundred KiB. Runs where user namespaces are allowed.
 #[test]
 fn a_full_file_system_keeps_the_journal_and_old_tables() {
     let place = Place::new("tmpfs");

@@ -1,5 +1,5 @@
-//! A line of four processes with EUI-64 addresses, of which each is killed and started in turn: the
-//! root reaches all others within half a minute, with RPL in storing and in non-storing mode.
+//! A line of four processes with EUI-64 addresses. Each is killed and started in turn: the root
+//! reaches all others within half a minute, with RPL in storing and in non-storing mode.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,13 +12,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const NODES: usize = 4;
-/// Within this time all are reached after a start.
+/// Time within which all are reached after a start.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// An air on which each node hears the one before it and the one after it.
+/// An air on which each node receives the previous and the next one.
 struct Line {
     files: Vec<PathBuf>,
-    /// Where each process is on the air, and where it sends to.
+    /// Address of each process on the air, and address to which it sends.
     ends: Vec<(SocketAddr, SocketAddr)>,
     processes: Vec<Option<Process>>,
 }
@@ -43,7 +43,7 @@ impl Line {
     fn new(mode: &str) -> Self {
         let own: Vec<SocketAddr> =
             (0..NODES).map(|_| bound().local_addr().expect("it is bound")).collect();
-        // A process accepts datagrams of one peer only, so each has a socket of the air.
+        // A process accepts datagrams of one peer only, so the air has a socket for each.
         let airs: Vec<Arc<UdpSocket>> = (0..NODES).map(|_| Arc::new(bound())).collect();
         let ends = own.iter().zip(&airs);
         let ends = ends.map(|(own, air)| (*own, air.local_addr().expect("it is bound"))).collect();
@@ -52,7 +52,7 @@ impl Line {
             thread::spawn(move || {
                 let mut octets = [0; 512];
                 loop {
-                    // An error is that of a process that does not run.
+                    // An error comes from a process that does not run.
                     let Ok(len) = airs[node].recv(&mut octets) else { continue };
                     for other in [node.wrapping_sub(1), node + 1] {
                         if let (Some(air), Some(to)) = (airs.get(other), own.get(other)) {
@@ -67,7 +67,7 @@ impl Line {
         Line { files, ends, processes }
     }
 
-    /// Starts a process, after the one before it was killed.
+    /// Starts a process, after its predecessor was killed.
     fn start(&mut self, node: usize) {
         self.processes[node] = None;
         let (own, air) = self.ends[node];
@@ -89,7 +89,7 @@ impl Line {
         self.processes[node] = Some(Process { child, said });
     }
 
-    /// Whether the root gets an answer of a node within a second.
+    /// Returns true if the root gets a response of a node within a second.
     fn reaches(&mut self, node: usize) -> bool {
         let root = self.processes[0].as_mut().expect("it runs");
         let address = format!("fd00:5::12:4b00:0:{:x}", node + 10);
@@ -105,7 +105,7 @@ impl Line {
         false
     }
 
-    /// How long it takes until the root reaches all others one after the other.
+    /// Time until the root has reached all others, one after the other.
     fn until_all_are_reached(&mut self) -> Option<Duration> {
         let begun = Instant::now();
         while begun.elapsed() < LIMIT {

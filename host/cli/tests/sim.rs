@@ -1,4 +1,4 @@
-//! `kinglet sim` and `kinglet lab` with files that cannot be written, and stopped in the middle.
+//! `kinglet sim` and `kinglet lab` with files that cannot be written, and interrupted runs.
 
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
@@ -20,7 +20,7 @@ fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// A scenario of its own for each test; a million seconds take minutes.
+/// A separate scenario for each test; a million seconds take minutes.
 fn scenario(name: &str, seconds: u32) -> PathBuf {
     let path = scratch(name);
     let flow = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n";
@@ -95,7 +95,7 @@ fn where_nothing_can_be_written_nothing_is_simulated() {
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("nowhere/page.html"), "{err}");
 
-    // A file is no directory.
+    // A file is not a directory.
     let mut lab = kinglet();
     lab.args(["lab", "run", "tcplp-hops", "--out"]).arg(&file);
     let (code, _, err) = end_of(&mut lab);
@@ -133,7 +133,7 @@ fn ctrl_c_keeps_what_was_simulated() {
         .stdout(File::create(&json).unwrap())
         .spawn()
         .unwrap();
-    // Its handler is there when the first simulated seconds are.
+    // Its handler is installed when the first seconds have been simulated.
     thread::sleep(Duration::from_secs(1));
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());

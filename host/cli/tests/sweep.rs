@@ -1,4 +1,4 @@
-//! `kinglet sweep`, stopped, out of space, and with any number of threads.
+//! `kinglet sweep`, interrupted, on a full disk, and with different numbers of threads.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const KINGLET: &str = env!("CARGO_BIN_EXE_kinglet");
 
-/// A directory of its own for each test, with a sweep of four points and so many seeds in it.
+/// A separate directory for each test, with a sweep of four points and this many seeds.
 struct Place(PathBuf);
 
 impl Place {
@@ -44,7 +44,7 @@ impl Place {
         std::fs::read(self.0.join(name)).unwrap_or_default()
     }
 
-    /// Runs that the journal has.
+    /// Number of runs in the journal.
     fn finished(&self) -> usize {
         self.read("s.journal").split(|octet| *octet == b'\n').count().saturating_sub(2)
     }

@@ -1,5 +1,5 @@
-//! The kernel's TCP with itself, from one network namespace to another through motes that sleep,
-//! set up by the commands that the gateway prints.
+//! TCP connections of the kernel from one network namespace to another through sleeping motes, set
+//! up by the commands that the gateway prints.
 
 mod common;
 use common::*;
@@ -12,16 +12,16 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Two hops, of which the node between sleeps.
+/// Two hops with a duty-cycled node between them.
 const NETWORK: &str = "[topology]\nline = { hops = 2 }\n[radio]\nprofile = \"cc2420-contiki\"\n\
     [mac]\nsecurity = false\n[wake]\nchannels = 3\n[net]\nfragments = \"forwarded\"\n\
     [tunnel]\nnode = 2\nrate_kbps = 92.16\n";
 const BORDER: &str = "fd6b:696e:676c:7401::1";
 const FAR: &str = "fd6b:696e:676c:7400:0:ff:fe00:3";
 const PORT: u16 = 8000;
-/// Octets that each end of a connection sends; both ways take five seconds.
+/// Octets that each end of a connection sends; both directions take five seconds.
 const OCTETS: usize = 10_000;
-/// The longest that anybody waits for the other one.
+/// Longest time that a thread waits for the other one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -72,10 +72,10 @@ fn talk() {
     });
 }
 
-/// What a computer is to do.
+/// Work of a computer.
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A second computer: a thread in a network namespace of its own, with all that it starts.
+/// A second computer: a thread in a separate network namespace, with all its processes.
 struct Computer {
     work: Sender<Work>,
 }
@@ -90,15 +90,15 @@ impl Computer {
         Computer { work }
     }
 
-    /// Has it do something.
+    /// Runs work on it.
     fn run<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> R {
         let (done, result) = channel();
         self.work.send(Box::new(move || drop(done.send(work())))).unwrap();
         result.recv().expect("the other thread has said why")
     }
 
-    /// Follows the commands of the gateway, up to the examples. Its namespace has no name, as that
-    /// would need a file system of one's own, but the number of its thread.
+    /// Runs the commands of the gateway, up to the examples. The namespace is identified by the
+    /// number of its thread: a name would need a separate file system.
     fn set_up(&self, announcement: &str) {
         let thread = self.run(|| std::fs::read_link("/proc/thread-self").unwrap());
         let thread = thread.file_name().and_then(|name| name.to_str()).unwrap().to_owned();
@@ -119,8 +119,7 @@ impl Computer {
     }
 }
 
-/// Octet `i` of what a connection with this number carries: no period that lost octets could hide
-/// in.
+/// The octets of a connection with this number: no period could hide lost octets.
 fn octets(number: u64) -> Vec<u8> {
     let octet = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8;
     (0..OCTETS as u64).map(|i| octet(i + number * OCTETS as u64)).collect()
@@ -138,7 +137,7 @@ fn serve() -> JoinHandle<()> {
     })
 }
 
-/// Sends, closes that way, and reads the same to the end.
+/// Sends, closes the sending direction, and reads the same to the end.
 fn converse(mut stream: TcpStream, number: u64) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let sent = octets(number);

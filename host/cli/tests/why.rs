@@ -1,5 +1,4 @@
-//! `kinglet why`, and the files that it reads: what is no trace is refused, with what would be
-//! right.
+//! `kinglet why` and its input files: a file that is not a trace is refused, with a hint.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

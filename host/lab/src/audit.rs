@@ -1,6 +1,6 @@
-//! The rules of the air, checked on the trace of a run: interframe spacing, turnaround, the backoff
-//! grid, and whether each assessment of the channel found what was there. Who hears whom is worked
-//! out here once more, from the scenario, so that the simulator is not judged by itself.
+//! Checks the trace of a run against the rules of the medium: interframe spacing, turnaround,
+//! backoff grid, and the result of each clear channel assessment. The audience of each frame is
+//! computed independently from the scenario, so that the simulator does not check itself.
 
 use crate::backoff::EitherBackoff;
 use crate::build::{radio_of, short_of};
@@ -16,29 +16,29 @@ use kinglet_sim::trace::{Event, Opening, To, Tracer, What};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How long a recipient awaits the next frame of a burst, in microseconds: what comes later has to
-/// look at the channel first (Contiki, `contikimac.c`: `INTER_PACKET_DEADLINE`, 1/32 s).
+/// Time for which a recipient awaits the next frame of a burst, in microseconds. A later frame
+/// needs a channel assessment first (Contiki, `contikimac.c`: `INTER_PACKET_DEADLINE`, 1/32 s).
 const BURST_WAIT_US: u64 = 31_250;
 
-/// What was looked at, and what was wrong.
+/// Number of checks, and the violations found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     /// Frames whose spacing and turnaround were checked.
     pub frames: u64,
     /// Acknowledgements whose turnaround was checked.
     pub acks: u64,
-    /// Assessments of the channel that were made again.
+    /// Assessments that were recomputed.
     pub assessments: u64,
-    /// Backoffs that were found to be whole units.
+    /// Backoffs after a busy assessment whose length was checked.
     pub backoffs: u64,
-    /// Broken rules.
+    /// Number of violations.
     pub violations: u64,
-    /// The first of them in words.
+    /// Description of the first violation.
     pub first: Option<String>,
 }
 
-/// Simulates `scenario` with `seed` for `seconds` and checks everything that is on the air. Slots
-/// of PIP's have other rules: of its nodes nothing is looked at.
+/// Simulates `scenario` with `seed` for `seconds` and checks every transmission. PIP slots follow
+/// other rules, so PIP nodes are not checked.
 ///
 /// # Errors
 /// [`RunError`]
@@ -63,38 +63,39 @@ pub fn audit(scenario: &Scenario, seed: u64, seconds: f64) -> Result<Audit, RunE
 #[derive(Clone, Copy)]
 struct OnAir {
     node: usize,
-    /// Short address of whom it is for, if it has one.
+    /// Short address of its destination, if it has one.
     to: Option<u16>,
     begin: u64,
     end: u64,
     power_dbm: f64,
 }
 
-/// What is known of a node.
+/// State of a node.
 #[derive(Clone, Copy, Default)]
 struct Station {
-    /// Octets of the frame sent last.
+    /// Octets of its last frame.
     psdu: usize,
-    /// Its next frame begins no earlier.
+    /// Earliest beginning of its next frame.
     spaced_until: u64,
-    /// When its last assessment ended, and whether that found the channel clear.
+    /// End of its last assessment, and true if that found the channel clear.
     assessed: Option<(u64, bool)>,
-    /// Busy assessments in a row of this attempt.
+    /// Consecutive busy assessments of this attempt.
     busy: u32,
-    /// Something came between them, so that neither time nor number tells of the next backoff.
+    /// True if another event came between the assessments, so that neither the time nor the count
+    /// determines the next backoff.
     interrupted: bool,
-    /// The power of its last frame, which its acknowledgements have too.
+    /// Transmit power of its last frame and of its acknowledgements.
     power_dbm: f64,
-    /// Of the frame sent last: its end, whether it said that more follows, and what came of it.
+    /// Last frame: its end, its frame pending bit, and its outcome.
     sent_until: u64,
     said_more: bool,
     outcome: Outcome,
 }
 
-/// What the radio has told of the frame that it sent last.
+/// Outcome that the radio reported for its last frame.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Outcome {
-    /// Nothing so far: a strobe may go on.
+    /// No report yet: a strobe may continue.
     Open,
     Acked,
     #[default]
@@ -104,13 +105,13 @@ enum Outcome {
 struct Auditor {
     scenario: Scenario,
     stations: Vec<Station>,
-    /// Of the last few milliseconds.
+    /// Frames of the last few milliseconds.
     air: VecDeque<OnAir>,
     turnaround_us: u64,
     threshold_mw: f64,
-    /// Assessments can be made again from the scenario alone.
+    /// True if assessments can be recomputed from the scenario alone.
     can_assess: bool,
-    /// Backoffs are timed by the MAC and nothing comes between them.
+    /// True if the MAC times backoffs without interruption.
     can_time_backoffs: bool,
     found: Audit,
 }
@@ -128,7 +129,8 @@ impl Auditor {
         let one = scenario.wake.is_none_or(|wake| wake.channels == 1);
         let awake =
             scenario.wake.is_none() && scenario.nodes.iter().all(|place| place.role != Role::Leaf);
-        // Behind a slow bus a frame waits for what is read out, after its backoff.
+        // Behind a slow bus a frame also waits for the readout of received frames, after its
+        // backoff.
         let waits = scenario.radio.profile == RadioProfile::Cc2420;
         let exact = scenario.radio.drift_ppm == 0 && radio_is_exact(scenario) && !waits;
         let by_radio = EitherBackoff::EXPONENTIAL == scenario.backoff;
@@ -160,7 +162,7 @@ impl Auditor {
             What::Load { .. } => self.loading(now, node),
             What::Assessed { busy } => self.assessment(now, node, *busy),
             What::Outcome { outcome, .. } => self.done(now, node, outcome),
-            // A frame for itself that a node receives may hold back what it wants to send.
+            // A received frame for this node can delay its own transmission.
             What::Fate { mine: true, .. } => self.interrupt(node),
             _ => {}
         }
@@ -178,19 +180,19 @@ impl Auditor {
     }
 
     fn put_on_air(&mut self, frame: OnAir) {
-        // No assessment and no turnaround looks back further than a frame and an acknowledgement.
+        // Assessments and turnarounds look back by at most a frame and an acknowledgement.
         while self.air.front().is_some_and(|old| old.end + 10_000 < frame.begin) {
             self.air.pop_front();
         }
         self.air.push_back(frame);
     }
 
-    /// Whether a frame of `station` may begin though the channel was not looked at: it repeats the
+    /// Returns true if a frame of `station` may begin without a channel assessment: it repeats the
     /// last one in a strobe, or it is the next one of a burst.
     fn may_follow(&self, now: u64, station: &Station) -> bool {
         let since = now.saturating_sub(station.sent_until);
-        // Until an acknowledgement would have been noticed, or, if one was that is for another, its
-        // end; and a turnaround.
+        // From the time at which an acknowledgement would be noticed to the end of an
+        // acknowledgement for another node, plus a turnaround.
         let noticed = (ACK_NOTICED + SYMBOL).as_micros()..=ACK_WAIT.as_micros();
         let repeats = since.checked_sub(self.turnaround_us).is_some_and(|us| noticed.contains(&us));
         let strobes = self.scenario.wake.is_some();
@@ -237,7 +239,7 @@ impl Auditor {
         self.put_on_air(OnAir { node, to: None, begin: now, end, power_dbm });
     }
 
-    /// The radio has got a frame: a backoff is over.
+    /// Handles the loading of a frame into the radio: its backoff is over.
     fn loading(&mut self, now: u64, node: usize) {
         let Station { assessed, busy, interrupted, .. } = self.stations[node];
         let (Some((since, false)), 1..) = (assessed, busy) else { return };
@@ -269,14 +271,14 @@ impl Auditor {
         let most = u32::from(most);
         let station = &mut self.stations[node];
         station.assessed = Some((now, !busy));
-        // One more ends the attempt, and the next one follows at once.
+        // One more ends the attempt, and the next attempt follows at once.
         station.busy = if busy && station.busy < most { station.busy + 1 } else { 0 };
         if !self.can_assess {
             return;
         }
         self.found.assessments += 1;
         let energy = self.energy(now, node);
-        // The last digits depend on the order of a sum.
+        // Rounding depends on the order of the summands.
         let close = (energy / self.threshold_mw - 1.0).abs() < 1e-6;
         if !close && (energy >= self.threshold_mw) != busy {
             let found = if busy { "busy" } else { "clear" };
@@ -298,7 +300,7 @@ impl Auditor {
         energy / CCA.as_micros() as f64
     }
 
-    /// What `to` notices of a frame of `from`, in dBm.
+    /// Power that `to` receives from `from`, in dBm.
     fn strength(&self, from: usize, to: usize, power_dbm: f64) -> Option<f64> {
         if !self.scenario.medium.hidden_terminals {
             return Some(0.0);
@@ -331,7 +333,7 @@ impl Auditor {
         }
         station.outcome = if result == "acked" { Outcome::Acked } else { Outcome::Other };
         if matches!(result, "acked" | "sent") {
-            // Frames of a burst follow after SIFS, against the standard (decision 43).
+            // Frames of a burst follow after SIFS, in violation of the standard (decision 43).
             let bursts = self.scenario.wake.is_some() && result == "acked" && station.said_more;
             let spacing = if bursts { SIFS } else { spacing_after(station.psdu) };
             let until = now + spacing.as_micros();
@@ -340,12 +342,12 @@ impl Auditor {
     }
 }
 
-/// Whether no processor's time comes between what happens and what is done about it.
+/// Returns true if processing takes no time.
 fn radio_is_exact(scenario: &Scenario) -> bool {
     scenario.radio.host_cost == HostCost::Micros(0)
 }
 
-/// The output power that the radio sets.
+/// Output power that the radio uses.
 fn nearest(scenario: &Scenario) -> f64 {
     match scenario.medium.propagation {
         Propagation::PathLoss { .. } => {
@@ -366,7 +368,7 @@ mod tests {
         scenario
     }
 
-    /// The auditor's verdict on these lines of a node 1 with a neighbour 0.
+    /// Audits these lines of a node 1 with a neighbour 0.
     fn verdict(profile: RadioProfile, lines: &[&str]) -> Audit {
         let mut scenario = Scenario::default().on_line(1, 8.0).as_tcplp();
         scenario.radio.profile = profile;
@@ -387,7 +389,7 @@ mod tests {
         }
     }
 
-    /// The event that a line says: seconds, node, what.
+    /// Parses an event: seconds, node, event.
     fn event(line: &str) -> Option<Event> {
         let mut words = line.split(' ');
         let (s, us) = words.next()?.split_once('.')?;

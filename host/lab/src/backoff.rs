@@ -1,27 +1,27 @@
-//! How long simulated nodes leave the channel alone before they assess it, as the scenario says:
-//! one type of node has both ways.
+//! CSMA-CA backoff of simulated nodes, selected by the scenario: one node type supports both
+//! variants.
 
 use kinglet::mac::{Backoff, Exponential, Random, TinyOs};
 use kinglet::radio::CsmaParams;
 use kinglet::time::Duration;
 
-/// That of IEEE 802.15.4 or TinyOS's.
+/// Backoff of IEEE 802.15.4 or of TinyOS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EitherBackoff {
-    /// The standard's.
+    /// Backoff of IEEE 802.15.4.
     Exponential(Exponential),
-    /// TinyOS's for the CC2420.
+    /// Backoff of TinyOS for the CC2420.
     TinyOs(TinyOs),
 }
 
 impl EitherBackoff {
-    /// The standard's, before its first attempt.
+    /// IEEE 802.15.4 before the first attempt.
     pub const EXPONENTIAL: Self = EitherBackoff::Exponential(Exponential::NEW);
-    /// TinyOS's, before its first attempt.
+    /// TinyOS before the first attempt.
     pub const TINYOS: Self = EitherBackoff::TinyOs(TinyOs::NEW);
 }
 
-/// Does it with the one that there is.
+/// Applies `$done` to the selected variant.
 macro_rules! with {
     ($either:expr, $it:ident => $done:expr) => {
         match $either {

@@ -1,4 +1,4 @@
-//! From a scenario to a network that can run: addresses, routes, applications.
+//! Builds a network from a scenario: addresses, routes, applications.
 
 pub(crate) mod place;
 mod registration;
@@ -36,21 +36,22 @@ use rayon::prelude::*;
 
 /// macShortAddress of a device that has none.
 const NO_SHORT: u16 = 0xfffe;
-/// The host's EUI-64: locally administered.
+/// EUI-64 of the host: locally administered.
 const HOST_EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 1];
 
 /// With OF0 a hop is DEFAULT_MIN_HOP_RANK_INCREASE (RFC 6550, 17), and a rank may rise by seven.
 const OF0_HOP: u16 = 256;
 const OF0_HOPS: u16 = 7;
 
-/// The radio of those outside: it hears whatever is on the air, and whoever has it acknowledges.
+/// Radio of nodes outside the network: it receives every frame in range and acknowledges the frames
+/// for its node.
 const OUTSIDE: SimRadio = SimRadio {
     name: "outside",
     abilities: &[Capabilities::ACK_WAIT, Capabilities::CSMA, Capabilities::SCHEDULED],
     ..STANDARD
 };
 
-/// The radio at a node.
+/// Radio of a node.
 fn radio_at(scenario: &Scenario, node: NodeId) -> SimRadio {
     match scenario.nodes[node as usize].role {
         Role::Outside => OUTSIDE,
@@ -58,13 +59,14 @@ fn radio_at(scenario: &Scenario, node: NodeId) -> SimRadio {
     }
 }
 
-/// The EUI-64 of a node, by which those know it who make its identifier a link address again.
+/// EUI-64 of a node. Peers that derive a link-layer address from its interface identifier use this
+/// one.
 pub const fn eui64_of(node: NodeId) -> [u8; 8] {
     let [high, low] = short_of(node).to_be_bytes();
     [2, 0, 0, 0xff, 0xfe, 0, high, low]
 }
 
-/// The radio profile that a scenario names.
+/// Radio profile of a scenario.
 pub fn radio_of(scenario: &Scenario) -> SimRadio {
     let mut radio = profile_of(scenario.radio.profile);
     radio.cca.mode = match scenario.radio.cca {
@@ -77,7 +79,7 @@ pub fn radio_of(scenario: &Scenario) -> SimRadio {
     radio
 }
 
-/// The medium of a scenario.
+/// Medium of a scenario.
 pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
     let medium = &scenario.medium;
     let mut noise_floor_dbm = NOISE_FLOOR_DBM;
@@ -115,7 +117,7 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
         overlap: match medium.overlap {
             Overlap::Strict => medium::Overlap::Strict,
             Overlap::SinrBer => medium::Overlap::SinrBer,
-            // Co-channel rejection of 3 dB, as Cooja has it for CC2420-class radios.
+            // Co-channel rejection of 3 dB, as in Cooja for CC2420-class radios.
             Overlap::Capture => medium::Overlap::Capture { threshold_db: 3.0, relock: true },
         },
         noise_floor_dbm,
@@ -126,7 +128,7 @@ pub(crate) fn medium_of(scenario: &Scenario) -> MediumConfig {
     }
 }
 
-/// The beginning of a run, in microseconds from midnight.
+/// Start of a run, in microseconds from midnight.
 pub(crate) fn start_us(scenario: &Scenario) -> u64 {
     (scenario.start_hour * 3.6e9) as u64
 }
@@ -180,11 +182,11 @@ fn both_ways(link: &scenario::Link) -> [Option<MatrixLink>; 2] {
 /// Supply voltage of a flash: two AA cells.
 const SUPPLY_MV: u32 = 3_000;
 
-/// The lowest channel of the band, and how many there are.
+/// Lowest channel of the band, and number of channels.
 const FIRST_CHANNEL: u8 = 11;
 const CHANNELS: u32 = 16;
 
-/// Where `node` listens first: on the radio's channel, or one of those after it.
+/// First channel on which `node` listens: that of the radio, or one of those after it.
 fn channel_number(scenario: &Scenario, node: NodeId) -> u8 {
     let base = scenario.radio.channel;
     let used = scenario.wake.map_or(1, |wake| wake.channels.max(1));
@@ -207,12 +209,12 @@ fn milliseconds(ms: u32) -> Duration {
     Duration::from_millis(ms.into())
 }
 
-/// Nodes are switched on within this time, in microseconds. If it were at the same instant, those
-/// whose timers are all multiples of a symbol would stay in phase on its grid for ever.
+/// Nodes are switched on within this time, in microseconds. If all started at the same instant,
+/// timers that are multiples of a symbol would stay in phase for ever.
 const BEGINNINGS_US: u32 = 1_000;
 
-/// How much too fast the clock of `node` is, anything from the slowest to the fastest allowed, in
-/// parts per million, and when it begins, in microseconds.
+/// Clock drift of `node` in parts per million, uniform over the allowed range, and the time at
+/// which it starts, in microseconds.
 fn clock_of(scenario: &Scenario, node: NodeId, seed: u64) -> (i32, u32) {
     let most = scenario.radio.drift_ppm;
     let mut random = stream(seed, u64::from(node), Purpose::Clock);
@@ -220,13 +222,13 @@ fn clock_of(scenario: &Scenario, node: NodeId, seed: u64) -> (i32, u32) {
     (drift, random.below(BEGINNINGS_US))
 }
 
-/// Tells leaves and parents of each other; in a mesh they find each other.
+/// Registers leaves and parents with each other. In a mesh they discover each other.
 fn introduce(scenario: &Scenario, stacks: &mut [Box<Node<LabProfile>>]) {
     if scenario.routing != Routing::Static {
         return;
     }
     for (child, parent) in (0..).zip(scenario.parents()) {
-        // A node that is always on may have one neighbour only, and be nobody's child.
+        // An always-on node is not registered as a child, even if it has only one neighbour.
         let sleeps = scenario.nodes[child as usize].role == Role::Leaf;
         let Some(parent) = parent.filter(|_| sleeps) else { continue };
         let known = stacks[parent as usize].add_child(short_of(child));
@@ -250,18 +252,19 @@ fn stack(
     config.mac = mac_of(scenario, node);
     config.yields = scenario.relays_yield;
     let place = &scenario.nodes[node as usize];
-    // Somebody else has its address, behind the host interface, as a host behind a router.
+    // Another node behind the host interface owns its address, as a host behind a router does.
     let stands_before = scenario.stands_before(node);
     let by_peer = scenario.stack_at(node).is_some();
     config.net = net::Config {
         link: config.mac.source(),
         first_tag: config.net.first_tag,
         forward: place.role.relays() || stands_before,
-        // A border router has more room than the routers that the limit is meant for.
+        // A border router has a longer queue than the routers that the limit applies to.
         queue_limit: match place.role {
             Role::BorderRouter => scenario.border_queue.unwrap_or(u8::MAX),
-            // What somebody behind it sends is not relayed for anybody. Where nodes find their ways
-            // each may be a relay: there the limit is that of one queue for all, as TinyOS has it.
+            // Packets from the node behind it are not relayed for other nodes. If routes are
+            // discovered, every node can be a relay: the limit is then that of one shared queue,
+            // as in TinyOS.
             _ if stands_before && scenario.routing == Routing::Static => u8::MAX,
             _ => scenario.net.queue_limit,
         },
@@ -310,12 +313,12 @@ fn stack(
     stack
 }
 
-/// Whether a node has no address until RPL gives it one.
+/// Returns true if a node has no address until RPL assigns one.
 fn takes_address(scenario: &Scenario, node: NodeId) -> bool {
     scenario.routing == Routing::Rpl && scenario.rpl.addresses && node != scenario.root()
 }
 
-/// The 6LoWPAN contexts (RFC 6282 §3.1.2): what the scenario says, or else the mesh's prefix and
+/// The 6LoWPAN contexts (RFC 6282 §3.1.2): those of the scenario, or by default the mesh prefix and
 /// all bits of the host's address, so that headers to and from it need not carry any of them.
 pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
     let prefix = scenario.prefix;
@@ -324,7 +327,7 @@ pub(crate) fn contexts(scenario: &Scenario) -> [Option<Context>; CONTEXTS] {
     scenario.contexts.unwrap_or([Some(mesh), Some(host), None, None])
 }
 
-/// Who learns routes on `node`.
+/// Routing protocol and role of `node`.
 fn learning<K: Copy>(
     scenario: &Scenario,
     node: NodeId,
@@ -374,7 +377,7 @@ fn learning<K: Copy>(
 
 const fn mesh_role(role: Role) -> mesh::Role {
     match role {
-        // They take no part in it.
+        // They do not take part in the mesh.
         Role::Host | Role::Outside => mesh::Role::Off,
         Role::Leaf => mesh::Role::Leaf,
         Role::Router => mesh::Role::Router,
@@ -382,8 +385,8 @@ const fn mesh_role(role: Role) -> mesh::Role {
     }
 }
 
-/// The wire to a host with these applications. The host runs the same stack, without a radio, and a
-/// peer's TCP if it has one.
+/// Wire to a host with these applications. The host runs the same stack without a radio, or the TCP
+/// of a peer stack.
 fn wire_to_host(scenario: &Scenario, wire: &scenario::Wire, seed: u64, apps: HostApps) -> Wire {
     let node = u64::from(scenario.host());
     let link = WireConfig {
@@ -409,7 +412,7 @@ fn wire_to_host(scenario: &Scenario, wire: &scenario::Wire, seed: u64, apps: Hos
     Wire::new(apps.on(host), link, faults)
 }
 
-/// A node's secret for sequence numbers and ports.
+/// Secret of a node for sequence numbers and ports.
 fn secret(random: &mut Stream) -> [u8; 16] {
     let mut secret = [0; 16];
     for four in secret.chunks_exact_mut(4) {
@@ -418,8 +421,8 @@ fn secret(random: &mut Stream) -> [u8; 16] {
     secret
 }
 
-/// The default routes that lead out of the mesh: at the border router to its host, elsewhere
-/// towards the border router.
+/// Default routes out of the mesh: at the border router to its host, elsewhere towards the border
+/// router.
 fn add_default_route(
     border: Option<NodeId>,
     node: NodeId,
@@ -443,10 +446,10 @@ pub fn network(scenario: &Scenario, seed: u64) -> (Network, Vec<Ends>) {
     (World::new(seed, &medium_of(scenario), sites), ends)
 }
 
-/// Lets `node` of a network of `scenario` start anew, with the applications that it began with and
-/// their host if it is the border router. Nothing is left of what it knew, of what its radio did
-/// and of what it waited for. `seed` is that of its new life.
-/// With link security its frame counters go on after the bound that a device keeps in flash.
+/// Restarts `node` of a network of `scenario`, with the applications that it began with, and with
+/// their host if it is the border router. It loses all state, also that of its radio and its
+/// timers. `seed` is the seed of its new life. With link security its frame counters continue after
+/// the bound that a device keeps in flash.
 pub fn restart(network: &mut Network, scenario: &Scenario, node: NodeId, seed: u64) {
     let kept = |site: &mut Site, now| site.node_mut().poll_counter_bound(now);
     let bound = network.with_device(node as usize, kept);
@@ -459,7 +462,7 @@ pub fn restart(network: &mut Network, scenario: &Scenario, node: NodeId, seed: u
     network.reboot(node as usize, site);
 }
 
-/// What stands at each node when it is switched on.
+/// Configuration, stack and applications of each node at switch-on, and the ends of all flows.
 fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>) {
     let routes = scenario.routes();
     let mut builder = Builder::new(scenario, seed);
@@ -471,7 +474,7 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
     let border = scenario.nodes.iter().position(|place| place.role == Role::BorderRouter);
     let border = border.map(|index| index as NodeId);
     let mut stacks: Vec<_> = (0..scenario.host())
-        // Most of this is memory that is touched for the first time. A node depends on no other.
+        // Most of the cost is the first access to memory. Nodes are independent of each other.
         .into_par_iter()
         .map(|node| {
             // Routes are ordered by their nodes.
@@ -487,7 +490,7 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
     let sites = (0..).zip(stacks.into_iter().zip(apps)).map(|(node, (stack, apps))| {
         let place = &scenario.nodes[node as usize];
         let (drift_ppm, begin_us) = match place.role {
-            // Their time is this machine's.
+            // Their applications run on this machine's time.
             Role::Outside => (0, 0),
             _ => clock_of(scenario, node, seed),
         };
@@ -501,7 +504,7 @@ fn sites(scenario: &Scenario, seed: u64) -> (Vec<(NodeConfig, Site)>, Vec<Ends>)
         };
         let mut station = Station::new(stack, apps);
         if scenario.flash == Flash::M25p80 && scenario.fragments == Fragments::Forwarded {
-            // Where a part is first erased is as random as it is on a device.
+            // The first erased sector is as random as on a device.
             let first = stream(seed, u64::from(node), Purpose::Flash).below(u32::from(u16::MAX));
             station = station.with_flash(FlashPart::new(M25P80, SUPPLY_MV), first as u16);
         }
@@ -550,7 +553,7 @@ mod tests {
         };
         assert_eq!((mac, scenario.relays_yield), (own, node.yields));
         assert_eq!(scenario.polling, node.polling);
-        // The stack leaves the sizes to whoever knows the link and the profile.
+        // The stack has no default sizes: they depend on the link and the profile.
         let tcp = connection(&scenario, None, None);
         let ConnectionConfig { mss, send_buffer, receive_buffer, .. } = tcp;
         let default = ConnectionConfig { mss, send_buffer, receive_buffer, ..Default::default() };

@@ -1,11 +1,11 @@
-//! Output files: captures and traces, which grow while a simulation runs; the settings with which
+//! Output files: captures and traces, which grow during a simulation; the settings with which
 //! Wireshark and tshark read a capture; files that are replaced [as a whole](whole).
 //!
-//! The settings are a directory next to the capture, `out.pcap.profile` for `out.pcap`, and
+//! The settings are a directory next to the capture, `out.pcap.profile` for `out.pcap`.
 //! WIRESHARK_CONFIG_DIR points the programs to it. It has the 6LoWPAN contexts and, with link
 //! security, the key and the addresses of all nodes. Without the contexts the programs decompress a
-//! wrong address of the host, and no checksum of a packet from or to it is right; without the key
-//! they decode no packet at all.
+//! wrong address of the host, and report wrong checksums for all its packets. Without the key they
+//! decode no packet.
 
 pub mod whole;
 
@@ -39,7 +39,7 @@ pub const PROFILE: [&str; 4] =
 /// Each file that could not be written, with the reason.
 pub fn write_profile(scenario: &Scenario, path: &Path) -> Result<Option<String>, Vec<String>> {
     let Some(dir) = profile(path) else { return Ok(None) };
-    // Without 6LoWPAN's Page 0 in front (RFC 8025) the programs do not recognise it by themselves.
+    // Wireshark and tshark do not recognise 6LoWPAN without a leading Page 0 (RFC 8025).
     let decode = format!("decode_as_entry: wpan.panid,{},(none),6LoWPAN\n", scenario.mac.pan_id.0);
     let (key, addresses) = keys(scenario);
     let texts = [preferences(scenario), decode, key, addresses];
@@ -66,8 +66,8 @@ fn preferences(scenario: &Scenario) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "6lowpan.context{number}: {}/{}", context.prefix, context.len);
     }
-    // Wrong checksums are marked. Streams are not reassembled: a capture has each segment once for
-    // every hop.
+    // Wrong checksums are marked. Streams are not reassembled, because a capture has each segment
+    // once for every hop.
     text + "tcp.check_checksum: TRUE\nudp.check_checksum: TRUE\ntcp.desegment_tcp_streams: FALSE\n"
 }
 
@@ -84,7 +84,7 @@ fn keys(scenario: &Scenario) -> (String, String) {
     (key, addresses)
 }
 
-/// A path as an argument in a shell.
+/// Quotes a path as an argument in a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:".contains(c);
@@ -102,10 +102,10 @@ pub struct Observations {
 }
 
 impl Observations {
-    /// A new file at `path`. Its first failure goes to `failed`, with the path.
+    /// Creates a file at `path`. Its first failure goes to `failed`, with the path.
     ///
     /// # Errors
-    /// What the file system reports.
+    /// The error of the file system.
     pub fn create(path: &Path, failed: Sender<String>) -> io::Result<Self> {
         let file = BufWriter::new(File::create(path)?);
         Ok(Observations { file, path: path.to_path_buf(), failed: Some(failed) })

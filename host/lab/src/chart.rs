@@ -1,4 +1,4 @@
-//! What a report draws, without saying how.
+//! Contents of the figures of a report, independent of their rendering.
 
 use crate::row::Row;
 use crate::run::{Activity, CwndSample, Lane, NodeResult};
@@ -13,7 +13,7 @@ pub enum Figure {
     Bars(Bars),
     /// A congestion window over time.
     Cwnd(Cwnd),
-    /// What each radio did.
+    /// State of each radio over time.
     Timeline(Timeline),
 }
 
@@ -86,15 +86,15 @@ impl Lines {
 /// A curve.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// In the legend.
+    /// Name in the legend.
     pub name: String,
-    /// How it looks.
+    /// Line and marker style.
     pub style: Style,
     /// (x, y, half-width of the interval).
     pub points: Vec<(f64, f64, Option<f64>)>,
 }
 
-/// How a curve looks.
+/// Line and marker style of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Solid with markers and intervals: measured here.
@@ -112,13 +112,13 @@ pub enum Style {
 pub struct Bars {
     /// Heading.
     pub title: String,
-    /// Of the abscissa.
+    /// Unit of the abscissa.
     pub unit: String,
     /// Names of the parts, the same for every bar.
     pub parts: Vec<String>,
     /// Name and parts of each bar.
     pub bars: Vec<(String, Vec<f64>)>,
-    /// Single marks, such as the paper's figure: name and value.
+    /// Single marks, such as the published figure: name and value.
     pub marks: Vec<(String, f64)>,
 }
 
@@ -127,24 +127,24 @@ pub struct Bars {
 pub struct Cwnd {
     /// Heading.
     pub title: String,
-    /// In order of time.
+    /// Samples in order of time.
     pub samples: Vec<CwndSample>,
-    /// Send buffer in octets: more window than this is of no use.
+    /// Send buffer in octets: a larger window has no effect.
     pub buffer: f64,
     /// Seconds shown.
     pub range_s: (f64, f64),
 }
 
-/// What each radio did.
+/// State of each radio over time.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Heading.
     pub title: String,
     /// Number of lanes.
     pub nodes: usize,
-    /// In any order.
+    /// Activity in any order.
     pub activity: Vec<Activity>,
-    /// Lanes below those of the radios, and frames over them.
+    /// Lanes below those of the radios, and frames drawn over them.
     pub lanes: Vec<Lane>,
     /// Microseconds shown.
     pub range_us: (u64, u64),
@@ -209,8 +209,8 @@ pub fn overlay(figure: &mut Figure, rows: &[Row], metric: &str, name: &str) {
     }
 }
 
-/// What the radios of `nodes` were on for, in per cent of `sim_seconds`; with or without listening
-/// in vain, beside which nothing else could be seen where a radio never sleeps.
+/// Radio-on time of `nodes` by purpose, in per cent of `sim_seconds`. Idle listening is optional:
+/// it dwarfs all else if a radio never sleeps.
 pub fn ledger(
     title: &str,
     nodes: &[&NodeResult],
@@ -220,7 +220,7 @@ pub fn ledger(
     let shown = |node: &NodeResult| {
         let (vain, mut parts): (Vec<_>, Vec<_>) =
             node.radio_s.parts().into_iter().partition(|(name, _)| *name == Cause::Listen.name());
-        // At the end, so that the others have the same colours without it.
+        // It comes last, so that the other parts have the same colours without it.
         parts.extend(vain.into_iter().filter(|_| listening));
         parts
     };
@@ -238,7 +238,7 @@ pub fn ledger(
     }))
 }
 
-/// What `nodes` drew on average in `sim_seconds`, part by part, in milliwatts.
+/// Average power of `nodes` over `sim_seconds`, part by part, in milliwatts.
 pub fn power(title: &str, nodes: &[&NodeResult], sim_seconds: f64) -> Option<Figure> {
     let names = nodes.first()?.power.parts().map(|(name, _)| name.to_owned());
     let bar = |node: &&NodeResult| {

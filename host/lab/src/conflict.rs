@@ -1,16 +1,18 @@
-//! Which links of a path can never be used at the same time, and so how many share the channel.
+//! Finds the links of a path that can never be used at the same time, and so the number of links
+//! that share the channel.
 //!
-//! TCPlp §7.2 argues for a line on which a node disturbs its neighbours: any three links in a row
-//! exclude each other, so that three hops or more carry B/3. This is that argument for any medium
-//! whose links are listed or follow from distances: two links *conflict* if they share a node, or
-//! if what an end of one sends is noticed or disturbs at an end of the other. Both ends count, as
-//! data and its acknowledgment go opposite ways. What a path can carry at most is then B over the
-//! largest set of its links of which each two conflict.
+//! TCPlp §7.2 considers a line on which a node disturbs its neighbours: any three consecutive links
+//! exclude each other, so that paths of three or more hops carry B/3. This module applies that
+//! argument to any medium whose links are listed or follow from distances. Two links *conflict* if
+//! they share a node, or if a transmission by an end of one is sensed or disturbs a reception at an
+//! end of the other. Both ends count, because data and acknowledgements travel in opposite
+//! directions. A path then carries at most B divided by the size of its largest set of pairwise
+//! conflicting links.
 
 use crate::scenario::{FlowKind, NodeId, Propagation, Scenario};
 
-/// How many links of the first flow's path exclude each other: the divisor of B. `None` without a
-/// path of one to 64 links, or where strengths are drawn at random (path loss).
+/// Number of links of the first flow's path that exclude each other: the divisor of B. `None`
+/// without a path of one to 64 links, or if signal strengths are drawn at random (path loss).
 pub(crate) fn sharing(scenario: &Scenario) -> Option<u32> {
     let path = path(scenario)?;
     let links: Vec<(NodeId, NodeId)> = path.windows(2).map(|ends| (ends[0], ends[1])).collect();
@@ -37,7 +39,7 @@ fn path(scenario: &Scenario) -> Option<Vec<NodeId>> {
             |route: &&crate::scenario::Route| (route.node, Some(route.destination)) == (*at, to);
         routes.iter().find(here).map(|route| route.next_hop)
     };
-    // A route that leads in a circle ends here.
+    // A routing loop ends here.
     let path: Vec<_> = std::iter::successors(Some(from), next).take(scenario.nodes.len()).collect();
     (path.last().copied() == to).then_some(path)
 }
@@ -55,7 +57,7 @@ fn conflict(scenario: &Scenario, one: Ends, other: Ends) -> Option<bool> {
     Some(false)
 }
 
-/// Whether what `from` sends is sensed at `to`, or disturbs a reception there.
+/// Returns true if a transmission by `from` is sensed at `to`, or disturbs a reception there.
 fn reaches(scenario: &Scenario, from: NodeId, to: NodeId) -> Option<bool> {
     if !scenario.medium.hidden_terminals {
         return Some(true);
@@ -75,8 +77,7 @@ fn reaches(scenario: &Scenario, from: NodeId, to: NodeId) -> Option<bool> {
     }
 }
 
-/// The size of the largest set of vertices each two of which are joined; bit j of `joined[i]` says
-/// whether i and j are.
+/// Size of the largest clique. Bit j of `joined[i]` is set if vertices i and j are joined.
 fn largest_clique(joined: &[u64]) -> u32 {
     let all = u64::MAX >> (64 - joined.len().clamp(1, 64));
     // Size of a clique, and the vertices that are joined to all of it and have not been tried.

@@ -1,33 +1,33 @@
-//! How simulated connections find how much may be in flight, as the scenario says: one type of
-//! connection has all controllers.
+//! Congestion controllers of simulated connections, selected by the scenario: one connection type
+//! supports all of them.
 
 use kinglet::tcp::congestion::{Acked, Controller, Cubic, NewReno, RateSampled, Westwood};
 
-/// Which controller.
+/// Selects a congestion controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
-    /// RFC 5681.
+    /// New Reno (RFC 5681).
     #[default]
     NewReno,
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic,
     /// Westwood+.
     Westwood,
-    /// By rate samples.
+    /// Based on rate samples.
     Rate,
 }
 
-/// One of them, at work: New Reno, unless it was told to be another one. There are many nodes, so
-/// what few have lies elsewhere.
+/// State of the selected controller, by default New Reno. Nodes are many and the others are rare,
+/// so their state is boxed.
 #[derive(Debug)]
 pub enum AnyControl {
-    /// RFC 5681.
+    /// New Reno (RFC 5681).
     NewReno(NewReno),
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic(Box<Cubic>),
     /// Westwood+.
     Westwood(Box<Westwood>),
-    /// By rate samples.
+    /// Based on rate samples.
     Rate(Box<RateSampled>),
 }
 
@@ -43,7 +43,7 @@ impl Control {
     }
 }
 
-/// Does it with the one that there is.
+/// Applies `$done` to the selected variant.
 macro_rules! with {
     ($any:expr, $it:ident => $done:expr) => {
         match $any {

@@ -1,22 +1,23 @@
-//! What a node's CPU costs it, from the instructions that were measured on the target.
+//! CPU cost of a node, from instruction counts measured on the target.
 
 use crate::scenario::{HostCost, Radio, RadioProfile};
 use kinglet::time::Duration;
 use kinglet_sim::cpu::{self, Cpu, FITTED_TCPLP_HOST_COST, Instructions};
 use std::collections::BTreeMap;
 
-/// `tools/instructions --json` writes it, and continuous integration compares the images with it.
+/// `tools/instructions --json` writes this file, and continuous integration compares the images
+/// with it.
 const MEASURED: &str = include_str!("../instructions.json");
 
-/// The instructions that were measured for this target.
+/// Instruction counts measured for this target.
 fn instructions(target: &str) -> Instructions {
     let all: BTreeMap<String, Instructions> =
         serde_json::from_str(MEASURED).expect("instructions.json is what the tool writes");
     *all.get(target).expect("instructions.json has both targets")
 }
 
-/// The processor that goes with a radio, and what was measured for its kind; nothing was on an
-/// MSP430.
+/// Processor that goes with a radio, and the instruction counts for its kind. The MSP430 was not
+/// measured.
 fn measured(profile: RadioProfile) -> Option<(Cpu, Instructions)> {
     match profile {
         RadioProfile::At86rf233 => Some((cpu::SAMR21, instructions("thumbv6m-none-eabi"))),
@@ -27,7 +28,7 @@ fn measured(profile: RadioProfile) -> Option<(Cpu, Instructions)> {
     }
 }
 
-/// The CPU cost that a scenario names.
+/// CPU cost of a scenario.
 pub(crate) fn host_cost_of(radio: &Radio) -> cpu::HostCost {
     match radio.host_cost {
         HostCost::Micros(us) => {
@@ -70,7 +71,7 @@ mod tests {
         (one_hop(profile, &flow), segments as u64)
     }
 
-    /// A node's work has taken the time that it costs.
+    /// Asserts that a node's CPU time equals the cost of its work.
     fn assert_took(cost: &cpu::HostCost, node: &NodeResult, sim_seconds: f64) {
         let seconds = sim_seconds * node.cpu_duty_cycle.expect("there is a CPU cost");
         // Less than a microsecond is carried over.
@@ -90,11 +91,12 @@ mod tests {
             for node in &result.nodes {
                 assert_took(&cost, node, result.sim_seconds);
                 let work = node.cpu_work.expect("it is counted");
-                // Each segment and its acknowledgement, five frames and one: less only for
-                // acknowledgements that overtake each other, more for repetitions and handshake.
+                // Each segment has an acknowledgement: five frames and one. The number is lower
+                // only because of cumulative acknowledgements, and higher because of
+                // retransmissions and handshake.
                 assert!((2 * segments..3 * segments).contains(&work.segments), "{work:?}");
                 assert!(work.frames_received + work.frames_sent >= 6 * segments, "{work:?}");
-                // Five full frames: the cipher runs three times for the header, once for each 16
+                // Five full frames: the cipher runs three times for the header and once for each 16
                 // octets.
                 assert!(work.cipher_runs >= 5 * (3 + 100 / 16) * segments, "{work:?}");
             }

@@ -1,6 +1,6 @@
-//! The demonstration: three questions about a network, answered by quick experiments.
+//! Demonstration: three questions about a network, answered by quick experiments.
 //!
-//! Each answer is a small table with Kinglet's own TCP first, and one verdict in words. The page
+//! Each answer is a small table with Kinglet's own TCP first, and one conclusion in words. The page
 //! draws the same tables as plots.
 
 use crate::chart::{Figure, Lines, Series, Style};
@@ -13,21 +13,21 @@ use std::fmt::Write;
 /// The experiments that the demonstration runs, in quick form.
 pub const IDS: [&str; 3] = ["kinglet-hops", "tcplp-hops", "tcplp-loss"];
 
-/// Seeds per point: fewer than for a published table, so that the demonstration ends within a
+/// Seeds per point: fewer than for a published table, so that the demonstration takes less than a
 /// minute on two cores.
 pub const SEEDS: u32 = 3;
 
 /// A question with its measured answer.
 pub struct Question {
-    /// Ends in a question mark.
+    /// Text that ends in a question mark.
     pub text: &'static str,
     /// The measured quantity with its unit.
     pub measured: &'static str,
-    /// The condition that differs from column to column, with its unit.
+    /// The condition that varies between columns, with its unit.
     pub varied: &'static str,
-    /// That condition's values, and the heads of the columns.
+    /// Values of that condition, and the heads of the columns.
     pub columns: Vec<(f64, String)>,
-    /// Kinglet first.
+    /// Rows, Kinglet first.
     pub rows: Vec<Answer>,
     /// The answer in one sentence.
     pub verdict: String,
@@ -84,9 +84,9 @@ const HOPS: [u32; 4] = [1, 2, 3, 4];
 /// TCPlp §7.2, kb/s over one to four hops.
 const PAPER_HOPS: [f64; 4] = [64.1, 28.3, 19.5, 17.5];
 
-/// The goodput that no TCP with segments of five frames and these link headers can exceed over so
-/// many hops under a model of the medium: the time of a segment's frames over one hop, times the
-/// number of links that exclude each other.
+/// Largest possible goodput of any TCP with segments of five frames and these link headers, over
+/// `hops` hops under a model of the medium. It follows from the time of a segment's frames over one
+/// hop, times the number of links that exclude each other.
 fn bound_over(hops: u32, model: Model) -> f64 {
     let mac = line_scenario(Effort::Quick, 1, 0).as_kinglet().mac;
     let mss = Format::of(&mac, false).mss_for_frames(5);
@@ -140,7 +140,7 @@ fn plural(hops: u32) -> String {
     if hops == 1 { "1 hop".to_owned() } else { format!("{hops} hops") }
 }
 
-/// The stack of the paper: its TCP is FreeBSD's.
+/// Stack of the paper: its TCP is FreeBSD's.
 const PEER: &str = "FreeBSD's TCP with TCPlp's settings";
 const INCOMPLETE: &str = "The run was stopped before this was measured.";
 
@@ -205,9 +205,9 @@ fn delivery(result: &ExperimentResult) -> Question {
 }
 
 const RELIABILITY: &str = "reliability";
-/// The radio time as the driver of the paper's node counts it: alike for every row.
+/// Radio time as the driver of the paper's node counts it; the same for every row.
 const RADIO: &str = "radio_as_counted";
-/// Per cent delivered that are printed as 100.0.
+/// Percentage delivered from which 100.0 is printed.
 const ALL: f64 = 99.95;
 
 fn radio(result: &ExperimentResult) -> Question {
@@ -241,12 +241,12 @@ fn radio(result: &ExperimentResult) -> Question {
     question
 }
 
-/// Per cent with so many decimals, and a space at which no line breaks.
+/// Percentage with `decimals` decimals and a non-breaking space.
 fn percent(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}\u{a0}%")
 }
 
-/// Columns of the terminal that the answers take at most.
+/// Largest width of the answers in terminal columns.
 pub const WIDTH: usize = 80;
 /// Columns of a row's name, and of each of its values.
 const NAME: usize = 44;
@@ -280,7 +280,7 @@ fn line(text: &mut String, name: &str, cells: impl Iterator<Item = String>) {
     text.push('\n');
 }
 
-/// A verdict, indented and broken between words.
+/// Appends a conclusion, indented and broken between words.
 fn wrapped(text: &mut String, verdict: &str) {
     const INDENT: &str = "   =>";
     let mut line = INDENT.to_owned();
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
     use crate::experiment::{self, Rows};
 
-    /// Results of the three experiments with every row that the questions ask for, `value` each.
+    /// Results of the three experiments with all rows that the questions need, `value` each.
     fn results(value: f64) -> Vec<ExperimentResult> {
         let of = |id: &'static str| {
             let experiment = experiment::find(id).expect("listed");

@@ -1,7 +1,7 @@
-//! Neighbour discovery of simulated nodes, which takes memory where a scenario has it.
+//! Neighbour discovery of simulated nodes. It takes memory only if the scenario uses it.
 //!
-//! One type of node plays every role, and most scenarios have no discovery: what it knows is
-//! elsewhere then, as what is in [`crate::memory`] is.
+//! One node type plays every role, and most scenarios have no discovery. Its state is therefore
+//! boxed, like the tables in [`crate::memory`].
 
 use crate::memory::Growing;
 use crate::scenario::CONTEXTS;
@@ -13,10 +13,10 @@ use kinglet::wire::ieee802154::Address;
 use kinglet::wire::nd::{ContextInformation, PrefixInformation};
 use kinglet::{Discovered, Discovery, Each, EachRelation, MAX_ICMPV6, Resolved};
 
-/// Addresses that are registered with one router; the border router has all of them.
+/// Addresses that one router can register; the border router has those of all nodes.
 const REGISTRATIONS: usize = 2048;
 
-/// Room for what a scenario says, and one more of each.
+/// Table sizes: those that scenarios need, and one more of each.
 pub struct Plan;
 
 impl nd::Sizes for Plan {
@@ -42,12 +42,12 @@ type Inner = Discovered<Plan>;
 pub struct Optional(Option<Box<Inner>>);
 
 impl Optional {
-    /// A node that takes part, as `config` and `role` say.
+    /// Creates the state of a node that takes part, from `config` and `role`.
     pub(crate) fn new(config: nd::Config, role: Option<nd::Serving<Plan>>) -> Self {
         Optional(Some(Box::new(Discovered::serving(config, role))))
     }
 
-    /// What it knows, to look at.
+    /// State of neighbour discovery; `None` if the node takes no part.
     pub fn nd(&self) -> Option<&nd::Discovery<Plan>> {
         Some(self.0.as_ref()?.nd())
     }

@@ -1,10 +1,10 @@
-//! What each factor of a design with many is worth, alone and with another one.
+//! Effects of the factors of a multi-factor design: main effects and pairwise interactions.
 //!
-//! Values are taken as logarithms, so that effects are factors and not differences. With every
-//! level of one factor beside every level of another about equally often, means over levels are the
-//! effects.
+//! Values are analysed as logarithms, so that effects are ratios and not differences. The design is
+//! balanced: levels of any two factors occur together about equally often. Means over levels are
+//! therefore the effects.
 
-/// A run: the level of each factor, and what came out.
+/// A run: the level of each factor, and its result.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) levels: Vec<usize>,
@@ -15,14 +15,14 @@ pub(crate) struct Run {
 pub(crate) struct Effects {
     runs: Vec<Run>,
     mean: f64,
-    /// Of each factor, of each level: how much the logarithm differs from the mean.
+    /// For each factor and level: difference of the mean logarithm from the overall mean.
     main: Vec<Vec<f64>>,
-    /// The standard deviation of what the factors alone do not explain.
+    /// Residual standard deviation after the main effects.
     residual: f64,
 }
 
 impl Effects {
-    /// Runs without a value above zero say nothing. `None` with too few runs.
+    /// Computes the effects. Runs without a positive value are ignored. `None` with too few runs.
     pub(crate) fn of(runs: &[Run], levels: &[usize]) -> Option<Effects> {
         let logarithm =
             |run: &Run| (run.value > 0.0).then(|| Run { value: run.value.ln(), ..run.clone() });
@@ -49,13 +49,12 @@ impl Effects {
         Some(Effects { runs, mean, main, residual })
     }
 
-    /// How many runs have a level.
+    /// Number of runs with a level.
     pub(crate) fn count(&self, factor: usize, level: usize) -> usize {
         self.runs.iter().filter(|run| run.levels[factor] == level).count()
     }
 
-    /// How much a level differs from the mean over all, in per cent, and half of the 95 % interval
-    /// of that.
+    /// Difference of a level from the overall mean, in per cent, and half of its 95 % interval.
     pub(crate) fn main(&self, factor: usize, level: usize) -> (f64, f64) {
         let count = self.count(factor, level).max(1);
         let effect = self.main[factor][level];
@@ -69,14 +68,14 @@ impl Effects {
         levels.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(level, _)| level)
     }
 
-    /// What share of the variance a factor explains alone, in per cent.
+    /// Share of the variance that a factor explains alone, in per cent.
     pub(crate) fn share(&self, factor: usize) -> f64 {
         let explained: f64 =
             self.runs.iter().map(|run| self.main[factor][run.levels[factor]].powi(2)).sum();
         explained / self.total() * 100.0
     }
 
-    /// The same of two factors together, beyond what each does alone.
+    /// Share of the variance that two factors explain together, beyond their main effects.
     pub(crate) fn shared(&self, (a, b): (usize, usize)) -> f64 {
         let mut explained = 0.0;
         for level_a in 0..self.main[a].len() {
@@ -113,8 +112,8 @@ fn average<'a>(runs: impl Iterator<Item = &'a Run>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Two levels each of three factors; the first doubles, the second and the third triple it only
-    /// together.
+    /// Three factors with two levels each: the first doubles the value; the second and the third
+    /// triple it only together.
     fn design() -> Vec<Run> {
         let mut runs = Vec::new();
         for (a, b, c) in (0..8).map(|i| (i & 1, i >> 1 & 1, i >> 2)) {

@@ -1,5 +1,5 @@
-//! Each kind of flow: its applications and the sockets that they need. `measured.rs` makes its
-//! record at the end, `fate.rs` says whether it is dead and for what reason.
+//! Flows: the applications and sockets of each kind. `measured.rs` makes the record at the end,
+//! `fate.rs` determines whether a flow is dead, and the reason.
 
 mod fate;
 mod measured;
@@ -44,22 +44,22 @@ use std::collections::BTreeMap;
 /// Octets of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
 
-/// Apart from the numbers of applications, for the random numbers of a peer stack.
+/// Number of the random stream of a peer stack, distinct from those of applications.
 const PEER: u64 = 1 << 63;
 
-/// Streams at the host that share a stack at most.
+/// Largest number of streams at the host that share a stack.
 const MANY: usize = 64;
 
-/// Both ends of a file by Snack, with a table as large as a datagram can tell of.
+/// Both ends of a file by Snack, with the largest table that a datagram can describe.
 pub(crate) type Source = snack::Source<{ snack::MAX_TABLE }>;
 pub(crate) type Sink = snack::Sink<{ snack::MAX_TABLE }>;
-/// How long a node is left alone that has no room for a datagram: two frames take longer.
+/// Pause after a node refused a datagram for lack of space: two frames take longer.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Requests in SYNs that a web server takes at a time.
+/// Number of SYNs with requests that a web server accepts at a time.
 const EARLY: u8 = 4;
 
-/// What a flow takes from the tables of a node.
+/// Table entry of a node that a flow needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Need {
     Socket,
@@ -68,7 +68,7 @@ pub(crate) enum Need {
 }
 
 impl Need {
-    /// How many a node has, and what they are called.
+    /// Number of such entries of a node, and their name.
     pub(crate) const fn limit(self) -> (usize, &'static str) {
         match self {
             Need::Socket => (UDP_SOCKETS, "datagram sockets"),
@@ -78,7 +78,7 @@ impl Need {
     }
 }
 
-/// What the applications of a flow need, and on which nodes.
+/// Table entries that the applications of a flow need, by node.
 pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
     match *kind {
         FlowKind::TcpBulk { from, to, .. }
@@ -104,7 +104,7 @@ pub(crate) fn needs(kind: &FlowKind) -> Vec<(NodeId, Need)> {
     }
 }
 
-/// Whether the host has a stack for each of the streams that lead there.
+/// Returns true if each stream to the host has a stack of its own.
 fn is_crowded(scenario: &Scenario) -> bool {
     let host = scenario.host();
     let all = scenario.streams_at_host();
@@ -114,7 +114,7 @@ fn is_crowded(scenario: &Scenario) -> bool {
 
 /// The applications of a node.
 type Apps = Vec<Box<dyn Hosted<LabProfile>>>;
-/// Those of a host with a peer stack.
+/// The applications of a host with a peer stack.
 type Speakers = Vec<Box<dyn Speaker<LabProfile>>>;
 
 /// Puts applications on nodes.
@@ -123,33 +123,34 @@ pub(crate) struct Builder<'a> {
     pub(crate) seed: u64,
     /// The applications of each node, the host's last.
     apps: Vec<Apps>,
-    /// The peer stacks of nodes that have one.
+    /// The peer stacks of nodes, where present.
     peers: BTreeMap<NodeId, PeerStack>,
     /// The applications of a host with a peer stack.
     speakers: Speakers,
-    /// Those of a host to which more streams lead than one stack looks through at each packet.
+    /// The applications of a host with more streams than one stack searches efficiently for each
+    /// packet.
     crowd: Vec<Member<LabProfile>>,
     crowded: bool,
 }
 
-/// What runs on the host behind the border router.
+/// The applications of the host behind the border router.
 pub(crate) struct HostApps {
     /// Applications of Kinglet's stack.
     own: Apps,
-    /// Those of a peer's, if there is one.
+    /// Applications of a peer stack, if there is one.
     peer: Option<PeerApps>,
 }
 
-/// Applications that speak a peer's TCP at the host.
+/// Applications that use a peer's TCP at the host.
 enum PeerApps {
-    /// They share a stack.
+    /// All share one stack.
     Few(PeerStack, Speakers),
     /// Each has its own.
     Many(Foreign, Vec<Member<LabProfile>>),
 }
 
 impl HostApps {
-    /// The far end of a wire, with `node` for what is not a peer's.
+    /// Builds the far end of a wire, with `node` for the applications that do not use a peer stack.
     pub(crate) fn on(self, node: Box<Node<LabProfile>>) -> Box<dyn FarEnd + Send> {
         let own = SameStack::new(node, self.own);
         match self.peer {
@@ -161,7 +162,7 @@ impl HostApps {
 }
 
 impl<'a> Builder<'a> {
-    /// Nodes without applications.
+    /// Creates nodes without applications.
     pub(crate) fn new(scenario: &'a Scenario, seed: u64) -> Self {
         let mut apps = Vec::new();
         // One more for the host.
@@ -171,7 +172,7 @@ impl<'a> Builder<'a> {
         Builder { scenario, seed, apps, peers, speakers, crowd, crowded }
     }
 
-    /// The applications of each node, and of the host.
+    /// Returns the applications of each node, and of the host.
     pub(crate) fn finish(mut self) -> (Vec<Apps>, HostApps) {
         let own = self.apps.pop().unwrap_or_default();
         let host = self.scenario.host();
@@ -182,7 +183,7 @@ impl<'a> Builder<'a> {
         (self.apps, HostApps { own, peer })
     }
 
-    /// Puts an application that speaks TCP on `node`, with whatever stack that has.
+    /// Places a TCP application on `node`, on the stack of that node.
     fn speak<A>(&mut self, node: NodeId, app: A) -> Place
     where
         A: StreamApp<Socket> + Any + Send,
@@ -212,7 +213,7 @@ impl<'a> Builder<'a> {
         u64::from(random.bits()) << 32 | u64::from(random.bits())
     }
 
-    /// Both ends of a stream, whose receiver listens on `port`.
+    /// Places both ends of a stream, whose receiver listens on `port`.
     fn streams<A, B>(
         &mut self,
         (from, sender): (NodeId, A),
@@ -237,14 +238,14 @@ impl<'a> Builder<'a> {
     fn place(&mut self, node: NodeId, app: Box<dyn Hosted<LabProfile>>) -> Place {
         let host = self.scenario.host();
         let by_peer = node == host && self.scenario.stack_at(host).is_some();
-        // Those that speak to a peer stack come first.
+        // Applications on the peer stack come first.
         let before = if by_peer { self.scenario.streams_at_host() } else { 0 };
         let list = &mut self.apps[node as usize];
         list.push(app);
         Place { node, app: before + list.len() - 1 }
     }
 
-    /// Both ends of a flow.
+    /// Places both ends of a flow.
     fn pair(
         &mut self,
         (from, sender): (NodeId, Box<dyn Hosted<LabProfile>>),
@@ -254,12 +255,12 @@ impl<'a> Builder<'a> {
         Ends { from, to: self.place(to, receiver) }
     }
 
-    /// An application that knows no other end, and speaks TCP.
+    /// Places a TCP application without a fixed peer.
     fn speak_alone(&mut self, node: NodeId, app: impl StreamApp<Socket> + Any + Send) -> Ends {
         Ends::both(self.speak(node, app))
     }
 
-    /// The applications of `flow`; its receiver listens on `port`.
+    /// Places the applications of `flow`; its receiver listens on `port`.
     pub(crate) fn add(&mut self, flow: &Flow, port: u16) -> Ends {
         let scenario = self.scenario;
         let start = Instant::from_micros((flow.start_s * 1e6) as u64);
@@ -283,7 +284,7 @@ impl<'a> Builder<'a> {
                 let source = Source::new(sending);
                 self.pair((from, Box::new(source)), (to, Box::new(Sink::new(port))))
             }
-            // It has nodes of its own: `run/pip.rs`.
+            // PIP has its own nodes: `run/pip.rs`.
             FlowKind::Pip(File { from, .. }) => Ends::both(Place { node: from, app: 0 }),
             FlowKind::Services { node } => {
                 let config = listen(connection(scenario, None, None));
@@ -291,7 +292,7 @@ impl<'a> Builder<'a> {
             }
             FlowKind::HttpServer { node, port } => {
                 let config = connection(scenario, None, None);
-                // Nothing that it is asked for does harm if it is asked for twice (RFC 7413 §6.1).
+                // All requests are idempotent (RFC 7413 §6.1).
                 let config = ListenConfig { fast_open: EARLY, ..listen(config) };
                 let site = MoteSite::new(format!("Mote {node}"), Manner::Page);
                 self.speak_alone(node, WebServer::new(port, config, site))
@@ -354,14 +355,14 @@ impl<'a> Builder<'a> {
         let Sensor { from, to, carrier, period_ms, batch, queue, ack_timeout_ms, hangs_up } =
             *sensor;
         let (period, batch) = (millis(period_ms), usize::from(batch));
-        // Sensors are switched on one by one: each is at its own point of a batch.
+        // Sensors are switched on one by one: each starts at its own phase of a batch.
         let share = self.random(from).unit();
         let whole = period.as_micros() as f64 * batch as f64;
         let start = start + Duration::from_micros((share * whole) as u64);
         let sampling = Sampling { start, period, batch, queue: usize::from(queue) };
         let to_port = (address_in(self.scenario, to), port);
         let coap = kinglet_coap::Config { ack_timeout: millis(ack_timeout_ms), ..self.coap(from) };
-        // What takes readings in is a server, at the host or in place of one at the border router.
+        // The receiver of readings is a server, at the host or in its place at the border router.
         let place = self.scenario.nodes.get(to as usize);
         let on_mote = place.is_some_and(|place| place.role != Role::BorderRouter);
         let (sensor, source) =
@@ -373,7 +374,7 @@ impl<'a> Builder<'a> {
         self.pair((from, Box::new(sensor)), (to, Box::new(sink)))
     }
 
-    /// CoAP's defaults for the next application of `node`.
+    /// Default CoAP settings for the next application of `node`.
     fn coap(&self, node: NodeId) -> kinglet_coap::Config {
         // The stack of the node has number 0.
         let number = self.apps[node as usize].len() as u64 + 1;
@@ -381,9 +382,9 @@ impl<'a> Builder<'a> {
         kinglet_coap::Config::new(u64::from(random.bits()) << 32 | u64::from(random.bits()))
     }
 
-    /// The next stream of random numbers for an application of `node`.
+    /// Random stream for the next application of `node`.
     fn random(&self, node: NodeId) -> Stream {
-        // Each application of a node has one of its own.
+        // Each application of a node has its own stream.
         let number = self.apps[node as usize].len() as u64;
         stream(self.seed, u64::from(node) | number << 32, Purpose::Application)
     }
@@ -393,7 +394,7 @@ fn millis(ms: u32) -> Duration {
     Duration::from_millis(u64::from(ms))
 }
 
-/// Both ends of what carries readings.
+/// Returns both ends of the carrier of readings.
 fn carry(
     scenario: &Scenario,
     (carrier, hangs_up): (Carrier, bool),
@@ -406,7 +407,7 @@ fn carry(
     match carrier {
         Carrier::Tcp => {
             let uplink = TcpUplink::new(sampling, to, config, hangs_up);
-            // A server is no mote: its buffers bound nothing.
+            // A server is not a mote: its buffers set no limit.
             let server = match on_mote {
                 true => config,
                 false => ConnectionConfig { send_buffer: 0, receive_buffer: 0, ..config },
@@ -414,7 +415,7 @@ fn carry(
             (Anemometer::Tcp(Box::new(uplink)), sense::Source::Tcp(to.1, listen(server)))
         }
         Carrier::Ideal => {
-            // Its datagrams are as long as segments: what TCP's headers have more is padding.
+            // Its datagrams are as long as segments: padding replaces the longer header of TCP.
             let tcp = Format::of(&scenario.mac, scenario.tcp.connection.timestamps).tcp;
             let padding = tcp.saturating_sub(UDP_HEADER + TAG);
             let oracle = Oracle::default();
@@ -440,9 +441,9 @@ fn carry(
     }
 }
 
-/// Octets of readings in a CoAP message that is as long as a TCP segment with `payload` of them, or
-/// as many: the segment has a shorter header without timestamps, and the message must not need a
-/// frame more for it.
+/// Octets of readings in a CoAP message. The message is as long as a TCP segment with `payload`
+/// octets, but has at most `payload` octets of readings: without timestamps the header of a segment
+/// is shorter, and the message must not need another frame.
 fn message(scenario: &Scenario, payload: usize) -> usize {
     let tcp = Format::of(&scenario.mac, scenario.tcp.connection.timestamps).tcp;
     payload.min(payload + tcp - (UDP_HEADER + AROUND).min(payload + tcp))

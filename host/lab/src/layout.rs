@@ -1,5 +1,5 @@
-//! How a TCP segment spreads over link frames, and what that costs on the air: the arithmetic
-//! behind Table 5, Fig. 4b and every goodput bound.
+//! Computes the link frames of a TCP segment and their air time, for Table 5, Fig. 4b and every
+//! goodput bound.
 
 use crate::radio;
 use crate::scenario::{RadioProfile, tcplp};
@@ -11,7 +11,7 @@ pub const MAX_PSDU: usize = 127;
 pub const FRAG1: usize = 4;
 /// Subsequent fragment header (RFC 4944 §5.3).
 pub const FRAGN: usize = 5;
-/// Uncompressed IPv6 header (RFC 8200 §3): fragment offsets count it.
+/// Uncompressed IPv6 header (RFC 8200 §3). Fragment offsets include it.
 pub const IPV6: usize = 40;
 /// TCP header without options (RFC 9293 §3.1).
 pub const TCP: usize = 20;
@@ -49,15 +49,15 @@ pub const fn mac_header(addresses: Addresses) -> usize {
 pub struct Format {
     /// Link header and FCS.
     pub mac: usize,
-    /// Octets of link security, or kept free for it.
+    /// Octets of link security, or reserved for it.
     pub security: usize,
-    /// Compressed IPv6 header: IPHC and what it carries inline, next header included.
+    /// Compressed IPv6 header: IPHC and its inline fields, next header included.
     pub iphc: usize,
     /// TCP header with options.
     pub tcp: usize,
 }
 
-/// One link frame of a segment, by parts, in octets.
+/// One link frame of a segment: its parts in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Link header, FCS and security.
@@ -76,21 +76,21 @@ impl Frame {
         self.l2 + self.l3 + self.l4 + self.payload
     }
 
-    /// Octets of the longest PSDU that this one leaves unused.
+    /// Unused octets up to the longest PSDU.
     pub const fn unused(&self) -> usize {
         MAX_PSDU - self.psdu()
     }
 }
 
-/// The octets that security takes from a frame: header and integrity code, or their filling.
+/// Octets of security in a frame: header and integrity code, or padding in their place.
 fn security_octets(mac: &mac::Config) -> usize {
     let secured = if mac.security.is_some() { SECURITY } else { 0 };
     secured + usize::from(mac.reserved_security)
 }
 
 impl Format {
-    /// The format of a flow of the lab: short link addresses, and the longest compressed IPv6
-    /// header that a hop of its path may need: IPHC's two octets, traffic class (ECN), next
+    /// Format of a flow of the lab: short link addresses, and the longest compressed IPv6 header
+    /// that a hop of its path may need. That is IPHC's two octets, traffic class (ECN), next
     /// header, hop limit and two octets for each interface identifier (RFC 6282 §3.1), as
     /// [`kinglet_net::path_header_len`] computes it.
     pub fn of(mac: &mac::Config, timestamps: bool) -> Self {
@@ -102,8 +102,8 @@ impl Format {
         }
     }
 
-    /// The same between neighbours, where IPHC derives identifiers, hop limit and traffic class:
-    /// two octets and the next header (RFC 6282 §3.1.1).
+    /// Format between neighbours, where IPHC elides identifiers, hop limit and traffic class: two
+    /// octets and the next header (RFC 6282 §3.1.1).
     pub fn between_neighbours(mac: &mac::Config, timestamps: bool) -> Self {
         Format { iphc: 2 + 1, ..Format::of(mac, timestamps) }
     }
@@ -112,7 +112,7 @@ impl Format {
         MAX_PSDU.saturating_sub(self.mac + self.security)
     }
 
-    /// Application octets in the first of several fragments: fragments but the last cover a
+    /// Application octets in the first of several fragments. All fragments except the last cover a
     /// multiple of eight octets of the *uncompressed* packet (RFC 4944 §5.3).
     const fn first_fragment(&self) -> usize {
         let covered = (self.room().saturating_sub(FRAG1 + self.iphc) + IPV6) / 8 * 8;
@@ -123,7 +123,7 @@ impl Format {
         self.room().saturating_sub(FRAGN) / 8 * 8
     }
 
-    /// The most application octets that fit into `frames` frames (1 or more).
+    /// Largest number of application octets that fit into `frames` frames (1 or more).
     pub const fn mss_for_frames(&self, frames: usize) -> usize {
         if frames <= 1 {
             return self.room().saturating_sub(self.iphc + self.tcp);
@@ -141,7 +141,7 @@ impl Format {
         let first = self.first_fragment();
         let mut frames = vec![Frame { l2, l3: FRAG1 + self.iphc, l4: self.tcp, payload: first }];
         let mut left = payload.saturating_sub(first);
-        // Each round takes at least eight octets unless nothing fits at all.
+        // Each round takes at least eight octets, unless no octet fits.
         while left > 0 && self.middle_fragment() > 0 {
             let fits_last = left <= self.room().saturating_sub(FRAGN);
             let part = if fits_last { left } else { self.middle_fragment() };
@@ -152,38 +152,38 @@ impl Format {
     }
 }
 
-/// The best goodput that one hop admits, and where the time goes.
+/// The highest possible goodput over one hop, and its time budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// Octets per segment.
     pub mss: usize,
-    /// The bound, kb/s: what the sender's radio needs for the frames of a segment, one after the
-    /// other. Acknowledgements cost nothing at best: they fit into the sender's interframe spacing
-    /// and backoff.
+    /// The bound, kb/s: limited by the time that the sender's radio needs for the frames of a
+    /// segment, one after the other. Acknowledgements are free at best: they fit into the sender's
+    /// interframe spacing and backoff.
     pub kbps: f64,
-    /// The same if nothing ran at the same time, and acknowledgements took their turn, kb/s. This
-    /// is how the paper computes it; it can be exceeded.
+    /// The bound without concurrency, with acknowledgements in sequence, kb/s. The paper computes
+    /// it this way; it can be exceeded.
     pub kbps_in_sequence: f64,
-    /// The latter if TCP headers had no octets, kb/s.
+    /// The bound in sequence with TCP headers of zero octets, kb/s.
     pub kbps_without_tcp_headers: f64,
-    /// Time per segment in sequence by cause, in microseconds.
+    /// Time per segment in sequence, by cause, in microseconds.
     pub parts: [(&'static str, f64); 6],
-    /// Frames per segment, with its share of an acknowledgement.
+    /// Frames per segment, including its share of an acknowledgement.
     pub frames: f64,
 }
 
 impl Bound {
-    /// The bound in sequence if every frame took `extra_us` more (or less) than the radio profile
-    /// says, in kb/s.
+    /// The bound in sequence if every frame took `extra_us` more (or less) than in the radio
+    /// profile, in kb/s.
     pub fn kbps_with_extra_us(&self, extra_us: f64) -> f64 {
         let total: f64 = self.parts.iter().map(|(_, us)| us).sum();
         (self.mss * 8) as f64 / (total + self.frames * extra_us) * 1e3
     }
 }
 
-/// The bound for segments of `mss` octets: every frame takes what the radio needs for it with mean
-/// backoff on a clear channel, and every `ack_every`-th segment costs an acknowledgement. Nothing
-/// is lost and no processor takes time.
+/// The bound for segments of `mss` octets. Every frame takes the time that the radio needs with
+/// mean backoff on a clear channel, and every `ack_every`-th segment is acknowledged. There is no
+/// loss, and processing takes no time.
 pub fn bound(
     profile: RadioProfile,
     mac: &mac::Config,
@@ -211,7 +211,7 @@ pub fn bound(
     ];
     let total: f64 = parts.iter().map(|(_, us)| us).sum();
     let bits = (mss * 8) as f64;
-    // Without TCP headers there would be neither their octets nor the header in acknowledgements.
+    // This removes the octets of the TCP headers, also those in acknowledgements.
     let header = format.tcp as f64 * octet_us * (1.0 + acks_per_segment);
     Bound {
         mss,
@@ -304,7 +304,7 @@ mod tests {
         assert!((bound.kbps_in_sequence - (mss * 8) as f64 / total * 1e3).abs() < 1e-9);
         assert!(bound.kbps_in_sequence < bound.kbps_without_tcp_headers);
         assert!(bound.kbps_without_tcp_headers < 250.0);
-        // Without acknowledgements five frames are left.
+        // Without acknowledgements five frames remain.
         let acks = bound.parts[2];
         assert!(acks.0.contains("acknowledgements"));
         assert!((bound.kbps - (mss * 8) as f64 / (total - acks.1) * 1e3).abs() < 1e-9);

@@ -1,5 +1,5 @@
-//! Who learns routes on a simulated node: nobody, mesh, RPL or AODV, as the scenario says. One type
-//! of node plays every role, and takes memory for what it plays.
+//! Routing protocol of a simulated node, selected by the scenario: none (static routes), mesh, RPL
+//! or AODV. One node type plays every role, and takes memory only for its own.
 
 use crate::memory::Later;
 use crate::tinyrpl::RemoveTimers;
@@ -14,24 +14,24 @@ use kinglet::{
 };
 use kinglet_time::{Duration, Instant, earliest};
 
-/// Packets of a node that wait while a way is sought: as many as two connections have in flight
+/// Packets of a node that can wait for a route discovery: as many as two connections have in flight
 /// (buffers of "design criteria", II-C, are large enough to drop nothing).
 const WAITING: usize = 16;
 
 /// Static routes, the mesh, RPL, or AODV.
 pub enum Learning<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> {
-    /// Nobody learns any.
+    /// Static routes only.
     Static,
     /// The mesh.
     Mesh(Box<Meshed<S>>),
-    /// RPL, and TinyRPL's timers if its fault is wanted.
+    /// RPL, with TinyRPL's timers if its fault is enabled.
     Rpl(Box<Rpled<S>>, Option<RemoveTimers>),
     /// AODV.
     Aodv(Box<Aoded<S>>),
 }
 
 impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
-    /// The mesh, to look at.
+    /// State of the mesh, if the node uses it.
     pub fn mesh(&self) -> Option<&mesh::Mesh<S>> {
         match self {
             Learning::Mesh(mesh) => Some(mesh.mesh()),
@@ -39,12 +39,12 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
         }
     }
 
-    /// Whether a fault has taken the way to `dst`.
+    /// Returns true if the emulated fault has removed the route to `dst`.
     fn has_removed(&self, dst: Ipv6Addr) -> bool {
         matches!(self, Learning::Rpl(_, Some(timers)) if timers.has_removed(dst))
     }
 
-    /// RPL, to look at.
+    /// State of RPL, if the node uses it.
     pub fn rpl(&self) -> Option<&rpl::Rpl<S>> {
         match self {
             Learning::Rpl(rpl, _) => Some(rpl.rpl()),
@@ -52,7 +52,7 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
         }
     }
 
-    /// AODV, to look at.
+    /// State of AODV, if the node uses it.
     pub fn aodv(&self) -> Option<&aodv::Aodv<S>> {
         match self {
             Learning::Aodv(aodv) => Some(aodv.aodv()),
@@ -61,7 +61,7 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
     }
 }
 
-/// What whoever learns routes does; what is said behind the call, if nobody does.
+/// Calls the routing protocol in use; evaluates to the last argument with static routes.
 macro_rules! whoever {
     ($self:ident, $it:ident => $call:expr, $nobody:expr) => {
         match $self {
@@ -75,7 +75,7 @@ macro_rules! whoever {
 
 impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
     const NONE: Self = Learning::Static;
-    // That of AODV as well.
+    // AODV uses the same port.
     const PORT: Option<u16> = <Meshed<S> as net::Routing>::PORT;
     const ICMPV6: &'static [u8] = <Rpled<S> as net::Routing>::ICMPV6;
     const GROUP: Option<Ipv6Addr> = <Rpled<S> as net::Routing>::GROUP;

@@ -1,11 +1,10 @@
-//! The laboratory: published results about TCP over IEEE 802.15.4 as experiments that anyone can
-//! repeat.
+//! The laboratory: published results about TCP over IEEE 802.15.4 as repeatable experiments.
 //!
-//! * [`scenario`] — what is simulated, from TOML or from code
+//! * [`scenario`] — description of a simulation, from TOML or from code
 //! * [`run`] — one simulation
 //! * [`experiment`] — sweeps over scenarios and seeds, with the paper's figures and bounds
-//! * [`sweep`] — one scenario with fields varied, by people and not by experiments
-//! * [`claims`] — what the paper says, checked against what was measured
+//! * [`sweep`] — a user's sweep over fields of one scenario
+//! * [`claims`] — claims of the paper, checked against measurements
 //! * [`report`], [`output`], [`tables`] — HTML, JSON, tables
 //!
 //! ```

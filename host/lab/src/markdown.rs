@@ -1,4 +1,4 @@
-//! Results as the tables that stand in an experiment's folder.
+//! Results as the Markdown tables of an experiment's folder.
 
 use crate::chart::Figure;
 use crate::claims::{Outcome, Verdict};
@@ -8,8 +8,8 @@ use crate::row::Row;
 use std::fmt::Write;
 
 /// The file `results.md` of an experiment: every row, and every claim that it tests. `command`
-/// makes it, `conditions` says with which seeds and at which commit, and the pictures of `figures`
-/// lie beside it.
+/// reproduces it, `conditions` gives the seeds and the commit, and the pictures of `figures` are in
+/// the same folder.
 pub fn results(
     result: &ExperimentResult,
     figures: &[Figure],
@@ -36,8 +36,8 @@ pub fn results(
     text
 }
 
-/// The file `claims.md` beside the folders of the experiments: every claim of their `results.md`,
-/// of each of which the experiment's name and the text are given, in alphabetical order.
+/// The file `claims.md` next to the folders of the experiments: every claim of their `results.md`.
+/// Takes name and text of each experiment, in alphabetical order.
 pub fn index<'a>(folders: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut rows: Vec<String> =
         folders.flat_map(|(id, text)| claims_in(text).map(move |row| indexed(id, &row))).collect();
@@ -63,7 +63,7 @@ fn indexed(experiment: &str, row: &[&str]) -> String {
     line([cell(0), &link, cell(1), cell(2), cell(3), cell(4)].into_iter())
 }
 
-/// The file of an experiment's figure, beside its results.
+/// File name of an experiment's figure, in the folder of its results.
 pub fn picture_name(index: usize) -> String {
     format!("figure-{}.svg", index + 1)
 }
@@ -83,12 +83,12 @@ fn points(result: &ExperimentResult) -> Vec<Point<'_>> {
     points
 }
 
-/// What a column is about.
+/// Heading of a column: the metric.
 fn heading(row: &Row) -> String {
     format!("{}, {}", row.metric.replace('_', " "), row.unit)
 }
 
-/// Points of which the same was measured, together.
+/// Groups points with the same metrics.
 fn alike<'a>(points: &[Point<'a>]) -> Vec<Vec<Point<'a>>> {
     let mut tables: Vec<(Vec<String>, Vec<Point<'a>>)> = Vec::new();
     for point in points {
@@ -102,7 +102,7 @@ fn alike<'a>(points: &[Point<'a>]) -> Vec<Vec<Point<'a>>> {
     tables.into_iter().map(|(_, points)| points).collect()
 }
 
-/// Whether a table with the columns `of` has a place for everything, and not many empty ones.
+/// Returns true if a table with the columns `of` has a column for each head, and few empty cells.
 fn is_part(heads: &[String], of: &[String]) -> bool {
     heads.iter().all(|head| of.contains(head)) && heads.len() * 2 > of.len()
 }
@@ -134,7 +134,7 @@ fn cell(row: &Row) -> String {
     if known.is_empty() { value } else { format!("{value} ({})", known.join(", ")) }
 }
 
-/// How the table of claims begins.
+/// Beginning of the table of claims.
 const CLAIM: &str = "| claim |";
 
 fn claims<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> String {

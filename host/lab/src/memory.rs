@@ -1,14 +1,14 @@
-//! Tables of simulated nodes that take memory as they are used.
+//! Tables of simulated nodes, allocated on use.
 //!
-//! One type of node plays every role in the lab, so its tables have room for the most that any role
-//! needs. A device pays for that room whether it is used or not; a machine that simulates twenty
-//! thousand of them cannot. What a table can hold, and so what a node does, is the same as with an
-//! array of the same length.
+//! One node type plays every role in the lab, so its tables have the capacity that the most
+//! demanding role needs. A device reserves that memory in any case; a machine that simulates twenty
+//! thousand devices cannot. The capacity of a table, and so the behaviour of a node, is the same as
+//! with an array of the same length.
 
 use kinglet::mac::Peer;
 use kinglet::mem::{Array, Empty};
 
-/// `N` octets, which are zero and nowhere until they are written for the first time.
+/// `N` octets of zero, allocated at the first write.
 #[derive(Debug)]
 pub struct Octets<const N: usize>(Option<Box<[u8; N]>>);
 
@@ -25,7 +25,7 @@ impl<const N: usize> Array<u8> for Octets<N> {
     }
 }
 
-/// Frame counters of `N` devices, which are nowhere until one of them is heard.
+/// Frame counters of `N` devices, allocated when a frame is received from one of them.
 pub struct Devices<const N: usize>(Option<Box<[Peer; N]>>);
 
 impl<const N: usize> Array<Peer> for Devices<N> {
@@ -41,8 +41,7 @@ impl<const N: usize> Array<Peer> for Devices<N> {
     }
 }
 
-/// `N` places, which are nowhere until one of them is taken. Those who may not take one see none
-/// until then.
+/// `N` entries, allocated at the first mutable access. Shared access sees none until then.
 #[derive(Debug)]
 pub struct Later<T, const N: usize>(Option<Box<[T; N]>>);
 
@@ -59,9 +58,9 @@ impl<T: Empty, const N: usize> Array<T> for Later<T, N> {
     }
 }
 
-/// A table of at most `N` entries, for those who look for entries and for free places from the
-/// start. Those who may change it see a free place at its end, unless it is full; those who may not
-/// see its entries, and not all places that it could have.
+/// A table of at most `N` entries, for code that searches entries and free places from the start.
+/// Mutable access sees a free place at the end, unless the table is full. Shared access sees the
+/// entries, but not the whole capacity.
 #[derive(Debug)]
 pub struct Growing<T, const N: usize>(Vec<Option<T>>);
 
@@ -84,7 +83,7 @@ impl<T, const N: usize> Array<Option<T>> for Growing<T, N> {
     }
 }
 
-/// MiB of memory that this process has had at the most, where the system tells it as Linux does.
+/// Peak memory of this process in MiB, if the system reports it as Linux does.
 pub(crate) fn peak_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

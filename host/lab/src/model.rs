@@ -1,19 +1,19 @@
-//! What TCP carries from a sender that sleeps: a model of three parts, none of them fitted
+//! Model of the goodput of TCP from a sleepy sender: three parts, none of them fitted
 //! (`docs/decisions/0032`).
 //!
-//! 1. **Rate of a window.** A window of segments leaves when a data request has fetched the
-//!    acknowledgements that let it, each segment follows the one before through the bottleneck of
-//!    its path, every second one is acknowledged, and the acknowledgement waits at the parent for
-//!    the next data request. [`Path::rate`] plays this without loss; nothing else limits it.
-//! 2. **What a loss costs.** The window of four goes to two and grows by one a round, so a loss
-//!    costs a round of recovery, one with a window of two and one with a window of three, each at
-//!    the rate of part 1 for that window. TCPlp's App. C calls the sum `l` round trips and sets
-//!    l = 2; if every round takes one sleep interval, it is 27/16.
-//! 3. **Goodput** by App. C's burst and rest: a segment at the full window's rate, and for each
-//!    that is lost the time of part 2.
+//! 1. **Rate of a window.** A data request fetches the acknowledgements that allow a window of
+//!    segments to be sent. The segments pass the bottleneck of the path one after the other, every
+//!    second one is acknowledged, and the acknowledgement waits at the parent for the next data
+//!    request. [`Path::rate`] simulates this without loss or other limits.
+//! 2. **Cost of a loss.** The window of four drops to two and grows by one a round. A loss costs a
+//!    round of recovery, one with a window of two and one with a window of three, each at the rate
+//!    of part 1 for that window. TCPlp's App. C calls the sum `l` round trips and sets l = 2; if
+//!    every round takes one sleep interval, it is 27/16.
+//! 3. **Goodput** by App. C's bursts and rests: a segment at the rate of the full window, plus the
+//!    time of part 2 for each lost segment.
 //!
-//! What goes in besides settings is the goodput of the same path awake, which says how long the
-//! bottleneck takes for a segment, and the share of segments that are lost.
+//! In addition to settings the inputs are the segment loss rate, and the goodput of the same path
+//! while always on, which determines the time of a segment at the bottleneck.
 
 use kinglet_sim::rng::Stream;
 use std::cmp::Reverse;
@@ -21,10 +21,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Segments of the window that the model is for: TCPlp's four (§6.2, §7).
 pub(crate) const WINDOW: u32 = 4;
-/// Segments of a run of part 1, and how many of them come before it counts.
+/// Segments of a simulation of part 1, and number of warm-up segments among them.
 const RUN: u32 = 6_000;
 const WARM_UP: u32 = 1_500;
-/// Acknowledgements are delayed by so much and sent for every second segment (FreeBSD, §6.2).
+/// Delay of an acknowledgement, and segments per acknowledgement (FreeBSD, §6.2).
 const DELAYED_ACK_US: u64 = 100_000;
 const ACK_EVERY: u32 = 2;
 
@@ -33,56 +33,57 @@ const ACK_EVERY: u32 = 2;
 pub(crate) struct Path {
     /// Wireless hops, at least 1.
     pub hops: u32,
-    /// What one hop takes for a segment's frames if nothing is in the way.
+    /// Time of a segment's frames over one unloaded hop.
     pub segment_us: f64,
-    /// The same for an acknowledgement.
+    /// Time of an acknowledgement over one unloaded hop.
     pub acknowledgement_us: f64,
-    /// What a data request and the acknowledgement that it fetches take.
+    /// Time of a data request and of the acknowledgement that it fetches.
     pub fetch_us: f64,
-    /// One way between border router and receiver.
+    /// One-way delay between border router and receiver.
     pub wire_us: f64,
-    /// From segment to segment at the bottleneck of the path when the sender is awake.
+    /// Time per segment at the bottleneck of the path while the sender is always on.
     pub bottleneck_us: f64,
 }
 
 impl Path {
-    /// Segments within three hops exclude each other (TCPlp §7.2), so this is the least that the
-    /// bottleneck takes; what it takes beyond that are repetitions.
+    /// Minimum time per segment at the bottleneck. Segments within three hops exclude each other
+    /// (TCPlp §7.2). Any further time is due to retransmissions.
     fn least_us(&self) -> f64 {
         self.bottleneck_us.min(f64::from(self.hops.min(3)) * self.segment_us)
     }
 
-    /// From the sender to the receiver with nothing before it.
+    /// Delay of a segment from the sender to the receiver without queueing.
     fn forth_us(&self) -> f64 {
         f64::from(self.hops) * self.segment_us + self.wire_us
     }
 
-    /// An acknowledgement from the receiver to the sender's parent, or to the sender itself.
+    /// Delay of an acknowledgement from the receiver to the sender's parent, or to the sender
+    /// itself.
     fn back_us(&self, asleep: bool) -> f64 {
         let hops = if asleep { self.hops.saturating_sub(1) } else { self.hops };
         f64::from(hops) * self.acknowledgement_us + self.wire_us
     }
 
-    /// Segments per second with a window of `window` segments and no loss; `sleep_us` from the last
-    /// data request to the next, `None` if the sender does not sleep.
+    /// Segments per second with a window of `window` segments and no loss. `sleep_us` is the
+    /// interval between data requests; `None` if the sender is always on.
     fn rate(&self, window: u32, sleep_us: Option<u64>) -> f64 {
         Transfer::new(*self, window, sleep_us).run()
     }
 
-    /// Goodput in segments per second if a share `loss` of segments is lost, 0 to 1.
+    /// Goodput in segments per second with segment loss rate `loss`, 0 to 1.
     pub(crate) fn goodput(&self, sleep_us: Option<u64>, loss: f64) -> f64 {
         let [two, three, full] = [2, 3, WINDOW].map(|window| 1.0 / self.rate(window, sleep_us));
         1.0 / (full + loss * rest(two, three, full))
     }
 }
 
-/// What a loss costs, if a segment takes `two`, `three` or `full` with windows of two, three and
-/// four segments.
+/// Time that a loss costs, if a segment takes `two`, `three` or `full` with windows of two, three
+/// and four segments.
 ///
-/// The lost one is each of the window's four with equal probability. In the round of recovery two
-/// leave, the one that is sent again and one that is new, but none is new if the first was lost,
-/// since nothing was acknowledged that would make room, or the last, since three new ones have
-/// left in a round of three before anybody could know. Then come windows of two and of three.
+/// Each of the window's four segments is lost with equal probability. The round of recovery has two
+/// segments: the retransmission and a new one. There is no new segment in two cases. If the first
+/// was lost, no acknowledgement has opened the window. If the last was lost, a round of three has
+/// sent three new segments before the loss is detected. Windows of two and of three follow.
 fn rest(two: f64, three: f64, full: f64) -> f64 {
     let new_in_recovery = 0.5;
     let recovery = 2.0 * two - new_in_recovery * full;
@@ -93,37 +94,37 @@ fn rest(two: f64, three: f64, full: f64) -> f64 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A segment is at the receiver.
+    /// A segment arrives at the receiver.
     Arrival,
     /// A delayed acknowledgement is due, if it was set at this time.
     Delayed(u64),
-    /// What acknowledges so many segments is at the parent, or at the sender that is awake.
+    /// An acknowledgement of so many segments arrives at the parent, or at an always-on sender.
     Acknowledgement(u32),
-    /// The sender asks its parent.
+    /// The sender polls its parent.
     Ask,
-    /// It has what it has asked for.
+    /// The sender has received the response to its data request.
     Send,
 }
 
-/// Part 1, played.
+/// Simulation of part 1.
 struct Transfer {
     path: Path,
     window: u32,
     sleep_us: Option<u64>,
-    /// By time, then in the order in which they were made.
+    /// Ordered by time, then by creation.
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     made: u64,
     dice: Stream,
     now: u64,
     sent: u32,
     acknowledged: u32,
-    /// When the last segment sent arrives.
+    /// Time at which the last segment sent arrives.
     last_us: f64,
     received: u32,
-    /// Of which the receiver has acknowledged so many.
+    /// Number of received segments that the receiver has acknowledged.
     answered: u32,
     delayed: Option<u64>,
-    /// Acknowledgements at the parent.
+    /// Acknowledgements buffered at the parent.
     waiting: VecDeque<u32>,
 }
 
@@ -198,8 +199,9 @@ impl Transfer {
         self.at(back, Event::Acknowledgement(self.received));
     }
 
-    /// One acknowledgement for each data request. If another waits the next follows at once, else
-    /// the sender has its radio for its segments, and sleeps from this data request on.
+    /// Fetches one acknowledgement. If another waits, the next data request follows at once;
+    /// otherwise the sender sends its segments, and sleeps for an interval counted from this data
+    /// request.
     fn ask(&mut self) {
         let fetch = self.path.fetch_us;
         if let Some(count) = self.waiting.pop_front() {
@@ -212,8 +214,8 @@ impl Transfer {
         self.at(self.sleep_us.unwrap_or_default() as f64, Event::Ask);
     }
 
-    /// What the window lets leave. Repetitions come at random and hit some segments more than
-    /// once, so what a segment takes beyond the least is drawn from an exponential distribution.
+    /// Sends the segments that the window allows. Retransmissions are random and can hit a segment
+    /// more than once, so its time beyond the minimum is drawn from an exponential distribution.
     fn send(&mut self) {
         while self.sent < self.acknowledged + self.window {
             let least = self.path.least_us();
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn a_long_sleep_lets_a_window_leave_each_time_and_two_acknowledgements_be_fetched() {
         let rate = PATH.rate(4, Some(2_000_000));
-        // Half a window may be missing at the end.
+        // Up to half a window may be missing at the end.
         assert!((rate - 4.0 / 2.007).abs() < 0.005, "{rate}");
         assert!((PATH.rate(2, Some(2_000_000)) - 1.0).abs() < 0.005);
     }
@@ -251,7 +253,7 @@ mod tests {
     fn awake_the_bottleneck_is_all_that_limits_a_window_that_fills_it() {
         let rate = PATH.rate(4, None);
         assert!((rate * 0.080 - 1.0).abs() < 0.02, "{rate}");
-        // One segment at a time waits for its delayed acknowledgement.
+        // A single segment waits for its delayed acknowledgement.
         let one = PATH.rate(1, None);
         let round_us = 66_000.0 + 100_000.0 + 21_000.0;
         assert!((one * round_us / 1e6 - 1.0).abs() < 0.01, "{one}");
@@ -261,7 +263,7 @@ mod tests {
     fn an_acknowledgement_that_comes_after_the_request_waits_for_the_next() {
         let exact = Path { bottleneck_us: 60_000.0, ..PATH };
         // The second pair is acknowledged 66 + 3 · 60 + 16 ms after the first segment leaves, 7 ms
-        // after the request: one request finds two segments acknowledged, or four.
+        // after the request: a request finds two segments acknowledged, or four.
         let (found, missed) = (exact.rate(4, Some(280_000)), exact.rate(4, Some(260_000)));
         assert!((found - 4.0 / 0.287).abs() < 0.05, "{found}");
         assert!(missed < found, "{missed} {found}");

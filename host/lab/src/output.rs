@@ -6,7 +6,7 @@ use crate::row::Row;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The results file: experiments with their rows, claims with their verdicts.
+/// The results file: experiments with their rows, claims with their outcomes.
 #[derive(Serialize)]
 pub struct Document<'a> {
     experiments: Vec<ExperimentRows<'a>>,
@@ -23,13 +23,13 @@ struct ExperimentRows<'a> {
 pub fn json(results: &[ExperimentResult], claims: &[Verdict]) -> String {
     let experiments = results.iter().map(|r| ExperimentRows { id: r.id, rows: &r.rows }).collect();
     let document = Document { experiments, claims };
-    // Plain structs of strings and numbers serialise without fail.
+    // Plain structs of strings and numbers always serialise.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// One line per row.
+/// One CSV line per row.
 pub fn csv(results: &[ExperimentResult]) -> String {
     let mut text = "experiment,label,x,metric,unit,mean,ci95,bound,paper\n".to_owned();
     let optional = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
@@ -83,8 +83,8 @@ pub fn with_interval(row: &Row) -> String {
     }
 }
 
-/// The rows that can be compared with a bound or the paper (all, where none can), as a text table
-/// per experiment.
+/// The rows that can be compared with a bound or the paper (all rows, if there are none), as a text
+/// table per experiment.
 pub fn comparison(results: &[ExperimentResult]) -> String {
     let mut text = String::new();
     for result in results {
@@ -116,7 +116,7 @@ fn rows_table(rows: Vec<&Row>) -> String {
     table(&head, body, 2)
 }
 
-/// Paper, ours and verdict of every claim as a text table.
+/// Published value, measured value and outcome of every claim as a text table.
 pub fn verdicts(verdicts: &[Verdict]) -> String {
     let head = ["claim", "unit", "paper", "ours", "holds?", ""];
     let optional = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), short);
@@ -142,7 +142,8 @@ pub fn verdicts(verdicts: &[Verdict]) -> String {
     table(&head, body, 2)
 }
 
-/// A text table; columns from `numbers_from` on are aligned right, except a last one without head.
+/// A text table. Columns from `numbers_from` on are right-aligned, except a last one without a
+/// head.
 pub(crate) fn table(head: &[&str], body: Vec<Vec<String>>, numbers_from: usize) -> String {
     let mut widths: Vec<usize> = head.iter().map(|h| h.chars().count()).collect();
     for row in &body {

@@ -1,6 +1,8 @@
-//! What a TCP does, found out by talking to it: segments made by hand, and a look at the answers.
+//! Tests the features of a TCP from outside: the probe sends handmade segments and examines the
+//! responses.
 //!
-//! Nothing here knows what a stack is set to. Each question is one connection, in virtual time.
+//! The tests do not depend on the settings of a stack. Each test is one connection, in virtual
+//! time.
 
 use crate::apps::tcp::{Foreign, Socket, Tcp};
 use crate::profile::LabProfile;
@@ -21,11 +23,11 @@ const SUBJECT: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 const PORTS: (u16, u16) = (5_000, 7);
 /// The probe's first sequence number.
 const ISS: u32 = 1_000;
-/// What the probe can take unless a question is about that.
+/// Receive window of the probe, unless a test is about the window.
 const WINDOW: u16 = 20_000;
 const MSS: u16 = 1220;
 
-/// What can be asked, in the order of TCPlp's table 9.
+/// Tests, in the order of TCPlp's table 9.
 pub(crate) const FEATURES: [(&str, Question); 8] = [
     ("flow_control", flow_control),
     ("congestion_control", congestion_control),
@@ -39,7 +41,7 @@ pub(crate) const FEATURES: [(&str, Question); 8] = [
     ("delayed_acks", delayed_acks),
 ];
 
-/// Whether a stack, Kinglet's if none is named, has a feature; `None` if that cannot be said of it.
+/// Tests whether a stack, by default Kinglet's, has a feature; `None` if the test does not apply.
 pub(crate) type Question = fn(Option<Stack>, ConnectionConfig) -> Option<bool>;
 
 enum Subject {
@@ -60,9 +62,9 @@ struct Probe {
     socket: Option<Socket>,
     now: Instant,
     seen: Vec<Seen>,
-    /// What the application of the subject writes, if it does.
+    /// True if the application of the subject writes.
     writes: bool,
-    /// Next number of the probe, and its window.
+    /// Next sequence number of the probe, and its window.
     seq: u32,
     window: u16,
 }
@@ -95,12 +97,12 @@ impl Probe {
         probe
     }
 
-    /// The header of its SYN.
+    /// Header of the subject's SYN.
     fn syn(&self) -> Header {
         self.seen.first().map_or_else(Header::default, |seen| seen.header)
     }
 
-    /// A connection that the subject has opened, and on which its application writes without end.
+    /// A connection that the subject has opened, on which its application writes without end.
     fn writing(stack: Option<Stack>, config: ConnectionConfig, window: u16) -> Probe {
         let mut probe = Probe::asked(stack, config);
         probe.window = window;
@@ -133,7 +135,7 @@ impl Probe {
         self.now.as_millis() as u32
     }
 
-    /// Sends a segment at the probe's next number; the subject answers.
+    /// Sends a segment at the probe's next sequence number; the subject responds.
     fn tell(&mut self, flags: Flags, ack: u32, options: Options, text: &[u8]) {
         let mut options = options;
         let last = self.seen.iter().rev().find_map(|seen| seen.header.options.timestamps);
@@ -157,7 +159,8 @@ impl Probe {
         self.tell(Flags::ACK, ack, Options::NONE, &[]);
     }
 
-    /// Sends text out of the stream, `skipped` octets further on than the next, and comes back.
+    /// Sends text outside the stream, `skipped` octets after the next sequence number, and restores
+    /// it.
     fn text(&mut self, skipped: u32, len: usize) {
         self.seq += skipped;
         let ack = self.end();
@@ -165,7 +168,7 @@ impl Probe {
         self.seq -= skipped;
     }
 
-    /// The end of what the subject has sent.
+    /// Sequence number after the last one that the subject has sent.
     fn end(&self) -> u32 {
         let ends = self.seen.iter().map(|seen| {
             let syn = u32::from(seen.header.flags.contains(Flags::SYN));
@@ -175,7 +178,7 @@ impl Probe {
         ends.max_by_key(|end| end.wrapping_sub(base)).unwrap_or(base)
     }
 
-    /// Lets the application work and takes what the subject sends.
+    /// Runs the application and collects the segments of the subject.
     fn collect(&mut self) {
         let (now, writes) = (self.now, self.writes);
         loop {
@@ -204,7 +207,7 @@ impl Probe {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     fn wait(&mut self, time: Duration) {
         let until = self.now + time;
         loop {
@@ -223,12 +226,12 @@ impl Probe {
         self.now = until;
     }
 
-    /// Octets on their way after `acked` was acknowledged.
+    /// Octets in flight after `acked` was acknowledged.
     fn flight(&self, acked: u32) -> u32 {
         self.end().wrapping_sub(acked)
     }
 
-    /// Segments with text from `since` on.
+    /// Segments with data from `since` on.
     fn texts(&self, since: Instant) -> impl Iterator<Item = &Seen> {
         self.seen.iter().filter(move |seen| seen.len > 0 && seen.at >= since)
     }
@@ -239,7 +242,7 @@ fn own() -> Box<Node<LabProfile>> {
     let config = Config::new(0xfffe, [2, 0, 0, 0, 0, 0, 0, 1], 1, [1; 16]);
     let mut node = Box::new(Node::<LabProfile>::new(config, Capabilities::NONE));
     let mut interface = node.interface();
-    // An empty table has room for one.
+    // An empty table has room for an address.
     let _ = interface.add_address(InterfaceAddress { address: SUBJECT, prefix_len: 128 });
     let prefix = Ipv6Addr::UNSPECIFIED;
     let _ = interface.add_route(Route { prefix, prefix_len: 0, via: NextHop::Host });
@@ -258,7 +261,7 @@ fn packet(header: &Header, text: &[u8]) -> Vec<u8> {
         dst: SUBJECT,
     };
     let mut packet = vec![0; HEADER_LEN + tcp_len];
-    // It is as long as both need.
+    // The buffer is as long as both headers.
     let _ = ip.emit(&mut packet);
     let _ = header.emit(&mut packet[HEADER_LEN..]);
     let (head, payload) = packet[HEADER_LEN..].split_at_mut(header.header_len());
@@ -269,7 +272,7 @@ fn packet(header: &Header, text: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A window of 100 octets: is more ever on its way?
+/// Advertises a window of 100 octets. Passes if the subject never has more in flight.
 fn flow_control(stack: Option<Stack>, config: ConnectionConfig) -> Option<bool> {
     const NARROW: u16 = 100;
     let mut probe = Probe::writing(stack, config, NARROW);
@@ -283,8 +286,8 @@ fn flow_control(stack: Option<Stack>, config: ConnectionConfig) -> Option<bool> 
     Some(most > 0 && most <= u32::from(NARROW))
 }
 
-/// After silence, is less sent at once than was on its way before? Of one segment nothing can be
-/// taken away.
+/// Acknowledges nothing for 30 s. Passes if the subject then sends fewer segments at once than
+/// before. Does not apply to windows of one segment.
 fn congestion_control(stack: Option<Stack>, config: ConnectionConfig) -> Option<bool> {
     let mut probe = Probe::writing(stack, config, WINDOW);
     let mut before = 0;
@@ -302,8 +305,7 @@ fn congestion_control(stack: Option<Stack>, config: ConnectionConfig) -> Option<
     (before > 1).then_some(after < before)
 }
 
-/// How long it takes until something is sent again after round trips of these lengths, in
-/// microseconds.
+/// Time until a retransmission after round trips of these lengths, in microseconds.
 fn patience(stack: Option<Stack>, config: ConnectionConfig, trips_ms: [u64; 2]) -> Option<u64> {
     let mut probe = Probe::writing(stack, config, WINDOW);
     for trip in trips_ms.into_iter().cycle().take(12) {
@@ -322,14 +324,14 @@ fn patience(stack: Option<Stack>, config: ConnectionConfig, trips_ms: [u64; 2]) 
     Some((again - first).as_micros())
 }
 
-/// Does it wait longer after round trips that differ much?
+/// Passes if the subject waits longer after highly variable round trips.
 fn rtt_estimation(stack: Option<Stack>, config: ConnectionConfig) -> Option<bool> {
     let steady = patience(stack, config, [50, 50])?;
     let swinging = patience(stack, config, [900, 100])?;
     Some(swinging * 10 >= steady * 13)
 }
 
-/// The answers to text out of order, and then to what was missing.
+/// The responses to data out of order, and then to the missing data.
 fn out_of_order(stack: Option<Stack>, config: ConnectionConfig) -> Probe {
     let mut probe = Probe::listening(stack, config);
     probe.text(20, 20);
@@ -349,7 +351,7 @@ fn selective_acks(stack: Option<Stack>, config: ConnectionConfig) -> Option<bool
     Some(probe.seen.iter().any(|seen| !seen.header.options.sack.is_empty()))
 }
 
-/// One segment in order: does its acknowledgement take time?
+/// Sends one segment in order. Passes if its acknowledgement is delayed.
 fn delayed_acks(stack: Option<Stack>, config: ConnectionConfig) -> Option<bool> {
     let mut probe = Probe::listening(stack, config);
     let sent = probe.now;

@@ -1,4 +1,4 @@
-//! The memory of simulated nodes.
+//! Memory of simulated nodes.
 
 use crate::backoff::EitherBackoff;
 use crate::control::AnyControl;
@@ -10,47 +10,49 @@ use core::net::Ipv6Addr;
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{aodv, mac, mesh, net, polling, rpl, tcp};
 
-/// Octets of a TCP buffer: room for eight segments of five frames (TCPlp Fig. 3b) or four of eight
-/// (Fig. 3a). Scenarios use as much of it as they say.
+/// Octets of a TCP buffer: eight segments of five frames (TCPlp Fig. 3b) or four of eight (Fig.
+/// 3a). Scenarios may use less of it.
 pub const BUFFER: usize = 4096;
 
-/// Sockets of a node: to send from and to receive at, one for each flow of datagrams.
+/// UDP sockets of a node: one to send and one to receive for each datagram flow.
 pub const UDP_SOCKETS: usize = 64;
 /// Static routes of a node, the default route included.
 pub const ROUTES: usize = 64;
-/// TCP connections of a node. Ten at once for a web server, and two to spare.
+/// TCP connections of a node: ten at once for a web server, and two more.
 pub const CONNECTIONS: usize = 12;
 /// Ports of a node that accept connections.
 pub const LISTENERS: usize = CONNECTIONS;
 
-/// Devices of which a node accepts secured frames: in a street of meters it hears two hundred.
+/// Devices from which a node accepts secured frames: in a street of meters it receives frames from
+/// two hundred.
 pub(crate) const PEERS: usize = 512;
 
 /// Leaves of one parent.
 pub(crate) const CHILDREN: usize = 16;
-/// Routers of a mesh, the border router among them: each knows all others, and the way out.
+/// Routers of a mesh, including the border router: each has a route to all others, and a default
+/// route.
 pub const MESH_ROUTERS: usize = 1024;
-/// Leaves of a mesh: each router knows all of them.
+/// Leaves of a mesh: each router has a route to all of them.
 pub const MESH_LEAVES: usize = 1024;
 
-/// Nodes of a network with RPL beside its root: in storing mode a router knows all those below it,
-/// else the root all.
+/// Nodes of a network with RPL, excluding its root. In storing mode a router keeps routes to all
+/// nodes of its sub-DODAG; otherwise the root keeps all.
 pub const RPL_TARGETS: usize = 8192;
 
-/// Destinations that a node with AODV knows: ends of flows, and those who have sought somebody.
+/// AODV routes of a node: to ends of flows, and to originators of route requests.
 pub const AODV_ROUTES: usize = 256;
 
-/// Octets of a packet: what every node should accept in fragments (RFC 8200 §5).
+/// Octets of a packet: the size that every node should accept in fragments (RFC 8200 §5).
 pub(crate) const STORAGE: usize = 1560;
 /// Packets received, forwarded and sent.
 pub const PACKETS: usize = 96;
 
-/// The memory of every simulated node: one type of node plays every role, and experiments vary
-/// windows at run time. What only some roles fill takes memory when they do ([`crate::memory`]).
+/// Memory of every simulated node. One node type plays every role, and experiments vary windows at
+/// run time. Tables that only some roles fill take memory on use ([`crate::memory`]).
 #[derive(Clone, Copy, Debug)]
 pub struct LabProfile;
 
-/// Slots of the MAC beside the usual ones, where everybody sleeps.
+/// MAC slots in addition to the usual ones, for networks in which all nodes are duty-cycled.
 const STROBED_SLOTS: usize = 3;
 
 impl mac::Sizes for LabProfile {

@@ -1,4 +1,4 @@
-//! What an experiment has found, line by line.
+//! Rows of an experiment's results.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ pub struct Row {
     pub label: String,
     /// The abscissa.
     pub x: f64,
-    /// What was measured or computed.
+    /// The measured or computed quantity.
     pub metric: String,
     /// Its unit.
     pub unit: String,
@@ -19,7 +19,7 @@ pub struct Row {
     pub ci95: Option<f64>,
     /// A bound that cannot be exceeded, or the ideal.
     pub bound: Option<f64>,
-    /// What the paper gives.
+    /// The published value.
     pub paper: Option<f64>,
     /// The curve it belongs to.
     #[serde(skip)]

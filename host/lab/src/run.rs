@@ -1,4 +1,4 @@
-//! One simulation of a scenario: what goes in beside it, and what comes out.
+//! Runs one simulation of a scenario with options, and returns its results.
 
 mod activity;
 mod deaths;
@@ -37,39 +37,40 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// What to observe, beyond the counters that are always there.
+/// Observations in addition to the counters.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Write every frame on the air to this pcap file (802.15.4 with TAP headers).
     pub pcap: Option<PathBuf>,
     /// Write a capture of each node's radio, and one of the wire's host, to this directory.
     pub captures: Option<PathBuf>,
-    /// Write a trace of all layers to this file, as Parquet if it ends so, else as JSON lines.
+    /// Write a trace of all layers to this file, as Parquet if its name ends so, else as JSON
+    /// lines.
     pub trace: Option<PathBuf>,
     /// Record the radios between these two instants, in seconds.
     pub timeline_s: Option<(f64, f64)>,
-    /// Record every second what changes.
+    /// Record changing values every second.
     pub samples: bool,
     /// Record the congestion window of every bulk flow.
     pub cwnd: bool,
-    /// Record who sends by way of whom.
+    /// Record the routing tree.
     pub tree: bool,
-    /// When it becomes true, the run ends early with what there is.
+    /// When it becomes true, the run ends early with the results so far.
     pub cancel: Option<&'a AtomicBool>,
-    /// Called from time to time with the share of the simulated time that has passed, 0 to 1.
+    /// Called from time to time with the elapsed share of the simulated time, 0 to 1.
     pub progress: Option<&'a dyn Fn(f64)>,
 }
 
-/// A simulation that cannot be done.
+/// A simulation that failed.
 #[derive(Debug)]
 pub enum RunError {
-    /// The scenario asks for something that this build cannot simulate.
+    /// The scenario needs a feature that this build cannot simulate.
     Unsupported(String),
     /// An observation file cannot be written.
     Output {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: std::io::Error,
     },
 }
@@ -87,8 +88,8 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Builds the network of `scenario` for one run with `seed`, its faults scheduled, for those who
-/// drive time themselves.
+/// Builds the network of `scenario` for one run with `seed`, its faults scheduled. The caller
+/// drives time.
 ///
 /// # Errors
 /// [`RunError::Unsupported`]
@@ -96,7 +97,7 @@ pub fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<Ends>), R
     simulation::prepare(scenario, seed)
 }
 
-/// Whether `scenario` can be simulated.
+/// Checks that `scenario` can be simulated.
 ///
 /// # Errors
 /// [`RunError::Unsupported`]
@@ -104,7 +105,7 @@ pub fn check(scenario: &Scenario) -> Result<(), RunError> {
     simulation::check(scenario)
 }
 
-/// Whether `scenario` can be simulated as [`run`] does it, without a computer at its far end.
+/// Checks that [`run`] can simulate `scenario`, without a computer at its far end.
 ///
 /// # Errors
 /// [`RunError::Unsupported`]
@@ -113,8 +114,8 @@ pub fn check_alone(scenario: &Scenario) -> Result<(), RunError> {
     simulation::check(scenario)
 }
 
-/// The records of the flows of `scenario` whose `ends` are given, as they would be if the network
-/// ended now, after `seconds`. What needs an end that is no station of the lab is absent.
+/// Records of the flows of `scenario` with these `ends`, as if the network ended now, after
+/// `seconds`. Values that need an end that is not a station of the lab are absent.
 pub fn flow_records(
     network: &dyn Stations,
     (scenario, ends): (&Scenario, &[Ends]),
@@ -124,7 +125,7 @@ pub fn flow_records(
     flows::records(network, (scenario, ends), ways, seconds)
 }
 
-/// Schedules `faults`, whose times count from `from` on.
+/// Schedules `faults`, whose times count from `from`.
 pub fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from: Instant) {
     simulation::add_faults(world, faults, from);
 }

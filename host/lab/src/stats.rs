@@ -26,8 +26,8 @@ impl Estimate {
     }
 }
 
-/// What this share of `values` stays below, between two of them by their distance; `None` without
-/// values.
+/// The quantile of `values` for this share, interpolated between the two nearest values; `None`
+/// without values.
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -36,11 +36,11 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     Some(low + (high - low) * place.fract())
 }
 
-/// Spearman's rank correlation of pairs, -1 to 1; `None` if one of the two is the same in all.
+/// Spearman's rank correlation of pairs, -1 to 1; `None` if one of the two is constant.
 pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let xs = ranks(pairs.iter().map(|pair| pair.0).collect());
     let ys = ranks(pairs.iter().map(|pair| pair.1).collect());
-    // Ties or not, the mean of all ranks is the middle.
+    // The mean of all ranks is the middle, with or without ties.
     let middle = (pairs.len() as f64 - 1.0) / 2.0;
     let product = |a: &[f64], b: &[f64]| {
         a.iter().zip(b).map(|(a, b)| (a - middle) * (b - middle)).sum::<f64>()
@@ -49,7 +49,7 @@ pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     (scale > 0.0).then(|| product(&xs, &ys) / scale)
 }
 
-/// The place of each value among all, from 0; equal ones share the mean of theirs.
+/// Rank of each value, from 0; equal values share the mean of their ranks.
 fn ranks(values: Vec<f64>) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
@@ -59,8 +59,8 @@ fn ranks(values: Vec<f64>) -> Vec<f64> {
     values.iter().map(rank).collect()
 }
 
-/// The 0.975 quantile of Student's t distribution; standard table, constant steps beyond 30 degrees
-/// of freedom rounded up to the safe side.
+/// The 0.975 quantile of Student's t distribution; standard table. Beyond 30 degrees of freedom it
+/// is a step function, rounded up to the safe side.
 fn student_t975(degrees_of_freedom: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,

@@ -1,4 +1,4 @@
-//! Where frames wait in a simulated relay: in memory, or in flash if the scenario gives it one.
+//! Frames that wait in a simulated relay: kept in memory, or in flash if the scenario has one.
 
 use crate::memory::Later;
 use kinglet::flash::{Event, Geometry};
@@ -7,26 +7,25 @@ use kinglet::store::{
 };
 use kinglet::time::Instant;
 
-/// Frames that wait in a relay that passes them on one by one: the paper's 256 (Duquennoy et al.,
-/// 5.2).
+/// Number of frames that wait in a relay of fragments: the paper's 256 (Duquennoy et al., 5.2).
 pub const RELAYED: usize = 256;
-/// Frames in memory if there is a flash: a third of them is room for what comes while it writes,
-/// and a relay refuses bursts with room for no more than one.
+/// Frames in memory if there is a flash. A third of them is reserved for frames that arrive while
+/// it writes; a relay refuses bursts if it has room for no more than one.
 const IN_MEMORY: usize = 10;
 
 type InMemory = Ram<Later<Frame, RELAYED>>;
 type InFlash = Spilling<[Place; IN_MEMORY], [Record; RELAYED]>;
 
-/// As many as [`RELAYED`] frames. One without flash has memory for all of them.
+/// Up to [`RELAYED`] frames. Without flash all of them are in memory.
 #[derive(Debug)]
 pub enum Kept {
     /// All are in memory.
     Memory(InMemory),
-    /// Most are in flash when many wait.
+    /// Most frames are in flash when many wait.
     Flash(Box<InFlash>),
 }
 
-/// Does it with the store that there is.
+/// Applies `$done` to the store in use.
 macro_rules! with {
     ($kept:expr, $store:ident => $done:expr) => {
         match $kept {

@@ -1,4 +1,4 @@
-//! What a single simulation came to, in tables: the same on the terminal and on its page.
+//! Results of a single simulation in tables: the same on the terminal and on its page.
 
 use crate::output;
 use crate::run::{
@@ -10,17 +10,17 @@ use crate::stats::quantile;
 /// A table of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What it is about.
+    /// Title.
     pub title: &'static str,
-    /// One per column, with unit.
+    /// One head per column, with unit.
     pub head: Vec<&'static str>,
-    /// As long as the head.
+    /// Rows as long as the head.
     pub rows: Vec<Vec<String>>,
 }
 
-/// Flows, the reasons of dead ones, readings and requests if there are any, nodes, the reasons for
-/// lost packets, the relations that nodes lost, the queue of a border router for what comes from
-/// its host, what radios were on for, and what time and energy went into.
+/// Tables of flows, the reasons of dead ones, readings and requests if there are any, nodes, the
+/// reasons for lost packets, the relations that nodes lost, the queue of a border router for
+/// packets from its host, radio-on time, and time and energy by state.
 pub fn of_run(result: &RunResult) -> Vec<Table> {
     let of_flows = [flows(result), dead(result), readings(result), requests(result)];
     let tables = of_flows.into_iter().chain([
@@ -37,11 +37,11 @@ pub fn of_run(result: &RunResult) -> Vec<Table> {
     tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The same as text, each table after an empty line; those of reasons and lost relations only if
-/// `reasons` asks for them, else the first of those relations.
+/// The same as text, each table after an empty line. Tables of reasons and lost relations appear
+/// only with `reasons`; otherwise the first lost relations are listed.
 pub fn text(result: &RunResult, reasons: bool) -> String {
     let one = |table: Table| {
-        // Kinds of flows and reasons are words, all else is aligned as numbers are.
+        // Kinds of flows and reasons are words; all other columns are aligned like numbers.
         let numbers_from = usize::from([KIND, REASON, LOST].contains(&table.head[0]));
         format!("\n{}\n{}", table.title, output::table(&table.head, table.rows, numbers_from))
     };
@@ -52,7 +52,7 @@ pub fn text(result: &RunResult, reasons: bool) -> String {
     if reasons { text } else { text + &first_losses(result) }
 }
 
-/// The number of lost relations, and the first of them; nothing if there are none.
+/// The number of lost relations, and the first of them; empty if there are none.
 fn first_losses(result: &RunResult) -> String {
     let count = result.losses.len() as u64 + result.losses_left_out.unwrap_or(0);
     if count == 0 {
@@ -73,7 +73,7 @@ const LOST: &str = "lost";
 pub const REASONS: &str = "reasons for lost frames and packets";
 /// The title of the table of lost relations.
 const LOSSES: &str = "relations that nodes lost, with the reasons counted before";
-/// Lost relations that are listed unasked.
+/// Number of lost relations that are listed by default.
 const FIRST: usize = 3;
 
 fn ends(flow: &FlowResult) -> Vec<String> {
@@ -139,7 +139,7 @@ fn readings(result: &RunResult) -> Table {
     table("readings of sensors", head.to_vec(), result.flows.iter().filter_map(row))
 }
 
-/// Whether the flow makes requests.
+/// Returns true if the flow makes requests.
 fn asks(flow: &FlowResult) -> bool {
     flow.latencies_ms.is_some()
 }
@@ -266,7 +266,7 @@ fn radios(result: &RunResult) -> Table {
     table("what radios were on for, % of the time", head, result.nodes.iter().map(row))
 }
 
-/// Which parts of [`Power`](crate::run::Power) anything went into, on any node.
+/// The parts of [`Power`](crate::run::Power) that are above zero on at least one node.
 fn parts_with(result: &RunResult, of: fn(&Spent) -> f64) -> Vec<usize> {
     let some = |node: &NodeResult, part: usize| of(&node.power.parts()[part].1) > 0.0;
     (0..PARTS).filter(|part| result.nodes.iter().any(|node| some(node, *part))).collect()
@@ -361,7 +361,7 @@ mod tests {
         for table in &tables {
             assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{table:?}");
         }
-        // Only a transfer knows what of its segments got lost.
+        // Only a transfer counts its lost segments.
         let losses: Vec<&str> = tables[0].rows.iter().map(|row| row[7].as_str()).collect();
         assert_eq!(losses, ["–", "–", "2.50"]);
         assert_eq!(tables[1].rows, [["anemometer", "3", "0", "70", "63", "0", "1", "98.44"]]);

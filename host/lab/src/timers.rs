@@ -1,6 +1,6 @@
-//! TCP with timers as other systems have them: a clock that ticks, or expiries in a queue that
-//! packets share (TCPlp App. A.2). Two endpoints of the stack and a link between them, driven in
-//! steps of a millisecond; who calls them, and when, is what differs.
+//! TCP with timers of other systems: a clock that ticks, or expiries in a queue shared with packets
+//! (TCPlp App. A.2). Two endpoints of the stack and a link between them are simulated in steps of a
+//! millisecond; only the service of timers differs.
 
 use core::hash::Hasher;
 use kinglet::tcp::{
@@ -14,51 +14,50 @@ use std::collections::VecDeque;
 /// Four segments of 462 octets (TCPlp §7).
 const BUFFER: usize = 1_848;
 const PORT: u16 = 5_001;
-/// One way, in milliseconds, and octets per millisecond: 75 kb/s, the paper's one hop.
+/// One-way delay in milliseconds, and octets per millisecond: 75 kb/s, the paper's one hop.
 const DELAY_MS: u64 = 20;
 const OCTETS_PER_MS: f64 = 75.0 / 8.0;
-/// What a thread takes for an entry of its queue, in milliseconds.
+/// Time of a thread for an entry of its queue, in milliseconds.
 const ENTRY_MS: u64 = 5;
 
-/// How timers are served.
+/// Service of timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
-    /// When the first is due, whatever else happens.
+    /// At the deadline.
     Deadline,
-    /// When a clock ticks that has this period in milliseconds.
+    /// At the ticks of a clock with this period in milliseconds.
     Tick(u64),
-    /// When an expiry is taken from a queue of so many entries, which packets use too; one that
-    /// finds no room is lost.
+    /// From a queue of this many entries, shared with packets; an expiry that does not fit is lost.
     SharedQueue(usize),
 }
 
-/// What is asked of the connection.
+/// Settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Course {
-    /// How timers are served at both ends.
+    /// Service of timers at both ends.
     pub service: Service,
     /// Share of data segments that is lost, 0 to 1.
     pub loss: f64,
-    /// Nothing is written.
+    /// The application writes no data.
     pub idle: bool,
-    /// Packets for others come as fast as a thread can take them between these two seconds.
+    /// Between these two seconds, packets for others arrive as fast as the thread can handle them.
     pub flood_s: Option<(u64, u64)>,
     /// Length in seconds.
     pub seconds: u64,
-    /// Of the dice.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// What came of it.
+/// Results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Found {
     /// Application octets per second, kb/s.
     pub goodput_kbps: f64,
-    /// The same over the last minute.
+    /// Goodput over the last minute, kb/s.
     pub last_kbps: f64,
-    /// Times per second that the sender's CPU wakes because of time.
+    /// Timer wake-ups of the sender's CPU per second.
     pub wake_ups_per_s: f64,
-    /// Mean time from when a timer was due to when it was served, ms.
+    /// Mean time from the deadline of a timer to its service, ms.
     pub late_ms: f64,
     /// Expiries that were lost.
     pub dropped: u64,
@@ -96,21 +95,21 @@ impl Sizes for Plan {
 enum Entry {
     Packet(Vec<u8>),
     Expiry,
-    /// A packet for somebody else.
+    /// A packet for another node.
     Other,
 }
 
-/// One end: TCP, what drives it, and what is on its way to it.
+/// One end: TCP, its driver, and segments in flight to it.
 struct End {
     tcp: Endpoint<Other, Plan>,
     handle: Option<Handle>,
-    /// (when it is here, segment)
+    /// (time of arrival, segment)
     coming: VecDeque<(u64, Vec<u8>)>,
-    /// When the link to this end has sent what it has.
+    /// Time at which the link to this end is free.
     link_free_ms: f64,
     queue: VecDeque<Entry>,
     busy_until_ms: u64,
-    /// The deadline of which an expiry was made: a one-shot timer fires once.
+    /// The deadline of the last expiry: a one-shot timer fires once.
     fired: Option<Instant>,
     wake_ups: u64,
     late_us: u64,
@@ -170,7 +169,7 @@ impl End {
         }
     }
 
-    /// Whether there was room.
+    /// Returns false if the queue is full.
     fn enqueue(&mut self, entries: usize, entry: Entry) -> bool {
         let room = self.queue.len() < entries;
         if room {
@@ -179,11 +178,11 @@ impl End {
         room
     }
 
-    /// What has arrived: at once, or by the thread, entry by entry.
+    /// Queues arrived segments, and handles one entry if the thread is idle.
     fn packets(&mut self, now: Instant, flooded: bool, service: Service) {
         let entries = match service {
             Service::SharedQueue(entries) => entries,
-            // A queue of packets alone.
+            // A queue for packets only.
             Service::Deadline | Service::Tick(_) => 8,
         };
         let ms = now.as_millis();
@@ -202,7 +201,7 @@ impl End {
             match entry {
                 Entry::Packet(segment) => {
                     let ecn = Ecn::NotEct;
-                    // Nothing is damaged on the way, and what comes late is TCP's own affair.
+                    // Segments are never damaged, and TCP handles late ones.
                     let _ = self.tcp.handle_packet(now, Other, ecn, &segment);
                 }
                 Entry::Expiry => self.serve(now),
@@ -212,7 +211,7 @@ impl End {
     }
 }
 
-/// One run.
+/// Runs a simulation.
 pub(crate) fn run(course: Course) -> Found {
     let mut ends = [End::new(1), End::new(2)];
     let mut dice = Stream::from_seed(course.seed);
@@ -233,7 +232,7 @@ pub(crate) fn run(course: Course) -> Found {
         let [sender, receiver] = &mut ends;
         if let (Some(handle), false) = (sender.handle, course.idle) {
             let room = sender.tcp.can_send(handle);
-            // There is room for it.
+            // There is room for the data.
             let _ = sender.tcp.send(handle, &[0x55; BUFFER][..room.min(BUFFER)]);
         }
         receiver.handle = receiver.handle.or_else(|| receiver.tcp.accept(PORT));
@@ -262,7 +261,7 @@ pub(crate) fn run(course: Course) -> Found {
     }
 }
 
-/// What one end has to send goes to the other, if it is not lost.
+/// Sends the segments of one end to the other, unless they are lost.
 fn transmit(ends: &mut [End; 2], side: usize, now: Instant, lost: f64, dice: &mut Stream) {
     while let Some(packet) = ends[side].tcp.poll_packet(now) {
         let mut segment = packet.header.to_vec();

@@ -1,6 +1,7 @@
-//! TinyRPL's fault (Kim et al., "TCP over RPL", III-B), in a table beside a router whose RPL does
-//! not have it: the timer that removes a way down begins when the way is made, and no DAO restarts
-//! it. So the way is gone from its end until the next DAO, in which it is made anew.
+//! Emulates TinyRPL's fault (Kim et al., "TCP over RPL", III-B) in a table alongside a router whose
+//! RPL does not have it. The timer that removes a downward route starts when the route is created,
+//! and no DAO restarts it. The route is then missing from its expiry until the next DAO, which
+//! creates it again.
 
 use core::net::Ipv6Addr;
 use kinglet::net::Icmpv6In;
@@ -9,25 +10,26 @@ use kinglet::time::{Duration, Instant};
 use kinglet::wire::rpl::{ControlOption, Message};
 use std::collections::BTreeMap;
 
-/// TinyRPL's RemoveTimer by default (III-B).
+/// Default of TinyRPL's RemoveTimer (III-B).
 const LIFETIME: Duration = Duration::from_secs(20 * 60);
 /// Octets of an ICMPv6 message before RPL's: type, code, checksum.
 const HEAD: usize = 4;
 
-/// The timers of one router's ways down.
+/// The timers of the downward routes of one router.
 #[derive(Default)]
 pub struct RemoveTimers {
-    /// When the way to a target ends; `None` if it has ended and no DAO has come since.
+    /// Expiry of the route to a target; `None` if it has expired and no DAO has been received
+    /// since.
     ends: BTreeMap<Ipv6Addr, Option<Instant>>,
 }
 
 impl RemoveTimers {
-    /// Whether TinyRPL would have no way to this target.
+    /// Returns true if TinyRPL would have no route to this target.
     pub fn has_removed(&self, target: Ipv6Addr) -> bool {
         self.ends.get(&target).is_some_and(Option::is_none)
     }
 
-    /// A message came, and `rpl` has taken it.
+    /// Handles a message that `rpl` has accepted.
     pub fn handle_icmpv6<S: rpl::Sizes>(
         &mut self,
         now: Instant,
@@ -43,7 +45,7 @@ impl RemoveTimers {
             match rpl.routes().find(|route| route.target() == target) {
                 Some(route) if is_next(route) => self.handle_target(now, target.prefix),
                 Some(_) => {}
-                // A DAO that takes the way back: TinyRPL has none either.
+                // A DAO that withdraws the route: TinyRPL removes it as well.
                 None => drop(self.ends.remove(&target.prefix)),
             }
         }
@@ -53,12 +55,12 @@ impl RemoveTimers {
         self.ends.entry(target).or_default().get_or_insert(now + LIFETIME);
     }
 
-    /// When [`RemoveTimers::handle_deadline`] wants to be called.
+    /// Time at which [`RemoveTimers::handle_deadline`] is due.
     pub fn deadline(&self) -> Option<Instant> {
         self.ends.values().flatten().min().copied()
     }
 
-    /// Removes what has had its time.
+    /// Removes routes that have expired.
     pub fn handle_deadline(&mut self, now: Instant) {
         for end in self.ends.values_mut() {
             let _ = end.take_if(|end| *end <= now);
@@ -66,9 +68,9 @@ impl RemoveTimers {
     }
 }
 
-/// Whether it is the way to the child that is next. In TinyRPL each DAO goes on to the root within
-/// seconds, so that all routers above lose the way when this one does, and one of them is enough.
-/// Kinglet's tell those above more rarely (docs/decisions/0038-meters.md).
+/// Returns true if the route leads to a child as its target. In TinyRPL each DAO is forwarded to
+/// the root within seconds, so that all routers above lose the route together with this one, and
+/// one of them suffices. Kinglet's routers forward DAOs less often (docs/decisions/0038-meters.md).
 fn is_next(route: &rpl::Route) -> bool {
     route.target().prefix.to_bits() as u64 == route.via().to_bits() as u64
 }

@@ -1,4 +1,4 @@
-//! The tree of ways to the border router, as it is at one instant: next hops, hop counts, load.
+//! The routing tree to the border router at one instant: next hops, hop counts, load.
 
 use crate::build::{Network, address_of, short_of};
 use crate::profile::LabProfile;
@@ -11,30 +11,30 @@ use kinglet::wire::ieee802154::Address;
 use kinglet_sim::{Device, World};
 use std::collections::BTreeMap;
 
-/// Which way nodes send.
+/// Next hops of all nodes.
 #[derive(Clone, Debug)]
 pub struct Ways {
     nodes: usize,
     prefix: Prefix,
-    /// Static ones, by node and destination; `None` if the nodes find them.
+    /// Static routes, by node and destination; `None` if a protocol finds the routes.
     routes: Option<BTreeMap<(NodeId, NodeId), NodeId>>,
 }
 
 impl Ways {
-    /// The ways of `scenario`.
+    /// Reads the routes of `scenario`.
     pub fn new(scenario: &Scenario) -> Ways {
         let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
         let routes = (scenario.routing == Routing::Static).then(|| routes.collect());
         Ways { nodes: scenario.nodes.len(), prefix: scenario.prefix, routes }
     }
 
-    /// Whether nobody has to find them.
+    /// Returns true if routes are static.
     pub const fn are_static(&self) -> bool {
         self.routes.is_some()
     }
 
-    /// The next node on the way from `from` to `to`: where nodes find it themselves as the `stack`
-    /// of `from` has it, if that can be asked.
+    /// Next hop from `from` to `to`. If a protocol finds the routes it is that of the `stack` of
+    /// `from`, if given.
     pub fn next_hop(
         &self,
         stack: Option<&Node<LabProfile>>,
@@ -50,13 +50,14 @@ impl Ways {
     }
 }
 
-/// Who hears whom, the smaller number first.
+/// Pairs of nodes that receive each other, the smaller number first.
 pub fn links<D: Device>(world: &World<D>, scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
     let links = world.links(scenario.radio.tx_power_dbm as i8).into_iter();
     links.map(|(a, b)| (a as NodeId, b as NodeId)).collect()
 }
 
-/// The last look at a tree; what nodes have sent since then is their load at the next one.
+/// The last observation of a tree. The frames that nodes send after it are their load at the next
+/// one.
 #[derive(Clone, Debug)]
 pub struct Look {
     root: NodeId,
@@ -66,13 +67,13 @@ pub struct Look {
 }
 
 impl Look {
-    /// At `now` nodes have `sent` so many frames; the tree's root is `root`.
+    /// Records that nodes have `sent` these numbers of frames at `now`; the tree's root is `root`.
     pub const fn new(root: NodeId, now: Instant, sent: Vec<u64>) -> Self {
         Look { root, at: now, sent }
     }
 
-    /// The tree at `now`, by the next hop of each node to the root, and what each has sent until
-    /// now.
+    /// The tree at `now`, from the next hop of each node to the root, and the frames that each has
+    /// sent until now.
     pub fn again(&mut self, now: Instant, parents: &[Option<NodeId>], sent: Vec<u64>) -> Tree {
         let seconds = (now - self.at).as_micros().max(1) as f64 / 1e6;
         let frames = sent.iter().zip(&self.sent);
@@ -87,7 +88,7 @@ impl Look {
     }
 }
 
-/// Looks at the tree from time to time.
+/// Observes the tree from time to time.
 pub(crate) struct Sampler {
     ways: Ways,
     period: Duration,
@@ -96,9 +97,9 @@ pub(crate) struct Sampler {
     trees: Vec<Tree>,
 }
 
-/// Instants of a run: a page with as many is still quick to read.
+/// Instants of a run: a page with this number is still fast.
 const SAMPLES: u64 = 200;
-/// Trees that follow each other sooner could not be told apart.
+/// Shortest interval between trees: shorter ones would be indistinguishable.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl Sampler {
@@ -119,12 +120,12 @@ impl Sampler {
         }
     }
 
-    /// When it looks again.
+    /// Time of the next observation.
     pub(crate) const fn next(&self) -> Instant {
         self.next
     }
 
-    /// Looks, if it is time to.
+    /// Observes the tree, if that is due.
     pub(crate) fn look(&mut self, world: &Network) {
         let now = world.now();
         if now < self.next {

@@ -1,4 +1,4 @@
-//! System calls: C's arguments become requests, and answers go back to where C wants them.
+//! System calls: converts C's arguments to requests, and copies responses back to C's buffers.
 
 use crate::clock::instance;
 use crate::shared::Shared;
@@ -9,7 +9,7 @@ use libc::{
 };
 use std::net::{Ipv6Addr, SocketAddrV6};
 
-/// The result as C has it: -1 and `errno` for an error.
+/// The result as in C: -1 and `errno` for an error.
 fn result(result: Result<i64, Errno>) -> ssize_t {
     match result {
         Ok(value) => ssize_t::try_from(value).unwrap_or(ssize_t::MAX),
@@ -25,7 +25,7 @@ fn int(value: Result<i64, Errno>) -> c_int {
     c_int::try_from(result(value)).unwrap_or(c_int::MAX)
 }
 
-/// A call that gives nothing back besides its result.
+/// A call without output other than its result.
 ///
 /// # Safety
 /// As of [`instance`].
@@ -40,7 +40,7 @@ unsafe fn address(address: *const sockaddr, len: socklen_t) -> Result<SocketAddr
     if address.is_null() || (len as usize) < size_of::<sockaddr_in6>() {
         return Err(Errno::EINVAL);
     }
-    // SAFETY: there are enough octets; C may have put them anywhere.
+    // SAFETY: there are enough octets; they may be unaligned.
     let inner = unsafe { address.cast::<sockaddr_in6>().read_unaligned() };
     if c_int::from(inner.sin6_family) != AF_INET6 {
         return Err(Errno::EAFNOSUPPORT);
@@ -50,7 +50,7 @@ unsafe fn address(address: *const sockaddr, len: socklen_t) -> Result<SocketAddr
 }
 
 /// # Safety
-/// `out` is null or points to the octets that `len` points to the number of.
+/// `out` is null or points to as many octets as the value at `len` says.
 unsafe fn put_address(address: SocketAddrV6, out: *mut sockaddr, len: *mut socklen_t) {
     if out.is_null() || len.is_null() {
         return;
@@ -60,7 +60,7 @@ unsafe fn put_address(address: SocketAddrV6, out: *mut sockaddr, len: *mut sockl
     inner.sin6_family = AF_INET6.unsigned_abs().try_into().unwrap_or(0);
     inner.sin6_port = address.port().to_be();
     inner.sin6_addr.s6_addr = address.ip().octets();
-    // SAFETY: not more than there is room for.
+    // SAFETY: at most as many as there is room for.
     unsafe {
         let count = (*len as usize).min(size_of::<sockaddr_in6>());
         std::ptr::copy_nonoverlapping((&raw const inner).cast::<u8>(), out.cast(), count);
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn connect(
     }
 }
 
-/// The parts of a vector; what points nowhere is a fault.
+/// The parts of a vector. A null pointer is a fault.
 ///
 /// # Safety
 /// `parts` is null or points to `count` parts.
@@ -140,7 +140,7 @@ unsafe fn vector(parts: *const iovec, count: size_t) -> Result<Vec<iovec>, Errno
     if parts.is_null() {
         return Err(Errno::EFAULT);
     }
-    // SAFETY: there are so many.
+    // SAFETY: there are `count` parts.
     let parts = unsafe { std::slice::from_raw_parts(parts, count) };
     if parts.iter().any(|part| part.iov_base.is_null() && part.iov_len > 0) {
         return Err(Errno::EFAULT);
@@ -149,7 +149,7 @@ unsafe fn vector(parts: *const iovec, count: size_t) -> Result<Vec<iovec>, Errno
 }
 
 /// # Safety
-/// As of [`vector`], with room for what each part says.
+/// As of [`vector`], with room for the length of each part.
 unsafe fn receive_into(
     userdata: *mut c_void,
     fd: c_int,
@@ -172,19 +172,19 @@ unsafe fn receive_into(
 }
 
 /// # Safety
-/// Each part has room for what it says.
+/// Each part has room for its length.
 unsafe fn scatter(octets: &[u8], parts: &[iovec]) {
     let mut rest = octets;
     for part in parts {
         let (now, later) = rest.split_at(part.iov_len.min(rest.len()));
-        // SAFETY: not more than the part has room for.
+        // SAFETY: at most as many as the part has room for.
         unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), part.iov_base.cast(), now.len()) };
         rest = later;
     }
 }
 
 /// # Safety
-/// As of [`vector`], with as many octets as each part says.
+/// As of [`vector`], with as many octets as the length of each part.
 unsafe fn send_from(
     userdata: *mut c_void,
     fd: c_int,
@@ -199,7 +199,7 @@ unsafe fn send_from(
     };
     let mut data = Vec::new();
     for part in parts.iter().filter(|part| part.iov_len > 0) {
-        // SAFETY: the part has so many octets.
+        // SAFETY: the part has this many octets.
         data.extend_from_slice(unsafe {
             std::slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len)
         });
@@ -280,7 +280,7 @@ pub(crate) unsafe extern "C" fn recvmsg(
     }
 }
 
-/// Control data where there is room for it.
+/// Writes control data if there is room for them.
 ///
 /// # Safety
 /// `msg_control` is null or points to `msg_controllen` octets.
@@ -375,7 +375,7 @@ pub(crate) unsafe extern "C" fn fcntl(
     command: c_int,
     argument: c_long,
 ) -> c_int {
-    // Flags of files are few; what C did not pass is anything.
+    // File flags are few; an argument that C did not pass has an undefined value.
     let argument = i32::try_from(argument & 0x7fff_ffff).unwrap_or(0);
     // SAFETY: packetdrill's promise.
     unsafe { simple(userdata, Request::Fcntl { fd, command, argument }) }
@@ -393,7 +393,7 @@ pub(crate) unsafe extern "C" fn ioctl(
     if let Output::Octets(octets) = &answer.output
         && let Some(value) = octets.first_chunk()
     {
-        // SAFETY: every request that gives octets gives an `int`, for which C has room.
+        // SAFETY: every request with output returns an `int`, for which C has room.
         unsafe { out.write(i32::from_ne_bytes(*value)) };
     }
     int(answer.result)
@@ -428,7 +428,7 @@ pub(crate) unsafe extern "C" fn getsockopt(
 }
 
 /// # Safety
-/// `value` points to as many octets as `len` points to the number of.
+/// `value` points to as many octets as the value at `len` says.
 pub(crate) unsafe fn get_option(
     shared: &Shared,
     fd: c_int,
@@ -442,7 +442,7 @@ pub(crate) unsafe fn get_option(
         if value.is_null() || len.is_null() {
             return int(Err(Errno::EFAULT));
         }
-        // SAFETY: not more than there is room for.
+        // SAFETY: at most as many as there is room for.
         unsafe {
             let count = octets.len().min(*len as usize);
             std::ptr::copy_nonoverlapping(octets.as_ptr(), value.cast(), count);
@@ -465,7 +465,7 @@ pub(crate) unsafe extern "C" fn setsockopt(
         if value.is_null() {
             return int(Err(Errno::EFAULT));
         }
-        // SAFETY: there are so many octets.
+        // SAFETY: there are `len` octets.
         let slice = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), len as usize) };
         octets.extend_from_slice(slice);
     }
@@ -483,7 +483,7 @@ pub(crate) unsafe extern "C" fn poll(
     let fds = if count == 0 {
         &mut [][..]
     } else {
-        // SAFETY: packetdrill has so many.
+        // SAFETY: packetdrill has `count` of them.
         unsafe { std::slice::from_raw_parts_mut(fds, count) }
     };
     let wanted = fds.iter().map(|fd| (fd.fd, i32::from(fd.events))).collect();
@@ -540,7 +540,7 @@ pub(crate) unsafe extern "C" fn epoll_wait(
     if let Output::Events(ready) = &answer.output {
         for (at, (events, data)) in ready.iter().enumerate() {
             let event = epoll_event { events: *events, u64: *data };
-            // SAFETY: there is room for `most`, and there are no more.
+            // SAFETY: there is room for `most`, and there are at most as many.
             unsafe { out.add(at).write_unaligned(event) };
         }
     }

@@ -1,4 +1,4 @@
-//! Time, which is virtual, and packets.
+//! Virtual time, and packets.
 
 use crate::shared::Shared;
 use kinglet_time::Duration;
@@ -14,7 +14,7 @@ pub(crate) unsafe fn instance<'a>(userdata: *mut c_void) -> &'a Shared {
     unsafe { &*userdata.cast::<Shared>() }
 }
 
-/// Where the flags of a TCP header stand in a packet, and the bit of RST.
+/// Offset of the flags of a TCP header in a packet, and the bit of RST.
 const FLAGS: usize = 53;
 const RST: u8 = 4;
 
@@ -22,9 +22,9 @@ fn is_reset(packet: &[u8]) -> bool {
     packet.get(FLAGS).is_some_and(|flags| flags & RST != 0)
 }
 
-/// The end of the instance. What has left and no line of the script has mentioned is told.
+/// Ends the instance. Reports packets that were sent without a line in the script.
 pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
-    // SAFETY: the pointer that `Arc::into_raw` gave, which packetdrill gives back once.
+    // SAFETY: the pointer is from `Arc::into_raw`, and packetdrill frees it once.
     let shared = unsafe { Arc::from_raw(userdata.cast::<Shared>().cast_const()) };
     crate::instances().retain(|other| !Arc::ptr_eq(other, &shared));
     let mut unexpected = 0;
@@ -57,7 +57,7 @@ pub(crate) unsafe extern "C" fn netdev_send(
     0
 }
 
-/// The next packet that has left, and when. Without one time jumps to the next timer.
+/// The next packet that was sent, with its time. Without one time jumps to the next timer.
 pub(crate) unsafe extern "C" fn netdev_receive(
     userdata: *mut c_void,
     out: *mut c_void,
@@ -69,7 +69,7 @@ pub(crate) unsafe extern "C" fn netdev_receive(
     loop {
         let (packet, deadline) = shared.with(|stack| (stack.take_emitted(), stack.deadline()));
         if let Some(packet) = packet {
-            // SAFETY: `out` has room for `count` octets, and all three are packetdrill's to give.
+            // SAFETY: `out` has room for `count` octets, and all three pointers are packetdrill's.
             unsafe {
                 let len = packet.octets.len().min(*count);
                 std::ptr::copy_nonoverlapping(packet.octets.as_ptr(), out.cast(), len);
@@ -79,7 +79,7 @@ pub(crate) unsafe extern "C" fn netdev_receive(
             return 0;
         }
         let Some(deadline) = deadline else {
-            // packetdrill would ask for ever.
+            // packetdrill would poll for ever.
             eprintln!("kinglet: the script expects a packet, but none will be sent: no timer runs");
             std::process::exit(1);
         };
@@ -87,7 +87,7 @@ pub(crate) unsafe extern "C" fn netdev_receive(
     }
 }
 
-/// Lets time pass.
+/// Advances the time.
 pub(crate) unsafe extern "C" fn usleep(userdata: *mut c_void, micros: c_uint) -> c_int {
     // SAFETY: packetdrill's promises of its interface.
     let shared = unsafe { instance(userdata) };

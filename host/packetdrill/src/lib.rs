@@ -1,14 +1,14 @@
-//! packetdrill's userspace plug-in interface over [`kinglet_testkit::socket`]: with it an
+//! packetdrill's userspace plug-in interface over [`kinglet_testkit::socket`]. With it an
 //! unmodified packetdrill drives Kinglet's TCP over IPv6, in virtual time (see this crate's
 //! `README.md`).
 //!
-//! * `interface.rs`: the table of functions that packetdrill wants, as C lays it out;
+//! * `interface.rs`: the function table of packetdrill in C's layout;
 //! * `calls.rs`: system calls, from C's arguments to a [`kinglet_testkit::socket::Request`] and
 //!   back;
 //! * `clock.rs`: time and packets;
-//! * `shared.rs`: the stack between packetdrill's two threads.
+//! * `shared.rs`: the stack, shared by packetdrill's two threads.
 //!
-//! This is the one crate of the workspace with `unsafe`: C calls it with pointers.
+//! This is the only crate of the workspace with `unsafe`: C calls it with pointers.
 
 #![cfg(target_os = "linux")]
 #![deny(clippy::undocumented_unsafe_blocks)]
@@ -30,12 +30,12 @@ fn instances() -> MutexGuard<'static, Vec<Arc<Shared>>> {
     INSTANCES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// packetdrill's entry: fills `interface` with a new stack, set up as `flags` says:
-/// `name=value` with commas between, names being those of
+/// Entry point for packetdrill: fills `interface` with a new stack, configured by `flags`. These
+/// are comma-separated `name=value` pairs with the names of
 /// [`kinglet_testkit::socket::Settings::set`], or `strict=1`.
 ///
 /// # Safety
-/// `flags` is null or a string of C, and `interface` is packetdrill's structure.
+/// `flags` is null or a C string, and `interface` is packetdrill's structure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packetdrill_interface_init(
     flags: *const c_char,
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(
     let flags = if flags.is_null() {
         String::new()
     } else {
-        // SAFETY: not null, so a string of C, as the caller promises.
+        // SAFETY: not null, so it is a C string, as the caller promises.
         unsafe { CStr::from_ptr(flags) }.to_string_lossy().into_owned()
     };
     let shared = match Shared::new(&flags) {
@@ -55,12 +55,12 @@ pub unsafe extern "C" fn packetdrill_interface_init(
         }
     };
     instances().push(Arc::clone(&shared));
-    // SAFETY: the caller promises a structure of this layout to write to.
+    // SAFETY: the caller promises a writable structure of this layout.
     unsafe { interface.write(Interface::new(Arc::into_raw(shared).cast_mut().cast())) };
 }
 
-/// libc's call for all descriptors but the stack's: packetdrill asks libc, not the table, for the
-/// `tcp_info` of its `%{ }%` blocks, so this library has to be preloaded as well.
+/// Replaces libc's call for the descriptors of the stack. packetdrill calls libc, not the table,
+/// for the `tcp_info` of its `%{ }%` blocks, so this library has to be preloaded as well.
 ///
 /// # Safety
 /// As of libc's call.
@@ -75,11 +75,11 @@ pub unsafe extern "C" fn getsockopt(
     let owner = instances().iter().find(|shared| shared.owns(fd)).cloned();
     match owner {
         Some(shared) => {
-            // SAFETY: the caller's promises are those that the table's call wants.
+            // SAFETY: the caller's promises include those of the table's call.
             unsafe { calls::get_option(&shared, fd, level, name, value, len) }
         }
         None => {
-            // SAFETY: the arguments are handed on as they came.
+            // SAFETY: the arguments are passed on unchanged.
             let result =
                 unsafe { libc::syscall(libc::SYS_getsockopt, fd, level, name, value, len) };
             c_int::try_from(result).unwrap_or(-1)

@@ -1,5 +1,5 @@
-//! The stack between two threads: packetdrill's main one, which lets time pass and brings packets,
-//! and the one that makes the calls that block.
+//! The stack, shared by two threads: packetdrill's main thread, which advances the time and
+//! delivers packets, and the one that makes blocking calls.
 
 use kinglet_testkit::socket::{Answer, Emitted, Request, Settings, Stack};
 use kinglet_time::{Duration, Instant, earliest};
@@ -7,28 +7,28 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time;
 
-/// How long, in real time, nothing has to happen until the main thread may be taken to wait for a
-/// call that waits: far longer than it needs from one thing to the next.
+/// Real time without any event after which the main thread is taken to wait for a blocking call:
+/// far longer than its pauses between events.
 const STILL: time::Duration = time::Duration::from_millis(50);
-/// How long, in virtual time, a call that nothing else happens to goes on: packetdrill's main
-/// thread waits a second for it.
+/// Virtual time for which a blocking call continues without events: packetdrill's main thread waits
+/// a second for it.
 const ALONE: Duration = Duration::from_secs(1);
-/// How long, in real time, a thread may take from its answer to the question what time it is.
+/// Real time that a thread may take from the response to its question for the time.
 const PROMPT: time::Duration = time::Duration::from_millis(500);
 
 struct State {
     stack: Stack,
-    /// Calls that wait.
+    /// Number of blocking calls.
     waiting: usize,
-    /// Those of them that have not looked yet at what has happened.
+    /// Number of blocking calls that have not processed the last event.
     behind: usize,
-    /// Counts what has happened.
+    /// Number of events.
     happened: u64,
-    /// When the first of them gives up.
+    /// Earliest timeout of the blocking calls.
     patience: Option<Instant>,
-    /// Threads whose call has waited and has its answer, but which have not asked for the time.
+    /// Threads whose blocking call has returned, but that have not asked for the time.
     untimed: Vec<ThreadId>,
-    /// Packets that had left when packetdrill began to clean up, if it does: see
+    /// Number of packets sent when packetdrill began to clean up, if it has: see
     /// [`Shared::clean_up`].
     accountable: Option<u64>,
 }
@@ -36,18 +36,18 @@ struct State {
 /// An instance.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Something has happened to the stack.
+    /// Signals an event of the stack.
     changed: Condvar,
-    /// A call that waits has looked at it.
+    /// Signals that a blocking call has processed it.
     looked: Condvar,
     main: ThreadId,
-    /// Its number, as the system counts threads.
+    /// Thread number of the main thread in the system.
     main_number: libc::c_long,
-    /// What the script has not mentioned ends the process with an error.
+    /// True if packets without a line in the script end the process with an error.
     pub(crate) strict: bool,
 }
 
-/// A descriptor of the system, so that what packetdrill does with it behind our back succeeds.
+/// A real descriptor of the system, so that packetdrill's direct use of it succeeds.
 fn descriptor() -> Option<i32> {
     // SAFETY: the call takes no pointers.
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
@@ -90,12 +90,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether `fd` is a descriptor of the stack.
+    /// Returns true if `fd` is a descriptor of the stack.
     pub(crate) fn owns(&self, fd: i32) -> bool {
         self.lock().stack.local_address(fd).is_some()
     }
 
-    /// Does something to the stack, and lets every call that waits look at it.
+    /// Changes the stack, and lets all blocking calls process the change.
     pub(crate) fn with<R>(&self, what: impl FnOnce(&mut Stack) -> R) -> R {
         let mut state = self.lock();
         let result = what(&mut state.stack);
@@ -103,9 +103,9 @@ impl Shared {
         result
     }
 
-    /// As [`Shared::with`], for what packetdrill does after a script: it closes what is open and
-    /// resets each connection. What the stack answers to that no script can mention; it is known
-    /// by nothing else following.
+    /// As [`Shared::with`], for packetdrill's clean-up after a script: it closes all descriptors
+    /// and resets each connection. Responses of the stack to that are not part of the script. A
+    /// clean-up is recognised by the lack of later events.
     pub(crate) fn clean_up<R>(&self, what: impl FnOnce(&mut Stack) -> R) -> R {
         let mut state = self.lock();
         let sent = state.stack.count_emitted();
@@ -116,7 +116,8 @@ impl Shared {
         result
     }
 
-    /// Packets that have left, that nobody has taken, and that are no answer to the clean-up.
+    /// Packets that were sent and not received by packetdrill, except for responses to the
+    /// clean-up.
     pub(crate) fn leftovers(&self) -> Vec<Emitted> {
         let mut state = self.lock();
         let mut left: Vec<Emitted> = std::iter::from_fn(|| state.stack.take_emitted()).collect();
@@ -126,8 +127,8 @@ impl Shared {
         left
     }
 
-    /// The time, later with every call: packetdrill spins over the last microseconds before an
-    /// event.
+    /// The time, which increases with every call: packetdrill spins over the last microseconds
+    /// before an event.
     pub(crate) fn time(&self) -> Instant {
         let mut state = self.lock();
         state.untimed.retain(|thread| *thread != thread::current().id());
@@ -145,7 +146,7 @@ impl Shared {
         }
         state.happened += 1;
         state.accountable = None;
-        // Those that go on waiting tell it again.
+        // Calls that continue to wait set it again.
         state.patience = None;
         state.behind = state.waiting;
         self.changed.notify_all();
@@ -155,14 +156,14 @@ impl Shared {
         self.await_times(state);
     }
 
-    /// Lets no time pass until those whose calls have ended know when that was: they ask only when
-    /// they run again, which in virtual time may be much later.
+    /// Stops the time until the threads of completed calls have read it. They do so only when they
+    /// run again, which in virtual time may be much later.
     fn await_times(&self, mut state: MutexGuard<'_, State>) {
         let given_up = time::Instant::now() + PROMPT;
         while state.untimed.iter().any(|thread| *thread != thread::current().id()) {
             let left = given_up.saturating_duration_since(time::Instant::now());
             if left.is_zero() {
-                // Somebody else's thread, which does not ask.
+                // A thread of another caller, which does not ask for the time.
                 state.untimed.clear();
             }
             let waited = self.looked.wait_timeout(state, left);
@@ -170,12 +171,12 @@ impl Shared {
         }
     }
 
-    /// Lets time pass until `until`, each timer at its own instant.
+    /// Advances the time to `until`, with each timer at its own instant.
     pub(crate) fn advance(&self, until: Instant) {
         while self.step(until) {}
     }
 
-    /// A part of [`Shared::advance`]; `false` at its end.
+    /// A step of [`Shared::advance`]; `false` at its end.
     pub(crate) fn step(&self, until: Instant) -> bool {
         let mut state = self.lock();
         let stop = state.patience.map_or(until, |patience| patience.min(until));
@@ -190,7 +191,7 @@ impl Shared {
         answer.expect("closing never waits")
     }
 
-    /// Makes a call and waits for its answer.
+    /// Makes a call and waits for its result.
     pub(crate) fn call(&self, mut request: Request) -> Answer {
         let mut state = self.lock();
         if let Some(answer) = state.stack.call(&mut request) {
@@ -217,9 +218,8 @@ impl Shared {
         }
     }
 
-    /// Waits until something happens. If nothing does because the main thread sleeps, outside of
-    /// this library, until the call has ended, time passes by itself; `limit` says up to when, once
-    /// it has begun to.
+    /// Waits for an event. If there is none because the main thread sleeps outside this library
+    /// until the call has ended, time advances by itself, up to `limit` once that has begun.
     fn await_change<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -238,7 +238,7 @@ impl Shared {
         if !still.timed_out() {
             return (state, None);
         }
-        // The main thread may want the lock, and would seem to sleep for that.
+        // The main thread may wait for the lock, and would seem to sleep.
         drop(state);
         let asleep = is_asleep(self.main_number);
         state = self.lock();
@@ -251,7 +251,7 @@ impl Shared {
         (state, None)
     }
 
-    /// Nobody else lets time pass while the main thread waits.
+    /// Makes a blocking call on the main thread, during which no other thread advances the time.
     fn call_on_main(&self, mut request: Request) -> Answer {
         loop {
             let deadline = self.lock().stack.deadline();
@@ -269,7 +269,7 @@ impl Shared {
     }
 }
 
-/// Whether a thread of this process sleeps.
+/// Returns true if a thread of this process sleeps.
 fn is_asleep(number: libc::c_long) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{number}/stat"));
     stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S')))

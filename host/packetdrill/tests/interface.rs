@@ -1,4 +1,4 @@
-//! The C interface itself: what scripts do not reach.
+//! The C interface itself: functions that scripts do not use.
 
 #![cfg(target_os = "linux")]
 #![deny(clippy::undocumented_unsafe_blocks)]
@@ -131,7 +131,7 @@ fn descriptors_are_real() {
     let mut player = Player::new("");
     let (kept, closed) = (socket(&mut player), socket(&mut player));
     assert_eq!(player.call(Request::Close { fd: closed }).expect("never waits").result, Ok(0));
-    // SAFETY: the first is open and belongs to nobody else, the second is closed.
+    // SAFETY: the first is open and has no other owner, the second is closed.
     unsafe {
         assert_eq!((libc::close(kept), libc::close(closed)), (0, -1));
     }
@@ -160,7 +160,7 @@ fn what_is_not_there_says_so() {
 #[test]
 fn other_descriptors_are_the_systems() {
     let _player = Player::new("");
-    // SAFETY: system calls with room for what they give; the symbol is the library's.
+    // SAFETY: system calls with room for their output; the symbol is the library's.
     unsafe {
         let fd = libc::socket(libc::AF_INET6, libc::SOCK_STREAM, 0);
         assert!(fd >= 0);
@@ -173,7 +173,7 @@ fn other_descriptors_are_the_systems() {
     }
 }
 
-/// What the child process of this name does: it has to end with an error and these words.
+/// Child processes by name, each with the expected words of its error.
 const ENDS: [(&str, &str); 4] = [
     ("receive", "none will be sent"),
     ("leftover", "not expected by the script"),
@@ -204,8 +204,8 @@ fn the_answers_to_a_clean_up_are_no_complaint() {
     assert!(output.status.success() && !told.contains("not expected"), "{told}");
 }
 
-/// Two connections, the first of which the script leaves open: closing sends a FIN, and the reset
-/// does not meet the text that has arrived out of order.
+/// Two connections; the script leaves the first one open: closing sends a FIN, and the reset
+/// does not match because of the text that has arrived out of order.
 const LEFT_OPEN: &str = "
     0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
     +0   bind(3, ..., ...) = 0
@@ -218,7 +218,7 @@ const LEFT_OPEN: &str = "
     +0   > . 1:1(0) ack 1
 ";
 
-/// The part of the tests above in a process of its own; nothing to do in the tests' process.
+/// The part of the tests above that runs in a separate process; does nothing in the tests' process.
 #[test]
 fn child() {
     let Ok(what) = std::env::var("KINGLET_CHILD") else { return };

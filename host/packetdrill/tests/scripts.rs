@@ -1,5 +1,5 @@
-//! Every segment script of the repository through the library's C interface, played as packetdrill
-//! plays it (`player`), and by packetdrill itself where it is installed.
+//! Every segment script of the repository through the library's C interface, driven as by
+//! packetdrill (`player`), and by packetdrill itself where it is installed.
 
 #![cfg(target_os = "linux")]
 #![deny(clippy::undocumented_unsafe_blocks)]
@@ -84,18 +84,19 @@ fn scripts_below(path: &Path, out: &mut Vec<PathBuf>) {
     out.sort();
 }
 
-/// Whether a script changes settings during its run, which packetdrill's interface has no way for.
+/// Returns true if a script changes settings during its run, which packetdrill's interface does not
+/// support.
 fn changes_settings(text: &str) -> bool {
     text.lines().any(|line| line.contains('`') && line.trim_start().starts_with(['+', '0', '*']))
 }
 
-/// Whether Python knows all names of a script's assertions: those of our own it does not.
+/// Returns true if a script's assertions use our own names, which Python does not know.
 fn asks_for_our_own(text: &str) -> bool {
     text.contains("octets_") || text.contains("count_")
 }
 
-/// Runs packetdrill itself. What settings the script's shell lines make are in `flags`; the lines
-/// are left out, or packetdrill would change this machine.
+/// Runs packetdrill itself. The settings of the script's shell lines are in `flags`; the lines are
+/// removed, because packetdrill would change this machine.
 fn run_packetdrill(text: &str, flags: &str) -> Result<(), String> {
     let script: Vec<&str> =
         text.lines().map(|line| if line.starts_with('`') { "" } else { line }).collect();
@@ -119,7 +120,7 @@ fn run_packetdrill(text: &str, flags: &str) -> Result<(), String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Runs `what` for every script that passes in this process, and collects what it says of each.
+/// Runs `what` for every script that passes in this process, and collects its errors.
 fn for_every_script(what: impl Fn(&str, &str) -> Result<(), String>) {
     let mut scripts = Vec::new();
     scripts_below(&root().join("tests/packetdrill"), &mut scripts);
@@ -127,7 +128,7 @@ fn for_every_script(what: impl Fn(&str, &str) -> Result<(), String>) {
     for path in scripts {
         let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
         let text = fs::read_to_string(&path).expect("readable");
-        // What fails without the interface is not its affair.
+        // Scripts that fail without the interface are not its concern.
         if run(&name, &text, Variation::PLAIN).is_err() || changes_settings(&text) {
             continue;
         }

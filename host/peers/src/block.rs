@@ -1,4 +1,4 @@
-//! What all stacks share: sequence numbers, queues, options agreed, and how segments are made.
+//! Functions that all stacks share: sequence numbers, queues, options, and the making of segments.
 
 use crate::info::{Counters, Failure, State};
 use crate::queue::{ReceiveQueue, SendQueue};
@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 pub struct Segment {
     /// Its header, without checksum.
     pub header: Header,
-    /// Its text.
+    /// Its data.
     pub payload: Vec<u8>,
-    /// The codepoint of the packet that carries it.
+    /// The ECN codepoint of its packet.
     pub ecn: Ecn,
 }
 
-/// How far the handshake and the farewell are; FINs are told apart by [`Block`].
+/// Phase of the connection. [`Block`] distinguishes the states of the FINs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     SynSent,
@@ -30,7 +30,7 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// Options that both ends have agreed on.
+/// Options that both ends support.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
     pub(crate) timestamps: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Agreed {
     pub(crate) ecn: bool,
 }
 
-/// Text that a sender has decided to send.
+/// Data that a sender has decided to send.
 #[derive(Clone, Debug)]
 struct Piece {
     seq: Seq,
@@ -47,12 +47,12 @@ struct Piece {
     again: bool,
 }
 
-/// What an acknowledgement says.
+/// Contents of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
     pub(crate) number: Seq,
     pub(crate) window: u32,
-    /// It came with text or a FIN.
+    /// True if it came with data or a FIN.
     pub(crate) has_text: bool,
     pub(crate) echo: Option<u32>,
     pub(crate) sack: SackBlocks,
@@ -71,11 +71,11 @@ pub(crate) struct Block {
     pub(crate) iss: Seq,
     /// SND.UNA.
     pub(crate) una: Seq,
-    /// SND.NXT, which a timeout may take back.
+    /// SND.NXT, which a timeout may set back.
     pub(crate) nxt: Seq,
-    /// The end of what was ever sent.
+    /// End of all data ever sent.
     pub(crate) max: Seq,
-    /// SND.WND, and the largest there was.
+    /// SND.WND, and its maximum so far.
     pub(crate) wnd: u32,
     pub(crate) max_wnd: u32,
     /// SND.WL1 and SND.WL2.
@@ -84,51 +84,51 @@ pub(crate) struct Block {
     pub(crate) mss: u32,
     pub(crate) agreed: Agreed,
     pub(crate) queue: SendQueue,
-    /// The application has closed.
+    /// True if the application has closed.
     pub(crate) closing: bool,
-    /// The number of the FIN, once it was sent.
+    /// Sequence number of the FIN, once it was sent.
     pub(crate) fin: Option<Seq>,
     pub(crate) fin_received: bool,
     pub(crate) receive: ReceiveQueue,
     irs: Seq,
-    /// The right edge last told.
+    /// Right edge of the last advertised window.
     edge: Seq,
     out: VecDeque<Piece>,
-    /// A SYN, or its answer, is to be sent.
+    /// True if a SYN or SYN-ACK is to be sent.
     pub(crate) syn_due: bool,
-    /// SYNs sent.
+    /// Number of SYNs sent.
     pub(crate) syns: u8,
-    /// Reset to be sent.
+    /// True if a reset is to be sent.
     reset_due: bool,
     ack_due: bool,
-    /// When a delayed acknowledgement is sent at the latest.
+    /// Latest time of a delayed acknowledgement.
     pub(crate) delayed: Option<Instant>,
-    /// Segments with acknowledgements that delay none are still so many.
+    /// Number of further acknowledgements without delay.
     quick: u32,
-    /// Text is answered with text: an acknowledgement can go with it.
+    /// True if data are answered with data, so that an acknowledgement can be piggybacked.
     interactive: bool,
-    /// When text came last.
+    /// Time of the last received data.
     text_at: Option<Instant>,
-    /// What has arrived twice and is to be told of.
+    /// Block that has arrived twice and is to be reported.
     duplicate: Option<SackBlock>,
-    /// A window of zero was told last.
+    /// True if the last advertised window was zero.
     told_zero: bool,
     recent_ts: u32,
     last_ack_sent: Seq,
-    /// Marks have arrived that the peer has not yet reacted to.
+    /// True if marks have arrived to which the peer has not yet reacted.
     echo_marks: bool,
-    /// The window was reduced because of an echo, which the peer is to know.
+    /// True if the window was reduced because of an echo, which is to be signalled to the peer.
     pub(crate) cwr_due: bool,
     pub(crate) counters: Counters,
 }
 
-/// The timestamps' clock: milliseconds, as FreeBSD's.
+/// Clock of the timestamps: milliseconds, as FreeBSD's.
 pub(crate) fn ticks(now: Instant) -> u32 {
     now.as_millis() as u32
 }
 
 impl Block {
-    /// The block of a connection that is to be opened from here.
+    /// Block of an active open.
     pub(crate) fn new(settings: Settings, local: u16, remote: u16, iss: u32) -> Block {
         let (iss, first) = (Seq(iss), Seq(iss).plus(1));
         let mut rule = settings.stack.receiving();
@@ -177,17 +177,17 @@ impl Block {
         }
     }
 
-    /// Octets sent and not acknowledged, the FIN among them.
+    /// Octets sent and not acknowledged, including the FIN.
     pub(crate) fn flight(&self) -> u32 {
         self.max.since(self.una)
     }
 
-    /// Whether text can be sent.
+    /// Returns true if data can be sent.
     pub(crate) fn may_send(&self) -> bool {
         self.phase == Phase::Open
     }
 
-    /// Octets from SND.UNA to the end of what the application has written.
+    /// Octets from SND.UNA to the end of the data that the application has written.
     pub(crate) fn queued(&self) -> u32 {
         let end = self.queue.end();
         if end.before(self.una) { 0 } else { end.since(self.una) }
@@ -205,13 +205,13 @@ impl Block {
                 (false, _, true) => State::CloseWait,
                 (true, false, false) => State::FinWait1,
                 (true, true, _) => State::FinWait2,
-                // Who closed first is not kept: it makes no difference to what is sent.
+                // The order of closing is not recorded: it makes no difference to the segments.
                 (true, false, true) => State::LastAck,
             },
         }
     }
 
-    /// Ends the connection before its time.
+    /// Ends the connection prematurely.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.phase = Phase::Closed;
         self.failure = Some(failure);
@@ -219,14 +219,14 @@ impl Block {
         (self.ack_due, self.delayed, self.syn_due) = (false, None, false);
     }
 
-    /// The same, and the peer is told.
+    /// Ends the connection prematurely with a reset to the peer.
     pub(crate) fn abort(&mut self, failure: Failure) {
         let told = matches!(self.phase, Phase::Open | Phase::SynReceived);
         self.fail(failure);
         self.reset_due = told;
     }
 
-    /// Takes the options of the peer's SYN.
+    /// Processes the options of the peer's SYN.
     pub(crate) fn learn(&mut self, header: &Header, ece_and_cwr: bool) {
         let Settings { stack, mss, timestamps, sack, ecn, .. } = self.settings;
         let options = &header.options;
@@ -249,8 +249,8 @@ impl Block {
         self.updated = (self.irs, self.iss);
     }
 
-    /// Puts text on its way: octets from `seq` on, at most `len`, and the FIN if it follows them
-    /// and the application has closed. Returns how many numbers that takes.
+    /// Queues data for sending: octets from `seq` on, at most `len`, and the FIN if it follows them
+    /// and the application has closed. Returns the length in sequence numbers.
     pub(crate) fn put(&mut self, seq: Seq, len: u32) -> u32 {
         let octets = self.queue.copy(seq, len);
         let end = seq.plus(octets.len() as u32);
@@ -268,12 +268,12 @@ impl Block {
         taken
     }
 
-    /// Whether a FIN is to follow the text and was not sent.
+    /// Returns true if a FIN is to follow the data and was not sent.
     pub(crate) fn owes_fin(&self) -> bool {
         self.closing && self.fin.is_none()
     }
 
-    /// Moves SND.UNA forward to what was acknowledged; the number of octets, the FIN not counted.
+    /// Advances SND.UNA to `to`; returns the number of acknowledged octets, without the FIN.
     pub(crate) fn advance(&mut self, to: Seq) -> u32 {
         let before = self.una;
         let end = self.queue.end();
@@ -284,7 +284,7 @@ impl Block {
         to.earlier(end).since(before.later(first))
     }
 
-    /// The window of an acceptable segment (RFC 9293 §3.10.7.4); whether it grew.
+    /// Updates the window from an acceptable segment (RFC 9293 §3.10.7.4); returns true if it grew.
     pub(crate) fn update_window(&mut self, seq: Seq, ack: &Ack) -> bool {
         let (wl1, wl2) = self.updated;
         let newer = wl1.before(seq) || wl1 == seq && !ack.number.before(wl2);
@@ -298,13 +298,13 @@ impl Block {
         grew
     }
 
-    /// Wants an acknowledgement sent.
+    /// Requests an acknowledgement.
     pub(crate) fn ack_now(&mut self) {
         self.ack_due = true;
     }
 
-    /// Takes note of the peer's timestamp (RFC 7323 §4.3); false if it is older than what was
-    /// noted (§5.3).
+    /// Records the peer's timestamp (RFC 7323 §4.3); returns false if it is older than the recorded
+    /// one (§5.3).
     pub(crate) fn note_timestamp(&mut self, header: &Header) -> bool {
         let Some(ts) = header.options.timestamps.filter(|_| self.agreed.timestamps) else {
             return true;
@@ -318,7 +318,7 @@ impl Block {
         true
     }
 
-    /// Takes note of marks (RFC 3168 §6.1.3).
+    /// Records congestion marks (RFC 3168 §6.1.3).
     pub(crate) fn note_marks(&mut self, flags: Flags, marked: bool) {
         if !self.agreed.ecn {
             return;
@@ -329,7 +329,7 @@ impl Block {
         self.echo_marks |= marked;
     }
 
-    /// Takes text at `seq`, and a FIN after it; `rto` is the sender's timeout.
+    /// Processes data at `seq`, and a FIN after them; `rto` is the sender's timeout.
     pub(crate) fn text(&mut self, now: Instant, rto: Duration, seq: Seq, octets: &[u8], fin: bool) {
         if octets.is_empty() && !fin {
             return;
@@ -338,12 +338,12 @@ impl Block {
         let next = self.receive.next;
         self.note_duplicate(seq, end);
         if self.fin_received || !next.before(end) {
-            // All of it is known.
+            // All of it is a duplicate.
             return self.ack_now();
         }
         if next.before(seq) {
             if self.rule.reassembles {
-                // A FIN out of order comes again.
+                // A FIN out of order will be retransmitted.
                 self.receive.keep(seq, octets);
             }
             return self.ack_now();
@@ -359,7 +359,7 @@ impl Block {
         self.hurry(now, rto);
         let delays = self.quick == 0 || self.interactive;
         match self.rule.delay.filter(|_| delays) {
-            // A window of zero was told: the peer waits for this one (FreeBSD's `DELAY_ACK`).
+            // After a zero window the peer waits for the acknowledgement (FreeBSD's `DELAY_ACK`).
             Some(delay) if !had_gap && self.delayed.is_none() && !self.told_zero => {
                 self.delayed = Some(now + delay);
             }
@@ -367,9 +367,9 @@ impl Block {
         }
     }
 
-    /// Linux delays no acknowledgement of what begins a stream, and of what comes after a longer
-    /// pause than its timeout: who sends it may have begun anew with a small window
-    /// (`tcp_event_data_recv`, `tcp_incr_quickack`).
+    /// Updates the number of immediate acknowledgements. Linux does not delay acknowledgements at
+    /// the beginning of a stream, or after a pause longer than its timeout: the sender may have
+    /// restarted with a small window (`tcp_event_data_recv`, `tcp_incr_quickack`).
     fn hurry(&mut self, now: Instant, rto: Duration) {
         if self.text_at.is_none_or(|at| at + rto < now) {
             let half = self.receive.room() / (2 * self.mss);
@@ -378,15 +378,15 @@ impl Block {
         self.text_at = Some(now);
     }
 
-    /// The delay of an acknowledgement is over: no text took it along (`tcp_delack_timer_handler`).
+    /// Ends the delay of an acknowledgement without data (`tcp_delack_timer_handler`).
     pub(crate) fn end_delay(&mut self) {
         self.interactive = false;
-        // It is over though the acknowledgement may have to wait for its interface.
+        // The delay ends even if the acknowledgement may have to wait for its interface.
         self.delayed = None;
         self.ack_now();
     }
 
-    /// Of what arrives from `seq` to `end`, what is known already (Linux's `tcp_dsack_set`).
+    /// Records the duplicate part of data from `seq` to `end` (Linux's `tcp_dsack_set`).
     fn note_duplicate(&mut self, seq: Seq, end: Seq) {
         let next = self.receive.next;
         let held =
@@ -400,7 +400,7 @@ impl Block {
         }
     }
 
-    /// The window to be told.
+    /// The window to be advertised.
     fn window(&self) -> u32 {
         let told = if self.edge.before(self.receive.next) {
             0
@@ -410,12 +410,13 @@ impl Block {
         let room = self.receive.room();
         let silly =
             self.rule.avoids_silly_windows && room < self.receive.capacity() / 4 && room < self.mss;
-        // What was told is never taken back.
+        // An advertised window never shrinks.
         if silly { told } else { room.max(told) }
     }
 
-    /// After the application has read: whether the peer should know (FreeBSD's `tcp_output`: by two
-    /// segments, or by half of the buffer; for others, when a segment fits again).
+    /// Requests a large enough window update after the application has read (FreeBSD's
+    /// `tcp_output`: by two segments, or by half of the buffer; for others, when a segment fits
+    /// again).
     pub(crate) fn after_read(&mut self) {
         if self.phase != Phase::Open || self.fin_received {
             return;
@@ -450,7 +451,7 @@ impl Block {
             return Some(self.data(now, piece));
         }
         if std::mem::take(&mut self.ack_due) {
-            // What was taken back is not where the next text stands.
+            // SND.NXT may have been set back; the acknowledgement has the highest sequence number.
             let header = Header { flags: self.flags(), ..self.header(self.max) };
             let header = Header { options: self.options(now, true), ..header };
             self.duplicate = None;
@@ -481,7 +482,7 @@ impl Block {
             options.timestamps = Some(Timestamps { val: ticks(now), ecr: self.recent_ts });
         }
         if self.agreed.sack && with_blocks {
-            // As many as fit are written, the duplicate first (RFC 2883, 4).
+            // As many blocks as fit, the duplicate first (RFC 2883, 4).
             for block in self.duplicate.into_iter().chain(self.receive.blocks()) {
                 if !options.sack.push(block) {
                     break;
@@ -491,7 +492,7 @@ impl Block {
         options
     }
 
-    /// A SYN, or the answer to one.
+    /// A SYN or SYN-ACK.
     fn syn(&mut self, now: Instant) -> Segment {
         let Settings { stack, mss, timestamps, sack, ecn, quirks, .. } = self.settings;
         let answers = self.phase == Phase::SynReceived;
@@ -527,7 +528,7 @@ impl Block {
         if !piece.octets.is_empty() && end == self.queue.end() {
             header.flags |= Flags::PSH;
         }
-        // RFC 3168, 6.1.5: what is sent again is not ECN-capable.
+        // RFC 3168, 6.1.5: retransmissions are not ECN-capable.
         let capable = self.agreed.ecn && !piece.again && !piece.octets.is_empty();
         if capable && std::mem::take(&mut self.cwr_due) {
             header.flags |= Flags::CWR;
@@ -539,7 +540,7 @@ impl Block {
         self.finish(header, piece.octets, ecn)
     }
 
-    /// Takes note of what the peer will know.
+    /// Records the values that are sent to the peer.
     fn finish(&mut self, header: Header, payload: Vec<u8>, ecn: Ecn) -> Segment {
         self.counters.segments_sent += 1;
         if header.flags.contains(Flags::ACK) {
@@ -552,7 +553,7 @@ impl Block {
         Segment { header, payload, ecn }
     }
 
-    /// Whether something waits to be polled.
+    /// Returns true if a segment is ready to be polled.
     pub(crate) fn is_pending(&self) -> bool {
         self.reset_due || self.syn_due || self.ack_due || !self.out.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A connection: what all stacks share, and the sending half of one.
+//! A connection: the part that all stacks share, and the sending half of one stack.
 
 use crate::block::{Ack, Block, Phase, Segment};
 use crate::info::{Failure, Info, Repair, State};
@@ -9,13 +9,13 @@ use crate::stack;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::tcp::{self, Flags};
 
-/// One end of a TCP connection, as a published stack would have it. Like every layer of this
-/// project it is driven: the caller brings time and segments, and drains what is to be sent.
+/// One end of a TCP connection, as in a published stack. Like every layer of this project it is
+/// driven: the caller passes time and segments in, and drains the segments to be sent.
 #[derive(Debug)]
 pub struct Connection {
     block: Block,
     sender: Box<dyn Sender>,
-    /// When the SYN, or the answer to one, was first sent, and when it is sent again.
+    /// Time at which the SYN or SYN-ACK was first sent, and time of its retransmission.
     opened_at: Instant,
     syn_at: Option<Instant>,
     /// The end of TIME-WAIT.
@@ -23,17 +23,16 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection to be opened from here; its SYN is polled next. `iss` is its first sequence
-    /// number.
+    /// An active open; its SYN is polled next. `iss` is its initial sequence number.
     pub fn connect(now: Instant, settings: Settings, ports: (u16, u16), iss: u32) -> Self {
-        // BLIP's never changes.
+        // BLIP's is always the same.
         let iss = if settings.stack == Stack::Blip { 0 } else { iss };
         let block = Block::new(settings, ports.0, ports.1, iss);
         let sender = stack::sender(&settings);
         Connection { block, sender, opened_at: now, syn_at: None, over_at: None }
     }
 
-    /// A connection that answers `syn`.
+    /// A passive open in response to `syn`.
     pub fn answer(now: Instant, settings: Settings, syn: &tcp::Header, iss: u32) -> Self {
         let mut connection = Self::connect(now, settings, (syn.dst_port, syn.src_port), iss);
         let asks = syn.flags.contains(Flags::ECE | Flags::CWR);
@@ -42,12 +41,12 @@ impl Connection {
         connection
     }
 
-    /// Own port and the peer's.
+    /// Own port and that of the peer.
     pub fn ports(&self) -> (u16, u16) {
         (self.block.local, self.block.remote)
     }
 
-    /// Takes a segment of this connection; `marked` if the packet bore a mark of congestion.
+    /// Processes a segment of this connection; `marked` if the packet had a congestion mark.
     pub fn handle_segment(&mut self, now: Instant, segment: &tcp::Segment<'_>, marked: bool) {
         let header = &segment.header;
         self.block.counters.segments_received += 1;
@@ -58,8 +57,8 @@ impl Connection {
         }
     }
 
-    /// The network has no way for what began at this sequence number. That is hard while the
-    /// connection is being opened, for a stack that thinks so, and soft else (RFC 5461 §3).
+    /// Handles an unreachable error about a segment with this sequence number. During the handshake
+    /// it is hard for some stacks; otherwise it is soft (RFC 5461 §3).
     pub fn unreachable(&mut self, seq: u32) {
         let block = &mut self.block;
         if block.rule.despairs && block.phase == Phase::SynSent && Seq(seq) == block.iss {
@@ -76,7 +75,7 @@ impl Connection {
             }
             return;
         }
-        // BLIP takes whatever has either bit.
+        // BLIP accepts a segment with either bit.
         let is_answer = if block.settings.stack == Stack::Blip {
             header.flags.intersects(Flags::SYN | Flags::ACK)
         } else {
@@ -112,7 +111,7 @@ impl Connection {
             return;
         }
         if header.flags.contains(Flags::SYN) {
-            // Its answer was lost, or it is an old one.
+            // The SYN-ACK was lost, or the SYN is an old one.
             if block.phase == Phase::SynReceived {
                 block.syn_due = true;
             } else {
@@ -163,7 +162,7 @@ impl Connection {
         block.update_window(Seq(header.seq), &ack);
     }
 
-    /// Both FINs are acknowledged, or not yet.
+    /// Enters TIME-WAIT if both FINs are acknowledged.
     fn follow(&mut self, now: Instant) {
         let block = &mut self.block;
         let fin_acked = block.fin.is_some_and(|fin| fin.before(block.una));
@@ -173,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// The next segment to be sent; to be drained after everything that happens.
+    /// The next segment to be sent; to be drained after every event.
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         let block = &mut self.block;
         if block.may_send() {
@@ -190,7 +189,7 @@ impl Connection {
         Some(segment)
     }
 
-    /// When [`Connection::handle_deadline`] is to be called at the latest.
+    /// Latest time for the next call of [`Connection::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         let block = &self.block;
         match block.phase {
@@ -201,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// Does what is due.
+    /// Handles timers that are due.
     pub fn handle_deadline(&mut self, now: Instant) {
         let block = &mut self.block;
         match block.phase {
@@ -232,7 +231,7 @@ impl Connection {
         }
     }
 
-    /// Takes octets to be sent, as many as there is room for; how many that are.
+    /// Queues octets to be sent, as many as there is room for; returns their number.
     pub fn send(&mut self, octets: &[u8]) -> usize {
         if self.block.closing || self.block.phase == Phase::Closed {
             return 0;
@@ -240,13 +239,12 @@ impl Connection {
         self.block.queue.push(octets)
     }
 
-    /// Octets that [`Connection::send`] would take.
+    /// Octets that [`Connection::send`] would accept.
     pub fn can_send(&self) -> usize {
         if self.block.closing { 0 } else { self.block.queue.room() }
     }
 
-    /// Moves octets that have arrived to `buf`. `None` if there are none yet, zero if there will be
-    /// none.
+    /// Moves received octets to `buf`. `None` if there are none yet, zero if there will be none.
     pub fn recv(&mut self, buf: &mut [u8]) -> Option<usize> {
         if self.block.receive.is_readable() {
             let len = self.block.receive.read(buf);
@@ -256,7 +254,7 @@ impl Connection {
         self.peek(buf)
     }
 
-    /// As [`Connection::recv`], but the octets stay.
+    /// As [`Connection::recv`], without removing the octets.
     pub fn peek(&self, buf: &mut [u8]) -> Option<usize> {
         if self.block.receive.is_readable() {
             return Some(self.block.receive.peek(buf));
@@ -265,12 +263,12 @@ impl Connection {
         over.then_some(0)
     }
 
-    /// A FIN follows what was written.
+    /// Closes the sending direction: a FIN follows the written data.
     pub fn close(&mut self) {
         self.block.closing = true;
     }
 
-    /// What it looks like.
+    /// A snapshot of the connection.
     pub fn info(&self) -> Info {
         let block = &self.block;
         let mut info = Info {
@@ -299,7 +297,7 @@ impl Connection {
         info
     }
 
-    /// Whether it is over and forgotten by its stack.
+    /// Returns true if it has ended and its stack has forgotten it.
     pub fn is_over(&self) -> bool {
         self.block.state() == State::Closed && !self.block.is_pending()
     }

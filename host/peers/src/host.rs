@@ -1,4 +1,4 @@
-//! Connections of one address, and the packets that carry them.
+//! Connections of one address, and their packets.
 
 use crate::block::Segment;
 use crate::connection::Connection;
@@ -20,9 +20,9 @@ pub struct Handle(usize);
 struct Held {
     peer: Ipv6Addr,
     connection: Connection,
-    /// Nobody has accepted it yet.
+    /// True if no application has accepted it yet.
     waits: bool,
-    /// Nobody will ask for it again: its place is free when it is over.
+    /// True if it was released: its entry is free when it has ended.
     left: bool,
 }
 
@@ -32,7 +32,7 @@ struct Listener {
     settings: Settings,
 }
 
-/// All connections of an address; takes and gives IPv6 packets.
+/// All connections of an address; receives and sends IPv6 packets.
 #[derive(Debug)]
 pub struct Host {
     address: Ipv6Addr,
@@ -45,12 +45,12 @@ pub struct Host {
     segments: u32,
 }
 
-/// Ephemeral ports begin here (RFC 6335 §6).
+/// First ephemeral port (RFC 6335 §6).
 const FIRST_PORT: u16 = 49_152;
 
 impl Host {
-    /// A host at `address` whose packets leave with `hop_limit`; `seed` chooses sequence numbers
-    /// and ports.
+    /// A host at `address` that sends packets with `hop_limit`; `seed` selects sequence numbers and
+    /// ports.
     pub fn new(address: Ipv6Addr, hop_limit: u8, seed: u64) -> Self {
         let mut host = Host {
             address,
@@ -82,7 +82,7 @@ impl Host {
         self.hold(Held { peer: to, connection, waits: false, left: false })
     }
 
-    /// In the place of one that is over and that nobody asks for, if there is any.
+    /// Adds a connection, in the entry of a released one that has ended, if there is any.
     fn hold(&mut self, held: Held) -> Handle {
         let is_free = |held: &Held| held.left && held.connection.is_over();
         let place = self.held.iter().position(is_free).unwrap_or(self.held.len());
@@ -98,7 +98,7 @@ impl Host {
         self.listeners.push(Listener { port, settings });
     }
 
-    /// A connection to `port` that stands and that nobody has accepted.
+    /// Returns an established connection to `port` that was not accepted yet.
     pub fn accept(&mut self, port: u16) -> Option<Handle> {
         let place = self.held.iter().position(|held| {
             held.waits
@@ -134,7 +134,7 @@ impl Host {
         self.held[handle.0].connection.close();
     }
 
-    /// The same, and the handle is not used any more.
+    /// As [`Host::close`]; the handle is not used any more.
     pub fn release(&mut self, handle: Handle) {
         self.close(handle);
         self.held[handle.0].left = true;
@@ -145,7 +145,7 @@ impl Host {
         self.held[handle.0].connection.info()
     }
 
-    /// What each connection looks like, in the order in which they began if none was released.
+    /// Snapshots of all connections, in the order in which they began if none was released.
     pub fn connections(&self) -> impl Iterator<Item = Info> {
         self.held.iter().map(|held| held.connection.info())
     }
@@ -155,8 +155,8 @@ impl Host {
         self.segments
     }
 
-    /// Takes an IPv6 packet. What is damaged, or neither TCP for this address nor an error about
-    /// that, is dropped.
+    /// Processes an IPv6 packet. Damaged packets, and packets that are neither TCP for this address
+    /// nor an error about it, are dropped.
     pub fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
         let Ok(packet) = Packet::parse(octets) else { return };
         let header = packet.header();
@@ -183,7 +183,7 @@ impl Host {
         }
     }
 
-    /// The packet that begins with `quoted` could not be delivered.
+    /// Handles an error about the packet that begins with `quoted`.
     fn unreachable(&mut self, quoted: &[u8]) {
         let Ok(header) = ipv6::Header::read(quoted) else { return };
         let upper = quoted.get(ipv6::HEADER_LEN..).and_then(|upper| upper.first_chunk::<8>());
@@ -224,7 +224,7 @@ impl Host {
         self.resets.push((peer, reset(segment)));
     }
 
-    /// The next IPv6 packet to be sent; to be drained after everything that happens.
+    /// The next IPv6 packet to be sent; to be drained after every event.
     pub fn poll_packet(&mut self, now: Instant) -> Option<Vec<u8>> {
         let (peer, segment) = match self.resets.pop() {
             Some(reset) => reset,
@@ -250,7 +250,7 @@ impl Host {
         };
         let mut packet = vec![0; ipv6::HEADER_LEN + len];
         let (ip, text) = packet.split_at_mut(ipv6::HEADER_LEN);
-        // Both were made long enough.
+        // Both buffers are long enough.
         let _ = header.emit(ip);
         let _ = segment.header.emit(text);
         let (head, payload) = text.split_at_mut(segment.header.header_len());
@@ -261,13 +261,13 @@ impl Host {
         packet
     }
 
-    /// When [`Host::handle_deadline`] is to be called at the latest.
+    /// Latest time for the next call of [`Host::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         let deadlines = self.held.iter().map(|held| held.connection.deadline());
         deadlines.fold(None, earliest)
     }
 
-    /// Does what is due.
+    /// Handles timers that are due.
     pub fn handle_deadline(&mut self, now: Instant) {
         for held in &mut self.held {
             if held.connection.deadline().is_some_and(|at| at <= now) {
@@ -277,7 +277,7 @@ impl Host {
     }
 }
 
-/// The answer to a segment of no connection (RFC 9293 §3.10.7.1).
+/// The response to a segment of no connection (RFC 9293 §3.10.7.1).
 fn reset(segment: &tcp::Segment<'_>) -> Segment {
     let from = &segment.header;
     let (src_port, dst_port) = (from.dst_port, from.src_port);

@@ -1,17 +1,17 @@
-//! What a connection looks like from outside.
+//! Snapshots of a connection.
 
 use kinglet_time::Duration;
 
-/// Where a connection is (RFC 9293 §3.3.2).
+/// State of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is over.
+    /// It has ended.
     Closed,
     /// It has sent a SYN.
     SynSent,
-    /// It has answered a SYN.
+    /// It has received a SYN and sent a SYN-ACK.
     SynReceived,
-    /// It stands.
+    /// It is established.
     Established,
     /// It has sent a FIN.
     FinWait1,
@@ -19,102 +19,102 @@ pub enum State {
     FinWait2,
     /// The peer has sent a FIN.
     CloseWait,
-    /// Both have, and the own FIN is not acknowledged.
+    /// Both ends have sent a FIN, and the own one is not acknowledged.
     LastAck,
-    /// Both have, all is acknowledged.
+    /// Both ends have sent a FIN, and both are acknowledged.
     TimeWait,
 }
 
-/// Why a connection ended before its time.
+/// Reason for which a connection ended prematurely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The peer answered a SYN with a reset.
+    /// The peer responded to a SYN with a reset.
     Refused,
     /// The peer sent a reset.
     Reset,
-    /// What was sent was not acknowledged.
+    /// Segments were not acknowledged.
     TimedOut,
-    /// The network had no way for its SYN.
+    /// The network had no route for its SYN.
     Unreachable,
 }
 
-/// What a sender does about a loss.
+/// State of loss recovery of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// It knows of none.
+    /// No loss is known.
     None,
-    /// It sends again what duplicate acknowledgements say is lost.
+    /// It retransmits the data that are lost according to duplicate acknowledgements.
     Fast,
-    /// Its timer has expired, and what was then in flight is not yet acknowledged.
+    /// Its timer has expired, and the data in flight at that time are not yet acknowledged.
     Timeout,
 }
 
-/// A snapshot of a connection; octets unless said otherwise.
+/// A snapshot of a connection; in octets unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Where it is.
+    /// State of the connection.
     pub state: State,
-    /// Why it ended, if it did before its time.
+    /// Reason, if it ended prematurely.
     pub failure: Option<Failure>,
     /// Payload of a full segment.
     pub mss: u32,
-    /// Congestion window; the segment that may be in flight for a stack without one.
+    /// Congestion window; for a stack without one the segment that may be in flight.
     pub cwnd: u32,
-    /// Slow start threshold; `u32::MAX` until the first loss and for a stack without one.
+    /// Slow start threshold; `u32::MAX` until the first loss, and for a stack without one.
     pub ssthresh: u32,
-    /// What it does about a loss, as far as the stack tells it from sending.
+    /// State of loss recovery, as far as the stack distinguishes it from sending.
     pub repair: Repair,
     /// Smoothed round-trip time, as far as the stack measures it.
     pub srtt: Duration,
-    /// The last sample of it.
+    /// The last round-trip time sample.
     pub last_rtt: Duration,
     /// The retransmission timeout.
     pub rto: Duration,
-    /// Sent and not acknowledged.
+    /// Octets sent and not acknowledged.
     pub in_flight: u32,
-    /// Of this, what selective acknowledgments say has arrived.
+    /// Octets of these that have arrived according to selective acknowledgments.
     pub sacked: u32,
-    /// What the peer can take beyond SND.UNA.
+    /// Send window of the peer beyond SND.UNA.
     pub snd_wnd: u32,
-    /// In the send queue, sent or not.
+    /// Octets in the send queue, sent or not.
     pub queued: u32,
-    /// The first moment at which a timer of the sender expires, if one runs.
+    /// Earliest expiry of the sender's timers, if one runs.
     pub resends: Option<kinglet_time::Instant>,
-    /// Acknowledged by the peer since the connection began, modulo 2³².
+    /// Octets acknowledged by the peer since the connection began, modulo 2³².
     pub bytes_acked: u32,
-    /// Received in order since the connection began, modulo 2³².
+    /// Octets received in order since the connection began, modulo 2³².
     pub bytes_received: u32,
     /// Timestamps are in use.
     pub timestamps: bool,
     /// Selective acknowledgments are in use.
     pub sack: bool,
-    /// Congestion notification is in use.
+    /// ECN is in use.
     pub ecn: bool,
-    /// Events.
+    /// Counters of events.
     pub counters: Counters,
 }
 
-/// Events of a connection since it began.
+/// Counters of events of a connection since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments sent.
     pub segments_sent: u32,
     /// Segments received that belonged to the connection.
     pub segments_received: u32,
-    /// Segments sent again because of duplicate acknowledgements.
+    /// Segments retransmitted because of duplicate acknowledgements.
     pub fast_retransmits: u32,
-    /// Segments sent again because a timer had expired.
+    /// Segments retransmitted because a timer had expired.
     pub timeout_retransmits: u32,
-    /// Times that duplicate acknowledgements made it send again.
+    /// Number of retransmissions triggered by duplicate acknowledgements.
     pub fast_recoveries: u32,
-    /// Times that the timer expired and something was sent again, SYNs included.
+    /// Expiries of the timer with a retransmission, including SYNs.
     pub timeouts: u32,
     /// Duplicate acknowledgements received.
     pub dup_acks: u32,
     /// Probes of a closed window.
     pub probes: u32,
-    /// Reductions taken back because they turned out to be needless.
+    /// Reductions undone because they were spurious.
     pub undone: u32,
-    /// Reductions because of marks.
+    /// Reductions because of congestion marks.
     pub marks: u32,
 }

@@ -1,13 +1,13 @@
-//! Other TCPs, as peers on the air: small senders and receivers of real segments, written from what
-//! was published of them, so that experiments can put the stacks of the papers beside Kinglet.
+//! Other TCPs as peers in the simulation: small senders and receivers of real segments, written
+//! from published sources, so that experiments can compare the stacks of the papers with Kinglet.
 //!
-//! A peer has the behaviour that can be seen on the wire: when it sends and sends again, what it
-//! acknowledges and when, which options it has, and its known faults. It has none of the original's
-//! code, sizes or costs. Each stack is what differs: a [`Connection`] is a control block that all
+//! A peer has the behaviour that is visible on the wire: the times of transmissions and
+//! retransmissions, acknowledgements and their times, options, and known faults. It has none of the
+//! original's code, sizes or costs. A [`Connection`] consists of a control block that all stacks
 //! share (sequence numbers, queues, handshake, options, acknowledgements) and the sending half of
-//! one stack.
+//! one stack. Only the latter differs between stacks.
 //!
-//! | stack | in flight | sends again | receives | source |
+//! | stack | in flight | retransmits | receives | source |
 //! |---|---|---|---|---|
 //! | [`Stack::Uip`] | one segment | 1.5 s, doubled to 24 s | in order | Contiki 2.6, `uip6.c` |
 //! | [`Stack::Blip`] | its buffer | all, 3 s or 2 duplicates | in order | TinyOS, `tcplib.c` |
@@ -15,8 +15,9 @@
 //! | [`Stack::FreeBsd`] | a window | New Reno, SACK | all, delayed ACKs | FreeBSD 10.3, TCPlp |
 //! | [`Stack::Linux`] | a window | CUBIC, SACK | all, delayed ACKs | `include/net/tcp.h` |
 //!
-//! [`Host`] has the connections of an address and speaks IPv6. Like every layer it is driven:
-//! `handle_…` takes, `poll_…` gives and is drained, `deadline` says when to come back.
+//! [`Host`] has the connections of an address and its IPv6 packets. Like every layer it is driven:
+//! `handle_…` takes input, `poll_…` returns output and must be drained, `deadline` returns the time
+//! of the next call.
 
 #![forbid(unsafe_code)]
 

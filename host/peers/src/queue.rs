@@ -4,7 +4,7 @@ use crate::seq::Seq;
 use kinglet_wire::tcp::SackBlock;
 use std::collections::VecDeque;
 
-/// What the application has written and the peer has not acknowledged.
+/// Data that the application has written and the peer has not acknowledged.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     first: Seq,
@@ -13,12 +13,12 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
-    /// An empty queue whose first octet will have number `first`.
+    /// An empty queue whose first octet will have sequence number `first`.
     pub(crate) fn new(first: Seq, capacity: usize) -> Self {
         SendQueue { first, octets: VecDeque::new(), capacity }
     }
 
-    /// The number of the octet to be written next.
+    /// Sequence number of the octet to be written next.
     pub(crate) fn end(&self) -> Seq {
         self.first.plus(self.octets.len() as u32)
     }
@@ -28,14 +28,14 @@ impl SendQueue {
         self.capacity - self.octets.len().min(self.capacity)
     }
 
-    /// Takes what there is room for.
+    /// Appends as many octets as there is room for; returns their number.
     pub(crate) fn push(&mut self, octets: &[u8]) -> usize {
         let taken = octets.len().min(self.room());
         self.octets.extend(&octets[..taken]);
         taken
     }
 
-    /// Forgets the octets before `to`.
+    /// Removes the octets before `to`.
     pub(crate) fn drop_to(&mut self, to: Seq) {
         if self.first.before(to) {
             let gone = (to.since(self.first) as usize).min(self.octets.len());
@@ -44,20 +44,21 @@ impl SendQueue {
         }
     }
 
-    /// The octets `from` and after it, at most `len`.
+    /// The octets from `from` on, at most `len`.
     pub(crate) fn copy(&self, from: Seq, len: u32) -> Vec<u8> {
         let skip = from.since(self.first) as usize;
         self.octets.iter().skip(skip).take(len as usize).copied().collect()
     }
 }
 
-/// What has arrived and the application has not read, and what arrived out of order.
+/// Data that have arrived and that the application has not read, and data that arrived out of
+/// order.
 #[derive(Debug)]
 pub(crate) struct ReceiveQueue {
     /// RCV.NXT.
     pub(crate) next: Seq,
     readable: VecDeque<u8>,
-    /// Out of order, the most recent first; none touch each other.
+    /// Parts out of order, the most recent first; none are adjacent.
     parts: Vec<(Seq, Vec<u8>)>,
     capacity: u32,
 }
@@ -67,22 +68,22 @@ impl ReceiveQueue {
         ReceiveQueue { next, readable: VecDeque::new(), parts: Vec::new(), capacity }
     }
 
-    /// Octets for which there is room beyond RCV.NXT.
+    /// Free space beyond RCV.NXT, in octets.
     pub(crate) fn room(&self) -> u32 {
         self.capacity.saturating_sub(self.readable.len() as u32)
     }
 
-    /// Octets that can be held at most.
+    /// Largest number of octets in the queue.
     pub(crate) const fn capacity(&self) -> u32 {
         self.capacity
     }
 
-    /// Whether something waits for what is before it.
+    /// Returns true if data out of order wait for missing ones.
     pub(crate) fn has_gap(&self) -> bool {
         !self.parts.is_empty()
     }
 
-    /// Copies what is readable to `buf`; the number of octets.
+    /// Copies readable octets to `buf`; returns their number.
     pub(crate) fn peek(&self, buf: &mut [u8]) -> usize {
         let len = buf.len().min(self.readable.len());
         for (to, from) in buf.iter_mut().zip(&self.readable) {
@@ -91,19 +92,20 @@ impl ReceiveQueue {
         len
     }
 
-    /// Moves what is readable to `buf`; the number of octets.
+    /// Moves readable octets to `buf`; returns their number.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> usize {
         let len = self.peek(buf);
         self.readable.drain(..len);
         len
     }
 
-    /// Whether there is something to read.
+    /// Returns true if there are octets to read.
     pub(crate) fn is_readable(&self) -> bool {
         !self.readable.is_empty()
     }
 
-    /// Takes octets that begin with RCV.NXT, as far as there is room, and what follows them.
+    /// Appends octets that begin with RCV.NXT, as far as there is room, and the parts that follow
+    /// them.
     pub(crate) fn append(&mut self, octets: &[u8]) {
         let len = octets.len().min(self.room() as usize);
         self.readable.extend(&octets[..len]);
@@ -118,7 +120,7 @@ impl ReceiveQueue {
         }
     }
 
-    /// Keeps octets from beyond RCV.NXT, as far as there is room.
+    /// Keeps octets beyond RCV.NXT, as far as there is room.
     pub(crate) fn keep(&mut self, at: Seq, octets: &[u8]) {
         let before = at.since(self.next);
         let room = self.room().saturating_sub(before) as usize;
@@ -127,7 +129,7 @@ impl ReceiveQueue {
         if part.is_empty() {
             return;
         }
-        // Whatever touches it becomes one with it.
+        // Adjacent parts are merged with it.
         while let Some(place) = self.parts.iter().position(|(other, held)| {
             let (end, other_end) = (start.plus(part.len() as u32), other.plus(held.len() as u32));
             !other_end.before(start) && !end.before(*other)
@@ -144,7 +146,7 @@ impl ReceiveQueue {
         self.parts.insert(0, (start, part));
     }
 
-    /// What is held out of order, the most recent first (RFC 2018 §4).
+    /// Parts that are kept out of order, the most recent first (RFC 2018 §4).
     pub(crate) fn blocks(&self) -> impl Iterator<Item = SackBlock> {
         let block = |(at, part): &(Seq, Vec<u8>)| SackBlock {
             left: at.0,

@@ -1,19 +1,20 @@
-//! Round-trip times and the retransmission timeout made of them (RFC 6298; Jacobson's estimator).
+//! Round-trip times and the retransmission timeout computed from them (RFC 6298; Jacobson's
+//! estimator).
 
 use kinglet_time::Duration;
 
-/// What a stack makes of them.
+/// Parameters of a stack's timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// The timeout before the first sample.
     pub(crate) initial: Duration,
-    /// The least timeout.
+    /// The minimum timeout.
     pub(crate) least: Duration,
-    /// The least distance between SRTT and timeout.
+    /// The minimum difference between timeout and SRTT.
     pub(crate) least_variation: Duration,
-    /// What is added to every timeout.
+    /// Addition to every timeout.
     pub(crate) slop: Duration,
-    /// The longest timeout.
+    /// The maximum timeout.
     pub(crate) most: Duration,
 }
 
@@ -35,7 +36,7 @@ impl Rtt {
         Rtt { rules, srtt: None, rttvar: Duration::ZERO, last: Duration::ZERO }
     }
 
-    /// A measured round trip.
+    /// Records a measured round-trip time.
     pub(crate) fn sample(&mut self, rtt: Duration) {
         self.last = rtt;
         let new = rtt.as_micros();
@@ -63,7 +64,7 @@ impl Rtt {
         self.last
     }
 
-    /// The timeout, `factor` times what it is without back-off.
+    /// The timeout: `factor` times the one without back-off.
     pub(crate) fn timeout(&self, factor: u64) -> Duration {
         let Rules { initial, least, least_variation, slop, most } = self.rules;
         let base = match self.srtt {
@@ -77,8 +78,8 @@ impl Rtt {
         (micros(base.as_micros() * factor) + slop).min(most)
     }
 
-    /// FreeBSD distrusts its estimate after some timeouts: what it was becomes variation, and the
-    /// next sample is as the first (`tcp_timer_rexmt`).
+    /// Discards the estimate as FreeBSD does after some timeouts: it becomes variation, and the
+    /// next sample counts as the first (`tcp_timer_rexmt`).
     pub(crate) fn distrust(&mut self) {
         if let Some(srtt) = self.srtt {
             self.rttvar += micros(srtt.as_micros() / 4);

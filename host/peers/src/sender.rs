@@ -1,4 +1,4 @@
-//! What a stack decides for itself: when text is sent, and when it is sent again.
+//! Decisions of a stack: the times of transmissions and retransmissions.
 
 use crate::block::{Ack, Block};
 use crate::info::Info;
@@ -6,48 +6,49 @@ use kinglet_time::{Duration, Instant};
 
 /// The sending half of a stack.
 pub(crate) trait Sender: core::fmt::Debug + Send {
-    /// When a SYN is sent again if nobody answers the `syns`-th; `None` if that was the last.
+    /// Time of the retransmission if the `syns`-th SYN is not answered; `None` if that was the
+    /// last.
     fn syn_timeout(&mut self, now: Instant, syns: u8) -> Option<Instant>;
 
-    /// The handshake is over; how long it took, unless a SYN was sent again.
+    /// The handshake is complete; `took` is its duration, unless a SYN was retransmitted.
     fn opened(&mut self, now: Instant, block: &mut Block, took: Option<Duration>);
 
-    /// Takes an acknowledgement of something that was sent, new or not. SND.WND is still that of
-    /// the segment before.
+    /// Processes an acknowledgement of sent data, new or not. SND.WND is still that of the previous
+    /// segment.
     fn acked(&mut self, now: Instant, block: &mut Block, ack: &Ack);
 
-    /// Puts on its way what may be sent now.
+    /// Queues the data that may be sent now.
     fn output(&mut self, now: Instant, block: &mut Block);
 
-    /// When a timer expires.
+    /// Time at which a timer expires.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Does what is due.
+    /// Handles timers that are due.
     fn handle_deadline(&mut self, now: Instant, block: &mut Block);
 
     /// Its retransmission timeout.
     fn rto(&self) -> Duration;
 
-    /// Fills in what it knows.
+    /// Fills in its values.
     fn describe(&self, block: &Block, info: &mut Info);
 }
 
-/// The periodic timer of uIP and BLIP: half a second, somewhere in each.
+/// The periodic timer of uIP and BLIP: half a second, with an arbitrary phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticker {
     phase: Duration,
 }
 
 impl Ticker {
-    /// Both have 0.5 s: `CLOCK_SECOND / 2` in Contiki's `tcpip.c`, 512 binary milliseconds in
-    /// TinyOS' `TcpP.nc`.
+    /// Period of 0.5 s in both: `CLOCK_SECOND / 2` in Contiki's `tcpip.c`, 512 binary milliseconds
+    /// in TinyOS' `TcpP.nc`.
     pub(crate) const PERIOD_US: u64 = 500_000;
 
     pub(crate) const fn new(phase: Duration) -> Self {
         Ticker { phase }
     }
 
-    /// Ticks until `at`.
+    /// Number of ticks until `at`.
     pub(crate) fn count(&self, at: Instant) -> u64 {
         let phase = self.phase.as_micros() % Self::PERIOD_US;
         (at.as_micros() + Self::PERIOD_US - phase) / Self::PERIOD_US

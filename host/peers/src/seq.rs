@@ -1,21 +1,21 @@
 //! Sequence numbers (RFC 9293 §3.4).
 
-/// A sequence number; comparison is modulo 2³².
+/// A sequence number; comparisons are modulo 2³².
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Seq(pub(crate) u32);
 
 impl Seq {
-    /// The number `octets` further on.
+    /// The sequence number `octets` after this one.
     pub(crate) const fn plus(self, octets: u32) -> Seq {
         Seq(self.0.wrapping_add(octets))
     }
 
-    /// How far this is from `earlier`, which lies before it.
+    /// Distance of this number from `earlier`, which is before it.
     pub(crate) const fn since(self, earlier: Seq) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }
 
-    /// Whether this lies before `other`.
+    /// Returns true if this is before `other`.
     pub(crate) const fn before(self, other: Seq) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }

@@ -1,8 +1,8 @@
-//! Which stack a peer runs, and with which sizes.
+//! Stack and sizes of a peer.
 
 use kinglet_time::Duration;
 
-/// A TCP that others have published.
+/// A published TCP of another project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
     /// uIP of Contiki 2.6 (`core/net/uip6.c`).
@@ -17,32 +17,33 @@ pub enum Stack {
     Linux,
 }
 
-/// The two faults of BLIP's TCP (Kim et al., "TCP over RPL", III-B), which were never mended in
+/// The two faults of BLIP's TCP (Kim et al., "TCP over RPL", III-B), which were never fixed in
 /// TinyOS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// What is sent is counted with every expiry of the timer, the first transmission included, and
-    /// no acknowledgement takes the count back: the connection ends when it exceeds six.
+    /// Every expiry of the timer with data to send is counted, also that of the first transmission,
+    /// and no acknowledgement resets the count: the connection ends when it exceeds six.
     pub counts_for_ever: bool,
-    /// A SYN that is sent again has another sequence number than the first.
+    /// A retransmitted SYN has another sequence number than the first.
     pub renumbers_syn: bool,
 }
 
-/// What can be another way with a stack, and is the same on all of a network's nodes.
+/// Deviations of a stack, the same on all nodes of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
     /// BLIP's faults.
     pub faults: Faults,
-    /// BLIP's retransmission timeout, which never adapts: whole half seconds, as its timer has.
+    /// BLIP's retransmission timeout, which never adapts: a multiple of half a second, the period
+    /// of its timer.
     pub blip_rto: Duration,
-    /// Linux cuts text into pieces of eight octets when the peer's window is a segment at most and
-    /// the round trip is long, as Kim et al. (V-A) saw the Linux of 2013 do. It takes more of the
-    /// air and gains nothing.
+    /// Linux splits data into pieces of eight octets when the peer's window is at most a segment
+    /// and the round-trip time is long, as Kim et al. (V-A) observed with the Linux of 2013. It
+    /// takes more air time without a benefit.
     pub tiny_pieces: bool,
 }
 
 impl Quirks {
-    /// BLIP mended, with its 3 s (`tcplib.c`, `retx`), and the Linux of today.
+    /// BLIP with its faults fixed and its 3 s (`tcplib.c`, `retx`), and present-day Linux.
     pub const NONE: Quirks = Quirks {
         faults: Faults { counts_for_ever: false, renumbers_syn: false },
         blip_rto: Duration::from_secs(3),
@@ -50,40 +51,40 @@ impl Quirks {
     };
 }
 
-/// What one end of a connection is told.
+/// Settings of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whose TCP it is.
+    /// The stack.
     pub stack: Stack,
-    /// The largest segment in octets, as the MSS option has it: options are counted with the
-    /// payload (RFC 6691).
+    /// The largest segment in octets, as in the MSS option: options count with the payload (RFC
+    /// 6691).
     pub mss: u16,
     /// Octets that the application can write ahead.
     pub send_buffer: u32,
-    /// Octets of the receive buffer, at most 65,535: none of them scales its window here.
+    /// Octets of the receive buffer, at most 65,535: no stack scales its window here.
     pub receive_buffer: u32,
-    /// Timestamps are asked for and answered (RFC 7323); FreeBSD and Linux only.
+    /// Timestamps are offered and accepted (RFC 7323); FreeBSD and Linux only.
     pub timestamps: bool,
-    /// Selective acknowledgments are asked for and used (RFC 2018); FreeBSD and Linux only.
+    /// Selective acknowledgments are offered and used (RFC 2018); FreeBSD and Linux only.
     pub sack: bool,
-    /// Congestion notification is asked for and answered (RFC 3168); FreeBSD and Linux only.
+    /// ECN is offered and accepted (RFC 3168); FreeBSD and Linux only.
     pub ecn: bool,
-    /// Acknowledgements are not delayed, whatever the stack does.
+    /// Acknowledgements are never delayed, independent of the stack.
     pub never_delays: bool,
-    /// What can be another way with it.
+    /// Deviations of the stack.
     pub quirks: Quirks,
-    /// Where in each half second the periodic timer of uIP and BLIP lies.
+    /// Phase of the periodic timer of uIP and BLIP within each half second.
     pub phase: Duration,
 }
 
 impl Settings {
-    /// What a stack has as it was published.
+    /// Settings of a stack as it was published.
     ///
     /// * uIP on a Sky: MSS and window of 48 octets (Contiki 2.6, `platform/sky/contiki-conf.h`).
     /// * BLIP: MSS and window of 200 octets, a send buffer of 150 in its example.
     /// * GNRC: MSS and window of 1220 octets (`GNRC_TCP_MSS`).
     /// * FreeBSD: TCPlp's 462 octets with timestamps, and buffers of four segments (TCPlp §6).
-    /// * Linux: an MSS of 1220, which IPv6's smallest MTU leaves, and buffers that bound nothing.
+    /// * Linux: an MSS of 1220, which IPv6's minimum MTU allows, and buffers that set no limit.
     pub const fn published(stack: Stack) -> Settings {
         let (mss, send_buffer, receive_buffer) = match stack {
             Stack::Uip => (48, 48, 48),
@@ -95,8 +96,8 @@ impl Settings {
         Settings::new(stack, mss, send_buffer, receive_buffer)
     }
 
-    /// The same with other sizes. A stack with one segment in flight has room for that segment
-    /// only: its application makes again what has to be sent again.
+    /// Settings with other sizes. A stack with one segment in flight has room for that segment
+    /// only: its application regenerates the data of a retransmission.
     pub const fn new(stack: Stack, mss: u16, send_buffer: u32, receive_buffer: u32) -> Settings {
         let full = matches!(stack, Stack::FreeBsd | Stack::Linux);
         let send_buffer = match stack {
@@ -118,25 +119,25 @@ impl Settings {
     }
 }
 
-/// How a stack acknowledges and what it keeps.
+/// Acknowledgements and receive buffer of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Receiving {
-    /// The longest delay of an acknowledgement, if it delays any; every second full segment is
+    /// Longest delay of an acknowledgement, if it delays any; every second full segment is
     /// acknowledged at once.
     pub(crate) delay: Option<Duration>,
-    /// At the beginning and after a pause it delays none, up to so many in a row.
+    /// Largest number of consecutive immediate acknowledgements at the beginning and after a pause.
     pub(crate) quick: u32,
-    /// What comes out of order is kept.
+    /// True if data out of order are kept.
     pub(crate) reassembles: bool,
-    /// What arrives twice is told of (RFC 2883), with selective acknowledgements.
+    /// True if duplicates are reported (RFC 2883), with selective acknowledgements.
     pub(crate) tells_duplicates: bool,
-    /// A reset with another sequence number than RCV.NXT is challenged (RFC 5961).
+    /// True if a reset with a sequence number other than RCV.NXT is challenged (RFC 5961).
     pub(crate) challenges: bool,
-    /// It gives up a SYN that finds no way.
+    /// True if an unreachable error ends a connection in SYN-SENT.
     pub(crate) despairs: bool,
-    /// Small windows are not advertised (RFC 9293 §3.8.6.2.2).
+    /// True if small windows are not advertised (RFC 9293 §3.8.6.2.2).
     pub(crate) avoids_silly_windows: bool,
-    /// How long it remembers a connection that both have closed.
+    /// Time for which it remembers a connection that both ends have closed.
     pub(crate) time_wait: Duration,
 }
 
@@ -182,7 +183,7 @@ impl Stack {
         }
     }
 
-    /// What it is called in scenarios.
+    /// Name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Stack::Uip => "uip",

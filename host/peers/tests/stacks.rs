@@ -1,4 +1,4 @@
-//! What each stack is known for, on the wire.
+//! Known behaviour of each stack on the wire.
 
 mod common;
 
@@ -91,7 +91,7 @@ fn a_stack_of_one_segment_has_one_in_flight_and_waits_for_its_whole_acknowledgem
         link.assert_whole();
         let data = link.data();
         for pair in data.windows(2) {
-            // Two ways.
+            // Both directions.
             let pause = pair[1].at - pair[0].at;
             assert!(pause >= Duration::from_millis(50), "{stack:?}: {pause:?}");
         }
@@ -130,7 +130,7 @@ fn uip_dies_of_any_reset_and_others_of_the_right_one() {
     }
 }
 
-/// Gives the client a segment that nobody sent.
+/// Delivers a segment to the client that the server did not send.
 fn inject(link: &mut Link, header: &tcp::Header) {
     let mut text = vec![0; header.header_len()];
     header.emit(&mut text).expect("room");
@@ -140,7 +140,7 @@ fn inject(link: &mut Link, header: &tcp::Header) {
     give(link, &ip, &text);
 }
 
-/// Gives the client a packet.
+/// Delivers a packet to the client.
 fn give(link: &mut Link, ip: &ipv6::Header, upper: &[u8]) {
     let mut packet = vec![0; ipv6::HEADER_LEN];
     ip.emit(&mut packet).expect("room");
@@ -154,7 +154,7 @@ fn header_of(src: Ipv6Addr, dst: Ipv6Addr, next_header: u8, len: usize) -> ipv6:
     ipv6::Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst }
 }
 
-/// Says that a segment of the client has found no way.
+/// Reports to the client that there is no route for one of its segments.
 fn despair(link: &mut Link, of: &tcp::Header) {
     let mut message = vec![0; icmpv6::HEADER_LEN + ipv6::HEADER_LEN + of.header_len()];
     message[0] = 1;
@@ -201,7 +201,7 @@ fn gnrc_doubles_from_a_second_and_gives_up_after_two_minutes() {
     link.run(Instant::from_secs(10_000));
     let times: Vec<u64> = link.data().iter().map(|seen| seen.at.as_millis()).collect();
     let pauses: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // The next would come after 60 s, its longest timeout, and 123 s are too many.
+    // The next would follow after 60 s, its longest timeout, and 123 s are too many.
     assert_eq!(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000]);
     assert_eq!(link.info().failure, Some(Failure::TimedOut));
 }
@@ -251,7 +251,7 @@ fn two_duplicates_make_blip_send_again_before_its_timer() {
     let mut link = Link::new(settings, receiver).sending(800).losing(data_lost(&[0]));
     link.run(Instant::from_secs(100));
     link.assert_whole();
-    // The FIN came out of order and is not kept, so that it may come to a second time.
+    // The FIN arrived out of order and is not kept, so that there may be a second recovery.
     assert!(link.info().counters.fast_recoveries >= 1);
     let data = link.data();
     assert!(data[4].at - data[0].at < Duration::from_millis(100), "{:?}", data[4]);
@@ -294,7 +294,7 @@ fn freebsd_acknowledges_every_second_segment_or_after_100_ms() {
     let mut link = link.sending(462 * 3);
     link.run(Instant::from_secs(10));
     let answers = link.answers();
-    // After the SYN: one with the second segment, one late with the third.
+    // After the SYN: one with the second segment, a delayed one with the third.
     assert_eq!(answers.len(), 3, "{answers:#?}");
     let third = link.data()[2].at + link.delay;
     assert_eq!(answers[2].at - third, Duration::from_millis(100));
@@ -372,14 +372,14 @@ fn a_sender_tells_what_it_knows_of_a_loss() {
         let repairs = |told: &[(Repair, u32)], of| told.iter().any(|(repair, _)| *repair == of);
         let once = told(stack, true, 1);
         assert!(repairs(&once, Repair::Fast) && !repairs(&once, Repair::Timeout), "{stack:?}");
-        // Three behind the lost one are told of before it is sent again.
+        // Three segments after the lost one are reported before its retransmission.
         assert!(once.contains(&(Repair::None, 2 * 462)), "{stack:?}");
         let most = |of| once.iter().filter(|told| told.0 == of).map(|told| told.1).max();
         assert!(most(Repair::Fast) >= Some(3 * 462), "{stack:?} {:?}", most(Repair::Fast));
         assert_eq!(once.last(), Some(&(Repair::None, 0)), "{stack:?}");
         let plain = told(stack, false, 1);
         assert!(repairs(&plain, Repair::Fast) && plain.iter().all(|told| told.1 == 0));
-        // What is sent again is lost, too: nothing but the timer helps.
+        // The retransmission is lost, too: only the timer helps.
         let twice = told(stack, true, 2);
         assert!(repairs(&twice, Repair::Timeout), "{stack:?}");
         assert_eq!(twice.last(), Some(&(Repair::None, 0)), "{stack:?}");
@@ -407,7 +407,7 @@ fn a_timeout_that_was_needless_is_taken_back() {
         let client = Settings { mss: 474, send_buffer: 1848, ..published(stack) };
         let server = published(Stack::Linux);
         let mut link = Link::new(client, server).sending(400_000);
-        // The round trip grows suddenly, once.
+        // The round-trip time increases suddenly, once.
         link.run(Instant::from_millis(1_900));
         let rto = link.info().rto;
         link.detour = rto - Duration::from_millis(38);
@@ -427,7 +427,7 @@ fn a_timeout_that_was_needed_is_not_taken_back() {
     for stack in [Stack::FreeBsd, Stack::Linux] {
         let client = Settings { mss: 474, send_buffer: 1848, ..published(stack) };
         let mut link = Link::new(client, published(Stack::Linux)).sending(400_000);
-        // Nothing passes for as long as a timeout, and then everything.
+        // No packet passes for as long as a timeout, and then all do.
         let silence = Instant::from_millis(1_900)..Instant::from_millis(2_900);
         link.loss = Box::new(move |_, seen| silence.contains(&seen.at));
         link.run(Instant::from_secs(500));
@@ -488,14 +488,14 @@ fn linux_acknowledges_sixteen_segments_at_once_and_then_after_40_ms() {
     let mut link = Link::new(published(Stack::Uip), published(Stack::Linux)).sending(48 * 20);
     link.run(Instant::from_secs(100));
     let pauses: Vec<_> = link.data().windows(2).map(|pair| pair[1].at - pair[0].at).collect();
-    // Its SYN is not the first of the sixteen.
+    // The SYN is not the first of the sixteen.
     let (quick, delayed) = pauses.split_at(16);
     assert!(quick.iter().all(|pause| *pause == Duration::from_millis(50)), "{pauses:?}");
     assert!(delayed.iter().all(|pause| *pause == Duration::from_millis(90)), "{pauses:?}");
 }
 
-/// BLIP's segments are half a second apart at the least, which is longer than Linux's timeout here.
-/// So a capture of kernel 6.18 has it.
+/// BLIP's segments are at least half a second apart, which is longer than Linux's timeout here. A
+/// capture of kernel 6.18 shows this behaviour.
 #[test]
 fn linux_acknowledges_at_once_what_comes_after_a_pause_however_long_the_stream() {
     let mut link = Link::new(published(Stack::Blip), published(Stack::Linux)).sending(10_000);
@@ -527,13 +527,14 @@ fn linux_cuts_into_eight_octets_only_if_told_and_only_for_a_tiny_window_and_a_lo
 fn a_window_is_reduced_once_for_the_marks_of_a_round_trip_and_the_echo_ends() {
     let asks = Settings { ecn: true, ..published(Stack::FreeBsd) };
     let mut link = Link::new(asks, asks).sending(40_000);
-    // Some more than a round trip.
+    // Slightly more than a round-trip time.
     link.congested = Instant::from_millis(1_300)..Instant::from_millis(1_370);
     link.run(Instant::from_secs(100));
     link.assert_whole();
     let info = link.info();
     assert!(info.ecn);
-    // Marks of two round trips, and the echo of the last until the peer knows of the reduction.
+    // Marks of two round trips, and the last echo until the peer has received the notification of
+    // the reduction.
     assert!((1..=3).contains(&info.counters.marks), "{:?}", info.counters);
     let echoes = |seen: &&Seen| seen.header.flags == Flags::ACK | Flags::ECE;
     let last = link.answers().iter().filter(echoes).map(|seen| seen.at).max();
@@ -550,7 +551,7 @@ fn what_was_due_is_over_though_nothing_can_be_sent() {
     for stack in ALL {
         let mut link = Link::new(published(stack), published(stack)).sending(50);
         link.closes = false;
-        // The text has come, and nobody has acknowledged it yet.
+        // The data have arrived, and are not acknowledged yet.
         link.run(link.now + Duration::from_millis(76));
         let server = &mut link.hosts[1];
         let Some(due) = server.deadline() else { continue };

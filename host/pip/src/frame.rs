@@ -1,19 +1,20 @@
-//! Frames on the air.
+//! Frame formats on the air.
 //!
-//! A data frame of IEEE 802.15.4 with short addresses (9 octets), then kind (1), the slot in which
-//! it is sent (4: the time stamp that neighbours keep in step by) and what the kind asks for, all
-//! of it least significant octet first. Node `i` of the path has the short address `i`.
+//! A data frame of IEEE 802.15.4 with short addresses (9 octets), followed by the kind (1), the
+//! slot in which it is sent (4: the time stamp by which neighbours synchronise) and the content of
+//! its kind, all of it least significant octet first. Node `i` of the path has the short address
+//! `i`.
 //!
 //! | kind | from | content |
 //! |---|---|---|
 //! | 1 data | source | index (2), octets of the file |
 //! | 2 end of a round | source | round (1), octets of the file (4) |
-//! | 3 missing | sink | round (1), parts of the answer (1), window (1), a bit for each data frame |
+//! | 3 missing | sink | round (1), parts of it (1), window (1), a bit for each data frame |
 //! | 4 tear-down | source | |
 
 use kinglet_radio::MAX_FRAME;
 
-/// The network of the path.
+/// PAN id of the path.
 pub(crate) const PAN: u16 = 0xabcd;
 /// Octets of the MAC header.
 const MAC: usize = 9;
@@ -21,10 +22,10 @@ const MAC: usize = 9;
 const COMMON: usize = 5;
 /// Octets of the file in a full data frame: 109.
 pub const PAYLOAD: usize = MAX_FRAME - MAC - COMMON - 2;
-/// Data frames that one answer of the sink tells of.
+/// Number of data frames that one response of the sink covers.
 pub(crate) const WINDOW: usize = (MAX_FRAME - MAC - COMMON - 3) * 8;
 
-/// What a frame says.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content<'a> {
     Data { index: u16, payload: &'a [u8] },
@@ -34,7 +35,7 @@ pub(crate) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// As it goes through queues: kind, and what follows the slot.
+    /// Writes it as it passes through queues: kind, and the octets after the slot.
     pub(crate) fn write(&self) -> Vec<u8> {
         match *self {
             Content::Data { index, payload } => {
@@ -49,7 +50,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// What [`Content::write`] has written; `None` if it has not.
+    /// Parses the octets of [`Content::write`]; `None` if they are invalid.
     pub(crate) fn parse(octets: &'a [u8]) -> Option<Content<'a>> {
         match *octets {
             [1, low, high, ref payload @ ..] => {
@@ -67,7 +68,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// What a frame of a path is made of.
+/// Fields of a frame of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts<'a> {
     pub(crate) from: u16,
@@ -84,9 +85,9 @@ impl<'a> Parts<'a> {
         MAC + COMMON - 1 + content.len()
     }
 
-    /// The frame, without FCS.
+    /// Writes the frame, without FCS.
     pub(crate) fn write(&self) -> Vec<u8> {
-        // Data, PAN compression, short addresses, and whether an acknowledgement is asked for.
+        // Data, PAN compression, short addresses, and the acknowledgement request bit.
         let control = if self.acknowledged { 0x61 } else { 0x41 };
         let mut frame = vec![control, 0x88, self.sequence];
         for field in [PAN, self.to, self.from] {
@@ -99,7 +100,8 @@ impl<'a> Parts<'a> {
         frame
     }
 
-    /// What [`Parts::write`] has written, its content in `content`; `None` if it has not.
+    /// Parses the octets of [`Parts::write`], with the content copied to `content`; `None` if they
+    /// are invalid.
     pub(crate) fn parse(frame: &[u8], content: &'a mut Vec<u8>) -> Option<Parts<'a>> {
         let (head, body) = frame.split_first_chunk::<MAC>()?;
         let [control, 0x88, sequence, pan @ .., to0, to1, from0, from1] = *head else {

@@ -2,17 +2,17 @@
 
 use kinglet_time::{Duration, Instant};
 
-/// A start bit, eight of data, a stop bit.
+/// A start bit, eight data bits, a stop bit.
 const BITS_PER_OCTET: u64 = 10;
 
-/// A line, and the node's memory beside it that evens out its pace. At the source it has filled
-/// that before the transfer begins; at the sink the memory is empty then.
+/// A line, and the node's buffer for it that evens out its pace. At the source it is full when the
+/// transfer begins; at the sink it is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     bits_per_second: u32,
-    /// How long the line takes for as much as the memory holds.
+    /// Time that the line takes for a full buffer.
     memory: Duration,
-    /// When the line is done with all that has passed.
+    /// Time at which the line has finished with all octets that have passed.
     done: Instant,
 }
 
@@ -27,13 +27,13 @@ impl Line {
         Duration::from_micros(bits.div_ceil(self.bits_per_second.max(1).into()))
     }
 
-    /// When the line will have given, or taken, enough for `octets` more to pass.
+    /// Time at which the line will have delivered, or accepted, enough for `octets` more to pass.
     pub(crate) fn ready(&self, octets: usize) -> Instant {
         let late = (self.done + self.time(octets)).checked_since(Instant::ZERO + self.memory);
         Instant::ZERO + late.unwrap_or(Duration::ZERO)
     }
 
-    /// `octets` pass at `now`.
+    /// Records that `octets` pass at `now`.
     pub(crate) fn pass(&mut self, now: Instant, octets: usize) {
         self.done = self.done.max(now) + self.time(octets);
     }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn octets_pass_at_the_pace_of_the_line_once_the_memory_is_used_up() {
-        // 100 octets take 10 ms, and 300 fit into the memory.
+        // 100 octets take 10 ms, and 300 fit into the buffer.
         let mut line = Line::new(100_000, 300);
         let (mut now, mut passed) = (Instant::from_millis(50), Vec::new());
         for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! A node of the path: keeps in step, and passes frames on.
+//! A node of the path: synchronises, and forwards frames.
 
 use crate::config::Config;
 use crate::frame::{Content, PAYLOAD, Parts};
@@ -12,15 +12,16 @@ use kinglet_sim::profile::RadioProfile;
 use kinglet_time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
 
-/// From the first symbol of a preamble to the end of the SFD, which is what time stamps are of.
+/// Time from the first symbol of a preamble to the end of the SFD, the reference of time stamps.
 const SHR: Duration = Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
-/// How often the tear-down is sent without an acknowledgement. The original sends it from hop to
-/// hop, acknowledged, and says no more; who has gone cannot acknowledge it again.
+/// Number of transmissions of the tear-down without an acknowledgement. The original sends it from
+/// hop to hop, acknowledged, without further details; a node that is off cannot acknowledge it
+/// again.
 const TEAR_DOWNS: u32 = 4;
-/// How often a hop sends a question or a part of an answer. Both are repeated from end to end, and
-/// must give way: a question that is asked again may meet the answer to the one before at a node
-/// whose neighbours then send in the same slots. Of the worst link of the paper, which loses 87 %
-/// of all frames, one in a hundred remains.
+/// Number of transmissions of a question or a part of a response on a hop. Both are repeated from
+/// end to end, and must be limited: a repeated question may meet the response to the previous one
+/// at a node whose neighbours then send in the same slots. The worst link of the paper, which loses
+/// 87 % of all frames, then still loses one in a hundred.
 const TRIES: u32 = 32;
 
 /// A frame that waits.
@@ -28,7 +29,7 @@ struct Outgoing {
     to: usize,
     sequence: u8,
     content: Vec<u8>,
-    /// How often it is sent if it is not acknowledged.
+    /// Remaining number of transmissions without an acknowledgement.
     times: u32,
 }
 
@@ -47,31 +48,30 @@ pub struct Node {
     acknowledged: bool,
     channels: u8,
     capacity: usize,
-    /// A slot, and when it began: of the last frame from the side of the source, whose clock is
-    /// that of the path.
+    /// Number and beginning of a slot: that of the last frame from the side of the source, whose
+    /// clock is that of the path.
     known: Option<(u32, Instant)>,
     queue: VecDeque<Outgoing>,
     sequence: u8,
-    /// The sequence number of the last frame from either neighbour.
+    /// The sequence number of the last frame from each neighbour.
     heard: [Option<u8>; 2],
-    /// The slot of the first frame of the queue, and when it is given to the radio.
+    /// The slot of the first frame of the queue, and the time at which it is given to the radio.
     planned: Option<(u32, Instant)>,
     sending: bool,
     listening: bool,
-    /// The path is being torn down; once all is sent, the radio is switched off.
+    /// True if the path is being torn down; when all frames are sent, the radio is switched off.
     ending: bool,
     off: bool,
     frame: Vec<u8>,
 }
 
 impl Node {
-    /// Node `index`, 0 to `config.hops`, of the path that `config` describes; the first one has
-    /// `file`.
+    /// Creates node `index`, 0 to `config.hops`, of the path of `config`; the first one has `file`.
     pub fn new(config: &Config, index: usize, file: &[u8]) -> Node {
         let slots = config.slots();
         let line = |frames| config.serial.map(|rate| Line::new(rate, frames * PAYLOAD));
         let role = match index {
-            // What it has ahead of its line, relays may hold up: the sink must have room for both.
+            // Relays may delay the data in its line buffer: the sink must have room for both.
             0 => {
                 let line = line(config.queue / 2);
                 Role::Source(Source::new(file.to_vec(), config.patience(), line))
@@ -110,7 +110,7 @@ impl Node {
         if let Role::Sink(sink) = &self.role { Some(sink) } else { None }
     }
 
-    /// Whether the path has been torn down here, and the radio is off.
+    /// Returns true if the path has been torn down here, and the radio is off.
     pub const fn is_off(&self) -> bool {
         self.off
     }
@@ -135,7 +135,7 @@ impl Node {
             self.planned = None;
         }
         let heard = self.heard[usize::from(forwards)].replace(sequence);
-        // Its acknowledgement got lost.
+        // Its acknowledgement was lost.
         if self.acknowledged && heard == Some(sequence) {
             return;
         }
@@ -155,7 +155,7 @@ impl Node {
         }
     }
 
-    /// A frame waits for the node's next slot, if there is room for it.
+    /// Queues a frame for the node's next slot, if there is room for it.
     fn push(&mut self, to: usize, content: Vec<u8>) {
         if self.queue.len() >= self.capacity {
             return;
@@ -179,7 +179,7 @@ impl Node {
         }
     }
 
-    /// Finds something to send, and the slot for it.
+    /// Selects a frame to send, and the slot for it.
     fn plan(&mut self, now: Instant) {
         if self.sending || self.planned.is_some() {
             return;
@@ -246,7 +246,7 @@ impl Device for Node {
     fn deadline(&self) -> Option<Instant> {
         let planned = self.planned.map(|(_, at)| at);
         match &self.role {
-            // What it would say next comes after what waits.
+            // Its next frame follows the queued ones.
             Role::Source(source) if self.queue.is_empty() => earliest(planned, source.deadline()),
             _ => planned,
         }
@@ -334,7 +334,7 @@ mod tests {
         received(&mut node, sfd, sfd, &[0; 20]);
         received(&mut node, sfd, sfd, &frame(0, 1, 20, &Content::TearDown)[..13]);
         assert!(node.queue.is_empty() && node.known.is_none() && !node.ending);
-        // Backwards it has nothing to keep in step by yet.
+        // In the backward direction it has no reference to synchronise to yet.
         received(&mut node, sfd, sfd, &frame(2, 1, 20, &Content::TearDown));
         assert!(node.deadline().is_none());
     }

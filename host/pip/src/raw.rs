@@ -1,12 +1,11 @@
-//! What one radio per node can carry over many hops at all: a relay that receives and sends in turn
-//! moves one full frame in two slots, and these are the shortest slots.
+//! Upper bounds of multi-hop paths with one radio per node: a relay that receives and sends
+//! alternately moves one full frame in two slots, and these are the shortest slots.
 //!
 //! Österlind and Dunkels ("Approaching the maximum 802.15.4 multi-hop throughput", HotEmNets 2008)
 //! measured 109 kb/s, 13.6 kB/s, with conditional immediate transmission and called it 97 % of the
-//! upper bound. That bound is 112.4 kb/s, and it is what [`theoretical_slot`] gives: full frames
-//! without their FCS, a turnaround between them, and no acknowledgement. The spacing that the
-//! standard asks of a sender after a long frame (40 symbols) lies within the slot in which it
-//! receives.
+//! upper bound. That bound is 112.4 kb/s, which [`theoretical_slot`] gives: full frames without
+//! their FCS, a turnaround between them, and no acknowledgement. The spacing that the standard
+//! requires of a sender after a long frame (40 symbols) lies within the slot in which it receives.
 
 use kinglet_radio::{MAX_FRAME, MAX_PSDU, OCTET, air_time};
 use kinglet_sim::profile::{Buffering, RadioProfile};
@@ -17,35 +16,34 @@ pub const fn theoretical_slot(radio: &RadioProfile) -> Duration {
     Duration::from_micros(air_time(MAX_PSDU).as_micros() + radio.synthesiser_us)
 }
 
-/// The same with conditional immediate transmission: a frame is copied while it comes, and goes out
-/// again as soon as its end has been looked at.
+/// The slot with conditional immediate transmission: a frame is copied during its reception, and
+/// sent again as soon as its end has been examined.
 pub const fn conditional_slot(radio: &RadioProfile) -> Duration {
     Duration::from_micros(theoretical_slot(radio).as_micros() + tail(radio).as_micros())
 }
 
-/// The same when a frame that has come is read out, and then loaded.
+/// The slot if a received frame is first read out, and then loaded.
 pub const fn copied_slot(radio: &RadioProfile) -> Duration {
     Duration::from_micros(theoretical_slot(radio).as_micros() + copying(radio).as_micros())
 }
 
-/// What a path carries of frames alone, in kB/s (1000 octets): one in two slots, all octets but
-/// those of its FCS.
+/// Capacity of a path in kB/s (1000 octets) of frames: one in two slots, all octets except its FCS.
 pub fn kilobytes_per_second(slot: Duration) -> f64 {
     MAX_FRAME as f64 * 1e3 / (2 * slot.as_micros()) as f64
 }
 
-/// Reading a full frame out of the radio and loading it again.
+/// Time to read a full frame out of the radio and to load it again.
 pub(crate) const fn copying(radio: &RadioProfile) -> Duration {
     let (out, back) = (radio.readout_time(MAX_PSDU), radio.load_time(MAX_PSDU));
     Duration::from_micros(out.as_micros() + back.as_micros())
 }
 
-/// What of [`copying`] is left when a frame that is copied while it comes has ended.
+/// Part of [`copying`] that remains after the end of a frame that is copied during its reception.
 ///
-/// The bus works in chunks, each with a command octet to read it and one to write it. Here they are
-/// the shortest with which it keeps up with the air, so that the last one is left, and the strobe
-/// that sends. A bus that cannot keep up has worked since the first octet. A buffer that both
-/// directions share takes nothing while a frame comes.
+/// The bus works in chunks, each with a command octet to read it and one to write it. They are the
+/// shortest with which the bus keeps up with the air, so that the last one remains, and the strobe
+/// that starts the transmission. A bus that cannot keep up has worked since the first octet. A
+/// buffer that both directions share cannot be loaded while a frame is received.
 pub(crate) const fn tail(radio: &RadioProfile) -> Duration {
     let Buffering::FifosOverSpi { hz } = radio.buffering else { return copying(radio) };
     let octet_ns = 8_000_000_000_u64.div_ceil(hz as u64);
@@ -78,7 +76,7 @@ mod tests {
         let slots = [theoretical_slot, conditional_slot, copied_slot];
         let [bound, conditional, copied] =
             slots.map(|slot| kilobytes_per_second(slot(&CC2420_CONTIKI)));
-        // The paper's 13.6 kB/s: a bus that is never late misses nothing more than its last chunk.
+        // The paper's 13.6 kB/s: a bus that is never late loses only its last chunk.
         assert!((13.6..14.0).contains(&conditional), "{conditional}");
         assert!((0.97..0.99).contains(&(conditional / bound)), "{}", conditional / bound);
         // Its abstract: with the copying off the critical path throughput nearly doubles.

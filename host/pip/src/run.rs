@@ -1,4 +1,4 @@
-//! A transfer in the simulator, and what came of it.
+//! A transfer in the simulator, and its outcome.
 
 use crate::config::{Config, MAX_FILE};
 use crate::frame::PAN;
@@ -10,50 +10,50 @@ use kinglet_sim::medium::Position;
 use kinglet_sim::{NodeConfig, World};
 use kinglet_time::Instant;
 
-/// The supply of a Tmote Sky in the paper (6.1.1).
+/// Supply voltage of a Tmote Sky in the paper (6.1.1).
 const VOLTS: f64 = 3.0;
 
-/// What one node did until the transfer had ended.
+/// Activity of one node until the end of the transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeOutcome {
-    /// Frames sent, acknowledgements not counted.
+    /// Frames sent, without acknowledgements.
     pub frames_sent: u64,
     /// Acknowledgements sent.
     pub acks_sent: u64,
-    /// The share of time in which its radio was on, 0 to 1.
+    /// Share of time in which its radio was on, 0 to 1.
     pub radio_on: f64,
-    /// What its radio drew at 3 V, in millijoules.
+    /// Energy of its radio at 3 V, in millijoules.
     pub radio_mj: f64,
-    /// The same in detail.
+    /// Details of the energy.
     pub energy: Energy,
 }
 
-/// What came of a transfer.
+/// Outcome of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The source has heard that the sink has everything.
+    /// True if the source has received the report that the sink has everything.
     pub complete: bool,
-    /// Octets of the file that the sink has.
+    /// Octets of the file that the sink has received.
     pub octets: usize,
-    /// All of them are right.
+    /// True if all of them are correct.
     pub intact: bool,
-    /// From the start until the last of them came; of a transfer that is not complete the time
-    /// limit.
+    /// Time from the start until the last of them arrived, in seconds; the time limit if the
+    /// transfer is not complete.
     pub seconds: f64,
-    /// From the start until the source heard that all is there, or the time limit: nodes are on for
-    /// so long.
+    /// Time from the start until the source received the report of completion, or the time limit,
+    /// in seconds: nodes are on for this time.
     pub connected_seconds: f64,
-    /// What the sink has had of the file in `seconds`, in kb/s.
+    /// Rate at which the sink received the file in `seconds`, in kb/s.
     pub goodput_kbps: f64,
-    /// How often the source was told that something was missing.
+    /// Number of reports to the source that data were missing.
     pub rounds: u32,
     /// Every node, from source to sink.
     pub nodes: Vec<NodeOutcome>,
 }
 
 impl Outcome {
-    /// What the radio of `node` drew for each 1000 octets of the file that the sink has, in
-    /// millijoules.
+    /// Energy of the radio of `node` for each 1000 octets of the file that the sink has received,
+    /// in millijoules.
     pub fn radio_mj_per_kb(&self, node: usize) -> f64 {
         self.nodes[node].radio_mj * 1e3 / self.octets.max(1) as f64
     }
@@ -75,7 +75,7 @@ pub fn transfer(config: &Config, seed: u64) -> Outcome {
     outcome(config, &world)
 }
 
-/// The nodes of `config` at the start, for those who want to watch them.
+/// The nodes of `config` at the start, for callers that observe them.
 ///
 /// # Panics
 /// If the path has no hop, the file is longer than [`MAX_FILE`], or there is no channel or no room
@@ -101,8 +101,7 @@ pub fn world(config: &Config, seed: u64) -> World<Node> {
     World::new(seed, &config.medium, (0..=hops).map(node).collect())
 }
 
-/// A file in which no two stretches are alike: the upper octets of multiples of 2^64 over the
-/// golden ratio.
+/// A file without repetitions: the upper octets of multiples of 2^64 over the golden ratio.
 fn file(octets: usize) -> Vec<u8> {
     let octet = |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     (0..octets as u64).map(octet).collect()

@@ -1,20 +1,21 @@
-//! The node that the file is for.
+//! The node that receives the file.
 
 use crate::frame::{Content, PAYLOAD, WINDOW};
 use crate::line::Line;
 use kinglet_time::Instant;
 use std::collections::VecDeque;
 
-/// The sink: keeps what comes and, when asked, says what is missing.
+/// The sink: keeps received frames and, when asked, reports the missing ones.
 pub(crate) struct Sink {
-    /// What has come, by data frame.
+    /// Received frames, by index.
     frames: Vec<Option<Vec<u8>>>,
     octets: usize,
     last: Instant,
     line: Option<Line>,
     round: u8,
     parts: u8,
-    /// The windows of its answer that have not left yet; of an answer without parts the first one.
+    /// The windows of its response that have not been sent yet; for a response without parts the
+    /// first one.
     answer: VecDeque<u8>,
 }
 
@@ -24,17 +25,17 @@ impl Sink {
         Sink { frames, octets: 0, last: Instant::ZERO, line, round: 0, parts: 0, answer }
     }
 
-    /// Octets that have come.
+    /// Number of octets received.
     pub(crate) fn octets(&self) -> usize {
         self.octets
     }
 
-    /// When the last of them came.
+    /// Time at which the last of them arrived.
     pub(crate) fn last(&self) -> Instant {
         self.last
     }
 
-    /// Whether all that has come is what `file` has there.
+    /// Returns true if all received frames match `file`.
     pub(crate) fn agrees_with(&self, file: &[u8]) -> bool {
         self.frames.iter().enumerate().all(|(index, frame)| {
             let right = file.get(index * PAYLOAD..).unwrap_or_default();
@@ -58,7 +59,7 @@ impl Sink {
             return;
         }
         if let Some(line) = &mut self.line {
-            // There is no room for it.
+            // There is no room for it in the line's buffer.
             if line.ready(payload.len()) > now {
                 return;
             }
@@ -69,7 +70,7 @@ impl Sink {
         self.last = now;
     }
 
-    /// A round is over: what is missing?
+    /// Handles the end of a round: prepares the report of missing frames.
     fn end(&mut self, round: u8, octets: usize) {
         if round == self.round && !self.answer.is_empty() {
             return;
@@ -85,7 +86,7 @@ impl Sink {
         }
     }
 
-    /// The next part of its answer.
+    /// The next part of its response.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
         let window = self.answer.pop_front()?;
         let first = usize::from(window) * WINDOW;
@@ -99,7 +100,7 @@ impl Sink {
     }
 }
 
-/// A bit for each of eight frames, the lowest first.
+/// A bit for each of eight frames, set if it is missing, the lowest bit first.
 fn missing_of(frames: &[Option<Vec<u8>>]) -> u8 {
     frames.iter().rev().fold(0, |bits, frame| bits << 1 | u8::from(frame.is_none()))
 }

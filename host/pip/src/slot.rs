@@ -1,48 +1,48 @@
-//! Slots: how long they are, and whose they are.
+//! Length and assignment of slots.
 //!
-//! Node `i` of a path sends in the slots whose number is even or odd as `i` is, and listens in the
-//! others. So neighbours never send in the same slot, in whichever direction frames travel, and a
-//! frame that has come in one slot goes on in the next.
+//! Node `i` of a path sends in the slots with the parity of `i`, and listens in the others.
+//! Neighbours therefore never send in the same slot, whatever the direction of frames, and a frame
+//! that was received in one slot is forwarded in the next.
 
 use crate::raw;
 use kinglet_radio::{ACK_WAIT, MAX_PSDU, air_time};
 use kinglet_sim::profile::RadioProfile;
 use kinglet_time::{Duration, Instant};
 
-/// How wrong crystals may be, in parts per million (IEEE 802.15.4-2015, 10.1.4).
+/// Largest error of crystals, in parts per million (IEEE 802.15.4-2015, 10.1.4).
 const CRYSTAL_PPM: u64 = 40;
-/// How long loss periods last (section 2.2 of the paper on burst forwarding): so long may a node
-/// hear nothing of its neighbour and still be in step.
+/// Length of loss periods (section 2.2 of the paper on burst forwarding): a node may receive no
+/// frame of its neighbour for this time without losing synchronisation.
 const SILENCE_US: u64 = 500_000;
 /// A tick of Contiki's `rtimer` on a Tmote Sky: 32 768 Hz.
 const TICK_US: u64 = 1_000_000_u64.div_ceil(32_768);
 
-/// What lies between the end of what happens in a slot and the next one: by so much two
-/// neighbours may disagree about its beginning. Two crystals drift apart for as long as a loss
-/// period, and each end tells the time by a timer that is wrong by a tick at most.
+/// Guard time at the end of a slot: the largest difference of two neighbours about its beginning.
+/// Two crystals drift apart for the length of a loss period, and the timer of each end has an error
+/// of at most a tick.
 pub const GUARD: Duration =
     Duration::from_micros(2 * CRYSTAL_PPM * SILENCE_US / 1_000_000 + 2 * TICK_US);
 
-/// When a relay copies a frame from its receive buffer to its send buffer.
+/// Time at which a relay copies a frame from its receive buffer to its send buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarding {
-    /// Between the two slots: read out when it has come, and loaded then. It goes on in the next
+    /// Between the two slots: read out after reception, then loaded. It is forwarded in the next
     /// slot.
     ///
     /// This gives the slot of the paper's own implementation (5.3): 73 kb/s are 71.9 full frames of
     /// 127 octets a second, 6.95 ms a slot.
     Between,
-    /// Read out while the node sends the frame before it, loaded while it receives the one after
-    /// it, as in the driver of the original, which pipelines radio and bus. It goes on three slots
+    /// Read out while the node sends the previous frame, loaded while it receives the next one, as
+    /// in the driver of the original, which pipelines radio and bus. It is forwarded three slots
     /// later.
     Pipelined,
-    /// While it comes, octet by octet, so that it can go on at once: conditional immediate
-    /// transmission as its authors have it ([`raw::conditional_slot`]).
+    /// During reception, octet by octet, so that it can be forwarded at once: conditional immediate
+    /// transmission as its authors describe it ([`raw::conditional_slot`]).
     Conditional,
 }
 
 impl Forwarding {
-    /// Slots from the one in which a relay receives a frame to that in which it sends it.
+    /// Slots from the one in which a relay receives a frame to the one in which it sends it.
     pub(crate) const fn lag(self) -> u32 {
         match self {
             Forwarding::Between | Forwarding::Conditional => 1,
@@ -60,7 +60,7 @@ pub struct Slots {
 impl Slots {
     /// Slots for full frames between radios of this kind, with `guard` after them.
     ///
-    /// After a frame has ended its sender waits for the acknowledgement, if hops are acknowledged,
+    /// After the end of a frame its sender waits for the acknowledgement, if hops are acknowledged,
     /// while its receiver copies it and turns around to send; the longer of both counts.
     pub fn new(
         radio: &RadioProfile,
@@ -78,13 +78,13 @@ impl Slots {
         Slots { length: air_time(MAX_PSDU) + turned.max(acknowledgement) + guard }
     }
 
-    /// From the beginning of a slot, when its frame's preamble begins, to that of the next.
+    /// Time from the beginning of a slot, when its frame's preamble begins, to that of the next.
     pub const fn length(&self) -> Duration {
         self.length
     }
 
-    /// The first slot of node `of` that begins at `from` or later, if slot `known` begins at
-    /// `begin`: its number and when it begins.
+    /// Number and beginning of the first slot of node `of` that begins at `from` or later, if slot
+    /// `known` begins at `begin`.
     pub(crate) fn next(
         &self,
         (known, begin): (u32, Instant),
@@ -97,7 +97,7 @@ impl Slots {
             ahead += 1;
         }
         let begin = begin + Duration::from_micros(ahead * self.length.as_micros());
-        // Two to the 32nd is even: whose it is survives the wrap.
+        // Two to the 32nd is even: the parity survives the wrap.
         (known.wrapping_add(ahead as u32), begin)
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_slot_is_the_sum_of_its_parts() {
         // 4256 on the air, 1210 to read out, 1200 to load, 192 to turn around, 102 of guard: the
-        // acknowledgement is over by then.
+        // acknowledgement ends before that.
         assert_eq!(slot_us(Forwarding::Between, false), 6_960);
         assert_eq!(slot_us(Forwarding::Between, true), 6_960);
         assert_eq!(slot_us(Forwarding::Pipelined, false), 4_256 + 192 + 102);

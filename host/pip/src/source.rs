@@ -6,27 +6,27 @@ use kinglet_time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Data frames of a round, from this one on.
+    /// Sends the data frames of a round, from this one on.
     Sending(usize),
-    /// The end of the round has been told; it is told again at this instant.
+    /// The end of the round was signalled; the signal is repeated at this instant.
     Asking(Instant),
     /// The sink has everything, and the path is to be torn down.
     Ending,
-    /// Nothing more to be said.
+    /// Nothing is left to send.
     Over,
 }
 
-/// How long to wait for an answer.
+/// Waiting times for a response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// At first.
+    /// Initial waiting time.
     pub(crate) least: Duration,
-    /// After questions without one, twice as long each time, up to this.
+    /// Maximum: the time doubles after each question without a response.
     pub(crate) most: Duration,
 }
 
-/// The source: sends every data frame that the sink may not have, asks what is missing, and begins
-/// again with that.
+/// The source: sends every data frame that the sink may lack, asks for missing ones, and continues
+/// with these.
 pub(crate) struct Source {
     file: Vec<u8>,
     /// The data frames of this round, or of the next.
@@ -34,10 +34,10 @@ pub(crate) struct Source {
     phase: Phase,
     round: u8,
     rounds: u32,
-    /// The windows that the answer to the last question has told of so far.
+    /// The windows of the response to the last question that were received so far.
     told: Vec<u8>,
     patience: Patience,
-    /// How long it waits for the next answer.
+    /// Waiting time for the next response.
     wait: Duration,
     line: Option<Line>,
     finished: Option<Instant>,
@@ -61,17 +61,17 @@ impl Source {
         }
     }
 
-    /// When it heard that the sink has everything.
+    /// Time at which it received the report that the sink has everything.
     pub(crate) fn finished(&self) -> Option<Instant> {
         self.finished
     }
 
-    /// How often it was told that something is missing, and began again.
+    /// Number of reports of missing frames. A round began after each of them.
     pub(crate) fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// What it sends next, if it can now.
+    /// The next frame, if it can be sent now.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Vec<u8>> {
         match self.phase {
             Phase::Sending(from) => self.next_of_round(now, from),
@@ -103,7 +103,7 @@ impl Source {
         Some(Content::Data { index: index as u16, payload }.write())
     }
 
-    /// When it has something to say by itself.
+    /// Time of its next action without input.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match (self.phase, &self.line) {
             (Phase::Sending(_), Some(line)) => Some(line.ready(PAYLOAD)),
@@ -112,7 +112,7 @@ impl Source {
         }
     }
 
-    /// Nobody has answered, or not all of the answer has come.
+    /// Handles the timeout of a response, or of its last parts.
     pub(crate) fn handle_deadline(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Asking(until) if until <= now) {
             self.wait = (self.wait * 2).min(self.patience.most);
@@ -120,7 +120,7 @@ impl Source {
         }
     }
 
-    /// The sink says what is missing.
+    /// Handles a report of missing frames.
     pub(crate) fn handle(&mut self, now: Instant, content: Content<'_>) {
         let Content::Missing { round, parts, window, bits } = content else { return };
         if round != self.round || !matches!(self.phase, Phase::Asking(_)) {
@@ -144,7 +144,7 @@ impl Source {
         }
     }
 
-    /// Sends what it has been told is missing, or asks again if it knows of nothing.
+    /// Sends the frames that were reported missing, or repeats the question if there was no report.
     fn begin_round(&mut self) {
         if !self.told.is_empty() {
             self.round = self.round.wrapping_add(1);
@@ -166,7 +166,7 @@ mod tests {
         Source::new(vec![5; frames * PAYLOAD], PATIENCE, None)
     }
 
-    /// The indices that it sends until it asks, and the round that it asks about.
+    /// The indices that it sends until it asks, and the round of the question.
     fn run(source: &mut Source, now: Instant) -> (Vec<u16>, u8) {
         let mut indices = Vec::new();
         loop {

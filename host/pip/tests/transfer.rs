@@ -1,4 +1,4 @@
-//! Files over paths.
+//! Transfers of files over paths.
 
 use kinglet_pip::{Config, Forwarding, Node, NodeOutcome, Outcome, PAYLOAD, transfer, world};
 use kinglet_radio::MAX_PSDU;
@@ -10,7 +10,7 @@ use kinglet_time::{Duration, Instant};
 
 const ALL: [Forwarding; 3] = [Forwarding::Between, Forwarding::Pipelined, Forwarding::Conditional];
 
-/// The file has arrived as it was.
+/// Asserts that the file has arrived unchanged.
 fn assert_whole(config: &Config, outcome: &Outcome) {
     let whole = outcome.complete && outcome.intact && outcome.octets == config.octets;
     assert!(whole, "{config:?}: {outcome:?}");
@@ -22,8 +22,8 @@ fn run(config: &Config) -> Outcome {
     outcome
 }
 
-/// What a path carries at the most: a full frame in two slots, from two hops on. Over one hop the
-/// source still has every other slot.
+/// Capacity of a path: a full frame in two slots, from two hops on. Over one hop the source also
+/// has every other slot.
 fn most_kbps(config: &Config) -> f64 {
     PAYLOAD as f64 * 8e3 / (2 * config.slots().length().as_micros()) as f64
 }
@@ -41,7 +41,7 @@ fn the_rate_is_that_of_the_slots_whatever_the_number_of_hops() {
 
 #[test]
 fn it_is_as_fast_as_the_two_implementations_were() {
-    // The original 63 kb/s, the paper's 73. Which octets are counted neither says: here the file
+    // The original 63 kb/s, the paper's 73. Neither says which octets are counted: here the file
     // alone, and then whole frames.
     let goodput = run(&Config::new(10, 100_000)).goodput_kbps;
     assert!((60.0..64.0).contains(&goodput), "{goodput}");
@@ -88,7 +88,8 @@ fn without_acknowledgements_the_source_sends_again_what_is_missing() {
     for loss in [0.1, 0.3, 0.5] {
         let mut config = Config { acknowledged: false, ..Config::new(3, 20_000) };
         config.medium.frame_loss = loss;
-        // Answers and questions get lost as well: at the last of them three in four, either way.
+        // Responses and questions are lost as well: on the last hop three in four, in each
+        // direction.
         assert!(run(&config).rounds > 2);
     }
 }
@@ -102,7 +103,7 @@ fn a_queue_that_overflows_loses_frames_and_the_ends_notice() {
     net.run_until(Instant::from_secs(60));
     assert!((0..=4).all(|node| net.device(node).is_off()), "it is over");
     let sent = |node| net.counters(node).frames_sent;
-    // Two in five pass the bad link, and the source has sent all that were lost before it.
+    // Two in five pass the bad link, and the source has sent all frames that were lost before it.
     assert!(sent(0) > 2 * config.frames() as u64, "{}", sent(0));
 }
 
@@ -119,7 +120,7 @@ fn clocks_that_drift_stay_in_step() {
 
 #[test]
 fn a_guard_is_enough_for_the_silence_that_it_is_made_for() {
-    // The link before the last node is silent for half a second, and comes back.
+    // The link before the last node is silent for half a second, and recovers.
     let config = Config { drift_ppm: 40, ..Config::new(4, 40_000) };
     let mut net = world(&config, 1);
     for (at_ms, loss) in [(1_000, 1.0), (1_500, 0.0)] {
@@ -131,7 +132,7 @@ fn a_guard_is_enough_for_the_silence_that_it_is_made_for() {
     assert!((0..=4).all(|node| in_step(&net, node)), "who sends is not sent to");
 }
 
-/// No frame for this node has reached it while it was sending.
+/// Returns true if no frame for this node has reached it while it was sending.
 fn in_step(net: &World<Node>, node: usize) -> bool {
     net.counters(node).mine.of(Fate::Transmitting) == 0
 }
@@ -197,12 +198,12 @@ fn a_sink_that_never_answers_has_the_file_and_the_source_does_not_know() {
 
 #[test]
 fn a_serial_line_slower_than_the_path_sets_the_rate() {
-    // Of ten bits eight are data.
+    // Eight of ten bits are data.
     let config = Config { serial: Some(57_600), ..Config::new(4, 60_000) };
     let outcome = run(&config);
     assert_eq!(outcome.rounds, 0, "the sink's line takes what the source's gives");
     assert!((outcome.goodput_kbps / 46.08 - 1.0).abs() < 0.02, "{}", outcome.goodput_kbps);
-    // The usual rate of a Tmote's is none.
+    // The usual rate of a Tmote is no limit.
     let fast = Config { serial: Some(115_200), ..config };
     assert!(run(&fast).goodput_kbps > 0.98 * most_kbps(&fast));
 }
@@ -228,7 +229,7 @@ fn radios_are_on_all_the_time() {
         assert!((52.2..56.4).contains(&mw), "{mw}");
         assert!(frames_sent > 0 && acks_sent > 0);
     }
-    // The source sends the file and a question, relays that and an answer.
+    // The source sends the file and a question, relays these and a response.
     let frames = config.frames() as u64;
     let sent: Vec<u64> = outcome.nodes.iter().map(|node| node.frames_sent).collect();
     assert_eq!(sent, [frames + 1, frames + 2, frames + 2, frames + 2, 1]);

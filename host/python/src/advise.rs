@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What is already known, in a journal of the program in the file `program`.
+/// The finished simulations in a journal, for the program in the file `program`.
 fn kept_in(py: Python<'_>, journal: &Path, program: &Path) -> PyResult<Mutex<Kept>> {
     let opened = Journal::open(journal, &sweep::digest(program)?);
     let (journal, finished) = opened.map_err(|error| errors::journal(py, &error))?;
@@ -26,8 +26,8 @@ fn objective_called(name: &str) -> PyResult<Objective> {
     })
 }
 
-/// Seeks settings for a scenario; gives what `kinglet advise --json` prints. `progress` is called
-/// with finished and planned simulations.
+/// Searches settings for a scenario; returns the output of `kinglet advise --json`. `progress` is
+/// called with finished and planned simulations.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are the keywords of Python's function")]
 pub(crate) fn advise(
@@ -75,7 +75,7 @@ pub(crate) fn advise(
         AdviseError::Journal(error) => errors::journal(py, &error),
         AdviseError::Pointless(why) => errors::value(why),
     })?;
-    // Nothing but Ctrl-C cancels it, and that has been raised above.
+    // Only Ctrl-C cancels it, and that has been raised above.
     let advice = advice.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
     serde_json::to_string(&advice).map_err(errors::value)
 }

@@ -6,7 +6,7 @@ use kinglet_lab::sweep::{JournalError, SweepError};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
-/// An exception of that name with these arguments.
+/// An exception with this name and these arguments.
 fn exception<'py, A>(py: Python<'py>, name: &str, arguments: A) -> PyErr
 where
     A: PyCallArgs<'py>,
@@ -18,7 +18,7 @@ where
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// A fault in a scenario or a sweep, with its place.
+/// An error in a scenario or a sweep, with its place.
 pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let (line, column) = error.position.unzip();
     let file = error.file.display().to_string();
@@ -27,7 +27,7 @@ pub(crate) fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     exception(py, "ScenarioError", arguments)
 }
 
-/// A simulation that could not be done.
+/// A failed simulation.
 pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     exception(py, "RunError", (error.to_string(),))
 }
@@ -46,7 +46,7 @@ pub(crate) fn sweep(py: Python<'_>, error: &SweepError) -> PyErr {
     }
 }
 
-/// Anything else that has been said wrongly.
+/// Any other invalid argument.
 pub(crate) fn value(error: impl std::fmt::Display) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Work without the interpreter's lock, which Ctrl-C ends.
+//! Work without the interpreter's lock, which Ctrl-C cancels.
 
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,12 +6,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often signals are looked for, and progress is told.
+/// Interval of checks for signals, and of progress reports.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Does `work` in a thread of its own, without the lock. What Python raises meanwhile, such as
-/// `KeyboardInterrupt`, sets `cancel`; when the work has ended by that it is given beside what
-/// the work came to. `look` is called now and then, with the lock.
+/// Runs `work` in a separate thread, without the lock. An exception that Python raises meanwhile,
+/// such as `KeyboardInterrupt`, sets `cancel`; when the work has ended the exception is returned
+/// together with the result. `look` is called now and then, with the lock.
 pub(crate) fn work<T: Send>(
     py: Python<'_>,
     cancel: &AtomicBool,
@@ -21,7 +21,7 @@ pub(crate) fn work<T: Send>(
     thread::scope(|scope| {
         let (ended, end) = channel();
         let worker = scope.spawn(move || {
-            // Gone when the work has ended, by a panic too.
+            // Dropped when the work has ended, also by a panic.
             let _ended = ended;
             work()
         });
@@ -44,7 +44,7 @@ pub(crate) fn work<T: Send>(
     })
 }
 
-/// What the work came to, or what has ended it.
+/// Returns the result of the work, or the exception that has ended it.
 pub(crate) fn ended<T>((done, raised): (thread::Result<T>, PyResult<()>)) -> PyResult<T> {
     raised?;
     done.map_err(|_| pyo3::exceptions::PyRuntimeError::new_err("the simulation has panicked"))

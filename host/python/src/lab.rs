@@ -13,8 +13,8 @@ pub(crate) fn experiments() -> Vec<(&'static str, &'static str, &'static str, &'
     experiment::all().iter().map(|e| (e.id, e.title, e.source, e.question)).collect()
 }
 
-/// Runs an experiment; gives its results as `kinglet lab run --json` prints them, and whether
-/// Ctrl-C has ended it: then they are of what was finished.
+/// Runs an experiment; returns its results as in `kinglet lab run --json`, and true if Ctrl-C has
+/// ended it: the results are then those of the finished part.
 #[pyfunction]
 pub(crate) fn run_experiment(
     py: Python<'_>,

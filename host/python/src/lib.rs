@@ -1,6 +1,6 @@
-//! What the Python package `kinglet` has from the laboratory: runs, experiments, advice, and the
-//! parts of sweeps that have to be the same whoever executes them. Frames, executors and
-//! documentation are Python's (`python/kinglet`).
+//! Parts of the laboratory for the Python package `kinglet`: runs, experiments, advice, and the
+//! parts of sweeps that must not depend on their executor. Frames, executors and documentation are
+//! in Python (`python/kinglet`).
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ mod sweep;
 
 use pyo3::prelude::*;
 
-/// The unit of a column by its name; empty for what is counted, and for text.
+/// The unit of a column by its name; empty for counts and for text.
 #[pyfunction]
 fn unit(name: &str) -> &'static str {
     kinglet_lab::sweep::unit(name)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A scenario to vary, from a file, or from JSON for what stands in no file.
+/// A scenario to vary, from a file, or from JSON if it has no file.
 pub(crate) fn base(py: Python<'_>, file: &Path, json: Option<&str>) -> PyResult<Base> {
     match json {
         Some(json) => {
@@ -28,7 +28,7 @@ fn scenario_of(py: Python<'_>, file: &Path, json: Option<&str>) -> PyResult<Scen
     sweep.and_then(|sweep| sweep.scenario(0)).map_err(refused)
 }
 
-/// Simulates a scenario once; gives the seed and what `kinglet sim --json` prints.
+/// Simulates a scenario once; returns the seed and the output of `kinglet sim --json`.
 #[pyfunction]
 #[pyo3(signature = (file, json, seed, pcap, trace, timeline_s, samples, cwnd))]
 #[expect(clippy::too_many_arguments, reason = "they are the keywords of Python's function")]

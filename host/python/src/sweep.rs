@@ -1,4 +1,4 @@
-//! Sweeps: what has to be run, by whomever, and what came of it.
+//! Sweeps: runs for any executor, and their results.
 
 use crate::{errors, interrupt, run};
 use kinglet_lab::sweep::{self, Cells, Config, Finished, Journal, Plan, Record, Sweep};
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A sweep with what of it is finished.
+/// A sweep with its finished runs.
 #[pyclass(module = "kinglet._native")]
 pub(crate) struct Session {
     plan: Plan,
@@ -14,12 +14,12 @@ pub(crate) struct Session {
     journal: Option<Journal>,
 }
 
-/// A column: name, unit, kind of values, and those.
+/// A column: name, unit, kind of values, and the values.
 type Column<'py> = (String, &'static str, &'static str, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Session {
-    /// Checks a sweep and reads its journal, whose runs have to be of the program in the file
+    /// Checks a sweep and reads its journal, whose runs must be from the program in the file
     /// `program`. Values of fields are lists as JSON.
     #[new]
     fn new(
@@ -57,18 +57,18 @@ impl Session {
         self.plan.sweep().to_json().map_err(errors::value)
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     fn __len__(&self) -> usize {
         self.plan.runs().len()
     }
 
-    /// Key, point and seed of the runs that are not finished, each once.
+    /// Key, point and seed of the unfinished runs, each once.
     fn pending(&self) -> Vec<(String, usize, u64)> {
         let runs = self.plan.pending(&self.finished).into_iter();
         runs.map(|run| (run.key.clone(), run.point, run.seed)).collect()
     }
 
-    /// Notes a run that has ended elsewhere, with its rows as JSON.
+    /// Records a run that has ended elsewhere, with its rows as JSON.
     fn put(&mut self, py: Python<'_>, key: String, rows: &str) -> PyResult<()> {
         let rows: Vec<Record> = serde_json::from_str(rows).map_err(errors::value)?;
         if let Some(journal) = &mut self.journal {
@@ -78,7 +78,7 @@ impl Session {
         Ok(())
     }
 
-    /// Runs what is pending in threads of this process. `progress` is called with finished and
+    /// Runs all pending runs in threads of this process. `progress` is called with finished and
     /// planned runs.
     fn run(&mut self, py: Python<'_>, jobs: usize, progress: Py<PyAny>) -> PyResult<()> {
         let (cancel, done) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -95,12 +95,12 @@ impl Session {
         interrupt::ended(ended)?.map_err(|error| errors::sweep(py, &error))
     }
 
-    /// Lets go of the journal: a traceback may keep this for as long as an interpreter runs.
+    /// Releases the journal: a traceback may keep this object as long as the interpreter runs.
     fn close(&mut self) {
         self.journal = None;
     }
 
-    /// The columns of what is finished, in the order of the runs.
+    /// The columns of the finished runs, in order.
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
         let columns = self.plan.table(&self.finished).columns.into_iter();
         let column = |column: sweep::Column| {
@@ -116,19 +116,19 @@ impl Session {
     }
 }
 
-/// A sweep where a part of it is run.
+/// A sweep in the process that runs a part of it.
 #[pyclass(module = "kinglet._native", frozen)]
 pub(crate) struct Part(Sweep);
 
 #[pymethods]
 impl Part {
-    /// From what [`Session::sent`] says.
+    /// Creates it from the text of [`Session::sent`].
     #[new]
     fn new(sent: &str) -> PyResult<Self> {
         Ok(Part(Sweep::from_json(sent).map_err(errors::value)?))
     }
 
-    /// Simulates a point with a seed, without the interpreter's lock; gives the rows as JSON.
+    /// Simulates a point with a seed, without the interpreter's lock; returns the rows as JSON.
     fn run(&self, py: Python<'_>, point: usize, seed: u64) -> PyResult<String> {
         let scenario = self.0.scenario(point).map_err(|error| errors::scenario(py, &error))?;
         let never = AtomicBool::new(false);

@@ -1,5 +1,6 @@
-//! What the segments of `measure` cost where they are not as there: shorter and longer, of a length
-//! that fills no word, in frames that begin at an odd address, acknowledged as others would.
+//! Cost of the segments of `measure` under other conditions: shorter and longer ones, with a length
+//! that is not a multiple of a word, in frames that begin at an odd address, acknowledged as others
+//! would.
 
 #![no_std]
 #![no_main]
@@ -20,8 +21,8 @@ use kinglet_firmware::console;
 use station::{Station, with};
 use transfer::{CLEAR, Ends, Load, SEGMENTS, TIMESTAMPS, per, report_count, transfer};
 
-/// Two nodes, whose radios put received frames so far behind a halfword, and what a segment takes
-/// between them.
+/// Measures a segment between two nodes whose radios place received frames at this offset from a
+/// halfword.
 macro_rules! measure {
     ($what:literal, $load:expr, $shift:expr) => {{
         let receiver = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;

@@ -1,7 +1,7 @@
-//! What the segments of `measure` cost nodes that are made of less, or whose hardware does more:
-//! the small TCP, a cipher in hardware, a radio that secures frames by itself; and what other
-//! controllers of congestion cost beside New Reno. An image of its own, as each further profile
-//! changes what is inlined.
+//! Cost of the segments of `measure` on nodes with fewer features or more hardware support: the
+//! small TCP, a cipher in hardware, a radio that secures frames by itself; and the cost of
+//! congestion controllers other than New Reno. It is a separate image, because each further profile
+//! changes inlining.
 
 #![no_std]
 #![no_main]
@@ -37,7 +37,7 @@ kinglet_firmware::echo_profile!(ByRadio { security: mac::CcmStar<mac::ByRadio, [
 
 /// A peripheral that encrypts a block, such as ECB of the nRF52: a driver writes the block, and
 /// reads it when it is encrypted. This one mixes in the key and takes no time; a real one takes
-/// some, which its driver waits for.
+/// time, for which its driver waits.
 struct EncryptBlock(Block);
 
 impl BlockCipher for EncryptBlock {
@@ -49,7 +49,7 @@ impl BlockCipher for EncryptBlock {
 
     fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]) {
         for block in blocks {
-            // As registers that the compiler knows nothing of.
+            // The compiler has no knowledge of a register.
             let register = core::hint::black_box(*block);
             for ((word, read), key) in block.iter_mut().zip(register).zip(self.0) {
                 *word = read ^ key;

@@ -1,5 +1,5 @@
-//! `echo` as a host of neighbour discovery: a router tells it addresses and contexts, and it
-//! registers with that. See `src/echo.rs`.
+//! `echo` as a host of neighbour discovery: it gets addresses and contexts from a router, and
+//! registers with it. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

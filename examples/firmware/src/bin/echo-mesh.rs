@@ -1,4 +1,4 @@
-//! `echo` as a leaf of a mesh, which finds its parent by itself. See `src/echo.rs`.
+//! `echo` as a leaf of a mesh, which selects its parent. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

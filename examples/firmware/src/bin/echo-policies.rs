@@ -1,5 +1,5 @@
-//! `echo` with TinyOS's back-off and the policies of simpler TCPs, each if a connection is set to
-//! it. See `src/echo.rs`.
+//! `echo` with TinyOS's back-off and the policies of simpler TCPs, each selected by a connection's
+//! settings. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! `echo` with a window by rate samples. See `src/echo.rs`.
+//! `echo` with a congestion window from rate samples. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! `echo` as a leaf that sleeps: its parent keeps what is for it. See `src/echo.rs`.
+//! `echo` as a sleepy leaf: its parent buffers its frames. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

@@ -1,5 +1,5 @@
-//! `echo` with one of two profiles, chosen at run time: how much code a second profile adds. See
-//! `src/echo.rs`.
+//! `echo` with one of two profiles, selected at run time: shows the code size of a second profile.
+//! See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

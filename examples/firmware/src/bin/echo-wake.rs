@@ -1,5 +1,5 @@
-//! `echo` as a relay that sleeps among others that do: it wakes eight times a second, strobes, and
-//! passes fragments on, sixteen of which find room in memory. See `src/echo.rs`.
+//! `echo` as a duty-cycled relay among others: it wakes eight times a second, strobes, and forwards
+//! fragments, up to sixteen of which fit into memory. See `src/echo.rs`.
 
 #![no_std]
 #![no_main]

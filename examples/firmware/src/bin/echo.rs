@@ -1,4 +1,4 @@
-//! The smallest configuration: a node that is always on, in a network of static routes without link
+//! The smallest configuration: an always-on node in a network of static routes without link
 //! security. See `src/echo.rs`.
 
 #![no_std]

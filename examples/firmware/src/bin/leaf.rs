@@ -1,9 +1,9 @@
-//! A leaf that sleeps and its parent in one Cortex-M image, with link security.
+//! A sleepy leaf and its parent in one Cortex-M image, with link security.
 //!
-//! Every ten seconds the leaf sends a batch of readings by TCP and one reading by CoAP; what its
-//! parent answers it fetches with data requests, made when the answer is due, and its radio is off
+//! Every ten seconds the leaf sends a batch of readings by TCP and one reading by CoAP. It fetches
+//! the responses of its parent with data requests at the expected times, and its radio is off
 //! otherwise. The link is that of `pair`. The last line says `ok` and the emulator exits with 0, or
-//! why not and with 1.
+//! the reason and with 1.
 
 #![no_std]
 #![no_main]
@@ -28,20 +28,19 @@ use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 use kinglet_firmware::world::World;
 use kinglet_firmware::{Place, make};
 
-/// Readings of a batch, and how many batches there are.
+/// Readings of a batch, and number of batches.
 const BATCH: usize = 10;
 const BATCHES: usize = 12;
 const TOTAL: u64 = (BATCHES * BATCH * Hundred::LEN) as u64;
-/// Octets of what goes by CoAP.
+/// Octets of a reading by CoAP.
 const READING: usize = 60;
 const INTERVAL: Duration = Duration::from_secs(10);
-/// The leaf's radio may be on for so many thousandths of the time; it was for 12 when this was
-/// written.
+/// Limit of the radio duty cycle of the leaf, in thousandths; it was 12 when this was written.
 const MOST_PER_1000: u64 = 15;
 const CONNECTION: ConnectionConfig =
     ConnectionConfig { mss: app::mss(5, SECURITY_OCTETS), ..ConnectionConfig::DEFAULT };
 
-/// Readings of a hundred octets, which are the known stream one after another.
+/// Readings of a hundred octets, which are consecutive parts of the known stream.
 struct Hundred;
 
 impl Probe for Hundred {
@@ -86,7 +85,7 @@ fn main() -> ! {
     console::end(result.and(verdict))
 }
 
-/// Runs the applications to the last octet of the last batch and the answer to the last message.
+/// Runs the applications to the last octet of the last batch and the response to the last message.
 fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
     world.first.add_child(SENDER).map_err(|_| "no room for a child")?;
     let parent = Some(RECEIVER);
@@ -121,7 +120,7 @@ fn transfer(world: &mut World<'_, Router, Mote>) -> Result<(), &'static str> {
     }
 }
 
-/// Messages by CoAP, at both ends.
+/// CoAP messages, at both ends.
 struct Messages {
     leaf: &'static mut Socket<Client>,
     parent: &'static mut Socket<Server>,
@@ -137,7 +136,7 @@ impl Messages {
         Ok(Messages { leaf, parent, answered: 0, told: Told::default() })
     }
 
-    /// Sends one.
+    /// Sends a message.
     fn send(&mut self, now: Instant) -> Result<(), &'static str> {
         let parent = (RECEIVER_ADDRESS, PORT);
         let endpoint = self.leaf.endpoint();
@@ -162,7 +161,7 @@ impl Messages {
                 *answered += usize::from(message.header.code == Code::CHANGED);
             }
         });
-        // TCP says by itself what it expects.
+        // TCP itself reports the responses that it expects.
         self.told.tell(*now, *second, 0, self.leaf.expected(*now));
     }
 

@@ -22,7 +22,7 @@ use kinglet_firmware::serial_radio::SerialRadio;
 use kinglet_firmware::{Place, make};
 
 const ECHO_PORT: u16 = 7;
-/// With all headers, and those of link security, blocks of 64 octets fit into one frame.
+/// // With all headers, including link security, blocks of 64 octets fit into one frame.
 const BLOCK: u16 = 64;
 const PAGE: Page = Page(
     b"<!doctype html><title>Cortex-M mote</title><h1>Cortex-M mote</h1>\
@@ -30,8 +30,8 @@ const PAGE: Page = Page(
     with a serial line for a radio.</p>\n",
 );
 
-/// The memory plan of the web server: one client at a time, as many connections as a mote has less
-/// one that ends.
+/// The memory plan of the web server: one client at a time, and the connections of a mote minus one
+/// that is closing.
 struct Web;
 
 impl http::Sizes for Web {

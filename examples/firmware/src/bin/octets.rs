@@ -1,9 +1,9 @@
-//! Compares the routines of `kinglet-octets`, as this image has them linked, with plain loops, at
-//! every length up to several turns of their longest loop and at every place relative to a word;
-//! and its divisions, of numbers of every length in bits.
+//! Compares the routines of `kinglet-octets`, as linked into this image, with plain loops, at every
+//! length up to several iterations of their longest loop and at every alignment; and its divisions,
+//! of numbers of every length in bits.
 //!
-//! The last line says `ok` and the emulator exits with 0, or what differs and with 1. Unlike the
-//! other images this one has the language's checks of lengths linked: they would stop it.
+//! The last line says `ok` and the emulator exits with 0, or the difference and with 1. Unlike the
+//! other images this one has the language's bounds checks linked: a failed check would stop it.
 
 #![no_std]
 #![no_main]
@@ -12,13 +12,13 @@ use core::hint::black_box;
 use cortex_m_rt::entry;
 use kinglet_firmware::console;
 
-/// The longest run: the longest loops move 16 octets at a turn.
+/// The longest run: the longest loops move 16 octets per iteration.
 const LONGEST: usize = 72;
-/// Octets before and behind a run, which nothing may touch.
+/// Octets before and after a run, which must not change.
 const MARGIN: usize = 12;
 const AREA: usize = LONGEST + 2 * MARGIN;
 
-/// Lies at a word.
+/// Aligned to a word.
 #[repr(align(4))]
 #[derive(Clone, Copy, PartialEq)]
 struct Area([u8; AREA]);
@@ -37,7 +37,7 @@ fn compare() -> Result<(), &'static str> {
             for from in MARGIN - 4..MARGIN {
                 copy(to, from, len).ok_or("copying")?;
             }
-            // As far apart as there is room for, either way.
+            // As far apart as possible, in either direction.
             for from in 0..=2 * MARGIN {
                 move_within(to, from, len).ok_or("moving")?;
             }
@@ -55,8 +55,8 @@ fn compare() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// An area without two places alike nearby. `black_box` keeps the compiler from making library
-/// calls of plain loops.
+/// An area whose nearby octets all differ. `black_box` keeps the compiler from replacing plain
+/// loops by library calls.
 fn area(seed: u8) -> Area {
     let mut area = Area([0; AREA]);
     let mut octet = seed;
@@ -67,7 +67,7 @@ fn area(seed: u8) -> Area {
     area
 }
 
-/// What `area` is after `octets` have been written from `to` on, one by one.
+/// The expected `area` after `octets` have been written from `to` on, one by one.
 fn written(area: &Area, to: usize, octets: impl Iterator<Item = u8>) -> Option<Area> {
     let mut expected = *area;
     for (place, octet) in expected.0.get_mut(to..)?.iter_mut().zip(octets) {
@@ -115,7 +115,7 @@ fn move_within(to: usize, from: usize, len: usize) -> Option<()> {
     same(&area, &expected)
 }
 
-/// By the entry for ends that are known to lie at words.
+/// Uses the entry point for ends that are known to be aligned to words.
 fn copy_words(len: usize) -> Option<()> {
     let source: [u32; LONGEST / 4] = core::array::from_fn(|i| black_box(i as u32 * 0x0102_0305));
     let mut words = [0xdead_beef; LONGEST / 4];
@@ -126,7 +126,7 @@ fn copy_words(len: usize) -> Option<()> {
     places.all(right).then_some(())
 }
 
-/// Numbers of every length in bits: powers of two, what is beside them, and any.
+/// Numbers of every length in bits: powers of two, their neighbours, and others.
 fn numbers() -> impl Iterator<Item = u64> {
     let mut any = 1_u64;
     (0..64).flat_map(move |bit| {
@@ -167,7 +167,7 @@ fn slow_division(n: u64, d: u64) -> (u64, u64) {
     (quotient, rest)
 }
 
-/// With many ones, so that there are carries.
+/// Data with many ones, so that there are carries.
 fn sum(from: usize, len: usize) -> Option<()> {
     let mut area = area(6);
     area.0.iter_mut().step_by(3).for_each(|octet| *octet = black_box(0xff));

@@ -1,8 +1,8 @@
 //! Two Kinglet nodes in one Cortex-M image.
 //!
 //! Node 1 sends 100 kB to node 0 by TCP over a link in memory that loses frames. Time is virtual:
-//! it jumps to whatever is due next, so the image needs no timer and every run is the same. The
-//! last line says `ok` and the emulator exits with 0, or why not and with 1.
+//! it jumps to the next deadline, so the image needs no timer and every run is the same. The last
+//! line says `ok` and the emulator exits with 0, or the reason and with 1.
 
 #![no_std]
 #![no_main]
@@ -40,7 +40,7 @@ fn main() -> ! {
     console::end(result.map(|_| ()))
 }
 
-/// Runs both applications to the end of the stream; the segments that were sent again.
+/// Runs both applications to the end of the stream; returns the numbers of retransmitted segments.
 fn transfer(world: &mut World<'_, Mote, Mote>) -> Result<(u16, u16), &'static str> {
     let mut receiver = Receiver::new(PORT, app::listen(CONNECTION));
     let to = (RECEIVER_ADDRESS, PORT);

@@ -1,5 +1,5 @@
-//! A sensor that sleeps: it opens a TCP connection to a host, sends a reading every few seconds,
-//! and lets its radio be off in between. All that an application needs around a `Node`.
+//! A sleepy sensor: it opens a TCP connection to a host, sends a reading every few seconds, and
+//! lets its radio be off in between. It has all that an application needs around a `Node`.
 
 #![no_std]
 #![no_main]
@@ -20,11 +20,11 @@ use kinglet_firmware::{Place, console, make};
 const PORT: u16 = 4242;
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many readings wait while there is no connection.
+/// Readings that wait while there is no connection.
 const QUEUE: usize = 8;
 type Queue = [Option<Waiting<()>>; QUEUE];
 
-/// A thermometer, in a room where it is always as warm.
+/// A thermometer in a room with a constant temperature.
 struct Thermometer;
 
 const READING: &[u8] = b"21.5 degrees\n";

@@ -20,12 +20,12 @@ pub fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway.toml")
 }
 
-/// Whether the device of the gateway is there.
+/// Returns true if the gateway's device exists.
 pub fn has_device() -> bool {
     Command::new("ip").args(["link", "show", TUN]).output().unwrap().status.success()
 }
 
-/// Does a step and says how long it took.
+/// Runs a step and prints its duration.
 pub fn step(what: &str, action: impl FnOnce()) {
     let began = Instant::now();
     action();
@@ -40,7 +40,7 @@ pub fn run(command: &mut Command) -> Output {
     output
 }
 
-/// What a mote's web server answers at a path, with more options.
+/// The response of a mote's web server for a path, with more options.
 pub fn curl(mote: &str, path: &str, more: &[&str]) -> Vec<u8> {
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--show-error", "--fail", "--globoff", "--noproxy", "*"]);
@@ -48,7 +48,7 @@ pub fn curl(mote: &str, path: &str, more: &[&str]) -> Vec<u8> {
     run(&mut curl).stdout
 }
 
-/// These are the first `count` octets that servers have at `/bytes/N`.
+/// Asserts that these are the first `count` octets of the servers at `/bytes/N`.
 pub fn assert_pattern(octets: &[u8], count: usize) {
     let expected: Vec<u8> = (0..count).map(|i| (i % 251) as u8).collect();
     assert!(octets == expected, "{} octets", octets.len());
@@ -61,11 +61,11 @@ pub fn hash(octets: &[u8]) -> String {
     })
 }
 
-/// A file that goes away again.
+/// A temporary file.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    /// With a name that no other test has.
+    /// Creates one with a unique name.
     pub fn new(octets: &[u8]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Drop for Scratch {
 /// The running program.
 pub struct Gateway {
     child: Child,
-    /// What it said before it was ready.
+    /// Its output before it was ready.
     pub announcement: String,
     /// Its standard error, if a test asks for that.
     pub error: Option<ChildStderr>,
@@ -94,7 +94,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Starts the program and waits until it is ready; it makes its device before it says so.
+    /// Starts the program and waits until it is ready; its device exists by then.
     pub fn start(scenario: &Path) -> Self {
         Gateway::start_with(scenario, &["--tun", TUN])
     }
@@ -104,7 +104,7 @@ impl Gateway {
         Gateway::start_watched(scenario, options, Stdio::inherit())
     }
 
-    /// The same with its standard error there.
+    /// The same with its standard error redirected.
     pub fn start_watched(scenario: &Path, options: &[&str], error: Stdio) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kinglet"));
         command.arg("gateway").arg(scenario).args(options).stderr(error);
@@ -126,7 +126,7 @@ impl Gateway {
         Gateway { child, announcement, error, rest: Some(rest) }
     }
 
-    /// Sends SIGINT; how the program ended, and what it had said since it was ready.
+    /// Sends SIGINT; returns the exit status of the program, and its output since it was ready.
     pub fn interrupt(self) -> (ExitStatus, String) {
         self.signal("INT")
     }

@@ -1,7 +1,7 @@
-//! Networks in which everybody sleeps, drawn at random: lines and trees whose relays wake a few
-//! times a second and pass fragments on or put packets together, with and without flash. Links
-//! fail, nodes fall silent and nodes start anew. When that is over everything must work as before,
-//! and nothing may be left of it: no frame in a store, no radio that listens for ever.
+//! Random networks in which all nodes are duty-cycled: lines and trees whose relays wake a few
+//! times a second and forward or reassemble fragments, with and without flash. Links fail, nodes
+//! fall silent and nodes restart. Afterwards everything must work as before, without leftovers: no
+//! frame in a store, no radio that listens for ever.
 
 use crate::sleepy::{coin, one, progress_of_all, run_with_restarts, trouble};
 use kinglet::mac::RadioUse;
@@ -13,17 +13,17 @@ use kinglet_lab::scenario::{
 };
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
-/// Trouble begins when streams have begun, and is over then.
+/// Faults begin after streams have begun, and end at the second instant.
 const BEGIN_S: u64 = 60;
 const END_S: u64 = 500;
-/// By then everything has recovered: a neighbour that was silent is looked for after sixteen
-/// failures, which back-offs spread over half a minute, and TCP's longest timeout is 60 s.
+/// Everything has recovered by this time: a silent neighbour is probed after sixteen failures,
+/// which back-offs spread over half a minute, and TCP's longest timeout is 60 s.
 const RECOVERED_S: u64 = 1_000;
 const STOP_S: u64 = 1_400;
-/// Between two looks; not a multiple of what happens at whole seconds.
+/// Interval between observations; not a multiple of what happens at whole seconds.
 const LOOK: Duration = Duration::from_micros(637_017);
-/// For so large a part of the looks the radio of each node must be off. A datagram crosses a relay
-/// every few seconds then.
+/// Share of the observations at which the radio of each node must be off. A datagram crosses a
+/// relay every few seconds during that time.
 const OFF: f64 = 0.8;
 
 fn draw(random: &mut Stream) -> Scenario {
@@ -60,7 +60,7 @@ fn draw(random: &mut Stream) -> Scenario {
     scenario
 }
 
-/// What is in use at a node: each of these must be nothing at some time.
+/// Resources in use at a node: each of these must be zero at some time.
 fn in_use(network: &Network, node: usize) -> [(&'static str, usize); 5] {
     let stack = network.device(node).node();
     let info = stack.info();
@@ -73,7 +73,7 @@ fn in_use(network: &Network, node: usize) -> [(&'static str, usize); 5] {
     ]
 }
 
-/// One network's life.
+/// Simulates one network.
 ///
 /// # Errors
 /// What was wrong with it.
@@ -106,7 +106,7 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
     for (flow, (before, after)) in scenario.flows.iter().zip(counts) {
         let (from, to) = flow.kind.ends();
         let works = match flow.kind {
-            // Who starts anew has forgotten its connection.
+            // A restarted node has lost its connection.
             FlowKind::TcpBulk { bytes, .. } => {
                 restarted(from) || to.is_some_and(restarted) || Some(after) == bytes
             }
@@ -130,7 +130,7 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
             wrong.push(format!("node {node} left a burst: {stats:?}"));
         }
     }
-    // No event gets lost in the simulator, and no radio may be taken for one that loses them.
+    // The simulator loses no event, and no radio may be taken for one that does.
     let silent = |node: &usize| net.device(*node).node().mac().stats().radio_silent > 0;
     let silent: Vec<usize> = (0..nodes).filter(silent).collect();
     if !silent.is_empty() {

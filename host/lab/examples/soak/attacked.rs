@@ -1,8 +1,8 @@
-//! Networks that are attacked from outside: packets through the host interface, and frames of a
-//! radio that has no key (`kinglet_testkit::attacker`). Network, flows and attack are drawn at
-//! random. No packet of the host may change a table, no node may have other addresses, contexts,
-//! groups or another DODAG in the end, flows must complete, a sleeping leaf's radio may be on for
-//! little more than in a twin run without the attack, and no buffer may be kept.
+//! Networks under attack from outside: packets through the host interface, and frames of a radio
+//! without a key (`kinglet_testkit::attacker`). Network, flows and attack are drawn at random. No
+//! packet of the host may change a table. No node may end up with other addresses, contexts, groups
+//! or another DODAG. Flows must complete. The radio of a sleepy leaf may be on for little more than
+//! in a twin run without the attack. No buffer may stay in use.
 
 use kinglet::radio::{Access, Channel, Command, CsmaParams, Event, Start};
 use kinglet::rpl::Mode;
@@ -24,28 +24,28 @@ use kinglet_testkit::attacker::air::{Air, Habits, Shot};
 use kinglet_testkit::attacker::outside::{Forged, Outside};
 use kinglet_testkit::pair::{Seeded, Source};
 
-/// Routes are found and connections of applications have begun when the attack begins.
+/// The attack begins after routes have been found and connections have been opened.
 const BEGIN_S: u64 = 120;
 const END_S: u64 = 720;
-/// By then every node knows its neighbours again after jamming: TCP's longest timeout is 60 s, and
-/// what is left of a packet of fragments of IPv6 is kept for 60 s (RFC 8200, 4.5).
+/// Every node knows its neighbours again by this time after jamming: TCP's longest timeout is 60 s,
+/// and the rest of a packet of IPv6 fragments is kept for 60 s (RFC 8200, 4.5).
 const RECOVERED_S: u64 = 860;
 const STOP_S: u64 = 1_060;
-/// Between two looks; not a multiple of what happens at whole seconds.
+/// Interval between observations; not a multiple of what happens at whole seconds.
 const LOOK: Duration = Duration::from_micros(1_037_017);
-/// What packets of strangers may add to a leaf's radio time: 0.8 percentage points.
+/// Allowed increase of a leaf's radio time by packets of unknown hosts: 0.8 percentage points.
 const STRANGERS_US_PER_S: u64 = 8_000;
 
-/// A network in which one place is the attacker's.
+/// A network with the attacker as one of its members.
 type Attacked = World<Member>;
 
-/// What stands at a place: a node, or the attacker's radio.
+/// Member of the network: a node, or the attacker's radio.
 pub(crate) enum Member {
     Node(Box<Site>),
     Radio(Box<Radio>),
 }
 
-/// A radio that listens for the attacker and sends what it wants.
+/// The attacker's radio, which listens and sends for it.
 pub(crate) struct Radio {
     air: Option<Air>,
     channel: Channel,
@@ -107,7 +107,7 @@ impl Device for Member {
     }
 
     fn handle_deadline(&mut self, now: Instant) {
-        // The radio has what is due when it is polled.
+        // The attacker's radio handles its deadline when it is polled.
         if let Member::Node(site) = self {
             site.handle_deadline(now);
         }
@@ -125,7 +125,7 @@ fn stack(net: &Attacked, node: usize) -> &Node<LabProfile> {
     site(net, node).node()
 }
 
-/// The application at a place, which may be the host's.
+/// The application at a place, possibly at the host.
 fn app<A: 'static>(net: &Attacked, place: Place) -> Option<&A> {
     if place.node as usize >= net.nodes() {
         return site(net, 0).wire()?.app(place.app);
@@ -141,15 +141,15 @@ fn coin(random: &mut Seeded) -> bool {
     random.below(2) == 1
 }
 
-/// What a run is.
+/// Parameters of a run.
 struct Plan {
     scenario: Scenario,
-    /// A node that sleeps.
+    /// The sleepy node, if there is one.
     leaf: Option<usize>,
-    /// Whether packets come through the host interface, and frames over the air.
+    /// True if packets come through the host interface, and true if frames come over the air.
     by_host: bool,
     habits: Option<Habits>,
-    /// The pause between two packets is at most so long, in milliseconds.
+    /// Longest pause between two packets, in milliseconds.
     pause_ms: u32,
 }
 
@@ -219,7 +219,7 @@ fn settings(scenario: &mut Scenario, random: &mut Seeded) {
     scenario.polling = polling_every(scenario.polling, base);
 }
 
-/// Transfers and datagrams of routers, and something of the leaf's.
+/// Transfers and datagrams of routers, and a flow of the leaf.
 fn flows(scenario: &mut Scenario, random: &mut Seeded, last: NodeId, sleeps: bool) {
     let host = scenario.host();
     let routers = if sleeps { last - 1 } else { last };
@@ -258,7 +258,7 @@ fn bulk(from: NodeId, to: NodeId) -> FlowKind {
     FlowKind::TcpBulk { from, to, bytes: Some(20_000), send_buffer: None, receive_buffer: None }
 }
 
-/// What a node knows of neighbours, routes, contexts and groups, as values.
+/// State of a node about neighbours, routes, contexts and groups, as text.
 fn tables(node: &Node<LabProfile>) -> String {
     let (net, routing) = (node.net(), node.routing());
     let rpl = routing.rpl().map(|rpl| {
@@ -283,7 +283,7 @@ fn tables(node: &Node<LabProfile>) -> String {
     format!("{} {rpl:?} {mesh:?} {nd:?} {:?}", standing(node), node.parent())
 }
 
-/// What a node is: addresses, contexts, DODAG and version, groups.
+/// Identity of a node: addresses, contexts, DODAG and version, groups.
 fn standing(node: &Node<LabProfile>) -> String {
     let net = node.net();
     let own: Vec<_> = (0..8).filter_map(|index| net.own_address(index)).collect();
@@ -293,7 +293,7 @@ fn standing(node: &Node<LabProfile>) -> String {
     format!("{own:?} {:?} {groups:?} {dodag:?}", net.contexts())
 }
 
-/// What is in use at a node: each of these must be nothing at some time.
+/// Resources in use at a node: each of these must be zero at some time.
 fn in_use(node: &Node<LabProfile>) -> [(&'static str, usize); 9] {
     let info = node.info();
     [
@@ -343,7 +343,8 @@ impl Run {
         self.net.nodes() - 1
     }
 
-    /// Runs until the attack is over; how long the leaf's radio was on meanwhile, in microseconds.
+    /// Runs until the attack is over; returns the microseconds for which the leaf's radio was on
+    /// during it.
     fn attack(&mut self, outside: Option<Outside>, random: &mut Seeded) -> u64 {
         self.net.run_until(Instant::from_secs(BEGIN_S));
         let on = |net: &Attacked, leaf: Option<usize>| {
@@ -364,8 +365,8 @@ impl Run {
         on(&self.net, self.plan.leaf) - before
     }
 
-    /// The border router takes a packet from its host: no table may change, and what must not
-    /// cross is not passed on.
+    /// Passes a packet from the host to the border router: no table may change, and foreign packets
+    /// must not cross.
     fn inject(&mut self, Forged { octets, is_foreign }: &Forged) {
         let before = tables(stack(&self.net, 0));
         let (taken, passed) = self.net.with_device(0, |member, now| {
@@ -393,7 +394,7 @@ impl Run {
         (0..self.nodes()).map(|node| standing(stack(&self.net, node))).collect()
     }
 
-    /// What each flow has brought about: octets or messages.
+    /// Progress of each flow: octets or messages.
     fn progress(&self) -> Vec<u64> {
         let (net, scenario) = (&self.net, &self.plan.scenario);
         let of = |(flow, ends): (&Flow, &Ends)| match flow.kind {
@@ -410,7 +411,7 @@ impl Run {
         scenario.flows.iter().zip(&self.ends).map(|it| of(it).unwrap_or(0)).collect()
     }
 
-    /// Whether the octets that arrived are right.
+    /// Returns true if the octets that arrived are correct.
     fn intact(&self, flow: &Flow, ends: Ends) -> bool {
         let net = &self.net;
         match flow.kind {
@@ -425,10 +426,10 @@ impl Run {
         }
     }
 
-    /// For how long a leaf's radio may be on during the attack, in microseconds, if it was on for
-    /// `calm` without. Packets of strangers may add their share. On the air each frame may be
-    /// disturbed until the leaf has made all of its attempts, and a forged acknowledgement that
-    /// says that a frame is pending has it wait for one.
+    /// Limit of the radio-on time of a leaf during the attack, in microseconds; `calm` is its
+    /// radio-on time without the attack. Packets of unknown hosts may add their share. On the air
+    /// each frame may be disturbed until the leaf has made all of its attempts, and after a forged
+    /// acknowledgement with the frame pending bit it waits for a frame.
     fn most(&self, calm: u64) -> u64 {
         let strangers = (END_S - BEGIN_S) * STRANGERS_US_PER_S;
         let air = match self.net.device(self.nodes()) {
@@ -442,7 +443,7 @@ impl Run {
         calm * attempts + waits + strangers
     }
 
-    /// Runs until the end; flows go on, and nothing is kept.
+    /// Runs until the end; asserts that flows progress, and that no resource stays in use.
     fn settle(&mut self) {
         self.net.run_until(Instant::from_secs(RECOVERED_S));
         let before = self.progress();
@@ -478,7 +479,7 @@ impl Run {
     }
 }
 
-/// One network's life.
+/// Simulates one network.
 ///
 /// # Errors
 /// What was wrong with it.

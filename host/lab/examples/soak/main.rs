@@ -1,10 +1,10 @@
-//! Long runs that look for what tests are too short to find. By default all:
+//! Long runs for failures that tests are too short to find. By default all:
 //!
 //! * `connections`: 10,000 runs of two TCP endpoints over a bad link (`kinglet_testkit::pair`):
-//!   some minute of wall time;
+//!   about a minute of wall time;
 //! * `network`: TCP over three simulated hops, 100 seeds of 3,000 virtual seconds each;
-//! * `sleepy`: 1,000 networks whose leaves sleep, with failures (`sleepy.rs`);
-//! * `asleep`: 1,000 networks whose relays sleep too (`asleep.rs`);
+//! * `sleepy`: 1,000 networks with sleepy leaves and failures (`sleepy.rs`);
+//! * `asleep`: 1,000 networks whose relays are duty-cycled (`asleep.rs`);
 //! * `attacked`: 1,000 networks under attack from outside (`attacked.rs`).
 //!
 //! `cargo run --release -p kinglet-lab --example soak [-- connections [FIRST [COUNT]]]`
@@ -61,7 +61,7 @@ fn one(seed: u64, trace: bool) -> Report {
     pair::run::<NewReno>(&mut Seeded::new(seed), trace)
 }
 
-/// Runs `count` seeds; each failure says how to repeat it.
+/// Runs `count` seeds; each failure is reported with the command that repeats it.
 fn connections(first: u64, count: u64) -> bool {
     let clock = Instant::now();
     let attempt = |seed| catch_unwind(|| one(seed, false)).map_err(|_| seed);
@@ -120,7 +120,7 @@ fn every_life() -> bool {
         & lives("attacked", attacked::live, 0, 1_000)
 }
 
-/// Networks of nodes that sleep, or that are attacked.
+/// Networks of sleepy nodes, or networks under attack.
 fn lives(
     name: &str,
     live: impl Fn(u64) -> Result<(), String> + Sync + RefUnwindSafe,

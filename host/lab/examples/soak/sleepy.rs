@@ -1,6 +1,6 @@
-//! Networks of nodes that sleep, drawn at random, in which links fail, nodes fall silent and nodes
-//! start anew. When all that is over, everything must work as before, and nothing may be left of
-//! it: no packet in a buffer, no leaf that listens for ever, none that does not ask any more.
+//! Random networks of sleepy nodes in which links fail, nodes fall silent and nodes restart.
+//! Afterwards everything must work as before, without leftovers: no packet in a buffer, no leaf
+//! that listens for ever, no leaf that no longer polls.
 
 use kinglet::Polling;
 use kinglet::mac::{Indirect, RadioUse};
@@ -21,21 +21,21 @@ use kinglet_lab::scenario::{
 use kinglet_sim::Fault;
 use kinglet_sim::rng::{Purpose, Stream, stream};
 
-/// Trouble begins.
+/// Beginning of the faults.
 const BEGIN_S: u64 = 120;
-/// It is over.
+/// End of the faults.
 const END_S: u64 = 900;
-/// By then everything has recovered: TCP's longest timeout is 60 s, a leaf that has lost its parent
-/// in silence finds that out when it asks, every 240 s at the least, and mesh neighbours age for
+/// Everything has recovered by this time. TCP's longest timeout is 60 s, a leaf that has lost its
+/// parent silently detects that when it polls, at least every 240 s, and mesh neighbours age for
 /// 100 s.
 const RECOVERED_S: u64 = 1_600;
 const STOP_S: u64 = 2_200;
-/// Between two looks; not a multiple of what happens at whole seconds.
+/// Interval between observations; not a multiple of what happens at whole seconds.
 const LOOK: Duration = Duration::from_micros(1_037_017);
 /// The leaves of the office.
 const LEAVES: std::ops::Range<NodeId> = 11..15;
 
-/// One of several.
+/// Returns one of several values.
 pub(crate) fn one<T: Copy>(random: &mut Stream, of: &[T]) -> T {
     of[random.below(of.len() as u32) as usize]
 }
@@ -44,7 +44,7 @@ pub(crate) fn coin(random: &mut Stream) -> bool {
     random.below(2) == 1
 }
 
-/// A network, its settings and its applications.
+/// Draws a network, its settings and its applications.
 fn draw(random: &mut Stream) -> Scenario {
     let mut scenario = Scenario::office();
     if coin(random) {
@@ -72,7 +72,8 @@ fn draw(random: &mut Stream) -> Scenario {
     }
     settings(&mut scenario, random);
     flows(&mut scenario, random);
-    // Whom nobody calls may sleep for minutes; others would be given up.
+    // A leaf without incoming requests may sleep for minutes; with others the senders would give
+    // up.
     let called = scenario.flows.iter().any(|flow| match flow.kind.ends() {
         (node, None) => LEAVES.contains(&node),
         (_, Some(to)) => LEAVES.contains(&to),
@@ -104,7 +105,7 @@ fn settings(scenario: &mut Scenario, random: &mut Stream) {
     (connection.ack_every, connection.delayed_ack) = (every, ms(delay));
 }
 
-/// Something on three of the leaves; the fourth one has only to sleep.
+/// Flows on three of the leaves; the fourth one only sleeps.
 fn flows(scenario: &mut Scenario, random: &mut Stream) {
     let host = scenario.host();
     for leaf in LEAVES.take(3) {
@@ -152,7 +153,8 @@ fn bulk(from: NodeId, to: NodeId) -> FlowKind {
     FlowKind::TcpBulk { from, to, bytes: Some(20_000), send_buffer: None, receive_buffer: None }
 }
 
-/// Links and nodes that fail for a while, from `begin_s` to `end_s`; which nodes start anew when.
+/// Schedules failures of links and nodes, from `begin_s` to `end_s`; returns the restarts of nodes
+/// with their times.
 pub(crate) fn trouble(
     network: &mut Network,
     scenario: &Scenario,
@@ -170,8 +172,8 @@ pub(crate) fn trouble(
             return restarts;
         }
         match random.below(4) {
-            // Who restarts must know its last frame counter if frames are secured, which no
-            // scenario says.
+            // With security a restarted node must know its last frame counter, and scenarios have
+            // no setting for it.
             0 if scenario.mac.security.is_none() => restarts.push((from, random.below(nodes))),
             0 | 1 => {
                 let (a, b) = (random.below(nodes) as usize, random.below(nodes) as usize);
@@ -188,7 +190,7 @@ pub(crate) fn trouble(
     }
 }
 
-/// Runs until after the last restart; each node starts anew at its time.
+/// Runs until after the last restart; each node restarts at its time.
 pub(crate) fn run_with_restarts(
     net: &mut Network,
     scenario: &Scenario,
@@ -201,12 +203,12 @@ pub(crate) fn run_with_restarts(
     }
 }
 
-/// What each flow has brought about so far.
+/// Progress of each flow so far.
 pub(crate) fn progress_of_all(net: &Network, scenario: &Scenario, ends: &[Ends]) -> Vec<u64> {
     scenario.flows.iter().zip(ends).map(|(flow, ends)| progress(net, flow, *ends)).collect()
 }
 
-/// What a flow has brought about so far.
+/// Progress of a flow so far.
 fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
     let (from, to) = (ends.from, ends.to);
     let count = match flow.kind {
@@ -219,11 +221,11 @@ fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
             app_at::<CoapClient>(network, from).map(|client| client.answered().len() as u64)
         }
         FlowKind::Anemometer(_) => {
-            // A sensor that starts anew counts its readings from the first again.
+            // A restarted sensor counts its readings from the first again.
             let count = |sink: &ReadingSink| sink.delivered() + sink.duplicates();
             app_at::<ReadingSink>(network, to).map(|sink| count(sink).into())
         }
-        // Not of a network that is tried here, or servers.
+        // Servers, and flows that these networks do not have.
         FlowKind::Snack { .. }
         | FlowKind::Pip(_)
         | FlowKind::Services { .. }
@@ -233,7 +235,7 @@ fn progress(network: &Network, flow: &Flow, ends: Ends) -> u64 {
     count.unwrap_or(0)
 }
 
-/// What is in use at a node: each of these must be nothing at some time.
+/// Resources in use at a node: each of these must be zero at some time.
 fn in_use(network: &Network, node: usize) -> [(&'static str, usize); 6] {
     let info = network.device(node).node().info();
     [
@@ -246,11 +248,11 @@ fn in_use(network: &Network, node: usize) -> [(&'static str, usize); 6] {
     ]
 }
 
-/// Watches the last part of a run.
+/// Observes the last part of a run.
 struct Watch {
     least: Vec<[(&'static str, usize); 6]>,
     looks: u32,
-    /// At so many of them the radio of each leaf was off.
+    /// Number of observations at which the radio of each leaf was off.
     off: Vec<u32>,
     longest_silence: Duration,
 }
@@ -278,16 +280,16 @@ impl Watch {
     }
 }
 
-/// One network's life; what was wrong with it.
+/// Simulates one network.
 ///
 /// # Errors
-/// What it is.
+/// What was wrong with it.
 pub(crate) fn live(seed: u64) -> Result<(), String> {
     let random = &mut stream(seed, 0, Purpose::Placement);
     let scenario = draw(random);
     let (mut net, ends) = network(&scenario, seed);
     let restarts = trouble(&mut net, &scenario, random, (BEGIN_S, END_S));
-    // The host stands behind the border router, and starts anew with it.
+    // The host is behind the border router, and restarts together with it.
     let site = |node: NodeId| if node == scenario.host() { 0 } else { node };
     let restarted = |node: NodeId| restarts.iter().any(|(_, n)| *n == site(node));
     run_with_restarts(&mut net, &scenario, &restarts, seed);
@@ -307,9 +309,9 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
             FlowKind::Services { .. }
             | FlowKind::HttpServer { .. }
             | FlowKind::CoapServer { .. } => true,
-            // A transfer that has lost an end will not be done, nor one whose connection was
-            // refused because a router had lost its way for a moment (RFC 5461, 4), or that TCP
-            // has given up in the midst of trouble (R2 of RFC 9293, 3.8.3).
+            // A transfer is not completed in three cases: one of its ends restarted, its connection
+            // was refused because a router had no route for a moment (RFC 5461, 4), or TCP gave up
+            // during the faults (R2 of RFC 9293, 3.8.3).
             FlowKind::TcpBulk { bytes, .. } => {
                 let info = app_at::<BulkSender>(&net, ends.from).and_then(BulkSender::info);
                 let gone = info.is_some_and(|info| match info.error {
@@ -321,10 +323,10 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
                 ended || Some(after) == bytes
             }
             FlowKind::Anemometer(Sensor { carrier, .. }) => match carrier {
-                // What tells the sender of losses is not part of the network: a sender or sink
-                // that starts anew has one of its own.
+                // The loss notification of the ideal protocol is outside the network: a restarted
+                // sender or sink has its own.
                 Carrier::Ideal if restarted(from) || to.is_some_and(restarted) => true,
-                // Its timeouts grow to minutes, which is what this variant is there to show.
+                // Its timeouts grow to minutes, as this variant is meant to show.
                 Carrier::Coap(kinglet_coap::Rto::CocoaAsMeasured) => true,
                 _ => after > before,
             },
@@ -340,15 +342,15 @@ pub(crate) fn live(seed: u64) -> Result<(), String> {
         wrong.extend(kept.map(|(what, least)| format!("node {node} keeps {least} {what}")));
     }
     let interval = base_of(scenario.polling);
-    // A parent that does not answer is asked again within seconds.
+    // A parent that does not respond is polled again within seconds.
     if watch.longest_silence > interval + Duration::from_secs(15) {
         wrong.push(format!("a leaf has not asked for {:?}", watch.longest_silence));
     }
-    // A transfer or a lost answer may keep a leaf awake, but not for half of the time.
+    // A transfer or a lost response may keep a leaf awake, but not for half of the time.
     if watch.off.iter().any(|off| *off < watch.looks / 2) {
         wrong.push(format!("of {} looks, leaves were off at {:?}", watch.looks, watch.off));
     }
-    // No event gets lost in the simulator, and no radio may be taken for one that loses them.
+    // The simulator loses no event, and no radio may be taken for one that does.
     let silent = |node: &usize| net.device(*node).node().mac().stats().radio_silent > 0;
     let silent: Vec<usize> = (0..net.nodes()).filter(silent).collect();
     if !silent.is_empty() {

@@ -1,4 +1,4 @@
-//! Where applications are, in the network and by address.
+//! Finds applications in a network and by address.
 
 use crate::profile::LabProfile;
 use crate::scenario::{NodeId, Prefix, Scenario};
@@ -8,28 +8,28 @@ use kinglet_sim::{Station, Wire, World};
 
 /// A network of the lab.
 pub type Network = World<Site>;
-/// What stands at each of its nodes.
+/// A node of it: stack and applications.
 pub type Site = Station<LabProfile>;
 
-/// Octets of memory that each node takes before it does anything: stack, radio, and its place in
-/// the engine.
+/// Octets of memory of each node at switch-on: stack, radio, and state in the engine.
 pub const NODE_BYTES: usize = size_of::<Node<LabProfile>>() + Network::NODE_BYTES;
 
-/// Where an application of a flow is.
+/// Place of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Its node.
     pub node: NodeId,
-    /// Its number on that node.
+    /// Index of the application on that node.
     pub app: usize,
 }
 
-/// A network of which some nodes, or all, are stations of the lab.
+/// A network with stations of the lab among its nodes.
 pub trait Stations {
-    /// The number of its nodes.
+    /// Number of nodes.
     fn count(&self) -> usize;
 
-    /// The station of `node`; `None` if there is no such node, or it is none of the lab.
+    /// The station of `node`; `None` if there is no such node, or if it is not a station of the
+    /// lab.
     fn station(&self, node: NodeId) -> Option<&Site>;
 }
 
@@ -56,7 +56,7 @@ pub fn wire_of(network: &dyn Stations) -> Option<&Wire> {
     (0..network.count() as NodeId).find_map(|node| network.station(node)?.wire())
 }
 
-/// The ends of a flow: who sends (or serves), and who receives.
+/// Ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Sender or server.
@@ -66,7 +66,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Both of an application that knows no other.
+    /// Uses `place` for both ends, for an application without a peer.
     pub(crate) const fn both(place: Place) -> Self {
         Ends { from: place, to: place }
     }
@@ -84,7 +84,7 @@ pub(crate) fn address_in(scenario: &Scenario, node: NodeId) -> Ipv6Addr {
     if node == scenario.host() { prefix.host() } else { address_of(prefix, node) }
 }
 
-/// The short address of `node`; counted from 1, because 0 is what an unset one looks like.
+/// The short address of `node`: counted from 1, because 0 looks like an unset one.
 pub const fn short_of(node: NodeId) -> u16 {
     (node + 1) as u16
 }

@@ -1,4 +1,4 @@
-//! Who takes part in neighbour discovery, and who serves others, as a scenario says.
+//! Neighbour discovery of a node as host or router, from a scenario.
 
 use super::{address_of, contexts};
 use crate::discovery::{Optional, Plan};
@@ -8,16 +8,16 @@ use kinglet::wire::nd::{BorderRouter, ContextInformation, PrefixInformation, Rou
 use kinglet::wire::sixlowpan::Context;
 use kinglet::{Config, nd, net};
 
-/// For how long a node is a default router: as long as RFC 4861, 6.2.1, allows, so that those who
-/// sleep need not ask often.
+/// Router lifetime in seconds: the longest that RFC 4861, 6.2.1, allows, so that sleepy nodes
+/// seldom need to refresh it.
 const ROUTER_S: u16 = 9_000;
-/// AdvValidLifetime and AdvPreferredLifetime (RFC 4861, 6.2.1): thirty days and seven.
+/// AdvValidLifetime and AdvPreferredLifetime (RFC 4861, 6.2.1): 30 days and 7 days.
 const VALID_S: u32 = 2_592_000;
 const PREFERRED_S: u32 = 604_800;
-/// The same in minutes, of contexts and of what is said of the border router.
+/// Valid lifetime of contexts and of the Authoritative Border Router Option, in minutes.
 const VALID_MIN: u16 = 43_200;
 
-/// The discovery of `node`, which has this configuration.
+/// Neighbour discovery of `node`, which has this configuration.
 pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> Optional {
     let role = scenario.nodes[node as usize].role;
     if role == Role::Outside || !scenario.discovery && !scenario.registration {
@@ -29,7 +29,7 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     let autoconfigures = scenario.registration && node != border;
     let has_parent = !mac.rx_on_when_idle;
     let reports = scenario.listener_reports;
-    // A leaf of RPL makes itself known.
+    // With RPL a leaf advertises its own address.
     let routed = scenario.routing != Routing::Rpl || role == Role::Host;
     let settings = nd::Config { autoconfigures, has_parent, reports, routed, ..settings };
     let serves = scenario.registration && (node == border || role.relays());
@@ -37,7 +37,8 @@ pub(super) fn discovery(scenario: &Scenario, node: NodeId, config: &Config) -> O
     Optional::new(settings, role)
 }
 
-/// What a router offers: the border router what the scenario says, others what they hear of it.
+/// Information that a router advertises: the border router that of the scenario, other routers the
+/// information that they received from it.
 fn serving(scenario: &Scenario, is_border: bool) -> nd::Serving<Plan> {
     let border = if is_border {
         let address = address_of(scenario.prefix, scenario.root());

@@ -1,11 +1,11 @@
-//! Transport settings of a node, with its sizes in octets.
+//! Transport settings of a node, with sizes in octets.
 
 use crate::layout::{Format, TIMESTAMPS};
 use crate::scenario::{Buffer, Mss, Routing, Rpl, Scenario};
 use kinglet::rpl::Mode;
 use kinglet::tcp::{ConnectionConfig, ListenConfig};
 
-/// The MSS of a scenario in octets: the largest TCP payload, options not counted.
+/// MSS of a scenario in octets: the largest TCP payload without options.
 pub fn payload_of(scenario: &Scenario) -> u16 {
     match scenario.tcp.mss {
         Mss::Bytes(bytes) => bytes,
@@ -17,14 +17,13 @@ pub fn payload_of(scenario: &Scenario) -> u16 {
     }
 }
 
-/// Octets in a frame of what RPL adds to a packet at the most: its option, an outer header if
-/// packets come from a host or from a peer stack, a source route of as many hops as most trees
-/// have.
+/// Largest number of octets that RPL adds to a frame: its option, an outer header for packets of a
+/// host or a peer stack, and a source route with the hops of most trees.
 const fn added_octets(scenario: &Scenario) -> usize {
     const OPTION: usize = 8;
     const OUTER: usize = 16;
     const SOURCE_ROUTE: usize = 16;
-    // As 6LoWPAN Routing Headers.
+    // As a 6LoWPAN Routing Header.
     const ROUTED_OPTION: usize = 5;
     const ROUTED_OUTER: usize = 8;
     const ROUTED_SOURCE_ROUTE: usize = 12;
@@ -48,7 +47,7 @@ const fn added_octets(scenario: &Scenario) -> usize {
     }
 }
 
-/// TCP settings of a node, or of the host, with buffers of their own if given.
+/// TCP settings of a node, or of the host, with its own buffers if given.
 pub(crate) fn connection(
     scenario: &Scenario,
     send: Option<Buffer>,
@@ -56,7 +55,7 @@ pub(crate) fn connection(
 ) -> ConnectionConfig {
     let tcp = &scenario.tcp;
     let payload = usize::from(payload_of(scenario));
-    // The stack's MSS counts options with the payload (RFC 9293 §3.7.1, RFC 6691).
+    // The MSS of the stack includes options (RFC 9293 §3.7.1, RFC 6691).
     let options = if tcp.connection.timestamps { TIMESTAMPS } else { 0 };
     let bytes = |buffer: Buffer| buffer.bytes(payload).max(1);
     ConnectionConfig {

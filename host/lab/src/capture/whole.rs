@@ -6,11 +6,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Temporary names that are tried; each is in use only if a process with this number left it.
+/// Number of temporary names that are tried. A name is in use only if a process with this number
+/// left its file behind.
 const TRIES: u32 = 1_000;
-/// Symbolic links that are followed, one after the other (Linux: MAXSYMLINKS).
+/// Longest chain of symbolic links that is followed (Linux: MAXSYMLINKS).
 const LINKS: u32 = 40;
-/// Characters of a file's name in that of its temporary file: no file system allows fewer in all.
+/// Characters of a file's name in that of its temporary file: no file system has a lower limit.
 const STEM: usize = 40;
 
 /// Replaces the file at `path` by the octets that `write` writes, as a whole or not at all. The new
@@ -39,7 +40,7 @@ pub fn replace(path: &Path, write: impl Fn(&mut File) -> io::Result<()>) -> io::
     });
     let done = written.and_then(|()| fs::rename(&part, &target));
     if done.is_err() {
-        // The octets in it may be those that have filled the disk.
+        // Its octets may have filled the disk.
         let _ = fs::remove_file(&part);
     }
     match done {
@@ -55,7 +56,7 @@ pub fn replace(path: &Path, write: impl Fn(&mut File) -> io::Result<()>) -> io::
 /// The errors of the file system.
 pub fn probe(path: &Path) -> io::Result<()> {
     match existing(path)? {
-        // To open a pipe means to wait for its reader, and to close it is the end of that.
+        // Opening a pipe would wait for its reader, and closing it would end the stream.
         Some(old) if !old.is_file() && !old.is_dir() => Ok(()),
         Some(_) => OpenOptions::new().write(true).open(path).map(drop),
         None => {
@@ -108,7 +109,7 @@ fn directory(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// True if the directory refuses a new name in it, and not the disk the octets.
+/// True if the directory refuses a new name; false if the disk refuses octets.
 fn is_denied(error: &io::Error) -> bool {
     use ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
-    /// An empty directory of the test's own.
+    /// An empty directory for this test.
     fn place(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("kinglet-whole-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);

@@ -4,8 +4,8 @@
 #[derive(Debug)]
 pub(super) struct Value {
     pub(super) name: &'static str,
-    /// Sections of the scenario with lines for them; a line may be several, and a section that
-    /// begins with `[[` is added once more.
+    /// Lines to add, by section of the scenario. One string may have several lines. A section that
+    /// begins with `[[` is appended as another element.
     pub(super) lines: &'static [(&'static str, &'static str)],
 }
 
@@ -20,13 +20,13 @@ const fn value(name: &'static str, lines: &'static [(&'static str, &'static str)
     Value { name, lines }
 }
 
-/// The number of the far router, and of the node that may be a leaf.
+/// Number of the far router, and of the node that is a router or a leaf.
 pub(super) const FAR: u32 = 4;
 pub(super) const LEAF: u32 = 5;
 
 const NRF: (&str, &str) = ("radio", "profile = \"nrf52840\"");
 
-/// All axes. The first value of each is the default, but for the flow.
+/// All axes. The first value of each is the default, except for the flow.
 pub(super) const AXES: [Axis; 15] = [
     Axis {
         name: "routing",
@@ -130,7 +130,7 @@ pub(super) const AXES: [Axis; 15] = [
     Axis { name: "mtu", values: &[value("1280", &[]), value("1500", &[("net", "mtu = 1500")])] },
 ];
 
-/// The first flow, between the far router (`FAR`) and the top (`TOP`), from `START` on.
+/// First flow, between the far router (`FAR`) and the top (`TOP`), from `START` on.
 const FLOWS: &[Value] = &[
     value("bulk up", &[("[flow]", "kind = \"tcp-bulk\"\nfrom = FAR\nto = TOP\nstart_s = START")]),
     value("bulk down", &[("[flow]", "kind = \"tcp-bulk\"\nfrom = TOP\nto = FAR\nstart_s = START")]),
@@ -182,7 +182,7 @@ const FLOWS: &[Value] = &[
     ),
 ];
 
-/// Flows of every network: readings of the leaf's, datagrams to it, and requests to a relay.
+/// Flows of every network: readings from the leaf, datagrams to it, and requests to a relay.
 pub(super) const ALWAYS: &[(&str, &str)] = &[
     (
         "[flow]",
@@ -202,7 +202,7 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// A pair of values that a scenario refuses, with the reason.
+/// Pairs of values that a scenario refuses, with the reason.
 pub(super) const REFUSED: [(&str, &str, &str, &str, &str); 5] = [
     ("leaf", "polls", "relays", "*", "a leaf asks its parent, which is asleep"),
     ("leaf", "csl", "relays", "*", "a leaf sends at any time, and its parent is asleep"),

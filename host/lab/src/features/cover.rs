@@ -8,10 +8,9 @@ type Pair = (usize, usize, usize, usize);
 /// A row with values for some of the axes.
 type Partial = Vec<Option<usize>>;
 
-/// Returns rows for axes with so many values each. `is_possible` decides whether the values of a
-/// row go together, in which axes may have no value yet. The other axes must have a value that
-/// does.
-/// Another `variant` combines the same pairs in other rows.
+/// Returns rows for axes with these numbers of values. `is_possible` decides whether the values of
+/// a row are compatible; some axes may have no value yet. The other axes must then have a
+/// compatible value. Another `variant` combines the same pairs in other rows.
 pub(super) fn rows(
     sizes: &[usize],
     variant: usize,
@@ -27,7 +26,7 @@ pub(super) fn rows(
     while let Some(&(a, x, b, y)) = missing.first() {
         let mut row = vec![None; sizes.len()];
         (row[a], row[b]) = (Some(x), Some(y));
-        // Axes take turns to be filled first, and so do the values that gain as much.
+        // Axes are filled first in round robin, as are values with equal gain.
         let turn = rows.len() + variant;
         for axis in (0..sizes.len()).map(|n| (n + turn) % sizes.len()) {
             if row[axis].is_none() {
@@ -41,7 +40,7 @@ pub(super) fn rows(
     rows
 }
 
-/// Returns the value of an axis that adds most pairs to a row, of those that are possible.
+/// Returns the possible value of an axis that adds most pairs to a row.
 fn best(
     row: &Partial,
     axis: usize,

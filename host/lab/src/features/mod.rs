@@ -1,9 +1,9 @@
-//! Networks in which features meet: each pair of two features that a scenario can have is in one of
-//! a few networks, and every flow of each is judged.
+//! Networks for pairwise tests of features: each possible pair of two features of a scenario occurs
+//! in one of a few networks, and every flow of each is checked.
 //!
 //! All networks have the same places: border router 0, routers 1 to 4 in a line, and node 5, a
-//! router or a leaf, beside router 3. A flow between the far router and the border router or its
-//! host is an axis; node 5 sends readings and receives datagrams, and router 2 answers requests.
+//! router or a leaf, next to router 3. A flow between the far router and the border router or its
+//! host is an axis. Node 5 sends readings and receives datagrams, and router 2 answers requests.
 
 mod axes;
 mod cover;
@@ -13,12 +13,12 @@ use crate::scenario::Scenario;
 use axes::{ALWAYS, AXES, FAR, LEAF, REFUSED};
 use std::collections::BTreeMap;
 
-/// Flows begin at this time, in seconds. Until then the network has formed.
+/// Flows begin at this time, in seconds. The network has formed by then.
 pub const START_S: u32 = 300;
-/// Readings of the last batch may be on their way at the end.
+/// Readings of the last batch, which may be in flight at the end.
 const LAST_BATCH: u32 = 12;
 
-/// A network, by the number of a value for each axis.
+/// A network: the index of a value for each axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row(Vec<usize>);
 
@@ -103,9 +103,8 @@ impl Row {
     }
 }
 
-/// Returns the share of what a flow was to deliver that it has delivered, 0 to 1: readings,
-/// datagrams, answered requests; a transfer without an end has delivered all if it still goes on.
-/// `None` for a server.
+/// Returns the delivered share of a flow, 0 to 1: of readings, datagrams or answered requests. A
+/// transfer without an end has delivered all if it still goes on. `None` for a server.
 fn delivered(flow: &FlowResult) -> Option<f64> {
     if flow.is_dead() || !flow.is_intact() {
         return flow.to.map(|_| 0.0);
@@ -124,7 +123,7 @@ fn delivered(flow: &FlowResult) -> Option<f64> {
     }
 }
 
-/// Returns the flow that has delivered least, by its place, and its share, 0 to 1.
+/// Returns the index of the flow with the lowest delivered share, and that share, 0 to 1.
 pub fn worst(result: &RunResult) -> (usize, f64) {
     let shares = result.flows.iter().map(delivered).enumerate();
     let shares = shares.filter_map(|(place, share)| Some((place, share?)));

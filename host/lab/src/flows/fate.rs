@@ -1,4 +1,4 @@
-//! The state of a flow at the end of a simulation, and the reason if it is dead.
+//! State of a flow at the end of a simulation, and the reason if it is dead.
 
 use crate::build::Stations;
 use crate::run::{Death, FlowResult, Reason, State};
@@ -8,35 +8,35 @@ use kinglet::net::Routing as _;
 use kinglet::tcp::ConnectionError;
 use std::collections::BTreeSet;
 
-/// State of a flow's application that the record does not show.
+/// State of a flow's application that is not in the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
-    /// It has had something to send.
+    /// True if it has had data to send.
     pub(super) began: bool,
-    /// Its work has an end.
+    /// True if its work has an end.
     pub(super) bounded: bool,
-    /// The error that ended its connection for good.
+    /// Error that ended its connection for good.
     pub(super) ended: Option<ConnectionError>,
 }
 
-/// Says of each flow of a finished simulation whether it is dead.
+/// Determines for each flow of a finished simulation whether it is dead.
 pub(super) struct Fates<'a> {
     world: &'a dyn Stations,
     scenario: &'a Scenario,
     ways: &'a Ways,
-    /// Every port of the scenario's receivers and servers.
+    /// All ports of the scenario's receivers and servers.
     listening: BTreeSet<Listening>,
 }
 
 impl<'a> Fates<'a> {
-    /// Those of the flows of `scenario`, simulated in `world`, whose packets go these `ways`.
+    /// Prepares the flows of `scenario`, simulated in `world`, whose packets take these paths.
     pub(super) fn new(world: &'a dyn Stations, scenario: &'a Scenario, ways: &'a Ways) -> Self {
         let flows = scenario.flows.iter().enumerate();
         let listening = flows.flat_map(|(place, flow)| flow.listening(place)).collect();
         Fates { world, scenario, ways, listening }
     }
 
-    /// `record`, of flow number `index`, with its state. A server has none.
+    /// Adds the state to the `record` of flow number `index`. A server has none.
     pub(super) fn judge(&self, index: usize, record: FlowResult, known: Known) -> FlowResult {
         let Some(to) = record.to else { return record };
         let state = match record.bytes.unwrap_or(0) {
@@ -50,7 +50,7 @@ impl<'a> Fates<'a> {
         record.ended(state, death)
     }
 
-    /// The reason, if flow number `index` is dead: the first that applies.
+    /// Returns the first reason that applies if flow number `index` is dead.
     fn death(
         &self,
         index: usize,
@@ -75,14 +75,14 @@ impl<'a> Fates<'a> {
             .unwrap_or_else(|| at(ended.map_or(Reason::NoAnswer, by_error), to))
     }
 
-    /// Whether no flow of the scenario listens where flow number `index` sends to.
+    /// Returns true if no flow of the scenario listens at the destination of flow number `index`.
     fn is_unserved(&self, index: usize) -> bool {
         let target = self.scenario.flows.get(index).and_then(|flow| flow.target(index));
         target.is_some_and(|target| !self.listening.contains(&target))
     }
 
-    /// The node at which the path from `from` to `to` ends before its end, as the nodes' routing
-    /// says now. `None` if it does not end, or a node's routing is not asked for its next hop.
+    /// The node at which the path from `from` to `to` ends early, by the present routing state of
+    /// the nodes. `None` if the path is complete, or if the next hop of a node cannot be read.
     fn without_route(&self, from: NodeId, to: NodeId) -> Option<NodeId> {
         let nodes = &self.scenario.nodes;
         let border = nodes.iter().position(|place| place.role == Role::BorderRouter);
@@ -105,11 +105,11 @@ impl<'a> Fates<'a> {
                 }
             }
         }
-        // The path is a circle.
+        // The path is a loop.
         Some(at)
     }
 
-    /// `node`, if it sent frames and none of them was acknowledged.
+    /// Returns `node` if it sent frames and none was acknowledged.
     fn without_link(&self, node: NodeId) -> Option<NodeId> {
         let mac = self.world.station(node)?.node().mac().stats();
         (mac.no_ack > 0 && mac.transmissions == mac.ack_missing).then_some(node)

@@ -16,12 +16,12 @@ use kinglet::tcp::Info;
 use kinglet::time::Instant;
 use std::collections::BTreeSet;
 
-/// The sender of a bulk transfer, if there is one.
+/// Returns the sender of a bulk transfer, if there is one.
 pub(crate) fn bulk_sender(world: &dyn Stations, ends: Ends) -> Option<&BulkSender> {
     app_at(world, ends.from)
 }
 
-/// The time of a flow in a simulation, in seconds.
+/// Time span of a flow in a simulation, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start_s: f64,
@@ -29,12 +29,12 @@ struct Span {
 }
 
 impl Span {
-    /// From the start of the flow to `end_s`.
+    /// Seconds from the start of the flow to `end_s`.
     fn until(self, end_s: f64) -> f64 {
         (end_s - self.start_s).max(0.0)
     }
 
-    /// From the start of the flow to the end of the simulation.
+    /// Seconds from the start of the flow to the end of the simulation.
     fn whole(self) -> f64 {
         self.until(self.end_s)
     }
@@ -44,7 +44,7 @@ impl Span {
     }
 }
 
-/// The record of flow number `index`, and its state, if both ends can be asked for it.
+/// The record of flow number `index` with its state, if both ends can be read.
 fn result(
     world: &dyn Stations,
     (index, flow): (usize, &Flow),
@@ -62,8 +62,8 @@ fn result(
     }
 }
 
-/// The records of the flows of `scenario` whose `ends` are given, after `seconds` of a network
-/// whose packets go these `ways`.
+/// Records of the flows of `scenario` with these `ends`, after `seconds` of a network whose packets
+/// take these paths.
 pub(crate) fn records(
     world: &dyn Stations,
     (scenario, ends): (&Scenario, &[Ends]),
@@ -75,7 +75,7 @@ pub(crate) fn records(
     flows.map(|(flow, ends)| result(world, flow, *ends, seconds, &fates)).collect()
 }
 
-/// A record, and what its state follows from; `None` if an end cannot be asked.
+/// A record with the input of its state; `None` if an end cannot be read.
 type Measured = (FlowResult, Option<Known>);
 
 fn measured(
@@ -97,7 +97,7 @@ fn measured(
         FlowKind::Snack { file, .. } => {
             by_snack(base, app_at(world, ends.from)?, app_at(world, ends.to), file, span)
         }
-        // `run/pip.rs` makes its record, and of servers there is none.
+        // `run/pip.rs` makes the record of PIP. Servers have none.
         FlowKind::Pip(_)
         | FlowKind::Services { .. }
         | FlowKind::HttpServer { .. }
@@ -110,13 +110,13 @@ fn measured(
     })
 }
 
-/// Adds octets and goodput, which every flow but a server has.
+/// Adds octets and goodput, for every flow except a server.
 fn carried(base: FlowResult, bytes: u64, seconds: f64) -> FlowResult {
     let goodput_kbps = (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds / 1e3);
     FlowResult { bytes: Some(bytes), seconds: Some(seconds), goodput_kbps, ..base }
 }
 
-/// The time of a bulk transfer of given size ends with its last datagram.
+/// A bulk transfer of given size ends with its last datagram.
 fn datagrams(
     base: FlowResult,
     (sender, sink): (&UdpSender, Option<&UdpSink>),
@@ -152,7 +152,7 @@ fn datagrams(
     (record, Some(Known { began: span.began(), bounded: limit.is_some(), ended: None }))
 }
 
-/// Measured to the last octet, or to the end.
+/// Measures to the last octet, or to the end.
 fn by_snack(
     base: FlowResult,
     source: &Source,
@@ -172,7 +172,7 @@ fn by_snack(
     (record, Some(Known { began: span.began(), bounded: true, ended: None }))
 }
 
-/// Octets that have arrived of a flow, if its receiver counts them.
+/// Octets of a flow that have arrived, if its receiver counts them.
 pub(crate) fn delivered(world: &dyn Stations, flow: &Flow, ends: Ends) -> u64 {
     let octets = match flow.kind {
         FlowKind::TcpBulk { .. } => app_at(world, ends.to).map(BulkSink::received),
@@ -206,7 +206,7 @@ fn exchanges(base: FlowResult, client: &CoapClient, span: Span) -> (FlowResult, 
     (record, Known { began, ..Known::default() })
 }
 
-/// Adds latencies and failures of requests; `intact` is present if an answer arrived.
+/// Adds latencies and failures of requests; `intact` is present if a response arrived.
 fn asked(base: FlowResult, latencies: Vec<f64>, each: u32, failed: u32, span: Span) -> FlowResult {
     let answered = latencies.len() as u64;
     let any = answered > 0 || failed > 0;
@@ -251,7 +251,7 @@ fn readings(
     (record, Some(Known { began, ..Known::default() }))
 }
 
-/// Adds the counts of what carries a sensor's readings.
+/// Adds the counters of the carrier of a sensor's readings.
 fn by_carrier(record: FlowResult, sensor: &Anemometer) -> FlowResult {
     match sensor {
         Anemometer::Tcp(uplink) => with_connections(record, uplink.connections()),
@@ -306,8 +306,8 @@ fn bulk(
         ..carried(base, sink.received(), span.until(end_s))
     };
     let Some(info) = sender.info() else { return (base, Some(known)) };
-    // Segments in flight at the end are neither lost nor received: unacknowledged octets, less
-    // those that the receiver has but has not acknowledged.
+    // Segments in flight at the end are neither lost nor received. Octets in flight are the
+    // unacknowledged ones, minus those that the receiver has but has not acknowledged.
     let unacknowledged = sink.received().saturating_sub(u64::from(info.bytes_acked));
     let flying = u64::from(info.bytes_in_flight).saturating_sub(unacknowledged);
     let flying = flying.div_ceil(u64::from(info.mss.max(1)));
@@ -322,13 +322,13 @@ fn bulk(
     (record, Some(known))
 }
 
-/// Segments of a connection. The SYN goes to the listener: the connection that receives has not
-/// counted it.
+/// Number of segments of a connection. The SYN goes to the listener, so the receiving connection
+/// does not count it.
 fn segments(info: &Info) -> u64 {
     u64::from(info.counters.segments_sent).saturating_sub(1)
 }
 
-/// Adds what the sender of a transfer knows.
+/// Adds the counters of a transfer's sender.
 fn by_sender(base: FlowResult, sender: &BulkSender) -> FlowResult {
     let base = FlowResult { rtt_ms: sender.mean_rtt_ms(), ..base };
     let Some(info) = sender.info() else { return base };

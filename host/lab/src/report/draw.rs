@@ -6,7 +6,7 @@ use crate::chart::Bars;
 use crate::output::short;
 use std::fmt::Write;
 
-/// Colours by CSS class `c0` to `c8`, so that light and dark can differ.
+/// Colours by CSS class `c0` to `c8`, so that light and dark mode can differ.
 pub(super) const COLOURS: usize = 9;
 
 /// A linear axis.
@@ -19,7 +19,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds `values` and zero, ending at a round number.
+    /// An axis that includes `values` and zero, ending at a round number.
     pub(super) fn from_zero(values: impl Iterator<Item = f64>, pixels: (f64, f64)) -> Self {
         let high = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         let high = if high > 0.0 { high * 1.05 } else { 1.0 };
@@ -32,7 +32,7 @@ impl Axis {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// Round positions, at most a dozen, `least` or more apart.
+    /// Round positions, at most a dozen, at least `least` apart.
     pub(super) fn ticks(&self, least: f64) -> Vec<f64> {
         let step = step(self.high - self.low).max(least);
         let first = (self.low / step).ceil() * step;
@@ -54,7 +54,7 @@ fn step(span: f64) -> f64 {
     digit * power
 }
 
-/// A tick's text.
+/// Text of a tick.
 pub(super) fn tick(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -79,7 +79,7 @@ pub(super) fn ordinate(page: &mut String, axis: &Axis, left: f64, right: f64, la
     let _ = writeln!(page, "<text class=\"label\" x=\"4\" y=\"14\">{}</text>", escape(label));
 }
 
-/// Numbers below, `least` or more apart, and the label of the abscissa.
+/// Numbers below, at least `least` apart, and the label of the abscissa.
 pub(super) fn abscissa(page: &mut String, axis: &Axis, least: f64, y: f64, label: &str) {
     for t in axis.ticks(least) {
         let x = axis.at(t);
@@ -100,7 +100,7 @@ pub(super) fn abscissa(page: &mut String, axis: &Axis, least: f64, y: f64, label
     );
 }
 
-/// Stacked horizontal bars, each below its name: names may be long, and pages narrow.
+/// Stacked horizontal bars, each below its name, because names may be long and pages narrow.
 pub(super) fn bars(bars: &Bars) -> Drawing {
     let mut body = String::new();
     let page = &mut body;
@@ -162,7 +162,7 @@ pub(super) fn bars(bars: &Bars) -> Drawing {
     Drawing { title: bars.title.clone(), size: (NARROW, bottom + 44.0), body, legend }
 }
 
-/// Pixels of a row for the name above its bar, and for the bar.
+/// Height of a row in pixels: the name, and the bar below it.
 const NAME: f64 = 21.0;
 const BAR: f64 = 20.0;
 

@@ -1,20 +1,20 @@
-//! A drawing with its legend: part of a page, or a picture of its own.
+//! A drawing with its legend: part of a page, or a separate picture.
 
 use super::escape;
 use std::fmt::Write;
 
-/// What is drawn, before anything is said of where it goes.
+/// Contents of a drawing, independent of its place.
 pub(super) struct Drawing {
     pub(super) title: String,
     /// Width and height in pixels.
     pub(super) size: (f64, f64),
     /// Elements of SVG.
     pub(super) body: String,
-    /// In order.
+    /// Entries in order.
     pub(super) legend: Vec<(Key, String)>,
 }
 
-/// What stands before a text in the legend; numbers are of colours.
+/// Symbol before a text in the legend; numbers are colours.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Key {
     /// A box.
@@ -27,17 +27,17 @@ pub(super) enum Key {
     Cross(usize),
     /// A mark across the drawing.
     Mark,
-    /// What a radio does, by its class.
+    /// State of a radio, by its CSS class.
     Radio(&'static str),
 }
 
-/// The width of drawings on a page, where two stand side by side.
+/// Width of drawings on a page, which may stand side by side.
 pub(super) const NARROW: f64 = 560.0;
-/// The width of a picture that needs a row of its own.
+/// Width of a picture that takes a whole row.
 pub(super) const WIDE: f64 = 1_104.0;
 
 impl Drawing {
-    /// As part of a page, with a sentence below it.
+    /// Draws it as part of a page, with a caption.
     pub(super) fn html(&self, page: &mut String, caption: &str) {
         let (width, height) = self.size;
         let title = escape(&self.title);
@@ -52,7 +52,7 @@ impl Drawing {
         let _ = writeln!(page, "<p class=\"caption\">{}</p></figure>", escape(caption));
     }
 
-    /// As a file: title, drawing and legend, with its own styles, light or dark.
+    /// Draws it as a file: title, drawing and legend, with its own styles for light and dark mode.
     pub(super) fn svg(&self) -> String {
         let (width, height) = self.size;
         let (entries, legend_height) = self.entries(height + TITLE);
@@ -74,7 +74,7 @@ impl Drawing {
         text
     }
 
-    /// The legend below a picture, and how high it is.
+    /// The legend below a picture, and its height.
     fn entries(&self, top: f64) -> (String, f64) {
         let (mut text, mut x, mut y) = (String::new(), MARGIN, top + 12.0);
         for (key, name) in &self.legend {
@@ -124,8 +124,8 @@ impl Drawing {
     }
 }
 
-/// Pixels above a picture for its title, left of its legend, per row of the legend, and about what
-/// a letter takes.
+/// Pixels above a picture for its title, left of its legend, per row of the legend, and per letter
+/// on average.
 const TITLE: f64 = 30.0;
 const MARGIN: f64 = 8.0;
 const ROW: f64 = 20.0;

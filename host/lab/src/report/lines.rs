@@ -39,7 +39,7 @@ pub(super) fn draw(lines: &Lines) -> Drawing {
     Drawing { title: lines.title.clone(), size: SIZE, body, legend }
 }
 
-/// From zero to above the highest interval; a share that comes near 100 % ends there.
+/// From zero to above the highest interval; a percentage near 100 % ends there.
 fn y_axis(lines: &Lines) -> Axis {
     let points = || lines.series.iter().flat_map(|s| &s.points);
     let most = points().map(|(_, y, _)| *y).fold(0.0, f64::max);
@@ -61,8 +61,8 @@ fn x_axis(values: impl Iterator<Item = f64> + Clone) -> Axis {
     Axis { low: low - margin, high: high + margin, pixels: (LEFT, RIGHT) }
 }
 
-/// A colour per series; bounds, models and paper marks take that of the curve they belong to, which
-/// is the one whose name theirs ends in, or the first.
+/// A colour per series. Bounds, models and published values take the colour of their curve: the one
+/// whose name is a suffix of theirs, or else the first.
 fn colours(series: &[Series]) -> Vec<usize> {
     let measured: Vec<&str> =
         series.iter().filter(|s| s.style == Style::Measured).map(|s| s.name.as_str()).collect();
@@ -123,7 +123,7 @@ fn curve(page: &mut String, series: &Series, colour: usize, x: &Axis, y: &Axis) 
     }
 }
 
-/// The most samples drawn: more than pixels would not be seen.
+/// Largest number of samples drawn: more than pixels would not be visible.
 const MAX_SAMPLES: usize = 4_000;
 
 /// A congestion window over time, as steps.
@@ -131,11 +131,11 @@ pub(super) fn cwnd(cwnd: &Cwnd) -> Drawing {
     let mut body = String::new();
     let page = &mut body;
     let (from, to) = cwnd.range_s;
-    // There is a sample per change: the last one before the range holds into it.
+    // There is a sample per change: the last one before the range is still valid in it.
     let before = cwnd.samples.iter().rev().find(|s| s.at_s < from);
     let inside = cwnd.samples.iter().filter(|s| (from..=to).contains(&s.at_s));
     let inside: Vec<_> = before.into_iter().chain(inside).collect();
-    // The window grows past the buffer without use; as in the paper it is cut there.
+    // A window beyond the buffer has no effect. It is cut there, as in the paper.
     let top = cwnd.buffer;
     let y = Axis::from_zero([top * 1.1].into_iter(), (200.0, TOP));
     let x = Axis { low: from, high: to.max(from + 1e-6), pixels: (LEFT, RIGHT) };

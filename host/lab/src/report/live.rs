@@ -1,14 +1,13 @@
-//! The page of a network that runs in real time: its map, up to now.
+//! Page of a network that runs in real time: its map, up to the present.
 
 use super::{begin, end, escape, map};
 use crate::run::Tree;
 use crate::scenario::{NodeId, Scenario};
 use std::fmt::Write;
 
-/// The page of the network of `scenario`, in which those of `links` hear each other, and which is
-/// at the last of these instants now. A browser that has it open loads it again every `refresh_s`
-/// seconds, unless somebody looks at an instant before the last; with `None` the network runs no
-/// longer.
+/// Page of the network of `scenario`, whose nodes have these `links`, up to the last of these
+/// instants. An open browser reloads it every `refresh_s` seconds, unless the user views an earlier
+/// instant. With `None` the network no longer runs.
 pub fn live(
     scenario: &Scenario,
     links: &[(NodeId, NodeId)],

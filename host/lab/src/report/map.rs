@@ -1,14 +1,14 @@
-//! The nodes at their places with their ways to the border router, scrubbed along the time axis.
+//! Map of the nodes with their routes to the border router, scrubbed along the time axis.
 
 use crate::run::Tree;
 use crate::scenario::{NodeId, Role, Scenario};
 use std::fmt::Write;
 
-/// Most nodes of a map with who hears whom: of more nobody could tell lines apart.
+/// Largest number of nodes of a map with links: with more the lines would be indistinguishable.
 const LINKED: usize = 100;
 
-/// The data for the script, an empty canvas for it, and how to use it; nothing without trees. The
-/// script loads the page again every `refresh_s` seconds.
+/// The data for the script, an empty canvas for it, and instructions for use; nothing without
+/// trees. The script reloads the page every `refresh_s` seconds.
 pub(super) fn draw(
     page: &mut String,
     scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! One HTML page with everything: no network, no library, light and dark.
+//! One HTML page with all results: no network access, no library, light and dark mode.
 
 mod draw;
 mod drawing;
@@ -21,11 +21,11 @@ use std::fmt::Write;
 
 /// Facts for the head of the page.
 pub struct Header<'a> {
-    /// The command that made it, for repeating.
+    /// The command that reproduces it.
     pub command: &'a str,
     /// Version of this program.
     pub version: &'a str,
-    /// Whether it was stopped before the end.
+    /// True if the run was stopped before its end.
     pub interrupted: bool,
 }
 
@@ -84,7 +84,7 @@ fn draw_figure(page: &mut String, figure: &Figure, caption: &str, id: &str) {
     }
 }
 
-/// A figure as a picture of its own: a file of SVG that needs no network, light or dark. Same
+/// A figure as a separate SVG picture that needs no network access, in light and dark mode. Same
 /// figure, same bytes.
 pub fn picture(figure: &Figure) -> String {
     let drawing = match figure {
@@ -96,7 +96,7 @@ pub fn picture(figure: &Figure) -> String {
     drawing.svg()
 }
 
-/// Text for element content and quoted attributes.
+/// Escapes text for element content and quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -106,7 +106,7 @@ pub fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // Control characters have no place in HTML text.
+            // Control characters are not allowed in HTML text.
             c if c.is_control() && c != '\n' && c != '\t' => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -151,7 +151,7 @@ fn head(page: &mut String, header: &Header<'_>, results: &[ExperimentResult], cl
     page.push_str("</nav>\n</div></header>\n");
 }
 
-/// A question with its answer as a plot, the verdict below it, and its numbers.
+/// A question with its answer as a plot, the conclusion below it, and its numbers.
 fn question_section(page: &mut String, number: u32, question: &Question) {
     let _ = writeln!(
         page,
@@ -175,8 +175,8 @@ fn question_section(page: &mut String, number: u32, question: &Question) {
     page.push_str("</div></div></section>\n");
 }
 
-/// A table whose cells know their column, so that a narrow page can show one below the other:
-/// columns with their heads, those of numbers marked, and rows of HTML.
+/// A table whose cells carry their column, so that a narrow page can stack them. Takes the heads of
+/// the columns, those of numbers marked, and rows of HTML.
 fn table(page: &mut String, heads: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) {
     let class = |number: bool| if number { " class=\"n\"" } else { "" };
     page.push_str("<table>\n<thead><tr>");
@@ -271,7 +271,7 @@ fn experiment_section(page: &mut String, result: &ExperimentResult) {
     page.push_str("</section>\n");
 }
 
-/// All values; folded, unless they are all there is to see.
+/// All values; folded unless there is nothing else.
 fn rows_table(page: &mut String, rows: &[Row], open: bool) {
     let open = if open { " open" } else { "" };
     let _ = writeln!(page, "<details{open}><summary>All {} values</summary>", rows.len());

@@ -1,4 +1,4 @@
-//! The page of a single simulation.
+//! Page of a single simulation.
 
 use super::{Header, begin, draw_figures, end, escape, map, table};
 use crate::chart::{Figure, Timeline, duty_by_hour, ledger, power};
@@ -8,12 +8,12 @@ use crate::scenario::Scenario;
 use crate::tables::{self, Table};
 use std::fmt::Write;
 
-/// Nodes whose radio is on for less of the time than this get a ledger of their own: beside those
-/// that always listen nothing could be seen of them.
+/// Nodes with a lower radio duty cycle get a separate ledger: next to always-on nodes their bars
+/// would be too small to see.
 const SLEEPY: f64 = 0.5;
 
-/// The page of one run of `scenario`, with the timeline between the two instants that were
-/// recorded. Same result, same bytes.
+/// Page of one run of `scenario`, with the timeline between the two recorded instants. Same result,
+/// same bytes.
 pub fn one_run(
     header: &Header<'_>,
     scenario: &Scenario,

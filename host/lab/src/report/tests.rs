@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 const HEADER: Header<'static> =
     Header { command: "kinglet lab run <b>", version: "0.1.0", interrupted: false };
 
-/// A result with the given label in every place that a label can reach.
+/// A result with the given label everywhere a label can occur.
 fn result(label: &str) -> ExperimentResult {
     let experiment = find("tcplp-retry-delay").expect("listed");
     let mut rows = Rows::default();
@@ -48,7 +48,7 @@ fn result(label: &str) -> ExperimentResult {
     }
 }
 
-/// Every element that is opened is closed, in order; good enough to catch broken nesting.
+/// Asserts that every opened element is closed, in order; enough to catch broken nesting.
 fn assert_balanced(page: &str) {
     const VOID: [&str; 3] = ["meta", "input", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
@@ -127,7 +127,7 @@ fn control_characters_do_not_survive() {
     assert_eq!(escape("a\u{0}b\u{1b}[1m"), "a\u{fffd}b\u{fffd}[1m");
 }
 
-/// A day of one node that sleeps and one that does not.
+/// A 24-hour run of one node that sleeps and one that does not.
 fn a_day() -> (Scenario, RunResult) {
     let radio_s = RadioSeconds { poll: 90.0, listen: 10.0, ..RadioSeconds::default() };
     let sleepy = NodeResult {
@@ -160,11 +160,11 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
     let (sleeping, others) = page.split_once("What the others did").expect("both ledgers");
     assert!(sleeping.contains("node 1: poll") && others.contains("node 0: poll"));
     assert!(sleeping.contains("hours since midnight") && sleeping.contains("id=\"t-radios-0\""));
-    // What a radio is on for lies over its being on.
+    // Radio activity is drawn over the radio-on interval.
     assert!(page.contains("[[1,5000,9000,\"on\"],[1,6000,9000,\"tx\"]]"));
     assert!(page.contains(">0.104</td>"), "90 s of 86400 are 0.104 %");
     assert!(others.contains("What sleeping nodes drew") && others.contains("What the others drew"));
-    // A node that always listens does nothing else that could be seen beside it.
+    // A node that always listens has no other visible activity.
     assert!(sleeping.contains("node 1: listen") && !others.contains("node 0: listen"));
 }
 
@@ -217,7 +217,7 @@ fn lanes_of_nodes_that_sleep_have_rows_for_bursts_and_flash() {
     assert_balanced(&page);
     assert!(page.contains("In each lane") && page.contains("flash erases"));
     assert!(!page.contains("flash reads"), "none did");
-    // Frames lie over the strobe that sends them.
+    // Frames are drawn over the strobe that sends them.
     let items = page.split_once("[[1,5000").expect("the data").1;
     let at = |item: &str| items.find(item).unwrap_or_else(|| panic!("{item}"));
     assert!(at("[1,6000,8500,\"str\",3]") < at("[1,6000,9000,\"tx\"]"));
@@ -272,7 +272,7 @@ fn every_kind_of_figure_is_also_a_picture_of_its_own() {
         assert!(text.contains(name) && !text.contains("<script") && !text.contains("<figure"));
         assert!(text.contains(&escape(figure.title())));
     }
-    // Its lanes hold what was recorded, 1 ms to 103 px, and every kind is in the legend.
+    // Its lanes show the recording, 1 ms to 103 px, and every kind is in the legend.
     let text = picture(&timeline);
     assert!(text.contains("<rect class=\"k-tx\" x=\"670.0\" y=\"30.0\" width=\"303.0\""), "{text}");
     assert!(text.contains("hears a collision") && text.contains("node 1</text>"));

@@ -1,8 +1,8 @@
 //! Lanes of radio activity that can be zoomed and inspected.
 //!
-//! Where nodes sleep a lane has three rows: above the bursts with the number of their frames, in
-//! the middle what the radio does, with the strobe behind the frames that it repeats, and below the
-//! flash.
+//! If nodes are duty-cycled a lane has three rows. The upper row shows bursts with their numbers of
+//! frames. The middle row shows the radio, with strobes behind the frames that they repeat. The
+//! lower row shows the flash.
 
 use super::draw::{Axis, abscissa};
 use super::drawing::{Drawing, Key, WIDE, legend};
@@ -11,7 +11,7 @@ use crate::chart::Timeline;
 use crate::run::{Activity, ActivityKind, Lane, LaneItem, LaneKind};
 use std::fmt::Write;
 
-/// The data for the script, an empty canvas for it, and a table for those who cannot see it.
+/// The data for the script, an empty canvas for it, and a table for users who cannot see it.
 pub(super) fn draw(page: &mut String, timeline: &Timeline, name: &str, caption: &str) {
     let (from, to) = timeline.range_us;
     let intervals = shown(timeline);
@@ -83,7 +83,7 @@ const fn lane_class(kind: LaneKind) -> &'static str {
     }
 }
 
-/// What the kinds of items in lanes are called; those that there are.
+/// Names of the item kinds that occur in lanes.
 fn legend_of_lanes(lanes: &[Lane]) -> Vec<(Key, String)> {
     let kinds = [
         (LaneKind::Segment, "segment, until it arrives"),
@@ -99,17 +99,16 @@ fn legend_of_lanes(lanes: &[Lane]) -> Vec<(Key, String)> {
     kinds.map(|(kind, text)| (Key::Radio(lane_class(kind)), text.to_owned())).collect()
 }
 
-/// What a click does.
+/// Effect of a click.
 const FOLLOW: &str = " A click on a segment shows where else it is: its frames on each hop, and \
                       the queues that it waits in.";
 
-/// How to read lanes with rows.
+/// Explanation of lanes with rows.
 const IN_ROWS: &str = " In each lane: above, bursts with the number of their frames; in the \
                        middle, the radio, each strobe behind the frames that it repeats; \
                        below, the flash.";
 
-/// What the kinds of activity are called; those that every network has come first, and of the
-/// others those that were seen.
+/// Names of the activity kinds: first those of every network, then the others that occur.
 fn legend_of_kinds(intervals: &[&Activity]) -> Vec<(Key, String)> {
     const EVERYWHERE: usize = 5;
     let kinds = [
@@ -153,14 +152,14 @@ const fn class(kind: ActivityKind) -> &'static str {
     }
 }
 
-/// Whether lanes have rows: what those show is there.
+/// True if lanes have rows: there is activity that only rows show.
 fn in_rows(intervals: &[&Activity]) -> bool {
     use ActivityKind::{Burst, FlashErase, FlashRead, FlashWrite, Notice, Sample, Strobe, Unheard};
     let rows = [Burst, FlashErase, FlashRead, FlashWrite, Notice, Sample, Strobe, Unheard];
     intervals.iter().any(|a| rows.contains(&a.kind))
 }
 
-/// Where in its lane a kind of activity is drawn, and how high, with rows and without.
+/// Position and height of an activity kind in its lane, with and without rows.
 const fn row(kind: ActivityKind, rows: bool) -> (f64, f64) {
     match kind {
         _ if !rows => (0.0, 26.0),
@@ -174,12 +173,12 @@ const fn row(kind: ActivityKind, rows: bool) -> (f64, f64) {
     }
 }
 
-/// What can be seen, in the order in which it is drawn.
+/// Visible activity, in drawing order.
 fn shown(timeline: &Timeline) -> Vec<&Activity> {
     let (from, to) = timeline.range_us;
     let inside = |a: &&Activity| a.to_us >= from && a.from_us <= to;
     let mut intervals: Vec<&Activity> = timeline.activity.iter().filter(inside).collect();
-    // What a radio is on for is drawn over its being on, and frames over the strobe that sends
+    // Radio activity is drawn over the radio-on interval, and frames over the strobe that sends
     // them.
     let layer = |kind| match kind {
         ActivityKind::On => 0,
@@ -190,7 +189,7 @@ fn shown(timeline: &Timeline) -> Vec<&Activity> {
     intervals
 }
 
-/// The whole of it as a picture, which cannot be zoomed.
+/// The whole timeline as a picture without zoom.
 pub(super) fn still(timeline: &Timeline) -> Drawing {
     const LEFT: f64 = 64.0;
     let (from, to) = timeline.range_us;
@@ -243,5 +242,5 @@ pub(super) fn still(timeline: &Timeline) -> Drawing {
     }
 }
 
-/// Pixels of a burst in which its number of frames can be read.
+/// Width of a burst in pixels from which its number of frames is legible.
 const ROOM_FOR_COUNT: f64 = 64.0;

@@ -72,7 +72,8 @@ impl Board {
             .try_fold(self.begun, |latest, well| well.map(|well| latest.max(well)))
     }
 
-    /// Returns the pairs that talk only since later than `limit`, or not at all.
+    /// Returns the pairs that have communicated without a gap only since later than `limit`, or not
+    /// at all.
     pub(super) fn late(&self, window: kinglet::time::Duration, limit: Instant) -> Vec<Pair> {
         let late = |pair: &&Pair| self.pair_well_since(pair, window).is_none_or(|at| at > limit);
         self.sent.keys().filter(late).copied().collect()
@@ -145,7 +146,7 @@ impl App for Chatter {
                 board.heard.entry((octets[0].into(), self.node)).or_default().push(at);
             }
         }
-        // Nodes take turns, so that they do not all begin at the same instant.
+        // Nodes start at different phases of a period.
         let turn = self.cell.period() * self.node / 8;
         let next = *self.next.get_or_insert(now + turn);
         if now < next {

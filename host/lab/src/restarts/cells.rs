@@ -23,13 +23,13 @@ pub enum Part {
 /// The directions of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// None until a quarter of a minute after the node is back.
+    /// No datagrams until a quarter of a minute after the node is back.
     None,
     /// From all nodes to the border router.
     Up,
     /// From the border router to all nodes.
     Down,
-    /// Both.
+    /// Both directions.
     Both,
 }
 
@@ -51,7 +51,7 @@ pub enum Routing {
 /// Setting that a node announces differently after its restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// Nothing.
+    /// No setting.
     Nothing,
     /// The mode of RPL.
     Mode,
@@ -99,8 +99,8 @@ impl Cell {
         !self.asleep && !matches!(self.routing, Routing::Aodv)
     }
 
-    /// Returns the longest time between two datagrams of a pair that talks, some being lost: five
-    /// periods, and what a leaf sleeps.
+    /// Returns the longest time between two datagrams of a pair that communicates despite losses:
+    /// five periods, and the sleep interval of a leaf.
     pub(super) fn window(&self) -> Duration {
         self.period() * 5 + Duration::from_secs(2 * POLL_S)
     }
@@ -110,13 +110,13 @@ impl Cell {
         Duration::from_secs(if self.has_leaf() { POLL_S } else { 1 })
     }
 
-    /// Returns the seconds within which all pairs are to talk again.
+    /// Returns the seconds within which all pairs are to communicate again.
     pub const fn limit_s(&self) -> f64 {
         let leaf = if self.has_leaf() { 2.0 * POLL_S as f64 } else { 0.0 };
         30.0 + leaf
     }
 
-    /// Returns all cells that make sense.
+    /// Returns all meaningful cells.
     pub fn all() -> impl Iterator<Item = Cell> {
         use {Changed as C, Part as P, Routing as R, Traffic as T};
         let parts = [P::Border, P::Relay, P::Parent, P::Leaf];

@@ -1,9 +1,9 @@
-//! Restarts of a node in a network that works: the time until all pairs of nodes that talked before
-//! talk again, and its cost in messages and datagrams.
+//! Restarts of a node in a working network: the time until all pairs of nodes that communicated
+//! before communicate again, and its cost in messages and datagrams.
 //!
-//! A [`Cell`] says which node restarts, for how long it is off, and in what kind of network. The
-//! network is a line: border router 0, routers 1 to 3, and leaf 4 behind router 3. The border
-//! router talks to each of the others.
+//! A [`Cell`] names the node that restarts, the time for which it is off, and the kind of network.
+//! The network is a line: border router 0, routers 1 to 3, and leaf 4 behind router 3. The border
+//! router communicates with each of the others.
 
 mod board;
 mod cells;
@@ -16,42 +16,42 @@ use crate::scenario::NodeId;
 use kinglet::time::{Duration, Instant};
 use watch::Watch;
 
-/// The node restarts at this time. Until then the network has formed.
+/// The node restarts at this time. The network has formed by then.
 const RESTART: Instant = Instant::from_secs(180);
-/// Without traffic, datagrams begin so long after the node is back.
+/// Without traffic, datagrams begin this long after the node is back.
 const SILENCE: Duration = Duration::from_secs(15);
-/// The observation ends so long after the return at the latest.
+/// Longest observation after the return of the node.
 const OBSERVED: Duration = Duration::from_secs(1_800);
-/// A network that has talked for so long without a gap has recovered.
+/// The network has recovered after this time of communication without a gap.
 const SETTLED: Duration = Duration::from_secs(60);
-/// Usual control messages are counted for so long before the restart.
+/// The usual rate of control messages is measured over this time before the restart.
 const USUAL: Duration = Duration::from_secs(30);
 
 /// Cost of a restart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Pairs that talked before, each in one direction.
+    /// Pairs that communicated before, each in one direction.
     pub pairs: usize,
-    /// Seconds from the return of the node until the last of them talked again; `None` if that has
-    /// not come within half an hour.
+    /// Seconds from the return of the node until all pairs communicate again; `None` if that takes
+    /// more than half an hour.
     pub seconds: Option<f64>,
-    /// Control messages per node from the return until all talk again, or until the end, beyond
-    /// those that are usual.
+    /// Control messages per node, in excess of the usual rate, from the return of the node until
+    /// all pairs communicate again, or until the end.
     pub control: f64,
-    /// Datagrams that were lost from the restart on, of those that were sent.
+    /// Number of datagrams sent from the restart on that were lost.
     pub lost: u32,
-    /// Datagrams that were sent from the restart on.
+    /// Number of datagrams that were sent from the restart on.
     pub sent: u32,
-    /// The pairs, sender first, that did not talk within [`Cell::limit_s`].
+    /// The pairs, sender first, that did not communicate within [`Cell::limit_s`].
     pub late: Vec<(NodeId, NodeId)>,
 }
 
 impl Verdict {
-    /// No pair has talked.
+    /// No pair has communicated.
     pub(crate) const NEVER: Verdict =
         Verdict { pairs: 0, seconds: None, control: 0.0, lost: 0, sent: 0, late: Vec::new() };
 
-    /// Returns whether all pairs talked again in time.
+    /// Returns whether all pairs communicated again in time.
     pub fn is_in_time(&self, cell: &Cell) -> bool {
         self.seconds.is_some_and(|seconds| seconds <= cell.limit_s())
     }
@@ -60,7 +60,7 @@ impl Verdict {
 /// Runs a cell.
 ///
 /// # Errors
-/// The pairs that did not talk before the restart, as text.
+/// The pairs that did not communicate before the restart, as text.
 pub fn run(cell: &Cell, seed: u64) -> Result<Verdict, String> {
     let mut watch = Watch::new(cell, seed);
     watch.advance(RESTART);

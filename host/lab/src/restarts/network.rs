@@ -35,7 +35,7 @@ pub(crate) fn scenario(cell: &Cell) -> Scenario {
         text += &format!("[leaf]\nsleep_interval_s = {POLL_S}\n");
     }
     if cell.routing == Routing::Static {
-        // Static routes lead where flows need them; these flows never begin.
+        // Static routes exist only for flows; these flows never begin.
         for node in 1..if cell.has_leaf() { 5 } else { 4 } {
             for (from, to) in [(0, node), (node, 0)] {
                 text += &format!("[[flow]]\nkind = \"udp-periodic\"\nfrom = {from}\nto = {to}\n");
@@ -52,7 +52,7 @@ pub(crate) fn scenario(cell: &Cell) -> Scenario {
     scenario
 }
 
-/// Returns the scenario as the node that restarts knows it afterwards.
+/// Returns the scenario with the changed setting of the restarted node.
 pub(super) fn changed(cell: &Cell, scenario: &Scenario) -> Scenario {
     let mut changed = scenario.clone();
     match cell.changed {
@@ -71,7 +71,7 @@ pub(super) fn changed(cell: &Cell, scenario: &Scenario) -> Scenario {
     changed
 }
 
-/// Returns the address at which each node is reached now.
+/// Returns the present address of each node.
 pub(super) fn addresses(world: &Network) -> Vec<Option<Ipv6Addr>> {
     let prefix = crate::scenario::Prefix::DEFAULT;
     let address = |node: usize| match world.device(node).node().routing().rpl() {

@@ -1,4 +1,4 @@
-//! A network in which one node restarts, and the pairs of nodes that talk in it.
+//! A network in which one node restarts, and the pairs of nodes that communicate in it.
 
 use super::board::{Board, Chatter};
 use super::cells::Cell;
@@ -18,12 +18,12 @@ pub(super) struct Watch<'a> {
     scenario: Scenario,
     world: Network,
     board: Arc<Mutex<Board>>,
-    /// Control messages that all nodes had sent at each look.
+    /// Control messages that all nodes had sent, at each look.
     control: Vec<(Instant, f64)>,
 }
 
 impl<'a> Watch<'a> {
-    /// Builds the network at time zero. All pairs talk.
+    /// Builds the network at time zero. All pairs communicate.
     pub(super) fn new(cell: &'a Cell, seed: u64) -> Self {
         let scenario = scenario(cell);
         let (world, _) = build::network(&scenario, seed);
@@ -71,13 +71,13 @@ impl<'a> Watch<'a> {
         self.add_chatter(node as usize);
     }
 
-    /// Returns the pairs that have not talked lately.
+    /// Returns the pairs without a recent datagram.
     pub(super) fn silent(&self) -> Vec<(NodeId, NodeId)> {
         let window = self.cell.window();
         self.board().silent(RESTART - window - window)
     }
 
-    /// Returns the time since which all pairs have talked without a gap.
+    /// Returns the time since which all pairs have communicated without a gap.
     pub(super) fn well_since(&self) -> Option<Instant> {
         self.board().well_since(self.cell.window())
     }
@@ -97,8 +97,8 @@ impl<'a> Watch<'a> {
         at(until) - at(from)
     }
 
-    /// Returns the cost of the restart: the node was back at `back`, and all pairs have talked
-    /// since `well`.
+    /// Returns the cost of the restart: the node was back at `back`, and all pairs have
+    /// communicated since `well`.
     pub(super) fn verdict(&self, back: Instant, well: Option<Instant>) -> Verdict {
         let secs = |span: Duration| span.as_micros() as f64 / 1e6;
         let end = well.unwrap_or(self.world.now());

@@ -1,15 +1,15 @@
-//! What radios and flashes did when.
+//! Activity of radios and flashes over time.
 
 use super::{Activity, ActivityKind};
 use crate::build::Network;
 use kinglet::time::Instant;
 use kinglet_sim::timeline::{Interval, Kind, Timeline};
 
-/// Intervals of a timeline: half a second of four busy radios has some hundred, two minutes of the
-/// office ten thousand, and a page with as many as this is still quick.
+/// Largest number of intervals of a timeline. Half a second of four busy radios has some hundred,
+/// and two minutes of the office ten thousand; a page with this number is still fast.
 const MAX_INTERVALS: usize = 100_000;
 
-/// Begins to collect what radios and flashes do between two instants.
+/// Starts to record the activity of radios and flashes between two instants.
 pub(super) fn begin(world: &mut Network, (from, until): (Instant, Instant)) {
     let timeline = Timeline::new(from, until, MAX_INTERVALS);
     for node in 0..world.nodes() {
@@ -22,7 +22,7 @@ pub(super) fn begin(world: &mut Network, (from, until): (Instant, Instant)) {
     world.set_timeline(Some(timeline));
 }
 
-/// Ends it: what was collected.
+/// Ends the recording and returns it.
 pub(super) fn end(world: &mut Network) -> Option<Timeline> {
     for node in 0..world.nodes() {
         let beside = world
@@ -34,7 +34,7 @@ pub(super) fn end(world: &mut Network) -> Option<Timeline> {
     world.set_timeline(None)
 }
 
-/// What of it a report shows.
+/// The part of a recording that a report shows.
 pub(super) fn shown(timeline: &Timeline) -> Vec<Activity> {
     let full = timeline.full_at_us().unwrap_or(u64::MAX);
     let intervals = timeline.intervals().iter().filter(|interval| interval.start_us < full);
@@ -79,7 +79,7 @@ mod tests {
         for node in &result.nodes {
             assert_shown(&result, node);
         }
-        // Nobody strobes what nobody wants: node 0 is where datagrams end.
+        // Node 0 sends no strobes: it is the destination of the datagrams.
         let samples = count(&result, 0, ActivityKind::Sample);
         assert!((50..=100).contains(&samples), "{samples} in 12 s at 8 Hz, but for bursts");
     }
@@ -93,7 +93,7 @@ mod tests {
         let (heard, unheard) = (of(ActivityKind::Strobe), of(ActivityKind::Unheard));
         let strobes = node.strobes.expect("all strobe");
         let all = heard.clone().count() + unheard.clone().count();
-        // One may be under way, and those that found the channel busy have sent nothing.
+        // One may be under way, and those that found the channel busy have sent no frame.
         let expected = (strobes.all - strobes.busy) as usize;
         assert!(all == expected || all + 1 == expected, "{all} of {expected}: {node:?}");
         assert_eq!(unheard.clone().count(), strobes.failed as usize, "{node:?}");
@@ -106,7 +106,7 @@ mod tests {
         let flash = node.flash.expect("each has one");
         assert!(of(ActivityKind::FlashRead).count() >= flash.read as usize, "{node:?}");
         assert!(of(ActivityKind::FlashWrite).count() >= flash.written as usize, "{node:?}");
-        // The next one is erased ahead of time.
+        // The next sector is erased ahead of time.
         let erased = of(ActivityKind::FlashErase).count() as u32;
         assert!((flash.erased..=flash.erased + 1).contains(&erased), "{node:?}");
     }

@@ -1,5 +1,4 @@
-//! Relays that fall out while a transfer needs them, and how long its source goes without another
-//! way.
+//! Deaths of relays during a transfer, and the time until its source has another route.
 
 use super::pairs::way;
 use crate::build::Network;
@@ -7,16 +6,17 @@ use crate::scenario::{NodeId, RelayDeath, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::Fault;
 
-/// How often it is looked whether there is another way.
+/// Interval between checks for another route.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What [`Scenario::relay_deaths`] says, carried out.
+/// Carries out [`Scenario::relay_deaths`].
 pub(super) struct Deaths<'a> {
     scenario: &'a Scenario,
     coming: &'a [RelayDeath],
-    /// Who is dead that some flow needed, since when, and when that is looked at next.
+    /// The death, the dead node of a flow's path, the time of its death, and the time of the next
+    /// check.
     dead: Option<(RelayDeath, NodeId, Instant, Instant)>,
-    /// Seconds until each flow had a way around, if it lost one and found another.
+    /// Seconds until each flow had a route around its dead relay, if it lost one and found another.
     around_s: Vec<Option<f64>>,
 }
 
@@ -31,14 +31,14 @@ impl<'a> Deaths<'a> {
         (!coming.is_empty()).then_some(Deaths { scenario, coming, dead: None, around_s })
     }
 
-    /// When it is to look.
+    /// Time of the next check.
     pub(super) fn next(&self) -> Option<Instant> {
         let coming = self.coming.first().map(|death| instant(death.from_s));
         self.dead.map(|(.., next)| next).or(coming)
     }
 
-    /// Lets die whose time has come, or looks for a way around who is dead; `lasts` tells whether a
-    /// flow, by its number, is under way.
+    /// Carries out a due death, or checks for a route around the dead node. `lasts` returns whether
+    /// a flow, by its number, is under way.
     pub(super) fn look(&mut self, world: &mut Network, lasts: impl Fn(&Network, usize) -> bool) {
         let now = world.now();
         if let Some((death, node, since, next)) = &mut self.dead {
@@ -66,21 +66,21 @@ impl<'a> Deaths<'a> {
         }
     }
 
-    /// Seconds from the death of a relay of this flow until its source had a way without it.
+    /// Seconds from the death of a relay of this flow until its source had a route without it.
     pub(super) fn around_s(&self, flow: usize) -> Option<f64> {
         *self.around_s.get(flow)?
     }
 }
 
 impl Scenario {
-    /// The way that a flow's frames take now, if its source knows one.
+    /// The present path of a flow's frames, if its source has a route.
     fn way_of(&self, world: &Network, flow: usize) -> Option<Vec<NodeId>> {
         let (from, to) = self.flows.get(flow)?.kind.ends();
         way(world, from, to?)
     }
 }
 
-/// The node in the middle of a way that has one between its ends.
+/// The middle node of a path, if there is one between its ends.
 fn middle(way: &[NodeId]) -> Option<NodeId> {
     let between = way.get(1..way.len().checked_sub(1)?)?;
     between.get(between.len() / 2).copied()

@@ -1,13 +1,13 @@
-//! The record of a flow: one structure for all kinds. A value that does not apply to a kind, or
-//! that is not known, is absent.
+//! Record of a flow: one structure for all kinds. A value that does not apply to a kind, or that is
+//! unknown, is absent.
 //!
-//! | kind | values beside `kind`, `from`, `state`, octets and goodput |
+//! | kind | values in addition to `kind`, `from`, `state`, octets and goodput |
 //! |---|---|
 //! | `tcp-bulk` | `to`, segments, retransmissions, timeouts, `rtt_ms`, `mss` |
 //! | `udp-periodic`, `udp-bulk` | `to`, datagrams as segments, delays |
 //! | `snack`, `pip` | `to` |
 //! | `http-client`, `coap-client` | `to`, `latencies_ms`, `failed`; messages of CoAP |
-//! | `anemometer` | `to`, `readings`; what its carrier counts |
+//! | `anemometer` | `to`, `readings`; counters of its carrier |
 //! | servers | only `kind` and `from`: their clients have the records |
 
 use crate::apps::bulk::TimeoutCauses;
@@ -20,7 +20,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The work was bounded, and it is done.
+    /// The work was bounded and is done.
     Complete,
     /// Octets arrived; the flow has no end, or has not reached it.
     Open,
@@ -31,7 +31,7 @@ pub enum State {
 }
 
 impl State {
-    /// The name as results have it.
+    /// Name in results.
     pub const fn name(self) -> &'static str {
         match self {
             State::Complete => "complete",
@@ -62,7 +62,7 @@ pub enum Reason {
     Unreachable,
     /// The connection ended at the request of its application.
     Aborted,
-    /// Packets were sent, and no answer arrived.
+    /// Packets were sent, and no response arrived.
     NoAnswer,
 }
 
@@ -71,7 +71,7 @@ pub enum Reason {
 pub struct Death {
     /// The reason.
     pub reason: Reason,
-    /// The node: that without next hop, without link, or without server.
+    /// The node without a next hop, without a link, or without a server.
     pub node: NodeId,
 }
 
@@ -95,17 +95,17 @@ impl fmt::Display for Death {
 /// The record of one flow. `None` is absent: null in JSON, an empty cell in tables, NaN in frames.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct FlowResult {
-    /// The kind's name in scenario files.
+    /// Name of the kind in scenario files.
     pub kind: &'static str,
     /// Sender, client or server.
     pub from: NodeId,
-    /// Receiver; of a client its server; of a server absent.
+    /// Receiver; for a client its server; absent for a server.
     pub to: Option<NodeId>,
-    /// State at the end; of a server absent.
+    /// State at the end; absent for a server.
     pub state: Option<State>,
-    /// Of a dead flow: the reason.
+    /// Reason if the flow is dead.
     pub reason: Option<Reason>,
-    /// Of a dead flow: the reason as a sentence, with the node.
+    /// Reason as a sentence with the node, if the flow is dead.
     pub because: Option<String>,
     /// Application octets that arrived, each counted once.
     pub bytes: Option<u64>,
@@ -117,62 +117,62 @@ pub struct FlowResult {
     /// TCP: segments sent after the SYN, retransmissions included. UDP: datagrams sent. CoAP:
     /// messages sent.
     pub segments_sent: Option<u64>,
-    /// TCP: those that reached the receiver. UDP: datagrams that did, each counted once.
+    /// TCP: segments that reached the receiver. UDP: datagrams that arrived, each counted once.
     pub segments_received: Option<u64>,
-    /// Arrivals of a datagram that had arrived before; of a segment where the wire duplicates.
+    /// Arrivals of a datagram that had arrived before; of a segment if the wire duplicates.
     pub duplicates: Option<u64>,
     /// Share of sent segments that did not arrive, 0 to 1: losses that link retries did not mask.
-    /// Where the wire duplicates packets, TCP's are counted by identity, else by both ends'
-    /// counters.
+    /// If the wire duplicates packets, TCP's segments are counted by identity, else by the counters
+    /// of both ends.
     pub segment_loss: Option<f64>,
-    /// A sensor's over TCP: connections that it has opened.
+    /// Sensor over TCP: number of connections that it has opened.
     pub connections: Option<u32>,
     /// Retransmitted data segments or messages.
     pub retransmissions: Option<u64>,
-    /// A transfer's: entries into fast recovery. A sensor's over TCP: segments retransmitted
-    /// without a timeout.
+    /// Transfer: entries into fast recovery. Sensor over TCP: segments retransmitted without a
+    /// timeout.
     pub fast_retransmissions: Option<u64>,
     /// Expiries of the retransmission timer.
     pub timeouts: Option<u64>,
-    /// A transfer's: causes of its timeouts.
+    /// Transfer: causes of its timeouts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_causes: Option<TimeoutCauses>,
     /// Mean of the round-trip time samples, in milliseconds; absent without samples.
     pub rtt_ms: Option<f64>,
-    /// CoAP: mean of what the first timeout of a message was drawn from, in milliseconds; absent
-    /// without messages.
+    /// CoAP: mean value from which the first timeout of a message was drawn, in milliseconds;
+    /// absent without messages.
     pub timeout_ms: Option<f64>,
     /// TCP: largest segment in octets.
     pub mss: Option<u32>,
-    /// From the death of a relay on purpose (`[pairs] dies_s`) until its source had a route without
-    /// it, in seconds.
+    /// Seconds from the simulated death of a relay (`[pairs] dies_s`) until its source had a route
+    /// without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around_s: Option<f64>,
-    /// Radio hops of its route, as a mean over the time that it lasted; absent if no protocol seeks
-    /// routes and none is given.
+    /// Radio hops of its route, averaged over the duration of the flow; absent if no protocol
+    /// discovers routes and none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<f64>,
-    /// Every octet that arrived was the right one; absent if none arrived or none was compared.
+    /// True if every octet that arrived was correct; absent if none arrived or none was compared.
     pub intact: Option<bool>,
-    /// A transfer of given size has ended; no request has failed; no reading was lost. Absent if
-    /// the flow has no end, had nothing to do, or the fate of all is open.
+    /// True if a transfer of given size has ended, no request has failed, or no reading was lost.
+    /// Absent if the flow has no end, had nothing to do, or the outcome of all is open.
     pub complete: Option<bool>,
-    /// From the dispatch of each answered request to its whole answer, in milliseconds.
+    /// Time from the dispatch of each answered request to its complete response, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies_ms: Option<Vec<f64>>,
     /// UDP: datagrams sent up to the last one that arrived; later ones may still be in flight.
     /// Absent if none arrived.
     pub decided: Option<u64>,
-    /// From the sending of a datagram to its arrival, mean of those that arrived, in milliseconds;
-    /// by the clocks of both ends, which drift.
+    /// Mean time from the sending of a datagram to its arrival, in milliseconds, over those that
+    /// arrived; by the clocks of both ends, which drift.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<f64>,
-    /// The longest of them.
+    /// Longest such time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_delay_ms: Option<f64>,
     /// Requests that were not answered.
     pub failed: Option<u32>,
-    /// A sensor's: the fate of its readings.
+    /// Sensor: outcomes of its readings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<Readings>,
 }
@@ -189,27 +189,28 @@ impl FlowResult {
         }
     }
 
-    /// Whether the flow is dead.
+    /// Returns true if the flow is dead.
     pub fn is_dead(&self) -> bool {
         self.state == Some(State::Dead)
     }
 
-    /// Whether its work was bounded and is done.
+    /// Returns true if its work was bounded and is done.
     pub fn is_complete(&self) -> bool {
         self.complete == Some(true)
     }
 
-    /// Whether it carried something, all of it right, and did what it had to do, if it has an end.
+    /// Returns true if it carried data, all of it correct, and completed its work if that has an
+    /// end.
     pub fn is_well(&self) -> bool {
         !self.is_dead() && self.is_intact() && self.complete != Some(false)
     }
 
-    /// Whether nothing that arrived was wrong.
+    /// Returns true if no incorrect data arrived.
     pub fn is_intact(&self) -> bool {
         self.intact != Some(false)
     }
 
-    /// Latencies of its answered requests, in milliseconds; empty for what makes no requests.
+    /// Latencies of its answered requests, in milliseconds; empty for flows without requests.
     pub fn latencies_ms(&self) -> &[f64] {
         self.latencies_ms.as_deref().unwrap_or_default()
     }
@@ -252,23 +253,23 @@ impl FlowResult {
     }
 }
 
-/// The fate of a sensor's readings.
+/// Outcomes of a sensor's readings.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct Readings {
-    /// Made.
+    /// Readings generated.
     pub generated: u32,
-    /// Arrived, each counted once.
+    /// Readings that arrived, each counted once.
     pub delivered: u32,
-    /// Found the queue full.
+    /// Readings that were dropped because the queue was full.
     pub dropped: u32,
-    /// Neither arrived nor in flight at the end, dropped ones included.
+    /// Readings that neither arrived nor were in flight at the end, dropped ones included.
     pub lost: u32,
     /// New octets per interval of 40 s from the start of the simulation on, in kb/s (TCPlp §8.3).
     pub intervals_kbps: Vec<f64>,
 }
 
 impl Readings {
-    /// Share of readings whose fate is known that arrived, 0 to 1; `None` if there are none.
+    /// Share of readings with a known outcome that arrived, 0 to 1; `None` if there are none.
     pub fn reliability(&self) -> Option<f64> {
         let known = f64::from(self.delivered) + f64::from(self.lost);
         (known > 0.0).then(|| f64::from(self.delivered) / known)

@@ -1,5 +1,5 @@
-//! Losses and duplicates of TCP by the identity of segments, where the wire duplicates packets:
-//! there the counters of both ends cannot tell them apart.
+//! Losses and duplicates of TCP by the identity of segments, for wires that duplicate packets: the
+//! counters of both ends do not suffice there.
 
 use super::FlowResult;
 use crate::scenario::{NodeId, Scenario};
@@ -8,8 +8,8 @@ use kinglet_sim::trace::{Event, PacketId, Segment, What};
 use kinglet_wire::tcp::Flags;
 use std::collections::BTreeMap;
 
-/// A segment without an event for so many microseconds is lost: the longest reassembly (RFC 4944,
-/// 5.3).
+/// A segment without an event for this time, in microseconds, is lost: the longest reassembly (RFC
+/// 4944, 5.3).
 const MAY_ARRIVE_US: u64 = 60_000_000;
 
 struct Sent {
@@ -17,11 +17,12 @@ struct Sent {
     goal: NodeId,
     last_us: u64,
     arrived: bool,
-    /// It is lost, if it has not arrived: its data were sent again, or the wire has lost it.
+    /// True if it is lost unless it has arrived: its data were retransmitted, or the wire has lost
+    /// it.
     over: bool,
 }
 
-/// Follows the segments from the beginning of each flow to its receiver.
+/// Follows segments from the sender of each flow to its receiver.
 pub(super) struct Identities {
     names: Names,
     host: NodeId,
@@ -31,7 +32,7 @@ pub(super) struct Identities {
 }
 
 impl Identities {
-    /// Those of a run of `scenario`; `None` if no packet is duplicated on its wire.
+    /// Prepares a run of `scenario`; `None` if its wire duplicates no packets.
     pub(super) fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
         let duplicates = scenario.wire.as_ref().is_some_and(|wire| wire.duplicate > 0.0);
         duplicates.then(|| Identities {
@@ -56,7 +57,7 @@ impl Identities {
                 let (Some((flow, _)), Some(goal)) = (of_flow, self.names.node_of(head.dst)) else {
                     return;
                 };
-                // The records leave out the SYN, which is not of the connection that receives.
+                // The records leave out the SYN, which the receiving connection does not count.
                 if !flags.contains(Flags::SYN) {
                     let sent =
                         Sent { flow, goal, last_us: event.at_us, arrived: false, over: false };
@@ -79,7 +80,7 @@ impl Identities {
         }
     }
 
-    /// The record of a flow of TCP, with the counts of identities.
+    /// The record of a TCP flow, with the counts by identity.
     pub(super) fn counted(&self, flow: usize, record: FlowResult) -> FlowResult {
         if record.segments_received.is_none() {
             return record;

@@ -1,5 +1,5 @@
-//! Lanes of a timeline in addition to those of the radios: segments of TCP, congestion windows,
-//! queues and sources of interference.
+//! Lanes of a timeline in addition to those of the radios: TCP segments, congestion windows, queues
+//! and sources of interference.
 
 use crate::build::{interferer_of, start_us};
 use crate::scenario::Scenario;
@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 /// Kind of an item in a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneKind {
-    /// A segment with data that were not sent before, from when it was formed to its arrival.
+    /// A segment with new data, from its creation to its arrival.
     Segment,
-    /// A segment with data that were sent before.
+    /// A segment with retransmitted data.
     Again,
     /// A segment without data.
     Ack,
@@ -25,7 +25,7 @@ pub enum LaneKind {
     Queue,
     /// A burst of a source of interference.
     Source,
-    /// A frame of a packet, over what the radio does.
+    /// A frame of a packet, drawn over the radio activity.
     Frame,
 }
 
@@ -38,7 +38,7 @@ pub struct LaneItem {
     pub to_us: u64,
     /// Its kind.
     pub kind: LaneKind,
-    /// Of a window, its octets; of interference, the bursts in it.
+    /// Octets of a window, or number of bursts of interference.
     pub count: Option<u32>,
     /// The identity of its packet.
     pub packet: Option<PacketId>,
@@ -47,33 +47,33 @@ pub struct LaneItem {
 /// A lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
-    /// Its name; that of a node's radio has none.
+    /// Name; empty for the lane of a node's radio.
     pub name: String,
-    /// The node whose radio it is over, if it is none of its own.
+    /// The node whose radio lane the items are drawn over; `None` for a separate lane.
     pub radio: Option<u32>,
-    /// In any order.
+    /// Items in any order.
     pub items: Vec<LaneItem>,
 }
 
-/// Intervals that are kept: as many as a page is still quick with.
+/// Largest number of intervals that are kept: a page with this number is still fast.
 const MOST: usize = 50_000;
 
-/// Of these, bursts of interference at most, of all sources together.
+/// Largest number of bursts of interference among them, over all sources.
 const MOST_BURSTS: usize = 10_000;
 
-/// Says which of many bursts begin an interval of their own: those after the longest gaps, so many
-/// that there are at most `most` intervals. Of equal gaps every so many-th one counts.
+/// Selects the bursts that begin an interval: those after the longest gaps, so that there are at
+/// most `most` intervals. Equal gaps are sampled at a regular stride.
 struct Apart {
-    /// The shortest of these gaps.
+    /// Shortest of these gaps.
     gap: u64,
-    /// Gaps as long as that: all of them, those that count, and those seen so far.
+    /// Number of gaps of this length: all, those that count, and those seen so far.
     equal: u64,
     wanted: u64,
     seen: u64,
 }
 
 impl Apart {
-    /// That of bursts with these gaps between them; `None` if none of them has to be joined.
+    /// Creates the selection for these gaps; `None` if no bursts need to be joined.
     fn new(mut gaps: Vec<u64>, most: usize) -> Option<Self> {
         if gaps.len() < most {
             return None;
@@ -96,8 +96,8 @@ impl Apart {
     }
 }
 
-/// The bursts of source number `index` between two instants. If there are more than `most`, those
-/// with short gaps between them are one interval, which has their number.
+/// Bursts of source number `index` between two instants. If there are more than `most`, those with
+/// short gaps between them are joined to one interval with their number.
 fn bursts(
     (scenario, seed): (&Scenario, u64),
     index: usize,
@@ -156,7 +156,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// Those of a run of `scenario` between two instants in seconds.
+    /// Prepares the lanes of a run of `scenario` between two instants in seconds.
     pub(super) fn new(scenario: &Scenario, seed: u64, range_s: (f64, f64)) -> Self {
         let us = |seconds: f64| (seconds * 1e6) as u64;
         let mut lanes = Lanes {
@@ -275,11 +275,11 @@ impl Lanes {
         self.put(&lane, None, LaneItem { from_us, to_us: at_us, kind, count, packet: None });
     }
 
-    /// The lanes, in the order in which they are shown.
+    /// The lanes, in the order of display.
     pub(super) fn finish(&mut self) -> Vec<Lane> {
         for (packet, flying) in std::mem::take(&mut self.flying) {
             let Flying { lane, since_us, last_us, .. } = flying;
-            // A packet of the last second may arrive yet.
+            // A packet of the last second may still arrive.
             let kind = if last_us + 1_000_000 > self.end_us { continue } else { LaneKind::Lost };
             let packet = Some(packet);
             let item = LaneItem { from_us: since_us, to_us: last_us, kind, count: None, packet };
@@ -332,7 +332,8 @@ mod tests {
         assert_eq!(names, ["microwave", "wifi-file"]);
         assert!(lanes.iter().all(|lane| lane.items.len() > 1_000));
         assert!(lanes.iter().all(|lane| lane.items.len() <= MOST_BURSTS / 2));
-        // More than there is room for: the lane has all that it may have, for all bursts.
+        // More bursts than allowed: the lane has the largest number of intervals, and they cover
+        // all bursts.
         let many = of(1, MOST_BURSTS / 2);
         let count: u32 = many.iter().filter_map(|item| item.count).sum();
         assert!(many.len() == MOST_BURSTS / 2 && count as usize > MOST_BURSTS, "{count}");

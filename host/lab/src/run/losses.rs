@@ -1,4 +1,5 @@
-//! Losses of the nodes of a network: parents, DODAGs, registrations, children, neighbours.
+//! Losses of the relations of nodes in a network: parents, DODAGs, registrations, children,
+//! neighbours.
 
 use crate::scenario::{NodeId, Routing, Scenario};
 use kinglet::time::{Duration, Instant};
@@ -7,16 +8,16 @@ use kinglet_sim::{Device, World};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Interval between looks at the nodes, in simulated time. A look at every second takes a tenth of
-/// the time of a run in which little is sent.
+/// Interval between checks of the nodes, in simulated time. A check every second would take a tenth
+/// of the time of a run with little traffic.
 const PERIOD: Duration = Duration::from_secs(5);
-/// Losses of a run that its record has, the first ones.
+/// Largest number of losses in the record of a run; the first ones are kept.
 const MOST: usize = 1_000;
 
 /// A relation that a node has lost.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LossResult {
-    /// When it was found, in seconds; nodes are looked at every five seconds.
+    /// Time of detection in seconds; nodes are checked every five seconds.
     pub at_s: f64,
     /// The node.
     pub node: NodeId,
@@ -25,16 +26,16 @@ pub struct LossResult {
     pub loss: Loss,
 }
 
-/// Looks at the relations of all nodes every five seconds.
+/// Checks the relations of all nodes every five seconds.
 #[derive(Debug)]
 pub struct Watch {
-    /// One for each node; `None` before the first look, and where no stack can be asked.
+    /// State of each node; `None` before the first check, and if its stack cannot be read.
     nodes: Vec<Option<Losses>>,
     next: Instant,
 }
 
 impl Watch {
-    /// That of a network of `scenario`; `None` if its nodes keep no relations.
+    /// Creates the state for a network of `scenario`; `None` if its nodes keep no relations.
     pub fn new(scenario: &Scenario) -> Option<Self> {
         let routed = matches!(scenario.routing, Routing::Mesh | Routing::Rpl);
         let nodes = vec![None; scenario.nodes.len()];
@@ -42,12 +43,12 @@ impl Watch {
         (routed || discovers).then_some(Watch { nodes, next: Instant::ZERO })
     }
 
-    /// Returns the time of the next look.
+    /// Returns the time of the next check.
     pub const fn next(&self) -> Instant {
         self.next
     }
 
-    /// The losses since the last look, if it is time for one; a trace gets them as well.
+    /// Returns the losses since the last check, if a check is due; a trace gets them as well.
     pub fn look<D: Device>(&mut self, world: &mut World<D>) -> Vec<LossResult> {
         let now = world.now();
         if now < self.next {

@@ -6,7 +6,7 @@ use crate::build::Network;
 use crate::scenario::{HostCost, NodeId, Role, Scenario};
 use kinglet_sim::energy::Energy;
 
-/// The counters of AODV on `node`.
+/// AODV counters of `node`.
 fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
     let stats = world.device(node).node().routing().aodv()?.stats();
     Some(AodvResult {
@@ -21,7 +21,7 @@ fn aodv_result(world: &Network, node: usize) -> Option<AodvResult> {
     })
 }
 
-/// The counters of RPL on `node`, and its mean depth in these trees.
+/// RPL counters of `node`, and its mean depth in these trees.
 fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult> {
     let stats = world.device(node).node().routing().rpl()?.stats();
     let hops = trees.iter().filter_map(|tree| tree.nodes[node].hops.map(f64::from));
@@ -35,7 +35,7 @@ fn rpl_result(world: &Network, node: usize, trees: &[Tree]) -> Option<RplResult>
     })
 }
 
-/// The counters of the queue between host and radio, if `node` borders on a host.
+/// Counters of the queue between host and radio, if `node` is a border router with a host.
 fn border_result(world: &Network, scenario: &Scenario, node: usize) -> Option<BorderResult> {
     let borders = scenario.nodes[node].role == Role::BorderRouter && scenario.wire.is_some();
     borders.then(|| BorderResult::of(world.device(node).node())).flatten()
@@ -113,7 +113,7 @@ pub(super) fn node_result(
     }
 }
 
-/// The radio of a node, whatever stack it has.
+/// Radio counters of a node, independent of its stack.
 pub(super) fn radio_result(energy: &Energy) -> NodeResult {
     let share = |us: u64| us as f64 / energy.elapsed_us.max(1) as f64;
     NodeResult {

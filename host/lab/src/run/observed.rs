@@ -1,4 +1,4 @@
-//! Observations while a simulation runs: captures, a trace, lanes of the timeline.
+//! Observations during a simulation: captures, a trace, lanes of the timeline.
 
 use super::activity;
 use super::identities::Identities;
@@ -23,7 +23,7 @@ pub(super) fn instant(seconds: f64) -> Instant {
 
 /// The observations of a run.
 pub(super) struct Observed {
-    /// Gets each file that could not be written to its end.
+    /// Receives the path of each file that could not be written completely.
     failures: Receiver<String>,
     lanes: Option<Arc<Mutex<Lanes>>>,
     identities: Option<Arc<Mutex<Identities>>>,
@@ -32,19 +32,19 @@ pub(super) struct Observed {
 /// Results of the observations.
 pub(super) struct Seen {
     pub(super) lanes: Vec<Lane>,
-    /// Each file that ends too early, and why.
+    /// Each truncated file, with the cause.
     pub(super) cut_short: Vec<String>,
-    /// Of segments, if the counters of TCP do not tell them apart.
+    /// Identities of segments, if TCP's counters do not suffice.
     pub(super) identities: Option<Arc<Mutex<Identities>>>,
 }
 
-/// The value that is shared with the trace's consumer; a panic elsewhere does not spoil it.
+/// Locks the value that is shared with the trace's consumer; ignores a panic elsewhere.
 pub(super) fn inside<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Observed {
-    /// Starts what `options` ask for.
+    /// Starts the observations of `options`.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -94,9 +94,9 @@ impl Observed {
         Ok(Observed { failures, lanes, identities })
     }
 
-    /// Ends them.
+    /// Ends the observations.
     pub(super) fn end(self, world: &mut Network) -> Seen {
-        // Their ends are written when they go.
+        // Dropping them writes their ends.
         world.set_pcap(None);
         world.set_captures(None);
         world.set_trace(None);
@@ -106,7 +106,7 @@ impl Observed {
     }
 }
 
-/// The captures in `dir`, which is made.
+/// Creates the captures in `dir`, which is created as well.
 fn captures(scenario: &Scenario, dir: &Path, failed: &Sender<String>) -> io::Result<Captures> {
     std::fs::create_dir_all(dir)?;
     let create = |name: String| -> io::Result<Box<dyn io::Write + Send>> {

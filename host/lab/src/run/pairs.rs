@@ -1,9 +1,9 @@
-//! What a seed draws of a scenario before it runs: a building, or pairs of nodes and ways between
-//! them.
+//! Draws the random parts of a scenario from a seed before it runs: a building, or pairs of nodes
+//! and the paths between them.
 //!
-//! Ways are found as "design criteria" has it (II-C): nst-AODV seeks them beforehand, each alone,
-//! and they stay as they are then. The link layer of that search is always the same, so that
-//! settings are compared on the same ways.
+//! Paths are found as in "design criteria" (II-C): nst-AODV discovers them beforehand, one pair at
+//! a time, and they remain fixed. The link layer of that discovery is always the same, so that
+//! settings are compared on the same paths.
 
 use super::RunError;
 use crate::build::place::{address_of, short_of};
@@ -15,20 +15,20 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-/// A search answers within this, over sixteen hops.
+/// Time limit of a route discovery, enough for sixteen hops.
 const SEARCH: Duration = Duration::from_secs(2);
-/// From one search to the next: neither frames nor ways are left of it.
+/// Time between discoveries: all frames and routes of the previous one have expired.
 const REST: Duration = Duration::from_secs(10);
-/// Pairs that are tried for each that is wanted.
+/// Number of attempts for each wanted pair.
 const TRIES: u32 = 100;
 
-/// Both ways between two nodes, each beginning with its sender.
+/// The paths between two nodes in both directions, each beginning with its sender.
 struct Pair {
     there: Vec<NodeId>,
     back: Vec<NodeId>,
 }
 
-/// The scenario as `seed` has it: in the building that it draws, between the pairs that it draws.
+/// The scenario with the building and the pairs that `seed` draws.
 ///
 /// # Errors
 /// [`RunError::Unsupported`] if there are no such pairs.
@@ -39,8 +39,7 @@ pub fn drawn(scenario: &Scenario, seed: u64) -> Result<Cow<'_, Scenario>, RunErr
     Ok(Cow::Owned(with_pairs(&scenario, pairs, &found)))
 }
 
-/// What [`search`] finds, from memory if it is asked for again: settings are compared on the same
-/// pairs.
+/// Cached result of [`search`]: settings are compared on the same pairs.
 fn known(scenario: &Scenario, pairs: Pairs, seed: u64) -> Result<Arc<Vec<Pair>>, RunError> {
     static KNOWN: Mutex<BTreeMap<String, Arc<Vec<Pair>>>> = Mutex::new(BTreeMap::new());
     let base = searching(scenario);
@@ -57,7 +56,7 @@ fn known(scenario: &Scenario, pairs: Pairs, seed: u64) -> Result<Arc<Vec<Pair>>,
     Ok(found)
 }
 
-/// The same network with nothing but nst-AODV.
+/// The same network with nst-AODV only.
 fn searching(scenario: &Scenario) -> Scenario {
     Scenario {
         mac: MAC,
@@ -70,8 +69,8 @@ fn searching(scenario: &Scenario) -> Scenario {
     }
 }
 
-/// Draws pairs until there are enough with as many hops as wanted; long ways are rare, so there may
-/// be fewer.
+/// Draws pairs until there are enough with the wanted number of hops. Long paths are rare, so there
+/// may be fewer.
 fn search(base: &Scenario, pairs: Pairs, seed: u64) -> Result<Vec<Pair>, RunError> {
     let (mut world, _) = network(base, seed);
     let mut random = stream(seed, 0, Purpose::Placement);
@@ -98,7 +97,7 @@ fn search(base: &Scenario, pairs: Pairs, seed: u64) -> Result<Vec<Pair>, RunErro
     Ok(found)
 }
 
-/// Two nodes that have not been tried, or none if chance has met others.
+/// Draws two nodes; `None` if they are equal or were tried before.
 fn untried(
     random: &mut Stream,
     nodes: NodeId,
@@ -108,7 +107,7 @@ fn untried(
     (ends.0 != ends.1 && tried.insert(ends)).then_some(ends)
 }
 
-/// Has `from` seek `to`, and follows what is found.
+/// Runs a route discovery from `from` to `to`, and follows the routes that it finds.
 fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> Option<Pair> {
     let begin = world.now();
     let address = address_of(base.prefix, to);
@@ -117,7 +116,7 @@ fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> O
     });
     let mut pair = None;
     let end = begin + SEARCH;
-    // A way is read while it is fresh, which it is not long.
+    // Routes are read before they expire.
     while sent.is_ok() && pair.is_none() && world.now() < end {
         world.run_until(world.now() + Duration::from_millis(100));
         pair = way(world, from, to).zip(way(world, to, from));
@@ -126,7 +125,7 @@ fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> O
     pair.map(|(there, back)| Pair { there, back })
 }
 
-/// Follows the ways that nodes know; `None` if one knows none.
+/// Follows the routes of the nodes; `None` if a node has none.
 pub(super) fn way(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
     let mut way = vec![from];
     let mut at = from;
@@ -142,7 +141,8 @@ pub(super) fn way(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeI
     Some(way)
 }
 
-/// The scenario with a transfer for each pair, and with their ways if nobody seeks any.
+/// The scenario with a transfer for each pair, and with their paths as given routes if routing is
+/// static.
 fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
     let mut drawn = Scenario { pairs: None, flows: Vec::new(), ..scenario.clone() };
     let mut routes: BTreeMap<(NodeId, NodeId), NodeId> = BTreeMap::new();
@@ -160,7 +160,7 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
         }
         for way in [&pair.there, &pair.back] {
             let Some(destination) = way.last() else { continue };
-            // Where a way meets an earlier one to the same node, it goes on as that does.
+            // If a path meets an earlier one to the same node, it follows that one.
             for hop in way.windows(2) {
                 if routes.contains_key(&(hop[0], *destination)) {
                     break;
@@ -175,7 +175,7 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
     drawn
 }
 
-/// The same between other nodes.
+/// The same kind of flow between other nodes.
 fn between(kind: &FlowKind, from: NodeId, to: NodeId) -> FlowKind {
     let mut kind = kind.clone();
     if let FlowKind::TcpBulk { from: a, to: b, .. } = &mut kind {
@@ -184,14 +184,14 @@ fn between(kind: &FlowKind, from: NodeId, to: NodeId) -> FlowKind {
     kind
 }
 
-/// How many hops the ways of transfers have while they last, where AODV seeks them.
+/// Number of hops of the routes of transfers during the transfer, if AODV discovers them.
 pub(super) struct Following {
-    /// Sum and number of looks, of each flow.
+    /// Sum and number of observations, for each flow.
     looks: Vec<(f64, f64)>,
     next: Instant,
 }
 
-/// How often ways are looked at.
+/// Interval between observations of routes.
 const LOOK: Duration = Duration::from_secs(2);
 
 impl Following {
@@ -200,12 +200,13 @@ impl Following {
         (scenario.routing == Routing::Aodv).then_some(Following { looks, next: Instant::ZERO })
     }
 
-    /// When it is to look.
+    /// Time of the next observation.
     pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
-    /// Looks, if it is time; `lasts` tells whether a flow, by its number, is under way.
+    /// Observes the routes if an observation is due. `lasts` returns whether a flow, by its number,
+    /// is under way.
     pub(super) fn look(
         &mut self,
         world: &Network,
@@ -216,7 +217,7 @@ impl Following {
             return;
         }
         self.next = world.now() + LOOK;
-        // What is for the host leaves the network at the border router.
+        // Packets for the host leave the network at the border router.
         let inside = |node| if node == scenario.host() { scenario.root() } else { node };
         for (index, flow) in scenario.flows.iter().enumerate().filter(|(index, _)| lasts(*index)) {
             let (from, to) = flow.kind.ends();
@@ -227,7 +228,7 @@ impl Following {
         }
     }
 
-    /// The mean for a flow; `None` if it had no way when somebody looked.
+    /// Mean number of hops of a flow; `None` if no observation found a route.
     pub(super) fn hops(&self, flow: usize) -> Option<f64> {
         let (sum, looks) = *self.looks.get(flow)?;
         (looks > 0.0).then(|| sum / looks)

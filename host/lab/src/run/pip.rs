@@ -1,4 +1,4 @@
-//! A file by PIP: nodes that have nothing else, on the medium of the scenario.
+//! File transfer by PIP: nodes without any other protocol, on the medium of the scenario.
 
 use super::nodes::radio_result;
 use super::power::Power;
@@ -8,7 +8,7 @@ use crate::scenario::{File, FlowKind, NodeId, Scenario};
 use kinglet::time::{Duration, Instant};
 use kinglet_pip::{Config, MAX_FILE, Outcome, transfer};
 
-/// The file that goes by PIP, if one does.
+/// The file that PIP transfers, if there is one.
 pub(super) fn file_of(scenario: &Scenario) -> Option<File> {
     scenario.flows.iter().find_map(|flow| match flow.kind {
         FlowKind::Pip(file) => Some(file),
@@ -16,7 +16,7 @@ pub(super) fn file_of(scenario: &Scenario) -> Option<File> {
     })
 }
 
-/// Refuses to build nodes of Kinglet's, or to observe them, where the file goes by PIP.
+/// Refuses to build or to observe Kinglet nodes if PIP transfers the file.
 pub(super) fn refuse(scenario: &Scenario, what: &str) -> Result<(), RunError> {
     match file_of(scenario) {
         Some(_) => Err(RunError::Unsupported(format!("{what} of a file by PIP"))),
@@ -24,7 +24,8 @@ pub(super) fn refuse(scenario: &Scenario, what: &str) -> Result<(), RunError> {
     }
 }
 
-/// Refuses what is no line of nodes from one end to the other, and other flows beside the file.
+/// Refuses nodes that are not a line from one end to the other, and other flows in addition to the
+/// file.
 pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let Some(file) = file_of(scenario) else { return Ok(()) };
     let last = scenario.host() - 1;
@@ -43,7 +44,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Refuses observations: there is no capture, trace, timeline or tree of its nodes.
+/// Refuses observations: there is no capture, trace, timeline or tree of PIP nodes.
 pub(super) fn check_options(scenario: &Scenario, options: &Options<'_>) -> Result<(), RunError> {
     let observed = [
         (options.pcap.is_some() || options.captures.is_some(), "a capture"),
@@ -54,7 +55,7 @@ pub(super) fn check_options(scenario: &Scenario, options: &Options<'_>) -> Resul
     asked.map_or(Ok(()), |(_, what)| refuse(scenario, what))
 }
 
-/// Transfers the file of `scenario`; it ends when the file is there, or with the scenario.
+/// Transfers the file of `scenario`. Ends when the file has arrived, or with the scenario.
 pub(super) fn simulate(scenario: &Scenario, file: File, seed: u64) -> RunResult {
     let clock = std::time::Instant::now();
     let hops = scenario.nodes.len() - 1;

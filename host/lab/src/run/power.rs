@@ -1,4 +1,4 @@
-//! What time and energy of a node went into, part by part, as Contiki's Powertrace has it.
+//! Time and energy of a node, part by part, as in Contiki's Powertrace.
 
 use kinglet_sim::energy::{Energy, RadioState};
 use kinglet_sim::flash::FlashPart;
@@ -6,10 +6,10 @@ use kinglet_time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Supply voltage for energy: two AA cells, and inside of what these radios take (1.8 to 3.6 V).
+/// Supply voltage for energy: two AA cells, within the range of these radios (1.8 to 3.6 V).
 pub(crate) const VOLTS: f64 = 3.0;
 
-/// Time and energy that a part took.
+/// Time and energy of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Spent {
     /// Seconds.
@@ -18,37 +18,37 @@ pub struct Spent {
     pub mj: f64,
 }
 
-/// What time and energy of a node went into.
+/// Time and energy of a node by state.
 ///
-/// The energies add up to all that radio, CPU and flash took. The radio is at every instant in one
-/// of five states, so the times of those add up to the whole; CPU and flash work beside it.
+/// The energies add up to the total of radio, CPU and flash. The radio is at every instant in one
+/// of five states, so their times add up to the total time. CPU and flash work in parallel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Power {
-    /// The CPU works.
+    /// The CPU is active.
     pub cpu: Spent,
-    /// The receiver is on, with a frame or without.
+    /// The receiver is on, with or without a frame.
     pub receive: Spent,
     /// The radio sends.
     pub transmit: Spent,
     /// The radio loads a frame, turns around or backs off.
     pub ready: Spent,
-    /// The radio starts after sleep.
+    /// The radio starts up after sleep.
     pub starting: Spent,
     /// The flash reads.
     pub flash_read: Spent,
-    /// The flash takes in what is to be written, and writes it.
+    /// The flash loads data and writes them.
     pub flash_write: Spent,
     /// The flash erases.
     pub flash_erase: Spent,
-    /// The radio sleeps. The energy is that of all that is at rest: radio, CPU and flash.
+    /// The radio sleeps. The energy is the idle consumption of radio, CPU and flash.
     pub rest: Spent,
 }
 
-/// How many parts there are.
+/// Number of parts.
 pub const PARTS: usize = 9;
 
 impl Power {
-    /// Of a node that has spent this up to `now`, and has this flash, or none.
+    /// Power of a node with this consumption up to `now`, and with this flash, if any.
     pub(crate) fn of(now: Instant, energy: &Energy, flash: Option<&FlashPart>) -> Power {
         let spent = |us: u64, uc: f64| Spent { seconds: us as f64 / 1e6, mj: uc * VOLTS / 1e3 };
         let radio = |states: &[RadioState]| {
@@ -124,7 +124,7 @@ mod tests {
             assert!((share(writing) - flash.writing).abs() < 1e-9);
             assert!((share(power.cpu.seconds) - node.cpu_duty_cycle.unwrap_or(0.0)).abs() < 1e-9);
         }
-        // A relay has something of everything.
+        // A relay uses every part.
         let relay = &result.nodes[2];
         assert!(relay.power.parts().iter().all(|(_, spent)| spent.mj > 0.0), "{relay:?}");
         let each = relay.mj_per_frame.expect("it passes on");

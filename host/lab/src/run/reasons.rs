@@ -1,4 +1,4 @@
-//! Reasons for which frames and packets were lost: counts by layer and reason.
+//! Reasons for losses of frames and packets: counts by layer and reason.
 
 use crate::build::place::Site;
 use kinglet_apps::SnakeCase;
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 pub struct Reasons(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Reasons {
-    /// All reasons of a node and its applications, whether they occurred or not; with `radio`, also
-    /// those of the air.
+    /// All reasons of a node and its applications, also those that did not occur; with `radio`,
+    /// also those of the layer `air`.
     pub fn of(station: &Site, radio: Option<&Counters>) -> Self {
         let mut all = Reasons::default();
         station.reasons(&mut |layer, reason, count| {
@@ -43,7 +43,7 @@ impl Reasons {
         }
     }
 
-    /// Only those that occurred.
+    /// Only the reasons that occurred.
     #[must_use]
     pub fn occurred(&self) -> Self {
         let mut found = Reasons::default();

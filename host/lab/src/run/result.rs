@@ -1,4 +1,4 @@
-//! What a simulation measured.
+//! Results of a simulation.
 
 use super::flow::FlowResult;
 use super::lanes::Lane;
@@ -13,60 +13,61 @@ use kinglet_sim::ledger::{Cause, Ledger};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The version of the records' form. It grows when a name or the meaning of a value changes.
+/// Version of the record format. It is incremented when a name or the meaning of a value changes.
 pub const SCHEMA: u32 = 1;
 
-/// What a simulation measured.
+/// Results of a simulation.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct RunResult {
-    /// The version of these records' form, which `run.schema.json` describes: [`SCHEMA`].
+    /// Version of the record format, which `run.schema.json` describes: [`SCHEMA`].
     pub schema: u32,
-    /// One per application, in the order of the scenario.
+    /// One record per application, in the order of the scenario.
     pub flows: Vec<FlowResult>,
-    /// One per node, in order.
+    /// One record per node, in order.
     pub nodes: Vec<NodeResult>,
-    /// Reasons for which frames and packets were lost, summed over the nodes; all that exist.
+    /// Reasons for losses of frames and packets, summed over the nodes; also reasons that did not
+    /// occur.
     pub reasons: Reasons,
     /// Parents, DODAGs, default routers, registrations, children and neighbours that nodes lost, in
     /// order of time; the first 1,000.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossResult>,
-    /// Losses after those.
+    /// Number of losses after those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub losses_left_out: Option<u64>,
     /// Simulated seconds.
     pub sim_seconds: f64,
     /// Real seconds.
     pub wall_seconds: f64,
-    /// Real time that it took to set the network up, before that; `kinglet sim` adds that of
-    /// reading the scenario.
+    /// Real time that it took to set the network up, before the simulation; `kinglet sim` adds the
+    /// time for reading the scenario.
     pub setup_seconds: f64,
-    /// Octets of memory that each node takes before it does anything.
+    /// Octets of memory of each node at switch-on.
     pub node_bytes: usize,
     /// Events that the engine handled.
     pub events: u64,
     /// Congestion window samples, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cwnd: Vec<CwndSample>,
-    /// What changes while it runs, every second, if asked for.
+    /// Samples of changing values every second, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
     /// Radio activity, if asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timeline: Vec<Activity>,
-    /// Segments, windows, queues and interference beside that.
+    /// Segments, windows, queues and interference over time, in addition to the timeline.
     #[serde(skip)]
     pub lanes: Vec<Lane>,
-    /// The second from which on radio activity is missing, if there was too much of it.
+    /// The second from which radio activity is missing, if there was too much of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline_full_at_s: Option<f64>,
     /// Parents of all nodes at several instants, if asked for.
     #[serde(skip)]
     pub trees: Vec<Tree>,
-    /// Who hears whom, the smaller number first, if that was asked for.
+    /// Pairs of nodes that receive each other, the smaller number first, if asked for.
     #[serde(skip)]
     pub links: Vec<(NodeId, NodeId)>,
-    /// Files of observations that end too early, as they could not be written, and why.
+    /// Files of observations that are truncated because they could not be written, with the cause.
     #[serde(skip)]
     pub cut_short: Vec<String>,
 }
@@ -90,8 +91,8 @@ impl RunResult {
         serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
     }
 
-    /// A result with every value that a run without observations can have, all of them zero. It is
-    /// for their names: an absent value has none in JSON.
+    /// A result with every value that a run without observations can have, all of them zero. It
+    /// serves to list the names: an absent value has none in JSON.
     pub fn with_every_value() -> Self {
         let node = NodeResult {
             frames_failed: Some(0),
@@ -120,7 +121,7 @@ impl RunResult {
 /// Parents of all nodes on their routes to the root, the border router, at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
     /// One for each node, in order.
     pub nodes: Vec<Branch>,
@@ -129,83 +130,84 @@ pub struct Tree {
 /// A node in the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Branch {
-    /// The next node on the way to the root; `None` for the root, and where there is no way.
+    /// Next hop towards the root; `None` for the root, and if there is no route.
     pub parent: Option<NodeId>,
-    /// Radio hops to the root; `None` if the way ends or loops.
+    /// Radio hops to the root; `None` if the route is incomplete or loops.
     pub hops: Option<u32>,
-    /// Frames per second on the air, acknowledgements not counted, since the instant before.
+    /// Frames per second on the air since the previous instant, without acknowledgements.
     pub frames_per_s: f64,
 }
 
-/// The record of one node. A node of PIP has no counters of Kinglet's MAC and CPU.
+/// Record of one node. A PIP node has no counters of Kinglet's MAC and CPU.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub struct NodeResult {
-    /// Its number.
+    /// Number of the node.
     pub id: NodeId,
-    /// Frames put on the air, acknowledgements not counted, retries counted.
+    /// Frames put on the air, including retries, without acknowledgements.
     pub frames_sent: u64,
-    /// Frames given up after all retries or for want of a clear channel.
+    /// Frames given up after all retries or because the channel was never clear.
     pub frames_failed: Option<u64>,
     /// Frames that were acknowledged, or needed no acknowledgement.
     pub frames_acked: Option<u64>,
-    /// Transmissions whose acknowledgement did not come.
+    /// Transmissions that were not acknowledged.
     pub acks_missing: Option<u64>,
-    /// Attempts after the first, each with CSMA-CA from its beginning.
+    /// Attempts after the first, each with a new CSMA-CA procedure.
     pub retries: Option<u64>,
-    /// Frames sent to this node alone by others, each attempt counted, wherever it could hear them.
+    /// Frames that others sent to this node alone, within its reception range; each attempt counts.
     pub frames_offered: Option<u64>,
-    /// Those that it took, repetitions of what it had not counted.
+    /// Frames for this node alone that its MAC accepted, without duplicates.
     pub frames_taken: Option<u64>,
-    /// Packets dropped for want of queue space.
+    /// Packets dropped because a queue was full.
     pub queue_drops: Option<u64>,
-    /// Reasons for which it lost frames and packets; those that are missing did not occur.
+    /// Reasons for which it lost frames and packets; reasons that did not occur are missing.
     pub reasons: Reasons,
-    /// What RPL did, if it is the network's routing.
+    /// Counters of RPL, if it is the network's routing protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplResult>,
-    /// What AODV did, if it is the network's routing.
+    /// Counters of AODV, if it is the network's routing protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aodv: Option<AodvResult>,
-    /// What a border router's queue between host and radio has seen, if packets wait there.
+    /// Counters of a border router's queue between host and radio, if packets wait there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub border_queue: Option<BorderResult>,
-    /// What became of its strobes, if everybody sleeps.
+    /// Counters of its strobes, if all nodes are duty-cycled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strobes: Option<StrobeResult>,
-    /// What its flash did, if it has one.
+    /// Counters of its flash, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashResult>,
     /// Share of time with the radio on, 0 to 1.
     pub duty_cycle: f64,
-    /// Share of time in which the radio starts, 0 to 1; the duty cycle does not contain it.
+    /// Share of time in which the radio starts up, 0 to 1; the duty cycle does not include it.
     pub starting: f64,
-    /// Share of time, 0 to 1, that the radio sleeps between two attempts to send the same frame.
+    /// Share of time, 0 to 1, in which the radio sleeps between two attempts to send the same
+    /// frame.
     pub between_attempts: f64,
-    /// What it was on for, in seconds; the sum is the duty cycle times the simulated time.
+    /// Radio-on time by cause, in seconds; the sum is the duty cycle times the simulated time.
     pub radio_s: RadioSeconds,
-    /// Share of time with the radio on in each hour, 0 to 1; the last hour may be cut short.
+    /// Share of time with the radio on in each hour, 0 to 1; the last hour may be incomplete.
     pub duty_by_hour: Vec<f64>,
     /// Energy of the radio in millijoules.
     pub energy_mj: f64,
-    /// Share of time that the CPU works, 0 to 1; absent without a CPU cost.
+    /// Share of time in which the CPU is active, 0 to 1; absent without a CPU cost.
     pub cpu_duty_cycle: Option<f64>,
     /// Energy of the CPU in millijoules; absent without a CPU cost.
     pub cpu_mj: Option<f64>,
-    /// What the CPU did.
+    /// Work of the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_work: Option<CpuWork>,
-    /// What time and energy of radio, CPU and flash went into.
+    /// Time and energy of radio, CPU and flash, by state.
     pub power: Power,
-    /// Energy of all of them for each frame that a neighbour took, in millijoules; `None` if none
-    /// did.
+    /// Energy of radio, CPU and flash for each frame that a neighbour accepted, in millijoules;
+    /// `None` if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mj_per_frame: Option<f64>,
 }
 
-/// What RPL did on one node.
+/// Counters of RPL on one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct RplResult {
-    /// Radio hops to the root, as a mean over the time in which there was a way.
+    /// Radio hops to the root, averaged over the time in which there was a route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<f64>,
     /// DIOs, DISs, DAOs and their acknowledgements sent.
@@ -214,49 +216,49 @@ pub struct RplResult {
     pub dios: u32,
     /// DAOs among them.
     pub daos: u32,
-    /// Times that the preferred parent became another, the first included.
+    /// Number of changes of the preferred parent, the first one included.
     pub parent_changes: u32,
 }
 
-/// What AODV did on one node.
+/// Counters of AODV on one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AodvResult {
-    /// Times that a way was sought.
+    /// Route discoveries.
     pub searches: u32,
-    /// Those of them that found none.
+    /// Route discoveries that failed.
     pub failed_searches: u32,
-    /// Requests sent, own ones and those of others.
+    /// Route requests sent, own ones and those of others.
     pub rreqs: u32,
-    /// Replies sent, own ones and those of others.
+    /// Route replies sent, own ones and those of others.
     pub rreps: u32,
-    /// Errors sent.
+    /// Route errors sent.
     pub rerrs: u32,
-    /// Links that broke while ways led over them.
+    /// Links that broke while routes used them.
     pub broken_links: u32,
-    /// Ways that were lost so, or by what others said.
+    /// Routes lost because of broken links, or because of messages of other nodes.
     pub lost_routes: u32,
-    /// Packets for which there was no way to go on.
+    /// Packets without a route to their destination.
     pub strays: u32,
 }
 
-/// What became of strobes: of a frame, once or again and again, until somebody acknowledges it.
+/// Counters of strobes. A strobe sends a frame, once or repeatedly, until it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct StrobeResult {
-    /// How many there were.
+    /// Number of strobes.
     pub all: u32,
-    /// Those that followed another one in a burst.
+    /// Strobes that followed another one in a burst.
     pub in_bursts: u32,
-    /// Those that were acknowledged when the frame was on the air for the first time.
+    /// Strobes that were acknowledged after the first transmission.
     pub at_once: u32,
-    /// Those that nobody acknowledged.
+    /// Strobes that were not acknowledged.
     pub failed: u32,
-    /// Those before which the channel was busy.
+    /// Strobes before which the channel was busy.
     pub busy: u32,
-    /// Those that began an answer to a neighbour's burst.
+    /// Strobes that began the response to a neighbour's burst.
     pub answers: u32,
 }
 
-/// What a flash did for frames that wait.
+/// Counters of a flash for frames that wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct FlashResult {
     /// Frames written to it.
@@ -265,7 +267,7 @@ pub struct FlashResult {
     pub read: u32,
     /// Sectors erased.
     pub erased: u32,
-    /// The most frames that ever waited, in memory and in flash.
+    /// Largest number of frames that waited at the same time, in memory and in flash.
     pub most: u16,
     /// Share of time in which it read, 0 to 1.
     pub reading: f64,
@@ -275,25 +277,25 @@ pub struct FlashResult {
     pub mj: f64,
 }
 
-/// What a border router's queue between host and radio has seen, in packets.
+/// Counters of a border router's queue between host and radio, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct BorderResult {
-    /// Taken in.
+    /// Packets queued.
     pub taken: u32,
-    /// That went on to the radio.
+    /// Packets passed to the radio.
     pub passed: u32,
-    /// Dropped as there was no room.
+    /// Packets dropped because the queue was full.
     pub dropped: u32,
-    /// That wait.
+    /// Packets that wait.
     pub waiting: usize,
-    /// The most that waited at a time.
+    /// Largest number of packets that waited at the same time.
     pub most: u16,
-    /// The longest wait of one that went on, in milliseconds.
+    /// Longest wait of a packet that was passed on, in milliseconds.
     pub longest_ms: f64,
 }
 
 impl BorderResult {
-    /// That of `node`; `None` if what comes from a host waits with what the node relays.
+    /// Counters of `node`; `None` if packets from a host share the queue of relayed packets.
     pub fn of(node: &Node<LabProfile>) -> Option<Self> {
         let net = node.net();
         let stats = net.border_stats()?;
@@ -308,7 +310,7 @@ impl BorderResult {
     }
 }
 
-/// What a radio was on for, in seconds; [`kinglet_sim::ledger`] defines the causes.
+/// Radio-on time by cause, in seconds; [`kinglet_sim::ledger`] defines the causes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct RadioSeconds {
     /// Data requests.
@@ -319,7 +321,7 @@ pub struct RadioSeconds {
     pub send: f64,
     /// Receiving data.
     pub receive: f64,
-    /// Sending again what was not acknowledged.
+    /// Retransmitting frames that were not acknowledged.
     pub retry: f64,
     /// Broadcasts, and acknowledgements sent.
     pub control: f64,
@@ -353,39 +355,39 @@ impl From<Ledger> for RadioSeconds {
     }
 }
 
-/// The congestion window of a flow at an instant.
+/// Congestion window of a flow at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CwndSample {
     /// Index of the flow.
     pub flow: u32,
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
     /// Octets.
     pub cwnd: u32,
-    /// Slow start threshold in octets; `None` before the first loss, while there is none.
+    /// Slow start threshold in octets; `None` before the first loss, when there is no threshold.
     pub ssthresh: Option<u32>,
 }
 
-/// What has happened up to an instant, and what is so then.
+/// Totals up to an instant, and state at that instant.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Sample {
-    /// When, in seconds.
+    /// Time in seconds.
     pub at_s: f64,
     /// Octets that have arrived of each flow.
     pub bytes: Vec<u64>,
-    /// How long the radio of each node has been on or starting, in seconds.
+    /// Seconds in which the radio of each node has been on or starting up.
     pub on_s: Vec<f64>,
-    /// What time and energy of each node have gone into.
+    /// Time and energy of each node.
     pub power: Vec<Power>,
-    /// Frames that wait in each node to be passed on.
+    /// Frames that wait in each node to be forwarded.
     pub waiting: Vec<usize>,
-    /// The smoothed round-trip time of the first transfer by TCP, in milliseconds.
+    /// Smoothed round-trip time of the first TCP transfer, in milliseconds.
     pub rtt_ms: Option<f64>,
-    /// Segments that it has sent again.
+    /// Segments that it has retransmitted.
     pub resent: u64,
 }
 
-/// What a radio does, or the flash beside it.
+/// Activity of a radio, or of the flash of the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityKind {
@@ -393,23 +395,23 @@ pub enum ActivityKind {
     Transmit,
     /// Sends an acknowledgement.
     Ack,
-    /// Receives a frame as a whole.
+    /// Receives a whole frame.
     Receive,
-    /// Hears a frame that is destroyed by another one.
+    /// Receives a frame that collides with another one.
     Collision,
-    /// Is on, for whatever purpose.
+    /// Is on, for any purpose.
     On,
     /// Finds the channel busy before it sends.
     Busy,
-    /// Wakes, samples the channel and finds nothing.
+    /// Wakes, samples the channel and detects no signal.
     Sample,
-    /// Wakes, samples the channel and notices something.
+    /// Wakes, samples the channel and detects a signal.
     Notice,
-    /// Sends a frame until somebody acknowledges it.
+    /// Sends a frame until it is acknowledged.
     Strobe,
-    /// Sends a frame again and again, and nobody acknowledges it.
+    /// Sends a frame repeatedly, without an acknowledgement.
     Unheard,
-    /// Sends frames to the same neighbour, one after the other while it stays awake.
+    /// Sends consecutive frames to a neighbour that stays awake.
     Burst,
     /// The flash reads.
     FlashRead,
@@ -419,19 +421,18 @@ pub enum ActivityKind {
     FlashErase,
 }
 
-/// An interval in the life of a radio, or of the flash beside it.
+/// An interval of activity of a radio, or of the flash of the node.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Activity {
-    /// Whose radio.
+    /// Node of the radio.
     pub node: NodeId,
     /// Start in microseconds.
     pub from_us: u64,
     /// End in microseconds.
     pub to_us: u64,
-    /// What it does.
+    /// Kind of activity.
     pub kind: ActivityKind,
-    /// How often the frame of a strobe was on the air, or how many frames of a burst were
-    /// acknowledged.
+    /// Number of transmissions of a strobe's frame, or of acknowledged frames in a burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! What changes while a network runs, looked at every second.
+//! Samples of changing values while a network runs, every second.
 
 use super::power::Power;
 use super::result::Sample;
@@ -7,10 +7,10 @@ use crate::flows;
 use crate::scenario::Scenario;
 use kinglet::time::{Duration, Instant};
 
-/// How often it is looked at.
+/// Interval between samples.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Looks every second.
+/// Takes a sample every second.
 pub(super) struct Sampling<'a> {
     scenario: &'a Scenario,
     ends: &'a [Ends],
@@ -23,12 +23,12 @@ impl<'a> Sampling<'a> {
         Sampling { scenario, ends, next: Instant::ZERO, samples: Vec::new() }
     }
 
-    /// When it is to look.
+    /// Time of the next sample.
     pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
-    /// Looks, if it is time.
+    /// Takes a sample, if it is due.
     pub(super) fn look(&mut self, world: &Network) {
         if world.now() < self.next {
             return;

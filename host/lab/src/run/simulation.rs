@@ -1,4 +1,4 @@
-//! Runs a network and reads the results off it.
+//! Runs a network and reads the results.
 
 use super::activity;
 use super::deaths::Deaths;
@@ -24,7 +24,7 @@ use kinglet_sim::{Device, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-/// How often cancellation is looked for, in simulated time.
+/// Interval between checks for cancellation, in simulated time.
 const SLICE: Duration = Duration::from_secs(10);
 
 pub(super) fn simulate(
@@ -96,7 +96,7 @@ pub(super) fn simulate(
     })
 }
 
-/// The second at which a timeline had no more room.
+/// The second at which a timeline was full.
 fn full_at_s(timeline: &Timeline) -> Option<f64> {
     timeline.full_at_us().map(|us| us as f64 / 1e6)
 }
@@ -137,7 +137,7 @@ fn flow_results(
     records.into_iter().enumerate().map(one).collect()
 }
 
-/// Refuses a scenario with a computer in it.
+/// Refuses a scenario that contains a computer.
 pub(super) fn refuse_tunnel(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.tunnel.is_some() {
         let what = "a [tunnel] to a computer at its far end; `kinglet gateway` runs this scenario";
@@ -155,11 +155,11 @@ pub(super) fn prepare(scenario: &Scenario, seed: u64) -> Result<(Network, Vec<En
     Ok((world, ends))
 }
 
-/// Refuses what cannot be simulated, rather than leaving it out.
+/// Refuses unsupported features, rather than ignoring them.
 pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     let payload = usize::from(payload_of(scenario));
     let tcp = &scenario.tcp;
-    // A peer stack has the memory that it is given.
+    // Buffers of a peer stack are not limited.
     let own = |node: NodeId| scenario.stack_at(node).is_none();
     let mut buffers = Vec::new();
     for flow in &scenario.flows {
@@ -185,7 +185,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), RunError> {
     pip::check(scenario)
 }
 
-/// Refuses two receivers on one port: the second could not begin.
+/// Refuses two receivers on one port: the second could not listen.
 fn check_ports(scenario: &Scenario) -> Result<(), RunError> {
     let mut taken = BTreeSet::new();
     let mut listening = scenario.flows.iter().enumerate().flat_map(|(i, f)| f.listening(i));
@@ -198,8 +198,8 @@ fn check_ports(scenario: &Scenario) -> Result<(), RunError> {
 /// Refuses more sockets, connections or routes on one node than its tables hold.
 fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     let mut count: BTreeMap<(Need, NodeId), usize> = BTreeMap::new();
-    // A peer stack on the host has as many as are asked of it. A host without a wire is not of
-    // this simulation.
+    // The tables of a peer stack on the host are not limited. A host without a wire is outside this
+    // simulation.
     let host = scenario.host();
     let unbounded = |(node, need): &(NodeId, Need)| {
         let by_peer = *need != Need::Socket && scenario.stack_at(host).is_some();
@@ -228,7 +228,7 @@ fn check_tables(scenario: &Scenario) -> Result<(), RunError> {
     check_rpl(scenario)
 }
 
-/// Refuses what RPL has no room for.
+/// Refuses networks that exceed the tables of RPL.
 fn check_rpl(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.routing != Routing::Rpl {
         return Ok(());
@@ -241,8 +241,8 @@ fn check_rpl(scenario: &Scenario) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Refuses a mesh with more nodes than its routers know, or with ways that cost more than its
-/// messages can say: to those beyond nothing would find a way.
+/// Refuses a mesh with more nodes than the tables of its routers hold, or with path costs above the
+/// maximum of its messages: nodes beyond it would have no route.
 fn check_mesh(scenario: &Scenario) -> Result<(), RunError> {
     if scenario.routing != Routing::Mesh {
         return Ok(());
@@ -285,7 +285,7 @@ pub(super) fn add_faults<D: Device>(world: &mut World<D>, faults: &[Fault], from
     }
 }
 
-/// Whether a bulk transfer has begun and not yet ended.
+/// Returns true if a bulk transfer has begun and not yet ended.
 fn under_way(world: &Network, scenario: &Scenario, ends: &[Ends], flow: usize) -> bool {
     let (Some(of), Some(ends)) = (scenario.flows.get(flow), ends.get(flow)) else { return false };
     let FlowKind::TcpBulk { bytes, .. } = of.kind else { return false };
@@ -293,7 +293,7 @@ fn under_way(world: &Network, scenario: &Scenario, ends: &[Ends], flow: usize) -
     begun && bytes.is_none_or(|bytes| flows::delivered(world, of, *ends) < bytes)
 }
 
-/// Who looks at the network while it runs.
+/// The observers of a running network.
 struct Looks<'a, 'b> {
     tree: Option<&'a mut Sampler>,
     samples: Option<&'a mut Sampling<'b>>,
@@ -303,7 +303,7 @@ struct Looks<'a, 'b> {
 }
 
 impl Looks<'_, '_> {
-    /// When one of them is to look.
+    /// Time of the next observation.
     fn next(&self) -> Option<Instant> {
         let tree = self.tree.as_ref().map(|it| it.next());
         let samples = self.samples.as_ref().map(|it| it.next());
@@ -314,7 +314,7 @@ impl Looks<'_, '_> {
     }
 }
 
-/// Runs to `end`, in slices between which cancellation is seen and the network is looked at.
+/// Runs to `end` in slices. Checks for cancellation and observes the network between them.
 fn advance(
     world: &mut Network,
     end: Instant,

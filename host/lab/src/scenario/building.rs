@@ -1,15 +1,16 @@
 //! A building: thirty nodes and a border router, as in Kim et al., "TCP over RPL" (III-A).
 //!
-//! The paper shows its floor as a drawing without measures, and says how deep RPL's tree was: five
-//! hops at -22 dBm, and seven at -17 dBm from another border router. A building here is two rows of
-//! rooms of one size, a node anywhere in each room but the last. Loss of signal is that of 3GPP TR
+//! The paper shows its floor as a drawing without measures, and gives the depth of RPL's tree: five
+//! hops at -22 dBm, and seven at -17 dBm from another border router. The building here has two rows
+//! of equal rooms, with a node anywhere in each room except the last. Path loss is that of 3GPP TR
 //! 38.901 for an indoor hotspot without line of sight at 2.44 GHz (17.3 + 38.3 log10 d + 24.9 log10
-//! f), with its shadowing of 8.03 dB, less 5 dB of antenna gain at either end (III-A).
+//! f), with its shadowing of 8.03 dB, minus 5 dB of antenna gain at either end (III-A).
 //!
-//! Each seed has another building: the size of the rooms, who is in which, and where, are drawn
-//! until links of at least -96 dBm, over which half of all full frames arrive, make a tree of the
-//! paper's depth from both of its border routers. The first is in the middle, the second at the
-//! end: seven hops of 1.35 times the length are the double of five.
+//! Each seed has another building. The size of the rooms, the node of each room and its position
+//! are drawn until the links make a tree of the paper's depth from both of its border routers.
+//! Links have at least -96 dBm, where half of all full frames arrive. The first border router is in
+//! the middle, the second at the end: seven hops of 1.35 times the length are twice the distance of
+//! five.
 
 use super::{Fading, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario, Wire};
 use kinglet_sim::place::{PathLoss, Position};
@@ -17,18 +18,18 @@ use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Which node is the border router, and with how much power all send.
+/// Selects the border router, and the transmit power of all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Building {
-    /// In the middle, -22 dBm: five hops.
+    /// Border router in the middle, -22 dBm: five hops.
     Middle,
-    /// At the end, -17 dBm: seven hops.
+    /// Border router at the end, -17 dBm: seven hops.
     End,
 }
 
-/// Nodes and border router.
+/// Number of nodes, including the border router.
 const NODES: usize = 31;
-/// Rooms of a row.
+/// Columns of the two rows.
 const COLUMNS: usize = 16;
 /// Width of a room along the building, in metres.
 const ROOM_M: Range<f64> = 8.0..24.0;
@@ -48,10 +49,10 @@ const LOSS: PathLoss = PathLoss {
 };
 
 impl Building {
-    /// Both.
+    /// Both variants.
     pub const ALL: [Building; 2] = [Building::Middle, Building::End];
 
-    /// The number of the border router, and of its room: rooms are numbered along the building.
+    /// Number of the border router, and of its room. Rooms are numbered along the building.
     pub const fn root(self) -> NodeId {
         match self {
             Building::Middle => NODES as NodeId / 2,
@@ -74,8 +75,8 @@ impl Building {
         }
     }
 
-    /// Whom links still join to the border router of the building that `seed` draws when `dead` is
-    /// gone.
+    /// Nodes that links still connect to the border router of the building that `seed` draws,
+    /// without node `dead`.
     pub(crate) fn survivors(self, seed: u64, dead: NodeId) -> Vec<NodeId> {
         let at = |place: &NodePlace| Position { x_m: place.x_m, y_m: place.y_m };
         let at: Vec<_> = self.places(seed).iter().map(at).collect();
@@ -88,7 +89,7 @@ impl Building {
         let fits = |at: &[Position]| {
             Building::ALL.iter().all(|of| depth(seed, at, *of) == Some(of.hops()))
         };
-        // One in some hundred is as wanted.
+        // About one attempt in some hundred succeeds.
         let mut attempt = 0;
         let mut positions = positions(seed, attempt);
         while !fits(&positions) {
@@ -103,10 +104,10 @@ impl Building {
     }
 }
 
-/// Where each node is: in a room that it has to itself, the border routers in their own.
+/// Position of each node: each has a room of its own, and those of the border routers are fixed.
 ///
-/// The medium's shadowing hangs on the seed and on who the two nodes are. That an attempt gives the
-/// rooms to other nodes is what gives the building other walls.
+/// The medium's shadowing depends on the seed and on the two nodes. Each attempt assigns the rooms
+/// to other nodes, so that the building has other walls.
 fn positions(seed: u64, attempt: u64) -> Vec<Position> {
     let mut random = stream(seed, attempt, Purpose::Placement);
     let within = |random: &mut Stream, from: f64, to: f64| from + random.unit() * (to - from);
@@ -126,13 +127,13 @@ fn positions(seed: u64, attempt: u64) -> Vec<Position> {
     rooms.into_iter().map(inside).collect()
 }
 
-/// Hops from the border router to the farthest node; `None` if links do not reach everybody.
+/// Hops from the border router to the farthest node; `None` if links do not reach all nodes.
 fn depth(seed: u64, at: &[Position], of: Building) -> Option<u32> {
     let hops = hops(seed, at, of, None);
     hops.into_iter().try_fold(0, |deepest, hops| Some(deepest.max(hops?)))
 }
 
-/// Hops from the border router to each node that links reach if one node is `dead`.
+/// Hops from the border router to each node that links reach without node `dead`.
 fn hops(seed: u64, at: &[Position], of: Building, dead: Option<usize>) -> Vec<Option<u32>> {
     let is_link = |a: usize, b: usize| {
         let loss = LOSS.loss_db(seed, (a.min(b), a.max(b)), at[a].distance_m(at[b]));
@@ -156,7 +157,7 @@ fn hops(seed: u64, at: &[Position], of: Building, dead: Option<usize>) -> Vec<Op
 }
 
 impl Scenario {
-    /// A building with its radios and the wire that it has to its host, and no application.
+    /// A building with its radios and the wire to its host, without applications.
     pub fn building(building: Building, seed: u64) -> Self {
         let mut scenario = Scenario { name: "building".to_owned(), seed, ..Scenario::default() };
         scenario.nodes = building.places(seed);
@@ -169,14 +170,14 @@ impl Scenario {
             shadowing_db: LOSS.shadowing_sigma_db,
             asymmetry_db: 0.0,
             fading: Fading::NONE,
-            // The radio's: see `kinglet_sim::profile::CC2420`.
+            // Noise floor of the radio: see `kinglet_sim::profile::CC2420`.
             noise_floor_dbm: -100.0,
         };
         scenario.wire = Some(Wire { rate_kbps: Some(UART_KBPS), ..Wire::PERFECT });
         scenario
     }
 
-    /// The same in the building that `seed` draws, if it is in one.
+    /// The same scenario in the building that `seed` draws, if it is in one.
     #[must_use]
     pub fn drawn(&self, seed: u64) -> Cow<'_, Self> {
         match self.building {

@@ -1,33 +1,33 @@
 //! Sixty nodes under a ceiling, as in "design criteria" (II-A): 6 rows of 10, 8.1 m by 5.4 m, each
 //! a TelosB with its CC2420 at the lowest power, on channel 26 at night.
 //!
-//! How signals go there the paper shows as a drawing of irregular links, and no figure. What is
-//! published of a cluttered corridor with the same nodes stands in for it: TOSSIM's "building
-//! aisle" (exponent 3.3, shadowing of 5.5 dB, 52.1 dB at 1 m) with its quieter asymmetry, which has
-//! variances of 0.9 and 1.2 dB for receivers and transmitters. Each seed draws other walls.
+//! The paper shows its propagation only as a drawing of irregular links, without figures. A
+//! published model of a cluttered corridor with the same nodes replaces it: TOSSIM's "building
+//! aisle" (exponent 3.3, shadowing of 5.5 dB, 52.1 dB at 1 m). Its asymmetry is TOSSIM's lower one,
+//! with variances of 0.9 and 1.2 dB for receivers and transmitters. Each seed draws other walls.
 //!
-//! Two figures are nowhere published. At its lowest setting the radio sends with "less than -25
-//! dBm", and antennas that lie in one plane, close under a ceiling, hear each other badly: both
-//! together are [`FITTED_LOSS_DB`]. And how far links change in a quiet night is [`FADING`]:
-//! OTNS has up to 4 dB every 150 s by day, which its authors call unverified.
+//! Two figures are not published anywhere. At its lowest setting the radio sends with "less than
+//! -25 dBm", and coplanar antennas close under a ceiling receive each other badly:
+//! [`FITTED_LOSS_DB`] covers both. [`FADING`] is the variation of links in a quiet night: OTNS has
+//! up to 4 dB every 150 s in the daytime, which its authors call unverified.
 
 use super::{Fading, NodeId, NodePlace, Propagation, RadioProfile, Role, Scenario};
 
-/// Nodes of the grid, along and across.
+/// Columns and rows of the grid.
 const COLUMNS: u32 = 10;
 const ROWS: u32 = 6;
-/// Distance of neighbours along and across, in metres: 8.1 m have nine of them, 5.4 m five.
+/// Distance of neighbours along and across, in metres: 8.1 m are nine such distances, 5.4 m five.
 const ALONG_M: f64 = 0.9;
 const ACROSS_M: f64 = 1.08;
-/// What is lost more than at -25 dBm in TOSSIM's corridor, in dB: so much that ways have up to six
-/// or seven hops ("the longest route lengths possible"), and so little that nearly all nodes reach
-/// each other.
+/// Additional loss in comparison with TOSSIM's corridor at -25 dBm, in dB. It is high enough that
+/// paths have up to six or seven hops ("the longest route lengths possible"), and low enough that
+/// nearly all nodes reach each other.
 pub(super) const FITTED_LOSS_DB: f64 = 10.0;
-/// How links change in time.
+/// Variation of links in time.
 pub(super) const FADING: Fading = Fading { sigma_db: 1.5, period_s: 30.0 };
 
 impl Scenario {
-    /// The grid with its radios, and no application.
+    /// The grid with its radios, without applications.
     pub fn ceiling() -> Self {
         let mut scenario = Scenario { name: "ceiling".to_owned(), ..Scenario::default() };
         scenario.nodes = (0..COLUMNS * ROWS).map(place).collect();
@@ -40,7 +40,7 @@ impl Scenario {
             shadowing_db: 5.5,
             asymmetry_db: 1.0,
             fading: FADING,
-            // The radio's: see `kinglet_sim::profile::CC2420`.
+            // Noise floor of the radio: see `kinglet_sim::profile::CC2420`.
             noise_floor_dbm: -100.0,
         };
         scenario
@@ -63,7 +63,7 @@ mod tests {
     use kinglet_sim::medium::Connectivity;
     use kinglet_sim::place::{PathLoss, Position};
 
-    /// Hops of the shortest ways from `from` over links of at least the sensitivity, by the mean.
+    /// Hops of the shortest paths from `from` over links whose mean is at least the sensitivity.
     fn hops(loss: &PathLoss, at: &[Position], seed: u64, from: usize) -> Vec<Option<u32>> {
         let is_link = |a: usize, b: usize| {
             let distance = at[a].distance_m(at[b]);
@@ -98,7 +98,7 @@ mod tests {
             let ways: Vec<_> =
                 (0..at.len()).flat_map(|from| hops(&loss, &at, seed, from)).collect();
             let known = ways.iter().flatten().count();
-            // A node that is alone takes a thirtieth of all pairs with it.
+            // An isolated node takes a thirtieth of all pairs with it.
             assert!(known * 30 >= ways.len() * 29, "seed {seed}: {known} ways");
             let farthest = ways.into_iter().flatten().max();
             assert!(farthest.is_some_and(|hops| (4..=7).contains(&hops)), "{seed}: {farthest:?}");

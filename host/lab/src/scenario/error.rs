@@ -1,4 +1,4 @@
-//! What is wrong with a scenario file, and where.
+//! Errors of scenario files, with their position.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 
 pub(super) type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// A scenario that cannot be used: where the fault is and what would be right.
+/// An invalid scenario: place of the error and valid alternative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file, or a name for text that came from elsewhere.
+    /// The file, or a name for text from another source.
     pub file: PathBuf,
-    /// Line and column, both from 1; `None` where the fault is an absence in the whole file.
+    /// Line and column, both from 1; `None` if something is missing from the whole file.
     pub position: Option<(usize, usize)>,
     /// Dotted path of the key, such as `mac.d_ms` or `flow[1].to`; empty for the file as a whole.
     pub field: String,
-    /// What is wrong and what would be right.
+    /// Error and valid alternative.
     pub message: String,
-    /// The valid key or word that was probably meant; the message has it as well.
+    /// The nearest valid key or word; it is also part of the message.
     pub nearest: Option<Box<str>>,
-    /// Whether the file could not be read at all (as opposed to being wrong).
+    /// True if the file could not be read (as opposed to being invalid).
     pub io: bool,
 }
 
 impl ScenarioError {
-    /// A fault at `span` of `text`.
+    /// An error at `span` of `text`.
     pub(crate) fn at(
         file: &Path,
         text: &str,
@@ -42,13 +42,13 @@ impl ScenarioError {
         }
     }
 
-    /// A fault that has no place in `file`.
+    /// An error without a position in `file`.
     pub(crate) fn nowhere(file: &Path, field: &str, message: String) -> Self {
         let (file, field) = (file.to_path_buf(), field.to_owned());
         ScenarioError { file, position: None, field, message, nearest: None, io: false }
     }
 
-    /// The same, of what was probably meant as `nearest`.
+    /// The same error with its nearest valid word.
     pub(super) fn meant(self, nearest: Option<&str>) -> Self {
         ScenarioError { nearest: nearest.map(Box::from), ..self }
     }
@@ -94,9 +94,8 @@ fn line_column(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// The candidate that is closest to `word`, if any is close enough to be what was meant: one edit
-/// away, or with all words of `word` among its own, or at most one edit for every three characters,
-/// and two for short words.
+/// The candidate closest to `word`, if any is close enough: one edit away, or with all words of
+/// `word` among its own, or at most one edit for every three characters, and two for short words.
 pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let within = |allowed: usize| {
         let distances = candidates.iter().map(|c| (edit_distance(word, c), *c));
@@ -109,10 +108,10 @@ pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
         .or_else(|| within((word.chars().count() / 3).max(2)))
 }
 
-/// Words that are as good as others in names of keys.
+/// Synonyms in names of keys.
 const ALIKE: [(&str, &str); 3] = [("start", "from"), ("end", "until"), ("stop", "until")];
 
-/// Whether `name` has every word of `word`, of which the first is no mere unit.
+/// Returns true if `name` has every word of `word`, and the first of these is more than a unit.
 fn has_words_of(name: &str, word: &str) -> bool {
     let parts = |text: &str| text.split(['_', '-', '.']).map(str::to_owned).collect::<Vec<_>>();
     let (name, word) = (parts(name), parts(word));

@@ -16,27 +16,27 @@ use std::fmt;
 /// An application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// When it starts, in seconds.
+    /// Start in seconds.
     pub start_s: f64,
-    /// The port of its receiver, if it has one and is not to get it by its place among the flows:
-    /// [`Flow::receiver_port`].
+    /// Port of its receiver, if it has one and the port does not follow from its index among the
+    /// flows: [`Flow::receiver_port`].
     pub port: Option<u16>,
-    /// What it does.
+    /// Kind and settings.
     pub kind: FlowKind,
 }
 
-/// A port that a flow's receiver or server takes.
+/// A port of a flow's receiver or server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listening {
-    /// Where.
+    /// Node of the port.
     pub node: NodeId,
-    /// Of which protocol.
+    /// Transport protocol.
     pub transport: Transport,
-    /// Its number.
+    /// Port number.
     pub port: u16,
 }
 
-/// Whose ports.
+/// Transport protocol of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     /// TCP (RFC 9293).
@@ -52,7 +52,7 @@ impl fmt::Display for Listening {
 }
 
 impl Transport {
-    /// The name as programs read it.
+    /// Name for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
@@ -73,10 +73,10 @@ impl fmt::Display for Transport {
 /// The port of the first flow's receiver.
 const FIRST_PORT: u16 = 5001;
 
-/// What an application does.
+/// Kind of an application, with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowKind {
-    /// One connection that carries as much as it can.
+    /// One connection with as much data as possible.
     TcpBulk {
         /// Sender, which also opens the connection.
         from: NodeId,
@@ -84,57 +84,57 @@ pub enum FlowKind {
         to: NodeId,
         /// Octets to carry; `None` = until the end of the simulation.
         bytes: Option<u64>,
-        /// Send buffer of this flow, if not the scenario's.
+        /// Send buffer of this flow, if it differs from the scenario's.
         send_buffer: Option<Buffer>,
-        /// Receive buffer of this flow, if not the scenario's.
+        /// Receive buffer of this flow, if it differs from the scenario's.
         receive_buffer: Option<Buffer>,
     },
-    /// Datagrams, each of which is sent once.
+    /// Datagrams, each sent once.
     Udp(Datagrams),
-    /// A file by Snack: datagrams, and again those that the receiver says are missing.
+    /// A file by Snack: datagrams, with retransmission of those that the receiver reports missing.
     Snack {
-        /// From where to where, and how long.
+        /// Ends and length of the file.
         file: File,
-        /// Octets of it in a datagram.
+        /// Octets of the file in a datagram.
         payload_bytes: u16,
     },
-    /// A file by PIP, which has the network for itself: no node has Kinglet's stack.
+    /// A file by PIP, on a network of its own: no node runs Kinglet's stack.
     Pip(File),
     /// Echo, sink and source on their well-known TCP ports ([`services::PORTS`]).
     Services {
-        /// Where they run.
+        /// Node of the servers.
         node: NodeId,
     },
     /// An HTTP/1.1 server.
     HttpServer {
-        /// Where it runs.
+        /// Node of the server.
         node: NodeId,
-        /// Its TCP port.
+        /// TCP port of the server.
         port: u16,
     },
-    /// `GET /bytes/N` at random times, each over a connection of its own.
+    /// `GET /bytes/N` at random times, each over a new connection.
     HttpClient {
         /// Client.
         from: NodeId,
         /// Server.
         to: NodeId,
-        /// The server's TCP port.
+        /// TCP port of the server.
         port: u16,
-        /// Octets of the body asked for.
+        /// Requested octets of the body.
         bytes: u32,
-        /// Mean pause between an answer and the next request, in milliseconds; the pause is uniform
-        /// between nothing and the double.
+        /// Mean pause between a response and the next request, in milliseconds; the pause is
+        /// uniform between zero and twice the mean.
         pause_ms: u32,
-        /// The request travels in the SYN if the server has given a cookie (RFC 7413).
+        /// The request is sent in the SYN if the server has issued a cookie (RFC 7413).
         fast_open: bool,
     },
     /// A CoAP server.
     CoapServer {
-        /// Where it runs.
+        /// Node of the server.
         node: NodeId,
-        /// Its UDP port.
+        /// UDP port of the server.
         port: u16,
-        /// Octets of a block at most, a power of two.
+        /// Largest octets of a block, a power of two.
         block_bytes: u16,
     },
     /// `GET /bytes/N` or `PUT /upload` over CoAP at random times.
@@ -143,18 +143,18 @@ pub enum FlowKind {
         from: NodeId,
         /// Server.
         to: NodeId,
-        /// The server's UDP port.
+        /// UDP port of the server.
         port: u16,
-        /// Which way octets go.
+        /// Direction of the body.
         method: Method,
         /// Octets of the body.
         bytes: u32,
-        /// Octets of a block at most, a power of two.
+        /// Largest octets of a block, a power of two.
         block_bytes: u16,
-        /// Mean pause between an answer and the next request, in milliseconds; the pause is uniform
-        /// between nothing and the double.
+        /// Mean pause between a response and the next request, in milliseconds; the pause is
+        /// uniform between zero and twice the mean.
         pause_ms: u32,
-        /// How the retransmission timeout is chosen.
+        /// Algorithm of the retransmission timeout.
         rto: Rto,
         /// ACK_TIMEOUT in milliseconds.
         ack_timeout_ms: u32,
@@ -170,7 +170,7 @@ pub struct File {
     pub from: NodeId,
     /// Receiver.
     pub to: NodeId,
-    /// Its octets.
+    /// Length in octets.
     pub bytes: u32,
 }
 
@@ -183,45 +183,45 @@ pub struct Datagrams {
     pub to: NodeId,
     /// UDP payload octets.
     pub payload_bytes: u16,
-    /// When the next one is sent.
+    /// Timing of the datagrams.
     pub pace: Pace,
 }
 
-/// When a datagram is sent after another one.
+/// Timing of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// After so many milliseconds.
+    /// Period in milliseconds.
     Every(u32),
-    /// After a time between these, in milliseconds, each drawn by itself.
+    /// Interval between these limits, in milliseconds, drawn independently for each datagram.
     Between(u32, u32),
-    /// As soon as the stack takes it; `None` = until the end of the simulation, otherwise so many.
+    /// Back to back; the number of datagrams, `None` = until the end of the simulation.
     Bulk(Option<u32>),
 }
 
 /// A sensor that sends readings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensor {
-    /// Where it is.
+    /// Node of the sensor.
     pub from: NodeId,
-    /// Where readings are counted.
+    /// Node at which readings are counted.
     pub to: NodeId,
-    /// What carries them.
+    /// Protocol that carries them.
     pub carrier: Carrier,
     /// Time between readings in milliseconds.
     pub period_ms: u32,
-    /// Readings that must wait before they are sent.
+    /// Number of waiting readings at which they are sent.
     pub batch: u16,
-    /// Readings that can wait; more are lost.
+    /// Largest number of waiting readings; more are lost.
     pub queue: u16,
     /// CoAP's ACK_TIMEOUT in milliseconds.
     pub ack_timeout_ms: u32,
-    /// Over TCP: each batch has a connection of its own.
+    /// Over TCP: each batch has its own connection.
     pub hangs_up: bool,
 }
 
 impl Sensor {
-    /// TCPlp's (§8.2) reading per second and batch of 64, and the queue that its published code has
-    /// beside TCP's buffers; RFC 7252's timeout.
+    /// TCPlp's reading per second and batch of 64 (§8.2), and the queue that its published code has
+    /// in addition to TCP's buffers; RFC 7252's timeout.
     pub const fn new(from: NodeId, to: NodeId, carrier: Carrier) -> Self {
         let (period_ms, ack_timeout_ms) = (1_000, 2_000);
         let (batch, queue, hangs_up) = (64, 64, false);
@@ -229,22 +229,22 @@ impl Sensor {
     }
 }
 
-/// What carries the readings of an anemometer.
+/// Protocol that carries the readings of an anemometer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
-    /// One connection that is kept open, unless the sensor hangs up.
+    /// One connection that is kept open, unless the sensor closes it.
     Tcp,
     /// Confirmable CoAP messages, one at a time.
     Coap(Rto),
-    /// CoAP messages that are not confirmable, every half a second at most.
+    /// Non-confirmable CoAP messages, at most one every half second.
     NonConfirmable,
-    /// The roofline of TCPlp §8.2.2: datagrams as large as TCP's, whose losses the sender is told
-    /// for free.
+    /// The roofline of TCPlp §8.2.2: datagrams as large as TCP's; the sender is notified of losses
+    /// at no cost.
     Ideal,
 }
 
 impl Carrier {
-    /// Names in scenario files.
+    /// All carriers with their names in scenario files.
     pub const ALL: [(&'static str, Carrier); 6] = [
         ("tcp", Carrier::Tcp),
         ("coap", Carrier::Coap(Rto::Plain)),
@@ -254,19 +254,19 @@ impl Carrier {
         ("ideal", Carrier::Ideal),
     ];
 
-    /// The name in scenario files and labels.
+    /// Name in scenario files and labels.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(_, carrier)| *carrier == self).map_or("", |(name, _)| name)
     }
 }
 
 impl FlowKind {
-    /// A datagram with so many octets of payload every `period_ms`.
+    /// Datagrams of `payload_bytes` octets every `period_ms`.
     pub const fn datagrams(from: NodeId, to: NodeId, period_ms: u32, payload_bytes: u16) -> Self {
         FlowKind::Udp(Datagrams { from, to, payload_bytes, pace: Pace::Every(period_ms) })
     }
 
-    /// The name in scenario files and results.
+    /// Name in scenario files and results.
     pub const fn name(&self) -> &'static str {
         match self {
             FlowKind::TcpBulk { .. } => "tcp-bulk",
@@ -283,7 +283,7 @@ impl FlowKind {
         }
     }
 
-    /// Who begins (or serves), and with whom; a server does not know with whom.
+    /// The end that begins (or serves), and its peer; a server has no fixed peer.
     pub const fn ends(&self) -> (NodeId, Option<NodeId>) {
         match self {
             FlowKind::TcpBulk { from, to, .. }
@@ -301,27 +301,27 @@ impl FlowKind {
 }
 
 impl Flow {
-    /// A flow that starts at `start_s` seconds; its place says the port of its receiver.
+    /// A flow that starts at `start_s` seconds. The port of its receiver follows from its index.
     pub const fn new(start_s: f64, kind: FlowKind) -> Self {
         Flow { start_s, port: None, kind }
     }
 
-    /// An endless transfer from one node to another that starts at one second.
+    /// An endless transfer from one node to another, with a start at one second.
     pub fn bulk(from: NodeId, to: NodeId) -> Self {
         let kind =
             FlowKind::TcpBulk { from, to, bytes: None, send_buffer: None, receive_buffer: None };
         Flow::new(1.0, kind)
     }
 
-    /// The port that the receiver of flow number `place` listens on: the one that it was given,
-    /// else 5001 for flow 0, 5002 for flow 1 and so on. The last port for all beyond, so that those
-    /// are refused where they meet.
+    /// Port on which the receiver of flow number `place` listens: its given one, or else 5001 for
+    /// flow 0, 5002 for flow 1 and so on. All flows beyond the last port share it, so that they are
+    /// refused if they conflict.
     pub fn receiver_port(&self, place: usize) -> u16 {
         let counted = u16::try_from(place).unwrap_or(u16::MAX);
         self.port.unwrap_or(FIRST_PORT.saturating_add(counted))
     }
 
-    /// The port that flow number `place` sends to; a server sends to none.
+    /// Port to which flow number `place` sends; a server has none.
     pub fn target(&self, place: usize) -> Option<Listening> {
         let received = self.receiver_port(place);
         let (node, transport, port) = match self.kind {
@@ -342,7 +342,7 @@ impl Flow {
         Some(Listening { node, transport, port })
     }
 
-    /// The ports that flow number `place` listens on: its receiver's or server's.
+    /// Ports on which the receiver or server of flow number `place` listens.
     pub fn listening(&self, place: usize) -> Vec<Listening> {
         let tcp = |node, port| Listening { node, transport: Transport::Tcp, port };
         match self.kind {
@@ -353,7 +353,7 @@ impl Flow {
             FlowKind::CoapServer { node, port, .. } => {
                 vec![Listening { node, transport: Transport::Udp, port }]
             }
-            // Their servers are flows of their own, or outside.
+            // Their servers are separate flows, or outside.
             FlowKind::HttpClient { .. } | FlowKind::CoapClient { .. } => Vec::new(),
             FlowKind::TcpBulk { .. }
             | FlowKind::Udp(_)
@@ -383,7 +383,7 @@ enum Kind {
 
 /// The longest file, in octets.
 const MAX_FILE: u64 = 5_000_000;
-/// Datagrams of a file by Snack, whose table has a bit for each.
+/// Largest number of datagrams of a file by Snack, whose table has a bit for each.
 const MOST_PIECES: u32 = 8 * MAX_TABLE as u32;
 
 /// Names of kinds of flows.
@@ -403,14 +403,14 @@ const KINDS: [(&str, Kind); 13] = [
     ("meters", Kind::Meters),
 ];
 
-/// Names of what CoAP does about timeouts.
+/// Names of CoAP's timeout algorithms.
 const RTOS: [(&str, Rto); 3] =
     [("plain", Rto::Plain), ("cocoa", Rto::Cocoa), ("cocoa-as-measured", Rto::CocoaAsMeasured)];
 
 /// Reads the tables `[[flow]]`.
 ///
 /// # Errors
-/// The first value that is not allowed; a port that two flows would listen on.
+/// The first value that is not allowed; a port on which two flows would listen.
 pub(super) fn flows(tables: Vec<Reader<'_>>, scenario: &Scenario) -> Result<Vec<Flow>> {
     let (mut flows, mut taken) = (Vec::new(), BTreeMap::new());
     for mut t in tables {
@@ -432,7 +432,7 @@ pub(super) fn flows(tables: Vec<Reader<'_>>, scenario: &Scenario) -> Result<Vec<
     Ok(flows)
 }
 
-/// The same error; if a flow is to have the number of the host, which is not there, it says so.
+/// The same error, with a remark if the number of a flow's end is that of a missing host.
 fn about_host(mut error: ScenarioError, scenario: &Scenario) -> ScenarioError {
     let host = scenario.host();
     let is_end = [".from", ".to"].iter().any(|end| error.field.ends_with(end));
@@ -547,14 +547,14 @@ fn snack(t: &mut Reader<'_>, nodes: usize) -> Result<FlowKind> {
     Ok(FlowKind::Snack { file, payload_bytes })
 }
 
-/// From every node to its nearest.
+/// Flows from every node to its nearest.
 fn neighbours(t: &mut Reader<'_>, scenario: &Scenario, start_s: f64) -> Result<Vec<Flow>> {
     let nodes = &scenario.nodes;
     let (period_ms, payload_bytes) = datagrams(t, scenario.net.mtu)?;
     let count = nodes.len() as NodeId;
     let cells = Cells::of_one(nodes);
     let flow = |from| {
-        // Starts are spread evenly over one period, so that nobody is in step.
+        // Starts are spread evenly over one period, so that no nodes are in phase.
         let phase_s = f64::from(period_ms) / 1e3 * f64::from(from) / f64::from(count);
         let to = cells.nearest(from);
         let kind = FlowKind::datagrams(from, to, period_ms, payload_bytes);
@@ -564,7 +564,7 @@ fn neighbours(t: &mut Reader<'_>, scenario: &Scenario, start_s: f64) -> Result<V
 }
 
 fn coap_client(t: &mut Reader<'_>, nodes: &[NodePlace]) -> Result<FlowKind> {
-    // The host may be a real one, behind the gateway, so that no wire tells of it.
+    // The host may be a real one behind the gateway, which the scenario describes by no wire.
     let outside = nodes.iter().any(|place| place.role == Role::BorderRouter);
     let (from, to) = ends(t, nodes.len() + usize::from(outside))?;
     let methods = [("get", Method::Get), ("put", Method::Put)];
@@ -581,7 +581,7 @@ fn coap_client(t: &mut Reader<'_>, nodes: &[NodePlace]) -> Result<FlowKind> {
     })
 }
 
-/// The size of CoAP's blocks.
+/// Block size of CoAP.
 fn block(t: &mut Reader<'_>) -> Result<u16> {
     let bytes = t.integer("block_bytes", 16..=1_024, 512)?;
     if !bytes.is_power_of_two() {
@@ -621,6 +621,6 @@ fn datagrams(t: &mut Reader<'_>, mtu: u16) -> Result<(u32, u16)> {
 }
 
 fn payload(t: &mut Reader<'_>, mtu: u16) -> Result<u16> {
-    // What a packet has beside the IPv6 and UDP headers.
+    // Room in a packet after the IPv6 and UDP headers.
     Ok(t.integer("payload_bytes", 4..=u64::from(mtu - 48), 80)? as u16)
 }

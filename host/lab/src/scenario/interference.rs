@@ -1,4 +1,4 @@
-//! `[[interference]]`: who else uses the band.
+//! `[[interference]]`: other users of the band.
 
 use super::error::{Result, ScenarioError};
 use super::keys::INTERFERENCE;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A source of interference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interferer {
-    /// What it is.
+    /// Kind of source.
     pub source: Source,
     /// Metres east.
     pub x_m: f64,
@@ -20,25 +20,25 @@ pub struct Interferer {
     pub y_m: f64,
     /// Power that it radiates into the network's channel of 2 MHz, in dBm.
     pub power_dbm: f64,
-    /// The node that alone hears it; then place and power do not matter.
+    /// The only node that receives it; place and power are then irrelevant.
     pub node: Option<NodeId>,
-    /// The mean over time of what that node's radio reads of it, in dBm; `None` only of a trace,
-    /// which is then as it was recorded.
+    /// Mean over time of the level at that node's radio, in dBm; `None` only for a trace, which
+    /// then has its recorded level.
     pub mean_dbm: Option<f64>,
-    /// The busy level less the idle one at that node, in dB, if not that of the source
+    /// Busy level minus idle level at that node, in dB, if it differs from that of the source
     /// ([`Source::range_db`]).
     pub range_db: Option<f64>,
     /// Stations of a saturated Wi-Fi cell.
     pub stations: u32,
-    /// What was recorded, of a trace, which is silent without it; runs share it.
+    /// Recording of a trace source, which is silent without it; runs share it.
     pub trace: Option<Arc<Trace>>,
-    /// What one sample of a trace lasts in microseconds, if its file has no times.
+    /// Duration of a sample of the trace in microseconds, if its file has no times.
     pub step_us: Option<u32>,
-    /// Added to all samples of a trace, in dB.
+    /// Gain added to all samples of a trace, in dB.
     pub gain_db: f64,
-    /// When it is switched on, in seconds from the start of the run.
+    /// Time at which it is switched on, in seconds from the start of the run.
     pub from_s: f64,
-    /// When it is switched off, if ever.
+    /// Time at which it is switched off, if ever.
     pub until_s: Option<f64>,
     /// The lowest channel that it covers, 11 to 26.
     pub lowest_channel: u8,
@@ -46,7 +46,7 @@ pub struct Interferer {
     pub highest_channel: u8,
     /// Share of the time in which it is active in its busiest hour, 0 to 1.
     pub share: f64,
-    /// How that share goes with the hour of the day.
+    /// Dependence of that share on the hour of the day.
     pub hours: Hours,
 }
 
@@ -61,16 +61,16 @@ pub enum Source {
     Bluetooth,
     /// A microwave oven.
     Microwave,
-    /// A Wi-Fi cell whose stations always have something to send.
+    /// A Wi-Fi cell whose stations always have data to send.
     WifiSaturated,
-    /// A Wi-Fi file transfer with pauses of a heavy tail.
+    /// A Wi-Fi file transfer with heavy-tailed pauses.
     WifiBursts,
-    /// What somebody has recorded.
+    /// A recorded trace.
     Trace,
 }
 
 impl Source {
-    /// All of them.
+    /// All sources.
     pub const ALL: [Source; 7] = [
         Source::WifiFile,
         Source::WifiVideo,
@@ -81,7 +81,7 @@ impl Source {
         Source::Trace,
     ];
 
-    /// Their names in scenario files, in the same order.
+    /// Names in scenario files, in the same order.
     pub const NAMES: [&str; 7] = [
         "wifi-file",
         "wifi-video",
@@ -92,12 +92,12 @@ impl Source {
         "trace",
     ];
 
-    /// Its name in scenario files.
+    /// Name in scenario files.
     pub fn name(self) -> &'static str {
         Source::ALL.iter().zip(Source::NAMES).find(|(it, _)| **it == self).map_or("", |it| it.1)
     }
 
-    /// What it radiates into the network's channel unless a scenario says otherwise, in dBm.
+    /// Power that it radiates into the network's channel unless a scenario sets it, in dBm.
     pub const fn usual_dbm(self) -> f64 {
         match self {
             Source::Bluetooth => BLUETOOTH_DBM,
@@ -110,8 +110,8 @@ impl Source {
         }
     }
 
-    /// Busy less idle level of a recording of it, in dB: assumptions, see there. A trace has its
-    /// own.
+    /// Busy level minus idle level of a recording of it, in dB: assumptions, see the constants. A
+    /// trace has its own.
     pub const fn range_db(self) -> f64 {
         match self {
             Source::Bluetooth => BLUETOOTH_RANGE_DB,
@@ -125,21 +125,21 @@ impl Source {
     }
 }
 
-/// A day.
+/// Activity over a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hours {
     /// The same at every hour.
     Always,
     /// People at work from eight to seven.
     Office,
-    /// People at table: noon to two, and a little around.
+    /// Mealtimes: noon to two, and a little around.
     Meals,
 }
 
 impl Hours {
-    /// The share of each hour in that of the busiest one. Assumed: there is no published profile of
-    /// the testbed's building, of which the paper says that there is much interference in working
-    /// hours and much less when there are few people (TCPlp §5, §8.2.3).
+    /// Activity of each hour relative to the busiest one. Assumed: there is no published profile of
+    /// the testbed's building. The paper reports much interference in working hours and much less
+    /// when there are few people (TCPlp §5, §8.2.3).
     pub const fn profile(self) -> [f64; 24] {
         match self {
             Hours::Always => [1.0; 24],
@@ -155,31 +155,32 @@ impl Hours {
     }
 }
 
-/// What a Wi-Fi station on channel 11 (2462 MHz) radiates into IEEE 802.15.4 channel 26 (2480 MHz):
-/// 20 dBm over 20 MHz, less 10 dB for a tenth of that width, less 26 dB that IEEE 802.11g's
-/// spectral mask asks for at 18 MHz from the centre (-20 dBr at 11 MHz, -28 dBr at 20 MHz).
+/// Power that a Wi-Fi station on channel 11 (2462 MHz) radiates into IEEE 802.15.4 channel 26 (2480
+/// MHz): 20 dBm over 20 MHz, minus 10 dB for a tenth of that width, minus 26 dB required by IEEE
+/// 802.11g's spectral mask at 18 MHz from the centre (-20 dBr at 11 MHz, -28 dBr at 20 MHz).
 const WIFI_DBM: f64 = -16.0;
-/// Bluetooth, class 2: 4 dBm at most, usually 0; channel 26 lies in its band as a whole.
+/// Bluetooth, class 2: 4 dBm at most, usually 0; channel 26 lies entirely in its band.
 const BLUETOOTH_DBM: f64 = 0.0;
 /// A microwave oven. 802.15.4 channel 26 is above its centre; -98 dBm at a receiver was enough to
 /// lose 52 % of frames in JamLab's trace. Assumed: 10 dBm in 2 MHz at this end of the band.
 const MICROWAVE_DBM: f64 = 10.0;
 
-/// How busy the busiest hour is. Fitted to the paper's envelope, packet loss of up to about 15 % in
+/// Activity in the busiest hour. Fitted to the paper's envelope, packet loss of up to about 15 % in
 /// working hours (TCPlp §8.2.2, "we have not observed the loss rate exceed 15 % for an extended
-/// time"): one way, with d = 40 ms, packets of five frames lost 9 to 12 % over five hops then.
-/// Since the air was corrected those of one frame lose 11 %, those of three 20 (`tcplp-context`).
+/// time"). At the time of the fit, packets of five frames lost 9 to 12 % over five hops in one
+/// direction, with d = 40 ms. Since a correction of the medium those of one frame lose 11 %, those
+/// of three 20 (`tcplp-context`).
 const FITTED_SHARE: f64 = 0.2;
 
-/// Stations of a saturated cell: JamLab's, as the paper on burst forwarding has it (section 6.1.2,
-/// "a router with 25 hosts").
+/// Stations of a saturated cell: JamLab's, as in the paper on burst forwarding (section 6.1.2, "a
+/// router with 25 hosts").
 const STATIONS: u32 = 25;
 
 impl Interferer {
     /// The lowest channel of the band.
     pub const FIRST_CHANNEL: u8 = 11;
 
-    /// One that is always active; what a file does not say of a source.
+    /// Defaults of a source: always active.
     pub(super) const USUAL: Interferer = Interferer {
         source: Source::WifiFile,
         x_m: 0.0,
@@ -200,7 +201,7 @@ impl Interferer {
         hours: Hours::Always,
     };
 
-    /// One that `node` alone hears, always active, at a mean level of `mean_dbm`.
+    /// A source that `node` alone receives, always active, at a mean level of `mean_dbm`.
     pub fn heard_by(node: NodeId, source: Source, mean_dbm: f64) -> Interferer {
         Interferer {
             source,
@@ -211,9 +212,8 @@ impl Interferer {
         }
     }
 
-    /// Those of the office: two access points under the ceiling of the corridor, somebody with a
-    /// headset near each pair of leaves and in the middle, and an oven in the kitchen at the
-    /// northern wall.
+    /// Sources of the office: two access points under the ceiling of the corridor, a headset near
+    /// each pair of leaves and in the middle, and an oven in the kitchen at the northern wall.
     pub(super) fn office() -> Vec<Interferer> {
         let of = |source, x_m, y_m, power_dbm, hours| Interferer {
             source,
@@ -295,7 +295,7 @@ fn only_of(t: &Reader<'_>, is: Source, of: Source, name: &str, keys: &[&str]) ->
     }
 }
 
-/// The trace in `written`, a path from where the scenario file is.
+/// Reads the trace in `written`, a path relative to the scenario file.
 fn trace(t: &Reader<'_>, written: &str, step_us: Option<u32>) -> Result<Trace> {
     let scenario = t.error(String::new()).file;
     let file = scenario.parent().unwrap_or(Path::new("")).join(written);

@@ -1,4 +1,4 @@
-//! Every key of a scenario file whose section is a table of settings: see [`super::table`].
+//! All keys of a scenario file whose section is a table of settings: see [`super::table`].
 
 mod air;
 mod asleep;
@@ -20,10 +20,10 @@ use kinglet::tcp::Rto;
 use kinglet::wire::ieee802154::PanId;
 use kinglet_peers::Stack;
 
-/// A year; longer is a mistake of units.
+/// A year; a longer time is a mistake of units.
 const MAX_SECONDS: f64 = 31_536_000.0;
 
-/// Outside of all sections.
+/// Keys outside all sections.
 pub(super) const TOP: &[Key<Scenario>] = &[
     Key::<Scenario>::new(
         "name",
@@ -146,7 +146,7 @@ pub(super) const INDIRECT: &[Key<Scenario>] = &[
     ),
 ];
 
-/// `[tcp]`, but for [`BUFFERS`].
+/// `[tcp]`, except [`BUFFERS`].
 pub(super) const TCP: &[Key<Tcp>] = &[
     Key::<Tcp>::new(
         "stack",
@@ -335,7 +335,7 @@ pub(super) const TCP: &[Key<Tcp>] = &[
     ),
 ];
 
-/// Buffers of connections, as far as given.
+/// Buffers of connections, where given.
 #[derive(Default)]
 pub(super) struct Buffers {
     pub(super) send: Option<Buffer>,
@@ -343,7 +343,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Those that `t` gives.
+    /// Reads the buffers that `t` gives.
     pub(super) fn read(t: &mut Reader<'_>) -> Result<Buffers> {
         let mut buffers = Buffers::default();
         read(t, BUFFERS, &mut buffers)?;

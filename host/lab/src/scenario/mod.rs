@@ -1,7 +1,7 @@
-//! What is simulated: radio, medium, protocol parameters, nodes, flows and faults.
+//! Description of a simulation: radio, medium, protocol parameters, nodes, flows and faults.
 //!
-//! A [`Scenario`] is a plain value. Experiments build theirs in code and vary single fields; people
-//! write TOML ([`Scenario::from_toml`], `SCENARIO.md` beside this crate lists every key).
+//! A [`Scenario`] is a plain value. Experiments build theirs in code and vary single fields; users
+//! write TOML ([`Scenario::from_toml`]; `SCENARIO.md` in this crate lists every key).
 
 mod building;
 mod ceiling;
@@ -48,91 +48,90 @@ use std::path::Path;
 /// Nodes are numbered from 0 without gaps.
 pub type NodeId = u32;
 
-/// A complete description of one simulation, except for its seed's use.
+/// A complete description of one simulation, apart from the use of its seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// For people.
+    /// Name for display.
     pub name: String,
     /// Simulated time in seconds.
     pub duration_s: f64,
-    /// The hour of the day at which it begins, 0 to 24; interference depends on it.
+    /// Hour of the day at which it begins, 0 to 24; interference depends on it.
     pub start_hour: f64,
     /// Root seed unless the caller gives another.
     pub seed: u64,
     /// The radio hardware.
     pub radio: Radio,
-    /// What connects the radios.
+    /// Propagation and collisions between the radios.
     pub medium: Medium,
-    /// Who else uses the band.
+    /// Other users of the band.
     pub interference: Vec<Interferer>,
-    /// The link layer of every node; addresses, channel, power and whether its radio listens while
-    /// nothing is sent come from the node and its radio.
+    /// Link layer of every node. Addresses, channel, power and idle listening come from the node
+    /// and its radio.
     pub mac: mac::Config,
-    /// How long every node leaves the channel alone before it assesses it.
+    /// CSMA-CA backoff of every node.
     pub backoff: EitherBackoff,
-    /// When leaves ask their parents.
+    /// Polling of leaves.
     pub polling: Polling,
-    /// How nodes wake several times a second, if they do.
+    /// Wake-ups of duty-cycled nodes, if any.
     pub wake: Option<Wake>,
-    /// The network layer of every node, but for addresses and tags; only routers relay, and a
-    /// border router has more room than its limit of packets.
+    /// Network layer of every node, except for addresses and tags. Only routers forward, and a
+    /// border router's queue is longer than the limit.
     pub net: net::Config,
-    /// Packets that may wait at the border router for the radio; `None` is as many as it has room
-    /// for.
+    /// Limit of packets that wait at the border router for the radio; `None` is its whole memory.
     pub border_queue: Option<u8>,
-    /// What routers do with fragments.
+    /// Treatment of fragments in routers.
     pub fragments: Fragments,
-    /// Where frames wait that are passed on one by one.
+    /// Memory for frames of forwarded fragments.
     pub flash: Flash,
-    /// Who decides on routes.
+    /// Routing protocol.
     pub routing: Routing,
-    /// The static routes, if they are not to be the cheapest paths.
+    /// Static routes, if they are not the cheapest paths.
     pub given_routes: Option<Vec<Route>>,
-    /// What RPL does, if it is that.
+    /// Settings of RPL, if it is the routing protocol.
     pub rpl: Rpl,
-    /// What AODV takes for a good way, if it is that.
+    /// Metric of AODV, if it is the routing protocol.
     pub aodv_metric: aodv::Metric,
-    /// Whether AODV asks a neighbour before its link counts as broken.
+    /// True if AODV probes a neighbour before its link counts as broken.
     pub aodv_doubts: bool,
     /// Nodes take part in neighbour discovery.
     pub discovery: bool,
     /// The border router is a 6LBR, routers are 6LRs, and leaves register their addresses.
     pub registration: bool,
-    /// Nodes with discovery tell routers which multicast groups they are in (RFC 3810).
+    /// Nodes with neighbour discovery report their multicast groups to routers (RFC 3810).
     pub listener_reports: bool,
-    /// 6LoWPAN contexts by their identifiers, if not those that follow from the prefix.
+    /// 6LoWPAN contexts by their identifiers, if they do not follow from the prefix.
     pub contexts: Option<[Option<Context>; CONTEXTS]>,
-    /// Only the border router knows them at the start.
+    /// Only the border router has the contexts at the start.
     pub contexts_advertised: bool,
-    /// Own segments of a relay leave room for what it relays.
+    /// A relay defers its own segments in favour of relayed ones.
     pub relays_yield: bool,
-    /// Static routes have no hop that is longer, in metres.
+    /// Longest hop of static routes, in metres.
     pub hop_m: f64,
-    /// Transport parameters, the same on every node unless a flow says otherwise.
+    /// Transport parameters of all nodes, unless a flow has its own.
     pub tcp: Tcp,
-    /// What all addresses begin with.
+    /// Prefix of all addresses.
     pub prefix: Prefix,
-    /// Who is where.
+    /// Position and role of each node.
     pub nodes: Vec<NodePlace>,
-    /// In which building that is, if each seed draws another ([`Scenario::drawn`]).
+    /// The building of the nodes, if each seed draws another ([`Scenario::drawn`]).
     pub building: Option<Building>,
-    /// The wire to a host behind the border router, if there is one. The host's number is the one
+    /// The wire to a host behind the border router, if there is one. The number of the host is that
     /// after the last node's.
     pub wire: Option<Wire>,
-    /// Where a second computer is, if the gateway is to have one.
+    /// Place of a second computer, if the gateway has one.
     pub tunnel: Option<Tunnel>,
     /// The applications.
     pub flows: Vec<Flow>,
-    /// Between which nodes the only one of them goes, again and again, if the seed draws that.
+    /// Pairs of nodes between which the only flow is repeated, if the seed draws them.
     pub pairs: Option<Pairs>,
-    /// What goes wrong on purpose.
+    /// Injected faults.
     pub faults: Vec<Fault>,
-    /// Relays that fall out while somebody needs them, in order of time.
+    /// Relays that fail while a flow needs them, in order of time.
     pub relay_deaths: Vec<RelayDeath>,
 }
 
 impl Default for Scenario {
-    /// One hop, no application: a base for variations.
+    /// One hop without applications: a base for variations.
     fn default() -> Self {
         Scenario {
             name: "unnamed".to_owned(),
@@ -184,11 +183,11 @@ impl Default for Scenario {
     }
 }
 
-/// 6LoWPAN contexts that a scenario can name.
+/// Number of 6LoWPAN contexts of a scenario.
 pub const CONTEXTS: usize = 4;
 
-/// Distance of neighbours on a line or grid unless given; inside the default disc (10 m), while two
-/// steps are outside of it.
+/// Default distance of neighbours on a line or grid: within the default range (10 m), while twice
+/// the distance is outside it.
 pub const LINE_SPACING_M: f64 = 8.0;
 
 impl Scenario {
@@ -202,7 +201,7 @@ impl Scenario {
         parse::scenario(path, &text)
     }
 
-    /// Reads a scenario from text; `name` stands in for the file in messages.
+    /// Reads a scenario from text; `name` replaces the file name in messages.
     ///
     /// # Errors
     /// A [`ScenarioError`] with line, column and key.
@@ -224,9 +223,9 @@ impl Scenario {
         self
     }
 
-    /// The same network with the settings of TCPlp's nodes, as far as it gives them: clear channel
-    /// assessment as the driver of the part has it, `d` = 40 ms, polling, and FreeBSD's TCP, which
-    /// TCPlp is a port of, at the ends of streams.
+    /// The same network with the published settings of TCPlp's nodes: clear channel assessment as
+    /// in the driver of the radio, `d` = 40 ms, polling, and at the ends of streams FreeBSD's TCP,
+    /// of which TCPlp is a port.
     #[must_use]
     pub fn as_tcplp(self) -> Self {
         Scenario {
@@ -250,7 +249,7 @@ impl Scenario {
     }
 
     /// The same network with the settings of TinyOS's nodes, and BLIP's TCP with segments of `mss`
-    /// octets and a window of one of them. The host is Linux's.
+    /// octets and a window of one segment. The host runs Linux's TCP.
     #[must_use]
     pub fn as_tinyos(self, mss: u16) -> Self {
         Scenario {
@@ -258,8 +257,8 @@ impl Scenario {
             backoff: EitherBackoff::EXPONENTIAL,
             net: net::Config { border: net::BorderPolicy::Shared, ..NET },
             border_queue: Some(NET.queue_limit),
-            // A reading and its headers fill a frame to seven octets: with the option it would take
-            // two.
+            // A reading with its headers leaves seven octets of a frame: with the option it would
+            // need two frames.
             rpl: Rpl { option: self.routing != Routing::Rpl, ..self.rpl },
             tcp: Tcp {
                 stack: Some(Stack::Blip),
@@ -275,7 +274,7 @@ impl Scenario {
         }
     }
 
-    /// The same network with all defaults of Kinglet's; frames stay as long.
+    /// The same network with all of Kinglet's defaults; frames keep their length.
     #[must_use]
     pub fn as_kinglet(self) -> Self {
         Scenario {
@@ -296,13 +295,13 @@ impl Scenario {
         }
     }
 
-    /// Whether MAC, transport and relays have Kinglet's defaults; buffers, segments and the first
-    /// timeout may be any.
+    /// Returns true if MAC, transport and relays have Kinglet's defaults. Buffers, segments and the
+    /// first timeout are not compared.
     pub fn has_defaults(&self) -> bool {
         let default = self.clone().as_kinglet();
         let mut tcp = Tcp { connection: default.tcp.connection, ..self.tcp.clone() };
         tcp.connection.rto_initial = self.tcp.connection.rto_initial;
-        // How leaves sleep and are answered is another question.
+        // Settings of sleepy leaves and of their parents are not compared.
         let mac = mac::Config {
             indirect: self.mac.indirect,
             data_request_timeout: self.mac.data_request_timeout,
@@ -312,8 +311,8 @@ impl Scenario {
         (&self.mac, &self.tcp, self.relays_yield) == (&mac, &tcp, default.relays_yield)
     }
 
-    /// The same with echo, sink and source at every node where `wanted` and where nobody else
-    /// listens on one of their ports.
+    /// The same with echo, sink and source at every node that is `wanted` and has no other listener
+    /// on one of their ports.
     #[must_use]
     pub fn with_services(mut self, wanted: impl Fn(NodeId) -> bool) -> Self {
         let flows = self.flows.iter().enumerate();
@@ -328,14 +327,15 @@ impl Scenario {
         self
     }
 
-    /// The number of the host behind the border router, whether there is one or not.
+    /// Number of the host behind the border router, even if there is none.
     pub fn host(&self) -> NodeId {
         self.nodes.len() as NodeId
     }
 
-    /// Static routes for every flow, both ways; those of a server lead to the border router, and so
-    /// do those of flows with the host and of a tunnel. Those that are given, or else the cheapest
-    /// paths: a hop costs 1, and where there is path loss 1, 2 or 4 by its margin, as in Thread.
+    /// Static routes for every flow, in both directions. Routes of a server lead to the border
+    /// router, as do those of flows with the host and of a tunnel. They are the given ones, or else
+    /// the cheapest paths. A hop costs 1; with path loss it costs 1, 2 or 4 by its margin, as in
+    /// Thread.
     pub fn routes(&self) -> Vec<Route> {
         match self.routing {
             Routing::Static => self.given_routes.clone().unwrap_or_else(|| topology::routes(self)),
@@ -343,15 +343,13 @@ impl Scenario {
         }
     }
 
-    /// The farthest of two routers between which the cheapest way costs more than `most`, one of
-    /// them the border router or the end of a flow with the other: from where, to where and the
-    /// cost.
+    /// The farthest pair of routers whose cheapest path costs more than `most`: source, destination
+    /// and cost. One of them is the border router, or both are ends of the same flow.
     pub fn farther_than(&self, most: u32) -> Option<(NodeId, NodeId, u32)> {
         topology::farther_than(self, most)
     }
 
-    /// What will not work in this scenario though it can be simulated: flows between nodes that no
-    /// static route connects.
+    /// Warnings about a valid scenario: flows between nodes that no static route connects.
     pub fn warnings(&self) -> Vec<String> {
         match self.routing {
             Routing::Static if self.given_routes.is_some() => topology::missing_routes(self),
@@ -360,20 +358,19 @@ impl Scenario {
         }
     }
 
-    /// Why nodes that sleep several times a second would not wake for a link that they need; `None`
-    /// if they do.
+    /// Reason why duty-cycled nodes would not wake for a link that they need; `None` if they do.
     pub(super) fn cannot_wake(&self) -> Option<String> {
         topology::cannot_wake(self)
     }
 
-    /// The root of what has one: the border router, or node 0 if there is none.
+    /// Root of the network: the border router, or node 0 if there is none.
     pub fn root(&self) -> NodeId {
         let border = self.nodes.iter().position(|node| node.role == Role::BorderRouter);
         border.unwrap_or(0) as NodeId
     }
 
-    /// For each node the parent that it asks for its packets, if it is a leaf: the one that it was
-    /// given, else its next hop to the border router, or to node 0 if there is none.
+    /// For each node the parent that it polls, if it is a leaf: the given one, or else its next hop
+    /// to the border router, or to node 0 if there is none.
     pub fn parents(&self) -> Vec<Option<NodeId>> {
         topology::parents(self)
     }
@@ -388,19 +385,19 @@ pub struct Radio {
     pub channel: u8,
     /// Output power in dBm (used by path loss and energy).
     pub tx_power_dbm: f64,
-    /// How much too fast or too slow a node's clock is at most, in parts per million.
+    /// Largest clock drift of a node in either direction, in parts per million.
     pub drift_ppm: u32,
-    /// CPU time that a node spends on what it sends and receives.
+    /// CPU time of a node for sent and received data.
     pub host_cost: HostCost,
-    /// What makes the channel busy.
+    /// Clear channel assessment mode.
     pub cca: Cca,
-    /// The threshold of energy for that in dBm, if not the profile's.
+    /// Energy threshold of the assessment in dBm, if it differs from the profile's.
     pub cca_threshold_dbm: Option<f64>,
 }
 
 impl Default for Radio {
-    /// A channel is busy by energy or by a frame, as both parts can have it: energy alone does not
-    /// notice the weak links of a building, and a frame alone not who speaks something else.
+    /// A channel is busy by energy or by a frame; both radios support this mode. Energy alone
+    /// misses the weak links of a building, and a frame alone misses other protocols.
     fn default() -> Self {
         Radio {
             profile: RadioProfile::At86rf233,
@@ -414,24 +411,24 @@ impl Default for Radio {
     }
 }
 
-/// What makes the channel busy (IEEE 802.15.4-2015, 10.2.7).
+/// Clear channel assessment mode (IEEE 802.15.4-2015, 10.2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cca {
     /// Energy at or above the threshold, averaged over eight symbols.
     Energy,
     /// A frame that could be received.
     Carrier,
-    /// One of both.
+    /// Energy or carrier.
     Either,
-    /// Both.
+    /// Energy and carrier.
     Both,
 }
 
 impl Cca {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Cca; 4] = [Cca::Energy, Cca::Carrier, Cca::Either, Cca::Both];
 
-    /// The name in scenario files and labels.
+    /// Name in scenario files and labels.
     pub const fn name(self) -> &'static str {
         match self {
             Cca::Energy => "energy",
@@ -451,18 +448,18 @@ pub enum RadioProfile {
     Nrf52840,
     /// TI CC2420 on a TelosB: FIFOs behind a slow SPI.
     Cc2420,
-    /// The same on a Tmote Sky under Contiki, whose driver senses and strobes.
+    /// TI CC2420 on a Tmote Sky under Contiki, whose driver does CCA and strobes.
     Cc2420Contiki,
-    /// What IEEE 802.15.4 says, and the ideal receiver.
+    /// Timing of IEEE 802.15.4, and an ideal receiver.
     Standard,
 }
 
 impl RadioProfile {
-    /// Those whose closed forms are known, to which simulations are compared.
+    /// Radios with known closed forms, against which simulations are checked.
     pub const CLOSED: [RadioProfile; 3] =
         [RadioProfile::At86rf233, RadioProfile::Nrf52840, RadioProfile::Standard];
 
-    /// The name in scenario files and labels.
+    /// Name in scenario files and labels.
     pub const fn name(self) -> &'static str {
         match self {
             RadioProfile::At86rf233 => "at86rf233",
@@ -474,37 +471,36 @@ impl RadioProfile {
     }
 }
 
-/// CPU time.
+/// CPU time of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostCost {
-    /// So many microseconds per frame.
+    /// Microseconds per frame.
     Micros(u32),
-    /// What TCPlp's 75 kb/s implies beside its own bound of 95 kb/s: 2 ms a frame.
+    /// Time implied by TCPlp's 75 kb/s against its bound of 95 kb/s: 2 ms a frame.
     ///
     /// At 75 kb/s a segment of 462 B takes 49.3 ms, at the bound of 95 kb/s 38.9 ms (TCPlp §6.3):
-    /// 10.4 ms per segment of five frames. It is the gap that the paper leaves to "network stack
-    /// processing and other real-world inefficiencies", not a measurement of a processor; only
-    /// rows that say so use it.
+    /// 10.4 ms per segment of five frames. The paper attributes this gap to "network stack
+    /// processing and other real-world inefficiencies". It is not a measurement of a processor;
+    /// only rows that say so use it.
     FittedTcplp,
-    /// What the instructions of this stack take on the chip that belongs to the radio's profile.
+    /// Time of this stack's instructions on the chip of the radio's profile.
     Measured,
 }
 
-/// Received power on a unit disc unless a scenario says otherwise, in dBm: well above every
-/// threshold.
+/// Default received power on a unit disc, in dBm: well above every threshold.
 pub(crate) const DISC_RSSI_DBM: f64 = -60.0;
 
-/// What connects the radios, and what happens when frames overlap.
+/// Propagation between the radios, and collisions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
-    /// Who hears whom, and how loudly.
+    /// Reception and signal strength between nodes.
     pub propagation: Propagation,
-    /// What an overlap of frames at a receiver does.
+    /// Effect of overlapping frames at a receiver.
     pub overlap: Overlap,
     /// `false` lets every node's clear channel assessment sense every transmission in the network
     /// (reception is unchanged): the control experiment without hidden terminals.
     pub hidden_terminals: bool,
-    /// Probability that a frame that would be received is lost all the same, 0 to 1.
+    /// Probability that a frame that would be received is lost nevertheless, 0 to 1.
     pub frame_loss: f64,
 }
 
@@ -519,26 +515,26 @@ impl Default for Medium {
     }
 }
 
-/// Who hears whom.
+/// Reception between nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Propagation {
-    /// Everyone within `range_m` receives; everyone within `interference_range_m` is disturbed,
-    /// without being able to hear or sense it.
+    /// All nodes within `range_m` receive. All nodes within `interference_range_m` are disturbed;
+    /// beyond `range_m` they can neither receive nor sense the signal.
     UnitDisc {
-        /// Reception and carrier sense, in metres.
+        /// Range of reception and carrier sense, in metres.
         range_m: f64,
-        /// Interference, in metres; at least `range_m`.
+        /// Interference range, in metres; at least `range_m`.
         interference_range_m: f64,
-        /// Received power of every signal, in dBm. Carrier sense may not notice a weak one.
+        /// Received power of every signal, in dBm. Carrier sense may miss a weak one.
         rssi_dbm: f64,
     },
-    /// Exactly the listed links.
+    /// Only the listed links.
     LinkMatrix {
         /// One entry per pair, or per direction.
         links: Vec<Link>,
     },
-    /// Log-distance path loss with shadowing, what nodes differ by, and fading; reception by signal
-    /// to interference and noise.
+    /// Log-distance path loss with shadowing, hardware variation and fading; reception by signal to
+    /// interference and noise.
     PathLoss {
         /// Path loss exponent; 2 in free space, about 3 in offices.
         exponent: f64,
@@ -546,9 +542,9 @@ pub enum Propagation {
         reference_loss_db: f64,
         /// Standard deviation of the shadowing per link in dB.
         shadowing_db: f64,
-        /// Standard deviation of what transmitters differ by, and receivers, in dB.
+        /// Standard deviation of the variation between transmitters, and between receivers, in dB.
         asymmetry_db: f64,
-        /// How links change in time.
+        /// Variation of links in time.
         fading: Fading,
         /// Noise floor in dBm; -111 dBm thermal in 2 MHz plus the receiver's noise figure.
         noise_floor_dbm: f64,
@@ -566,18 +562,18 @@ pub struct Link {
     pub loss: f64,
     /// Received signal strength in dBm.
     pub rssi_dbm: f64,
-    /// Whether the other direction is the same.
+    /// True if the other direction is the same.
     pub symmetric: bool,
 }
 
 impl Link {
-    /// Without loss, both ways; what a file does not say of a link.
+    /// Defaults of a link: without loss, in both directions.
     const USUAL: Link =
         Link { from: 0, to: 0, loss: 0.0, rssi_dbm: DISC_RSSI_DBM, symmetric: true };
 }
 
-/// What happens to frames that overlap at a receiver. Simulators in use contradict each other here,
-/// so it is a parameter and experiments show how much depends on it.
+/// Effect of frames that overlap at a receiver. Established simulators differ here, so it is a
+/// parameter, and experiments show its influence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
     /// All of them are lost.
@@ -589,7 +585,7 @@ pub enum Overlap {
 }
 
 impl Overlap {
-    /// The name in scenario files and labels.
+    /// Name in scenario files and labels.
     pub const fn name(self) -> &'static str {
         match self {
             Overlap::Strict => "strict",
@@ -599,29 +595,29 @@ impl Overlap {
     }
 }
 
-/// Who decides on routes.
+/// Source of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing {
-    /// They are computed from the links and never change.
+    /// Static routes, computed from the links.
     Static,
-    /// The nodes, by what they hear of each other.
+    /// Mesh routing, by the messages between the nodes.
     Mesh,
-    /// The nodes, by RPL (RFC 6550).
+    /// RPL (RFC 6550).
     Rpl,
-    /// The nodes, when packets need ways: nst-AODV (RFC 3561).
+    /// nst-AODV (RFC 3561), which discovers routes when packets need them.
     Aodv,
 }
 
-/// What routers do with the fragments of a packet for somebody else.
+/// Treatment of the fragments of a packet for another node in routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragments {
-    /// They put it together (RFC 4944).
+    /// Reassembly at each hop (RFC 4944).
     Reassembled,
-    /// They pass them on one by one (RFC 8930).
+    /// Forwarding of single fragments (RFC 8930).
     Forwarded,
 }
 
-/// Where a router keeps frames that it passes on one by one, if many wait.
+/// Memory of a router for the frames of forwarded fragments, if many wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flash {
     /// In memory.
@@ -630,35 +626,35 @@ pub enum Flash {
     M25p80,
 }
 
-/// How nodes wake several times a second, as ContikiMAC has it.
+/// Wake-ups several times a second, as in ContikiMAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// All but whether a node sleeps.
+    /// All settings except whether a node sleeps.
     pub settings: mac::Wake,
     /// The border router sleeps as well, and so does the far end of a tunnel.
     pub border_sleeps: bool,
-    /// On how many channels nodes listen, one at each wake-up, 1 to 16.
+    /// Number of channels on which nodes listen, one at each wake-up, 1 to 16.
     pub channels: u8,
 }
 
 impl Wake {
-    /// The defaults of the stack; a border router has mains.
+    /// Defaults of the stack; a border router is mains-powered.
     pub const DEFAULT: Wake =
         Wake { settings: mac::Wake::DEFAULT, border_sleeps: false, channels: 1 };
 }
 
-/// What RPL does (RFC 6550).
+/// Settings of RPL (RFC 6550).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rpl {
-    /// How packets find their way down.
+    /// Mode of operation, for downward routes.
     pub mode: Mode,
     /// Packets carry the RPL option (RFC 6553).
     pub option: bool,
-    /// Nodes other than the root have no address until the DODAG's prefix gives them one.
+    /// Nodes other than the root have no address until they derive one from the DODAG's prefix.
     pub addresses: bool,
-    /// Routers say when their queues are full, and others rather have parents with room.
+    /// Routers signal full queues, and other nodes prefer parents that are not congested.
     pub load: bool,
-    /// What RPL adds to packets is written as 6LoWPAN Routing Headers (RFC 8138).
+    /// RPL's additions to packets are compressed as 6LoWPAN Routing Headers (RFC 8138).
     pub compression: bool,
     /// The root's objective function.
     pub objective: Objective,
@@ -666,12 +662,12 @@ pub struct Rpl {
     pub never_renews: bool,
 }
 
-/// What RPL's ranks are made of.
+/// Objective function of RPL's ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
-    /// Transmissions (RFC 6719).
+    /// Expected transmissions: MRHOF (RFC 6719).
     Mrhof,
-    /// Hops, as RIOT has it (RFC 6552).
+    /// Hops: OF0 (RFC 6552), as in RIOT.
     Of0,
 }
 
@@ -680,7 +676,7 @@ pub enum Objective {
 pub enum Mss {
     /// Payload octets.
     Bytes(u16),
-    /// As many octets as fit into so many link frames.
+    /// As many octets as fit into this number of link frames.
     Frames(u8),
 }
 
@@ -710,71 +706,73 @@ pub struct NodePlace {
     pub x_m: f64,
     /// Metres north.
     pub y_m: f64,
-    /// What it is for.
+    /// Role in the network.
     pub role: Role,
-    /// The parent of a leaf, if that is given: the only neighbour that it uses.
+    /// The parent of a leaf, if it is given: its only neighbour.
     pub parent: Option<NodeId>,
 }
 
-/// What a node is for; it decides how long its radio is on and whom it serves.
+/// Role of a node in the network: it determines the duty cycle of its radio and the nodes that it
+/// serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends and receives, forwards for others too.
+    /// Sends and receives, and forwards for others.
     Router,
     /// Only sends and receives, and sleeps.
     Leaf,
-    /// Only sends and receives, and is always on. It knows nothing of routing: routers near it do,
-    /// with one of which its address is registered.
+    /// Only sends and receives, and is always on. It takes no part in routing: its address is
+    /// registered with a router in range, which does.
     Host,
-    /// Nobody of the simulation: a radio for those who are outside of it and share its air by way
-    /// of the gateway.
+    /// Not a node of the simulation: a radio for devices outside it, which share its medium through
+    /// the gateway.
     Outside,
-    /// The way out of the network: default route of all others.
+    /// Exit of the network: the default route of all others.
     BorderRouter,
 }
 
 impl Role {
-    /// Whether it forwards for others.
+    /// Returns true if it forwards for others.
     pub const fn relays(self) -> bool {
         matches!(self, Role::Router | Role::BorderRouter)
     }
 }
 
-/// A wire between the border router and a host, and what it does to IP packets, both ways alike.
+/// A wire between the border router and a host, with its impairments of IP packets, the same in
+/// both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wire {
-    /// Time that a packet takes once it is on the wire, in milliseconds.
+    /// Propagation delay of a packet, in milliseconds.
     pub delay_ms: u32,
     /// Bits per second of each direction, in thousands; `None` is no limit.
     pub rate_kbps: Option<f64>,
     /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
-    /// The same on the way to the mesh, if it differs.
+    /// Probability of loss towards the mesh, if it differs.
     pub loss_to_mesh: Option<f64>,
-    /// Probability that it arrives twice, 0 to 1.
+    /// Probability that a packet arrives twice, 0 to 1.
     pub duplicate: f64,
-    /// Probability that it is marked (CE) if its sender is ECN-capable, 0 to 1.
+    /// Probability that a packet is marked (CE) if its sender is ECN-capable, 0 to 1.
     pub mark: f64,
-    /// Probability that it is held back, so that later ones overtake it, 0 to 1.
+    /// Probability that a packet is delayed, so that later ones overtake it, 0 to 1.
     pub reorder: f64,
-    /// Longest time that it is held back, in milliseconds; the time is uniformly random.
+    /// Longest such delay, in milliseconds; the delay is uniformly random.
     pub reorder_delay_ms: u32,
-    /// Whose TCP the host has.
+    /// TCP of the host.
     pub host: HostTcp,
 }
 
-/// Whose TCP the host behind the border router has.
+/// TCP of the host behind the border router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostTcp {
-    /// The same settings as all nodes.
+    /// Same settings as all nodes.
     Same,
-    /// Linux's ([`Stack::Linux`]).
+    /// TCP of Linux ([`Stack::Linux`]).
     Linux,
 }
 
 impl Wire {
-    /// Nothing goes wrong on it. TCPlp's border router and its server were 12 ms of round trip
-    /// apart (§8).
+    /// A wire without impairments. The round-trip time between TCPlp's border router and its server
+    /// was 12 ms (§8).
     pub const PERFECT: Wire = Wire {
         delay_ms: 6,
         rate_kbps: None,
@@ -788,16 +786,16 @@ impl Wire {
     };
 }
 
-/// Something that goes wrong on purpose.
+/// An injected fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// Two groups of nodes do not hear each other for a while.
+    /// Two groups of nodes cannot receive each other for some time.
     Partition {
         /// Nodes cut off from all others.
         nodes: Vec<NodeId>,
         /// Start in seconds.
         from_s: f64,
-        /// End in seconds; `None` = it does not end.
+        /// End in seconds; `None` = no end.
         to_s: Option<f64>,
     },
 }

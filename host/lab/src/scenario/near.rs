@@ -1,19 +1,19 @@
-//! Who is near whom, by place: nodes sorted into square cells, so that only those around are
-//! compared.
+//! Search for nearby nodes by position: nodes are sorted into square cells, so that only those of
+//! adjacent cells are compared.
 
 use super::{NodeId, NodePlace};
 
 /// Nodes by cell.
 pub(super) struct Cells<'a> {
     nodes: &'a [NodePlace],
-    /// The side of a cell in metres.
+    /// Side of a cell in metres.
     side: f64,
     /// Sorted by column, row and number.
     cells: Vec<((i64, i64), NodeId)>,
 }
 
 impl<'a> Cells<'a> {
-    /// Cells with sides of `side` metres, which is more than nothing.
+    /// Creates cells with sides of `side` metres, a positive length.
     pub(super) fn new(nodes: &'a [NodePlace], side: f64) -> Self {
         let mut cells: Vec<_> =
             nodes.iter().zip(0..).map(|(place, number)| (cell(place, side), number)).collect();
@@ -33,8 +33,8 @@ impl<'a> Cells<'a> {
         Cells::new(nodes, if side > 0.0 { side } else { 1.0 })
     }
 
-    /// The nodes in the cell of `place` and in those around it, so many cells far, by number: all
-    /// that are within as many sides, and others.
+    /// The nodes in the cell of `place` and in those up to `far` cells around it, by number. They
+    /// include all nodes within `far` sides, and some others.
     pub(super) fn around(&self, place: &NodePlace, far: i64) -> Vec<NodeId> {
         let (x, y) = cell(place, self.side);
         let mut found = Vec::new();
@@ -50,7 +50,8 @@ impl<'a> Cells<'a> {
         found
     }
 
-    /// The node closest to `from`, the lowest number if several are; `from` itself if it is alone.
+    /// The node closest to `from`, of several the one with the lowest number; `from` itself if it
+    /// is alone.
     pub(super) fn nearest(&self, from: NodeId) -> NodeId {
         let Some(here) = self.nodes.get(from as usize) else { return from };
         let distance = |number: &NodeId| {
@@ -63,8 +64,8 @@ impl<'a> Cells<'a> {
             let around = self.around(here, far);
             let others = around.iter().filter(|number| **number != from);
             let best = others.min_by(|a, b| distance(a).total_cmp(&distance(b)));
-            // Who is in none of these cells is farther than so many sides; half of one is left for
-            // what rounding does to cells.
+            // Nodes outside these cells are farther than `far` sides; half a side is a margin for
+            // rounding.
             let sure = (far as f64 - 0.5) * self.side;
             if let Some(best) = best.filter(|best| distance(best) < sure) {
                 return *best;
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
     use kinglet_sim::rng::{Purpose, stream};
 
-    /// What has to be found: everybody is compared.
+    /// The expected result, by comparison of all nodes.
     fn nearest_of_all(nodes: &[NodePlace], from: usize) -> usize {
         let distance = |n: &NodePlace| (n.x_m - nodes[from].x_m).hypot(n.y_m - nodes[from].y_m);
         let others = nodes.iter().enumerate().filter(|(i, _)| *i != from);

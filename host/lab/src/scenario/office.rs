@@ -1,17 +1,17 @@
 //! The office: fifteen nodes on one floor, as in TCPlp's testbed (Fig. 1, §8).
 //!
 //! The paper shows its floor as a drawing without measures. This one is a floor of 68 m by 20 m
-//! with two rows of rooms. Loss of signal: 3GPP TR 38.901 indoor hotspot without line of sight at
-//! 2.44 GHz (17.3 + 38.3 log10 d + 24.9 log10 f), without shadowing, so that hop counts are those
-//! of the plan. At -8 dBm, TCPlp's output power, neighbours in a row (12.8 to 13 m, -77 dBm) and
-//! across the corridor (11.7 m, -76 dBm) have links of Thread's quality 3; one room further (-86
-//! dBm) it is quality 2, two rooms further 1. The border router stands at the western end, and
-//! leaves are three and five hops away.
+//! with two rows of rooms. Path loss: 3GPP TR 38.901 indoor hotspot without line of sight at 2.44
+//! GHz (17.3 + 38.3 log10 d + 24.9 log10 f), without shadowing, so that hop counts are those of the
+//! plan. At -8 dBm, TCPlp's output power, neighbours in a row (12.8 to 13 m, -77 dBm) and across
+//! the corridor (11.7 m, -76 dBm) have links of Thread's quality 3. One room further (-86 dBm) it
+//! is quality 2, two rooms further 1. The border router is at the western end, and leaves are three
+//! and five hops away.
 
 use super::{Fading, Interferer, NodeId, NodePlace, Propagation, Role, Scenario, Wire};
 use kinglet_sim::profile::NOISE_FLOOR_DBM;
 
-/// Metres east and north. Node numbers are those of the paper less one.
+/// Metres east and north. Node numbers are those of the paper minus one.
 const ROUTERS: [(f64, f64); 11] = [
     // The border router, and the southern row.
     (2.0, 4.0),
@@ -29,13 +29,13 @@ const ROUTERS: [(f64, f64); 11] = [
     (66.0, 6.0),
 ];
 
-/// Place and first hop of the leaves: two pairs of adjacent ones, "the same first hop" (§8.2.3).
+/// Position and first hop of the leaves: two pairs of adjacent ones, "the same first hop" (§8.2.3).
 const LEAVES: [((f64, f64), NodeId); 4] =
     [((18.0, 18.5), 6), ((24.0, 18.5), 6), ((50.0, 0.5), 4), ((56.4, 0.5), 4)];
 
 impl Scenario {
-    /// The office at night: nobody else in the air, and no application. The host is 12 ms of round
-    /// trip behind the border router (§8).
+    /// The office at night, without interference and applications. The host is behind the border
+    /// router with a round-trip time of 12 ms (§8).
     pub fn office() -> Self {
         let place = |(x_m, y_m), role, parent| NodePlace { x_m, y_m, role, parent };
         let routers = ROUTERS.into_iter().map(|at| place(at, Role::Router, None));
@@ -56,14 +56,14 @@ impl Scenario {
         scenario
     }
 
-    /// The same with people at work: Wi-Fi, Bluetooth and a microwave oven, by hour of the day.
+    /// The same in working hours: Wi-Fi, Bluetooth and a microwave oven, by hour of the day.
     #[must_use]
     pub fn by_day(mut self) -> Self {
         self.interference = Interferer::office();
         self
     }
 
-    /// The same with routers in the places of leaves: where everybody wakes nobody is a leaf.
+    /// The same with routers in place of leaves, for networks in which all nodes are duty-cycled.
     #[must_use]
     pub fn without_leaves(mut self) -> Self {
         for place in self.nodes.iter_mut().filter(|place| place.role == Role::Leaf) {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::scenario::{Flow, Route};
 
-    /// Hops of every node to the border router and back.
+    /// Hops of a node's path.
     fn hops(scenario: &Scenario, from: NodeId, to: NodeId) -> usize {
         let routes = scenario.routes();
         let mut path = vec![from];

@@ -80,7 +80,7 @@ pub(super) fn scenario(file: &Path, text: &str) -> Result<Scenario> {
     Ok(scenario)
 }
 
-/// A section that is nothing but a table of settings.
+/// Reads a section that is only a table of settings.
 fn section<T>(table: Option<Reader<'_>>, keys: &[Key<T>], target: &mut T) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys, target)?;
@@ -130,7 +130,7 @@ fn link(mut t: Reader<'_>, nodes: usize) -> Result<Link> {
 fn mac(table: Option<Reader<'_>>, scenario: &mut Scenario) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::MAC, scenario)?;
-    // The MAC fills reserved octets with an element of its own, which takes 7 at least.
+    // The MAC fills reserved octets with a padding element, which takes at least 7.
     if let octets @ 1..=6 = scenario.mac.reserved_security {
         let message = format!("{octets} is too little; allowed are 0 and 7 to 60");
         return Err(t.error_at("reserved_security_bytes", message));
@@ -223,7 +223,7 @@ fn context(mut t: Reader<'_>, contexts: &mut [Option<Context>; CONTEXTS]) -> Res
 fn tcp(table: Option<Reader<'_>>, tcp: &mut Tcp, mtu: u16) -> Result<()> {
     let Some(mut t) = table else { return Ok(()) };
     read(&mut t, keys::TCP, tcp)?;
-    // IPv6's header and TCP's, as RFC 6691 counts.
+    // IPv6 and TCP headers, as in RFC 6691.
     if let Mss::Bytes(mss) = tcp.mss
         && mss + 60 > mtu
     {

@@ -1,11 +1,11 @@
-//! Whose TCP each node has.
+//! TCP stack of each node.
 
 use super::{Carrier, FlowKind, HostTcp, NodeId, Routing, Scenario, Sensor};
 use kinglet::rpl::Mode;
 use kinglet_peers::Stack;
 
 impl Scenario {
-    /// The peer stack of `node`, or of the host; `None` for Kinglet's own TCP.
+    /// Peer stack of `node`, or of the host; `None` for Kinglet's own TCP.
     pub fn stack_at(&self, node: NodeId) -> Option<Stack> {
         let tcp = &self.tcp;
         let receives = tcp.peer_stack.unwrap_or(tcp.stack);
@@ -18,7 +18,7 @@ impl Scenario {
         self.streams().find_map(has).flatten()
     }
 
-    /// Ends of streams that are at the host.
+    /// Number of ends of streams at the host.
     pub(crate) fn streams_at_host(&self) -> usize {
         let host = self.host();
         let at_host = |(from, to)| usize::from(from == Some(host)) + usize::from(to == host);
@@ -29,8 +29,9 @@ impl Scenario {
         self.flows.iter().filter_map(|flow| streams(&flow.kind))
     }
 
-    /// Why peer stacks cannot be where this scenario wants them, if so. A node has one stack: with
-    /// a peer's it speaks nothing but that; the host has both, one for TCP and one for the rest.
+    /// Reason why the peer stacks of this scenario are misplaced, if they are. A node has one
+    /// stack, and with a peer's stack it runs no other protocol. The host has both, one for TCP and
+    /// one for the rest.
     pub(crate) fn misplaced_peer(&self) -> Option<String> {
         let tcp = &self.tcp;
         let receives = tcp.peer_stack.unwrap_or(tcp.stack);
@@ -39,12 +40,14 @@ impl Scenario {
         if by_peer.is_empty() {
             return None;
         }
-        // The host is not in mesh and AODV, and RPL tells of addresses behind a node as of its own.
+        // The host is not part of mesh and AODV, and RPL advertises addresses behind a node as its
+        // own.
         let inside = matches!(self.routing, Routing::Mesh | Routing::Aodv);
         if inside && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks need `routing = \"static\"` or `\"rpl\"`".to_owned());
         }
-        // Their DAOs go from a node's address to the root's, which would be those of their peers.
+        // Their DAOs are sent from a node's address to the root's, which would be those of their
+        // peers.
         let far = self.routing == Routing::Rpl && self.rpl.mode == Mode::NonStoring;
         if far && by_peer.iter().any(|node| *node != self.host()) {
             return Some("peer stacks behind RPL need `rpl_mode = \"storing\"`".to_owned());
@@ -71,7 +74,7 @@ impl Scenario {
     }
 }
 
-/// Who begins, if that is part of the flow, and who answers.
+/// The client or sender, if it is part of the flow, and the server or receiver.
 type Ends = (Option<NodeId>, NodeId);
 
 /// The ends of a flow over TCP, which peer stacks can carry.

@@ -1,13 +1,14 @@
-//! `[topology]` and `[[node]]`: who is where.
+//! `[topology]` and `[[node]]`: position and role of the nodes.
 
 use super::error::Result;
 use super::read::Reader;
 use super::{Building, LINE_SPACING_M, NodeId, NodePlace, Role, Scenario, topology};
 
-/// More nodes than the largest benchmark (5,000), with room.
+/// More nodes than the largest benchmark (5,000), with a margin.
 const MAX_NODES: u64 = 20_000;
 
-/// A scenario with the nodes of `[topology]` or `[[node]]`, and else the defaults of that topology.
+/// A scenario with the nodes of `[topology]` or `[[node]]`, and otherwise the defaults of that
+/// topology.
 pub(super) fn base(root: &mut Reader<'_>, seed: u64) -> Result<Scenario> {
     let topology = root.table_opt("topology")?;
     let explicit = root.tables("node")?;
@@ -70,7 +71,8 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
             Ok(scenario)
         }
         (None, _) => {
-            // An unknown key is the more helpful message, if that is why there is neither.
+            // An unknown key is the more helpful message, if it is the reason that both are
+            // missing.
             let error = t.error(message.to_owned());
             t.finish()?;
             Err(error)
@@ -79,7 +81,7 @@ fn shorthand(mut t: Reader<'_>, seed: u64) -> Result<Scenario> {
     }
 }
 
-/// The same nodes, of which these are leaves.
+/// The same nodes, with these as leaves.
 fn with_leaves(mut nodes: Vec<NodePlace>, leaves: &[u64]) -> Vec<NodePlace> {
     for leaf in leaves {
         nodes[*leaf as usize].role = Role::Leaf;
@@ -87,7 +89,7 @@ fn with_leaves(mut nodes: Vec<NodePlace>, leaves: &[u64]) -> Vec<NodePlace> {
     nodes
 }
 
-/// Networks that bring their nodes and their medium.
+/// Networks with predefined nodes and medium.
 fn ready_made(t: &mut Reader<'_>, seed: u64) -> Result<[Option<Scenario>; 4]> {
     let office = match t.table_opt("office")? {
         Some(mut office) => {

@@ -1,24 +1,24 @@
-//! The addresses of a network, by what they begin with.
+//! Prefix of the addresses of a network.
 
 use core::net::Ipv6Addr;
 use core::str::FromStr;
 use std::fmt;
 
-/// Its length in bits.
+/// Length of the site prefix in bits.
 const LEN: u8 = 48;
 /// The subnet of the mesh.
 const MESH: u16 = 0x7400;
-/// The subnet of the host: outside of the mesh's 64 bits, so that motes send to it by way of the
-/// border router.
+/// The subnet of the host: outside the mesh's /64, so that motes send to it through the border
+/// router.
 const HOST: u16 = 0x7401;
 
-/// The 48 bits that all addresses of a network begin with: its site (RFC 4291 §2.5.4, RFC 4193 §3).
-/// Subnet 7400 of it is the mesh, and subnet 7401 has the host behind the border router.
+/// The common 48 bits of all addresses of a network: its site prefix (RFC 4291 §2.5.4, RFC 4193
+/// §3). Its subnet 7400 is the mesh, and its subnet 7401 has the host behind the border router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix([u16; 3]);
 
 impl Prefix {
-    /// A unique local one (RFC 4193) that spells "kingl"; with the mesh's subnet, "kinglt".
+    /// A unique local prefix (RFC 4193) that spells "kingl"; with the mesh's subnet, "kinglt".
     pub const DEFAULT: Prefix = Prefix([0xfd6b, 0x696e, 0x676c]);
     /// Length in bits.
     pub const LEN: u8 = LEN;
@@ -29,7 +29,7 @@ impl Prefix {
         Ipv6Addr::new(a, b, c, MESH, 0, 0, 0, 0)
     }
 
-    /// The host's address: where the gateway's TUN device ends.
+    /// The host's address: the end of the gateway's TUN device.
     pub const fn host(self) -> Ipv6Addr {
         let Prefix([a, b, c]) = self;
         Ipv6Addr::new(a, b, c, HOST, 0, 0, 0, 1)
@@ -39,7 +39,7 @@ impl Prefix {
 impl FromStr for Prefix {
     type Err = String;
 
-    /// Reads `fd00:1:2::/48`, or the same without its length.
+    /// Parses `fd00:1:2::/48`, or the same without its length.
     fn from_str(text: &str) -> Result<Self, String> {
         let (address, len) = text.split_once('/').unwrap_or((text, "48"));
         if len != "48" {

@@ -1,8 +1,8 @@
-//! A reader for one TOML table that knows where everything stands in the file.
+//! Reader for one TOML table that records the positions of all keys.
 //!
-//! Every `get`-like call names the key it looks for; [`Reader::finish`] then refuses whatever was
-//! not asked for, with the nearest key that was. So the list of valid keys cannot fall out of date:
-//! it is the list of keys that are read.
+//! Every `get`-like call names the key that it looks up. [`Reader::finish`] then refuses all keys
+//! that were not looked up, and suggests the nearest that was. The list of valid keys is therefore
+//! always up to date: it is the list of keys that are read.
 
 use super::NodeId;
 use super::error::{Result, ScenarioError, nearest};
@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 /// The file being read.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
-    /// For messages.
+    /// Name for messages.
     pub(crate) file: &'a Path,
     /// Its text.
     pub(crate) text: &'a str,
@@ -27,7 +27,7 @@ impl Source<'_> {
     }
 }
 
-/// One table, its place in the file, and the keys asked for so far.
+/// One table, its place in the file, and the keys looked up so far.
 pub(crate) struct Reader<'a> {
     source: Source<'a>,
     table: &'a DeTable<'a>,
@@ -57,18 +57,18 @@ impl<'a> Reader<'a> {
         self.source.error(self.span.clone(), &self.path, message)
     }
 
-    /// An error about the value of `key` (or the whole table if it is not there).
+    /// An error about the value of `key` (or about the whole table if it is absent).
     pub(crate) fn error_at(&self, key: &str, message: String) -> ScenarioError {
         let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
         self.source.error(span, &self.field(key), message)
     }
 
-    /// The line that this table begins on, from 1.
+    /// First line of this table, from 1.
     pub(super) fn line(&self) -> usize {
         self.error(String::new()).position.map_or(0, |(line, _)| line)
     }
 
-    /// Refuses a file that is a sweep, and a section whose name is nearly one of `names`.
+    /// Refuses a file that is a sweep, and a section whose name is close to one of `names`.
     pub(super) fn refuse_sections(&self, names: &[&'static str]) -> Result<()> {
         if let Some((key, _)) = self.table.get_key_value("fields") {
             let message = "this is a sweep: `kinglet sweep` runs it".to_owned();
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Refuses keys that nobody asked for.
+    /// Refuses keys that were not looked up.
     pub(crate) fn finish(self) -> Result<()> {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();
@@ -114,12 +114,12 @@ impl<'a> Reader<'a> {
         self.source.error(value.span(), &self.field(key), message)
     }
 
-    /// Whether `key` is present.
+    /// Returns true if `key` is present.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// Whether `key` is a table.
+    /// Returns true if `key` is a table.
     pub(crate) fn has_table(&self, key: &str) -> bool {
         self.table.get(key).is_some_and(|value| value.get_ref().is_table())
     }
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
         Ok(self.choice_opt(key, choices)?.unwrap_or(default))
     }
 
-    /// The number of a node that exists.
+    /// The number of an existing node.
     pub(super) fn node(&mut self, key: &'static str, nodes: usize) -> Result<NodeId> {
         let last = nodes.saturating_sub(1);
         match self.integer_opt(key, 0..=last as u64)? {

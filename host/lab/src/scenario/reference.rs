@@ -8,7 +8,7 @@ use super::{Link, Medium, Pairs, Radio, Scenario, Tcp, Tunnel, Wake, Wire};
 /// The first lines of each table.
 const HEAD: &str = "| key | meaning | allowed | default |\n|---|---|---|---|\n";
 
-/// The tables of keys as `SCENARIO.md` has them, in its order, each after the name of its section.
+/// The tables of keys in the order of `SCENARIO.md`, each after the name of its section.
 pub fn reference() -> Vec<(&'static str, String)> {
     let all = Scenario::default();
     let tcp = Tcp::default();

@@ -1,11 +1,11 @@
 //! A town of smart meters: rows of houses along streets, a meter at each, one border router in the
 //! middle.
 //!
-//! A house stands on 20 m of its street, on either side of it, and streets are 60 m apart, so that
-//! a house has 600 m². Its meter is anywhere on its front. Loss of signal is that of 3GPP TR 38.901
+//! A house has 20 m of frontage, on either side of its street, and streets are 60 m apart, so that
+//! a house has 600 m². Its meter is anywhere on its front. Path loss is that of 3GPP TR 38.901
 //! (Table 7.4.1-1) for a street canyon without line of sight at 2.44 GHz (22.4 + 35.3 log10 d +
-//! 21.3 log10 f, for antennas at 1.5 m), with its shadowing of 7.82 dB. All send with the 8 dBm of
-//! an nRF52840.
+//! 21.3 log10 f, for antennas at 1.5 m), with its shadowing of 7.82 dB. All nodes send with the 8
+//! dBm of an nRF52840.
 
 use super::{
     Carrier, Fading, Flow, FlowKind, HostTcp, NodeId, NodePlace, Propagation, RadioProfile, Role,
@@ -18,7 +18,7 @@ use kinglet_sim::rng::{Purpose, stream};
 const FRONT_M: f64 = 20.0;
 const STREETS_M: f64 = 60.0;
 const SETBACK_M: f64 = 8.0;
-/// By how much more or less that is.
+/// Random deviation of that distance, in either direction.
 const AROUND_M: f64 = 3.0;
 
 /// Loss at a metre: 22.4 + 21.3 log10 2.44.
@@ -26,21 +26,21 @@ const LOSS_DB: f64 = 30.65;
 const EXPONENT: f64 = 3.53;
 const SHADOWING_DB: f64 = 7.82;
 
-/// A meter gives a reading every 10 to 15 min: each has a period of its own, in milliseconds.
+/// A meter makes a reading every 10 to 15 min: each has its own period, in milliseconds.
 const PERIOD_MS: std::ops::Range<u32> = 600_000..900_000;
-/// Readings that wait at a meter that reaches nobody: those of an hour at the least.
+/// Readings that wait at a meter without a route: those of at least an hour.
 const QUEUE: u16 = 6;
 
 impl Scenario {
-    /// `meters` meters and a border router, with their radios and a wire to a Linux host, and no
-    /// application. The border router is the last node.
+    /// `meters` meters and a border router, with their radios and a wire to a Linux host, without
+    /// applications. The border router is the last node.
     pub fn street(meters: u32, seed: u64) -> Self {
         let mut scenario = Scenario { name: format!("{meters} meters"), ..Scenario::default() };
         scenario.wire = Some(Wire { host: HostTcp::Linux, ..Wire::PERFECT });
         scenario.radio.profile = RadioProfile::Nrf52840;
         scenario.radio.tx_power_dbm = 8.0;
-        // As sensitive as IEEE 802.15.4 wants it at the least (10.2.7): 10 dB above what is
-        // received.
+        // The lowest sensitivity that IEEE 802.15.4 allows (10.2.7): 10 dB above that of the
+        // receiver.
         scenario.radio.cca_threshold_dbm = Some(-90.0);
         scenario.medium.propagation = Propagation::PathLoss {
             exponent: EXPONENT,
@@ -48,11 +48,10 @@ impl Scenario {
             shadowing_db: SHADOWING_DB,
             asymmetry_db: 0.0,
             fading: Fading::NONE,
-            // Thermal noise in 2 MHz, and what the radio adds: see
-            // `kinglet_sim::profile::NRF52840`.
+            // Thermal noise in 2 MHz, and that of the radio: see `kinglet_sim::profile::NRF52840`.
             noise_floor_dbm: -105.0,
         };
-        // As wide as it is long.
+        // A square area.
         let houses = f64::from(meters);
         let rows = ((houses * FRONT_M / STREETS_M * 2.0).sqrt() / 2.0).ceil() as u32 * 2;
         let columns = meters.div_ceil(rows);
@@ -77,8 +76,8 @@ impl Scenario {
         scenario
     }
 
-    /// All nodes but the border router give readings to the host from `start_s` on, each over its
-    /// own connection, which stays.
+    /// Readings of all nodes except the border router to the host from `start_s` on, each node over
+    /// its own persistent connection.
     #[must_use]
     pub fn meters(&self, start_s: f64) -> Vec<Flow> {
         let host = self.host();

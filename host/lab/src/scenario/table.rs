@@ -1,10 +1,9 @@
-//! Settings as tables: each key of a section of scenario files, once.
+//! Settings as tables: each key of a section of scenario files is defined once.
 //!
-//! A [`Key`] has a name, which ends in its unit, a meaning, what is allowed, and the way to its
-//! place in a [`Scenario`](super::Scenario). From a table of keys come the reading of a file
-//! ([`read`]), the messages about what is wrong in it, and the table in `SCENARIO.md`
-//! ([`markdown`]), whose defaults are those of the value that the stack or the lab begins with. So
-//! none of them can say what the others do not.
+//! A [`Key`] has a name, which ends in its unit, a meaning, a range, and accessors to its place in
+//! a [`Scenario`](super::Scenario). A table of keys drives the reading of a file ([`read`]), its
+//! error messages, and the table in `SCENARIO.md` ([`markdown`]), whose defaults are those of the
+//! stack or the lab. All three are therefore always consistent.
 
 use super::error::Result;
 use super::read::Reader;
@@ -16,19 +15,19 @@ pub(super) struct Key<T: 'static> {
     name: &'static str,
     meaning: &'static str,
     value: Value<T>,
-    /// What to say of the default where the value to begin with does not tell.
+    /// Description of the default, if it cannot be read from the initial value.
     default: Option<&'static str>,
-    /// What is allowed, in other words than those of the range.
+    /// Description of the allowed values, if the range does not suffice.
     allowed: Option<&'static str>,
-    /// Another key that says the same in another unit.
+    /// Another key for the same setting in another unit.
     instead_of: Option<&'static str>,
     /// A key without which this one has no meaning.
     needs: Option<&'static str>,
     required: bool,
 }
 
-/// What can be written, and how it is read from and put into a `T`. What is not there in the form
-/// of this key (a size in octets that is given in segments) is `None`.
+/// Type of a value, and its accessors in a `T`. A getter returns `None` if the value has another
+/// form than that of this key (a size in octets that is given in segments).
 pub(super) enum Value<T: 'static> {
     /// `true` or `false`.
     Flag { get: fn(&T) -> bool, set: fn(&mut T, bool) },
@@ -36,7 +35,7 @@ pub(super) enum Value<T: 'static> {
     Whole { range: RangeInclusive<u64>, bound: Bound<T>, get: Get<T, u64>, set: fn(&mut T, u64) },
     /// Any number.
     Number { range: RangeInclusive<f64>, bound: Bound<T>, get: Get<T, f64>, set: fn(&mut T, f64) },
-    /// A number in the unit of the name, kept as a time. `per_second` of the unit are a second.
+    /// A number in the unit of the name, kept as a time. `per_second` units are a second.
     Time {
         range: RangeInclusive<f64>,
         per_second: f64,
@@ -44,24 +43,24 @@ pub(super) enum Value<T: 'static> {
         get: Get<T, Duration>,
         set: fn(&mut T, Duration),
     },
-    /// One of these words, by its place.
+    /// One of these words, by its index.
     Choice { names: &'static [&'static str], get: Get<T, usize>, set: fn(&mut T, usize) },
     /// Any text.
     Text { get: fn(&T) -> &str, set: fn(&mut T, String) },
-    /// Tables, or a node, which whoever reads the section reads.
+    /// Tables, or a node: read by the code of the section.
     Apart,
 }
 
-/// How a value is found in a `T`.
+/// Getter of a value in a `T`.
 pub(super) type Get<T, V> = fn(&T) -> Option<V>;
 
 /// Another setting of the same section that narrows a range.
 pub(super) enum Bound<T: 'static> {
-    /// None does.
+    /// No bound.
     No,
-    /// At least what that key says.
+    /// At least the value of that key.
     Least(&'static str, fn(&T) -> f64),
-    /// At most what that key says.
+    /// At most the value of that key.
     Most(&'static str, fn(&T) -> f64),
 }
 
@@ -90,31 +89,31 @@ impl<T> Key<T> {
         }
     }
 
-    /// The same with this said of its default.
+    /// Adds a description of its default.
     pub(super) const fn default(mut self, text: &'static str) -> Self {
         self.default = Some(text);
         self
     }
 
-    /// The same with this said of what is allowed.
+    /// Adds a description of the allowed values.
     pub(super) const fn allowed(mut self, text: &'static str) -> Self {
         self.allowed = Some(text);
         self
     }
 
-    /// The same, refused beside `other`.
+    /// Makes it an alternative to `other`: both together are refused.
     pub(super) const fn instead_of(mut self, other: &'static str) -> Self {
         self.instead_of = Some(other);
         self
     }
 
-    /// The same, refused without `other`.
+    /// Makes it refused without `other`.
     pub(super) const fn needs(mut self, other: &'static str) -> Self {
         self.needs = Some(other);
         self
     }
 
-    /// The same, which has to be given.
+    /// Makes it mandatory.
     pub(super) const fn required(mut self) -> Self {
         self.required = true;
         self.default("required")
@@ -186,7 +185,7 @@ impl<T> Key<T> {
         Ok(())
     }
 
-    /// Refuses what the rest of its section does not admit.
+    /// Refuses a key that conflicts with the rest of its section.
     fn check(&self, t: &Reader<'_>) -> Result<()> {
         if !t.has(self.name) {
             return Ok(());
@@ -195,7 +194,7 @@ impl<T> Key<T> {
             let message = format!("give either {} or {other}, not both", self.name);
             return Err(t.error_at(self.name, message));
         }
-        // `routing = "aodv"` is about the key `routing`.
+        // For `routing = "aodv"` the key is `routing`.
         let has = |other: &str| other.split(' ').next().is_some_and(|key| t.has(key));
         if let Some(other) = self.needs.filter(|other| !has(other)) {
             return Err(t.error_at(self.name, format!("has no meaning without {other}")));
@@ -239,7 +238,7 @@ impl<T> Key<T> {
     }
 }
 
-/// Reads what `t` says of `keys` into `target`.
+/// Reads the values of `keys` in `t` into `target`.
 ///
 /// # Errors
 /// The first value that is not allowed, with its place in the file.
@@ -255,7 +254,7 @@ pub(super) fn markdown<T>(keys: &[Key<T>], begin: &T) -> String {
     keys.iter().map(|key| key.row(begin)).collect()
 }
 
-/// A number as people write it, with a minus sign that is one.
+/// A number in common notation, with a typographic minus sign.
 fn plain(number: f64) -> String {
     number.to_string().replace('-', "−")
 }
@@ -311,7 +310,7 @@ macro_rules! millis {
     };
 }
 
-/// One of these, under these names, at this path of the target.
+/// One of these words at this path of the target.
 macro_rules! choice {
     ($($at:ident).+ ; $($name:literal => $value:expr),+ $(,)?) => {
         $crate::scenario::table::Value::Choice {

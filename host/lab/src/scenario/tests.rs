@@ -6,7 +6,7 @@ use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet_sim::profile::{AT86RF233, CcaMode};
 
-/// The message for a scenario that must be refused.
+/// Error message for a scenario that must be refused.
 fn refused(text: &str) -> String {
     Scenario::from_toml("s.toml", text).expect_err("must be refused").to_string()
 }
@@ -161,7 +161,7 @@ fn two_receivers_on_one_port_are_refused_with_the_lines_of_both() {
         (format!("{web}{web}"), "7:1", "TCP port 80 of node 1", 4),
         (format!("{web}{web}port = 80\n"), "10:8", "TCP port 80 of node 1", 4),
         (format!("{coap}{coap}"), "7:1", "UDP port 5683 of node 1", 4),
-        // Against a port that follows from a place among the flows.
+        // Conflict with a port that follows from an index among the flows.
         (format!("{bulk}{web}port = 5001\n"), "11:8", "TCP port 5001 of node 1", 4),
         (format!("{web}port = 5002\n{bulk}"), "8:1", "TCP port 5002 of node 1", 4),
         (format!("{datagrams}{coap}port = 5001\n"), "11:8", "UDP port 5001 of node 1", 4),
@@ -221,7 +221,7 @@ fn every_toml_block_of_the_reference_parses() {
         .collect();
     assert!(blocks.len() >= 8, "the reference has an example per section");
     for block in blocks {
-        // Fragments stand on a line of four nodes unless they bring their own.
+        // Fragments are on a line of four nodes unless they bring their own.
         let nodes = ["[topology]", "[[node]]"].iter().any(|n| block.contains(n));
         let text = if nodes { block.to_owned() } else { format!("{block}\n{LINE}") };
         if let Err(error) = Scenario::from_toml("SCENARIO.md", &text) {
@@ -393,7 +393,7 @@ fn only_a_leaf_has_a_parent_and_not_itself() {
 
 #[test]
 fn a_leaf_without_a_parent_gets_the_next_hop_to_the_border_router_and_no_other_neighbour() {
-    // All in range of each other, and the leaf nearer to node 2.
+    // All are in range of each other, and the leaf is nearer to node 2.
     let text = "[[node]]\nrole = \"border-router\"\n[[node]]\nx_m = 8\n[[node]]\nx_m = 16\n\
                 [[node]]\nx_m = 15\nrole = \"leaf\"\n\
                 [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n";

@@ -345,11 +345,11 @@ fn candidates(scenario: &Scenario) -> Vec<Vec<NodeId>> {
 struct Trees<'a> {
     scenario: &'a Scenario,
     neighbours: Vec<Vec<(NodeId, u32)>>,
-    /// Cost and hops of the best path known.
+    /// Cost and hops of the best known path.
     best: Vec<(u32, Reverse<u32>)>,
     /// The next hop on it.
     next_hop: Vec<Option<NodeId>>,
-    /// Nodes whose entries the tree before has changed.
+    /// Nodes whose entries the previous tree has changed.
     touched: Vec<NodeId>,
 }
 
@@ -363,11 +363,10 @@ impl<'a> Trees<'a> {
         Trees { scenario, neighbours, best, next_hop, touched: Vec::new() }
     }
 
-    /// Returns for each node its next hop towards `root` on the cheapest path; of equal ones on
-    /// that with more and therefore better links, then on that through the lower node numbers. With
-    /// `sources` only the nodes on their paths are of interest, and the tree does not grow beyond
-    /// them: a node that the search takes up has its final next hop, because every link costs
-    /// something.
+    /// Returns for each node its next hop towards `root` on the cheapest path. Of equal paths it is
+    /// the one with more and therefore better links, then the one through the lower node numbers.
+    /// With `sources` only the nodes on their paths matter, and the tree does not grow beyond them:
+    /// a node that the search visits has its final next hop, because every link has a cost.
     fn towards(&mut self, root: NodeId, sources: Option<&BTreeSet<NodeId>>) -> &[Option<NodeId>] {
         for node in self.touched.drain(..) {
             self.best[node as usize] = NOWHERE;
@@ -494,7 +493,7 @@ mod tests {
         }
         trees.towards(0, None);
         assert_eq!(trees.touched.len(), 20_000, "one that looks for nobody finds everybody");
-        // A neighbour each, and back.
+        // Each node has a neighbour, with a route in both directions.
         assert!(scenario.routes().len() >= 20_000);
         assert_eq!(scenario.parents().len(), 20_000);
     }

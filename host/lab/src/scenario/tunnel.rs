@@ -1,40 +1,40 @@
-//! A second computer, at the far end of a path: what is sent from one to the other crosses the
-//! network as a tunnel (Duquennoy et al., Fig. 14).
+//! A second computer at the far end of a path: packets between the two computers cross the network
+//! in a tunnel (Duquennoy et al., Fig. 14).
 
 use super::{Flow, NodeId, Role, Routing, Scenario};
 use kinglet::rpl::Mode;
 
-/// Where the second computer is; the first one is behind the border router. Only the gateway has
+/// Place of the second computer; the first one is behind the border router. Only the gateway has
 /// computers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tunnel {
-    /// The router that it stands behind, and whose address it has.
+    /// The router in front of it, whose address it has.
     pub node: NodeId,
-    /// What the serial lines between computers and nodes carry at both ends, each way, in thousands
-    /// of bits per second; `None` is no limit.
+    /// Rate of the serial lines between computers and nodes at both ends, in each direction, in
+    /// thousands of bits per second; `None` is no limit.
     pub rate_kbps: Option<f64>,
 }
 
 impl Tunnel {
-    /// Its lines have no limit.
+    /// A tunnel without a limit of its lines.
     pub const fn to(node: NodeId) -> Tunnel {
         Tunnel { node, rate_kbps: None }
     }
 }
 
 impl Scenario {
-    /// Whether the computer at the far end of a tunnel stands behind `node`.
+    /// Returns true if the computer at the far end of a tunnel is behind `node`.
     pub fn is_far_end(&self, node: NodeId) -> bool {
         self.tunnel.is_some_and(|tunnel| tunnel.node == node)
     }
 
-    /// Whether the address of `node` is not its own, but that of somebody behind its host
-    /// interface: a peer stack, or a computer.
+    /// Returns true if the address of `node` is not its own, but that of a peer stack or a computer
+    /// behind its host interface.
     pub fn stands_before(&self, node: NodeId) -> bool {
         self.is_far_end(node) || self.stack_at(node).is_some()
     }
 
-    /// Why a tunnel cannot be where this scenario wants it, if so.
+    /// Reason why the tunnel of this scenario is misplaced, if it is.
     pub(crate) fn misplaced_tunnel(&self) -> Option<String> {
         let node = self.tunnel?.node;
         let role = self.nodes.get(node as usize)?.role;
@@ -48,7 +48,7 @@ impl Scenario {
             };
             return Some(format!("node {node} {what}; give a router"));
         }
-        // Its node speaks for itself in both, with the address that is the computer's.
+        // In both, its node would send messages of its own from the address of the computer.
         match self.routing {
             Routing::Mesh | Routing::Aodv => {
                 return Some("needs `routing = \"static\"` or `\"rpl\"`".to_owned());

@@ -1,4 +1,4 @@
-//! Runs what is not finished yet, on all cores.
+//! Runs all unfinished runs, on all cores.
 
 use super::journal::{Journal, JournalError};
 use super::plan::{Plan, Run};
@@ -10,26 +10,26 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How a sweep is run.
+/// Settings of the execution of a sweep.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
     /// Threads; 0 = one per core.
     pub jobs: usize,
-    /// Runs that have not ended when this becomes true are left out; a failure sets it as well.
+    /// Runs that have not ended when this becomes true are abandoned; a failure sets it as well.
     pub cancel: &'a AtomicBool,
-    /// Called with (finished, planned) runs, those not counted that were finished before, from
-    /// any thread.
+    /// Called from any thread with the numbers of finished and planned runs, without those that
+    /// were finished before.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// Why a sweep has ended early. What was finished is kept.
+/// Reason for which a sweep has ended early. Finished runs are kept.
 #[derive(Debug)]
 pub enum SweepError {
-    /// A scenario is none any more.
+    /// A scenario is no longer valid.
     Scenario(ScenarioError),
-    /// A run could not be done.
+    /// A run failed.
     Run(RunError),
-    /// It cannot be kept.
+    /// A result cannot be stored.
     Journal(JournalError),
 }
 
@@ -45,14 +45,14 @@ impl fmt::Display for SweepError {
 
 impl std::error::Error for SweepError {}
 
-/// What threads share: results and where they are kept.
+/// State that threads share: results and their journal.
 struct Kept<'a> {
     finished: &'a mut Finished,
     journal: Option<&'a mut Journal>,
     failure: Option<SweepError>,
 }
 
-/// Runs those of `plan` that are not `finished`, notes each in `journal` as soon as it has ended,
+/// Runs those of `plan` that are not `finished`. Writes each to `journal` as soon as it has ended,
 /// and adds it to `finished`.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn run(
         let scenario = plan.scenario(run).map_err(SweepError::Scenario);
         let result =
             scenario.and_then(|s| simulate(&s, run.seed, config.cancel).map_err(SweepError::Run));
-        // A thread that panicked has ended the sweep, too.
+        // A panic of a thread has ended the sweep as well.
         let Ok(mut kept) = kept.lock() else { return };
         if kept.failure.is_some() {
             return;
@@ -86,7 +86,7 @@ pub fn run(
         drop(kept);
         (config.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, pending.len());
     };
-    // One at a time: some take a hundred times as long as others.
+    // One at a time: some runs take a hundred times as long as others.
     let all = || pending.par_iter().with_max_len(1).for_each(one);
     match rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build() {
         Ok(pool) => pool.install(all),

@@ -1,4 +1,4 @@
-//! A sweep file to a [`Sweep`].
+//! Reads a sweep file into a [`Sweep`].
 
 use super::path::FieldPath;
 use super::spec::{Base, Field, Sweep, parse};
@@ -8,13 +8,13 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-/// More runs than anybody waits for.
+/// An upper limit that no reasonable sweep reaches.
 const MOST_SEEDS: u64 = 1_000_000;
 /// The largest seed of a scenario.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 
 impl Sweep {
-    /// Reads a sweep file. That every point is a scenario says [`Plan::new`](super::Plan::new).
+    /// Reads a sweep file. [`Plan::new`](super::Plan::new) checks that every point is a scenario.
     ///
     /// # Errors
     /// A [`ScenarioError`] with file, line and key.
@@ -24,7 +24,7 @@ impl Sweep {
         Sweep::from_toml(file, &text)
     }
 
-    /// Reads the text of a sweep file; `base` is looked for from where `file` is.
+    /// Reads the text of a sweep file; `base` is relative to `file`.
     ///
     /// # Errors
     /// A [`ScenarioError`] with line and key.
@@ -128,7 +128,7 @@ fn fields(
     Ok(found.into_iter().map(|(_, field)| field).collect())
 }
 
-/// A list, or the first one and how many.
+/// Seeds as a list, or as the first one and their number.
 fn seeds(root: &mut Reader<'_>) -> Result<Option<Vec<u64>>, ScenarioError> {
     if !root.has_table("seeds") {
         let given = root.has("seeds");

@@ -25,11 +25,11 @@ pub struct Journal {
     /// Octets of whole lines.
     whole: u64,
     synced: Instant,
-    /// It was created here and has no run yet.
+    /// True if it was created here and has no run yet.
     is_empty: bool,
 }
 
-/// Why a journal cannot be used.
+/// Reason for which a journal cannot be used.
 #[derive(Debug)]
 pub enum JournalError {
     /// It cannot be opened or read.
@@ -115,8 +115,8 @@ struct Line {
 }
 
 impl Journal {
-    /// Opens the journal at `path`, or begins it, for runs of `program`, which identifies the
-    /// build; also returns the runs that are in it.
+    /// Opens or creates the journal at `path`, for runs of `program`, which identifies the build.
+    /// Also returns the runs in it.
     ///
     /// # Errors
     /// [`JournalError`]
@@ -152,10 +152,10 @@ impl Journal {
         &self.path
     }
 
-    /// Notes a run that has ended.
+    /// Appends a run that has ended.
     ///
     /// # Errors
-    /// [`JournalError::Io`]; the lines before stay.
+    /// [`JournalError::Io`]; earlier lines are unchanged.
     pub fn append(&mut self, key: &str, rows: &[Record]) -> Result<(), JournalError> {
         self.append_line(&Line { run: key.to_owned(), rows: rows.to_vec() })?;
         self.is_empty = false;
@@ -165,7 +165,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Waits until all of it is on the disk.
+    /// Waits until all octets are on the disk.
     ///
     /// # Errors
     /// [`JournalError::Io`]
@@ -207,7 +207,7 @@ impl Drop for Journal {
     }
 }
 
-/// The file at `path`, and whether it is a new one.
+/// Opens the file at `path`; also returns whether it is new.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -256,7 +256,7 @@ fn read(path: &Path, octets: &[u8], program: &str) -> Result<(usize, Finished), 
         }
         whole += line.len();
     }
-    // A file that is no journal, named by mistake, stays as it is.
+    // A file that is not a journal, named by mistake, is unchanged.
     if whole == 0 && !octets.is_empty() && !octets.starts_with(b"{\"format\"") {
         return Err(JournalError::Damaged { path: path.to_path_buf(), line: 1 });
     }

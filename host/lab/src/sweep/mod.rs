@@ -1,11 +1,11 @@
-//! Sweeps: one scenario, fields of it with lists of values, every one with every other, and seeds.
+//! Sweeps: one scenario, lists of values for some of its fields in all combinations, and seeds.
 //!
-//! * [`Sweep`] — what is varied, from a file or from code
-//! * [`Plan`] — the runs that it comes to, all of them checked before the first one begins
-//! * [`simulate`] — one run; [`run`] — all that are not finished yet, on all cores
-//! * [`Journal`] — what is finished, so that nothing of it is run again
+//! * [`Sweep`] — varied fields and their values, from a file or from code
+//! * [`Plan`] — the resulting runs, all of them checked before the first one begins
+//! * [`simulate`] — one run; [`run`] — all unfinished runs, on all cores
+//! * [`Journal`] — finished runs, so that none is repeated
 //! * [`Table`] — a row for each run and flow, to CSV and Parquet
-//! * [`Worth`] — what each field is worth for a column, and the best combinations
+//! * [`Worth`] — effect of each field on a column, and the best combinations
 //!
 //! ```
 //! use kinglet_lab::sweep::{Finished, Plan, Sweep, simulate};

@@ -1,43 +1,43 @@
-//! Where a value stands in a scenario.
+//! Path of a value in a scenario.
 
 use std::fmt;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// Keys from the top of a scenario down, and numbers for the entries of `[[…]]`, counted from 0:
+/// Keys from the top of a scenario down, and indices for the entries of `[[…]]`, counted from 0:
 /// `tcp.ack_every`, `flow.0.bytes`, `topology.line.hops`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldPath(Vec<String>);
 
 impl FieldPath {
-    /// Reads `tcp.ack_every`, or `flow[0].bytes`, as messages about scenarios have it.
+    /// Parses `tcp.ack_every`, or `flow[0].bytes` as in messages about scenarios.
     pub(super) fn parse(text: &str) -> Self {
         let text = text.replace('[', ".").replace(']', "");
         FieldPath(text.split('.').map(|part| part.trim().to_owned()).collect())
     }
 
-    /// This one with `key` after it.
+    /// This path with `key` appended.
     pub(super) fn join(&self, key: &str) -> Self {
         let more = FieldPath::parse(key).0;
         FieldPath(self.0.iter().cloned().chain(more).collect())
     }
 
-    /// That of a document as a whole.
+    /// Path of a whole document.
     pub(super) const fn whole() -> Self {
         FieldPath(Vec::new())
     }
 
-    /// How many keys both begin with, if one of the two ends there.
+    /// Number of common leading keys, if one path is a prefix of the other.
     pub(super) fn overlap(&self, other: &Self) -> Option<usize> {
         let same = self.0.iter().zip(&other.0).take_while(|(a, b)| a == b).count();
         (same == self.0.len().min(other.0.len()) && same > 0).then_some(same)
     }
 
-    /// Puts `value` there. Tables on the way are made if they are not there.
+    /// Sets the value at the path. Missing tables along it are created.
     ///
     /// # Errors
-    /// What is in the way.
+    /// The value that is in the way.
     pub(super) fn set(&self, root: &mut Table, value: Value) -> Result<(), String> {
         let Some((first, rest)) = self.0.split_first() else { return Ok(()) };
         let new = || Value::Table(Table::new());
@@ -61,7 +61,7 @@ impl FieldPath {
         Ok(())
     }
 
-    /// Where in `document` it is written, or the last of the tables on the way that is.
+    /// Position of the path in `document`, or of its longest existing prefix.
     pub(super) fn locate(&self, document: &DeTable<'_>) -> Option<Range<usize>> {
         let mut found = None;
         let mut parts = self.0.iter();

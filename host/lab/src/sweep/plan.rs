@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// A sweep whose every point is known to be a scenario that can be simulated.
+/// A sweep with all points checked: each is a scenario that can be simulated.
 #[derive(Clone, Debug)]
 pub struct Plan {
     sweep: Sweep,
@@ -19,19 +19,19 @@ pub struct Plan {
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The place of its combination of values.
+    /// Index of its combination of values.
     pub point: usize,
     /// Its seed.
     pub seed: u64,
-    /// Of all that it depends on but the program: same key, same result.
+    /// Key of all inputs except the program: same key, same result.
     pub key: String,
 }
 
 impl Plan {
-    /// The runs of `sweep`: by point, and by seed in each.
+    /// Plans the runs of `sweep`: by point, and by seed in each.
     ///
     /// # Errors
-    /// The first point that is no scenario, or none that can be simulated.
+    /// The first point that is not a scenario, or that cannot be simulated.
     pub fn new(sweep: Sweep) -> Result<Self, ScenarioError> {
         let mut runs = Vec::new();
         for point in 0..sweep.points() {
@@ -43,7 +43,7 @@ impl Plan {
         Ok(Plan { sweep, runs })
     }
 
-    /// What is varied.
+    /// The sweep.
     pub const fn sweep(&self) -> &Sweep {
         &self.sweep
     }
@@ -69,14 +69,14 @@ impl Plan {
         runs
     }
 
-    /// How many of `finished` are of no run of this sweep.
+    /// Number of `finished` runs that do not belong to this sweep.
     pub fn strangers(&self, finished: &Finished) -> usize {
         let own: BTreeSet<_> = self.runs.iter().map(|run| &run.key).collect();
         finished.keys().filter(|key| !own.contains(key)).count()
     }
 
-    /// The rows of those runs that are finished, in the order of the runs whatever the order was
-    /// in which they ended; before what was measured stand the fields and the seed.
+    /// The rows of the finished runs, in the order of the plan, whatever the order of completion.
+    /// The fields and the seed come before the measured values.
     pub fn table(&self, finished: &Finished) -> Table {
         let mut rows = Vec::new();
         for run in &self.runs {
@@ -84,7 +84,7 @@ impl Plan {
             for measured in finished.get(&run.key).into_iter().flatten() {
                 let mut row = Record::new();
                 for (name, value) in self.sweep.fields().into_iter().zip(&values) {
-                    // What TOML has JSON has as well.
+                    // JSON can represent all TOML values.
                     row.insert(name, serde_json::to_value(value).unwrap_or(Json::Null));
                 }
                 row.insert("seed".to_owned(), run.seed.into());
@@ -96,8 +96,8 @@ impl Plan {
     }
 }
 
-/// By what the runs of `scenario` are known, for each seed: all that is simulated, defaults and
-/// recorded traces with it.
+/// Keys of the runs of `scenario`, for each seed: a digest of all inputs, including defaults and
+/// recorded traces.
 pub(crate) fn keys_of(scenario: &Scenario) -> impl Fn(u64) -> String + use<> {
     let whole = Sha256::new_with_prefix(format!("{scenario:?}"));
     move |seed| {

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A row: names with values that are no lists and no tables.
+/// A row: names with scalar values.
 pub type Record = Map<String, Value>;
 
-/// The rows of each run that is finished, by its key.
+/// The rows of each finished run, by its key.
 pub type Finished = BTreeMap<String, Vec<Record>>;
 
-/// Fields of the program and not of the run, and fields that are processed by themselves.
+/// Fields of the program and not of the run, and fields that are processed separately.
 const LEFT_OUT: [&str; 8] = [
     "schema",
     "wall_seconds",
@@ -24,7 +24,7 @@ const LEFT_OUT: [&str; 8] = [
     "losses",
     "losses_left_out",
 ];
-/// A node's name; and its reasons, whose sums are in the run.
+/// Fields left out of node columns: its number; and its reasons, whose sums are in the run.
 const NOT_OF_NODES: [&str; 2] = ["id", "reasons"];
 
 /// Simulates `scenario` with `seed`; `None` if `cancel` became true before the end.
@@ -41,11 +41,10 @@ pub fn simulate(
     Ok((!cancel.load(Ordering::Relaxed)).then(|| records(&result)))
 }
 
-/// Returns a row for each flow, or one without a flow if there are none: what `kinglet sim --json`
-/// says of the flow, then what it says of the run, then means over the nodes and the highest of
-/// each.
+/// Returns a row for each flow, or one without a flow if there are none. A row has the values of
+/// the flow in `kinglet sim --json`, then those of the run, then mean and maximum over the nodes.
 fn records(result: &RunResult) -> Vec<Record> {
-    // Plain structs of strings and numbers serialise without fail.
+    // Plain structs of strings and numbers always serialise.
     let Ok(Value::Object(result)) = serde_json::to_value(result) else { return Vec::new() };
     let mut beside = Record::new();
     for (name, value) in result.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())) {
@@ -65,7 +64,7 @@ fn records(result: &RunResult) -> Vec<Record> {
     }
 }
 
-/// Returns the parts of a result of a flow or a node, each under a name of its own.
+/// Returns the parts of a flow's or node's result, each under its own name.
 pub fn columns_of(result: &Value) -> Record {
     let mut columns = Record::new();
     for (name, value) in result.as_object().into_iter().flatten() {
@@ -74,7 +73,7 @@ pub fn columns_of(result: &Value) -> Record {
     columns
 }
 
-/// Puts the parts of `value` under dotted names. A list of numbers yields its length, mean, median
+/// Adds the parts of `value` under dotted names. A list of numbers yields its length, mean, median
 /// and 95 % quantile.
 fn flatten(name: &str, value: &Value, into: &mut Record) {
     let mut waiting = vec![(name.to_owned(), value)];
@@ -100,7 +99,7 @@ fn flatten(name: &str, value: &Value, into: &mut Record) {
     }
 }
 
-/// Returns, for each number that nodes have, its mean over those that have it and the highest.
+/// Returns mean and maximum of each number over the nodes that have it.
 fn of_nodes(nodes: Option<&Value>) -> Record {
     let mut numbers: Map<String, Value> = Map::new();
     let nodes = nodes.and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! What is varied: a scenario, fields with their values, and seeds.
+//! Definition of a sweep: a scenario, fields with their values, and seeds.
 
 use super::path::FieldPath;
 use crate::scenario::{Scenario, ScenarioError};
@@ -7,30 +7,30 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 use toml::{Table, Value};
 
-/// A scenario, fields of it with the values that they take, every one with every other, and seeds.
+/// A scenario, values for some of its fields in all combinations, and seeds.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Where fields and seeds are written, for messages.
+    /// File of the fields and seeds, for messages.
     pub(super) file: PathBuf,
     pub(super) base: Base,
     pub(super) fields: Vec<Field>,
     pub(super) seeds: Vec<u64>,
 }
 
-/// The scenario that is varied.
+/// The scenario whose fields vary.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// The file that it stands in; what it names is looked for from there.
+    /// Its file; paths in it are relative to this one.
     file: PathBuf,
     table: Table,
-    /// The file's text, if there is one, to find lines in.
+    /// The file's text, if there is one, to find lines in it.
     text: String,
-    /// What the scenario stands under in that.
+    /// Path of the scenario in that text.
     under: FieldPath,
 }
 
 impl Base {
-    /// Reads a scenario file, of which only the form is checked yet.
+    /// Reads a scenario file and checks its form only.
     ///
     /// # Errors
     /// [`ScenarioError`]
@@ -41,22 +41,22 @@ impl Base {
         Ok(Base { file: file.to_path_buf(), table, text, under: FieldPath::whole() })
     }
 
-    /// A scenario from code; what it names is looked for from where `file` would be.
+    /// A scenario from code; paths in it are relative to `file`.
     pub fn from_table(file: &Path, table: Table) -> Self {
         Base { file: file.into(), table, text: String::new(), under: FieldPath::whole() }
     }
 
-    /// The file that it stands in, or is taken to.
+    /// Its actual or assumed file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// What it says.
+    /// The table of the scenario.
     pub const fn table(&self) -> &Table {
         &self.table
     }
 
-    /// The scenario that a version of this one's table stands for; messages name no lines.
+    /// Reads a scenario from a modified version of the table; messages name no lines.
     ///
     /// # Errors
     /// [`ScenarioError`]
@@ -64,17 +64,17 @@ impl Base {
         let file = &self.file;
         let text = toml::to_string(table)
             .map_err(|error| ScenarioError::nowhere(file, "", error.to_string()))?;
-        // The lines of that text nobody has seen.
+        // The lines of that text are unknown to the user.
         Scenario::from_toml(&file.to_string_lossy(), &text)
     }
 
-    /// What stands under `key` in the text of a file.
+    /// The scenario under `key` in the text of a file.
     pub(super) fn inside(file: &Path, text: &str, key: &str, table: Table) -> Self {
         let (file, text) = (file.to_path_buf(), text.to_owned());
         Base { file, table, text, under: FieldPath::parse(key) }
     }
 
-    /// The same message with the place where this scenario has that field.
+    /// The same message with the position of the field in this scenario.
     pub fn placed(&self, error: ScenarioError) -> ScenarioError {
         let document = DeTable::parse(&self.text).ok();
         let path = match error.field.as_str() {
@@ -101,7 +101,7 @@ pub(super) struct Field {
     pub(super) places: Vec<(usize, usize)>,
 }
 
-/// A sweep as it is sent to those who run a part of it, and are told the seeds of that.
+/// A sweep as it is sent to workers, which get their seeds separately.
 #[derive(Serialize, Deserialize)]
 struct Sent {
     file: PathBuf,
@@ -111,7 +111,7 @@ struct Sent {
 
 impl Sweep {
     /// A sweep from code. `fields` are dotted paths (`tcp.ack_every`, `flow.0.bytes`) with their
-    /// values; without `seeds` the scenario's own is the only one.
+    /// values; without `seeds` the only one is that of the scenario.
     ///
     /// # Errors
     /// [`ScenarioError`] for fields without values and those that no sweep can have.
@@ -131,7 +131,7 @@ impl Sweep {
         sweep.checked()
     }
 
-    /// This one, if it has something to run.
+    /// Returns this sweep if it has anything to run.
     pub(super) fn checked(self) -> Result<Self, ScenarioError> {
         let refuse = |field: &str, message: &str| {
             Err(ScenarioError::nowhere(&self.file, field, message.to_owned()))
@@ -169,7 +169,7 @@ impl Sweep {
         &self.seeds
     }
 
-    /// How many combinations of values there are.
+    /// Number of combinations of values.
     pub fn points(&self) -> usize {
         self.fields.iter().map(|field| field.values.len()).product()
     }
@@ -179,23 +179,23 @@ impl Sweep {
         self.places(point).into_iter().map(|(field, place)| &field.values[place]).collect()
     }
 
-    /// How many values each field has.
+    /// Number of values of each field.
     pub fn counts(&self) -> Vec<usize> {
         self.fields.iter().map(|field| field.values.len()).collect()
     }
 
-    /// The place of each field's value at `point` among its values.
+    /// Index of each field's value at `point`.
     pub fn levels(&self, point: usize) -> Vec<usize> {
         self.places(point).into_iter().map(|(_, place)| place).collect()
     }
 
-    /// A value of a field, both by their places, as TOML; empty if there is none.
+    /// A value of a field, both by index, as TOML; empty if there is none.
     pub fn value(&self, field: usize, level: usize) -> String {
         let value = self.fields.get(field).and_then(|field| field.values.get(level));
         value.map(ToString::to_string).unwrap_or_default()
     }
 
-    /// Each field with the place of its value at `point`.
+    /// Each field with the index of its value at `point`.
     fn places(&self, point: usize) -> Vec<(&Field, usize)> {
         let mut rest = point;
         let mut places: Vec<(&Field, usize)> = Vec::new();
@@ -207,10 +207,10 @@ impl Sweep {
         places
     }
 
-    /// What is simulated at a point.
+    /// The scenario of a point.
     ///
     /// # Errors
-    /// A [`ScenarioError`] that says where in the sweep or in its base the fault is.
+    /// A [`ScenarioError`] with the position of the error in the sweep or in its base.
     pub fn scenario(&self, point: usize) -> Result<Scenario, ScenarioError> {
         let mut table = self.base.table.clone();
         for (field, place) in self.places(point) {
@@ -223,7 +223,7 @@ impl Sweep {
         self.base.read(&table).map_err(|error| self.placed(point, error))
     }
 
-    /// The same message with the place where its field has its value.
+    /// The same message with the position of the field's value.
     pub(super) fn placed(&self, point: usize, error: ScenarioError) -> ScenarioError {
         let path = FieldPath::parse(&error.field);
         let places = self.places(point).into_iter();
@@ -236,14 +236,14 @@ impl Sweep {
         }
     }
 
-    /// Its points as text, for a worker elsewhere ([`Sweep::from_json`]).
+    /// The sweep as text, for a remote worker ([`Sweep::from_json`]).
     ///
     /// # Errors
-    /// A value that JSON does not have.
+    /// A value that JSON cannot represent.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let fields = self.fields.iter();
         let sent = Sent {
-            // That worker may be somewhere else.
+            // The working directory of that worker may differ.
             file: std::path::absolute(&self.base.file).unwrap_or(self.base.file.clone()),
             base: self.base.table.clone(),
             fields: fields.map(|field| (field.path.to_string(), field.values.clone())).collect(),
@@ -251,10 +251,10 @@ impl Sweep {
         serde_json::to_string(&sent)
     }
 
-    /// What [`Sweep::to_json`] has written; its messages name no lines.
+    /// Reads the text of [`Sweep::to_json`]; messages name no lines.
     ///
     /// # Errors
-    /// Text that is no such thing.
+    /// Text of another form.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
         let Sent { file, base, fields } = serde_json::from_str(text)?;
         let base = Base::from_table(&file, base);
@@ -263,7 +263,7 @@ impl Sweep {
 }
 
 impl Base {
-    /// The seed that it says, or that of scenarios that say none.
+    /// The seed of the scenario, or the default one.
     pub(super) fn seed(&self) -> u64 {
         let given = self.table.get("seed").and_then(Value::as_integer);
         given.and_then(|seed| seed.try_into().ok()).unwrap_or(Scenario::default().seed)

@@ -1,4 +1,4 @@
-//! Rows as columns that have one type each.
+//! Rows as columns with one type each.
 
 use super::record::Record;
 use super::unit::unit;
@@ -16,7 +16,7 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// The unit of its values; empty for what has none.
+    /// The unit of its values; empty if they have none.
     pub unit: &'static str,
     /// A value for each row that has one.
     pub cells: Cells,
@@ -41,7 +41,7 @@ impl Cells {
         let present: Vec<&Value> = values.iter().copied().flatten().collect();
         let all = |is: fn(&Value) -> bool| present.iter().all(|value| is(value));
         let each = values.iter().copied();
-        // Also a column without values, of which nothing is known.
+        // This includes a column without values, whose type is unknown.
         if present.is_empty() || (all(Value::is_number) && !all(Value::is_i64)) {
             return Cells::Number(each.map(|value| value.and_then(Value::as_f64)).collect());
         }
@@ -55,7 +55,7 @@ impl Cells {
         Cells::Text(each.map(|value| value.map(text)).collect())
     }
 
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Cells::Whole(cells) => cells.len(),
@@ -65,12 +65,12 @@ impl Cells {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The value in `row`, which is null if it has none.
+    /// The value in `row`; null if it has none.
     pub fn value(&self, row: usize) -> Value {
         match self {
             Cells::Whole(cells) => cells.get(row).copied().flatten().into(),
@@ -82,8 +82,8 @@ impl Cells {
 }
 
 impl Table {
-    /// The columns of `rows`, in the order in which they are met; without those of reasons that
-    /// occurred in no run.
+    /// The columns of `rows`, in order of first occurrence, without those of reasons that occurred
+    /// in no run.
     pub(super) fn of(rows: &[Record]) -> Self {
         let mut names = Record::new();
         for name in rows.iter().flat_map(Record::keys) {
@@ -104,7 +104,7 @@ impl Table {
         Table { columns: names.map(column).collect() }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
@@ -115,7 +115,7 @@ impl Table {
         columns.map(|column| (column.name.clone(), column.cells.value(row))).collect()
     }
 
-    /// The units of those columns that have one, by name.
+    /// The units of the columns that have one, by name.
     pub fn units(&self) -> Record {
         let columns = self.columns.iter().filter(|column| !column.unit.is_empty());
         columns.map(|column| (column.name.clone(), column.unit.into())).collect()

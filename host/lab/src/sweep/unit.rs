@@ -1,6 +1,6 @@
 //! Units of columns.
 
-/// Last words of names, as scenarios and results have them, with the unit that they stand for.
+/// Last words of names in scenarios and results, with their unit.
 const BY_LAST_WORD: [(&str, &str); 24] = [
     ("kbps", "kb/s"),
     ("ms", "ms"),
@@ -27,14 +27,14 @@ const BY_LAST_WORD: [(&str, &str); 24] = [
     ("frames", "frames"),
     ("packets", "packets"),
 ];
-/// What is of the same unit as the column that it is about.
+/// Suffixes that keep the unit of the column before them.
 const OF_MANY: [&str; 4] = ["mean", "median", "p95", "max"];
 
-/// The unit of a column by its name; empty for what is counted, and for text.
+/// The unit of a column by its name; empty for counts and for text.
 pub fn unit(name: &str) -> &'static str {
     let mut parts = name.rsplit('.').skip_while(|part| OF_MANY.contains(part));
     let Some(last) = parts.next() else { return "" };
-    // The parts of a table have the unit that it is named after: `radio_s.listen`.
+    // The parts of a table have the unit in the name of the table: `radio_s.listen`.
     by_word(last)
         .or_else(|| parts.next().filter(|table| *table == "radio_s").and_then(by_word))
         .unwrap_or_default()

@@ -1,5 +1,5 @@
-//! What each field of a sweep is worth for one of its columns, alone and with another one, and
-//! which combinations are the best.
+//! Effects of the fields of a sweep on one of its columns: main effects, pairwise interactions, and
+//! the best combinations.
 
 use super::plan::Plan;
 use super::record::Finished;
@@ -9,55 +9,55 @@ use crate::scenario::nearest;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Combinations that are named as the best.
+/// Number of best combinations.
 const BEST: usize = 5;
 
-/// What fields are worth.
+/// Effects of the fields of a sweep.
 #[derive(Clone, Debug, Serialize)]
 pub struct Worth {
     /// The column that is explained.
     pub column: String,
-    /// Its unit; empty for what is counted.
+    /// Its unit; empty for counts.
     pub unit: &'static str,
-    /// Of all rows, and of the rows of each group, if there are groups.
+    /// Effects over all rows, and over the rows of each group, if there are groups.
     pub groups: Vec<Group>,
 }
 
-/// Rows that are looked at by themselves.
+/// Rows that are analysed separately.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// The column that makes groups with its rounded value; `None` of all rows.
+    /// The column that defines the groups, with its rounded value; `None` for all rows.
     pub of: Option<(String, i64)>,
-    /// Runs that it has.
+    /// Number of its runs.
     pub runs: usize,
-    /// Each field with more than one value, the one that explains most first.
+    /// Each field with more than one value, by decreasing share of the variance.
     pub fields: Vec<FieldWorth>,
-    /// Pairs of fields, by what they explain beyond what each does alone, in per cent of the
-    /// variance, the one that explains most first.
+    /// Pairs of fields with the share of the variance that they explain beyond their main effects,
+    /// in per cent, by decreasing share.
     pub pairs: Vec<(String, String, f64)>,
     /// The best combinations: fields with their values, and the column's mean.
     pub best: Vec<(Vec<(String, String)>, f64)>,
 }
 
-/// What one field is worth.
+/// Effect of one field.
 #[derive(Clone, Debug, Serialize)]
 pub struct FieldWorth {
     /// Its name.
     pub field: String,
-    /// What it explains alone, in per cent of the variance of the column's logarithm.
+    /// Share of the variance of the column's logarithm that it explains alone, in per cent.
     pub share: f64,
-    /// Each value, how much the column differs with it from the mean over all, in per cent, and
-    /// half of the 95 % interval of that.
+    /// Each value, the difference of the column from the overall mean with it, in per cent, and
+    /// half of its 95 % interval.
     pub values: Vec<(String, f64, f64)>,
 }
 
 impl Worth {
-    /// Of what is finished of `plan`, for the numbers in `column`, if wanted in groups of rows with
-    /// the same rounded value in the column `by`. Means are taken over the rows of a run; effects
-    /// are those of the logarithm, so that they are factors.
+    /// Analyses the finished runs of `plan` for the numbers in `column`; optionally in groups of
+    /// rows with the same rounded value in the column `by`. Means are taken over the rows of a run.
+    /// Effects are those of the logarithm, so that they are ratios.
     ///
     /// # Errors
-    /// A column that there is not, or without numbers above zero.
+    /// A column that does not exist, or that has no positive numbers.
     pub fn of(
         plan: &Plan,
         finished: &Finished,
@@ -79,7 +79,7 @@ impl Worth {
         Ok(Worth { column: column.to_owned(), unit: super::unit(column), groups })
     }
 
-    /// What differences in the column come from, of all rows.
+    /// The shares of the variance of the column, over all rows.
     pub fn figure(&self) -> Option<Figure> {
         let group = self.groups.first()?;
         let alone = group.fields.iter().map(|it| (it.field.clone(), it.share));
@@ -97,7 +97,7 @@ impl Worth {
     }
 }
 
-/// Whether some row has a number there.
+/// Checks that some row has a number in the column.
 fn has_numbers(plan: &Plan, finished: &Finished, column: &str) -> Result<(), String> {
     let mut rows = plan.runs().iter().filter_map(|run| finished.get(&run.key)).flatten();
     if rows.any(|row| row.get(column).is_some_and(serde_json::Value::is_number)) {
@@ -132,7 +132,7 @@ fn group(
     let counts = plan.sweep().counts();
     let effects = Effects::of(&runs, &counts)?;
     let text = |field: usize, level: usize| plan.sweep().value(field, level);
-    // A field with one value is no question.
+    // A field with one value has no effect.
     let varied: Vec<usize> = (0..names.len()).filter(|field| counts[*field] > 1).collect();
     let mut fields: Vec<FieldWorth> = varied
         .iter()
@@ -187,7 +187,7 @@ fn best(runs: &[Run]) -> Vec<(Vec<usize>, f64)> {
         *sum += run.value;
         *count += 1.0;
     }
-    // One that has seen fewer seeds than others was lucky with those.
+    // A combination with fewer seeds than others may owe its mean to chance.
     let most = sums.values().map(|(_, count)| *count).fold(0.0, f64::max);
     let mut means: Vec<(Vec<usize>, f64)> = sums
         .into_iter()
@@ -211,7 +211,7 @@ mod tests {
         Plan::new(Sweep::from_toml("s.toml".as_ref(), text).expect("a sweep")).expect("a plan")
     }
 
-    /// Without Nagle twice as much, over two hops half of it; the exponent does nothing.
+    /// Without Nagle the value doubles, over two hops it halves; the exponent has no effect.
     fn finished(plan: &Plan) -> Finished {
         let rows = |run: &super::super::Run| -> Vec<Record> {
             let twice = if plan.sweep().levels(run.point)[0] == 1 { 2.0 } else { 1.0 };

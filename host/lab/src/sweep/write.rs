@@ -23,12 +23,12 @@ pub enum Format {
     /// Comma-separated values with a line of names.
     Csv,
     /// Apache Parquet, not compressed. The file's metadata have the units as JSON under `units`,
-    /// and once more under the key from which pandas fills `df.attrs["units"]`.
+    /// and also under the key from which pandas fills `df.attrs["units"]`.
     Parquet,
 }
 
 impl Format {
-    /// The format of a file with this name; `None` for other endings than `.csv` and `.parquet`.
+    /// The format of a file with this name; `None` for endings other than `.csv` and `.parquet`.
     pub fn of(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "csv" => Some(Format::Csv),
@@ -77,7 +77,7 @@ fn parquet(table: &Table, out: impl Write + Send) -> io::Result<()> {
 pub(crate) struct ParquetFile<W: Write + Send>(SerializedFileWriter<W>);
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// A file with the columns of `table`, and with `notes` in its metadata.
+    /// Creates a file with the columns of `table`, and with `notes` in its metadata.
     ///
     /// # Errors
     /// It cannot be written.
@@ -120,7 +120,7 @@ impl<W: Write + Send> ParquetFile<W> {
         write().map_err(io_error)
     }
 
-    /// Writes the end, without which no program reads the file.
+    /// Writes the end, without which programs cannot read the file.
     ///
     /// # Errors
     /// It cannot be written.

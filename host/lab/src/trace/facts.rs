@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum Fate {
     /// It has not arrived, and will not.
     Lost,
-    /// It arrived after its data had been sent again.
+    /// It arrived after its data had been retransmitted.
     Late,
     /// It arrived.
     Arrived,
@@ -34,18 +34,19 @@ pub(super) struct World {
     pub(super) frames: BTreeMap<u64, Sent>,
     /// The `formed` row of each packet.
     pub(super) formed: BTreeMap<u64, Row>,
-    /// The packet with the same data that was sent after it.
+    /// The next packet with the same data.
     pub(super) again: BTreeMap<u64, u64>,
-    /// Nodes that restarted, and when.
+    /// Nodes that restarted, with the time of the restart.
     pub(super) restarts: Vec<(u64, f64)>,
     pub(super) end_s: f64,
 }
 
 impl World {
-    /// The node that had the packet, or a part of it, when it restarted, and the time of that, if
-    /// the packet was not lost before: it waited there, or a frame had been tried shortly before.
+    /// Node and time of a restart that lost the packet. The node had the packet, or a part of it,
+    /// when it restarted: it waited there, or one of its frames had been sent shortly before.
+    /// `None` if the packet was lost earlier.
     pub(super) fn restarted(&self, rows: &[Row]) -> Option<(u64, f64)> {
-        /// Attempts with a frame follow each other sooner, in seconds.
+        /// Longest interval between attempts with a frame, in seconds.
         const ATTEMPTS: f64 = 1.0;
         let last_s = rows.last()?.t_s;
         let came = |row: &Row| match &*row.event {
@@ -73,7 +74,7 @@ impl World {
     pub(super) fn of_frame(&self, beside: &Beside) -> String {
         let sent = self.frames.get(&beside.frame);
         let formed = sent.and_then(|sent| sent.packet).and_then(|packet| self.formed.get(&packet));
-        // Whoever acknowledges a frame is not its sender.
+        // The node that acknowledges a frame is not its sender.
         let acks = sent.is_some_and(|sent| sent.node != Some(beside.node.into()));
         let of = match (formed.map(|row| (row.flow, row.protocol.as_deref())), sent) {
             (Some((Some(flow), _)), _) => format!("flow {flow}"),

@@ -14,7 +14,7 @@ pub(super) struct Tries {
     busy: u64,
     pub(super) acked: bool,
     received: u64,
-    /// Fates at the receiver, with what else was on the air.
+    /// Fates at the receiver, with the overlapping frames.
     lost: BTreeMap<String, u64>,
     acks_lost: BTreeMap<String, u64>,
     from_s: f64,
@@ -54,7 +54,7 @@ fn with(world: &World, row: &Row, fate: &str) -> String {
     }
 }
 
-/// Bit errors without another frame: noise, or a source of interference that was there.
+/// Cause of bit errors without another frame: noise, or an active source of interference.
 fn noise(world: &World, row: &Row) -> String {
     let sources = world.names.iter().flat_map(|names| &names.interference);
     let active = sources.filter(|source| {
@@ -112,7 +112,7 @@ fn counted(counts: &BTreeMap<String, u64>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The sentence about the frame that did not get over a hop.
+/// Describes the frame that was lost on a hop.
 pub(super) fn failure(node: u64, next: Option<u64>, tries: &Tries) -> String {
     let which = match tries.fragment {
         Some((offset, size)) => format!("the fragment from octet {offset} of {size}"),
@@ -143,7 +143,7 @@ pub(super) fn failure(node: u64, next: Option<u64>, tries: &Tries) -> String {
     text
 }
 
-/// The most frequent fate of the attempts, in a few words that are the same for like cases.
+/// The most frequent fate of the attempts, in a few words that are the same for similar cases.
 pub(super) fn main_cause(tries: &Tries) -> String {
     let most = tries.lost.iter().max_by_key(|(_, count)| **count);
     match most {

@@ -1,15 +1,15 @@
-//! A trace of all layers as a file, and what it says of lost packets.
+//! A trace of all layers as a file, and the analysis of lost packets in it.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `row.rs` | the columns: one form for JSON lines and for Parquet |
-//! | `names.rs` | which flow a packet is of, which node an address |
-//! | `rows.rs` | from the simulator's events to rows |
+//! | `names.rs` | the flow of a packet, the node of an address |
+//! | `rows.rs` | conversion of the simulator's events to rows |
 //! | `write.rs`, `read.rs` | files |
-//! | `why.rs` | which packets are lost or late, and where |
-//! | `facts.rs` | what the whole trace says that the story of a packet needs |
-//! | `hops.rs` | what became of a packet's frames on each hop |
-//! | `story.rs` | all of that in words |
+//! | `why.rs` | lost and late packets, with the place |
+//! | `facts.rs` | facts of the whole trace for the story of a packet |
+//! | `hops.rs` | fates of a packet's frames on each hop |
+//! | `story.rs` | description in words |
 
 mod facts;
 mod hops;
@@ -29,5 +29,5 @@ pub use why::{Case, Wanted, why};
 
 pub use write::{opening, sink};
 
-/// The version of the form of a trace. It grows when a name or the meaning of a value changes.
+/// Version of the trace format. It is incremented when a name or the meaning of a value changes.
 pub const VERSION: u32 = 1;

@@ -25,7 +25,7 @@ pub struct FlowName {
     pub flow: usize,
     /// Its kind.
     pub kind: String,
-    /// The node where it begins; a server itself.
+    /// The node where it begins; for a server the server itself.
     pub from: NodeId,
     /// The node of its server or receiver.
     pub to: Option<NodeId>,
@@ -38,11 +38,11 @@ pub struct FlowName {
 /// A source of interference.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Source {
-    /// Its name in scenario files.
+    /// Name in scenario files.
     pub source: String,
-    /// From when on it is there, in seconds.
+    /// Time from which it is present, in seconds.
     pub from_s: f64,
-    /// Until when, if it ends.
+    /// Time until which it is present, if it ends.
     pub until_s: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ pub struct Source {
 pub struct Names {
     /// `begin`.
     pub event: String,
-    /// The version of the form: [`VERSION`](super::VERSION).
+    /// Version of the trace format: [`VERSION`](super::VERSION).
     pub trace: u32,
     /// The version of the program.
     pub kinglet: String,
@@ -70,7 +70,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those of `scenario`.
+    /// Names of `scenario`.
     pub(crate) fn of(scenario: &Scenario, seed: u64) -> Self {
         let name = |node| NodeName {
             node,
@@ -119,7 +119,7 @@ impl Names {
         }
     }
 
-    /// The node with this address: of its prefix, or link-local with the same identifier.
+    /// The node with this address: in the mesh prefix, or link-local with the same identifier.
     pub fn node_of(&self, address: Ipv6Addr) -> Option<NodeId> {
         let identifier = |address: Ipv6Addr| address.to_bits() as u64;
         let local = address.is_unicast_link_local().then(|| identifier(address));
@@ -128,7 +128,7 @@ impl Names {
         self.nodes.iter().chain(&self.host).find(is).map(|name| name.node)
     }
 
-    /// The flow between two ends, and whether the first is where it begins.
+    /// The flow between two ends; also true if it begins at the first one.
     pub fn flow(
         &self,
         transport: &str,
@@ -151,7 +151,7 @@ impl Names {
         }
     }
 
-    /// The flow of a packet, and whether it goes forward.
+    /// The flow of a packet; also true if the packet goes forward.
     pub(crate) fn flow_of(&self, head: &Head) -> Option<(usize, bool)> {
         let transport = match head.protocol {
             protocol::TCP => "tcp",

@@ -10,12 +10,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// A trace that has been opened.
+/// An open trace.
 pub struct Trace {
     /// Its first line.
     pub names: Names,
     rows: Rows,
-    /// The reason, if it ends too early.
+    /// Reason, if the trace is truncated.
     cut_short: Option<String>,
     last_s: f64,
     ended: bool,
@@ -26,12 +26,12 @@ enum Rows {
     Parquet(Vec<Row>, usize),
 }
 
-/// A file that is no trace that can be read.
+/// A file that cannot be read as a trace.
 #[derive(Debug)]
 pub struct TraceError {
-    /// The fault, and the remedy.
+    /// Error and remedy.
     pub message: String,
-    /// The file itself cannot be read.
+    /// True if the file itself cannot be read.
     pub io: bool,
 }
 
@@ -48,7 +48,7 @@ const NO_TRACE: &str = "is no trace; `kinglet sim SCENARIO.toml --trace FILE` wr
 /// Opens the trace at `path`.
 ///
 /// # Errors
-/// The file cannot be read, is no trace, or is one of another version.
+/// The file cannot be read, is not a trace, or has another version.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
     let shown = path.display();
     let io = |error: std::io::Error| TraceError { message: format!("{shown}: {error}"), io: true };
@@ -130,7 +130,7 @@ fn parquet(path: &Path, wrong: &dyn Fn(String) -> TraceError) -> Result<Trace, T
 }
 
 impl Trace {
-    /// The reason, if it ends too early; known after the last row.
+    /// Reason, if the trace is truncated; known after the last row.
     pub fn cut_short(&self) -> Option<String> {
         if self.ended {
             return None;

@@ -7,18 +7,18 @@ use std::borrow::Cow;
 /// Another frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Beside {
-    /// The frame; of an acknowledgment, the frame that it acknowledges.
+    /// The frame; for an acknowledgment, the frame that it acknowledges.
     pub frame: u64,
     /// Its sender.
     pub node: u32,
 }
 
-/// A word of a few, mostly not on the heap.
+/// One of a few words, mostly not on the heap.
 pub type Word = Cow<'static, str>;
 
 macro_rules! rows {
     ($( $(#[$doc:meta])* $name:ident: $kind:ident, $unit:literal; )*) => {
-        /// Something that happened. What an event does not have is absent.
+        /// An event. Values that do not apply to it are absent.
         #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
         #[serde(default)]
         pub struct Row {
@@ -27,17 +27,17 @@ macro_rules! rows {
             /// `taken`, `read`, `window`, `signal`, `lost`,
             /// `restarted`, `end`.
             pub event: Word,
-            /// When, in seconds from the start.
+            /// Time in seconds from the start.
             pub t_s: f64,
             $( $(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")]
                pub $name: Option<rows!(@ $kind)>, )*
-            /// Other frames on the air that the receiver of a lost frame notices.
+            /// Other frames on the air that the receiver of a lost frame detects.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub beside: Vec<Beside>,
         }
 
         impl Row {
-            /// These rows as columns.
+            /// Converts rows to columns.
             pub(super) fn table(rows: &[Row]) -> Table {
                 let column = |name: &str, unit, cells| {
                     Column { name: name.to_owned(), unit, cells }
@@ -79,21 +79,21 @@ macro_rules! rows {
 }
 
 rows! {
-    /// The node to which it happened; absent for the wired host.
+    /// The node of the event; absent for the wired host.
     node: Whole, "";
     /// The identity of the packet, the same from the node that forms it to its destination.
     packet: Whole, "";
     /// The identity of the frame, the same in all attempts.
     frame: Whole, "";
-    /// The number of the flow, if the packet or the connection is of one.
+    /// The number of the flow, if the packet or the connection belongs to one.
     flow: Whole, "";
-    /// It goes from the flow's beginning to its server or receiver, and not back.
+    /// Direction: true from the flow's beginning to its server or receiver.
     forward: Flag, "";
     /// `TCP`, `UDP`, `ICMPv6`, or a number.
     protocol: Name, "";
     /// Source, or own end of a connection: address and port.
     from: Text, "";
-    /// Destination, or other end of a connection. Of a frame: a node, an address, or `all`.
+    /// Destination, or other end of a connection. For a frame: a node, an address, or `all`.
     to: Text, "";
     /// Flags of TCP, or the type of an ICMPv6 message.
     flags: Text, "";
@@ -101,17 +101,17 @@ rows! {
     seq: Whole, "";
     /// Acknowledgment number of TCP.
     ack: Whole, "";
-    /// Its first octet's place in the stream of its sender.
+    /// Position of its first octet in the stream of its sender.
     offset: Whole, "octets";
     /// Octets: of payload, read or written, in order, or of a PSDU.
     octets: Whole, "octets";
-    /// The packet that carried the same data before.
+    /// The previous packet with the same data.
     again: Whole, "";
     /// Time that a packet has waited for the radio.
     waited_s: Number, "s";
     /// Packets that wait at this node.
     waiting: Whole, "packets";
-    /// Until when it lasts.
+    /// End of the event.
     until_s: Number, "s";
     /// Attempts with this frame so far.
     attempt: Whole, "";
@@ -127,25 +127,25 @@ rows! {
     sender: Whole, "";
     /// Its fate.
     fate: Name, "";
-    /// A packet has arrived here before.
+    /// True if the packet had arrived here before.
     repeated: Flag, "";
     /// The layer that discards.
     layer: Name, "";
-    /// Why; of a relation that was lost, the reasons counted in the 10 to 20 s before.
+    /// Reason; for a lost relation, the reasons counted in the 10 to 20 s before.
     reason: Text, "";
-    /// Times at once.
+    /// Number of simultaneous events.
     count: Whole, "";
     /// Congestion window.
     cwnd: Whole, "octets";
     /// Slow start threshold.
     ssthresh: Whole, "octets";
-    /// Sent and not acknowledged.
+    /// Octets sent and not acknowledged.
     in_flight: Whole, "octets";
     /// Retransmission timeout.
     rto_s: Number, "s";
     /// Smoothed round-trip time.
     srtt_s: Number, "s";
-    /// The timer or signal that made TCP act.
+    /// The timer or signal that triggered TCP.
     signal: Name, "";
     /// A relation to the node `to` that was lost.
     relation: Name, "";

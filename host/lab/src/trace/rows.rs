@@ -1,4 +1,4 @@
-//! From the simulator's events to rows.
+//! Converts the simulator's events to rows.
 
 use super::names::Names;
 use super::row::{Beside, Row};
@@ -27,10 +27,10 @@ const ICMP: [(u8, &str); 12] = [
 /// Flags of TCP, the lowest bit first.
 const FLAGS: [&str; 8] = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
 
-/// Makes rows.
+/// Converter with its state.
 pub(super) struct Rows {
     names: Names,
-    /// The flow of each packet that is of one.
+    /// The flow of each packet that belongs to one.
     flows: BTreeMap<PacketId, (usize, bool)>,
 }
 
@@ -46,7 +46,7 @@ fn new(event: &'static str) -> Row {
     Row { event: event.into(), ..Row::default() }
 }
 
-/// A relation that was lost, and what was counted before, as one text.
+/// A lost relation, and the reasons counted before, as one text.
 fn lost(Loss { what, address, reasons }: &Loss) -> Row {
     let counted = reasons.iter().flat_map(|(layer, of)| {
         of.iter().map(move |(reason, count)| format!("{layer}.{reason} {count}"))
@@ -65,8 +65,8 @@ impl Rows {
         Rows { names, flows: BTreeMap::new() }
     }
 
-    /// The row of `event`; none of what a radio does by itself for a frame that has rows: loading,
-    /// reading out, assessing the channel, and of a frame that another node overhears.
+    /// The row of `event`. Internal events of a radio for a frame that has rows yield none:
+    /// loading, readout, channel assessment, and the reception of an overheard frame.
     pub(super) fn row(&mut self, event: &Event) -> Option<Row> {
         let row = self.of(&event.what)?;
         let flow = row.packet.and_then(|packet| self.flows.get(&packet));

@@ -5,7 +5,7 @@ use super::hops::{Hop, failure, hops, main_cause};
 use super::row::Row;
 use std::fmt::Write as _;
 
-/// Place and cause of a loss, and all of it in sentences.
+/// Place and cause of a loss, and its description in sentences.
 #[derive(Default)]
 pub(super) struct Story {
     pub(super) node: Option<u64>,
@@ -14,7 +14,7 @@ pub(super) struct Story {
     pub(super) text: String,
 }
 
-/// The story of a packet.
+/// Writes the story of a packet.
 pub(super) fn tell(
     world: &World,
     formed: &Row,
@@ -70,7 +70,7 @@ fn next_of(hops: &[(u64, Hop)], rows: &[Row], node: u64) -> Option<u64> {
     named.or_else(heard).or_else(|| hops.get(place + 1).map(|(node, _)| *node))
 }
 
-/// Says where a packet was lost: on a hop, or on the wire.
+/// Adds the place of a loss: a hop, or the wire.
 fn lost_where(story: &mut Story, hops: &[(u64, Hop)], rows: &[Row]) {
     let had = visited(rows);
     let stuck = hops.iter().rev().find_map(|(node, hop)| {
@@ -91,9 +91,9 @@ fn lost_where(story: &mut Story, hops: &[(u64, Hop)], rows: &[Row]) {
     }
 }
 
-/// Says which nodes discarded a packet; the last one is the cause, if no other is known.
+/// Adds the nodes that discarded a packet. The last one is the cause, if no other is known.
 fn discards(story: &mut Story, rows: &[Row]) {
-    // A frame that came again as its acknowledgment was lost is no loss.
+    // A frame that was repeated because its acknowledgment was lost is not a loss.
     let repeated = |row: &&Row| row.reason.as_deref() == Some("duplicate");
     let all = rows.iter().filter(|row| row.event == "discarded" && !repeated(row));
     let named = |row: &Row| {
@@ -155,7 +155,7 @@ fn opening(formed: &Row, fate: Fate) -> String {
     text
 }
 
-/// Says where a late packet spent its time: in a queue, or in attempts.
+/// Adds the place where a late packet spent its time: a queue, or attempts.
 fn lateness(story: &mut Story, rows: &[Row], arrived_s: Option<f64>, formed: &Row) {
     let took = arrived_s.map_or(0.0, |at| at - formed.t_s);
     let waits = rows.iter().filter(|row| row.event == "dequeued" || row.event == "formed");

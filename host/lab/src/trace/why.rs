@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 /// Selection of packets.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Only those of this flow.
+    /// Only packets of this flow.
     pub flow: Option<u64>,
-    /// Only this one, whatever became of it.
+    /// Only this packet, whatever its fate.
     pub packet: Option<u64>,
-    /// Not those that are only late.
+    /// Without packets that are only late.
     pub lost_only: bool,
     /// Also segments without data, SYN and FIN: bare acknowledgments.
     pub acks: bool,
 }
 
-/// A packet, and what is known of it.
+/// A packet with the facts known about it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Case {
     /// Its identity.
@@ -37,33 +37,33 @@ pub struct Case {
     pub from: String,
     /// Destination.
     pub to: String,
-    /// The place of its first octet in its stream.
+    /// Position of its first octet in the stream.
     pub offset: Option<u64>,
     /// Octets of its data.
     pub octets: u64,
     /// The node that lost it; absent for the host and for the wire.
     pub node: Option<u64>,
-    /// The next node there.
+    /// The next node on that hop.
     pub next: Option<u64>,
-    /// The cause in a few words, the same for like cases.
+    /// The cause in a few words, the same for similar cases.
     pub cause: String,
-    /// The packet with the same data that was sent next.
+    /// The next packet with the same data.
     pub again: Option<u64>,
-    /// All of that in sentences.
+    /// The whole case in sentences.
     pub text: String,
 }
 
-/// Segments that matter: with data, SYN or FIN, or all of them.
+/// Returns true for segments with data, SYN or FIN, or for all of them.
 fn matters(row: &Row, acks: bool) -> bool {
     let opens = row.flags.as_deref().is_some_and(|set| set.contains("SYN") || set.contains("FIN"));
     acks || row.protocol.as_deref() != Some("TCP") || opens || row.octets.unwrap_or(0) > 0
 }
 
-/// Seconds after its last event in which a packet may still arrive: the longest reassembly
-/// (RFC 4944, 5.3).
+/// Time after its last event within which a packet may still arrive, in seconds: the longest
+/// reassembly (RFC 4944, 5.3).
 const MAY_ARRIVE_S: f64 = 60.0;
 
-/// The packets of `trace` that are `wanted`, in the order in which they were formed.
+/// The `wanted` packets of `trace`, in the order in which they were formed.
 ///
 /// # Errors
 /// There is no such flow or packet in it.
@@ -163,7 +163,7 @@ fn case(world: &World, packet: u64, rows: &[Row]) -> Option<Case> {
     })
 }
 
-/// The time at which all of a packet was at its destination.
+/// Time at which the whole packet was at its destination.
 fn arrival(world: &World, formed: &Row, rows: &[Row]) -> Option<f64> {
     let names = world.names.as_ref()?;
     let to = formed.to.as_deref()?;

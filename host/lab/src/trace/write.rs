@@ -1,4 +1,4 @@
-//! A trace is written while the simulation runs.
+//! Writes a trace while the simulation runs.
 
 use super::names::Names;
 use super::row::Row;
@@ -16,29 +16,29 @@ use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Rows of a group in a Parquet file, which are in memory until it is written: few enough that
-/// they and their columns stay near the processor.
+/// Rows of a group in a Parquet file, which are buffered in memory: few enough that they and their
+/// columns stay in the processor's cache.
 const GROUP: usize = 8_192;
 
-/// Events that are handed over together to the thread that writes.
+/// Events that are passed to the writer thread in one batch.
 const BATCH: usize = 1_024;
-/// Batches that may wait for it; then the simulation waits.
+/// Batches that may wait for it; beyond that the simulation waits.
 const BATCHES: usize = 64;
 
-/// The two forms of a trace.
+/// File formats of a trace.
 enum Form {
     Lines { file: Observations, line: Vec<u8> },
     Parquet { file: Option<Box<ParquetFile<Observations>>>, rows: Vec<Row> },
 }
 
-/// Makes rows and writes them, on a thread of its own.
+/// Makes rows and writes them, on a separate thread.
 struct Writer {
     form: Form,
     rows: Rows,
     last_s: f64,
 }
 
-/// Hands events over. Its end is that of the file.
+/// Passes events on. Dropping it ends the file.
 struct Batches {
     batch: Vec<Event>,
     to: Option<SyncSender<Vec<Event>>>,
@@ -58,7 +58,8 @@ pub fn opening(scenario: &Scenario) -> Opening {
     Opening { key, contexts: contexts(scenario).to_vec(), dodag }
 }
 
-/// The sink that writes a trace to `file`: Parquet if `path` ends so, else JSON lines.
+/// A sink that writes a trace to `file`: as Parquet if the name of `path` ends so, else as JSON
+/// lines.
 ///
 /// # Errors
 /// The beginning cannot be written.
@@ -123,7 +124,7 @@ impl Writer {
         }
     }
 
-    /// A failure is reported by the file; nothing more is written then.
+    /// The file reports a failure; no further rows are written then.
     fn put(&mut self, row: Row) {
         match &mut self.form {
             Form::Lines { file, line } => {
@@ -153,7 +154,7 @@ fn put_group(file: &mut Option<Box<ParquetFile<Observations>>>, rows: &mut Vec<R
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // A trace without this row was cut short.
+        // A trace without this row is truncated.
         self.put(Row { event: "end".into(), t_s: self.last_s, ..Row::default() });
         if let Form::Parquet { file, rows } = &mut self.form {
             put_group(file, rows);

@@ -1,11 +1,11 @@
-//! Advice: that it is right where the answer is known, and what it says.
+//! Advice: it is right where the answer is known, and its output is complete.
 
 use kinglet_lab::advise::{Advice, AdviseError, Config, Kept, Objective, advise, code};
 use kinglet_lab::sweep::{Base, Journal};
 use std::path::Path;
 use std::sync::Mutex;
 
-/// What one setting of each kind comes to as code, which is to compile.
+/// Advised settings of each kind as code, which must compile.
 #[allow(dead_code, unreachable_pub, reason = "a device would use it")]
 mod advised {
     include!("advised/all.rs");
@@ -27,7 +27,7 @@ fn goodput(runs: usize) -> Config<'static> {
     Config { runs, ..Config::new(Objective::Goodput) }
 }
 
-/// A fifth of the frames is lost, and none is sent again.
+/// A fifth of the frames is lost, and none is retransmitted.
 #[test]
 fn what_is_plainly_wrong_is_put_right() {
     let text =
@@ -71,7 +71,7 @@ fn what_cannot_be_measured_or_read_is_told() {
     assert!(error.to_string().contains("mac.max_be: 9 is out of range"), "{error}");
 }
 
-/// The code that `tests/suite/advised/all.rs` has is what comes of settings of every kind.
+/// Settings of every kind produce the code of `tests/suite/advised/all.rs`.
 #[test]
 fn settings_of_every_kind_come_as_code_that_compiles() {
     let text = format!(
@@ -103,7 +103,7 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
     );
 }
 
-/// What is in the journal is not simulated again, and changes nothing.
+/// Results in the journal are not simulated again, and do not change the advice.
 #[test]
 fn what_was_measured_is_measured_no_more() {
     let file = std::env::temp_dir().join(format!("kinglet-advice-{}", std::process::id()));
@@ -122,12 +122,12 @@ fn what_was_measured_is_measured_no_more() {
     assert_eq!((again.0, again.1, &again.2), (first.1, first.1, &first.2));
 }
 
-/// The main point of the paper's experiment, as the paper had it.
+/// The main point of the paper's experiment, with the paper's settings.
 #[test]
 fn advice_on_the_scenario_of_a_paper_is_better_than_what_the_paper_had() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/tcplp-hops/plan.toml");
     let mut table = Base::from_file(&file).expect("it is there").table().clone();
-    // A fifth of its time says as much.
+    // A fifth of its duration suffices.
     table.insert("duration_s".to_owned(), 60.into());
     let base = Base::from_table(&file, table);
     let config = Config { confirmations: 4, ..goodput(100) };

@@ -1,20 +1,20 @@
-//! The rules of the air on every experiment: interframe spacing, turnaround, backoff grid, channel
-//! assessment. `kinglet lab run air-validation` does the same for longer.
+//! The rules of the medium on every experiment: interframe spacing, turnaround, backoff grid,
+//! channel assessment. `kinglet lab run air-validation` does the same for longer.
 
 use kinglet_lab::audit::audit;
 use kinglet_lab::experiment::{self, Effort, Point};
 use kinglet_lab::scenario::{FlowKind, Role, Scenario};
 use rayon::prelude::*;
 
-/// Simulated seconds of a point: enough for some hundred frames, or, of a sensor that sleeps, for
-/// its first batch.
+/// Simulated seconds of a point: enough for some hundred frames, or for the first batch of a sleepy
+/// sensor.
 fn seconds(point: &Point) -> f64 {
     let mut flows = point.scenario.flows.iter();
     let senses = flows.any(|flow| matches!(flow.kind, FlowKind::Anemometer(_)));
     let sleeps = point.scenario.nodes.iter().any(|place| place.role == Role::Leaf);
     match sleeps && senses {
         true => 80.0,
-        // Two seconds of what begins first.
+        // Two seconds from the first start.
         false => point.scenario.flows.iter().map(|f| f.start_s).fold(120.0, f64::min) + 2.0,
     }
 }

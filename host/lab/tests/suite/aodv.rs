@@ -1,4 +1,4 @@
-//! nst-AODV on the simulated air: routes are found when packets need them, and again when they
+//! nst-AODV on simulated radios: routes are discovered when packets need them, and again when they
 //! break.
 
 use crate::forged::{hear, near};

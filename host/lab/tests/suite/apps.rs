@@ -1,4 +1,4 @@
-//! The applications of scenarios, over networks small enough to say what must come out.
+//! The applications of scenarios, over networks small enough that the results are known.
 
 use kinglet::time::{Duration, Instant};
 use kinglet_coap::Rto;
@@ -34,7 +34,8 @@ fn every_reading_arrives_once_in_batches_and_one_by_one() {
         let readings = flow.readings.as_ref().expect("a sensor");
         let what = format!("{carrier:?} {batch}: {flow:?}");
         assert!(flow.is_intact() && readings.lost == 0 && readings.dropped == 0, "{what}");
-        // The first is made within a batch after the start, and the last batch may still wait.
+        // The first reading is made within a batch after the start, and the last batch may still
+        // wait.
         let early = readings.generated - readings.delivered;
         assert!((335..=400).contains(&readings.generated) && early <= u32::from(batch), "{what}");
         assert_eq!(readings.reliability(), Some(1.0));
@@ -61,7 +62,7 @@ fn messages_may_be_as_long_as_a_datagram() {
 fn what_the_wire_loses_is_sent_again_by_all_but_what_is_not_confirmable() {
     for (_, carrier) in Carrier::ALL.into_iter().filter(|(_, c)| *c != Carrier::NonConfirmable) {
         let mut scenario = line(1, 1_000.0, 0.1);
-        // Room for what comes while messages are sent again.
+        // Room for readings that are made during retransmissions.
         let sensor = Sensor::new(1, scenario.host(), carrier);
         let kind = FlowKind::Anemometer(Sensor { queue: 128, ..sensor });
         scenario.flows.push(Flow::new(1.0, kind));
@@ -80,7 +81,7 @@ fn what_is_not_confirmable_is_lost_and_costs_no_answer() {
     let flow = &result.flows[0];
     let reliability = flow.readings.as_ref().and_then(Readings::reliability).expect("a sensor");
     assert!((0.77..0.83).contains(&reliability), "{flow:?}");
-    // Not a frame for the mote, and two for each reading.
+    // No frame for the mote, and two for each reading.
     assert_eq!((flow.retransmissions, result.nodes[0].frames_sent), (Some(0), 0));
 }
 
@@ -88,7 +89,7 @@ fn what_is_not_confirmable_is_lost_and_costs_no_answer() {
 fn readings_are_lost_when_the_queue_is_full_and_the_connection_is_opened_again() {
     let mut scenario = line(1, 3_000.0, 0.0);
     scenario.flows.push(sensor(1, scenario.host(), Carrier::Tcp, 64));
-    // Longer than twelve retransmissions last.
+    // Longer than twelve retransmissions.
     let fault = kinglet_lab::scenario::Fault::Partition {
         nodes: vec![1],
         from_s: 200.0,
@@ -111,14 +112,14 @@ fn messages_and_datagrams_take_as_many_frames_as_segments() {
         let sent = carriers.map(|carrier| {
             let mut scenario = line(1, 700.0, 0.0);
             scenario.tcp.mss = Mss::Frames(frames);
-            // With them a segment's header is as long as a message's.
+            // With timestamps the header of a segment is as long as that of a message.
             scenario.tcp.connection.timestamps = true;
             scenario.flows.push(sensor(1, scenario.host(), carrier, 64));
             let result = run(&scenario, 1, &Options::default()).expect("it can be run");
             let delivered = result.flows[0].readings.as_ref().map_or(0, |r| r.delivered);
             f64::from(delivered) / result.nodes[1].frames_sent as f64
         });
-        // TCP's has a handshake and, by Nagle's algorithm, other segments beside full ones.
+        // TCP has a handshake and, by Nagle's algorithm, other segments in addition to full ones.
         assert!((sent[0] / sent[1] - 1.0).abs() < 0.06, "{frames} frames: {sent:?}");
         assert!((sent[2] / sent[1] - 1.0).abs() < 0.02, "{frames} frames: {sent:?}");
     }
@@ -136,7 +137,7 @@ fn a_load_that_the_channel_carries_arrives_in_every_interval() {
     assert!(intervals.iter().all(|kbps| (kbps - 4.0).abs() < 0.05), "{intervals:?}");
 }
 
-/// Latencies of requests for `bytes` octets in milliseconds, sorted; a packet takes `delay_ms` on
+/// Sorted latencies of requests for `bytes` octets, in milliseconds; a packet takes `delay_ms` on
 /// the wire.
 fn latencies(hops: u32, bytes: u32, delay_ms: u32, fast_open: bool) -> Vec<f64> {
     let mut scenario = line(hops, 600.0, 0.0);
@@ -178,7 +179,7 @@ fn answers_alone_can_be_lost() {
     scenario.flows = vec![sensor(1, host, Carrier::NonConfirmable, 1), sensor(1, host, coap, 8)];
     let [bare, coap] = &flows(&scenario)[..] else { panic!("two flows") };
     assert_eq!(bare.readings.as_ref().map(|r| r.lost), Some(0), "{bare:?}");
-    // As many as messages were sent once: each second answer does not come.
+    // As many as first transmissions: every second response is lost.
     let (Some(again), Some(sent)) = (coap.retransmissions, coap.segments_sent) else {
         panic!("CoAP counts both: {coap:?}")
     };

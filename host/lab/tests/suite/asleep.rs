@@ -1,5 +1,5 @@
-//! Networks in which every node sleeps: streams and datagrams over relays that wake eight times a
-//! second, whatever clocks, channels, neighbours and the air do.
+//! Networks in which all nodes are duty-cycled: streams and datagrams over relays that wake eight
+//! times a second, with drifting clocks, several channels, neighbours and interference.
 
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::apps::udp::{UdpSender, UdpSink};
@@ -10,7 +10,7 @@ use kinglet_lab::scenario::{
     Scenario, Source, Wake,
 };
 
-/// `hops` hops, all of whose nodes sleep and pass fragments on.
+/// `hops` hops of duty-cycled nodes that forward fragments.
 fn line(hops: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, 8.0);
     scenario.radio.profile = RadioProfile::Nrf52840;
@@ -41,7 +41,7 @@ fn result(scenario: &Scenario, seed: u64) -> RunResult {
     run(scenario, seed, &Options::default()).expect("a scenario that can be run")
 }
 
-/// All flows have carried what they had to, every octet right.
+/// Asserts that all flows are complete, and every octet is correct.
 fn must_arrive(scenario: &Scenario, seed: u64) -> RunResult {
     let result = result(scenario, seed);
     for flow in &result.flows {
@@ -65,7 +65,7 @@ fn streams_cross_relays_that_sleep_both_ways_secured_or_not() {
     }
 }
 
-/// Two neighbours whose stores are full of frames for each other take them from each other.
+/// Two neighbours whose stores are full of frames for each other accept them from each other.
 #[test]
 fn flows_that_meet_head_on_do_not_block_each_other() {
     for flash in [Flash::None, Flash::M25p80] {
@@ -81,7 +81,7 @@ fn flows_that_meet_head_on_do_not_block_each_other() {
             scenario.flows = vec![bulk(4, 0), bulk(0, 4)];
             let result = result(&scenario, seed);
             for flow in &result.flows {
-                // One way alone gets some 30 kb/s.
+                // A single direction alone gets some 30 kb/s.
                 assert!(flow.goodput_kbps > Some(3.0), "{flash:?}, seed {seed}: {flow:?}");
             }
         }
@@ -137,7 +137,7 @@ fn nodes_that_listen_on_channels_of_their_own_find_each_other() {
 #[test]
 fn what_is_accepted_is_not_lost_when_a_relay_is_slower_than_its_neighbours() {
     let mut scenario = line(4);
-    // More than anybody can carry, and one node hears an oven.
+    // More than the nodes can carry, and one node is next to an oven.
     scenario.medium.overlap = Overlap::SinrBer;
     scenario.interference = vec![Interferer::heard_by(2, Source::Microwave, -98.0)];
     scenario.flows = vec![datagrams(4, 0, 4)];
@@ -153,8 +153,8 @@ fn what_is_accepted_is_not_lost_when_a_relay_is_slower_than_its_neighbours() {
     assert!(full > 0, "somebody has refused a burst");
     let frames = |node: usize| stack(node).net().relay_stats().expect("it relays").frames;
     let waiting = |node: usize| stack(node).net().relayed_waiting();
-    // What one hop has put on its way the next one has taken, but for what waits and a few frames
-    // in the MAC.
+    // A hop has received all frames of the previous one, except for those that wait and a few
+    // frames in the MAC.
     for (near, far) in [(1, 2), (2, 3)] {
         let between = (frames(far) - frames(near)) as usize;
         assert!((waiting(far)..waiting(far) + 6).contains(&between), "{near}: {between}");
@@ -235,12 +235,12 @@ fn frames_are_given_up_where_that_is_wanted_and_the_rest_goes_on() {
     must_arrive(&scenario, 1);
 }
 
-/// Nothing that was acknowledged is lost, but what was in the memory of a relay that starts anew.
+/// Acknowledged data are lost only if they are in the memory of a relay that restarts.
 #[test]
 fn a_relay_that_starts_anew_takes_with_it_what_it_had_in_memory_and_no_more() {
     for (seed, flash) in [(1, Flash::None), (2, Flash::M25p80), (3, Flash::None)] {
         let mut scenario = line(4);
-        // Who starts anew repeats its frame counters.
+        // A restarted node repeats its frame counters.
         scenario.mac.security = None;
         scenario.flash = flash;
         scenario.medium.frame_loss = 0.1;
@@ -249,10 +249,10 @@ fn a_relay_that_starts_anew_takes_with_it_what_it_had_in_memory_and_no_more() {
         let (mut network, ends) = network(&scenario, seed);
         network.run_until(Instant::from_secs(60));
         let relay = network.device(2).node();
-        // A datagram is more than one frame, and of each that is lost the others are of no use.
+        // A datagram has more than one frame, and the loss of one makes the others useless.
         let kept = relay.net().relayed_waiting() + relay.info().mac.slots_used;
         restart(&mut network, &scenario, 2, seed ^ 1 << 32);
-        // It is found again within seconds: sixteen failures, and a search.
+        // It is discovered again within seconds: sixteen failures, and a search.
         network.run_until(Instant::from_secs(120));
         let numbers = |network: &kinglet_lab::build::Network| -> Vec<u32> {
             let sink: &UdpSink = app_at(network, ends[0].to).expect("a sink");
@@ -264,7 +264,7 @@ fn a_relay_that_starts_anew_takes_with_it_what_it_had_in_memory_and_no_more() {
         let minute = 60_000 / period_ms;
         assert!(after.len() > before.len() + minute as usize * 9 / 10, "seed {seed}");
         let sender: &UdpSender = app_at(&network, ends[0].from).expect("a sender");
-        // Some are on their way.
+        // Some are in flight.
         let last = sender.numbered() - 30;
         let missing = (0..last).filter(|number| !after.contains(number)).count();
         assert!(missing <= kept + 1, "seed {seed}: {missing} are missing, {kept} frames were kept");

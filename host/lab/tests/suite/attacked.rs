@@ -1,4 +1,4 @@
-//! Networks that an attacker from outside hits: tables, flows, radio time and buffers are judged.
+//! Networks under attack from outside: checks of tables, flows, radio time and buffers.
 
 #[path = "../../examples/soak/attacked.rs"]
 mod lives;
@@ -14,5 +14,5 @@ fn no_attacker_without_the_key_changes_a_network() {
     });
 }
 
-/// Some tenths of a second each.
+/// Each seed takes some tenths of a second.
 const SEEDS: u64 = 48;

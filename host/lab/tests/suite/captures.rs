@@ -1,7 +1,6 @@
-//! The octets on the air, and their instants, are what they were: scenarios beside their recorded
-//! captures, `captures/NAME.toml` and `captures/NAME.pcap`. A capture that has changed on purpose
-//! is recorded anew, by the change that caused it:
-//! `kinglet sim NAME.toml --pcap NAME.pcap`.
+//! The octets on the air, and their times, match recorded captures: scenarios `captures/NAME.toml`
+//! with `captures/NAME.pcap`. If a capture changes on purpose, the change that causes it also
+//! records it again: `kinglet sim NAME.toml --pcap NAME.pcap`.
 
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
@@ -38,7 +37,7 @@ fn frames(path: &Path) -> Vec<Frame> {
     frames
 }
 
-/// Simulates a scenario, and says what its frames are.
+/// Simulates a scenario, and returns its frames.
 fn simulated(name: &str, scenario: &Path) -> Vec<Frame> {
     let text = std::fs::read_to_string(scenario).expect("the scenario can be read");
     let scenario = Scenario::from_toml(name, &text).expect("a valid scenario");

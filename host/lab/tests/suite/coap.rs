@@ -8,7 +8,7 @@ use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
 
 const WIRE: Wire = Wire { reorder_delay_ms: 0, ..Wire::PERFECT };
 
-/// The host asks the last node of a line of `hops`, in blocks of 512 octets.
+/// The host sends requests to the last node of a line of `hops`, in blocks of 512 octets.
 fn ask(hops: u32, method: Method, bytes: u32, loss: f64, rto: Rto) -> FlowResult {
     let mut scenario = Scenario { duration_s: 300.0, ..Scenario::default() };
     scenario.wire = Some(Wire { loss, duplicate: loss / 2.0, ..WIRE });
@@ -44,7 +44,7 @@ fn a_small_answer_takes_one_round_trip() {
     assert!(flow.is_complete() && flow.latencies_ms().len() > 100, "{flow:?}");
     let asked = flow.latencies_ms().len() as u64;
     assert_eq!((flow.retransmissions, flow.segments_sent), (Some(0), Some(asked)));
-    // 12 ms on the wire, a frame there and two back of at most 10 ms each.
+    // 12 ms on the wire, a frame to the node and two back of at most 10 ms each.
     assert!((15.0..45.0).contains(&median(&flow)), "{}", median(&flow));
 }
 
@@ -58,7 +58,7 @@ fn long_bodies_go_both_ways_block_by_block() {
     }
 }
 
-// RFC 7252, §4.2: a message that is lost, or whose answer is, is sent again.
+// RFC 7252, §4.2: a message is retransmitted if it or its response is lost.
 #[test]
 fn what_the_wire_loses_is_sent_again() {
     for rto in [Rto::Plain, Rto::Cocoa, Rto::CocoaAsMeasured] {

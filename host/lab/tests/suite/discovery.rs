@@ -1,4 +1,4 @@
-//! 6LoWPAN's neighbour discovery in a network: a border router, routers and leaves that sleep.
+//! 6LoWPAN neighbour discovery in a network: a border router, routers and sleepy leaves.
 
 use kinglet::nd::{Registered, Role, Serving};
 use kinglet::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use kinglet_lab::scenario::{Scenario, polling_every};
 use kinglet_sim::Fault;
 use std::net::Ipv6Addr;
 
-/// A border router, two routers, and a leaf at the end that sleeps.
+/// A border router, two routers, and a sleepy leaf at the end.
 const LINE: &str = r#"
 duration_s = 120
 
@@ -38,7 +38,7 @@ sleep_interval_s = 20
 
 const LEAF: usize = 3;
 const SECOND: Duration = Duration::from_secs(1);
-/// So that there are ways from one end to the other.
+/// This makes routes from one end to the other.
 const FLOW: &str = "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 3\nto = 0\nbytes = 1_000\n";
 
 fn scenario(more: &str) -> Scenario {
@@ -72,7 +72,7 @@ fn a_leaf_is_registered_with_its_parent_and_known_to_the_border_router() {
 
 #[test]
 fn a_leaf_that_sleeps_registers_when_it_is_awake_anyway() {
-    // Nothing but a data request every four minutes.
+    // Only a data request every four minutes.
     let mut scenario = scenario(FLOW);
     scenario.polling = polling_every(scenario.polling, SECOND * 240);
     let (mut network, _) = network(&scenario, 1);
@@ -131,7 +131,7 @@ fn what_makes_no_sense_of_contexts_is_refused() {
     assert!(refused(&twice).contains("context 1 is there twice"));
 }
 
-/// The leaf hears two routers, which both hear the border router.
+/// The leaf is in range of two routers, which are both in range of the border router.
 const DIAMOND: &str = r#"
 duration_s = 900
 
@@ -176,9 +176,9 @@ fn a_leaf_whose_parent_dies_is_registered_with_the_next_one() {
         network.schedule_fault(network.now(), Fault::Partition(vec![first]));
         network.run_until(Instant::from_secs(500));
         assert_eq!(registered(&network, second), [(leaf, link)], "seed {seed}");
-        // The border router knows it by a later transaction, once.
+        // The border router has it once, by a later transaction.
         assert_eq!(registered(&network, 0), [(leaf, Address::None)], "seed {seed}");
-        // Who has only heard of it long ago learns that it is gone, or forgets it.
+        // A node that last received it long ago learns that it is gone, or removes it.
         network.schedule_fault(network.now(), Fault::Partition(Vec::new()));
         network.run_until(Instant::from_secs(5_000));
         assert_eq!(registered(&network, first), [], "seed {seed}");
@@ -197,7 +197,7 @@ fn routers_of_rpl_learn_from_the_border_router_what_they_offer() {
     for node in 1..4 {
         let router = nd(&network, node);
         assert!(router.role().as_ref().is_some_and(|role| role.is_router()), "{node}");
-        // Its ways are those of its routing.
+        // Its routes are those of its routing protocol.
         assert_eq!(router.router(), None, "{node}");
         assert!(network.device(node).node().net().contexts()[1].is_some(), "{node}");
     }

@@ -1,13 +1,13 @@
-//! Features meet in a network: each flow delivers what it should.
+//! Pairwise tests of features in a network: each flow delivers its share.
 
 use kinglet_lab::features::{Row, START_S, worst};
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
 use rayon::prelude::*;
 
-/// Not a seed with which anything was tuned.
+/// A seed that was not used for tuning.
 const SEED: u64 = 301;
-/// Of its readings, datagrams or answers in half an hour.
+/// Least delivered share of readings, datagrams or responses in half an hour.
 const LEAST: f64 = 0.9;
 
 #[test]
@@ -31,7 +31,7 @@ fn the_office_in_which_all_sleep_works_with_each_routing() {
         let scenario = Scenario::from_toml("office.toml", &text).expect("a scenario");
         let result = run(&scenario, SEED, &Options::default()).expect("it can be simulated");
         for flow in result.flows.iter().take(4) {
-            // Of thirty readings, the first of them while the network forms.
+            // Thirty readings, the first of them while the network forms.
             assert!(flow.segments_received >= Some(28), "{routing}: {flow:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! What a mote's web server answers to requests as clients and others send them, and what a client
-//! does whose server is not there.
+//! Responses of a mote's web server to requests as real clients and other senders make them, and
+//! the behaviour of a client whose server is missing.
 
 use crate::talk::{Client, add, client, hop, line};
 use kinglet::tcp::{ConnectionConfig, ConnectionError};
@@ -18,7 +18,8 @@ fn server() -> Network {
     network
 }
 
-/// What the server says to `request` within ten seconds, and whether it has ended the connection.
+/// The response of the server to `request` within ten seconds, and true if it has closed the
+/// connection.
 fn answer(request: &str) -> (String, bool) {
     let mut network = server();
     let number = add(&mut network, 0, Client::new(80, request.as_bytes(), false));
@@ -64,7 +65,7 @@ fn requests_are_answered_or_refused_as_the_standard_says() {
         assert!(text.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}: {text}");
         assert!(text.contains(part) && ended == ends, "{request}: {text}, ended: {ended}");
     }
-    // A body that nobody asked for is not the next request.
+    // An unexpected body is not the next request.
     let (text, ended) = answer("GET / HTTP/1.1\r\nHost: m\r\nContent-Length: 5\r\n\r\nabcde");
     assert!(ended && text.matches("HTTP/1.1 ").count() == 1, "{text}");
 }
@@ -86,7 +87,7 @@ fn twelve_that_ask_for_nothing_do_not_keep_a_server_from_the_thirteenth() {
         let idle = client(&network, idle);
         assert!(idle.ended || idle.error == Some(ConnectionError::Reset));
     }
-    // They never close.
+    // These clients never close.
     let request = b"GET / HTTP/1.1\r\nHost: m\r\n\r\n";
     let number = add(&mut network, 2, Client::new(80, request, false));
     network.run_until(Instant::from_secs(210));
@@ -108,6 +109,6 @@ fn a_client_whose_server_is_not_there_asks_rarely_however_short_its_pauses_are()
     let number = add(&mut network, 0, app);
     network.run_until(Instant::from_secs(100));
     let app: &HttpClient = network.device(0).app(number).expect("a client");
-    // After 1, 2, 4, 8, 16, 32 seconds.
+    // Attempts after 1, 2, 4, 8, 16, 32 seconds.
     assert!((6..=8).contains(&app.failed()), "{} attempts in 100 s", app.failed());
 }

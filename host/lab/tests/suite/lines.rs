@@ -1,11 +1,11 @@
-//! Transfers over a line of relays, which short forms of experiments judge with one seed only, or
+//! Transfers over a line of relays, which short forms of experiments test with one seed only, or
 //! not at all.
 
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
 
-/// Returns the goodput in kb/s of transfers from these nodes of a line to the border router, at
-/// most `hops` away, in the mean over seeds 11 to 13.
+/// Returns the mean goodput in kb/s, over seeds 11 to 13, of transfers from these nodes of a line
+/// to the border router, at most `hops` away.
 fn goodput(hops: usize, sources: &[usize], overlap: &str) -> Vec<f64> {
     let flow = |from: &usize| format!("[[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = 0\n");
     let flows: String = sources.iter().map(flow).collect();
@@ -24,9 +24,9 @@ fn goodput(hops: usize, sources: &[usize], overlap: &str) -> Vec<f64> {
     sum
 }
 
-/// The far sources wait for the near ones at each hop, so that their segments come further apart
-/// than an acknowledgment is delayed. If each had an acknowledgment of its own, they had a sixth of
-/// their share.
+/// The far sources wait for the near ones at each hop, so that the interval between their segments
+/// exceeds the delay of an acknowledgment. With an acknowledgment for each segment they would have
+/// a sixth of their share.
 #[test]
 fn each_of_five_sources_on_a_line_has_a_quarter_of_its_share() {
     for overlap in ["sinr-ber", "strict"] {
@@ -38,8 +38,8 @@ fn each_of_five_sources_on_a_line_has_a_quarter_of_its_share() {
     }
 }
 
-/// A repetition on a line often meets a frame of the same transfer. If the delay before it grew for
-/// that, six hops would carry 23 kb/s.
+/// A retransmission on a line often collides with a frame of the same transfer. If its delay grew
+/// because of that, six hops would carry 23 kb/s.
 #[test]
 fn six_hops_carry_seven_tenths_of_what_three_can() {
     for overlap in ["sinr-ber", "strict"] {

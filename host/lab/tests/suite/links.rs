@@ -1,16 +1,16 @@
-//! Links to neighbours that answer nothing, or have a clock that is far from exact.
+//! Links to neighbours that do not respond, or whose clock is inaccurate.
 
 use kinglet_lab::run::{Options, RunResult, run};
 use kinglet_lab::scenario::Scenario;
 
-/// The goodput in kb/s of a transfer from the host to one mote from `start_s` on, for 100 seconds
-/// and `more_s`, beside two datagrams a second to a mote that is off if `dead`.
+/// Goodput in kb/s of a transfer from the host to one mote from `start_s` on, for 100 seconds plus
+/// `more_s`. If `dead`, two datagrams a second go to another mote, which is off.
 fn goodput(settings: &str, dead: bool, more_s: u32, seed: u64) -> f64 {
     let result = beside(settings, dead, 160 + more_s, None, seed);
     result.flows[0].goodput_kbps.expect("octets arrive")
 }
 
-/// The network of [`goodput`], whose mote is off until `back_s`.
+/// Runs the network of [`goodput`] with a mote that is off until `back_s`.
 fn beside(
     settings: &str,
     dead: bool,
@@ -53,7 +53,7 @@ fn where_all_sleep_it_costs_what_its_datagrams_would_after_a_while() {
 #[test]
 fn a_mote_that_is_back_and_only_listens_gets_its_packets_again() {
     let asleep = "[radio]\nprofile = \"nrf52840\"\n[wake]\n";
-    // Of a hundred in 50 seconds; where all sleep, it is looked for every few seconds.
+    // Of a hundred in 50 seconds; if all nodes are duty-cycled, it is probed every few seconds.
     for (settings, least) in [("", 98), (asleep, 70)] {
         for seed in [41, 42] {
             let result = beside(settings, true, 160, Some(110), seed);

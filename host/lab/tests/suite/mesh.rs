@@ -1,4 +1,4 @@
-//! The office as a mesh: it forms by itself, heals itself, and carries what is sent through it.
+//! The office as a mesh: it forms and repairs itself, and carries its traffic.
 
 use kinglet::Polling;
 use kinglet::mesh::Mesh;
@@ -9,13 +9,13 @@ use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Role, Routing, Scenario};
 use kinglet_sim::Fault as SimFault;
 
-/// Within this a network that was switched on as a whole is one.
+/// Time within which a network forms after it was switched on.
 const FORMING: Duration = Duration::from_secs(60);
-/// Within this traffic goes around a dead router: four frames are given up, the loss is told and
-/// held, and ways are advertised.
+/// Time within which traffic takes a route around a dead router: four frames are given up, the loss
+/// is reported and held down, and routes are advertised.
 const REPAIR: Duration = Duration::from_secs(30);
-/// Within this a dead one is forgotten by those who send nothing: leaves remind their parent every
-/// 236 s, neighbours age for 100 s.
+/// Time within which a dead router is forgotten by nodes without traffic: leaves refresh their
+/// parent every 236 s, neighbours age for 100 s.
 const FORGETTING: Duration = Duration::from_secs(280);
 
 fn office() -> Scenario {
@@ -35,7 +35,7 @@ fn mesh(network: &Network, node: usize) -> &Mesh<LabProfile> {
     network.device(node).node().routing().mesh().expect("a mesh")
 }
 
-/// The nodes on the way from one to another; `None` if it ends or loops.
+/// The nodes on the route from one to another; `None` if it is incomplete or loops.
 fn way(network: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     let mut way = vec![from];
     while *way.last()? != to {
@@ -48,7 +48,7 @@ fn way(network: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     Some(way)
 }
 
-/// From each of these nodes to each other there is a way among them.
+/// Returns true if there are routes between all these nodes, through these nodes only.
 fn connected(network: &Network, nodes: &[usize]) -> bool {
     nodes.iter().all(|&from| {
         nodes.iter().all(|&to| {
@@ -57,7 +57,7 @@ fn connected(network: &Network, nodes: &[usize]) -> bool {
     })
 }
 
-/// Runs until that is so; how long it took.
+/// Runs until [`connected`]; returns the time that it took.
 fn run_until_connected(network: &mut Network, nodes: &[usize], limit: Duration) -> Duration {
     let start = network.now();
     while !connected(network, nodes) {
@@ -88,7 +88,7 @@ fn the_office_forms_by_itself_within_a_minute() {
     }
 }
 
-/// It was given up for good when its network had not formed yet.
+/// An early transfer was once given up for good before its network had formed.
 #[test]
 fn a_transfer_waits_for_its_network() {
     for (from, to) in [(2, 0), (0, 2), (2, 3), (3, 2)] {
@@ -116,8 +116,8 @@ fn a_leaf_with_a_parent_by_configuration_has_no_other() {
     }
 }
 
-/// Runs until there is a way from `leaf` to the border router that avoids `dead`, and one back; how
-/// long it took.
+/// Runs until the routes from `leaf` to the border router and back avoid `dead`; returns the time
+/// that it took.
 fn run_until_avoided(network: &mut Network, leaf: usize, dead: usize) -> Duration {
     let start = network.now();
     let good = |way: Option<Vec<usize>>| way.is_some_and(|way| !way.contains(&dead));
@@ -167,7 +167,7 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
     let mut scenario = office();
     scenario.duration_s = 240.0;
     scenario.mac.retry_delay_max = Duration::from_millis(40);
-    // Who is to be asked has to look for what comes.
+    // Leaves that receive unsolicited packets must poll for them often.
     scenario.polling = Polling::Predictive { base: Duration::from_millis(500) };
     let host = scenario.host();
     let up = FlowKind::datagrams(13, host, 1_000, 82);
@@ -193,8 +193,8 @@ fn leaves_and_host_reach_each_other_through_the_mesh() {
     }
 }
 
-/// A grid of routers, in the corner a sink, in the other corner a source. At 8 m a node hears its
-/// four direct neighbours, at [`DENSE_M`] the twenty around.
+/// A grid of routers with a sink in one corner and a source in the opposite one. At 8 m a node
+/// receives its four direct neighbours, at [`DENSE_M`] the twenty around it.
 fn grid(columns: u32, rows: u32, spacing_m: f64) -> Scenario {
     let topology = format!("columns = {columns}, rows = {rows}, spacing_m = {spacing_m}");
     let text = format!(
@@ -205,7 +205,7 @@ fn grid(columns: u32, rows: u32, spacing_m: f64) -> Scenario {
     Scenario::from_toml("grid", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// All within two rows and columns are in range, but for the corners.
+/// All nodes within two rows and columns are in range, except for the corners.
 const DENSE_M: f64 = 4.4;
 
 #[test]

@@ -10,7 +10,7 @@ fn simulate(text: &str) -> RunResult {
     run(&scenario, 7, &Options::default()).expect("it can be simulated")
 }
 
-/// A transfer of 6,000 octets over one hop that loses frames in spite of its repetitions.
+/// A transfer of 6,000 octets over one hop that loses frames in spite of retries.
 fn transfer(tcp: &str) -> RunResult {
     simulate(&format!(
         "duration_s = 900\n[topology]\nline = {{ hops = 1 }}\n[medium]\nframe_loss = 0.3\n\
@@ -76,12 +76,12 @@ fn frames_of_a_peer_stack_are_as_long_as_those_of_kinglet_with_the_same_options(
              [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 0\n"
         ));
         assert!(result.flows[0].is_well() && result.flows[0].goodput_kbps > Some(40.0), "{stack}");
-        // Frames of data for each segment: five.
+        // Data frames of each segment: five.
         (result.flows[0].mss, result.flows[0].goodput_kbps.expect("it has begun"))
     };
     let (own, freebsd) = (octets("kinglet"), octets("freebsd"));
     assert_eq!(own.0, freebsd.0);
-    // Without loss they differ by little but by what each ACK costs.
+    // Without loss they differ only by the cost of each ACK.
     assert!((freebsd.1 / own.1 - 1.0).abs() < 0.1, "{own:?} {freebsd:?}");
 }
 
@@ -96,7 +96,7 @@ fn one_segment_in_flight_and_a_peer_that_delays_its_acknowledgement_are_slow_tog
         result.flows[0].goodput_kbps.expect("it has begun")
     };
     let (uip, linux, freebsd) = (rate("uip"), rate("linux"), rate("freebsd"));
-    // A segment per round trip of some 8 ms; per 40 ms more; per 100 ms more.
+    // One segment per round trip of some 8 ms; per 40 ms more; per 100 ms more.
     assert!(uip > 30.0, "{uip}");
     assert!((6.0..9.0).contains(&linux), "{linux}");
     assert!((3.0..4.0).contains(&freebsd), "{freebsd}");
@@ -104,7 +104,7 @@ fn one_segment_in_flight_and_a_peer_that_delays_its_acknowledgement_are_slow_tog
 
 #[test]
 fn a_host_behind_the_border_router_has_the_stack_that_its_flow_says() {
-    // Number 3 is the host's.
+    // Node 3 is the host.
     for (from, to) in [(1, 3), (3, 1)] {
         let result = simulate(&format!(
             "duration_s = 300\n[topology]\nline = {{ hops = 2 }}\n[wire]\nloss = 0.05\n\
@@ -136,8 +136,8 @@ fn a_host_with_a_peer_stack_takes_datagrams_as_well() {
 
 #[test]
 fn a_linux_host_has_the_stack_of_linux_whatever_the_nodes_have() {
-    // It delays the acknowledgement of a segment that comes alone by 40 ms, where FreeBSD's waits
-    // for 100, and Kinglet's no longer waits.
+    // It delays the acknowledgement of a single segment by 40 ms, FreeBSD by 100 ms, and Kinglet no
+    // longer delays it.
     let rate = |stack: &str, host: &str| {
         let result = simulate(&format!(
             "duration_s = 60\n[topology]\nline = {{ hops = 1 }}\n\
@@ -179,7 +179,7 @@ fn a_page_is_asked_for_and_served_over_any_stack() {
     };
     for stack in STACKS {
         for (client, server) in [(stack, "kinglet"), ("kinglet", stack), (stack, stack)] {
-            // A mote asks, and the host, which is number 2.
+            // A mote is the client, or the host, which is number 2.
             for from in [0, 2] {
                 let flow = &pages(client, server, from).flows[1];
                 let what = format!("{client} at {from} asks {server}: {flow:?}");
@@ -187,7 +187,7 @@ fn a_page_is_asked_for_and_served_over_any_stack() {
             }
         }
     }
-    // And it is that stack: one that has a segment in flight at a time takes longer.
+    // It really is that stack: one with a single segment in flight takes longer.
     let sum = |stack| {
         let flow = pages("kinglet", stack, 0).flows[1].clone();
         flow.latencies_ms().iter().sum::<f64>() / flow.latencies_ms().len() as f64
@@ -208,7 +208,7 @@ fn a_peer_stack_where_it_cannot_be_is_refused_with_the_reason() {
     assert!(refused(&both).contains("node 1 sends and receives"), "{}", refused(&both));
     let mesh = format!("[net]\nrouting = \"mesh\"\n[tcp]\nstack = \"uip\"\n{}", bulk(2, 0));
     assert!(refused(&mesh).contains("static"), "{}", refused(&mesh));
-    // The host is not in it.
+    // The host is not part of it.
     let host = format!(
         "[topology]\nline = {{ hops = 2 }}\n[wire]\nhost = \"linux\"\n\
          [net]\nrouting = \"mesh\"\n{}start_s = 30\n",

@@ -1,11 +1,11 @@
-//! Records of flows: a value is there if it applies and is known, and a dead flow says so.
+//! Records of flows: a value is present if it applies and is known, and a dead flow has its reason.
 
 use kinglet_lab::run::{FlowResult, Options, Reason, RunResult, State, run};
 use kinglet_lab::scenario::{Fault, Flow, FlowKind, NodeId, Scenario};
 use serde_json::Value;
 use std::path::Path;
 
-/// What every flow but a server has.
+/// Values of every flow except a server.
 const OF_ALL: [&str; 8] =
     ["kind", "from", "to", "state", "bytes", "seconds", "goodput_kbps", "intact"];
 const OF_DEATH: [&str; 2] = ["reason", "because"];
@@ -20,7 +20,8 @@ const OF_TCP: [&str; 8] = [
     "rtt_ms",
 ];
 
-/// The values that the record of a kind can have, beside those of all and of dead ones.
+/// The values that the record of a kind can have, in addition to those of all flows and of dead
+/// ones.
 fn of_kind(kind: &str) -> Vec<&'static str> {
     let sensor = ["readings", "complete"];
     match kind {
@@ -51,13 +52,13 @@ fn of_kind(kind: &str) -> Vec<&'static str> {
             "timeouts",
             "hops",
         ],
-        // Of TCP, of CoAP, of the ideal protocol.
+        // Values of TCP, of CoAP, of the ideal protocol.
         "anemometer" => [&sensor[..], &OF_TCP, &["connections", "timeout_ms", "hops"]].concat(),
         _ => Vec::new(),
     }
 }
 
-/// The names of the values that are there.
+/// The names of the present values.
 fn present(flow: &FlowResult) -> Vec<String> {
     let Ok(Value::Object(record)) = serde_json::to_value(flow) else { panic!("a plain struct") };
     let there = record.into_iter().filter(|(_, value)| !value.is_null());
@@ -82,7 +83,7 @@ fn check(file: &str, flow: &FlowResult) {
     }
     let dead = flow.state == Some(State::Dead);
     assert_eq!((flow.reason.is_some(), flow.because.is_some()), (dead, dead), "{file}: {flow:?}");
-    // Of nothing it is not known whether it is right, how long it takes and what of it is lost.
+    // Without data, correctness, duration and loss are unknown.
     if flow.bytes == Some(0) {
         assert_eq!(flow.intact, None, "{file}: {flow:?}");
         assert!(flow.latencies_ms().is_empty(), "{file}: {flow:?}");
@@ -126,7 +127,7 @@ fn scenario(text: &str) -> Scenario {
     Scenario::from_toml("records.toml", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Two hops; every kind of flow between its ends, with a server where one belongs to it.
+/// Two hops; every kind of flow between its ends, with a server if it needs one.
 const KINDS: [&str; 11] = [
     "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n",
     "[[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\nbytes = 5000\n",
@@ -255,7 +256,7 @@ fn the_schema_file_describes_the_records() {
          has changed",
         file.display()
     );
-    // Every name that a result can have is in it.
+    // Every possible name of a result is in it.
     let schema: Value = serde_json::from_str(&kept).expect("JSON");
     let result = serde_json::to_value(RunResult::with_every_value()).expect("a plain struct");
     for (list, of) in [("flows", "FlowResult"), ("nodes", "NodeResult")] {
@@ -266,7 +267,7 @@ fn the_schema_file_describes_the_records() {
     }
 }
 
-/// Its parent sends a datagram again with the number that it had, however long the leaf sleeps.
+/// Its parent retransmits a datagram with the same sequence number, however long the leaf sleeps.
 #[test]
 fn a_leaf_that_sleeps_gets_no_datagram_twice() {
     for (security, csl) in [(false, ""), (true, ""), (true, "csl_period_ms = 1_000\n")] {

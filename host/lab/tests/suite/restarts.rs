@@ -1,13 +1,13 @@
-//! A node of a working network restarts: all pairs that talked before talk again within half a
-//! minute, without help from outside.
+//! A node of a working network restarts: all pairs that communicated before communicate again
+//! within half a minute, without external help.
 
 use kinglet_lab::restarts::{Cell, run};
 use rayon::prelude::*;
 
-/// Not a seed with which anything was tuned.
+/// A seed that was not used for tuning.
 const SEED: u64 = 301;
-/// Control messages per node until then, one time and a half of what is asked: changes of the
-/// configuration with traffic take more than others.
+/// Control messages per node until then, one and a half times the target: configuration changes
+/// with traffic take more messages than others.
 const MESSAGES: f64 = 15.0;
 
 #[test]

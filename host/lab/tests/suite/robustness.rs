@@ -1,5 +1,5 @@
-//! Streams that must arrive whole, whatever happens on the way, and networks that must come to
-//! rest.
+//! Streams that must arrive whole, whatever the impairments of the path, and networks that must
+//! become idle.
 
 #[path = "../../examples/soak/sleepy.rs"]
 mod sleepy;
@@ -9,11 +9,12 @@ use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::{Flow, FlowKind, Scenario, Wire};
 use rayon::prelude::*;
 
-/// Spacing of neighbours in metres: inside the disc of 10 m, while two steps are outside of it.
+/// Spacing of neighbours in metres: within the range of 10 m, while twice the spacing is outside
+/// it.
 const SPACING_M: f64 = 8.0;
 
 /// A transfer of `bytes` between a host and a mote three hops behind the border router, over a wire
-/// that loses, doubles and reorders a fifth of the packets.
+/// that loses, duplicates and reorders a fifth of the packets.
 fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
     let mut scenario = Scenario { duration_s, ..Scenario::default() }.on_line(3, SPACING_M);
     scenario.mac.retry_delay_max = Duration::from_millis(40);
@@ -38,7 +39,7 @@ fn bad_wire(bytes: u64, upload: bool, duration_s: f64) -> Scenario {
     scenario
 }
 
-/// Runs it; says how to repeat the run if the stream did not arrive whole.
+/// Runs it; reports how to repeat the run if the stream did not arrive whole.
 fn must_arrive(scenario: &Scenario, seed: u64) {
     let result = run(scenario, seed, &Options::default()).expect("a scenario that can be run");
     let flow = &result.flows[0];

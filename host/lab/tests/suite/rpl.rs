@@ -1,4 +1,4 @@
-//! Thirty nodes with RPL on the simulated air: a tree forms, and carries TCP up and down.
+//! Thirty simulated nodes with RPL: a tree forms, and carries TCP in both directions.
 
 use kinglet::Polling;
 use kinglet::rpl::{self, Mode};
@@ -10,10 +10,10 @@ use kinglet_lab::scenario::{Buffer, Flow, FlowKind, Role, Rpl, Scenario};
 use kinglet_peers::Stack;
 use kinglet_sim::Fault;
 
-/// Within this all have joined, and their targets are known to the root.
+/// Time within which all nodes have joined, and the root has routes to them.
 const FORMING: Duration = Duration::from_secs(30);
 
-/// Six by five routers; node 0, in a corner, is the root, node 29 in the opposite one nine hops
+/// Six by five routers; node 0, in a corner, is the root, node 29 in the opposite one is nine hops
 /// away.
 fn grid() -> Scenario {
     let text = "name = \"rpl\"\nduration_s = 240\n[topology]\ngrid = { columns = 6, rows = 5, \
@@ -102,9 +102,9 @@ fn the_tree_heals_around_a_dead_router() {
     println!("{busiest} is avoided after {took:?}");
 }
 
-/// Octets on the air while ten thousand octets go down from a host to the end of a line of five
-/// hops, and as many up, in segments of 400, one at a time, so that none of them is in the way of
-/// another: in both directions, a segment.
+/// Octets on the air per segment, in each direction. Ten thousand octets go down from a host to the
+/// end of a line of five hops, and as many up, in segments of 400, one at a time, so that they do
+/// not interfere with each other.
 fn octets_a_segment(mode: Mode, compression: bool) -> [f64; 2] {
     let node = |x_m: u32| format!("[[node]]\nx_m = {x_m}\n");
     let nodes: String = (1..6).map(|n| node(8 * n)).collect();
@@ -160,8 +160,8 @@ fn segments_have_more_room_beside_routing_headers() {
     carries_tcp(scenario);
 }
 
-/// Their nodes put the option of what they send into an outer header, and take those off that lead
-/// to them. In non-storing mode DAOs need the addresses that they have.
+/// Their nodes put the option for outgoing packets into an outer header, and remove the outer
+/// headers of incoming ones. In non-storing mode DAOs need the addresses of the stacks.
 #[test]
 fn peer_stacks_behind_nodes_are_reached_through_tunnels() {
     for compression in [false, true] {
@@ -172,7 +172,7 @@ fn peer_stacks_behind_nodes_are_reached_through_tunnels() {
     }
 }
 
-/// Nodes 26 to 29 sleep, with a parent that they find themselves, which learns of them by their
+/// Nodes 26 to 29 sleep, with a parent that they select themselves, which learns of them by their
 /// data requests.
 #[test]
 fn leaves_that_sleep_are_reached_behind_their_parents() {
@@ -195,12 +195,13 @@ fn leaves_that_sleep_are_reached_behind_their_parents() {
         for flow in &result.flows {
             assert!(flow.is_well(), "{mode:?}: {flow:?}");
         }
-        // One may be lost on the air, none because nobody kept it until it was asked for.
+        // One may be lost on the air; none may be lost because it was not buffered until the leaf
+        // polled.
         assert!(result.flows[2].segments_received >= Some(19), "{mode:?}: {:?}", result.flows[2]);
     }
 }
 
-/// What came of a datagram every two seconds from a host to the end of a line of three hops.
+/// The record of datagrams every two seconds from a host to the end of a line of three hops.
 fn downward(never_renews: bool, seed: u64) -> FlowResult {
     let node = |x_m: u32| format!("[[node]]\nx_m = {x_m}\n");
     let nodes: String = (1..4).map(|n| node(8 * n)).collect();
@@ -215,9 +216,9 @@ fn downward(never_renews: bool, seed: u64) -> FlowResult {
     result.flows.remove(0)
 }
 
-/// A way lasts twenty minutes and is gone until the next DAO, which comes within 22.5 of the one
-/// before: of two hours more than half remains, and more than a tenth does not, as three in four
-/// intervals between DAOs end before the twenty minutes do.
+/// A route lasts twenty minutes and is missing until the next DAO, which follows within 22.5
+/// minutes of the previous one. Over two hours more than half of the datagrams arrive. More than a
+/// tenth do not, because three in four intervals between DAOs end before the twenty minutes do.
 #[test]
 fn ways_down_that_daos_do_not_renew_are_gone_for_some_of_the_time() {
     for seed in 1..=3 {

@@ -1,5 +1,6 @@
-//! Somebody in range of all thirty nodes forges what RPL says. Without the key nobody loses a way;
-//! without link security it costs, as docs/decisions/0035-rpl.md says, and is over when it ends.
+//! An attacker in range of all thirty nodes forges RPL messages. Without the key no node loses a
+//! route. Without link security the attack has the cost that docs/decisions/0035-rpl.md describes,
+//! and its effect ends with it.
 
 use crate::forged::{hear, near};
 use kinglet::rpl::{INFINITE_RANK, Mode, Rpl};
@@ -15,16 +16,16 @@ use kinglet_sim::rng::{Purpose, Stream, stream};
 use std::net::Ipv6Addr;
 
 const NODES: NodeId = 30;
-/// Forgeries begin and end.
+/// Beginning and end of the forgeries.
 const FROM_S: u64 = 60;
 const TO_S: u64 = 180;
-/// Within this all that exchange packets know of each other again. A route to a node without
-/// traffic that a forgery has removed may be missing until routers announce all targets again: a
-/// router announces lifetimes of up to 254 minutes, and repeats an unchanged target only then.
+/// Time within which all nodes with traffic have routes again. A route to a node without traffic
+/// that a forgery has removed may be missing until routers announce all targets again: a router
+/// announces lifetimes of up to 254 minutes, and repeats an unchanged target only then.
 const OVER_S: u64 = TO_S + 60;
-/// So long, in seconds, until all are known who are in the middle of a change.
+/// Time in seconds within which ongoing changes end and the root has routes to all nodes.
 const PATIENCE_S: u64 = 60;
-/// Whoever forges, if it does not claim to be somebody else.
+/// Address of the forger, if it does not impersonate another node.
 const FORGER: u16 = 0x777;
 
 /// Six by five routers, datagrams to and from every third.
@@ -46,7 +47,7 @@ fn rpl(network: &Network, node: NodeId) -> &Rpl<LabProfile> {
     network.device(node as usize).node().routing().rpl().expect("RPL")
 }
 
-/// Who forges messages, and what it knows of the network.
+/// A node that forges messages, with its knowledge of the network.
 struct Forger<'a> {
     scenario: &'a Scenario,
     random: Stream,
@@ -54,7 +55,7 @@ struct Forger<'a> {
 }
 
 impl Forger<'_> {
-    /// Whoever is asked hears a DIO of this rank and version from a neighbour with this address.
+    /// Makes `to` receive a DIO of this rank and version from a neighbour with the address `from`.
     fn dio(&mut self, network: &mut Network, to: NodeId, from: u16, rank: u16, version: u8) {
         let mode = if self.scenario.rpl.mode == Mode::Storing { 2 } else { 1 };
         let dodag_id = address_of(self.scenario.prefix, 0);
@@ -71,7 +72,7 @@ impl Forger<'_> {
         self.say(network, to, from, ALL_NODES, &Message::Dio(dio), &[]);
     }
 
-    /// A DAO that says of a node that it is reached through whoever sends this, or not any more.
+    /// Sends a DAO from `from` that announces or withdraws a route to `of`.
     fn dao(&mut self, network: &mut Network, to: NodeId, from: u16, of: NodeId, lifetime: u8) {
         let storing = self.scenario.rpl.mode == Mode::Storing;
         let prefix = address_of(self.scenario.prefix, of);
@@ -122,19 +123,19 @@ impl Forger<'_> {
         hear(network, to, (from, self.sequence), &header, &icmp);
     }
 
-    /// A round of everything that it can say.
+    /// Sends one random forged message to each node.
     fn attack(&mut self, network: &mut Network) {
         let version = rpl(network, 0).info().version;
         for node in 1..NODES {
             let parent = rpl(network, node).parent().map_or(1, |parent| parent.segments()[7]);
             match self.random.below(6) {
-                // The parent has no way any more.
+                // The parent has lost its route.
                 0 => self.dio(network, node, parent, INFINITE_RANK, version),
-                // Somebody strong is near the root.
+                // A strong node is close to the root.
                 1 => self.dio(network, node, FORGER, 256, version),
-                // All begins anew.
+                // The DODAG has a new version.
                 2 => self.dio(network, node, parent, 512, version.wrapping_add(1)),
-                // Somebody is not below, or is below whoever sends this.
+                // A node is no longer below a child, or is below the forger.
                 3 => {
                     let (child, of) = (1 + self.random.below(29), 1 + self.random.below(29));
                     self.dao(network, node, child as u16 + 1, of as NodeId, 0);
@@ -144,7 +145,7 @@ impl Forger<'_> {
                     self.dao(network, node, FORGER, of as NodeId, 30);
                 }
                 _ => {
-                    // Nodes that there are not.
+                    // Nodes that do not exist.
                     let of = 1_000 + self.random.below(5_000);
                     self.dao(network, 0, FORGER, of as NodeId, 30);
                 }
@@ -153,12 +154,12 @@ impl Forger<'_> {
     }
 }
 
-/// What came of it.
+/// Results of a run.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    /// Datagrams that arrived while somebody forged.
+    /// Datagrams that arrived during the forgeries.
     delivered: u64,
-    /// At how many looks somebody had no parent, or the root did not know all.
+    /// Number of observations at which a node had no parent, or the root did not know all nodes.
     gaps: u32,
 }
 
@@ -172,7 +173,7 @@ fn talkers() -> impl Iterator<Item = NodeId> {
     (1..NODES).step_by(3)
 }
 
-/// Whether all nodes have parents, and the root knows these.
+/// Returns true if all nodes have parents, and the root has routes to these `nodes`.
 fn knows(network: &Network, mut nodes: impl Iterator<Item = NodeId>) -> bool {
     let known = |node| {
         rpl(network, 0)
@@ -190,7 +191,7 @@ fn run(mode: Mode, security: bool, attacked: bool, seed: u64) -> Outcome {
     let scenario = scenario(mode, security);
     let (mut network, ends) = network(&scenario, seed);
     network.run_until(Instant::from_secs(FROM_S));
-    // In storing mode the root knows nobody for a moment who has just changed its parent.
+    // In storing mode the root has no route to a node immediately after a parent change.
     while !is_whole(&network) {
         assert!(network.now() < Instant::from_secs(FROM_S + PATIENCE_S), "{mode:?} {seed}");
         let next = network.now() + Duration::from_secs(1);
@@ -222,7 +223,7 @@ fn run(mode: Mode, security: bool, attacked: bool, seed: u64) -> Outcome {
     Outcome { delivered, gaps }
 }
 
-/// Both modes, and so many seeds.
+/// Both modes with seeds from 1 to `seeds`.
 fn cases(seeds: u64) -> impl Iterator<Item = (Mode, u64)> {
     let modes = [Mode::Storing, Mode::NonStoring];
     modes.into_iter().flat_map(move |mode| (1..=seeds).map(move |seed| (mode, seed)))

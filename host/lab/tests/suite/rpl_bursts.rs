@@ -1,12 +1,13 @@
-//! Ten seconds of Wi-Fi beside a line with RPL: every objective function carries readings after it.
+//! Ten seconds of Wi-Fi next to a line with RPL: with every objective function readings arrive
+//! after it.
 
 use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
 
-/// Readings that are sent, one a second from the far end of the line.
+/// Readings sent, one a second from the far end of the line.
 const SENT: u64 = 1790;
 const PAYLOAD: u64 = 60;
-/// Those of the burst and the half minute after it may be lost.
+/// Readings that may be lost: those of the burst and of the half minute after it.
 const LOST: u64 = 40;
 
 fn line(objective: &str, mode: &str) -> Scenario {

@@ -1,5 +1,5 @@
-//! Thirty nodes with RPL, in both modes, of which parties fall out and come back at random: no
-//! packet goes in circles, no buffer is lost, and in the end everybody is reached again.
+//! Thirty nodes with RPL, in both modes, of which random groups fail and recover: no packet loops,
+//! no buffer is lost, and in the end all nodes are reachable.
 
 use kinglet::net::Discard;
 use kinglet::rpl::Mode;
@@ -20,14 +20,14 @@ use std::sync::{Arc, Mutex};
 /// Octets of a capture before its first record, and of a record before its frame.
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
-/// Something falls out or comes back so often.
+/// Interval between faults.
 const EVERY_S: u64 = 15;
-/// From then on nothing does.
+/// No faults occur after this time.
 const QUIET_S: u64 = 240;
-/// Until then all know of each other.
+/// All nodes know each other by this time.
 const END_S: u64 = 300;
-/// A packet may come back once to where it was because nobody has a way any more (RFC 6550,
-/// 11.2.2.3), and goes the wrong way once before a rank tells (11.2.2.2).
+/// A packet may return once to the node that it came from because there is no route any more (RFC
+/// 6550, 11.2.2.3), and may go in the wrong direction once before a rank reveals it (11.2.2.2).
 const MOST_VISITS: usize = 3;
 
 /// Six by five routers; every fourth sends to the root every 2 s, and the root to every fifth.
@@ -43,7 +43,7 @@ fn scenario(mode: Mode) -> Scenario {
     scenario
 }
 
-/// Keeps what is written.
+/// A buffer that keeps all written octets.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -61,7 +61,7 @@ impl Write for Kept {
 /// A datagram by its ends and its number.
 type Datagram = (Ipv6Addr, u16, [u8; 4]);
 
-/// The datagram in a frame that carries a whole one, whatever it is wrapped in.
+/// The datagram in a frame that carries a whole one, whatever its encapsulation.
 fn datagram(frame: &Frame<'_>, scenario: &Scenario) -> Option<Datagram> {
     if Dispatch::of(frame.payload()) != Some(Dispatch::Iphc) {
         return None;
@@ -91,7 +91,7 @@ fn datagram(frame: &Frame<'_>, scenario: &Scenario) -> Option<Datagram> {
     }
 }
 
-/// How many datagrams there were, and how often the worst of them visited the same node.
+/// Number of datagrams, and the most visits of a datagram to one node.
 fn visits(capture: &[u8], scenario: &Scenario) -> (usize, usize) {
     let mut seen: BTreeMap<Datagram, Vec<(u16, u16, u8)>> = BTreeMap::new();
     let mut at = FILE_HEADER;
@@ -105,7 +105,7 @@ fn visits(capture: &[u8], scenario: &Scenario) -> (usize, usize) {
             continue;
         };
         let Some(datagram) = datagram(&frame, scenario) else { continue };
-        // What is sent again has the same number.
+        // A retransmission has the same number.
         let hop = (src, dst, frame.sequence().unwrap_or(0));
         let hops = seen.entry(datagram).or_default();
         if !hops.contains(&hop) {
@@ -128,7 +128,8 @@ fn free(network: &Network, node: usize) -> usize {
     network.device(node).node().info().net.free_packets
 }
 
-/// Runs it with random faults; how many datagrams were seen, and the most visits to one node.
+/// Runs it with random faults; returns the number of datagrams seen, and the most visits to one
+/// node.
 fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
     let scenario = scenario(mode);
     let (mut network, _) = network(&scenario, seed);
@@ -137,7 +138,7 @@ fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
     network.set_pcap(Some(Pcap::new(Box::new(kept.clone())).expect("memory")));
     let mut random = stream(seed, 0, Purpose::Fault);
     for at in (30..QUIET_S).step_by(EVERY_S as usize) {
-        // Up to four nodes, never the root; every third time nobody.
+        // Up to four nodes, never the root; every third time none.
         let many = random.below(3) * 2;
         let out = (0..many).map(|_| 1 + random.below(29) as usize).collect();
         network.schedule_fault(Instant::from_secs(at), Fault::Partition(out));
@@ -148,14 +149,14 @@ fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
         let rpl = |node: usize| network.device(node).node().routing().rpl().expect("RPL");
         (1..30).all(|node| rpl(node).parent().is_some()) && rpl(0).info().routes == 29
     };
-    // Links that have been given up rest for a while.
+    // Links that have been given up are not used for a while.
     while !whole(&network) {
         assert!(network.now() < Instant::from_secs(END_S), "{mode:?} {seed}: not all are known");
         let next = network.now() + Duration::from_millis(100);
         network.run_until(next);
     }
     println!("{mode:?} {seed}: whole after {:?}", network.now() - Instant::from_secs(QUIET_S));
-    // Each is seen at rest, with every buffer free.
+    // Each node is idle at some time, with every buffer free.
     let mut rested = [false; 30];
     let end = Instant::from_secs(END_S + 60);
     while network.now() < end && rested.contains(&false) {

@@ -1,4 +1,4 @@
-//! Hosts that know nothing of RPL, behind routers that do (RFC 9010).
+//! Hosts without RPL behind RPL routers (RFC 9010).
 
 use kinglet::nd::Serving;
 use kinglet::rpl::{self, Mode, Way};
@@ -9,8 +9,8 @@ use kinglet_lab::run::{Options, run};
 use kinglet_lab::scenario::Scenario;
 use kinglet_sim::Fault;
 
-/// A border router with a host behind it, two routers in a row, two more beside each other at the
-/// end, and a host that hears those two alone.
+/// A border router with a host behind it, two routers in a row, two more side by side at the end,
+/// and a host in range of those two only.
 const LINE: &str = r#"
 duration_s = 180
 node = [
@@ -37,7 +37,7 @@ fn rpl(network: &Network, node: usize) -> &rpl::Rpl<LabProfile> {
     network.device(node).node().routing().rpl().expect("it routes by RPL")
 }
 
-/// Which router has the host registered.
+/// Routers with which the host is registered.
 fn router_of(network: &Network) -> Vec<usize> {
     let has = |node: &usize| {
         let nd = network.device(*node).node().net().discovery().nd().expect("it takes part");
@@ -69,7 +69,7 @@ fn a_host_that_is_gone_is_taken_back_and_one_that_moves_is_followed() {
         network.run_until(Instant::from_secs(60));
         assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
         let [first] = router_of(&network)[..] else { panic!("{mode:?}: one router has it") };
-        // It registers again in time, and is told of again.
+        // It refreshes its registration in time, and its route is refreshed.
         network.run_until(Instant::from_secs(3 * 3_600));
         assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
         // Without its router it finds the other one.
@@ -81,14 +81,14 @@ fn a_host_that_is_gone_is_taken_back_and_one_that_moves_is_followed() {
         let near = rpl(&network, second).route(host);
         assert!(matches!(near, Way::Neighbour(_)), "{mode:?}: {near:?}");
         assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
-        // Nobody hears of it any more.
+        // No node receives it any more.
         network.schedule_fault(network.now(), Fault::Partition(vec![HOST]));
         let patience = network.now() + Duration::from_secs(4_000);
         network.run_until(patience);
         assert!(router_of(&network).is_empty(), "{mode:?}");
         assert_eq!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
-        // Long before the route itself would have ended.
-        // The other router is back and may be its child; of the host it knows nothing.
+        // The route itself would have lasted much longer. The other router is back and may be its
+        // child; it has no route to the host.
         let mut routes = rpl(&network, second).routes();
         assert!(routes.all(|it| it.target().prefix != host), "{mode:?}");
     }

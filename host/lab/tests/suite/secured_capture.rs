@@ -1,5 +1,5 @@
-//! What tshark makes of a capture whose frames are secured: nothing without the key, and with it
-//! everything that was sent, integrity codes included.
+//! Dissection of a secured capture by tshark: no packets without the key, and all of them with it,
+//! integrity codes included.
 
 use kinglet_lab::capture::write_profile;
 use kinglet_lab::run::{Options, run};
@@ -10,7 +10,7 @@ use std::process::Command;
 const SCENARIO: &str = "duration_s = 3\n[topology]\nline = { hops = 2 }\n\
                         [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 0\n";
 
-/// How many frames match the filter; `None` without tshark.
+/// Number of frames that match the filter; `None` without tshark.
 fn count(capture: &Path, options: &[String], filter: &str) -> Option<usize> {
     let mut tshark = Command::new("tshark");
     tshark.arg("-n").arg("-r").arg(capture).args(options);
@@ -70,7 +70,7 @@ fn tshark_decrypts_a_secured_run_with_the_key_and_not_without() {
     assert!(open > 50 && secured >= open, "{open} of {secured}");
 }
 
-/// The same with the settings that stand beside the capture.
+/// The same with the settings next to the capture.
 fn count_with_profile(command: &str, filter: &str) -> Option<usize> {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("{command} -n -Y '{filter}' -T fields -e frame.number"));
@@ -111,7 +111,7 @@ fn with_the_settings_beside_a_capture_tshark_reads_all_that_goes_to_and_from_the
         };
         assert!(tcp > 50 && udp > 20, "{tcp} segments, {udp} datagrams");
         assert_eq!((bad, malformed), (0, 0), "of {tcp} segments and {udp} datagrams");
-        // What the settings are for.
+        // Purpose of the settings.
         assert_eq!(without, 0, "segments to and from the host read right without the settings");
     }
 }

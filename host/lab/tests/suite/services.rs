@@ -1,4 +1,4 @@
-//! Echo, sink and source as a client sees them, and what a client does whose server is late.
+//! Echo, sink and source as a client sees them, and the behaviour of a client whose server is late.
 
 use crate::talk::{Client, add, client, hop};
 use kinglet::tcp::{ConnectionConfig, ConnectionError, ListenConfig};
@@ -35,7 +35,7 @@ fn an_echo_gives_back_what_a_sink_takes_and_a_source_gives_without_being_asked()
 fn connections_on_which_nothing_moves_make_room_for_others() {
     let mut network = hop(SERVICES);
     network.run_until(Instant::from_secs(1));
-    // As many as a mote has, and one more.
+    // The number of connections of a mote, plus one.
     let idle: Vec<_> = (0..12).map(|_| add(&mut network, 0, Client::new(7, b"", false))).collect();
     network.run_until(Instant::from_secs(50));
     assert!(idle.iter().all(|idle| client(&network, *idle).error.is_none()), "a minute of grace");
@@ -72,7 +72,7 @@ fn a_transfer_whose_receiver_is_late_begins_when_it_listens_and_asks_rarely_unti
     let sender = add(&mut network, 0, sender);
     network.run_until(Instant::from_secs(100));
     let refused = network.device(1).node().tcp().stats().received;
-    // After 1, 2, 4, 8, 16, 32 seconds.
+    // Attempts after 1, 2, 4, 8, 16, 32 seconds.
     assert!((6..=8).contains(&refused), "{refused} attempts in 100 s");
     let connection = ConnectionConfig { mss: 400, receive_buffer: 2000, ..config };
     let listen = ListenConfig { connection, ..ListenConfig::default() };

@@ -1,4 +1,4 @@
-//! What a scenario says of the low-power network reaches the stack of every node.
+//! Settings of a scenario for the low-power network reach the stack of every node.
 
 use kinglet::mesh::{self, Role};
 use kinglet::net::{self, QueueDiscipline, Red};
@@ -7,7 +7,7 @@ use kinglet::{Discovery as _, mac};
 use kinglet_lab::build::network;
 use kinglet_lab::scenario::Scenario;
 
-/// Every key of a scenario that a MAC or a network layer is told of, with a value that is not the
+/// Every key of a scenario that configures a MAC or a network layer, with a value that is not the
 /// default.
 const SCENARIO: &str = r#"
 [topology]

@@ -1,4 +1,4 @@
-//! Sweep files: what they come to, and what is wrong with them.
+//! Sweep files: their plans, and their errors.
 
 use kinglet_lab::sweep::{Plan, Sweep};
 use std::path::Path;

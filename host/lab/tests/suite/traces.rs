@@ -1,5 +1,5 @@
-//! The trace of all layers: identities of packets against the counters of the stack, and what
-//! `kinglet why` says of packets that are lost.
+//! The trace of all layers: identities of packets against the counters of the stack, and the output
+//! of `kinglet why` for lost packets.
 
 use kinglet::net::{Discovery as _, InterfaceAddress, NextHop, Route, Routing as _};
 use kinglet::radio::Capabilities;
@@ -93,7 +93,7 @@ fn identities_agree_with_the_counters_of_both_ends() {
         assert!(formed >= sent && formed <= sent + 3, "{name}: {sent}, {formed}");
         let again = forward.iter().filter(|row| row.again.is_some()).count() as u64;
         let counted = flow.retransmissions.expect("TCP");
-        // Tail loss probes are sent again, and not counted as retransmissions.
+        // Tail loss probes repeat data, and are not counted as retransmissions.
         assert!(again >= counted && again <= counted + 10, "{name}: {again}, {counted}");
         let arrived: Vec<u64> = rows
             .iter()
@@ -187,7 +187,7 @@ fn each_cause_of_a_loss_is_found() {
 
 #[test]
 fn a_late_packet_says_where_its_time_went() {
-    // Acknowledgments take longer than the timeout: data are sent again that arrive.
+    // Acknowledgments take longer than the timeout: data that arrive are retransmitted.
     let text = "duration_s = 60\n[tcp]\ninitial_rto_ms = 300\nmin_rto_ms = 50\n[topology]\n\
                 line = { hops = 1 }\n[wire]\ndelay_ms = 400\n\
                 [[flow]]\nkind = \"tcp-bulk\"\nfrom = 1\nto = 2\nbytes = 3000\n";
@@ -251,7 +251,7 @@ fn a_node_that_is_cut_off_loses_its_parent_in_record_and_trace() {
             assert_eq!(row.reason.is_some(), !lost.loss.reasons.is_empty());
         }
     }
-    // Nothing is lost where no protocol keeps relations.
+    // Without relations there are no losses of relations.
     let (result, rows) = traced("lost-static.jsonl", &cut("static", ""));
     assert!(result.losses.is_empty() && rows.iter().all(|row| row.event != "lost"));
     let json = serde_json::to_value(&result).expect("plain");
@@ -266,7 +266,7 @@ fn segments(network: &Network, ends: Ends) -> (u64, u64) {
     (sender.counters.segments_sent.into(), sink.counters.segments_received.into())
 }
 
-/// Those of a trace from `from_s` on: formed, and arrived at node `to`.
+/// Packets of a trace in a time span: formed, and arrived at node `to`.
 fn identities(rows: &[Row], to: u64, (from_s, to_s): (f64, f64)) -> (u64, u64) {
     let rows = rows.iter().filter(|row| row.forward == Some(true));
     let rows = rows.filter(|row| (from_s..to_s).contains(&row.t_s));
@@ -323,7 +323,7 @@ fn identities_agree_where_frames_have_eui_64_addresses() {
         });
         let (formed, arrived) = identities(&rows, 0, (0.0, 60.0));
         assert!(formed >= sent && formed <= sent + 2, "{name}: {sent}, {formed}");
-        // The SYN goes to the listener, and the ACK of a FIN to nobody.
+        // The SYN goes to the listener, and the ACK of a FIN to no application.
         assert!(arrived >= received && arrived <= received + 3, "{name}: {received}, {arrived}");
         let frames = rows.iter().filter(|row| row.event == "attempt" && row.packet.is_some());
         let mut receivers: Vec<_> = frames.map(|row| row.to.clone().unwrap_or_default()).collect();
@@ -389,7 +389,7 @@ fn a_node_that_restarts_begins_again_in_the_trace() {
         }
     }
     assert_eq!(counted, reasons);
-    // What waits at the relay may be an acknowledgment.
+    // The packet that waits at the relay may be an acknowledgment.
     let lost = cases(name, &Wanted { lost_only: true, acks: true, ..Wanted::default() });
     let by_restart: Vec<_> =
         lost.iter().filter(|case| case.cause == "its node restarted").collect();

@@ -1,5 +1,5 @@
-//! packetdrill's part of the interface, played from the library as a file: its calls, its clock,
-//! its second thread.
+//! packetdrill's side of the interface, with the library loaded from its file: its calls, its
+//! clock, its second thread.
 
 use kinglet_testkit::script::Interface;
 use kinglet_testkit::socket::{
@@ -17,8 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 type Data = *mut c_void;
 
-/// packetdrill's structure, written down from the notation of its header, not shared with the
-/// library.
+/// packetdrill's structure, transcribed from its header, not shared with the library.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
@@ -86,28 +85,28 @@ pub(crate) struct Table {
     ) -> ssize_t,
 }
 
-// SAFETY: the library is made for calls from two threads.
+// SAFETY: the library supports calls from two threads.
 unsafe impl Send for Table {}
 
 type Init = unsafe extern "C" fn(*const c_char, *mut Table);
 pub(crate) type GetSockOpt =
     unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void, *mut socklen_t) -> c_int;
 
-/// Time before an event over which packetdrill does not sleep but asks for the time.
+/// Time before an event for which packetdrill does not sleep but polls the clock.
 const SPIN: u64 = 20;
 
-/// The library, playing one script.
+/// The library, while it plays one script.
 pub(crate) struct Player {
     pub(crate) table: Table,
     calls: Sender<Request>,
     answers: Receiver<(Instant, Answer)>,
-    /// The second thread's number, to see whether it sleeps.
+    /// The second thread's number, to check whether it sleeps.
     thread: c_long,
     busy: bool,
     finished: Option<(Instant, Answer)>,
     /// Descriptors that are open.
     open: Vec<i32>,
-    /// The last packet with an ACK that was brought.
+    /// The last delivered packet with an ACK.
     last: Option<Vec<u8>>,
 }
 
@@ -117,7 +116,7 @@ pub(crate) fn symbol(name: &str) -> *mut c_void {
     let file = exe.with_file_name("libkinglet_packetdrill.so");
     let path = CString::new(file.to_str().expect("text")).expect("no zero");
     let name = CString::new(name).expect("no zero");
-    // SAFETY: both are strings of C.
+    // SAFETY: both are C strings.
     unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         assert!(!library.is_null(), "{} cannot be loaded", file.display());
@@ -130,7 +129,7 @@ pub(crate) fn symbol(name: &str) -> *mut c_void {
 impl Player {
     pub(crate) fn new(flags: &str) -> Player {
         let flags = CString::new(flags).expect("no zero");
-        // SAFETY: the symbol is packetdrill's entry, and fills the whole table.
+        // SAFETY: the symbol is packetdrill's entry point, and fills the whole table.
         let table = unsafe {
             let init: Init = std::mem::transmute(symbol("packetdrill_interface_init"));
             let mut table = std::mem::MaybeUninit::<Table>::zeroed();
@@ -141,7 +140,7 @@ impl Player {
         let (replies, answers) = channel();
         let (names, name) = channel();
         std::thread::spawn(move || {
-            // The whole of it moves, not its parts.
+            // The closure captures the whole table, not its fields.
             let table = table;
             // SAFETY: the call takes nothing.
             names.send(unsafe { libc::syscall(libc::SYS_gettid) }).expect("somebody listens");
@@ -165,8 +164,8 @@ impl Player {
         }
     }
 
-    /// As packetdrill does after it has handed a call to its second thread: waits until that sleeps
-    /// or is done.
+    /// Waits until the second thread sleeps or is done, as packetdrill does after it has passed a
+    /// call to it.
     fn await_thread(&mut self) {
         while self.busy {
             if let Ok(answer) = self.answers.try_recv() {
@@ -180,8 +179,8 @@ impl Player {
         }
     }
 
-    /// As packetdrill does before a script ends, or makes its next call: gives the call that waits
-    /// a second of real time, in which it asks for no other.
+    /// Gives a blocking call a second of real time, without reading the clock, as packetdrill does
+    /// before a script ends or makes its next call.
     pub(crate) fn await_answer(&mut self) -> Option<(Instant, Answer)> {
         let answer = self.answers.recv_timeout(std::time::Duration::from_secs(1)).ok()?;
         self.busy = false;
@@ -205,11 +204,11 @@ impl Player {
 }
 
 impl Drop for Player {
-    /// As packetdrill ends: it gives a call that waits a second of real time, closes what is open,
-    /// and resets the connection.
+    /// Ends as packetdrill does: gives a blocking call a second of real time, closes all
+    /// descriptors, and resets the connection.
     fn drop(&mut self) {
         if self.busy && self.await_answer().is_none() {
-            // A script that failed may leave a call that waits; its instance then stays.
+            // A script that failed may leave a blocking call behind; its instance then stays.
             return;
         }
         for fd in std::mem::take(&mut self.open) {
@@ -220,13 +219,13 @@ impl Drop for Player {
                 unsafe { (self.table.netdev_send)(self.table.userdata, octets, reset.len()) };
             }
         }
-        // SAFETY: nobody calls the table after this.
+        // SAFETY: no thread calls the table after this.
         unsafe { (self.table.free)(self.table.userdata) };
     }
 }
 
-/// The reset with which packetdrill ends a connection: where the last segment that it has brought
-/// ends, acknowledging what that did.
+/// The reset with which packetdrill ends a connection: its sequence number is the end of the last
+/// segment that it has delivered, and it has the same acknowledgement number.
 fn reset_after(packet: &[u8]) -> Vec<u8> {
     let mut reset = packet[..60].to_vec();
     let word = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().expect("four octets"));
@@ -235,10 +234,10 @@ fn reset_after(packet: &[u8]) -> Vec<u8> {
     let seq = word(44).wrapping_add(u32::try_from(payload).expect("a packet")).wrapping_add(marks);
     reset[4..6].copy_from_slice(&20_u16.to_be_bytes());
     reset[44..48].copy_from_slice(&seq.to_be_bytes());
-    // A header of five words, RST and ACK, no checksum yet, no urgent text.
+    // A header of five words, RST and ACK, no checksum yet, no urgent pointer.
     reset[52..54].copy_from_slice(&[5 << 4, 0x14]);
     reset[56..60].fill(0);
-    // RFC 9293 §3.1: of addresses, protocol, length and segment.
+    // RFC 9293 §3.1: over addresses, protocol, length and segment.
     let words = reset[8..].chunks_exact(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
     let mut sum = words.sum::<u32>() + 6 + 20;
     while sum > 0xffff {
@@ -332,7 +331,7 @@ impl Interface for Player {
     }
 }
 
-/// Makes a call of the table out of a request.
+/// Makes a call of the table from a request.
 fn make(table: &Table, request: &Request) -> Answer {
     // SAFETY: the library's table, and arguments as of the system calls.
     unsafe { make_unchecked(table, request) }
@@ -344,7 +343,7 @@ fn make(table: &Table, request: &Request) -> Answer {
 unsafe fn make_unchecked(table: &Table, request: &Request) -> Answer {
     let user = table.userdata;
     let mut room = vec![0_u8; 0];
-    // SAFETY: the caller's promise; every pointer is to something that lives here.
+    // SAFETY: the caller's promise; every pointer is to a live local value.
     unsafe {
         let result = match request {
             Request::Socket { kind, protocol, .. } => {
@@ -406,7 +405,7 @@ unsafe fn make_unchecked(table: &Table, request: &Request) -> Answer {
     }
 }
 
-/// The result with `errno`; octets only of a call that succeeded.
+/// The result with `errno`; octets only if the call succeeded.
 fn answer(result: ssize_t, room: Vec<u8>) -> Answer {
     if result < 0 {
         let errno = std::io::Error::last_os_error().raw_os_error().expect("from the system");
@@ -450,8 +449,8 @@ unsafe fn receive_message(table: &Table, fd: c_int, len: usize, flags: c_int) ->
     Answer { result: Ok(got as i64), output: Output::Message { octets: room, flags, control } }
 }
 
-/// Linux's layout: length with the header in a `size_t`, level and type in an `int` each, data, and
-/// padding to the next `size_t`.
+/// Linux's layout: length including the header in a `size_t`, level and type in an `int` each,
+/// data, and padding to the next `size_t`.
 fn controls(mut octets: &[u8]) -> Vec<Control> {
     const WORD: usize = size_of::<usize>();
     let mut out = Vec::new();
@@ -465,7 +464,7 @@ fn controls(mut octets: &[u8]) -> Vec<Control> {
     out
 }
 
-/// Reads by one of the four other calls that read, in turn by length.
+/// Reads by one of the four other read calls, selected by the length.
 unsafe fn receive(table: &Table, fd: c_int, room: &mut Vec<u8>, flags: c_int) -> ssize_t {
     let (user, out, len) = (table.userdata, room.as_mut_ptr().cast::<c_void>(), room.len());
     let (first, second) = (len / 2, len - len / 2);
@@ -489,7 +488,7 @@ unsafe fn receive(table: &Table, fd: c_int, room: &mut Vec<u8>, flags: c_int) ->
     }
 }
 
-/// Writes by one of the five calls that write, in turn by length.
+/// Writes by one of the five write calls, selected by the length.
 unsafe fn send(
     table: &Table,
     fd: c_int,
@@ -523,8 +522,7 @@ unsafe fn send(
     }
 }
 
-/// What assertions ask for goes to libc's call, which the library interposes, as packetdrill has
-/// it.
+/// Calls libc's function for assertions, as packetdrill does; the library interposes it.
 unsafe fn get_option(
     table: &Table,
     fd: c_int,
@@ -561,7 +559,7 @@ unsafe fn poll(table: &Table, wanted: &[(i32, i32)], patience: Patience) -> Answ
         fds.push(pollfd { fd: *fd, events, revents: 0 });
     }
     let (count, timeout) = (fds.len() as nfds_t, timeout(patience));
-    // SAFETY: the library's table, and so many descriptors.
+    // SAFETY: the library's table, and `count` descriptors.
     let result = unsafe { (table.poll)(table.userdata, fds.as_mut_ptr(), count, timeout) };
     let events = fds.iter().map(|fd| (u32::from(fd.revents.cast_unsigned()), 0)).collect();
     Answer { output: Output::Events(events), ..answer(result as ssize_t, Vec::new()) }

@@ -1,5 +1,5 @@
 //! BLIP (TinyOS, `support/sdk/c/blip/libtcp/tcplib.c`, `tos/lib/net/blip/TcpP.nc`): a timer of half
-//! a second sends, and sends again, all that there is.
+//! a second sends and retransmits the whole buffer.
 
 use crate::block::{Ack, Block};
 use crate::info::{Failure, Info};
@@ -7,9 +7,10 @@ use crate::sender::{Sender, Ticker};
 use crate::settings::Settings;
 use kinglet_time::{Duration, Instant};
 
-/// Expiries that it counts before it gives up.
+/// Number of expiries before it gives up.
 const MOST: u8 = 6;
-/// Duplicates that make it send again; the comment beside it counts the original too.
+/// Duplicates that trigger a retransmission; the comment in the original counts the first
+/// acknowledgement too.
 const DUPLICATES: u8 = 2;
 
 /// The sender.
@@ -20,7 +21,7 @@ pub(crate) struct Blip {
     retx: u64,
     counts_for_ever: bool,
     expires_at: Option<Instant>,
-    /// Expiries with something to send, first transmissions included.
+    /// Expiries with data to send, first transmissions included.
     count: u8,
     duplicates: u8,
     cwnd: u32,
@@ -114,7 +115,7 @@ impl Sender for Blip {
         self.expires_at
     }
 
-    /// The same routine sends first and sends again.
+    /// The same routine transmits and retransmits.
     fn handle_deadline(&mut self, now: Instant, block: &mut Block) {
         if self.expires_at.is_none_or(|at| at > now) {
             return;
@@ -125,7 +126,7 @@ impl Sender for Blip {
         }
         self.count = self.count.saturating_add(1);
         if self.count > MOST {
-            // It goes to TIME_WAIT without a word.
+            // It enters TIME_WAIT silently.
             return block.fail(Failure::TimedOut);
         }
         self.ssthresh = (self.cwnd.min(block.wnd) / 2).max(2 * block.mss);

@@ -6,17 +6,17 @@ use kinglet_time::Instant;
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 
-/// Its state; windows in segments, time in seconds.
+/// State of CUBIC; windows in segments, time in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cubic {
     w_max: f64,
     w_est: f64,
-    /// When this epoch of growth began, and K.
+    /// Start of this epoch of growth, and K.
     epoch: Option<(Instant, f64)>,
 }
 
 impl Cubic {
-    /// A loss at a window of `cwnd` octets; SSTHRESH.
+    /// Handles a loss at a window of `cwnd` octets; returns SSTHRESH.
     pub(crate) fn reduce(&mut self, cwnd: u32, mss: u32) -> u32 {
         let window = f64::from(cwnd) / f64::from(mss);
         // Fast convergence (§4.7).
@@ -25,7 +25,8 @@ impl Cubic {
         ((f64::from(cwnd) * BETA) as u32).max(2 * mss)
     }
 
-    /// An acknowledgement of `acked` octets in congestion avoidance; the window afterwards.
+    /// Handles an acknowledgement of `acked` octets in congestion avoidance; returns the new
+    /// window.
     pub(crate) fn grow(
         &mut self,
         now: Instant,

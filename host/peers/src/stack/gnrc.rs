@@ -1,5 +1,5 @@
-//! GNRC (RIOT, `sys/net/gnrc/transport_layer/tcp`, `sys/include/net/gnrc/tcp/config.h`): RFC 6298
-//! by the letter, with Karn's rule, on one segment.
+//! GNRC (RIOT, `sys/net/gnrc/transport_layer/tcp`, `sys/include/net/gnrc/tcp/config.h`): strict RFC
+//! 6298, with Karn's rule, on one segment.
 
 use super::single::Patience;
 use crate::rtt::{Rtt, Rules};
@@ -16,7 +16,7 @@ const RULES: Rules = Rules {
 /// `CONFIG_GNRC_TCP_CONNECTION_TIMEOUT_DURATION_MS`.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// GNRC's timer.
+/// Timer of GNRC.
 #[derive(Debug)]
 pub(crate) struct Gnrc {
     rtt: Rtt,

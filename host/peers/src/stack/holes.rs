@@ -1,4 +1,4 @@
-//! What selective acknowledgments leave open (FreeBSD's `tcp_sack.c`).
+//! Holes between selectively acknowledged data (FreeBSD's `tcp_sack.c`).
 
 use crate::seq::Seq;
 use kinglet_wire::tcp::SackBlock;
@@ -8,15 +8,15 @@ use kinglet_wire::tcp::SackBlock;
 pub(crate) struct Hole {
     pub(crate) start: Seq,
     pub(crate) end: Seq,
-    /// What lies before it was sent again.
+    /// Octets of it before this number were retransmitted.
     pub(crate) sent_again: Seq,
 }
 
-/// All of them, by their place.
+/// All holes, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holes {
     holes: Vec<Hole>,
-    /// The end of what the peer has told of (`snd_fack`).
+    /// End of the selectively acknowledged data (`snd_fack`).
     fack: Option<Seq>,
 }
 
@@ -25,28 +25,28 @@ impl Holes {
         *self = Holes::default();
     }
 
-    /// The end of what the peer has told of, at least `una`.
+    /// End of the selectively acknowledged data, at least `una`.
     pub(crate) fn fack(&self, una: Seq) -> Seq {
         self.fack.map_or(una, |fack| fack.later(una))
     }
 
-    /// Octets that were sent again and are not known to have arrived (`sack_bytes_rexmit`).
+    /// Octets that were retransmitted and are not known to have arrived (`sack_bytes_rexmit`).
     pub(crate) fn sent_again(&self) -> u32 {
         self.holes.iter().map(|hole| hole.sent_again.since(hole.start)).sum()
     }
 
-    /// Octets from `una` on that the peer has told of.
+    /// Octets from `una` on that are selectively acknowledged.
     pub(crate) fn told(&self, una: Seq) -> u32 {
         let lacking: u32 = self.holes.iter().map(|hole| hole.end.since(hole.start)).sum();
         self.fack(una).since(una).saturating_sub(lacking)
     }
 
-    /// The first one that was not sent again as a whole.
+    /// The first hole that was not completely retransmitted.
     pub(crate) fn next(&mut self) -> Option<&mut Hole> {
         self.holes.iter_mut().find(|hole| hole.sent_again.before(hole.end))
     }
 
-    /// Takes what an acknowledgement of everything before `una` tells of what lies before `max`.
+    /// Processes an acknowledgement of all data before `una`, and its blocks below `max`.
     pub(crate) fn update(&mut self, una: Seq, max: Seq, blocks: &[SackBlock]) {
         self.remove(Seq(una.0.wrapping_sub(1 << 30)), una);
         let mut known: Vec<(Seq, Seq)> = blocks
@@ -65,7 +65,7 @@ impl Holes {
         }
     }
 
-    /// What lies between is there.
+    /// Removes the range from all holes.
     fn remove(&mut self, left: Seq, right: Seq) {
         let parts = self.holes.iter().flat_map(|hole| {
             let before = Hole { end: hole.end.earlier(left), ..*hole };
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(holes.sent_again(), 100);
         let second = *holes.next().expect("another");
         assert_eq!((second.start, second.end), (Seq(300), Seq(500)));
-        // The middle of the second arrives after all.
+        // The middle of the second hole arrives after all.
         holes.next().expect("it").sent_again = Seq(450);
         holes.update(Seq(200), Seq(900), &[block(350, 400)]);
         assert_eq!(holes.sent_again(), 50 + 50);

@@ -1,4 +1,4 @@
-//! The stacks, each as what differs.
+//! The stacks, reduced to their differences.
 
 mod blip;
 mod cubic;
@@ -11,7 +11,7 @@ mod window;
 use crate::sender::Sender;
 use crate::settings::{Settings, Stack};
 
-/// The sending half of the stack that `settings` name.
+/// The sending half of the stack in `settings`.
 pub(crate) fn sender(settings: &Settings) -> Box<dyn Sender> {
     match settings.stack {
         Stack::Uip => Box::new(single::Single::new(uip::Uip::new(settings.phase))),

@@ -10,10 +10,10 @@ const RTO: u64 = 3;
 const MOST: u8 = 8;
 /// `UIP_MAXSYNRTX`.
 const MOST_SYNS: u8 = 5;
-/// The variance of a connection that was opened from here (`uip_connect`).
+/// Initial variance of an active open (`uip_connect`).
 const FIRST_VARIANCE: i64 = 16;
 
-/// uIP's timer and estimator.
+/// Timer and estimator of uIP.
 #[derive(Debug)]
 pub(crate) struct Uip {
     ticker: Ticker,
@@ -31,7 +31,8 @@ impl Uip {
         Uip { ticker, sa: 0, sv: FIRST_VARIANCE, rto: RTO, last: 0, sent_at: Instant::ZERO }
     }
 
-    /// A timer is decremented with each tick and expires with the one that finds it at zero.
+    /// Time at which a timer expires. It is decremented with each tick and expires at the tick that
+    /// finds it at zero.
     fn when(&self, now: Instant, ticks: u64) -> Instant {
         self.ticker.after(now, ticks + 1)
     }
@@ -49,7 +50,7 @@ impl Patience for Uip {
     const IGNORES_CLOSED_WINDOW: bool = true;
 
     fn syn_timeout(&mut self, now: Instant, syns: u8) -> Option<Instant> {
-        // It is set anew with each, by how often it was sent again before.
+        // Each SYN restarts it, backed off by the number of retransmissions before.
         (syns <= MOST_SYNS).then(|| self.backed_off(now, syns.saturating_sub(1)))
     }
 
@@ -62,7 +63,7 @@ impl Patience for Uip {
         if took.is_none() || self.sent_at == Instant::ZERO {
             return;
         }
-        // Van Jacobson's estimator, in ticks: what the timer has counted down by.
+        // Van Jacobson's estimator, in ticks: the amount by which the timer was decremented.
         let mut m = (self.ticker.count(now) - self.ticker.count(self.sent_at)) as i64;
         self.last = m;
         m -= self.sa >> 3;

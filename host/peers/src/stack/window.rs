@@ -1,17 +1,17 @@
-//! A window of segments in flight: New Reno and selective acknowledgments as FreeBSD 10.3 has them
-//! (`tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `cc_newreno.c`), which is what TCPlp runs, and
-//! what differs in Linux.
+//! Sender with a window of segments in flight: New Reno and selective acknowledgments as in FreeBSD
+//! 10.3 (`tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `cc_newreno.c`), which TCPlp runs, and the
+//! differences of Linux.
 //!
-//! What FreeBSD does and Kinglet does not: while it recovers with selective acknowledgments its
-//! window is one segment, and it does not know of RACK, PRR or tail loss probes. A retransmission
-//! that is acknowledged within half a round trip was needless, and its reduction is taken back
-//! (TCPlp, Appendix B).
+//! FreeBSD differs from Kinglet as follows. During recovery with selective acknowledgments its
+//! window is one segment, and it has no RACK, PRR or tail loss probes. A retransmission that is
+//! acknowledged within half a round-trip time was spurious, and its reduction is undone (TCPlp,
+//! Appendix B).
 //!
-//! Linux is here as far as it can be seen behind a border router: ten segments to begin with,
-//! CUBIC, a retransmission timeout of at least 200 ms above SRTT, half of the largest window as
-//! the largest segment, and a timeout taken back when the answer's timestamp shows that it is to
-//! what was sent before (`tcp_try_undo_loss`; RFC 3522). Recovery is RFC 6675's, with the reduced
-//! window from the start; RACK, PRR, F-RTO without timestamps, and auto-tuning are not.
+//! Linux is modelled as far as it is visible behind a border router: an initial window of ten
+//! segments, CUBIC, an RTO of at least 200 ms above SRTT, and segments of up to half of the largest
+//! window. A timeout is undone if the acknowledgement's timestamp is that of the original
+//! transmission (`tcp_try_undo_loss`; RFC 3522). Recovery is that of RFC 6675, with the reduced
+//! window from the start. RACK, PRR, F-RTO without timestamps, and auto-tuning are missing.
 
 use super::cubic::Cubic;
 use super::holes::Holes;
@@ -22,34 +22,34 @@ use crate::sender::Sender;
 use crate::seq::Seq;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// What differs between stacks of this kind.
+/// Parameters of stacks of this kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
-    /// Segments of the initial window, and the most after a pause.
+    /// Segments of the initial window, and largest window after a pause.
     initial_window: u32,
     window_after_pause: u32,
     times: Rules,
-    /// The window while holes are filled is one segment, not half of what it was.
+    /// True if the window in recovery is one segment, not half of its former size.
     one_segment_in_recovery: bool,
     undo: Undo,
     cubic: bool,
-    /// Timeouts before it gives up.
+    /// Number of timeouts before it gives up.
     most_timeouts: u8,
-    /// Pauses between SYNs, in multiples of the initial timeout; then it gives up.
+    /// Pauses between SYNs, in multiples of the initial timeout; it gives up after the last one.
     syn_pauses: &'static [u64],
-    /// The longest back-off as a factor.
+    /// Largest back-off factor.
     most_backed_off: u64,
-    /// A segment is at most half of the largest window there was, or all of it if that is at most
-    /// `TCP_MSS_DEFAULT` (Linux's `tcp_bound_to_half_wnd`).
+    /// True if a segment is at most half of the largest window so far, or all of it if that is at
+    /// most `TCP_MSS_DEFAULT` (Linux's `tcp_bound_to_half_wnd`).
     bound_by_window: bool,
 }
 
-/// When the reduction of a timeout was needless.
+/// Detection of spurious timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Undo {
-    /// The answer comes within half a round trip.
+    /// The acknowledgement arrives within half a round-trip time.
     Early,
-    /// Its timestamp says that it answers what was sent before.
+    /// Its timestamp shows that it is for the original transmission.
     Stamped,
 }
 
@@ -97,10 +97,10 @@ pub(crate) const LINUX: Law = Law {
 
 /// `TCP_MSS_DEFAULT` of Linux.
 const MSS_DEFAULT: u32 = 536;
-/// `TCP_MIN_SND_MSS` is 48 octets, of which options take 40 at most.
+/// `TCP_MIN_SND_MSS` is 48 octets, with up to 40 octets of options.
 const TINY: u32 = 8;
 /// "When it detects large RTT" (Kim et al., V-A); they give no figure. This is Linux's timeout
-/// before there is a sample.
+/// before the first sample.
 const LARGE_RTT: Duration = Duration::from_secs(1);
 /// `tcprexmtthresh`.
 const DUPLICATES: u32 = 3;
@@ -109,7 +109,7 @@ const ABC_L: u32 = 2;
 /// `TCPTV_PERSMIN` and `TCPTV_PERSMAX`.
 const PERSIST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 
-/// What is taken back if a reduction was needless.
+/// State that is restored if a reduction was spurious.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     cwnd: u32,
@@ -125,12 +125,12 @@ pub(crate) struct Window {
     law: Law,
     cwnd: u32,
     ssthresh: u32,
-    /// `snd_recover`: where recovery ends.
+    /// `snd_recover`: end of recovery.
     recover: Seq,
     recovering: bool,
-    /// The timer has expired, and what was then in flight is not yet acknowledged.
+    /// True if the timer has expired, and the data in flight at that time are not yet acknowledged.
     repeating: bool,
-    /// A reduction because of marks lasts until `recover` too.
+    /// True if a reduction because of marks is in effect, also until `recover`.
     reduced: bool,
     duplicates: u32,
     /// Octets of new data sent because of duplicates, before recovery (RFC 3042).
@@ -139,7 +139,7 @@ pub(crate) struct Window {
     /// `sack_newdata`: SND.NXT when recovery began.
     newdata: Seq,
     rtt: Rtt,
-    /// What is timed without timestamps.
+    /// Segment that is timed without timestamps.
     timed: Option<(Seq, Instant)>,
     again_at: Option<Instant>,
     persist_at: Option<Instant>,
@@ -181,12 +181,12 @@ impl Window {
         self.rtt.timeout((1 << self.shift.min(62)).min(self.law.most_backed_off))
     }
 
-    /// Restarts the timer, if anything is in flight.
+    /// Restarts the timer, if data are in flight.
     fn rearm(&mut self, now: Instant, block: &Block) {
         self.again_at = (block.flight() > 0).then(|| now + self.timeout());
     }
 
-    /// The largest segment that is sent now.
+    /// Largest segment at present.
     fn piece(&self, block: &Block) -> u32 {
         if !self.law.bound_by_window {
             return block.mss;
@@ -207,7 +207,7 @@ impl Window {
         (window / 2 / block.mss).max(2) * block.mss
     }
 
-    /// The third duplicate (New Reno's `CC_NDUPACK`).
+    /// Starts recovery at the third duplicate (New Reno's `CC_NDUPACK`).
     fn begin_recovery(&mut self, now: Instant, block: &mut Block) {
         self.ssthresh = self.halved(block, self.cwnd);
         self.recover = block.max;
@@ -226,7 +226,7 @@ impl Window {
         }
     }
 
-    /// Sends the oldest segment again.
+    /// Retransmits the oldest segment.
     fn resend_first(&mut self, now: Instant, block: &mut Block) {
         let len = self.piece(block);
         block.put(block.una, len);
@@ -234,8 +234,8 @@ impl Window {
         self.rearm(now, block);
     }
 
-    /// Octets thought to be on their way: all that the peer lacks below what it has told of is lost
-    /// (RFC 6675's Pipe, and FreeBSD's `awnd`).
+    /// Octets estimated to be in flight: data that the peer lacks below selectively acknowledged
+    /// data count as lost (RFC 6675's Pipe, and FreeBSD's `awnd`).
     fn pipe(&self, block: &Block) -> u32 {
         let told = self.holes.fack(block.una);
         block.nxt.later(told).since(told) + self.holes.sent_again()
@@ -254,7 +254,7 @@ impl Window {
             }
             self.output(now, block);
         } else if self.duplicates == DUPLICATES {
-            // RFC 6582, 3.2: not for what was in flight at the last one.
+            // RFC 6582, 3.2: not for data that were in flight in the previous recovery.
             if block.agreed.sack || self.recover.before(block.una) {
                 self.begin_recovery(now, block);
             } else {
@@ -277,7 +277,7 @@ impl Window {
         self.cwnd = cwnd;
     }
 
-    /// An acknowledgement of something new while it recovers.
+    /// Handles an acknowledgement of new data during recovery.
     fn in_recovery(&mut self, block: &mut Block, ack: &Ack, acked: u32) {
         if !ack.number.before(self.recover) {
             // `newreno_post_recovery`: no burst.
@@ -305,15 +305,15 @@ impl Window {
         }
     }
 
-    /// The window grows (RFC 5681 §3.1 with RFC 3465).
+    /// Grows the window (RFC 5681 §3.1 with RFC 3465).
     fn grow(&mut self, now: Instant, block: &Block, acked: u32) {
-        // Only what is limited by it.
+        // Only if the congestion window is the limit.
         if self.cwnd > block.wnd {
             return;
         }
         let mss = block.mss;
         if self.cwnd <= self.ssthresh {
-            // After a timeout one acknowledgement may cover what had arrived before.
+            // After a timeout one acknowledgement may cover data that had arrived before.
             let most = if block.nxt == block.max { ABC_L * mss } else { mss };
             self.cwnd += acked.min(most);
         } else if self.law.cubic {
@@ -328,7 +328,7 @@ impl Window {
         }
     }
 
-    /// A timeout that turns out to have been needless.
+    /// Undoes a timeout that turns out to be spurious.
     fn undo(&mut self, now: Instant, block: &mut Block, ack: &Ack) {
         let Some(before) = self.before.take() else { return };
         let needless = match self.law.undo {
@@ -354,7 +354,7 @@ impl Window {
         let echo = ack.echo.filter(|_| block.agreed.timestamps);
         if let Some(echo) = echo {
             let ms = ticks(now).wrapping_sub(echo);
-            // An echo from the future is none.
+            // An echo from the future is invalid.
             if ms < 1 << 30 {
                 self.rtt.sample(Duration::from_millis(u64::from(ms)).max(Duration::from_millis(1)));
                 self.shift = 0;
@@ -367,7 +367,7 @@ impl Window {
         }
     }
 
-    /// A reduction because of marks, once a round trip (RFC 3168 §6.1.2).
+    /// Reduces the window because of marks, once a round-trip time (RFC 3168 §6.1.2).
     fn marked(&mut self, block: &mut Block, number: Seq) {
         if self.reduced && !number.before(self.recover) {
             self.reduced = false;
@@ -406,7 +406,7 @@ impl Window {
         self.persist_at = None;
     }
 
-    /// One segment, if there is one to send.
+    /// Sends one segment, if there is one to send.
     fn send_one(&mut self, now: Instant, block: &mut Block) -> bool {
         let filling = self.recovering && block.agreed.sack;
         if filling && self.fill_hole(now, block) {
@@ -430,7 +430,7 @@ impl Window {
         let owes_fin = block.closing && all && (block.owes_fin() || block.nxt == block.una);
         let is_old = block.nxt.before(block.max);
         let idle = block.flight() == 0;
-        // Nagle, and the sender's side of silly windows (RFC 9293, 3.8.6.2.1).
+        // Nagle, and silly window avoidance of the sender (RFC 9293, 3.8.6.2.1).
         let worth = len == piece
             || all && (idle || owes_fin)
             || block.max_wnd > 0 && len >= block.max_wnd / 2
@@ -455,13 +455,13 @@ impl Window {
         true
     }
 
-    /// Sends a part of the first hole again.
+    /// Retransmits a part of the first hole.
     fn fill_hole(&mut self, now: Instant, block: &mut Block) -> bool {
         let again = self.holes.sent_again();
         let window = if self.law.one_segment_in_recovery {
             self.cwnd.min(block.wnd).saturating_sub(again)
         } else if again == 0 {
-            // The first is not held back by what is in flight (RFC 6675, 5, step 4.3).
+            // Data in flight do not limit the first retransmission (RFC 6675, 5, step 4.3).
             block.mss
         } else {
             self.cwnd.saturating_sub(self.pipe(block))
@@ -482,7 +482,7 @@ impl Window {
         true
     }
 
-    /// A window that has closed is probed.
+    /// Starts to probe a closed window.
     fn maybe_persist(&mut self, now: Instant, block: &Block) {
         let waits = block.queued() > 0 && block.flight() == 0;
         if waits && self.again_at.is_none() && self.persist_at.is_none() && block.may_send() {
@@ -570,7 +570,7 @@ impl Sender for Window {
         if block.flight() == 0 && pause >= self.timeout() {
             self.cwnd = self.cwnd.min(self.law.window_after_pause * block.mss);
         }
-        // Each takes octets of the queue, which are bounded.
+        // Each segment takes octets from the queue, which is bounded.
         while self.send_one(now, block) {}
         self.maybe_persist(now, block);
     }

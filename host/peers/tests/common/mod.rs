@@ -1,4 +1,4 @@
-//! Two hosts and a link between them that a test watches and cuts.
+//! Two hosts and a link between them that a test observes and disturbs.
 
 use core::net::Ipv6Addr;
 use kinglet_peers::{Handle, Host, Info, Settings};
@@ -13,7 +13,7 @@ pub(crate) const CLIENT: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 pub(crate) const SERVER: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 pub(crate) const PORT: u16 = 80;
 
-/// A segment that somebody sent.
+/// A segment that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) at: Instant,
@@ -23,10 +23,10 @@ pub(crate) struct Seen {
     pub(crate) lost: bool,
 }
 
-/// Arrival, number, whether to the client, packet.
+/// Arrival, number, true if to the client, packet.
 type UnderWay = (Instant, usize, bool, Vec<u8>);
 
-/// Whether a segment is lost; its number counts those of both ways.
+/// Returns true if a segment is lost; its number counts those of both directions.
 pub(crate) type Loss = Box<dyn FnMut(usize, &Seen) -> bool>;
 
 pub(crate) struct Link {
@@ -36,19 +36,19 @@ pub(crate) struct Link {
     pub(crate) accepted: Option<Handle>,
     pub(crate) seen: Vec<Seen>,
     pub(crate) delay: Duration,
-    /// More on the way from the client.
+    /// Additional delay from the client.
     pub(crate) detour: Duration,
     /// Least time between two arrivals.
     pub(crate) spacing: Duration,
-    /// While this is so, what is ECN-capable is marked.
+    /// ECN-capable packets are marked in this time span.
     pub(crate) congested: core::ops::Range<Instant>,
     last: Instant,
     pub(crate) loss: Loss,
-    /// What the client is to send, and how much of it is written.
+    /// Data that the client is to send, and number of octets written.
     pub(crate) text: Vec<u8>,
     pub(crate) written: usize,
     pub(crate) closes: bool,
-    /// What the server has read, and whether it reads.
+    /// Data that the server has read, and true if it reads.
     pub(crate) read: Vec<u8>,
     pub(crate) reads: bool,
     pub(crate) finished: bool,
@@ -143,7 +143,7 @@ impl Link {
         }
     }
 
-    /// Goes on until nothing happens any more, or `until`.
+    /// Runs until there are no more events, or to `until`.
     pub(crate) fn run(&mut self, until: Instant) {
         loop {
             self.apps();
@@ -153,7 +153,7 @@ impl Link {
             let Some(next) = earliest(arrival, timer).filter(|next| *next <= until) else { break };
             assert!(next >= self.now, "a deadline in the past: {next:?} at {:?}", self.now);
             self.now = next;
-            // One at a time: what answers each is sent before the next.
+            // One at a time: responses to each are sent before the next.
             if self.flying.peek().is_some_and(|Reverse((at, ..))| *at <= next)
                 && let Some(Reverse((_, _, to_client, packet))) = self.flying.pop()
             {
@@ -184,7 +184,7 @@ impl Link {
         self.seen.iter().filter(|seen| !seen.by_client).copied().collect()
     }
 
-    /// Everything has arrived and both ends are done.
+    /// Asserts that all data have arrived and both ends are done.
     pub(crate) fn assert_whole(&self) {
         assert!(self.finished, "the stream ends: {:?}", self.info());
         assert_eq!(self.read, self.text, "all of it, in order");
@@ -192,7 +192,7 @@ impl Link {
     }
 }
 
-/// Loses one of `one_in` segments, from a seed.
+/// Loses one of `one_in` segments at random, from a seed.
 pub(crate) fn noise(one_in: u64, seed: u64) -> impl FnMut(usize, &Seen) -> bool {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |_, _| {

@@ -1,13 +1,12 @@
-//! Counts the instructions that frames, segments, datagrams and CoAP cost; sizes of records, depth
-//! of the stack.
+//! Counts the instructions of frames, segments, datagrams and CoAP; sizes of records, depth of the
+//! stack.
 //!
-//! To be run with `-icount shift=0`, which makes an instruction last a nanosecond of the emulated
-//! clock: `tools/instructions` does it. Two nodes are joined by nothing but a loop; every segment
-//! fills five frames and is acknowledged at once. What counts is everything that the node in
-//! question does, event by event as in the canonical loop, copies from and to the application
-//! included; its link is neither lossy nor slow, and channel access is the radio's. Then datagrams
-//! and CoAP (`messages.rs`), and segments with link security: what that adds is divided by how
-//! often the cipher runs.
+//! It must run with `-icount shift=0`, so that an instruction takes a nanosecond of the emulated
+//! clock: `tools/instructions` does so. Two nodes are joined by a loop only; every segment fills
+//! five frames and is acknowledged at once. All work of a node counts, event by event as in the
+//! canonical loop, including copies from and to the application. The link is neither lossy nor
+//! slow, and the radio does channel access. Datagrams and CoAP follow (`messages.rs`), and segments
+//! with link security: the additional cost is divided by the number of cipher runs.
 
 #![no_std]
 #![no_main]
@@ -59,8 +58,8 @@ fn measure() -> Result<(), &'static str> {
     let (frame_received, frame_sent) = report(&clear, &secured);
     report_size("stack", depth);
     let (mut receiver, mut sender) = clear;
-    // Whatever wakes a node up costs a look at everything, and most on a leaf that sleeps and
-    // expects something; if there was nothing, it rests.
+    // After any event a node examines all its layers, most on a sleepy leaf that expects a
+    // response; it is idle if there was no work.
     let leaf = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let mut leaf = Station::new(sleeper(leaf, SENDER), false);
     leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
@@ -84,22 +83,22 @@ fn node(
     with(place, config, Capabilities::NONE)
 }
 
-/// One that sleeps.
+/// A sleepy node.
 fn sleeper(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mote> {
     let mut config = app::config(short);
     config.mac.rx_on_when_idle = false;
     with(place, config, Capabilities::NONE)
 }
 
-/// What a turn of the loop costs in which nothing is to be done; with `wakes` the node does not
-/// know that before it has looked.
+/// Cost of a turn of the loop without work; with `wakes` the node has to examine its layers to find
+/// that out.
 fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
     station.turn(now, None, &mut [], &mut Frame::new(0));
     station.restart();
     for turn in 0..SEGMENTS {
-        // The clock counts in steps of forty instructions: turns begin anywhere between two.
+        // The clock has steps of forty instructions: turns begin anywhere between two steps.
         cortex_m::asm::delay(1 + turn % 40);
-        // A compiler that knew the node from the turn before would not look at it again.
+        // A compiler that knew the node from the previous turn would not load it again.
         core::hint::black_box(&mut *station.node);
         if wakes {
             let _ = station.node.interface();
@@ -110,13 +109,13 @@ fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
     per(station.ticks, SEGMENTS)
 }
 
-/// What the segments took in the clear, and how that divides between frames and what a segment
-/// takes beside them: 5 × frame_received + frame_sent + segment_received is the whole of the
-/// receiver, 5 × frame_sent + frame_received + segment_sent that of the sender. What security adds
-/// at both ends is so many runs of the cipher. What a frame takes, received and sent.
+/// Reports the cost of segments without security, and its division between frames and the rest of a
+/// segment. 5 × frame_received + frame_sent + segment_received is the total of the receiver, 5 ×
+/// frame_sent + frame_received + segment_sent that of the sender. The additional cost of security
+/// at both ends is reported per cipher run. Returns the cost of a received and of a sent frame.
 fn report(clear: &Ends<'_>, secured: &Ends<'_>) -> (u32, u32) {
     let (receiver, sender) = clear;
-    // The last frame of a segment is answered, the first one is not the next of any.
+    // The last frame of a segment has a response, and the first one does not follow another.
     let frame_received = per(receiver.taking, SEGMENTS * (FRAMES - 1));
     let frame_sent = per(sender.giving, SEGMENTS * (FRAMES - 1));
     let (received, sent) = (per(receiver.ticks, SEGMENTS), per(sender.ticks, SEGMENTS));

@@ -1,5 +1,5 @@
-//! What datagrams and CoAP cost beside their frames: a body of five frames one way, an answer of
-//! one frame back, by UDP alone and as a request and its response.
+//! Cost of datagrams and CoAP in addition to their frames: a body of five frames in one direction
+//! and a response of one frame, by UDP alone and as a request with its response.
 
 use crate::LONGEST;
 use crate::station::{Station, settle};
@@ -14,12 +14,12 @@ use kinglet_coap::{Code, Delivery, Event, PeerEstimate, Reset, Sizes, Slot, Tick
 use kinglet_firmware::app::{RECEIVER, RECEIVER_ADDRESS, SENDER};
 use kinglet_firmware::coap;
 
-/// Exchanges before anything counts, and those that count.
+/// Warm-up exchanges, and exchanges that count.
 const WARM_UP: u32 = 4;
 const EXCHANGES: u32 = 100;
-/// Header, token, path and the marker of the payload: with them a request is as long as a datagram.
+/// Header, token, path and payload marker: with them a request is as long as a datagram.
 const COAP_OCTETS: usize = 4 + 4 + 8 + 1;
-/// As much as a segment has.
+/// As long as the payload of a segment.
 const PAYLOAD: usize = LONGEST;
 static BODY: [u8; PAYLOAD] = [0x5a; PAYLOAD];
 /// As long as a response without payload.
@@ -35,12 +35,12 @@ impl Sizes for Plan {
     type Resets<K: Copy + Eq> = [Option<Reset<K>>; 1];
 }
 
-/// Ticks of the steps of exchanges: the client sends, the server receives, answers, the client
-/// receives.
+/// Ticks of the steps of exchanges: the client sends, the server receives, the server responds, the
+/// client receives.
 type Steps = [u32; 4];
 
-/// A way of exchanging a body for an answer. What each step does it does at one end, before or
-/// after the frames are carried.
+/// An exchange of a body for a response. Each step works at one end, before or after the frames are
+/// carried.
 trait Exchange {
     fn ask(&mut self, now: Instant, client: &mut Node<Mote>) -> Option<()>;
     fn take(&mut self, now: Instant, server: &mut Node<Mote>) -> Option<()>;
@@ -130,7 +130,7 @@ impl Exchange for CoapExchange<'_> {
     }
 }
 
-/// What the steps of many exchanges take.
+/// Cost of the steps of many exchanges.
 fn steps(
     now: &mut Instant,
     (server, client): (&mut Station<'_>, &mut Station<'_>),
@@ -167,8 +167,8 @@ fn steps(
     Some(sum)
 }
 
-/// Measures and reports: a datagram's part beside its frames, the mean of a body and an answer; and
-/// what a request and its response take beside their datagrams.
+/// Measures and reports: the cost of a datagram in addition to its frames, as the mean of body and
+/// response; and the cost of a request and its response in addition to their datagrams.
 pub fn measure(
     mut now: Instant,
     (server, client): (&mut Station<'_>, &mut Station<'_>),

@@ -1,4 +1,4 @@
-//! A node on the clock, and the loop that joins two of them.
+//! A node whose work is timed, and the loop that joins two of them.
 
 use core::sync::atomic::{Ordering, compiler_fence};
 use cortex_m::peripheral::SYST;
@@ -8,24 +8,24 @@ use kinglet::time::{Duration, Instant};
 use kinglet::{Config, Mote, Node, Profile};
 use kinglet_firmware::{Place, make};
 
-/// A node, what it has cost so far, and how many frames it has sent.
+/// A node with its cost so far, and the number of frames that it has sent.
 pub struct Station<'a, P: Profile = Mote> {
     pub node: &'a mut Node<P>,
     pub ticks: u32,
     pub frames: u32,
-    /// Runs of the cipher before anything counted.
+    /// Cipher runs before the count began.
     cipher_runs: u32,
     receives: bool,
-    /// How far behind a halfword its radio puts received frames, 0 or 1.
+    /// Offset from a halfword at which its radio places received frames, 0 or 1.
     pub shift: u16,
-    /// Ticks of the turns in which a frame came and nothing was sent.
+    /// Ticks of the turns with a received frame and without a sent one.
     pub taking: u32,
-    /// Ticks of the turns in which one frame had gone and the next one went.
+    /// Ticks of the turns in which one frame was finished and the next one was sent.
     pub giving: u32,
 }
 
-/// A frame on its way. Two octets behind a word it has a fragment's octets at one, where they are
-/// copied as words; `shift` moves it on.
+/// A frame in transit. It begins two octets after a word, so that the octets of a fragment begin at
+/// a word and are copied as words; `shift` moves it.
 #[repr(C, align(4))]
 pub struct Frame {
     len: u16,
@@ -35,7 +35,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// For a receiver whose radio puts frames so far behind a halfword.
+    /// A frame for a receiver whose radio places frames at this offset from a halfword.
     pub const fn new(shift: u16) -> Self {
         Frame { len: 0, shift, at_a_halfword: 0, octets: [0; MAX_FRAME + 1] }
     }
@@ -66,18 +66,18 @@ impl<'a, P: Profile> Station<'a, P> {
         }
     }
 
-    /// Counts from here.
+    /// Restarts the count.
     pub fn restart(&mut self) {
         (self.ticks, self.frames, self.taking, self.giving) = (0, 0, 0, 0);
         self.cipher_runs = self.node.mac().stats().cipher_runs;
     }
 
-    /// Runs of the cipher since then.
+    /// Cipher runs since the count began.
     pub fn cipher_runs(&self) -> u32 {
         self.node.mac().stats().cipher_runs - self.cipher_runs
     }
 
-    /// Does `work` on the clock.
+    /// Times `work`.
     pub fn timed<T>(&mut self, work: impl FnOnce(&mut Node<P>) -> T) -> T {
         let before = self.start();
         let result = work(self.node);
@@ -85,7 +85,7 @@ impl<'a, P: Profile> Station<'a, P> {
         result
     }
 
-    /// Says for whom the clock runs from now on, and what it shows.
+    /// Marks the node whose work is timed from now on; returns the clock.
     fn start(&self) -> u32 {
         if self.receives {
             receiver_works()
@@ -97,7 +97,8 @@ impl<'a, P: Profile> Station<'a, P> {
         before
     }
 
-    /// One turn of the canonical loop after `event`; the frame that it sends, if it sends one.
+    /// One turn of the canonical loop after `event`; returns true with a frame in `out` if it sends
+    /// one.
     pub fn turn(
         &mut self,
         now: Instant,
@@ -116,7 +117,7 @@ impl<'a, P: Profile> Station<'a, P> {
             self.ticks += ticks_since(before);
             let Some(submission) = submission else { break };
             if let Command::Transmit { .. } = submission.command {
-                // A radio takes the frame from where it is; this copy is the test's.
+                // A radio reads the frame in place; this copy is the test's.
                 out.take(submission.frame);
                 sent = true;
             }
@@ -132,7 +133,7 @@ impl<'a, P: Profile> Station<'a, P> {
     }
 }
 
-/// What the clock has counted; it counts down and has 24 bits.
+/// Ticks since `before`; the clock counts down and has 24 bits.
 fn ticks_since(before: u32) -> u32 {
     compiler_fence(Ordering::SeqCst);
     let ticks = before.wrapping_sub(SYST::get_current()) & 0xFF_FFFF;
@@ -140,8 +141,8 @@ fn ticks_since(before: u32) -> u32 {
     ticks
 }
 
-/// `tools/instructions --profile` sees whose instructions follow by which of these was called last.
-/// They differ in what they do, so that they stay three.
+/// Marker for `tools/instructions --profile`: the last called of these three functions names the
+/// node whose instructions follow. Their bodies differ, so that the compiler does not merge them.
 #[inline(never)]
 fn receiver_works() {
     core::hint::black_box(1);
@@ -157,11 +158,11 @@ fn nobody_works() {
     core::hint::black_box(3);
 }
 
-/// How long ago a frame began that a node hears of: a full one, its acknowledgement and the spacing
+/// Age of the beginning of a reported frame: a full frame, its acknowledgement and the spacing
 /// after it are over, so that the next one follows without a wait.
 const PASSED: Duration = Duration::from_millis(10);
 
-/// Carries frames both ways until nobody has anything to send.
+/// Carries frames in both directions until neither node has any to send.
 pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Station<'_, P>) {
     let mut frame = Frame::new(to.shift);
     let mut other = Frame::new(from.shift);
@@ -178,7 +179,7 @@ pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Stat
     }
 }
 
-/// Carries the frame that `from` sends in answer, and those that follow it.
+/// Carries the frame that `from` sends in response, and those that follow it.
 fn reply<P: Profile>(
     now: Instant,
     from: &mut Station<'_, P>,
@@ -200,7 +201,7 @@ fn reply<P: Profile>(
     }
 }
 
-/// One with these settings, whose radio has these abilities besides the usual ones.
+/// A node with these settings, whose radio has these capabilities in addition to the usual ones.
 pub fn with<P: Profile>(
     place: &'static mut Place<P>,
     mut config: Config<KeyOf<P>>,

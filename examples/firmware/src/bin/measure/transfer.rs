@@ -1,4 +1,4 @@
-//! The segments that are moved while the clock runs, and how their cost is told.
+//! Transfer of timed segments, and report of their cost.
 
 use crate::LONGEST;
 use crate::station::{Station, settle};
@@ -10,11 +10,11 @@ use kinglet_firmware::app::{RECEIVER_ADDRESS, mss};
 use kinglet_firmware::board::Stack;
 use kinglet_firmware::console::{self, Piece::Number, Piece::Text};
 
-/// Segments before anything counts: slow start is over, every table has its entries.
+/// Warm-up segments: slow start is over, and every table has its entries.
 const WARM_UP: u32 = 20;
 /// Segments that count.
 pub const SEGMENTS: u32 = 200;
-/// Octets of the MSS that timestamps take; what is moved leaves room for them.
+/// Octets of the MSS that timestamps take; the payload leaves room for them.
 pub const TIMESTAMPS: usize = 12;
 /// The emulated clock runs at 25 MHz, and an instruction takes a nanosecond.
 const INSTRUCTIONS_PER_TICK: u32 = 40;
@@ -22,19 +22,19 @@ pub const FRAMES: u32 = 5;
 pub const PORT: u16 = 7;
 pub const CLEAR: Load = Load::prompt(FRAMES as u8, 0);
 
-/// What is moved, and how.
+/// Segments of a transfer.
 pub struct Load {
     pub connection: ConnectionConfig,
-    /// Payload of each segment, as long as the image's `LONGEST` at most.
+    /// Payload of each segment, at most the image's `LONGEST`.
     pub len: usize,
-    /// How many frames that takes.
+    /// Frames per segment.
     pub frames: u32,
-    /// How many segments are answered by one acknowledgement.
+    /// Segments per acknowledgement.
     pub ack_every: u32,
 }
 
 impl Load {
-    /// Segments of so many frames, each of them acknowledged at once.
+    /// Segments of `frames` frames, each of them acknowledged at once.
     pub const fn prompt(frames: u8, security_octets: usize) -> Load {
         let mss = mss(frames, security_octets);
         let (delayed_ack, ack_every) = (Duration::ZERO, 1);
@@ -58,7 +58,7 @@ pub fn start_clock() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Moves the segments; when the next one would be sent, and how deep the stack was.
+/// Moves the segments; returns the time of the next one, and the depth of the stack.
 pub fn transfer<P: Profile>(
     (receiver, sender): &mut Ends<'_, P>,
     load: &Load,
@@ -85,14 +85,14 @@ pub fn transfer<P: Profile>(
         now = segment(now, len, (sender, up), (receiver, down))?;
     }
     let depth = stack.depth();
-    // Where a segment is much of the window, reading it is told as well.
+    // Segments that are a large part of the window also cause window updates.
     if sender.frames != frames * SEGMENTS || receiver.frames * ack_every < SEGMENTS {
         return Err("segments do not take the frames and acknowledgements that they should");
     }
     Ok((now, depth))
 }
 
-/// Instructions in `ticks` for each of `count`; of nothing, none.
+/// Instructions in `ticks` for each of `count`; zero if `count` is zero.
 pub const fn per(ticks: u32, count: u32) -> u32 {
     match (ticks * INSTRUCTIONS_PER_TICK).checked_div(count) {
         Some(instructions) => instructions,
@@ -104,7 +104,7 @@ pub fn report_count(name: &str, count: u32) {
     console::line(&[Text("instructions "), Text(name), Text(" "), Number(count)]);
 }
 
-/// Moves one segment and its acknowledgement; when the next one is sent.
+/// Moves one segment and its acknowledgement; returns the time of the next one.
 fn segment<P: Profile>(
     now: Instant,
     len: usize,
@@ -123,7 +123,7 @@ fn segment<P: Profile>(
     if read != Ok(len) || !octets.starts_with(data) {
         return Err("a segment did not arrive as it was sent");
     }
-    // Reading may have opened the window by enough to say so.
+    // Reading may have opened the window enough for an update.
     settle(now, receiver, sender);
     let now = now + Duration::from_millis(40);
     for node in [&mut *sender.node, &mut *receiver.node] {

@@ -1,4 +1,4 @@
-//! What `[[interference]]` may say.
+//! Valid and invalid contents of `[[interference]]`.
 
 use super::*;
 use crate::build::interferer_of;
@@ -17,7 +17,7 @@ fn refused(keys: &str) -> String {
     read_of(keys).expect_err(keys)
 }
 
-/// A directory of this test's own with a scenario and a trace.
+/// A directory of this test with a scenario and a trace.
 fn files(name: &str, keys: &str, trace: &str) -> PathBuf {
     let at = std::env::temp_dir().join(format!("kinglet-trace-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&at).expect("a directory");
@@ -111,7 +111,7 @@ fn the_simulator_is_told_what_the_file_says() {
     assert!(matches!(around.pattern, Pattern::Saturated(_)));
     let code = interferer_of(&Interferer::heard_by(2, Source::Microwave, -98.0));
     assert_eq!(code.heard, by(MICROWAVE_RANGE_DB));
-    // A gain is added to what was recorded.
+    // The gain is added to the recorded level.
     let trace = Some(Arc::new(Trace::parse("-90\n-40\n", Some(50)).expect("valid")));
     let mut played = Interferer { trace, ..Interferer::heard_by(2, Source::Trace, -76.0) };
     assert!(matches!(interferer_of(&played).heard, Heard::By { mean_dbm: -76.0, .. }));

@@ -1,4 +1,4 @@
-//! Keys of the radio, of the medium and of who else uses it.
+//! Keys of the radio, of the medium and of interference.
 
 use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
 use crate::scenario::{
@@ -73,11 +73,11 @@ pub(in crate::scenario) const RADIO: &[Key<Radio>] = &[
     .instead_of("host_cost_us_per_frame"),
 ];
 
-/// Who hears whom within a distance, unless a scenario says how far.
+/// Reception within a distance, by default.
 pub(in crate::scenario) const DISC: Propagation =
     Propagation::UnitDisc { range_m: 10.0, interference_range_m: 10.0, rssi_dbm: DISC_RSSI_DBM };
 
-/// Office exponent and free-space loss at 1 m (2.45 GHz), unless the topology brings its own.
+/// Office exponent and free-space loss at 1 m (2.45 GHz), unless the topology sets its own.
 pub(in crate::scenario) const OFFICE_LOSS: Propagation = Propagation::PathLoss {
     exponent: 3.0,
     reference_loss_db: 40.2,
@@ -135,7 +135,7 @@ const fn model(of: &Propagation) -> usize {
     }
 }
 
-/// A number of one model of propagation, or of a part of it.
+/// A number of a propagation model, or of a part of it.
 macro_rules! part {
     ($range:expr, $model:ident, $field:ident $(. $inner:ident)?, $bound:expr) => {
         Value::Number {
@@ -245,7 +245,7 @@ pub(in crate::scenario) const PATH_LOSS: &[Key<Propagation>] = &[
     ),
 ];
 
-/// A number that need not be there.
+/// An optional number.
 macro_rules! optional {
     ($range:expr, $field:ident, $bound:expr) => {
         Value::Number {

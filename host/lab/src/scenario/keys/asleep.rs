@@ -1,4 +1,4 @@
-//! The keys of how nodes sleep.
+//! Keys of sleepy and duty-cycled nodes.
 
 use crate::scenario::presets::{base_of, csl_every, polling_every};
 use crate::scenario::table::{Bound, Key, Value, flag, millis, whole};
@@ -169,7 +169,7 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
     ),
 ];
 
-/// The time between what happens so often in a second, and the other way round.
+/// Converts between a period and a rate per second, in either direction.
 fn hertz(time: Duration) -> Duration {
     Duration::from_micros(1_000_000_000_000 / time.as_micros().max(1))
 }

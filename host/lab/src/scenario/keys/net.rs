@@ -1,4 +1,4 @@
-//! Keys of the network layer, and of who finds ways.
+//! Keys of the network layer and of routing.
 
 use crate::scenario::table::{Bound, Key, Value, choice, flag, number, whole};
 use crate::scenario::{Flash, Fragments, Objective, Routing, Scenario, topology};

@@ -61,7 +61,7 @@ pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
     ..kinglet::aodv::Config::OFF
 };
 
-/// For `Node::set_wake`; `channels` follow from the radio's.
+/// For `Node::set_wake`; `channels` follow from the radio.
 pub const WAKE: kinglet::mac::Wake = kinglet::mac::Wake {
     period: kinglet::time::Duration::from_millis(250),
     burst: kinglet::time::Duration::from_millis(100),

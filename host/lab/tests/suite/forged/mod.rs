@@ -1,4 +1,4 @@
-//! Frames of somebody whom the simulated network does not have.
+//! Frames of a device that the simulated network does not have.
 
 use kinglet::wire::ieee802154::{Address, FrameType, Repr, Version};
 use kinglet::wire::ipv6::{HEADER_LEN, Header};
@@ -13,8 +13,8 @@ pub(crate) fn near(short: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, short)
 }
 
-/// Node `to` hears a packet in a frame that says it is from the neighbour `from`: for it alone, or
-/// for all if the packet is.
+/// Node `to` receives a packet in a frame with the source address of the neighbour `from`. The
+/// frame is unicast, or broadcast if the packet is multicast.
 pub(crate) fn hear(
     network: &mut Network,
     to: NodeId,

@@ -1,4 +1,4 @@
-//! A client that says what it is told to and keeps what it hears.
+//! A client that sends given octets and keeps the response.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Handle, RecvError, State};
@@ -10,17 +10,17 @@ use kinglet_lab::profile::LabProfile;
 use kinglet_lab::scenario::{Prefix, Scenario};
 use kinglet_sim::Hosted;
 
-/// Says something to a port of node 1, and reads.
+/// Sends octets to a port of node 1, and reads.
 pub struct Client {
     port: u16,
     says: Vec<u8>,
-    /// Ends its side when it has said all.
+    /// Closes its side when all is sent.
     ends: bool,
     pub said: usize,
     closed: bool,
     handle: Option<Handle>,
     pub heard: Vec<u8>,
-    /// The other side has ended.
+    /// The other side has closed.
     pub ended: bool,
     pub error: Option<ConnectionError>,
 }
@@ -41,7 +41,7 @@ impl Client {
     }
 
     fn say<P: Profile>(&mut self, handle: Handle, node: &mut Node<P>) -> bool {
-        // One that has not been answered yet would end at once (RFC 9293 §3.10.4).
+        // A connection without a response yet would end at once (RFC 9293 §3.10.4).
         if node.tcp().state(handle) != Some(State::Established) || self.closed {
             return false;
         }
@@ -95,7 +95,7 @@ pub fn line(hops: u32, flows: &str) -> Network {
     network(&Scenario::from_toml("line", &text).expect("a scenario"), 1).0
 }
 
-/// Puts `app` on `node`; its number there.
+/// Adds `app` to `node`; returns its number there.
 pub fn add(network: &mut Network, node: usize, app: Box<dyn Hosted<LabProfile>>) -> usize {
     network.with_device(node, |station, now| {
         let number = station.add_app(app);
