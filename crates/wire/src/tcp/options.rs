@@ -161,12 +161,8 @@ impl Options {
         sack: SackBlocks::EMPTY,
     };
 
-<<<<<<< HEAD
-    /// Octets of the options other than SACK blocks, padded to whole words, at most 40. ACK Rate
-    /// Request gives way to the others.
-=======
-    /// Returns the octets of the options other than SACK blocks, padded to whole words.
->>>>>>> words-b
+    /// Returns the octets of the options other than SACK blocks, padded to whole words, at most 40.
+    /// ACK Rate Request yields to the others.
     const fn base_len(&self) -> usize {
         let mut len: usize = 0;
         if self.mss.is_some() {
