@@ -230,7 +230,9 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
     /// Returns the price of a new connection here, if there may be one. A free slot costs nothing.
     /// A connection that is over and that its application has closed costs the report of its end
     /// and the unread octets. A connection that its application has released, and whose peer has
-    /// acknowledged all and may still close, costs the acknowledgment of that close.
+    /// acknowledged all and may still close, costs the acknowledgment of that close. A connection
+    /// that has ended without octets to be read, and that its application still holds, costs the
+    /// most: its handle becomes invalid.
     fn price(&self) -> Option<(u8, usize)> {
         let Some(entry) = &self.entry else { return Some((0, 0)) };
         if entry.conn.is_orphan() {
@@ -238,7 +240,11 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
         }
         let is_over = entry.told.is_closed() && entry.conn.is_finished();
         let unread = entry.conn.readable();
-        is_over.then_some((if unread == 0 { 1 } else { 3 }, unread))
+        if is_over {
+            return Some((if unread == 0 { 1 } else { 3 }, unread));
+        }
+        let is_dead = entry.conn.state() == State::Closed && entry.conn.is_finished();
+        (is_dead && unread == 0).then_some((4, 0))
     }
 
     /// Returns whether it is free once a reset has left.

@@ -672,3 +672,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_dead_connection_yields_its_slot_unless_octets_are_to_be_read() {
+    let (mut s, dead) = Script::server(plain(), Options::NONE);
+    s.give(RST | ACK, 1, 1, b"").unwrap();
+    assert_eq!(s.ep.state(dead), Some(State::Closed));
+    let (mut unread, handle) = Script::server(plain(), Options::NONE);
+    unread.give(ACK, 1, 1, b"last words").unwrap();
+    unread.give(RST | ACK, 11, 1, b"").unwrap();
+    for (s, handle, after) in [(&mut s, dead, None), (&mut unread, handle, Some(State::Closed))] {
+        for _ in 0..2 {
+            s.ep.connect(s.now, s.peer, 9, plain()).unwrap();
+        }
+        assert_eq!(s.ep.state(handle), Some(State::Closed), "others are free");
+        let last = s.ep.connect(s.now, s.peer, 9, plain());
+        assert_eq!((last.is_ok(), s.ep.state(handle)), (after.is_none(), after));
+    }
+    assert_eq!(unread.read(handle), b"last words");
+}
