@@ -88,7 +88,15 @@ pub struct Mesh<S: Sizes> {
 
 impl<S: Sizes> Mesh<S> {
     /// Creates a node without neighbours.
+    ///
+    /// # Panics
+    /// In a build with debug assertions, if it is a router and has no table of neighbours, over which
+    /// all routes lead.
     pub const fn new(config: Config) -> Self {
+        debug_assert!(
+            S::Neighbours::LEN > 0 || matches!(config.role, Role::Off | Role::Leaf),
+            "a router of the mesh needs a table of neighbours (`mesh_neighbours`)"
+        );
         Mesh {
             config,
             random: Random::new(config.seed, DICE),

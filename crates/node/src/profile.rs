@@ -40,135 +40,6 @@ impl<T> Profile for T where
 {
 }
 
-/// Lengths of the tables of a [`Profile`], in places unless octets are stated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lengths {
-    /// Frames for the radio, one of them for control frames; 3 keep it busy.
-    pub frames: usize,
-    /// Neighbours with link statistics and duplicate rejection.
-    pub neighbours: usize,
-    /// Children that sleep.
-    pub children: usize,
-    /// Packets that wait for them: at least one for each.
-    pub indirect: usize,
-    /// Octets of a packet: 1280, IPv6's minimum MTU, unless smaller ones suffice; 1500 with
-    /// `ipv6_fragments`. With RPL 1392, for packets of 1280 and the headers added to them.
-    pub storage: usize,
-    /// Packets received, forwarded and sent, 4 to 255; TCP's own segments are not among them.
-    pub packets: usize,
-    /// Datagrams arriving in fragments at a time, at least 1.
-    pub reassemblies: usize,
-    /// Packets that wait for the radio.
-    pub output: usize,
-    /// Packets that wait for the host interface; 0 where there is none.
-    pub host: usize,
-    /// Own addresses in addition to the link-local ones.
-    pub addresses: usize,
-    /// Multicast groups joined, in addition to the all-nodes group.
-    pub groups: usize,
-    /// Static routes.
-    pub routes: usize,
-    /// Static neighbours, for those whose IID does not contain the link address.
-    pub static_neighbours: usize,
-    /// Neighbours whose link address a [`Discovered`](crate::Discovered) learns.
-    pub discovered: usize,
-    /// Default routers that it learns.
-    pub default_routers: usize,
-    /// Own addresses that follow from their advertisements, among `addresses`.
-    pub autoconfigured: usize,
-    /// Name servers that it learns.
-    pub name_servers: usize,
-    /// Addresses that are registered with a router, if `serving` makes the node one; in a border
-    /// router those of the whole network.
-    pub registrations: usize,
-    /// Prefixes that such a router advertises. `contexts` and `name_servers` also apply to those
-    /// that it advertises.
-    pub prefixes: usize,
-    /// 6LoWPAN contexts, at most 16.
-    pub contexts: usize,
-    /// Bound UDP ports, with four datagrams each; at most 255.
-    pub udp_sockets: usize,
-    /// Enables forwarding: not a length.
-    pub forwards: bool,
-    /// Enables random early detection in the queue of a relay: not a length.
-    pub detects_congestion: bool,
-    /// Enables ICMPv6 errors to the senders of discarded packets (RFC 4443 §2.4): not a length.
-    pub reports_errors: bool,
-    /// Routers in range that a router of a [`Meshed`] keeps; 0 for a leaf.
-    pub mesh_neighbours: usize,
-    /// Other routers of the mesh; 0 for a leaf.
-    pub mesh_routes: usize,
-    /// Leaves that a router of the mesh keeps; 0 for a leaf.
-    pub mesh_leaves: usize,
-    /// TCP connections.
-    pub connections: usize,
-    /// Octets of a connection's send ring; 0 if it sends nothing but constant data.
-    pub send_buffer: usize,
-    /// Octets of a connection's receive ring, a multiple of 8.
-    pub receive_buffer: usize,
-    /// Pieces of constant data that a connection can have in its send queue at once.
-    pub pieces: usize,
-    /// Segments in flight, at most 255: two more than full ones fit into the send ring.
-    pub segments: usize,
-    /// Ports that accept connections.
-    pub listeners: usize,
-    /// Passive handshakes in progress.
-    pub half_open: usize,
-    /// Connections in TIME-WAIT, at least 1.
-    pub time_wait: usize,
-    /// Servers whose Fast Open cookie a client remembers; with 0 it does no Fast Open.
-    pub servers: usize,
-    /// Connections with a due time of their own in a node that sleeps.
-    pub sources: usize,
-    /// Applications with a due time of their own ([`Node::expect`](crate::Node::expect)).
-    pub applications: usize,
-}
-
-impl Lengths {
-    /// The defaults of [`profile!`](crate::profile!): a node that is always on, in a network of
-    /// static routes without link security, with one connection and one UDP port.
-    pub const SMALL: Lengths = Lengths {
-        frames: 3,
-        neighbours: 2,
-        children: 0,
-        indirect: 0,
-        storage: 1280,
-        packets: 4,
-        reassemblies: 1,
-        output: 2,
-        host: 0,
-        addresses: 1,
-        groups: 0,
-        routes: 2,
-        static_neighbours: 0,
-        discovered: 0,
-        default_routers: 0,
-        autoconfigured: 0,
-        name_servers: 0,
-        registrations: 0,
-        prefixes: 0,
-        contexts: 2,
-        udp_sockets: 1,
-        forwards: false,
-        detects_congestion: false,
-        reports_errors: true,
-        mesh_neighbours: 0,
-        mesh_routes: 0,
-        mesh_leaves: 0,
-        connections: 1,
-        send_buffer: 1024,
-        receive_buffer: 1024,
-        pieces: 0,
-        segments: 4,
-        listeners: 1,
-        half_open: 1,
-        time_wait: 1,
-        servers: 0,
-        sources: 0,
-        applications: 0,
-    };
-}
-
 /// Makes a [`Profile`](crate::Profile): a struct with named differences from a small node that is
 /// always on and has static routes.
 ///
@@ -235,10 +106,14 @@ impl Lengths {
 /// assert!(size_of_val(&node) < 12 * 1024); // on a host; less where a pointer has 32 bits
 /// ```
 ///
-/// An unknown name does not compile, and the compiler lists the valid names:
+/// An unknown name does not compile, and the compiler lists the valid names. A plan that cannot work
+/// does not compile either ([`Lengths::check`](crate::Lengths::check)):
 ///
 /// ```compile_fail,E0560
 /// kinglet::profile! { struct Sensor { conections: 1 } }
+/// ```
+/// ```compile_fail,E0080
+/// kinglet::profile! { struct Sensor { packets: 2 } }
 /// ```
 #[macro_export]
 macro_rules! profile {
@@ -262,6 +137,8 @@ macro_rules! __profile {
             const LENGTHS: $crate::Lengths =
                 $crate::Lengths { $($lengths)* ..$crate::Lengths::SMALL };
             $crate::__profile!(@implement $name LENGTHS $types);
+            // A plan that cannot work is an error here, and the message says why.
+            const _: () = LENGTHS.check::<$name>();
         };
     };
     (@sort $name:ident [$($types:tt)*] $lengths:tt routing: $type:ty $(, $($rest:tt)*)?) => {

@@ -153,6 +153,11 @@ impl<P: Profile> Node<P> {
 
     /// The same, and `discovery` learns link addresses, such as a
     /// [`Discovered`](crate::Discovered).
+    ///
+    /// # Panics
+    /// In a build with debug assertions, if [`rx_on_when_idle`](mac::Config::rx_on_when_idle) is
+    /// `false` and the plan has a `listening` that never polls, such as [`AlwaysOn`](mac::AlwaysOn):
+    /// nothing would reach the node.
     pub const fn with_layers(
         config: Config<mac::KeyOf<P>>,
         routing: P::Routing,
@@ -160,6 +165,10 @@ impl<P: Profile> Node<P> {
         radio: Capabilities,
     ) -> Self {
         let sleeps = !config.mac.rx_on_when_idle;
+        debug_assert!(
+            !sleeps || Self::ASKS,
+            "a node that sleeps needs a plan whose `listening` polls"
+        );
         Node {
             mac: Mac::new(config.mac, radio, config.seed),
             net: Net::with_layers(with_addresses(config.net, &config.mac), routing, discovery),
