@@ -50,7 +50,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Returns a neighbour of which only the address is known.
+    /// Returns a neighbour with a known address and nothing else.
     pub(crate) const fn new(address: Ipv6Addr) -> Self {
         Neighbour {
             address,

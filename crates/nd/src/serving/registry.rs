@@ -224,7 +224,7 @@ pub(super) fn forget(table: &mut [Option<Registered>], address: Ipv6Addr) {
     }
 }
 
-/// Ends a registration of which there is a later one elsewhere (RFC 8505, 5.7).
+/// Ends a registration that a later one elsewhere replaces (RFC 8505, 5.7).
 //= rfc8505#5.7-2
 pub(super) fn forget_older(table: &mut [Option<Registered>], entry: &Entry) -> bool {
     let older = |known: &Registered| match (known.tid, entry.tid) {
