@@ -72,14 +72,14 @@ impl Allowance {
         self.spent_us = self.spent_us.saturating_sub(u32::try_from(earned).unwrap_or(u32::MAX));
     }
 
-    /// Whether a stranger's packet of `len` octets may be kept; `asked` if it may be part of what
-    /// the neighbour has asked for.
+    /// Charges a stranger's packet of `len` octets, unless it is solicited; `asked` if it may be.
+    /// Returns whether the packet may wait.
     pub(crate) fn takes(&mut self, now: Instant, key: NonZeroU32, asked: bool, len: usize) -> bool {
         if asked && self.own.contains(&Some(key)) {
             return true;
         }
         self.settle(now);
-        // As much again for the answer; one that is longer than all of it finds the bucket full.
+        // The response may cost as much again; a packet that exceeds the bucket needs a full one.
         let after = self.spent_us.saturating_add(cost(len).saturating_mul(2));
         if after > DEPTH_US && self.spent_us > 0 {
             return false;
@@ -89,7 +89,7 @@ impl Allowance {
         true
     }
 
-    /// The neighbour has sent a packet of `len` octets to a stranger.
+    /// Notes a packet of `len` octets from the neighbour to a stranger.
     pub(crate) fn note(&mut self, now: Instant, key: NonZeroU32, sent: Sent, len: usize) {
         if sent == Sent::Own || sent == Sent::Either && !self.foreign.contains(&Some(key)) {
             return remember(&mut self.own, key);
@@ -107,8 +107,8 @@ mod tests {
         NonZeroU32::new(number).unwrap()
     }
 
-    /// Milliseconds that packets of these octets, answered alike, cost in an hour, if one comes
-    /// after each `wait`.
+    /// Returns the milliseconds that packets of these octets, with responses of the same size, cost
+    /// in an hour, if one comes after each `wait`.
     fn spent_in_an_hour(len: usize, answers: u32, wait: Duration) -> u32 {
         let (mut bucket, mut now, mut cost_us) = (Allowance::FULL, Instant::from_secs(9), 0);
         let end = now + Duration::from_secs(3_600);
