@@ -8,8 +8,8 @@ use kinglet_store::{Full, Label, Store};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 
-/// Pairs of a neighbour that sends frames and one that gets them, of which some may wait at the
-/// same time.
+/// Maximum number of lanes: a lane is a pair of a neighbour that sends frames and one that gets
+/// them.
 const LANES: usize = 12;
 /// A lane with at most this many waiting frames has priority: a sender of few frames does not wait
 /// for those that fill the store.

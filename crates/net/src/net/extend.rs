@@ -321,7 +321,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Moves the packet in a tunnel to the front of its slot. A congestion mark of the outer header
-    /// is copied to the inner one; without ECN support there, the packet is dropped (RFC 6040, 4.2).
+    /// is copied to the inner one; if that has no ECN, the packet is dropped (RFC 6040, 4.2).
     fn decapsulate(
         &mut self,
         packet: PacketHandle,

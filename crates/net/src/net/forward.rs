@@ -149,7 +149,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.has_slot_for_host() && !(shared && self.output.is_full())
     }
 
-    /// The host does not wait for this node, but the radio does: its packets leave the reserve free.
+    /// The host does not wait for this node, the radio does: its packets leave the reserve free.
     fn has_slot_for_host(&self) -> bool {
         self.pool.free() > RESERVED
     }

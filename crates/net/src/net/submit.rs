@@ -228,7 +228,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Processes the result of a frame. An undelivered frame ends its datagram, as the rest would
     /// only waste the channel; but a frame for a child is offered again at its next data request.
-    /// Returns the key of external payload lost in this way, once, as long as at most
+    /// Returns the key of external payload of a lost datagram, once, as long as at most
     /// [`FINISHED`](crate::FINISHED) such datagrams have been written after it.
     pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
         if self.relayed_outcome(now, token, delivered) {
