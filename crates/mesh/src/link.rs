@@ -53,7 +53,7 @@ pub struct Neighbour {
     /// Quality at which it receives this node, as it advertises, 0 to 3.
     pub(crate) quality_out: u8,
     failures: u8,
-    /// Probes since a frame from it was last received or acknowledged.
+    /// Probes since it last sent or acknowledged a frame.
     probes: u8,
     /// Time of the next probe or of removal.
     pub(crate) due: Instant,

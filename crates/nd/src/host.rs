@@ -420,7 +420,7 @@ impl<S: Sizes> Host<S> {
         asks.then_some((own.address, extended.then(|| own.registration.tid.value())))
     }
 
-    /// Processes a router's response for an address, or in the form of RFC 6775 to an address.
+    /// Processes a router's response about `address`, or in the form of RFC 6775 to `address`.
     /// Returns whether it is the response to a request of this node.
     //= rfc6775#5.5.3-1
     pub(crate) fn registered(
@@ -472,8 +472,8 @@ impl<S: Sizes> Host<S> {
                     *taken = false;
                 }
             }
-            // An address of another node is not used. The other registration may end; the form that
-            // registers from a different address asks again.
+            // An address of another node is not used. Its registration may end: the request is
+            // repeated in the form of RFC 8505, which registers from a different address.
             status::DUPLICATE => {
                 registration.refuse(now, FULL);
                 if let Some(taken) = taken {

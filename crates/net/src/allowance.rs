@@ -1,8 +1,8 @@
 //! A token bucket of radio time bounds the cost of unsolicited packets to a sleeping neighbour.
 //!
-//! A packet from outside the mesh that the neighbour has not asked for takes the cost of its frames
-//! from the bucket. The neighbour's answer takes its own cost afterwards, so the bucket may owe
-//! something. Over any interval unsolicited packets cost at most [`RATE`] of the time plus one full
+//! A packet from outside the mesh that the neighbour has not requested takes the cost of its frames
+//! from the bucket. The neighbour's response takes its own cost afterwards, so the bucket may be
+//! overdrawn. Over any interval unsolicited packets cost at most [`RATE`] of the time plus one full
 //! bucket. Packets of the neighbour's own flows are free: a TCP connection that the neighbour has
 //! opened or in which it has sent more than SYN-ACK and RST, UDP to a peer to which the neighbour
 //! sent first, and replies to its echo requests.
@@ -27,9 +27,9 @@ const FOREIGN: usize = 3;
 /// The side that began a flow, as far as a packet of the neighbour shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// The neighbour: it has asked for what comes back.
+    /// The neighbour: it has requested the packets of the other direction.
     Own,
-    /// The stranger: this is an answer.
+    /// The stranger: this is a response.
     Answer,
     /// Either side: UDP does not show it.
     Either,

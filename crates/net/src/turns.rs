@@ -1,9 +1,9 @@
 //! Fairness between several neighbours that keep a relay busy with frames.
 //!
 //! A relay receives the sender that comes first at a wake-up, and then receives no other. A node
-//! that starts its strobe earlier than the others, because it estimates the relay's wake-up phase
-//! less well or has failed before, comes first again and again. So the relay counts frames; a node
-//! that is far ahead waits until the others have caught up, or prove to have less to send.
+//! that starts its repetitions earlier than the others, because it estimates the relay's wake-up
+//! phase less well or has failed before, comes first again and again. So the relay counts frames; a
+//! node that is far ahead waits until the others have caught up, or prove to have less to send.
 
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
@@ -12,8 +12,8 @@ use kinglet_wire::ieee802154::Address;
 const BRINGERS: usize = 4;
 /// Recent frames from which on a neighbour counts as saturated: it sends as much as it can.
 const MANY: u8 = 50;
-/// Recent frames of one neighbour at which all counts are halved. So a neighbour that sends a
-/// fourth of that or less, single datagrams or TCP acknowledgements, is never waited for.
+/// Recent frames of one neighbour at which all counts are halved. So a neighbour that sends at most
+/// a fourth as much, single datagrams or TCP acknowledgements, is never waited for.
 const OF_LATE: u8 = 200;
 /// Lead in frames from which on a neighbour waits: a burst of 0.4 s, on the paper's hardware.
 const LEAD: u16 = 60;

@@ -188,7 +188,7 @@ impl<S: Sizes> Discovery<S> {
             }
             return;
         }
-        // A link address from a short one is certain. A guessed one has to be probed.
+        // A short address in the identifier is certain. A guessed link address has to be probed.
         if short(neighbour, self.config.pan).is_some() {
             return;
         }

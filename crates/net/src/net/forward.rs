@@ -116,7 +116,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 bump(&mut self.stats.forwarded);
                 Fate::Moved
             }
-            // The neighbour table refuses a resolution at present.
+            // Neighbour discovery refuses to resolve its next hop now.
             Err(Discard::NoRoute) if S::Discovery::PRESENT => {
                 let code = unreachable::ADDRESS;
                 Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code })

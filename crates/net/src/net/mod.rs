@@ -261,7 +261,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         earliest(first, self.originals_deadline())
     }
 
-    /// Removes expired reassemblies and packets for children.
+    /// Removes expired reassemblies and packets for children, and ends delays of the border queue.
     pub fn handle_deadline(&mut self, now: Instant) {
         S::Fragmentation::handle_deadline(self, now);
         self.border.handle_deadline(now);

@@ -265,7 +265,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Queues a packet of this node; one that is too long for some paths goes in two fragments. If
-    /// only the first of them finds room, it is sent in spite of that, like one whose second
+    /// only the first of them finds room, it is sent all the same, like one whose second
     /// fragment is lost. On an error the slot still belongs to the caller.
     pub(crate) fn enqueue_own(
         &mut self,
