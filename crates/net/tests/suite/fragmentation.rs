@@ -339,7 +339,7 @@ fn external_packets_and_slots_take_turns() {
     }
     let mut kinds = Vec::new();
     while let Some((_, frame)) = poll(&mut sender, LIMITS) {
-        // The next header field tells them apart.
+        // The next header field distinguishes them.
         kinds.push(frame[2]);
         if kinds.len() < 5 && sender.can_submit() {
             sender.submit(NOW, segment(1, 2, 0, 0)).unwrap();
