@@ -16,11 +16,11 @@ const RESPONSE_WAIT: Duration = Duration::from_secs(1);
 /// Child Id Requests in a row, and seconds between the last report to a parent and its time-out
 /// (OpenThread's `kMaxKeepAliveAttempts`).
 const ATTEMPTS: u8 = 4;
-/// A search without success is repeated after 1 s, then after twice as long, up to this time: a
-/// parent that comes back is found within half a minute. Searches take 5 to 10 % of the receiver's
-/// time while there is no parent.
+/// A failed search is repeated after 1 s, then after twice as long, up to this time: a parent that
+/// comes back is found within half a minute. Searches take 5 to 10 % of the receiver's time while
+/// there is no parent.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// Doublings that lead there.
+/// Doublings until [`LONGEST_WAIT`].
 const DOUBLINGS: u8 = 4;
 /// Searches in which the best parent may lack a route out of the mesh, before another one with a
 /// route is preferred: a mesh that has just been switched on needs a few seconds.
@@ -28,13 +28,13 @@ const PATIENCE: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Will search.
+    /// Waits for the next search.
     Detached,
     /// Gathers responses to a Parent Request.
     Gathering,
-    /// Has asked `target` to be, or to remain, its child.
+    /// Has requested to become, or to remain, a child of `target`.
     Joining { target: u16, attempts: u8 },
-    /// Is a child; will report to its parent again.
+    /// Is a child; reports to its parent when the state ends.
     Attached,
 }
 
@@ -48,8 +48,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Compares first the link's quality, then the rest of the route, then the margin; but after
-    /// some searches a route out of the mesh before all of them.
+    /// Compares first the link's quality, then the cost of the rest of the route, then the margin.
+    /// After some searches a route out of the mesh takes precedence over all three.
     fn is_better_than(&self, other: &Candidate, patient: bool) -> bool {
         let rank = |c: &Candidate| {
             let rest = UNREACHABLE.saturating_sub(c.cost);
@@ -64,15 +64,15 @@ pub(crate) struct Attach {
     /// End of the state; `None` before the first call.
     at: Option<Instant>,
     parent: Option<u16>,
-    /// The parent that was last reported to the node.
+    /// The parent last reported to the node.
     announced: Option<u16>,
     best: Option<Candidate>,
     /// Number of the current attachment.
     sequence: u8,
-    /// Searches that have failed, one after the other.
+    /// Consecutive searches that have failed.
     searches: u8,
     failures: u8,
-    /// The message of the current state is still to be sent.
+    /// True if the message of the current state is still to be sent.
     unsent: bool,
     fixed: Option<u16>,
     sleeps: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Attach {
 impl Attach {
     pub(crate) const fn new(config: &Config) -> Self {
         let Config { parent: fixed, child_timeout, sleeps, .. } = *config;
-        // Whole seconds, one for each attempt.
+        // One second for each attempt.
         let attempts = (ATTEMPTS as u64).saturating_mul(1_000_000);
         let refresh = Duration::from_micros(child_timeout.as_micros().saturating_sub(attempts));
         Attach {
@@ -106,8 +106,8 @@ impl Attach {
         self.parent
     }
 
-    /// Returns whether a response is awaited, for which the receiver must be on: a node that is no
-    /// child yet cannot be sent anything indirectly.
+    /// Returns whether a response is awaited, for which the receiver must be on: indirect
+    /// transmission works only for children.
     pub(crate) const fn listens(&self) -> bool {
         matches!(self.state, State::Gathering | State::Joining { .. })
     }
@@ -118,7 +118,7 @@ impl Attach {
 
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
         let Some(at) = self.at else {
-            // Nodes that are switched on together shall not all send at once.
+            // Spreads the first messages of nodes that are switched on together.
             self.at = Some(now + random.between(Duration::ZERO, RESPONSE_DELAY));
             return;
         };
@@ -217,7 +217,7 @@ impl Attach {
         }
     }
 
-    /// Processes a frame or data request to `to` that was acknowledged or given up.
+    /// Processes the result of a frame or data request to `to`: acknowledged or given up.
     pub(crate) fn sent(&mut self, now: Instant, to: u16, acked: bool) {
         if self.parent != Some(to) {
             return;
@@ -228,7 +228,7 @@ impl Attach {
         }
     }
 
-    /// Returns the message to be sent, as a broadcast or to one device.
+    /// Returns the message to be sent: a broadcast, or to one device.
     pub(crate) const fn message(&self) -> Option<(Option<u16>, Message<'static>)> {
         match self.state {
             State::Gathering if self.unsent => Some((None, Message::ParentRequest)),

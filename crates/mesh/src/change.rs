@@ -1,17 +1,17 @@
-//! What a mesh tells its node.
+//! Changes that a mesh reports to its node.
 
-/// What the node has to know at once.
+/// A change that the node must process at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A leaf has another parent, or none.
     ParentChanged(Option<u16>),
-    /// A leaf has become this router's child.
+    /// A leaf has attached to this router.
     ChildAdded {
         /// Its short address.
         child: u16,
-        /// Whether it has to be waited for until it asks.
+        /// True if the child sleeps: frames to it wait until it polls.
         sleeps: bool,
     },
-    /// A leaf is this router's child no longer.
+    /// A leaf is no longer this router's child.
     ChildRemoved(u16),
 }

@@ -1,4 +1,4 @@
-//! What a node is in the mesh, and how large its tables are.
+//! Role of a node in the mesh, and sizes of its tables.
 
 use crate::leaves::Leaf;
 use crate::link::Neighbour;
@@ -6,46 +6,47 @@ use crate::route::Route;
 use kinglet_mem::Array;
 use kinglet_time::Duration;
 
-/// What a node does in the mesh.
+/// Role of a node in the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing: no messages, no routes.
+    /// Takes no part: no messages, no routes.
     #[default]
     Off,
-    /// Has a parent through which everything goes.
+    /// Has a parent that carries all its traffic.
     Leaf,
-    /// Always on; relays for others.
+    /// Always on; forwards packets of other nodes.
     Router,
-    /// A router through which the way leads out of the mesh.
+    /// A router with a route out of the mesh.
     BorderRouter,
 }
 
-/// What a [`Mesh`](crate::Mesh) is told when it is made.
+/// Configuration of a [`Mesh`](crate::Mesh).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Own short address, below 0xFFFE.
     pub short: u16,
-    /// What this node does.
+    /// Role of this node.
     pub role: Role,
-    /// A leaf's only possible parent; `None` lets it choose. TCPlp §9 fixes first hops so.
+    /// A leaf's only possible parent, as TCPlp §9 fixes first hops; `None` lets it choose.
     pub parent: Option<u16>,
-    /// Whether a leaf's receiver is off between frames, so that its parent waits until it asks.
+    /// True if a leaf's receiver is off between frames: its parent then holds frames until it
+    /// polls.
     pub sleeps: bool,
-    /// Decides the random delays. Must differ from node to node.
+    /// Seed of the random delays. Must differ from node to node.
     pub seed: u64,
-    /// Noise floor in dBm; what a signal is stronger than that is its margin. OpenThread takes
-    /// −100 where a radio does not report one.
+    /// Noise floor in dBm; a signal's margin is its power above this. OpenThread uses −100 if a
+    /// radio does not report one.
     pub noise_floor_dbm: i8,
-    /// How long a parent keeps a child of which it hears nothing; the same in the whole mesh, and
-    /// longer than a leaf's base polling interval. OpenThread's default is 240 s.
+    /// Time for which a parent keeps a child from which it receives nothing; the same in the whole
+    /// mesh, and longer than a leaf's base polling interval. OpenThread's default is 240 s.
     pub child_timeout: Duration,
 }
 
 impl Config {
-    /// A node that takes no part.
+    /// A node that takes no part in the mesh.
     pub const OFF: Config = Config::new(0xFFFE, Role::Off, 0);
 
-    /// The defaults.
+    /// Returns the defaults.
     pub const fn new(short: u16, role: Role, seed: u64) -> Self {
         let child_timeout = Duration::from_secs(240);
         let (parent, sleeps, noise_floor_dbm) = (None, false, -100);
@@ -53,12 +54,12 @@ impl Config {
     }
 }
 
-/// A memory plan. A leaf needs no entries at all; without places for neighbours nobody routes.
+/// A memory plan. A leaf needs no entries; a node without neighbour entries does not route.
 pub trait Sizes {
-    /// Routers in radio range. If there are more, the weakest that carry no route give way.
+    /// Routers in radio range. A full table evicts the weakest neighbour that carries no route.
     type Neighbours: Array<Option<Neighbour>>;
-    /// Other routers of the mesh, and one for the way out of it.
+    /// Other routers of the mesh, and one entry for the route out of it.
     type Routes: Array<Option<Route>>;
-    /// Leaves of the mesh, the own children among them.
+    /// Leaves of the mesh, including the node's own children.
     type Leaves: Array<Option<Leaf>>;
 }

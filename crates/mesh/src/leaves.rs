@@ -1,8 +1,8 @@
-//! Leaves and their parents: the own children, and those that other routers advertise.
+//! Leaves and their parents: the node's own children, and those that other routers advertise.
 //!
-//! Every router repeats all it knows. A leaf numbers its attachments, so a later one is recognised
-//! wherever it is received. A router that is wrongly advertised as a parent denies it, with the
-//! same number and [`NOBODY`], which counts as later.
+//! Every router repeats all bindings that it knows. A leaf numbers its attachments, so a later one
+//! is recognised wherever it is received. A router that is wrongly advertised as a parent denies
+//! it, with the same number and [`NOBODY`], which counts as later.
 
 use crate::change::Change;
 use crate::message::{Binding, NOBODY};
@@ -15,11 +15,11 @@ pub(crate) const FAREWELL: Duration = crate::route::LIFETIME;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf {
     pub(crate) binding: Binding,
-    /// The node was notified that this is its child.
+    /// True if the node was notified that this is its child.
     announced: bool,
-    /// The child sleeps.
+    /// True if the child sleeps.
     sleeps: bool,
-    /// Expiry: of a child from which nothing is received, or of a leaf that has no parent.
+    /// Expiry: of a child from which nothing is received, or of a leaf without a parent.
     pub(crate) until: Option<Instant>,
 }
 
@@ -38,11 +38,11 @@ impl Binding {
 /// Result of a leaf's request to be a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Adoption {
-    /// It is one now.
+    /// It has become a child.
     New,
-    /// It was one already.
+    /// It was a child already.
     Known,
-    /// There is no room.
+    /// The table is full.
     Full,
     /// A later attachment is known, with this number.
     Stale(u8),
@@ -74,7 +74,7 @@ impl Leaves<'_> {
         self.table.iter_mut().flatten().find(|leaf| leaf.binding.child == child)
     }
 
-    /// Stores a binding, in a place that it has or a new one; `None` if there is no room.
+    /// Stores a binding in its existing or a new entry; `None` if the table is full.
     fn put(&mut self, binding: Binding, until: Option<Instant>) -> Option<()> {
         match self.get(binding.child) {
             Some(leaf) => (leaf.binding, leaf.until) = (binding, until),
@@ -111,9 +111,9 @@ impl Leaves<'_> {
         if known == Some(binding) { Adoption::Known } else { Adoption::New }
     }
 
-    /// Adopts a sleeping leaf that takes this router for its parent while the router has forgotten
-    /// that, as after a restart. The leaf becomes a child again under the next attachment number,
-    /// which replaces a denial. Returns whether this is new and there is room.
+    /// Adopts a sleeping leaf that considers this router its parent although the router has lost
+    /// its entry, as after a restart. The leaf becomes a child again under the next attachment
+    /// number, which replaces a denial. Returns whether this is new and the table has room.
     pub(crate) fn readopt(&mut self, now: Instant, child: u16) -> bool {
         let known = self.get(child).map(|leaf| leaf.binding);
         if known.is_some_and(|known| known.parent == self.own) {
@@ -142,7 +142,7 @@ impl Leaves<'_> {
             Some(known) if (known.parent, heard.parent) == (self.own, self.own) => {
                 self.put(heard, Some(now + self.child_timeout)).is_some()
             }
-            // A binding to this node is wrong, or this node has forgotten it.
+            // A binding to this node is wrong, or this node has lost its entry.
             _ if heard.parent == self.own => self.put(gone, Some(now + FAREWELL)).is_some(),
             None if heard.parent == NOBODY => false,
             _ if heard.parent == NOBODY => self.put(gone, Some(now + FAREWELL)).is_some(),
@@ -165,15 +165,14 @@ impl Leaves<'_> {
             } else if !leaf.announced {
                 *place = None;
             } else {
-                // The node has not polled the change yet, so that the entry stays for as long
-                // again.
+                // The node has not polled the change yet, so the entry stays for another period.
                 leaf.until = Some(now + FAREWELL);
             }
         }
         news
     }
 
-    /// Forgets the leaves of parents that are unknown by now; they would come back from any router
+    /// Removes the leaves of parents that are no longer known; they would come back from any router
     /// that still had a route.
     pub(crate) fn forget(&mut self, is_known: impl Fn(u16) -> bool) {
         let own = self.own;
@@ -186,7 +185,7 @@ impl Leaves<'_> {
         }
     }
 
-    /// Returns a leaf that has become a child or ceased to be one since the last call.
+    /// Returns a leaf that has attached or detached since the last call.
     pub(crate) fn poll_change(&mut self) -> Option<Change> {
         let own = self.own;
         let changed = |leaf: &&mut Leaf| leaf.announced != (leaf.binding.parent == own);
@@ -262,7 +261,7 @@ mod tests {
         assert!(leaves.consider(now, says(OWN, 5), true));
         assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 5));
         assert_eq!(leaves.adopt(now, 9, 5, true), Adoption::Stale(5));
-        // Elsewhere the denial undoes what it denies.
+        // On other routers the denial undoes the binding that it denies.
         let mut table = [None; 1];
         let mut leaves = view(&mut table);
         assert!(!leaves.consider(now, says(2, 5), false), "no way to that parent");
@@ -275,7 +274,7 @@ mod tests {
     fn a_leaf_that_asks_a_router_that_has_forgotten_it_is_its_child_again() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         let mut leaves = view(&mut table);
-        // Its data request comes before the others have said anything,
+        // Its data request comes before other routers advertise anything,
         assert!(leaves.readopt(now, 9) && !leaves.readopt(now, 9));
         assert_eq!(leaves.poll_change(), Some(ADDED));
         assert!(leaves.consider(now, says(OWN, 5), true));
@@ -288,7 +287,7 @@ mod tests {
         assert!(leaves.readopt(now, 9));
         assert!(says(OWN, 6).replaces(&says(NOBODY, 5)));
         assert_eq!(find(leaves.table, 9).unwrap().binding, says(OWN, 6));
-        // The leaf learns the number when it says that it is there.
+        // The leaf learns the number when it reports to its parent.
         assert_eq!(leaves.adopt(now, 9, 5, true), Adoption::Stale(6));
         assert!(!leaves.readopt(now, 8), "there is no room");
     }

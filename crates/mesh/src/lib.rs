@@ -1,20 +1,20 @@
-//! Mesh routing in the manner of Thread, without I/O: a [`Mesh`] says who is the next hop to whom.
+//! Mesh routing in the manner of Thread, without I/O: a [`Mesh`] returns the next hop to a node.
 //!
-//! * **Routers** are always on. Each advertises, paced by Trickle, how well it hears its
-//!   neighbours, what a way to every other router costs, and which leaf is whose child. Routes are
-//!   a distance vector over link costs that count the worse direction of a link; everybody decides
-//!   for himself, so the ways there and back may differ.
-//! * **Leaves** have a parent through which everything goes. They look for the best, say from time
-//!   to time that they are there, and look again when it no longer answers.
+//! * **Routers** are always on. Each advertises, paced by Trickle, the link quality of its
+//!   neighbours, its route cost to every other router, and the parent of each leaf. Routes are a
+//!   distance vector over link costs that count the worse direction of a link. Each router decides
+//!   for itself, so the routes of the two directions may differ.
+//! * **Leaves** have a parent that carries all their traffic. A leaf selects the best router,
+//!   reports to it from time to time, and searches again when the parent no longer responds.
 //!
-//! Parameters are OpenThread's, named where they stand. What differs from Thread: addresses are
-//! given, so there is no leader and no router identifier; a border router is a destination like any
-//! other; every router knows every leaf, so nobody has to ask for addresses; and a rise in cost is
-//! told before another way is believed (see [`HOLD`]), so that no loop forms while
+//! Parameters are OpenThread's, with their names in the code. Differences from Thread: addresses
+//! are configured, so there is no leader and no router identifier; a border router is a destination
+//! like any other; every router knows every leaf, so there are no address queries; and a rise in
+//! cost is advertised before another route is accepted (see [`HOLD`]), so that no loop forms while
 //! advertisements arrive.
 //!
-//! The caller carries messages between neighbours, one hop, best with a higher priority than data,
-//! and reports every frame that it hears and how those that it sends end. Like every layer this is
+//! The caller carries messages between neighbours, one hop, best with a higher priority than data.
+//! It reports every received frame and the result of every sent one. Like every layer this is
 //! `handle_*`, `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
@@ -52,14 +52,14 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `message.rs` | the format |
-//! | `mesh.rs` | what comes in, what goes out, when |
+//! | `message.rs` | message format |
+//! | `mesh.rs` | input, output and timers |
 //! | `link.rs` | quality and cost of a link |
-//! | `route.rs` | the distance vector |
-//! | `leaves.rs` | whose child is who |
-//! | `attach.rs` | how a leaf gets and keeps a parent |
-//! | `pace.rs` | when to advertise |
-//! | `change.rs` | what the node is told of it |
+//! | `route.rs` | distance vector |
+//! | `leaves.rs` | leaves and their parents |
+//! | `attach.rs` | attachment of a leaf to a parent |
+//! | `pace.rs` | advertisement intervals |
+//! | `change.rs` | changes reported to the node |
 
 #![no_std]
 #![forbid(unsafe_code)]

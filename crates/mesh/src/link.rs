@@ -1,38 +1,38 @@
-//! Links to routers in range: how well each is heard, and how well it hears.
+//! Links to routers in range: quality of both directions, cost and age.
 
 use kinglet_time::{Duration, Instant};
 
-/// Cost of a route that is none (OpenThread's `kMaxRouteCost`).
+/// Cost that stands for no route (OpenThread's `kMaxRouteCost`).
 pub const UNREACHABLE: u8 = 16;
 
-/// A neighbour of which nothing is heard for so long is probed (OpenThread's `kMaxNeighborAge`),
-/// several times, and then gone (its Link Requests).
+/// A neighbour from which nothing is received for this time (OpenThread's `kMaxNeighborAge`) is
+/// probed several times, and then removed (its Link Requests).
 const MAX_AGE: Duration = Duration::from_secs(100);
 const MAX_PROBES: u8 = 3;
 const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Frames that the MAC gives up, one after the other, until a link counts as dead (OpenThread's
+/// Consecutive frames that the MAC gives up until a link counts as dead (OpenThread's
 /// `FAILED_ROUTER_TRANSMISSIONS`).
 pub(crate) const MAX_FAILURES: u8 = 4;
 
 /// Margin that a link must exceed, in dB, for quality 1, 2 and 3 (OpenThread's
 /// `link_quality.hpp`).
 const THRESHOLDS_DB: [i16; 3] = [2, 10, 20];
-/// What it takes more to go up than not to go down.
+/// Additional margin for an upgrade of the quality.
 const HYSTERESIS_DB: i16 = 2;
 
-/// The link quality of a margin: 0 (none) to 3 (more than 20 dB above noise).
+/// Returns the link quality of a margin: 0 (none) to 3 (more than 20 dB above noise).
 pub(crate) fn quality(margin_db: i16) -> u8 {
     THRESHOLDS_DB.iter().fold(0u8, |n, &limit| n.saturating_add(u8::from(margin_db > limit)))
 }
 
-/// The same for a link that had quality `old`.
+/// Returns the link quality of a margin for a link that had quality `old`.
 fn next_quality(margin_db: i16, old: u8) -> u8 {
     let up = quality(margin_db.saturating_sub(HYSTERESIS_DB));
     if up > old { up } else { old.min(quality(margin_db)) }
 }
 
-/// The cost of a link with this quality in the worse direction.
+/// Returns the cost of a link with this quality in the worse direction.
 pub(crate) const fn cost_of(quality: u8) -> u8 {
     match quality {
         0 => UNREACHABLE,
@@ -48,18 +48,18 @@ pub struct Neighbour {
     pub(crate) short: u16,
     /// Average received power in 1/16 dBm, the newest sample with a weight of 1/8.
     rssi_x16: i16,
-    /// How well it is heard, 0 to 3.
+    /// Quality at which this node receives it, 0 to 3.
     pub(crate) quality_in: u8,
-    /// How well it hears this node, as it says, 0 to 3.
+    /// Quality at which it receives this node, as it advertises, 0 to 3.
     pub(crate) quality_out: u8,
     failures: u8,
-    /// Probes since it was last heard.
+    /// Probes since it last sent or acknowledged a frame.
     probes: u8,
-    /// When it is to be probed, or is gone.
+    /// Time of the next probe or of removal.
     pub(crate) due: Instant,
 }
 
-/// What an age means.
+/// Result of a check of a neighbour's age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Age {
     Fresh,
@@ -94,7 +94,7 @@ impl Neighbour {
         (self.due, self.probes) = (now + MAX_AGE, 0);
     }
 
-    /// A frame to it was acknowledged, which is as good as a frame from it, or given up.
+    /// Processes the result of a frame to it. An acknowledgement is as good as a frame from it.
     pub(crate) fn sent(&mut self, now: Instant, acked: bool) {
         self.failures = if acked { 0 } else { self.failures.saturating_add(1) };
         if acked {
@@ -102,7 +102,7 @@ impl Neighbour {
         }
     }
 
-    /// Whether it has been silent too long.
+    /// Checks its age, and counts the probe that is then due.
     pub(crate) fn age(&mut self, now: Instant) -> Age {
         if self.due > now {
             return Age::Fresh;
@@ -115,12 +115,12 @@ impl Neighbour {
         Age::Doubtful
     }
 
-    /// Whether the MAC cannot reach it, whatever the qualities say.
+    /// Returns whether the MAC cannot reach it, regardless of the qualities.
     pub(crate) const fn is_dead(&self) -> bool {
         self.failures >= MAX_FAILURES
     }
 
-    /// The cost of the link: that of its worse direction.
+    /// Returns the cost of the link: that of its worse direction.
     pub(crate) fn cost(&self) -> u8 {
         if self.is_dead() { UNREACHABLE } else { cost_of(self.quality_in.min(self.quality_out)) }
     }

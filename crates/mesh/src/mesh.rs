@@ -18,7 +18,7 @@ use kinglet_trickle::Trickle;
 /// Random stream of this layer: "meshmesh".
 const DICE: u64 = 0x6d65_7368_6d65_7368;
 
-/// Responses that may wait to be sent. Leaves that get none ask again.
+/// Responses that may wait to be sent. Leaves repeat a request without a response.
 const ANSWERS: usize = 4;
 
 /// Destination of a message.
@@ -26,14 +26,14 @@ const ANSWERS: usize = 4;
 pub enum Destination {
     /// All nodes in radio range.
     Broadcast,
-    /// The device with this short address, with an acknowledgement.
+    /// The device with this short address; requests an acknowledgement.
     Short(u16),
 }
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Out {
-    /// Destination. Leaves get theirs at once too: while they await one they listen.
+    /// Destination. Frames to leaves go out at once too: a leaf that awaits a response listens.
     pub to: Destination,
     /// Octets written.
     pub len: usize,
@@ -42,10 +42,10 @@ pub struct Out {
 #[derive(Clone, Copy)]
 struct Answer {
     to: u16,
-    /// As it will be on the air.
+    /// Octets of the message.
     message: [u8; MAX_ANSWER],
     len: u8,
-    /// Time to send it; `None` when that has come.
+    /// Time to send it; `None` once that has come.
     at: Option<Instant>,
 }
 
@@ -54,9 +54,9 @@ struct Answer {
 struct Progress {
     routes: usize,
     leaves: usize,
-    /// It is complete, not only the changes.
+    /// True if it is complete, false if it carries only the changes.
     whole: bool,
-    /// The next one is due already.
+    /// True if the next one is already due.
     again: bool,
 }
 
@@ -66,7 +66,7 @@ impl Progress {
     }
 }
 
-/// A node's part in the mesh; see the crate's documentation for the loop around it.
+/// A node of the mesh; see the crate's documentation for the loop around it.
 pub struct Mesh<S: Sizes> {
     config: Config,
     random: Random,
@@ -104,7 +104,7 @@ impl<S: Sizes> Mesh<S> {
             neighbours: S::Neighbours::EMPTY,
             routes: S::Routes::EMPTY,
             leaves: S::Leaves::EMPTY,
-            // A loop over its places would make the whole node pass over the stack.
+            // A loop over its entries would copy the whole node over the stack.
             answers: const { [None; ANSWERS] },
             advertising: None,
             whole_at: Instant::ZERO,
@@ -120,8 +120,8 @@ impl<S: Sizes> Mesh<S> {
         &self.config
     }
 
-    /// Returns whether the node is a router. A plan without a place for neighbours is a leaf's, and
-    /// has nothing of a router.
+    /// Returns whether the node is a router. A memory plan without neighbour entries is that of a
+    /// leaf, without router functions.
     const fn is_router(&self) -> bool {
         S::Neighbours::LEN > 0 && matches!(self.config.role, Role::Router | Role::BorderRouter)
     }
@@ -130,7 +130,7 @@ impl<S: Sizes> Mesh<S> {
         self.config.role == Role::Leaf
     }
 
-    /// Returns the routes, to be changed.
+    /// Returns the routes for modification.
     fn routes_mut(&mut self) -> &mut [Option<Route>] {
         self.tables_due.set(None);
         self.routes.as_mut_slice()
@@ -200,12 +200,12 @@ impl<S: Sizes> Mesh<S> {
         bindings.filter(move |b| b.parent == own).map(|b| b.child)
     }
 
-    /// Returns whether a leaf's receiver must be on, because a response may come at any time.
+    /// Returns whether a leaf's receiver must be on because a response may come at any time.
     pub fn listens(&self) -> bool {
         self.is_leaf() && self.attach.listens()
     }
 
-    /// Returns one change at a time.
+    /// Returns the next change, if any.
     pub fn poll_change(&mut self) -> Option<Change> {
         if self.is_leaf() {
             let changed = self.attach.poll_change();
@@ -217,7 +217,7 @@ impl<S: Sizes> Mesh<S> {
         self.leaves().poll_change()
     }
 
-    /// Processes a data request from `from`, which takes this router for its parent.
+    /// Processes a data request from `from`, which considers this router its parent.
     pub fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_router() && self.leaves().readopt(now, from) {
             self.leaves_untold = TELLINGS;
@@ -225,7 +225,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// Processes a frame received from `from`, of whatever content.
+    /// Processes a frame of any content received from `from`.
     pub fn handle_heard(&mut self, now: Instant, from: u16, rssi_dbm: i8) {
         if !self.is_router() {
             return;
@@ -240,14 +240,14 @@ impl<S: Sizes> Mesh<S> {
         neighbour.hear(now, rssi_dbm, noise);
         let (after, changed) = (neighbour.cost(), neighbour.quality_in != quality);
         if changed && let Some(route) = self.route_mut(from) {
-            // The neighbour is notified of the quality at which it is received.
+            // The neighbour must learn the quality at which it is received.
             route.untold = TELLINGS;
         }
         self.relink(now, from, before, after);
     }
 
-    /// Processes a frame to `to` that requested an acknowledgement, or a data request: it was
-    /// acknowledged, or given up after all attempts.
+    /// Processes the result of a frame to `to` that requested an acknowledgement, or of a data
+    /// request: acknowledged, or given up after all attempts.
     pub fn handle_sent(&mut self, now: Instant, to: u16, acked: bool) {
         if self.is_leaf() {
             let had = self.attach.parent().is_some();
@@ -289,8 +289,8 @@ impl<S: Sizes> Mesh<S> {
         self.news(now, news);
     }
 
-    /// Processes a message from the neighbour `from` in a frame of this power, after
-    /// [`Mesh::handle_heard`] for the same frame.
+    /// Processes a message from the neighbour `from` in a frame received with this power. The
+    /// caller first calls [`Mesh::handle_heard`] for the same frame.
     ///
     /// # Errors
     /// The reason of the discard, which is also counted.
@@ -359,7 +359,7 @@ impl<S: Sizes> Mesh<S> {
         }
     }
 
-    /// Queues a message, in the place of an earlier one of its kind to the same device.
+    /// Queues a message. It replaces an earlier one of its kind to the same device.
     fn answer(
         &mut self,
         to: u16,
@@ -399,8 +399,8 @@ impl<S: Sizes> Mesh<S> {
         }
         let (link, dead) = (neighbour.cost(), neighbour.is_dead());
         if dead {
-            // The neighbour is received, so perhaps it receives this node again. A full table can
-            // wait.
+            // The neighbour is received, so perhaps it receives this node again. If the response
+            // table is full, the probe can wait.
             let _ = self.answer(from, Message::LinkProbe, None);
         }
         self.relink(now, from, before, link);
@@ -432,8 +432,8 @@ impl<S: Sizes> Mesh<S> {
         Ok(())
     }
 
-    /// Returns the entry of a router that has advertised. In a full table it evicts the neighbour
-    /// with the lowest received power that is no next hop, if its own is higher.
+    /// Returns the entry of a router that has advertised. In a full table its new entry replaces
+    /// that of the weakest neighbour that is no next hop, if its received power is higher.
     fn neighbour(&mut self, now: Instant, short: u16, rssi_dbm: i8) -> Option<&mut Neighbour> {
         let noise = self.config.noise_floor_dbm;
         let routes = self.routes.as_slice();
@@ -496,9 +496,9 @@ impl<S: Sizes> Mesh<S> {
         fits(routes, self.leaves.as_slice().iter().flatten().count())
     }
 
-    /// Starts the next advertisement. One that takes a single frame is complete. Of a larger one
-    /// only the changes go at once, or else the channel would be full of what all nodes know; a
-    /// complete one follows from time to time.
+    /// Starts the next advertisement. One that fits into a single frame is complete. A larger one
+    /// carries only the changes, or else known information would fill the channel; a complete one
+    /// follows from time to time.
     fn advertise(&mut self, now: Instant) {
         if !self.is_router() {
             return;
@@ -510,14 +510,13 @@ impl<S: Sizes> Mesh<S> {
         let small = self.is_small();
         let whole = small || self.whole_at <= now;
         if whole && !small {
-            // Routers that were switched on together need not send together.
+            // Spreads the advertisements of routers that were switched on together.
             self.whole_at = now + self.random.between(LONGEST / 2, LONGEST);
         }
         self.advertising = Some(Progress::new(whole));
     }
 
-    /// Writes one frame of an advertisement: as much as there is room for of what has not been
-    /// sent.
+    /// Writes one frame of an advertisement: as many unsent entries as fit.
     fn poll_advertisement(&mut self, now: Instant, buf: &mut [u8]) -> Option<Out> {
         if !self.is_router() {
             return None;
@@ -554,7 +553,7 @@ impl<S: Sizes> Mesh<S> {
         if full && (routes, leaves) == (start.routes, start.leaves) {
             return None;
         }
-        // The advertised changes have no deadline, so that the stored one stays right.
+        // The advertised changes have no deadline, so the stored one stays valid.
         let places = self.routes.as_mut_slice().get_mut(start.routes..routes).unwrap_or_default();
         for route in places.iter_mut().flatten() {
             route.untold = route.untold.saturating_sub(1);
@@ -616,7 +615,7 @@ impl<S: Sizes> Mesh<S> {
         }
         self.age_neighbours(now);
         let route::Forgotten { mut news, asks } = route::handle_deadline(self.routes_mut(), now);
-        // Advertisements of a single frame are complete, and give the answer unasked.
+        // Advertisements of a single frame are complete, and give the answer unsolicited.
         news |= asks && !self.is_small();
         if self.leaves().handle_deadline(now) {
             (self.leaves_untold, news) = (TELLINGS, true);
@@ -636,7 +635,7 @@ impl<S: Sizes> Mesh<S> {
             match neighbour.age(now) {
                 Age::Fresh => {}
                 Age::Doubtful => {
-                    // Without room, the next probe suffices.
+                    // If the response table is full, the next probe suffices.
                     let _ = self.answer(short, Message::LinkProbe, None);
                 }
                 Age::Gone => {

@@ -20,31 +20,31 @@
 
 use crate::link::UNREACHABLE;
 
-/// The most octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
+/// Maximum octets of a message: one 802.15.4 frame also with security and uncompressed addresses.
 pub const MAX_LEN: usize = 80;
 
-/// The most octets of a message to one device.
+/// Maximum octets of a message to one device.
 pub(crate) const MAX_ANSWER: usize = 3;
 
-/// Largest number of destinations in one advertisement.
+/// Maximum number of destinations in one advertisement.
 const MAX_ENTRIES: usize = 26;
 pub(crate) const ENTRY: usize = 3;
 pub(crate) const BINDING: usize = 5;
 /// Octets of an advertisement before its first destination.
 const HEADER: usize = 2;
 const VERSION: u8 = 1;
-/// Flags of an advertisement, above the number of its destinations.
+/// Flags of an advertisement, in the bits above the number of its destinations.
 const BORDER: u8 = 0x80;
 const STARTS: u8 = 0x40;
-/// No device: the parent of a leaf that has left.
+/// No device: the parent of a detached leaf.
 pub(crate) const NOBODY: u16 = 0xFFFF;
 
-/// A field of a message that has an impossible value.
+/// A field of a message with an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// A version that is not supported.
     Version,
-    /// A kind that does not exist.
+    /// A kind that is not defined.
     Kind,
     /// Too short or too long for its kind, or for its number of destinations.
     Length,
@@ -52,7 +52,7 @@ pub enum Field {
     Address,
     /// A cost above 16.
     Cost,
-    /// A status that does not exist.
+    /// A status that is not defined.
     Status,
     /// A sleep flag that is neither 0 nor 1.
     Mode,
@@ -63,9 +63,9 @@ pub enum Field {
 pub(crate) enum Status {
     /// The leaf is a child of the router.
     Accepted,
-    /// There is no room.
+    /// The child table is full.
     Full,
-    /// The attachment number is older than the one known of the leaf.
+    /// The attachment number is older than the leaf's known one.
     Stale,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Binding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Advertisement<'a> {
     pub(crate) border: bool,
-    /// Its sender has no routes: it has just started.
+    /// True if its sender has no routes: it has just started.
     pub(crate) starts: bool,
     entries: &'a [[u8; ENTRY]],
     bindings: &'a [[u8; BINDING]],
@@ -178,7 +178,7 @@ impl<'a> Message<'a> {
         let mut writer = Writer { out, len: 0 };
         let kind = |kind: u8| VERSION << 4 | kind;
         match *self {
-            // Advertisements are written as they are gathered, by a `Writer`.
+            // A `Writer` writes advertisements while their entries are gathered.
             Message::Advertisement(_) => return None,
             Message::ParentRequest => writer.put(&[kind(2)])?,
             Message::ParentResponse { quality, cost } => {
@@ -196,20 +196,20 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Returns whether an advertisement of so many destinations and leaves is one message.
+/// Returns whether an advertisement of so many destinations and leaves fits into one message.
 pub(crate) const fn fits(entries: usize, bindings: usize) -> bool {
     let octets = entries.saturating_mul(ENTRY).saturating_add(bindings.saturating_mul(BINDING));
     entries <= MAX_ENTRIES && octets <= MAX_LEN - HEADER
 }
 
-/// Writes an advertisement: its destinations, then its leaves, as many as there is room for.
+/// Writes an advertisement: its destinations, then its leaves, as many as fit.
 pub(crate) struct Writer<'a> {
     out: &'a mut [u8],
     len: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// `None` if there is not even room for the header.
+    /// Returns `None` if the header does not fit.
     pub(crate) fn advertisement(out: &'a mut [u8], border: bool, starts: bool) -> Option<Self> {
         let mut writer = Writer { out, len: 0 };
         let flags = if border { BORDER } else { 0 } | if starts { STARTS } else { 0 };
@@ -217,7 +217,7 @@ impl<'a> Writer<'a> {
         Some(writer)
     }
 
-    /// `None` if it has no room. All destinations come before the first leaf.
+    /// Returns `None` if it does not fit. All destinations come before the first leaf.
     pub(crate) fn entry(&mut self, entry: Entry) -> Option<()> {
         let flags = *self.out.get(1)?;
         if usize::from(flags & 0x1F) >= MAX_ENTRIES {
@@ -232,7 +232,7 @@ impl<'a> Writer<'a> {
         Some(())
     }
 
-    /// `None` if it has no room.
+    /// Returns `None` if it does not fit.
     pub(crate) fn binding(&mut self, binding: Binding) -> Option<()> {
         let ([a, b], [c, d]) = (binding.child.to_be_bytes(), binding.parent.to_be_bytes());
         self.put(&[a, b, c, d, binding.sequence])

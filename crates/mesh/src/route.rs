@@ -2,9 +2,9 @@
 //!
 //! A node accepts a cheaper route only from a neighbour that is *nearer to the destination than
 //! this node has been*: its advertised cost is below the least cost that this node has had. No loop
-//! can form so, because along any route that number falls. When the cost has risen above it, this
-//! node first advertises the rise, and forgets the number after [`HOLD`], when all nodes with a
-//! route through it know. OpenThread lacks this rule and counts up instead.
+//! can form because that number falls along any route. When the cost has risen above it, this node
+//! first advertises the rise, and discards the number after [`HOLD`], when all nodes with a route
+//! through it know. OpenThread lacks this rule and counts up instead.
 
 use crate::link::UNREACHABLE;
 use kinglet_time::{Duration, Instant, earliest};
@@ -13,17 +13,17 @@ use kinglet_time::{Duration, Instant, earliest};
 pub(crate) const OUTSIDE: u16 = 0xFFFE;
 
 /// Time for which a risen cost is advertised before any other route is accepted: two
-/// advertisements, with room for the loss of one (the second comes at most 3 s after a reset of the
-/// timer).
+/// advertisements, with a margin for the loss of one (the second comes at most 3 s after a reset of
+/// the timer).
 pub const HOLD: Duration = Duration::from_secs(4);
 
-/// Advertisements that carry a change before the next complete one: as many as leave within
+/// Advertisements that carry a change before the next complete one: as many as are sent within
 /// [`HOLD`].
 pub(crate) const TELLINGS: u8 = 2;
 
-/// A route that its next hop does not advertise for so long is lost, and a lost one is advertised
-/// for so long. At the longest interval four to six advertisements come in that time. A router that
-/// loses a route announces so; this is for neighbours that have missed it.
+/// Lifetime of a route that its next hop does not advertise, and time for which a lost route is
+/// advertised. At the longest interval four to six advertisements come in that time. A router that
+/// loses a route announces the loss; this is for neighbours that missed it.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(200);
 
 /// The route to one destination.
@@ -33,13 +33,13 @@ pub struct Route {
     pub(crate) next_hop: u16,
     /// The next hop's own cost.
     advertised: u8,
-    /// Sum of that and the link's; [`UNREACHABLE`] at the most.
+    /// Sum of that and the link's cost; at most [`UNREACHABLE`].
     pub(crate) cost: u8,
     /// The least cost that other nodes may still use.
     least: u8,
     /// Advertisements that still have to carry a change.
     pub(crate) untold: u8,
-    /// Time at which the least cost is forgotten; set while the cost is higher.
+    /// Time at which the least cost is discarded; set while the cost is higher.
     hold: Option<Instant>,
     expires: Instant,
 }
@@ -103,7 +103,7 @@ impl Route {
         self.next_hop == neighbour && self.set(now, neighbour, UNREACHABLE, UNREACHABLE)
     }
 
-    /// Sets a new cost of the next hop. A lost route comes back under the conditions of a new one.
+    /// Sets a new cost of the next hop. A lost route is restored under the conditions of a new one.
     fn follow(&mut self, now: Instant, advertised: u8, link: u8) -> bool {
         let is_back = !self.is_usable() && total(advertised, link) < UNREACHABLE;
         if is_back && advertised >= self.least {
@@ -126,7 +126,7 @@ impl Route {
             self.expires = now + LIFETIME;
             return self.set(now, via, advertised, link);
         }
-        // A node that has lost a destination gets it from those that have not.
+        // A node that has lost a destination learns a route from those that have not.
         let asked = advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable();
         if asked {
             self.untold = TELLINGS;
@@ -139,9 +139,9 @@ impl Route {
     }
 }
 
-/// Processes a neighbour's offer. Returns whether others should be notified soon. Full tables take
-/// no new destination. `near` is the place of its last offer: destinations advertised together were
-/// learned together, and stand one behind the other in large tables too.
+/// Processes a neighbour's offer. Returns whether others should be notified soon. A full table
+/// takes no new destination. `near` is the index of the neighbour's last offer: destinations
+/// advertised together were learned together, and have adjacent entries in large tables too.
 pub(crate) fn consider(
     table: &mut [Option<Route>],
     near: &mut usize,
@@ -171,7 +171,7 @@ pub(crate) fn consider(
         *place = Some(Route::new(now, offer));
         *near = index;
     }
-    // Also a neighbour that is only received must learn that soon.
+    // A neighbour that is only received must learn that soon, too.
     true
 }
 
@@ -182,9 +182,10 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
 /// Result of [`handle_deadline`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forgotten {
-    /// Others should be notified soon of a loss.
+    /// True if others should be notified soon of a loss.
     pub(crate) news: bool,
-    /// A lost route would be accepted from any neighbour now; earlier offers of it were refused.
+    /// True if a lost route would now be accepted from any neighbour; earlier offers of it were
+    /// refused.
     pub(crate) asks: bool,
 }
 
@@ -251,7 +252,7 @@ mod tests {
         consider(&mut table, now, offer(1, 1, 1));
         assert!(consider(&mut table, now, offer(1, UNREACHABLE, 1)));
         assert_eq!(best(&table), (1, UNREACHABLE));
-        // May come through this node itself.
+        // It may come through this node itself.
         assert!(!consider(&mut table, now, offer(2, 2, 1)));
         assert_eq!(best(&table), (1, UNREACHABLE));
         consider(&mut table, now, offer(1, 2, 1));
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(handle_deadline(&mut table, now + HOLD), Forgotten { news: false, asks: true });
         assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
         assert_eq!(best(&table), (2, 3));
-        // One that is nearer than this node ever was is accepted at once.
+        // A neighbour that is nearer than this node ever was is accepted at once.
         consider(&mut table, now, offer(2, UNREACHABLE, 1));
         assert!(consider(&mut table, now, offer(3, 1, 2)));
         assert_eq!(best(&table), (3, 3));

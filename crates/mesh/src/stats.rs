@@ -1,20 +1,20 @@
-//! What a mesh tells of itself.
+//! Counters and snapshots of a mesh.
 
 use crate::message::Field;
 use kinglet_time::Duration;
 
 kinglet_mem::reasons! {
-    /// Why a message was discarded.
+    /// Reason why a message was discarded.
     pub enum Discard {
         /// This field is malformed.
         Malformed(Field),
-        /// Well-formed, but nothing that concerns a node of this role.
+        /// Well-formed, but irrelevant to a node of this role.
         NotForRole,
         /// From an address that no neighbour can have.
         BadSource,
-        /// All neighbours in the table are heard better or carry routes.
+        /// All neighbours in the table are received with more power or carry routes.
         NeighboursFull,
-        /// Too many answers wait to be sent.
+        /// Too many responses wait to be sent.
         Busy,
     }
 }
@@ -22,17 +22,17 @@ kinglet_mem::reasons! {
 kinglet_mem::counters! {
     /// Counters; they stop at their maximum.
     pub struct Stats {
-        /// Messages taken.
+        /// Messages accepted.
         received,
         /// Messages handed out.
         sent,
-        /// Those of them that were advertisements.
+        /// Advertisements among the sent messages.
         advertisements,
-        /// Times that a change was so important that Trickle began anew.
+        /// Changes so important that Trickle restarted.
         resets,
     }
     reasons {
-        /// Links that died of frames given up, and parents lost so.
+        /// Links declared dead after transmission failures, and parents lost for the same reason.
         dead_links,
     }
     discards Discard
@@ -45,7 +45,7 @@ pub struct Info {
     pub parent: Option<u16>,
     /// Routers in radio range.
     pub neighbours: usize,
-    /// Entries for destinations, also of lost ones that are still told.
+    /// Entries for destinations, including lost ones that are still advertised.
     pub routes: usize,
     /// Entries for leaves.
     pub leaves: usize,
@@ -60,20 +60,20 @@ pub struct NeighbourInfo {
     pub short: u16,
     /// Average received power in dBm.
     pub rssi_dbm: i16,
-    /// How well it is heard, 0 to 3.
+    /// Quality at which this node receives it, 0 to 3.
     pub quality_in: u8,
-    /// How well it hears this node, 0 to 3.
+    /// Quality at which it receives this node, 0 to 3.
     pub quality_out: u8,
-    /// Cost of the link, 1 to 16 (none).
+    /// Cost of the link, 1 to 16 (no link).
     pub cost: u8,
 }
 
-/// The way to a router.
+/// The route to a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteInfo {
-    /// Short address of the router; `None` for the way out of the mesh.
+    /// Short address of the router; `None` for the route out of the mesh.
     pub destination: Option<u16>,
-    /// Who is next.
+    /// Next hop.
     pub next_hop: u16,
     /// Cost, 1 to 16 (unreachable).
     pub cost: u8,

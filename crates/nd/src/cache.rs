@@ -1,28 +1,28 @@
-//! The table of neighbours: looking for one, and making room for another.
+//! The neighbour table: lookup, insertion and eviction.
 
 use crate::neighbour::Neighbour;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
 use kinglet_time::Instant;
 
-/// Why somebody is to get a place.
+/// Reason for the insertion of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// It has sent something: anybody can do that, so it takes no place of one that is in use.
+    /// A message from it was received. Any node can send one, so it evicts no entry in use.
     Heard,
     /// A packet is for it.
     Wanted,
-    /// The same at a router, since when neighbours that are in use keep their places: whoever scans
-    /// a prefix from outside evicts none of them.
+    /// A packet for it came to a router, where neighbours used since this time stay: a scan of a
+    /// prefix from outside evicts none of them.
     Stray(Instant),
 }
 
-/// The neighbour with this address.
+/// Returns the neighbour with this address.
 pub(crate) fn find(table: &[Option<Neighbour>], address: Ipv6Addr) -> Option<&Neighbour> {
     table.iter().flatten().find(|it| it.address == address)
 }
 
-/// The same, to change it.
+/// Returns the neighbour with this address for modification.
 pub(crate) fn find_mut(
     table: &mut [Option<Neighbour>],
     address: Ipv6Addr,
@@ -30,10 +30,10 @@ pub(crate) fn find_mut(
     table.iter_mut().flatten().find(|it| it.address == address)
 }
 
-/// Gives a neighbour that has none a place: a free one, or else that of the one that was used
-/// longest ago, those first for whom there never was a packet. Who was only heard takes no other
-/// places than theirs; and packets wait for whoever is being asked for, so that none gives way to
-/// another.
+/// Inserts a neighbour into a free entry, or else into the one that was used longest ago; entries
+/// for which there never was a packet go first. A neighbour that was only received evicts no other
+/// entries than those. Packets wait for neighbours with a pending resolution, so these are not
+/// evicted.
 pub(crate) fn insert<'a>(
     table: &'a mut [Option<Neighbour>],
     stats: &mut Stats,

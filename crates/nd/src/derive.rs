@@ -1,4 +1,4 @@
-//! Addresses whose interface identifier tells the link address, so that nobody need be asked.
+//! Addresses whose interface identifier contains the link address, so that no resolution is needed.
 
 use core::net::Ipv6Addr;
 use kinglet_wire::ieee802154::Address;
@@ -8,14 +8,14 @@ use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 /// The universal/local bit of an identifier.
 const UNIVERSAL: u8 = 2;
 
-/// The link address that follows from an address in the PAN `pan`:
+/// Returns the link address that follows from an address in the PAN `pan`:
 ///
 /// * a short one if the identifier is 0000:00ff:fe00:XXXX (RFC 6282, 3.2.2) or, as on Linux,
 ///   PPPP:00ff:fe00:XXXX with the PAN, less the universal/local bit (RFC 4944, 6);
-/// * an extended one if the address is link-local: those of a LoWPAN are made of the EUI-64 (RFC
-///   6775, 5.2). This is a guess, as others make theirs of what nobody can foresee (RFC 7217).
+/// * an extended one if the address is link-local: those of a LoWPAN are formed from the EUI-64
+///   (RFC 6775, 5.2). This is a guess, as other nodes use unpredictable identifiers (RFC 7217).
 ///
-/// `None` if none does: any other identifier looks like an EUI-64 and most are not.
+/// `None` for other addresses: any other identifier looks like an EUI-64, and most are not.
 pub const fn derived(address: Ipv6Addr, pan: u16) -> Option<Address> {
     if let Some(short) = short(address, pan) {
         return Some(short);
@@ -23,7 +23,7 @@ pub const fn derived(address: Ipv6Addr, pan: u16) -> Option<Address> {
     if is_link_local(address) { Some(link_address_of(address)) } else { None }
 }
 
-/// The same for short addresses alone, which is no guess.
+/// Returns the link address if it is a short one, which is no guess.
 pub(crate) const fn short(address: Ipv6Addr, pan: u16) -> Option<Address> {
     match address.octets() {
         [_, _, _, _, _, _, _, _, p, q, 0, 0xFF, 0xFE, 0, a, b] => {
@@ -39,7 +39,7 @@ pub(crate) const fn short(address: Ipv6Addr, pan: u16) -> Option<Address> {
     }
 }
 
-/// The link-local address that follows from a link address (RFC 4944, 7).
+/// Returns the link-local address that follows from a link address (RFC 4944, 7).
 pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
     let [a, b, c, d, e, f, g, h] = derived_iid(link)?;
     Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
@@ -58,7 +58,7 @@ mod tests {
         let short = Some(Address::Short(0x1234));
         for prefix in ["fe80::", "2001:db8::"] {
             assert_eq!(derived(ip(&std::format!("{prefix}ff:fe00:1234")), 0xABCD), short);
-            // Of the PAN 0xabcd the universal/local bit, 0x0200, is cleared.
+            // For the PAN 0xabcd the universal/local bit, 0x0200, is cleared.
             assert_eq!(derived(ip(&std::format!("{prefix}a9cd:ff:fe00:1234")), 0xABCD), short);
         }
         assert_eq!(derived(ip("2001:db8::a9cd:ff:fe00:1234"), 0xABCE), None);

@@ -1,24 +1,24 @@
-//! Whether another node has an address (RFC 4862, 5.4): all are asked once, by one who uses it
-//! meanwhile (RFC 4429).
+//! Duplicate address detection (RFC 4862, 5.4): one solicitation. The address is used meanwhile
+//! (RFC 4429).
 
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// MAX_RTR_SOLICITATION_DELAY (RFC 4861, 10): the first message leaves within it.
+/// MAX_RTR_SOLICITATION_DELAY (RFC 4861, 10): longest delay of the first message.
 pub(crate) const DELAY: Duration = Duration::from_secs(1);
 
-/// How far it has come.
+/// Progress of a detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detection {
-    /// It has not begun.
+    /// Not started.
     New,
-    /// All are to be asked then.
+    /// The solicitation is due at this time.
     At(Instant),
-    /// They are to be asked now.
+    /// The solicitation is to be sent now; repeated at this time if it could not be sent.
     Asks(Instant),
-    /// They were, and may answer until then.
+    /// The solicitation was sent; responses count until this time.
     Until(Instant),
-    /// Nobody has said that he has it.
+    /// Complete: no other node uses the address.
     Over,
 }
 
@@ -27,7 +27,7 @@ impl Detection {
         self != Detection::Over
     }
 
-    /// Whether all are to be asked.
+    /// Returns whether a solicitation is to be sent now.
     pub(crate) fn poll(&mut self) -> bool {
         let Detection::Asks(until) = *self else { return false };
         *self = Detection::Until(until);
@@ -47,7 +47,7 @@ impl Detection {
             Detection::New => Detection::At(now + random.between(Duration::from_millis(1), DELAY)),
             // DupAddrDetectTransmits is 1.
             Detection::At(at) if at <= now => Detection::Asks(now + retrans),
-            // One that could not be sent in time will be.
+            // If it could not be sent in time, it is sent later.
             Detection::Asks(at) if at <= now => Detection::Asks(now + retrans),
             Detection::Until(at) if at <= now => Detection::Over,
             other => other,

@@ -1,8 +1,8 @@
-//! What a host learns of routers (RFC 4861, 6.3; RFC 4862, 5.5; RFC 6775, 5.3 and 5.4): default
-//! routers, addresses of its own, contexts and name servers, each for as long as it is said.
+//! Host functions (RFC 4861, 6.3; RFC 4862, 5.5; RFC 6775, 5.3 and 5.4): default routers, own
+//! addresses, contexts and name servers, each for its advertised lifetime.
 //!
-//! Every table takes in who comes first and keeps him for as long as he says: whoever advertises
-//! more than there is room for costs nobody his place.
+//! Tables are filled in order of arrival, and entries stay for their lifetime: a router that
+//! advertises more than fits evicts no entry.
 
 use crate::config::Sizes;
 use crate::derive::link_local;
@@ -24,52 +24,52 @@ use kinglet_wire::sixlowpan::{Context, derived_iid, link_address_of};
 const INTERVAL: Duration = Duration::from_secs(10);
 /// MAX_RTR_SOLICITATION_INTERVAL (RFC 6775, 9).
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
-/// MAX_RTR_SOLICITATIONS (RFC 4861, 10): so many before the interval grows.
+/// MAX_RTR_SOLICITATIONS (RFC 4861, 10): number of solicitations before the interval grows.
 const SOLICITATIONS: u8 = 3;
-/// No advertisement makes the rest of an address's life shorter than this (RFC 4862, 5.5.3 (e)).
+/// No advertisement reduces the remaining lifetime of an address below this (RFC 4862, 5.5.3 (e)).
 const TWO_HOURS: Duration = Duration::from_secs(2 * 3600);
-/// Bits of the prefix of an address that is made here.
+/// Bits of the prefix of an autoconfigured address.
 const PREFIX_LEN: u8 = 64;
-/// For how long an address is registered, in minutes: what RFC 6775 leaves open, as long as twice
-/// the default Router Lifetime.
+/// Lifetime of a registration in minutes: RFC 6775 leaves it open; this is twice the default Router
+/// Lifetime.
 pub(crate) const REGISTRATION_MIN: u16 = 60;
-/// For how long a router is left alone whose table is full.
+/// Time until the next request to a router with a full table.
 const FULL: Duration = Duration::from_secs(60);
-/// For how long it is left alone with an address that is another's: as a registration lasts.
+/// Time until the next request for another node's address: the lifetime of a registration.
 const TAKEN: Duration = Duration::from_secs(REGISTRATION_MIN as u64 * 60);
 
-/// For how long a context is still understood that is not to be used any more: twice the default
+/// Time for which a context is still understood after it is no longer used: twice the default
 /// Router Lifetime (RFC 6775, 5.4.3; RFC 4861, 6.2.1).
 const HOLD: Duration = Duration::from_secs(2 * 1800);
 
-/// So often at most a router is asked for a context.
+/// Minimum time between solicitations for an unknown context.
 const CONTEXT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What routers have made of this node.
+/// A setting that routers have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Configured {
-    /// It has this address now.
+    /// The node has this address now.
     Address(Ipv6Addr),
-    /// It has this address no longer.
+    /// The node no longer has this address.
     NoAddress(Ipv6Addr),
-    /// Packets are to begin with this hop limit, if the node was not told a higher one: nobody
-    /// is to keep its packets from arriving (RFC 3756, 4.2.7).
+    /// Initial hop limit of packets, unless a higher one is configured: no router may prevent
+    /// packets from arriving (RFC 3756, 4.2.7).
     HopLimit(u8),
-    /// This context is to be understood, or forgotten.
+    /// This context is to be understood; `None`: it is to be removed.
     Context {
         /// Its identifier, 0 to 15.
         id: u8,
-        /// What it stands for.
+        /// The prefix that it stands for.
         context: Option<Context>,
     },
 }
 
-/// The node that is a host.
+/// The node's own properties.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interface {
     /// Its link address.
     pub(crate) link: Address,
-    /// It is to be a router itself.
+    /// True if it is configured as a router.
     pub(crate) serves: bool,
 }
 
@@ -78,19 +78,19 @@ pub(crate) struct Host<S: Sizes> {
     addresses: S::Addresses,
     contexts: S::Contexts,
     servers: S::Servers,
-    /// The one router that is to be used, by its link address; `None`: any, or none yet if it has
-    /// to be one.
+    /// Link address of the only router to be used; `None`: any router, or none yet if a parent is
+    /// required.
     preferred: Option<Address>,
     has_parent: bool,
-    /// The registration of the link-local address, by which RFC 8505, 5.6, begins.
+    /// The registration of the link-local address, which comes first in RFC 8505, 5.6.
     local: Registration,
-    /// The hop limit that was last heard, and whether that was told.
+    /// The last advertised hop limit, and whether it was reported.
     hop_limit: (u8, bool),
-    /// When routers were last solicited.
+    /// Time of the last Router Solicitation.
     asked: Option<Instant>,
-    /// From when on routers are solicited, if the node is awake anyway.
+    /// Time from which routers are solicited if the node is awake anyway.
     early: Option<Instant>,
-    /// When the next solicitation is due; `None` before the first look at the clock.
+    /// Time of the next solicitation; `None` before the timer is set.
     next: Option<Instant>,
     /// Solicitations since the last advertisement.
     tries: u8,
@@ -116,8 +116,8 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// Whom the next solicitation is for: the first one after an advertisement is for that router,
-    /// or the one that is preferred, the others for all.
+    /// Returns the destination of the next solicitation: the first one after an advertisement goes
+    /// to that router, or to the preferred one; `None`: to all routers.
     pub(crate) fn asked(&self) -> Option<Ipv6Addr> {
         if self.tries > 1 {
             return None;
@@ -125,7 +125,7 @@ impl<S: Sizes> Host<S> {
         self.router().or_else(|| link_local(self.preferred?))
     }
 
-    /// Where packets go that have no other way.
+    /// Returns the default router, the next hop of packets without another route.
     pub(crate) fn router(&self) -> Option<Ipv6Addr> {
         self.first().map(|router| router.address)
     }
@@ -135,14 +135,14 @@ impl<S: Sizes> Host<S> {
         known.find(|router| self.prefers(router.address))
     }
 
-    /// Whether it may be used: any, or the one that is preferred, whose address tells its link
-    /// address.
+    /// Returns whether this router may be used: any, or the preferred one, whose address contains
+    /// its link address.
     fn prefers(&self, router: Ipv6Addr) -> bool {
         self.preferred.map_or(!self.has_parent, |link| link_address_of(router) == link)
     }
 
-    /// Only the router with this link address is to be used, or `None`: any. If nothing was heard
-    /// of it, it is asked.
+    /// Sets the link address of the only router to be used; `None`: any. If that router has not
+    /// advertised yet, it is solicited.
     pub(crate) fn prefer(&mut self, now: Instant, link: Option<Address>) {
         let (before, started) = (self.router(), self.next.is_some());
         self.preferred = link;
@@ -153,7 +153,7 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// The router that is preferred takes the place of one that is not, if there is no other.
+    /// Evicts the last router of a full table in favour of the preferred one.
     fn make_way(&mut self, new: Router) {
         let table = self.routers.as_mut_slice();
         let known = table.iter().flatten().any(|router| router.address == new.address);
@@ -163,25 +163,25 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// Whether new connections should not begin with this own address.
+    /// Returns whether new connections should not use this own address.
     pub(crate) fn is_deprecated(&self, address: Ipv6Addr) -> bool {
         let mut own = self.addresses.as_slice().iter().flatten();
         own.any(|own| own.address == address && own.deprecated)
     }
 
-    /// Whether a context may be used to compress: all but those that are only understood.
+    /// Returns whether a context may be used to compress: false for those that are only understood.
     //= rfc6775#4.2-2 rfc6775#5.4.2-1
     pub(crate) fn compresses(&self, id: u8) -> bool {
         let mut known = self.contexts.as_slice().iter().flatten();
         known.find(|known| known.id == id).is_none_or(|known| known.compress)
     }
 
-    /// Name servers.
+    /// Returns the name servers.
     pub(crate) fn servers(&self) -> impl Iterator<Item = Ipv6Addr> {
         self.servers.as_slice().iter().flatten().map(|server| server.address)
     }
 
-    /// A router as its advertisement describes it.
+    /// Returns a router as its advertisement describes it.
     fn as_router(&self, address: Ipv6Addr, until: Instant, mut options: Options<'_>) -> Router {
         let mut known = self.routers.as_slice().iter().flatten();
         let known = known.any(|known| known.address == address && known.registers);
@@ -193,7 +193,7 @@ impl<S: Sizes> Host<S> {
         Router { address, until, extended, registers: extended || lowpan || known, failures: 0 }
     }
 
-    /// A Router Advertisement, from a link-local address.
+    /// Processes a Router Advertisement from a link-local address.
     pub(crate) fn advertised(
         &mut self,
         now: Instant,
@@ -208,7 +208,7 @@ impl<S: Sizes> Host<S> {
         let until = now + lifetime;
         let same = |known: &Router| known.address == from;
         let new = self.as_router(from, until, options);
-        // The ways of a router are those of its routing.
+        // The routes of a router come from its routing.
         let is_default = lifetime > Duration::ZERO && !own.serves;
         let (new, before) = (is_default.then_some(new), self.router());
         if let (Some(new), true) = (new, self.prefers(from)) {
@@ -251,7 +251,7 @@ impl<S: Sizes> Host<S> {
             shortest = shortest.min(first.until - now);
         }
         // Well before the shortest of all lifetimes is over (RFC 6775, 5.4.3). Advertisements of
-        // others do not end the search for a router that may be used.
+        // other routers do not end the search for one that may be used.
         if lifetime > Duration::ZERO && (own.serves || self.router().is_some()) {
             (self.asks, self.tries) = (false, 0);
             self.register(now);
@@ -260,8 +260,8 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// RFC 4862, 5.5.3. The L flag says nothing here: what has such a prefix is sent to the router
-    /// (RFC 6775, 5.4).
+    /// Processes a prefix (RFC 4862, 5.5.3). The L flag has no effect: packets for such a prefix
+    /// are sent to the router (RFC 6775, 5.4).
     //= rfc6775#14-2
     fn prefix(
         &mut self,
@@ -320,7 +320,7 @@ impl<S: Sizes> Host<S> {
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
-    /// RFC 6775, 5.4.2.
+    /// Processes a context (RFC 6775, 5.4.2).
     //= rfc6775#4.2-4
     fn context(&mut self, now: Instant, told: &ContextInformation, stats: &mut Stats) {
         let ContextInformation { id, compress, prefix, len, valid_min } = *told;
@@ -338,8 +338,8 @@ impl<S: Sizes> Host<S> {
         keep(table, |_| false, (valid_min > 0).then_some(new), stats);
     }
 
-    /// The first router may not be the one of before. Another one gets all registrations; if there
-    /// is none, one is searched for.
+    /// Processes a possible change of the router in use. A new one gets all registrations; if there
+    /// is none, the search starts.
     fn follow(&mut self, now: Instant, before: Option<Ipv6Addr>) {
         let router = self.router();
         if router == before {
@@ -356,17 +356,17 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// The last router, or something that routers advertise, is lost: they are solicited soon, as
-    /// after a start (RFC 6775, 5.3; RFC 4861, 6.3.7). A node that has to have a parent and has
-    /// none could use no answer.
+    /// Starts the search after the loss of the last router, or of something that routers advertise:
+    /// routers are solicited soon, as after a start (RFC 6775, 5.3; RFC 4861, 6.3.7). A node that
+    /// requires a parent and has none could not use a response.
     pub(crate) fn search(&mut self) {
         if !self.has_parent || self.preferred.is_some() {
             (self.next, self.tries) = (None, 0);
         }
     }
 
-    /// This router does not answer, or has said that it is none (RFC 4861, 7.2.5 and 7.3.3).
-    /// Another may be there, so that all are asked (RFC 6775, 5.8.2).
+    /// Removes a router that does not respond, or has advertised that it is none (RFC 4861, 7.2.5
+    /// and 7.3.3). All routers are solicited, as there may be another (RFC 6775, 5.8.2).
     pub(crate) fn lose_router(&mut self, now: Instant, address: Ipv6Addr) {
         let before = self.router();
         if forget(self.routers.as_mut_slice(), |router| router.address == address) {
@@ -376,7 +376,7 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// Asks for the registrations of which no next time is known.
+    /// Requests the registrations that have no next time.
     fn register(&mut self, now: Instant) {
         if self.router().is_none() {
             return;
@@ -399,18 +399,18 @@ impl<S: Sizes> Host<S> {
         self.first().is_some_and(|router| router.extended)
     }
 
-    /// The address to register next, and its transaction identifier if the router wants one.
-    /// `local` is the link-local address.
+    /// Returns the address to register next, and its transaction identifier if the router uses
+    /// them. `local` is the link-local address.
     //= rfc8505#5.6-1 rfc8505#5.6-4 rfc8505#5.6-5 rfc8505#6-1 rfc8505#6-2
     pub(crate) fn poll_registration(&mut self, local: Ipv6Addr) -> Option<(Ipv6Addr, Option<u8>)> {
         let extended = self.is_extended();
         if extended && self.local.tries > 0 {
-            // It is what the others are registered from.
+            // The other addresses are registered from it.
             let asks = core::mem::take(&mut self.local.asks);
             return asks.then_some((local, Some(self.local.tid.value())));
         }
         let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
-        // An answer in the form of RFC 6775 may not say which address it is about.
+        // A response in the form of RFC 6775 need not contain the address.
         let own = if extended {
             own.find(|own| own.registration.asks)
         } else {
@@ -420,8 +420,8 @@ impl<S: Sizes> Host<S> {
         asks.then_some((own.address, extended.then(|| own.registration.tid.value())))
     }
 
-    /// A router has answered about an address, or in the form of RFC 6775 to one; whether that is
-    /// the answer to a question of this node's.
+    /// Processes a router's response about `address`, or in the form of RFC 6775 to `address`.
+    /// Returns whether it is the response to a request of this node.
     //= rfc6775#5.5.3-1
     pub(crate) fn registered(
         &mut self,
@@ -443,7 +443,7 @@ impl<S: Sizes> Host<S> {
             let mut own = table.iter_mut().flatten();
             let is = |own: &Autoconfigured| match extended {
                 true => own.address == address,
-                // One after the other is asked for.
+                // Requests are sent one at a time.
                 false => own.registration.tries > 0,
             };
             let Some(own) = own.find(|own| is(own)) else { return false };
@@ -461,7 +461,7 @@ impl<S: Sizes> Host<S> {
                 registration.leap();
                 registration.refuse(now, INTERVAL);
             }
-            // Others only as answers.
+            // Others only as responses.
             _ if !pending => return false,
             status::SUCCESS => {
                 let early = now + (lifetime - lifetime / 3);
@@ -472,8 +472,8 @@ impl<S: Sizes> Host<S> {
                     *taken = false;
                 }
             }
-            // An address that is another's is not used. The other's registration may end, and is
-            // asked about again in the form that does so from another address.
+            // An address of another node is not used. Its registration may end: the request is
+            // repeated in the form of RFC 8505, which registers from a different address.
             status::DUPLICATE => {
                 registration.refuse(now, FULL);
                 if let Some(taken) = taken {
@@ -489,8 +489,8 @@ impl<S: Sizes> Host<S> {
         true
     }
 
-    /// A frame to the first router was acknowledged, so that the node is awake and what is due soon
-    /// need not wake it again; or it was not.
+    /// Processes the result of a frame to the router in use. After an acknowledgement the node is
+    /// awake, so requests that are due soon are sent now and need no wake-up of their own.
     pub(crate) fn handle_sent(&mut self, now: Instant, acked: bool) {
         let Some(first) = self.router() else { return };
         let mut known = self.routers.as_mut_slice().iter_mut().flatten();
@@ -518,8 +518,8 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// There is a context that the router may know and this node does not. That is asked once in a
-    /// while, as anybody may send what nobody can read.
+    /// Solicits the router for a context that this node does not know. The rate is limited, as any
+    /// node can send undecodable frames.
     pub(crate) fn handle_unknown_context(&mut self, now: Instant) {
         let lately = self.asked.is_some_and(|asked| now < asked + CONTEXT_INTERVAL);
         if self.router().is_some() && self.tries == 0 && !lately {
@@ -527,8 +527,8 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// Looks for routers, and again later: after twice as long for each time that is too many, up
-    /// to a minute (RFC 6775, 5.3).
+    /// Solicits routers, and sets the next time: the interval doubles after the first three, up to
+    /// a minute (RFC 6775, 5.3).
     //= rfc6775#3.4-1 rfc6775#8.1.2-1
     fn solicit(&mut self, now: Instant) {
         (self.asks, self.asked, self.early) = (true, Some(now), None);
@@ -538,14 +538,14 @@ impl<S: Sizes> Host<S> {
         self.next = Some(now + interval.min(MAX_INTERVAL));
     }
 
-    /// Whether something was asked and not answered.
+    /// Returns whether a request is unanswered.
     pub(crate) fn is_waiting(&self) -> bool {
         let mut own = self.addresses.as_slice().iter().flatten();
         self.tries > 0 || self.local.tries > 0 || own.any(|own| own.registration.tries > 0)
     }
 
-    /// Watches over an address that this node was given, and whether another has it. If there is no
-    /// place it is used all the same.
+    /// Adds an assigned address, with duplicate address detection. If the table is full, the
+    /// address is used all the same.
     pub(crate) fn add_given(&mut self, address: Ipv6Addr, stats: &mut Stats) {
         let own = Autoconfigured {
             address,
@@ -562,13 +562,13 @@ impl<S: Sizes> Host<S> {
         keep(self.addresses.as_mut_slice(), same, Some(own), stats);
     }
 
-    /// Whether it is being found out if another node has this address.
+    /// Returns whether duplicate address detection for this address is in progress.
     pub(crate) fn is_tentative(&self, address: Ipv6Addr) -> bool {
         let mut own = self.addresses.as_slice().iter().flatten();
         own.any(|own| own.address == address && own.detection.is_on() && !own.taken)
     }
 
-    /// Another node has this address, or wants it at the same time (RFC 4862, 5.4.5).
+    /// Processes another node's use, or simultaneous detection, of this address (RFC 4862, 5.4.5).
     pub(crate) fn lose(&mut self, address: Ipv6Addr) {
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             if own.address == address {
@@ -578,26 +578,26 @@ impl<S: Sizes> Host<S> {
         }
     }
 
-    /// An address that all are to be asked for, whether they have it.
+    /// Returns an address for which a detection solicitation is to be sent.
     pub(crate) fn poll_detection(&mut self) -> Option<Ipv6Addr> {
         let mut own = self.addresses.as_mut_slice().iter_mut().flatten();
         own.find_map(|own| own.detection.poll().then_some(own.address))
     }
 
-    /// When there is more to find out about addresses that were given.
+    /// Returns the time of the next step of a detection.
     pub(crate) fn detection_deadline(&self) -> Option<Instant> {
         let own = self.addresses.as_slice().iter().flatten();
         own.fold(None, |first, own| earliest(first, own.detection.deadline()))
     }
 
-    /// Finds out more (RFC 4862, 5.4.2).
+    /// Runs detection timers (RFC 4862, 5.4.2).
     pub(crate) fn detect(&mut self, now: Instant, retrans: Duration, random: &mut Random) {
         for own in self.addresses.as_mut_slice().iter_mut().flatten() {
             own.detection.handle_deadline(now, retrans, random);
         }
     }
 
-    /// What has changed, one thing at a time.
+    /// Returns the next change.
     pub(crate) fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
         for place in self.addresses.as_mut_slice() {
             let Some(own) = place else { continue };
@@ -635,7 +635,7 @@ impl<S: Sizes> Host<S> {
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        // Before the first look at the clock there is everything to do.
+        // Before the timer is first set everything is due.
         let mut first = Some(self.next.unwrap_or(Instant::ZERO));
         first = earliest(first, self.local.due);
         for router in self.routers.as_slice().iter().flatten() {
@@ -655,7 +655,7 @@ impl<S: Sizes> Host<S> {
         first
     }
 
-    /// Forgets what is over, and asks for more. Addresses that are over are told first.
+    /// Removes expired entries, and solicits more. The expiry of addresses is reported first.
     pub(crate) fn handle_deadline(&mut self, now: Instant, random: &mut Random) {
         let before = self.router();
         forget(self.routers.as_mut_slice(), |router| router.until <= now);
@@ -671,7 +671,7 @@ impl<S: Sizes> Host<S> {
         self.local.handle_deadline(now, registers);
         for known in self.contexts.as_mut_slice().iter_mut().flatten() {
             if known.until <= now && !known.gone {
-                // First it is understood only, then forgotten.
+                // At first it is only understood; it is removed later.
                 lost = true;
                 known.gone = !known.compress;
                 (known.compress, known.until) = (false, now + HOLD);
@@ -683,7 +683,7 @@ impl<S: Sizes> Host<S> {
         match self.next {
             None => {
                 let soon = now + random.between(Duration::from_millis(1), DELAY);
-                // No advertisement has routers solicited more often than that.
+                // Advertisements cannot trigger solicitations more often than that.
                 let earliest = self.asked.map_or(soon, |asked| asked + INTERVAL);
                 self.next = Some(soon.max(earliest));
             }
@@ -693,12 +693,12 @@ impl<S: Sizes> Host<S> {
     }
 }
 
-/// A lifetime in seconds; `None`: for ever.
+/// Converts a lifetime in seconds; `None`: infinite.
 fn life(seconds: u32) -> Option<Duration> {
     (seconds != u32::MAX).then(|| Duration::from_secs(u64::from(seconds)))
 }
 
-/// Keeps `new` in the place of the same one, or a free one; nothing of it if it is `None`.
+/// Stores `new` in the entry of the same one, or in a free entry; `None` removes the same one.
 fn keep<T>(table: &mut [Option<T>], same: impl Fn(&T) -> bool, new: Option<T>, stats: &mut Stats) {
     let known = table.iter().position(|place| place.as_ref().is_some_and(&same));
     if new.is_none() && known.is_none() {
@@ -711,7 +711,7 @@ fn keep<T>(table: &mut [Option<T>], same: impl Fn(&T) -> bool, new: Option<T>, s
     }
 }
 
-/// Forgets what is over; whether there was anything.
+/// Removes entries that are over. Returns whether there were any.
 fn forget<T>(table: &mut [Option<T>], over: impl Fn(&T) -> bool) -> bool {
     table.iter_mut().filter_map(|place| place.take_if(|it| over(it))).count() > 0
 }

@@ -1,4 +1,4 @@
-//! What is kept of advertisements, each for as long as it is said (`host.rs`).
+//! Information from advertisements, each kept for its advertised lifetime (`host.rs`).
 
 use crate::detection::Detection;
 use crate::neighbour::MAX_UNICAST_SOLICIT;
@@ -12,35 +12,34 @@ use kinglet_wire::sixlowpan::Context;
 pub struct Router {
     pub(crate) address: Ipv6Addr,
     pub(crate) until: Instant,
-    /// It registers addresses in the form of RFC 8505 (the E flag, 4.3), else in that of RFC 6775.
+    /// True if it registers addresses as in RFC 8505 (the E flag, 4.3), false: as in RFC 6775.
     pub(crate) extended: bool,
-    /// It is known to register addresses, in whichever form.
+    /// True if it is known to register addresses, in either form.
     pub(crate) registers: bool,
-    /// Frames in a row that it has not acknowledged.
+    /// Consecutive frames that it has not acknowledged.
     pub(crate) failures: u8,
 }
 
-/// An address of this node that follows from an advertised prefix.
+/// An address of this node formed from an advertised prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Autoconfigured {
     pub(crate) address: Ipv6Addr,
-    /// Until when it is this node's, and until when new connections are to begin with it; `None`:
-    /// for ever.
+    /// End of its valid and of its preferred lifetime; `None`: infinite.
     pub(crate) valid: Option<Instant>,
     pub(crate) preferred: Option<Instant>,
-    /// The second of them is over.
+    /// True if the preferred lifetime is over.
     pub(crate) deprecated: bool,
-    /// Another node has it: it is not this node's for as long as it would have been valid.
+    /// True if another node has it: it is then unused for the rest of its valid lifetime.
     pub(crate) taken: bool,
-    /// It does not follow from a prefix: this node was told that it has it.
+    /// True if it was assigned to this node and not formed from a prefix.
     pub(crate) given: bool,
-    /// Whether another node has it.
+    /// Duplicate address detection.
     pub(crate) detection: Detection,
     pub(crate) registration: Registration,
     pub(crate) told: bool,
 }
 
-/// A context that was advertised.
+/// An advertised context.
 #[derive(Clone, Copy, Debug)]
 pub struct Advertised {
     pub(crate) id: u8,
@@ -55,29 +54,29 @@ pub struct Advertised {
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     pub(crate) address: Ipv6Addr,
-    /// `None`: for ever.
+    /// End of its lifetime; `None`: infinite.
     pub(crate) until: Option<Instant>,
 }
 
-/// How far the registration of an address with the router has come (RFC 6775, 5.5).
+/// Progress of the registration of an address with the router (RFC 6775, 5.5).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Registration {
-    /// When it is asked for again; `None`: this router does not register.
+    /// Time of the next request; `None`: this router does not register.
     pub(crate) due: Option<Instant>,
-    /// From when on it is, if the node is awake anyway.
+    /// Time from which the next request is sent if the node is awake anyway.
     pub(crate) early: Option<Instant>,
-    /// Solicitations since the last answer.
+    /// Requests since the last response.
     pub(crate) tries: u8,
-    /// A solicitation is to be sent.
+    /// True if a request is to be sent.
     pub(crate) asks: bool,
-    /// Transaction identifier of the last one (RFC 8505, 5.2).
+    /// Transaction identifier of the last request (RFC 8505, 5.2).
     pub(crate) tid: Counter,
     /// Refusals since the last success.
     pub(crate) refusals: u8,
 }
 
 impl Registration {
-    /// So that the first transaction has the number of a restart.
+    /// Not started. The first transaction gets the number of a restart.
     pub(crate) const NEW: Self = Registration {
         due: None,
         early: None,
@@ -87,7 +86,7 @@ impl Registration {
         refusals: 0,
     };
 
-    /// Asks now, and again then. What is asked again is the same transaction.
+    /// Requests the registration now, and again at `again`. A repetition is the same transaction.
     //= rfc8505#5.1-1
     pub(crate) fn ask(&mut self, again: Instant) {
         if self.tries == 0 {
@@ -99,7 +98,7 @@ impl Registration {
         self.early = None;
     }
 
-    /// Asks again, up to three times, and then later one that has said that it `registers`.
+    /// Repeats the request, up to three in all; a router that `registers` is asked again later.
     pub(crate) fn handle_deadline(&mut self, now: Instant, registers: bool) {
         if self.due.is_none_or(|due| due > now) {
             return;
@@ -109,31 +108,31 @@ impl Registration {
         } else if registers {
             self.rest(Some(now), now + LATER);
         } else {
-            // One that knows RFC 4861 only. The next advertisement is reason to ask again.
+            // A router that knows RFC 4861 only. Its next advertisement triggers a new request.
             self.restart();
         }
     }
 
-    /// It was refused, and is asked for again after `wait`, which doubles with each refusal in a
-    /// row up to [`LATER`].
+    /// Processes a refusal: the next request follows after `wait`, which doubles with each
+    /// consecutive refusal up to [`LATER`].
     pub(crate) fn refuse(&mut self, now: Instant, wait: Duration) {
         let doubled = (0..self.refusals).fold(wait, |wait, _| (wait + wait).min(LATER));
         self.refusals = self.refusals.saturating_add(1);
         self.rest(None, now + doubled);
     }
 
-    /// It was answered, and is asked for again then.
+    /// Processes a response: the next request follows at `due`.
     pub(crate) const fn rest(&mut self, early: Option<Instant>, due: Instant) {
         (self.tries, self.asks) = (0, false);
         (self.early, self.due) = (early, Some(due));
     }
 
-    /// Another router has to be asked.
+    /// Restarts the registration for another router.
     pub(crate) const fn restart(&mut self) {
         *self = Registration { tid: self.tid, ..Registration::NEW };
     }
 
-    /// Steps over all numbers that somebody may have seen of this node before it was restarted.
+    /// Skips all numbers that other nodes may have seen of this node before it was restarted.
     pub(crate) fn leap(&mut self) {
         for _ in 0..LEAP {
             self.tid = self.tid.next();
@@ -141,12 +140,12 @@ impl Registration {
     }
 }
 
-/// For how long a router is left alone that did not answer, by a node that is not awake anyway; and
-/// at most, one that refuses each registration.
+/// Time until the next request to a router that did not respond, by a node that is not awake
+/// anyway; and longest time between requests to a router that refuses each registration.
 const LATER: Duration = Duration::from_secs(300);
 /// RETRANS_TIMER (RFC 4861, 10).
 pub(crate) const RETRANS: Duration = Duration::from_secs(1);
-/// The one before 240 (RFC 6550, 7.2).
+/// The value before 240 (RFC 6550, 7.2).
 const BEFORE_FIRST: Counter = Counter::new(239);
 /// SEQUENCE_WINDOW (RFC 6550, 7.2).
 const LEAP: u8 = 16;

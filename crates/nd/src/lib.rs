@@ -1,20 +1,20 @@
 //! IPv6 neighbour discovery (RFC 4861, RFC 4862) on IEEE 802.15.4, without I/O: a [`Discovery`]
-//! says which link address a neighbour has, and answers who asks for this node's.
+//! resolves the link addresses of neighbours, and answers solicitations for its own.
 //!
 //! | part | state |
 //! |---|---|
-//! | solicitations answered, of both kinds, for short and extended link addresses | done |
-//! | addresses defended against duplicate address detection, given ones detected | done |
-//! | resolution of addresses that do not tell the link address | done |
+//! | responses to solicitations, of both kinds, for short and extended link addresses | done |
+//! | defence of addresses, and duplicate address detection for assigned ones | done |
+//! | resolution of addresses from which the link address does not follow | done |
 //! | unreachability detection, fed by the MAC's acknowledgements and by upper layers | done |
 //! | redirects | ignored and counted: a LoWPAN has no use for them (RFC 6775, 3.3) |
-//! | multicast groups told to routers (MLDv2, RFC 3810), by type | done |
+//! | multicast groups reported to routers (MLDv2, RFC 3810), by type | done |
 //! | hosts: default routers, SLAAC, contexts, name servers, all with lifetimes | done |
 //! | hosts: addresses registered with the router (RFC 6775, RFC 8505) | done |
 //! | routers: advertisements, registrations, duplicate address messages | done |
 //!
 //! The caller carries messages between neighbours, with hop limit 255, and keeps the packets that
-//! wait for an address; it tells what came of the frames that it sent. Like every layer this is
+//! wait for an address. It reports the result of every sent frame. Like every layer this is
 //! `handle_*`, `poll_*`, `deadline`, `handle_deadline`:
 //!
 //! ```
@@ -65,29 +65,30 @@
 //! assert_eq!(alice.way(to), Way::To(there));
 //! ```
 //!
-//! # What a flood may cost
+//! # Cost of a flood
 //!
-//! A neighbour that nobody here has sent anything to takes a free place or that of another such
-//! neighbour: no solicitation costs an entry that is in use. Answers need no entry, four wait at a
+//! A neighbour to which this node has sent no packet takes a free entry or that of another such
+//! neighbour: no solicitation evicts an entry in use. Responses need no entry; up to four wait at a
 //! time.
 //!
-//! At a router a registration lasts for as long as it was asked for, whoever asks for what. One
-//! link address has as many as [`Offer::per_node`] says, so that with link security nobody fills
-//! the table; without it, who can send can take what is free. Of four newcomers at a time the
-//! border router is asked, and others wait until they ask again. To all it speaks once in ten
-//! seconds at most, however often it is solicited.
+//! At a router a registration lasts for the requested lifetime, regardless of other requests.
+//! [`Offer::per_node`] limits the registrations of one link address, so that with link security no
+//! node can fill the table; without it any sender can take the free entries. Up to four new
+//! registrations at a time await the border router; others wait until their hosts repeat the
+//! request. Multicast advertisements are sent at most once in ten seconds, however often the router
+//! is solicited.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `discovery/` | what comes in, what goes out, when |
-//! | `role.rs`, `serving/` | what a router does for others: what it offers, who is registered |
-//! | `host.rs`, `learnt.rs` | what is learnt of routers |
-//! | `listener.rs` | who tells of multicast groups |
-//! | `neighbour.rs` | what is known of a neighbour, and its states (RFC 4861, 7.3.2) |
-//! | `cache.rs` | the table of neighbours, and who gives way |
-//! | `detection.rs` | whether another node has an own address |
-//! | `derive.rs` | addresses that tell the link address |
-//! | `config.rs`, `message.rs`, `stats.rs` | what it is told, what it sends, what it counts |
+//! | `discovery/` | input, output and timers |
+//! | `role.rs`, `serving/` | router functions: offered parameters, registrations |
+//! | `host.rs`, `learnt.rs` | information learned from routers |
+//! | `listener.rs` | reports of multicast groups |
+//! | `neighbour.rs` | a neighbour and its states (RFC 4861, 7.3.2) |
+//! | `cache.rs` | the neighbour table and its evictions |
+//! | `detection.rs` | duplicate address detection |
+//! | `derive.rs` | addresses from which the link address follows |
+//! | `config.rs`, `message.rs`, `stats.rs` | configuration, messages, counters |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,46 +1,47 @@
-//! Tells which multicast groups this node is in (MLDv2, RFC 3810), where somebody who forwards
-//! multicast on the link wants to know: when a group is new, and when a router asks.
+//! Reports the multicast groups of this node (MLDv2, RFC 3810) to routers that forward multicast on
+//! the link: when a group is new, and in response to queries.
 //!
-//! There is one report at a time, of all groups, and no more than one a second, however often it is
-//! asked for. A group that was left is not told of: a router finds that out by asking.
+//! There is one report at a time, of all groups, and at most one a second, however many queries
+//! come. The end of a membership is not reported: a router detects it by a query.
 
 use core::net::Ipv6Addr;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::mld::{self, Query};
 
-/// How often a group that is new is told: Robustness Variable (RFC 3810, 9.1).
+/// Reports of a new group: Robustness Variable (RFC 3810, 9.1).
 const ROBUSTNESS: u8 = 2;
-/// Within this it is: Unsolicited Report Interval (RFC 3810, 9.11). Between two reports it is ours.
+/// Period for the first of them: Unsolicited Report Interval (RFC 3810, 9.11). It is also the
+/// minimum time between two reports, which is this implementation's rule.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is to be told.
+/// Groups to be reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     All,
     One(Ipv6Addr),
 }
 
-/// Who tells of multicast groups: nobody (`()`), or [`Reporting`].
+/// Reports of multicast groups: none (`()`), or [`Reporting`].
 pub trait Listener {
-    /// One to which nothing has happened yet.
+    /// The initial state.
     const NEW: Self;
-    /// Whether it ever tells anybody; if not, nothing of it is in the program.
+    /// True if it ever sends reports; if false, the program contains none of it.
     const REPORTS: bool;
 
-    /// A group is new.
+    /// Processes a new group.
     fn handle_join(&mut self);
 
-    /// A router asks (RFC 3810, 6.2).
+    /// Processes a router's query (RFC 3810, 6.2).
     fn handle_query(&mut self, now: Instant, query: &Query, random: &mut Random);
 
-    /// When [`Listener::handle_deadline`] wants to be called.
+    /// Returns the time of the next call of [`Listener::handle_deadline`].
     fn deadline(&self) -> Option<Instant>;
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     fn handle_deadline(&mut self, now: Instant, random: &mut Random);
 
-    /// Writes a report, if it is time; how long it is.
+    /// Writes a report, if one is due. Returns its length.
     fn poll(
         &mut self,
         now: Instant,
@@ -73,19 +74,19 @@ impl Listener for () {
     }
 }
 
-/// MLDv2's least.
+/// The minimum of MLDv2.
 #[derive(Debug)]
 pub struct Reporting {
-    /// A group is new, and nobody has looked at the clock since.
+    /// True if a group is new and no timer is set for it yet.
     joined: bool,
-    /// How often that is still to be told.
+    /// Reports of the new group that are still to be sent.
     left: u8,
     asked: Asked,
-    /// When a report is due.
+    /// Time of the next report.
     due: Option<Instant>,
-    /// One is to be sent.
+    /// True if a report is to be sent now.
     ready: bool,
-    /// None is sent before.
+    /// Earliest time of the next report.
     not_before: Instant,
 }
 

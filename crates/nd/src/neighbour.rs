@@ -1,28 +1,28 @@
-//! What is known of a neighbour, and how sure that is (RFC 4861, 5.1 and 7.3).
+//! A neighbour, and the reachability state of its link address (RFC 4861, 5.1 and 7.3).
 
 use core::net::Ipv6Addr;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// Solicitations to all before a neighbour is given up (MAX_MULTICAST_SOLICIT, RFC 4861, 10).
+/// Multicast solicitations for an unreachable neighbour (MAX_MULTICAST_SOLICIT, RFC 4861, 10).
 pub(crate) const MAX_MULTICAST_SOLICIT: u8 = 3;
-/// Solicitations to one (MAX_UNICAST_SOLICIT).
+/// Unicast solicitations (MAX_UNICAST_SOLICIT).
 pub(crate) const MAX_UNICAST_SOLICIT: u8 = 3;
 
-/// How sure the link address of a neighbour is (RFC 4861, 7.3.2).
+/// Reachability of a neighbour at its link address (RFC 4861, 7.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is being asked for.
+    /// Address resolution is in progress.
     Incomplete,
-    /// The neighbour was there a moment ago.
+    /// The neighbour was reachable a moment ago.
     Reachable,
-    /// Nobody knows, and nobody has sent it anything since.
+    /// Reachability is unknown, and no packet has been sent since.
     Stale,
-    /// Something was sent to it; evidence may come by itself.
+    /// A packet was sent to it; confirmation may come by itself.
     Delay,
-    /// It is being asked whether it is there.
+    /// Its reachability is being probed.
     Probe,
-    /// It did not answer, and the packets that wait for it have to go.
+    /// It did not respond, and the packets that wait for it are dropped.
     Unreachable,
 }
 
@@ -33,24 +33,24 @@ pub struct Neighbour {
     /// [`Address::None`] until it is known.
     pub(crate) link: Address,
     pub(crate) state: State,
-    /// When the state ends by itself.
+    /// End of the state by timer.
     pub(crate) due: Option<Instant>,
     /// Solicitations sent in this state.
     pub(crate) tries: u8,
-    /// A solicitation is to be sent.
+    /// True if a solicitation is to be sent.
     pub(crate) asks: bool,
-    /// Its link address was found and that was not told yet.
+    /// True if its link address was found and this was not reported yet.
     pub(crate) found: bool,
-    /// Its link address was derived from its address, and it has not confirmed that.
+    /// True if its link address was derived from its address and is not confirmed.
     pub(crate) guessed: bool,
-    /// It is a router.
+    /// True if it is a router.
     pub(crate) router: bool,
-    /// When a packet was last for it; `None`: never, so that it may give way to anybody.
+    /// Time of the last packet for it; `None`: never, so that any other may evict it.
     pub(crate) used: Option<Instant>,
 }
 
 impl Neighbour {
-    /// One of which nothing but its address is known.
+    /// Returns a neighbour with a known address and nothing else.
     pub(crate) const fn new(address: Ipv6Addr) -> Self {
         Neighbour {
             address,
@@ -66,32 +66,32 @@ impl Neighbour {
         }
     }
 
-    /// Its address.
+    /// Returns its address.
     pub const fn address(&self) -> Ipv6Addr {
         self.address
     }
 
-    /// Its link address, [`Address::None`] while that is not known.
+    /// Returns its link address, [`Address::None`] while it is unknown.
     pub const fn link(&self) -> Address {
         self.link
     }
 
-    /// How sure that is.
+    /// Returns its reachability state.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// Whether it has said that it is a router.
+    /// Returns whether it has advertised that it is a router.
     pub const fn is_router(&self) -> bool {
         self.router
     }
 
-    /// Whether packets may wait for it.
+    /// Returns whether packets may be waiting for it.
     pub(crate) fn waits(&self) -> bool {
         self.link == Address::None || self.found
     }
 
-    /// Asks, now and for the first time.
+    /// Starts the solicitations of a state.
     pub(crate) fn ask(&mut self, state: State, again: Instant) {
         self.state = state;
         self.tries = 1;
@@ -99,7 +99,7 @@ impl Neighbour {
         self.due = Some(again);
     }
 
-    /// Asks once more if there have not been `most` solicitations; whether it does.
+    /// Solicits again if fewer than `most` solicitations were sent. Returns whether it does.
     pub(crate) fn ask_again(&mut self, most: u8, again: Instant) -> bool {
         let may = self.tries < most;
         if may {
@@ -110,14 +110,14 @@ impl Neighbour {
         may
     }
 
-    /// It is there: until then.
+    /// Sets it reachable until then.
     pub(crate) const fn confirm(&mut self, until: Instant) {
         self.state = State::Reachable;
         self.guessed = false;
         self.rest(Some(until));
     }
 
-    /// Its link address is as good as the last message says, and no better.
+    /// Sets it stale: its link address was learned, but not confirmed.
     pub(crate) const fn doubt(&mut self) {
         self.state = State::Stale;
         self.rest(None);
@@ -129,7 +129,7 @@ impl Neighbour {
         self.asks = false;
     }
 
-    /// Takes a link address; whether it is another one than before.
+    /// Stores a link address. Returns whether it differs from the previous one.
     pub(crate) fn learn(&mut self, link: Address) -> bool {
         let new = self.link != link;
         self.found |= self.link == Address::None;

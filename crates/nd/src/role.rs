@@ -1,4 +1,4 @@
-//! What a node does for others: nothing, or what routers do ([`Serving`](crate::Serving)).
+//! Functions for other nodes: none, or those of a router ([`Serving`](crate::Serving)).
 
 use crate::message::Message;
 use crate::stats::Discard;
@@ -8,7 +8,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{Duplicate, Options, Registration};
 
-/// A Neighbour Solicitation that asks for a registration (RFC 6775, 6.5; RFC 8505, 5.5).
+/// A Neighbour Solicitation that requests a registration (RFC 6775, 6.5; RFC 8505, 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Its source address.
@@ -17,59 +17,59 @@ pub struct Claim {
     pub link: Address,
     /// Its target address.
     pub target: Ipv6Addr,
-    /// Whether the target is an address of this router.
+    /// True if the target is an address of this router.
     pub own: bool,
-    /// What it asks for.
+    /// The requested registration.
     pub asked: Registration,
 }
 
 impl Claim {
-    /// The address that it registers: in the form of RFC 6775 its source.
+    /// Returns the address that it registers: in the form of RFC 6775 its source.
     pub const fn address(&self) -> Ipv6Addr {
         if self.asked.tid.is_some() { self.target } else { self.src }
     }
 }
 
-/// A host that is registered here and wants to be reached by way of this router (the R flag, RFC
-/// 8505, 5.1), for routing to make its address known.
+/// A registered host that requests reachability through this router (the R flag, RFC 8505, 5.1);
+/// routing advertises its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Routed {
     /// The address.
     pub address: Ipv6Addr,
-    /// Of the neighbour that has it.
+    /// Link address of the neighbour that has it.
     pub link: Address,
-    /// Its registration's transaction.
+    /// Transaction identifier of its registration.
     pub tid: u8,
-    /// For how long from now on; zero: no longer.
+    /// Time until it expires; zero: it has ended.
     pub lifetime: Duration,
 }
 
-/// What a node does for others.
+/// Functions that a node provides to other nodes.
 pub trait Role {
-    /// Nothing.
+    /// No functions.
     const NONE: Self;
-    /// Whether it can do anything; if not, nothing of it is in the program.
+    /// True if it can provide any functions; if false, the program contains none of them.
     const SERVES: bool;
 
-    /// Whether it is to be a router, so that its ways are those of its routing.
+    /// Returns whether the node is configured as a router: its routes then come from its routing.
     fn serves(&self) -> bool;
 
-    /// Whether it is one now: one that learns what to say is none before it has.
+    /// Returns whether it is a router now: one that learns its offer is none before it has done so.
     fn is_router(&self) -> bool;
 
-    /// The link address of one that is registered here.
+    /// Returns the link address of a registered host.
     fn link(&self, address: Ipv6Addr) -> Option<Address>;
 
-    /// Somebody looks for routers: the unspecified address, or one that is reached at `link`.
+    /// Processes a Router Solicitation, from the unspecified address or a node reached at `link`.
     fn handle_solicitation(&mut self, now: Instant, src: Ipv6Addr, link: Address);
 
-    /// Another router has said this; whether something is missing now that was known before.
+    /// Processes another router's advertisement. Returns whether known information is now missing.
     fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool;
 
-    /// Somebody registers an address; `tells` says whether that tells the link address anyway.
+    /// Processes a registration. `tells` returns whether a link address follows from an address.
     ///
     /// # Errors
-    /// Why it is not even answered.
+    /// The reason why there is no response.
     fn handle_registration(
         &mut self,
         now: Instant,
@@ -77,10 +77,10 @@ pub trait Role {
         tells: impl Fn(Ipv6Addr, Address) -> bool,
     ) -> Result<(), Discard>;
 
-    /// A router asks or tells about an address, in a packet to this node.
+    /// Processes a duplicate address message from a router, in a packet to this node.
     ///
     /// # Errors
-    /// Why it is discarded.
+    /// The reason of the discard.
     fn handle_duplicate(
         &mut self,
         now: Instant,
@@ -88,26 +88,26 @@ pub trait Role {
         told: &Duplicate,
     ) -> Result<(), Discard>;
 
-    /// Writes the next message to `buf`; `link` is the own link address.
+    /// Writes the next message to `buf`; `link` is the node's own link address.
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message>;
 
-    /// What routing is to be told of those that are registered, one address at a time.
+    /// Returns the next registered address whose state routing has to learn.
     fn poll_routed(&mut self, now: Instant) -> Option<Routed>;
 
-    /// Every reason for which a registration was refused, with its count.
+    /// Returns all reasons for which registrations were refused, with their counts.
     fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
         core::iter::empty()
     }
 
-    /// Every address that is registered here.
+    /// Returns the addresses that are registered here.
     fn registered(&self) -> impl Iterator<Item = Ipv6Addr> {
         core::iter::empty()
     }
 
-    /// When [`Role::handle_deadline`] wants to be called.
+    /// Returns the time of the next call of [`Role::handle_deadline`].
     fn deadline(&self) -> Option<Instant>;
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     fn handle_deadline(&mut self, now: Instant, random: &mut Random);
 }
 
@@ -162,7 +162,7 @@ impl Role for () {
     fn handle_deadline(&mut self, _: Instant, _: &mut Random) {}
 }
 
-/// One of a program whose nodes are routers or not: `None` is a host.
+/// The role in a program whose nodes may be routers or hosts: `None` is a host.
 impl<R: Role> Role for Option<R> {
     const NONE: Self = None;
     const SERVES: bool = R::SERVES;

@@ -1,20 +1,19 @@
-//! What was discarded, and what passed.
+//! Counters and discard reasons.
 
 kinglet_mem::reasons! {
-    /// Why a message was discarded.
+    /// Reason why a message was discarded.
     pub enum Discard {
-        /// This node takes no part.
+        /// This node takes no part in neighbour discovery.
         Off,
-        /// A hop limit other than 255: a router has let it through, or somebody pretends (RFC 4861,
-        /// 7.1).
+        /// A hop limit other than 255: the message was forwarded, or is forged (RFC 4861, 7.1).
         HopLimit,
-        /// Its octets are no such message.
+        /// Its octets are not a valid message.
         Malformed,
-        /// Addresses, flags or options that do not go together (RFC 4861, 7.1).
+        /// Invalid combination of addresses, flags or options (RFC 4861, 7.1).
         Invalid,
-        /// It is about an address that is not this node's, or a neighbour that is of no interest.
+        /// It concerns an address that is not this node's, or a neighbour that is of no interest.
         NotConcerned,
-        /// A message that this node has no use for: redirects, and what is not implemented.
+        /// A message that this node does not use: redirects, and messages that are not implemented.
         Ignored,
     }
 }
@@ -28,21 +27,21 @@ kinglet_mem::counters! {
         solicited,
     }
     reasons {
-        /// Advertisements by others of addresses of this node.
+        /// Advertisements by other nodes of addresses of this node.
         conflicts,
-        /// Frames whose headers need a context that is not known.
+        /// Frames whose headers need an unknown context.
         unknown_contexts,
-        /// Neighbours forgotten for others.
+        /// Neighbours evicted for others.
         evicted,
-        /// Neighbours that were not taken in, for want of a place.
+        /// Entries refused by a full table, or by the limit for unregistered addresses.
         refused,
-        /// Neighbours that did not answer.
+        /// Neighbours that did not respond.
         unreachable,
     }
     discards Discard
 }
 
-/// Counts one more.
+/// Increments a counter.
 pub(crate) const fn bump(counter: &mut u32) {
     *counter = counter.saturating_add(1);
 }

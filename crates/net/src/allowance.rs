@@ -1,8 +1,8 @@
 //! A token bucket of radio time bounds the cost of unsolicited packets to a sleeping neighbour.
 //!
-//! A packet from outside the mesh that the neighbour has not asked for takes the cost of its frames
-//! from the bucket. The neighbour's answer takes its own cost afterwards, so the bucket may owe
-//! something. Over any interval unsolicited packets cost at most [`RATE`] of the time plus one full
+//! A packet from outside the mesh that the neighbour has not requested takes the cost of its frames
+//! from the bucket. The neighbour's response takes its own cost afterwards, so the bucket may be
+//! overdrawn. Over any interval unsolicited packets cost at most [`RATE`] of the time plus one full
 //! bucket. Packets of the neighbour's own flows are free: a TCP connection that the neighbour has
 //! opened or in which it has sent more than SYN-ACK and RST, UDP to a peer to which the neighbour
 //! sent first, and replies to its echo requests.
@@ -27,9 +27,9 @@ const FOREIGN: usize = 3;
 /// The side that began a flow, as far as a packet of the neighbour shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// The neighbour: it has asked for what comes back.
+    /// The neighbour: it has requested the packets of the other direction.
     Own,
-    /// The stranger: this is an answer.
+    /// The stranger: this is a response.
     Answer,
     /// Either side: UDP does not show it.
     Either,
@@ -72,14 +72,14 @@ impl Allowance {
         self.spent_us = self.spent_us.saturating_sub(u32::try_from(earned).unwrap_or(u32::MAX));
     }
 
-    /// Whether a stranger's packet of `len` octets may be kept; `asked` if it may be part of what
-    /// the neighbour has asked for.
+    /// Charges a stranger's packet of `len` octets, unless it is solicited; `asked` if it may be.
+    /// Returns whether the packet may wait.
     pub(crate) fn takes(&mut self, now: Instant, key: NonZeroU32, asked: bool, len: usize) -> bool {
         if asked && self.own.contains(&Some(key)) {
             return true;
         }
         self.settle(now);
-        // As much again for the answer; one that is longer than all of it finds the bucket full.
+        // The response may cost as much again; a packet that exceeds the bucket needs a full one.
         let after = self.spent_us.saturating_add(cost(len).saturating_mul(2));
         if after > DEPTH_US && self.spent_us > 0 {
             return false;
@@ -89,7 +89,7 @@ impl Allowance {
         true
     }
 
-    /// The neighbour has sent a packet of `len` octets to a stranger.
+    /// Notes a packet of `len` octets from the neighbour to a stranger.
     pub(crate) fn note(&mut self, now: Instant, key: NonZeroU32, sent: Sent, len: usize) {
         if sent == Sent::Own || sent == Sent::Either && !self.foreign.contains(&Some(key)) {
             return remember(&mut self.own, key);
@@ -107,8 +107,8 @@ mod tests {
         NonZeroU32::new(number).unwrap()
     }
 
-    /// Milliseconds that packets of these octets, answered alike, cost in an hour, if one comes
-    /// after each `wait`.
+    /// Returns the milliseconds that packets of these octets, with responses of the same size, cost
+    /// in an hour, if one comes after each `wait`.
     fn spent_in_an_hour(len: usize, answers: u32, wait: Duration) -> u32 {
         let (mut bucket, mut now, mut cost_us) = (Allowance::FULL, Instant::from_secs(9), 0);
         let end = now + Duration::from_secs(3_600);

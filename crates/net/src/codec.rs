@@ -1,7 +1,7 @@
-//! How headers are written in frames: a type of the plan
+//! Compression of headers in frames: a type of the plan
 //! ([`Sizes::Headers`](crate::Sizes::Headers)).
 //!
-//! The headers of a datagram are compressed once, when its first frame is asked about, and wait in
+//! The headers of a datagram are compressed once, when its first frame is requested, and wait in
 //! [`Ready`] until that is written.
 
 use crate::frame::Token;
@@ -17,7 +17,7 @@ use kinglet_wire::sixlowpan::{
 };
 use kinglet_wire::{Error, Field};
 
-/// Between which neighbours a frame goes, and what both of them know.
+/// Link addresses of a frame, and the contexts that both neighbours know.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop<'a> {
     /// Link source.
@@ -30,16 +30,16 @@ pub struct Hop<'a> {
 
 /// Compresses and expands the headers of datagrams.
 pub trait HeaderCompression {
-    /// Nothing is known of anybody yet.
+    /// The initial state.
     const NEW: Self;
-    /// Room for compressed headers, at most 255 octets, as are those that they stand for.
+    /// Storage for compressed headers, at most 255 octets, which replace at most 255 octets.
     type Compressed: Array<u8> + Debug;
-    /// Room for expanded headers.
+    /// Storage for expanded headers.
     type Expanded: Array<u8>;
 
-    /// Compresses the headers at the start of `packet`, of the datagram that `token` names, into
-    /// `out`, as long as [`HeaderCompression::Compressed`]. Asked once for a datagram, unless its
-    /// first frame is sent again so much later that others came in between.
+    /// Compresses the headers at the start of `packet`, of the datagram with this `token`, into
+    /// `out`, as long as [`HeaderCompression::Compressed`]. Called once for a datagram, unless its
+    /// first frame is repeated so much later that others were written in between.
     ///
     /// # Errors
     /// `packet` does not begin with an IPv6 header.
@@ -64,17 +64,16 @@ pub trait HeaderCompression {
         out: &mut [u8],
     ) -> Result<Decompressed, Error>;
 
-    /// Learns what became of a frame of the datagram that `token` names.
+    /// Processes the result of a frame of the datagram with this `token`.
     fn handle_outcome(&mut self, token: Token, delivered: bool);
 
-    /// Learns of the DODAG that packets are routed in, before every compression and expansion. Not
-    /// asked where routing adds nothing ([`Routing::EXTENDS`](crate::Routing::EXTENDS)).
+    /// Processes the DODAG that packets are routed in, before every compression and expansion. Not
+    /// called if routing adds nothing ([`Routing::EXTENDS`](crate::Routing::EXTENDS)).
     fn handle_dodag(&mut self, _dodag: Option<Dodag>) {}
 }
 
-/// LOWPAN_IPHC (RFC 6282), which remembers nothing. `N` is what it compresses behind the IPv6
-/// header, in at most `C` octets that stand for `E`; what neighbours have compressed and `N` does
-/// not know is discarded.
+/// LOWPAN_IPHC (RFC 6282), without state. `N` is the next header compression, in at most `C` octets
+/// for at most `E` octets of headers; frames with a compression unknown to `N` are discarded.
 #[derive(Debug)]
 pub struct Iphc<N = UdpHeader, C = [u8; MAX_COMPRESSED], E = [u8; MAX_DECOMPRESSED]>(
     PhantomData<(N, C, E)>,
@@ -110,9 +109,9 @@ impl<N: NextHeader, C: Array<u8> + Debug, E: Array<u8>> HeaderCompression for Ip
     fn handle_outcome(&mut self, _: Token, _: bool) {}
 }
 
-/// LOWPAN_IPHC, also of extension headers and of IPv6 in IPv6 (RFC 6282, 4.2), and of what RPL adds
-/// as 6LoWPAN Routing Headers (RFC 8138). These are always read, and written where the DODAG says
-/// so ([`Dodag::compresses`]).
+/// LOWPAN_IPHC, also of extension headers and of IPv6 in IPv6 (RFC 6282, 4.2), and of RPL's headers
+/// as 6LoWPAN Routing Headers (RFC 8138). The latter are always read, and written if the DODAG
+/// allows it ([`Dodag::compresses`]).
 #[derive(Debug)]
 pub struct ExtendedIphc {
     dodag: Option<Dodag>,
@@ -184,11 +183,11 @@ impl HeaderCompression for ExtendedIphc {
 /// The compressed headers of the datagram whose first frame is next.
 #[derive(Debug)]
 pub(crate) struct Ready<C> {
-    /// Whose they are.
+    /// Token of their datagram.
     pub(crate) token: Option<u32>,
     pub(crate) octets: C,
     pub(crate) written: u8,
-    /// Octets of the packet that they stand for.
+    /// Octets of the packet that they replace.
     pub(crate) covered: u8,
 }
 

@@ -1,5 +1,5 @@
-//! Link addresses that are learnt: who learns them is not known here, only how to ask
-//! ([`Sizes::Discovery`](crate::Sizes::Discovery)). How packets wait for them is in
+//! Interface to neighbour discovery, which learns link addresses outside this crate
+//! ([`Sizes::Discovery`](crate::Sizes::Discovery)). Packets that wait for them are in
 //! `net/resolve.rs`.
 
 use crate::pool::PacketHandle;
@@ -11,68 +11,68 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::sixlowpan::Decompressed;
 use kinglet_wire::{Error, Field};
 
-/// What expanding headers ends with for want of a context.
+/// Result of the expansion of headers with an unknown context.
 pub(crate) const UNKNOWN_CONTEXT: Result<Decompressed, Error> =
     Err(Error::Invalid(Field::ContextIdentifier));
 
-/// What is known of the way to a neighbour.
+/// Link address of a neighbour, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// Nothing is learnt here: its address tells its link address.
+    /// Nothing is learned: the link address follows from the address.
     Derived,
-    /// It has this link address.
+    /// The neighbour has this link address.
     To(Address),
-    /// Its link address has to be asked for.
+    /// The link address has to be resolved.
     Unknown,
 }
 
-/// Who learns the link addresses of neighbours.
+/// A protocol that learns the link addresses of neighbours.
 pub trait Discovery {
-    /// Who has not learnt any.
+    /// The initial state.
     const NONE: Self;
-    /// Whether there is anything to learn; if not, nothing of it is in the program.
+    /// True if it learns anything; if false, the program contains none of it.
     const PRESENT: bool;
-    /// Whether it may tell routers of multicast groups (RFC 3810), with a Router Alert.
+    /// True if it may report multicast groups to routers (RFC 3810), with a Router Alert.
     const REPORTS: bool = false;
-    /// Whether it may be that of a router, which asks for nodes that have not registered.
+    /// True if it may be that of a router, which resolves nodes that have not registered.
     const SERVES: bool = false;
-    /// The types of ICMPv6 whose messages it takes.
+    /// The types of ICMPv6 messages that it processes.
     const ICMPV6: &'static [u8];
     /// Packets that wait for a link address.
     type Unresolved: Array<Option<Unresolved>> + Debug;
 
-    /// The way to a neighbour.
+    /// Returns the link address of a neighbour.
     fn resolve(&self, neighbour: Ipv6Addr) -> Resolution;
 
-    /// The link address of a neighbour that has registered this address here, so that packets for
-    /// it go there whatever routes say (RFC 6775, 6.5.4).
+    /// Returns the link address of a neighbour that has registered this address here; packets for
+    /// it go there regardless of routes (RFC 6775, 6.5.4).
     fn attached(&self, address: Ipv6Addr) -> Option<Address>;
 
-    /// Whether this node is a router, and this address one that does not tell its link address: on
-    /// the link it is asked for.
+    /// Returns whether this node is a router that resolves this address on the link, as no link
+    /// address follows from it.
     fn solicits(&self, _address: Ipv6Addr) -> bool {
         false
     }
 
-    /// A packet waits for the way to a neighbour; whether it is worth waiting.
+    /// Registers that a packet waits for a neighbour. Returns whether resolution is in progress.
     fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool;
 
-    /// A packet goes to a neighbour, whose way is known.
+    /// Processes a packet to a neighbour whose link address is known.
     fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr);
 
-    /// An upper layer has had an answer from a neighbour.
+    /// Processes an upper layer's confirmation that a neighbour has responded.
     fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr);
 
-    /// The neighbour that gets packets for which there is no route.
+    /// Returns the default router, which gets packets without another route.
     fn router(&self) -> Option<Ipv6Addr>;
 
-    /// Whether other own addresses are better sources than this one (RFC 6724, 5, rule 3).
+    /// Returns whether other own addresses are preferred to this one (RFC 6724, 5, rule 3).
     fn is_deprecated(&self, address: Ipv6Addr) -> bool;
 
-    /// Whether headers may be compressed by the context of this identifier.
+    /// Returns whether the context of this identifier may compress headers.
     fn compresses(&self, context: u8) -> bool;
 
-    /// A frame came whose headers cannot be expanded, for want of a context.
+    /// Processes a frame whose headers cannot be expanded because the context is unknown.
     fn handle_unknown_context(&mut self, now: Instant);
 }
 

@@ -1,53 +1,53 @@
-//! Frames, as the MAC gives and takes them.
+//! Types of frames at the interface to the MAC.
 
 use kinglet_wire::ieee802154::Address;
 
-/// A frame's payload as it came from the MAC.
+/// Payload of a received frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameIn<'a> {
     /// Link source.
     pub src: Address,
     /// Link destination.
     pub dst: Address,
-    /// What the MAC frame carried.
+    /// Payload of the MAC frame.
     pub payload: &'a [u8],
 }
 
-/// What the MAC can carry to the destination of [`Net::pending`](crate::Net::pending).
+/// Capacity of frames to the destination of [`Net::pending`](crate::Net::pending).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameLimits {
-    /// Octets of payload in one frame; 60 are needed at the least.
+    /// Octets of payload in one frame; at least 60.
     pub max_payload: usize,
 }
 
-/// A frame's payload that was written.
+/// Payload of a written frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameOut {
     /// Link destination.
     pub dst: Address,
-    /// Whether an acknowledgement is asked for: for all but broadcasts.
+    /// True if it requests an acknowledgement: all but broadcasts.
     pub ack: bool,
     /// Octets written.
     pub len: usize,
-    /// Names the datagram, for [`Net::handle_outcome`](crate::Net::handle_outcome).
+    /// Identifies the datagram, for [`Net::handle_outcome`](crate::Net::handle_outcome).
     pub token: Token,
-    /// How it competes.
+    /// Priority class.
     pub class: Class,
 }
 
-/// Names the datagram that a frame is part of.
+/// Identifies the datagram that a frame is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(pub u32);
 
-/// How a frame competes at the MAC.
+/// Priority class of a frame at the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Everything else.
+    /// All other frames.
     Data,
     /// ICMPv6 errors.
     Control,
-    /// To a neighbour that sleeps and has just asked for it: before everything else, because its
-    /// radio is on until it comes.
+    /// To a sleeping neighbour that has just polled for it: before all others, because its radio is
+    /// on until the frame comes.
     Indirect,
 }
 
@@ -56,10 +56,10 @@ pub enum Class {
 pub struct Pending {
     /// Link destination.
     pub dst: Address,
-    /// Whether an acknowledgement is asked for: for all but broadcasts.
+    /// True if it requests an acknowledgement: all but broadcasts.
     pub ack: bool,
-    /// Names the datagram, for [`Net::handle_outcome`](crate::Net::handle_outcome).
+    /// Identifies the datagram, for [`Net::handle_outcome`](crate::Net::handle_outcome).
     pub token: Token,
-    /// How it competes.
+    /// Priority class.
     pub class: Class,
 }

@@ -1,35 +1,35 @@
-//! ICMPv6 messages of types that this crate only carries, for a protocol above it.
+//! ICMPv6 messages that this crate only carries, for a protocol above it.
 
 use core::net::Ipv6Addr;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 
-/// A message that has come: its checksum is right, and that is all that was looked at.
+/// A received message. Only its checksum has been verified.
 #[derive(Clone, Copy, Debug)]
 pub struct Icmpv6In<'a> {
-    /// The link address that it came from: a neighbour's, who need not have made it.
+    /// Link address of the neighbour that sent the frame; it need not be the originator.
     pub from: Address,
-    /// Its IPv6 header. Only a hop limit of 255 says that the neighbour has made it.
+    /// IPv6 header. Only a hop limit of 255 shows that the neighbour is the originator.
     pub header: Header,
-    /// Its octets from the type on; at least four.
+    /// Octets from the type on; at least four.
     pub octets: &'a [u8],
 }
 
 /// A message to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmpv6Out {
-    /// The source address; `None`: the one for `dst`.
+    /// Source address; `None`: the usual one for `dst`.
     pub src: Option<Ipv6Addr>,
-    /// The destination.
+    /// Destination address.
     pub dst: Ipv6Addr,
-    /// The link address that it goes to at once, be its owner one that sleeps; `None`: the way of
-    /// all packets to `dst`.
+    /// Link address for direct transmission, even to a sleeping neighbour; `None`: routed as all
+    /// packets to `dst`.
     pub via: Option<Address>,
-    /// The hop limit: 255 where the receiver checks that a neighbour has made it.
+    /// Hop limit: 255 if the receiver checks that a neighbour is the originator.
     pub hop_limit: u8,
-    /// Whether a Router Alert stands in front of it (RFC 2711), as in front of MLD's. Only messages
-    /// of discovery have one.
+    /// True if a Router Alert precedes it (RFC 2711), as for MLD. Only messages of discovery have
+    /// one.
     pub alert: bool,
-    /// How many octets it has from the type on.
+    /// Number of octets from the type on.
     pub len: usize,
 }

@@ -1,26 +1,26 @@
-//! 6LoWPAN adaptation, IPv6, ICMPv6, UDP and forwarding: everything between the MAC and TCP,
+//! 6LoWPAN adaptation, IPv6, ICMPv6, UDP and forwarding: all layers between the MAC and TCP,
 //! without I/O, clock or allocation.
 //!
 //! | part | state |
 //! |---|---|
 //! | header compression RFC 6282, fragmentation RFC 4944 | done; extension headers by type |
 //! | IPv6 RFC 8200: input, output, extension headers, hop limit | done |
-//! | fragments of IPv6, up to 1500 octets: put together, and sent | done, by type; else refused |
-//! | packets for neighbours that sleep: wait for their data requests | done; no multicasts |
+//! | fragments of IPv6, up to 1500 octets: reassembled, and sent | done, by type; else refused |
+//! | packets for sleeping neighbours: wait for their data requests | done; no multicasts |
 //! | forwarding over static routes, host interface of a border router | done |
 //! | random early detection with ECN marking for relayed packets | done |
-//! | ICMPv6 RFC 4443: echo, the four errors both ways, rate limit | done |
+//! | ICMPv6 RFC 4443: echo, the four errors in both directions, rate limit | done |
 //! | UDP sockets, multicast groups of the link | done; MLD by type, no multicast forwarding |
-//! | neighbour discovery RFC 4861 | by type, above; else IIDs or a table tell link addresses |
+//! | neighbour discovery RFC 4861 | by type, above; else link addresses from IIDs or a table |
 //! | packets to oneself | not done: refused with `NoRoute` |
 //!
 //! # The canonical loop
 //!
 //! Frames from the MAC go to [`Net::handle_frame`]; a TCP packet for this node comes back as a
-//! [`Delivery`]. When the MAC has a free slot, [`Net::pending`] says to whom the next
-//! frame goes, and [`Net::poll_frame`] writes it, right into that slot. Upper layers submit a
-//! header and a *reference* to their payload ([`Body::External`]); the payload is read through
-//! [`BodySource`] when its frame is written, so that frame is its only copy.
+//! [`Delivery`]. When the MAC has a free slot, [`Net::pending`] returns the destination of the next
+//! frame, and [`Net::poll_frame`] writes it, right into that slot. Upper layers submit a header and
+//! a *reference* to their payload ([`Body::External`]); the payload is read through [`BodySource`]
+//! when its frame is written, so that frame is its only copy.
 //!
 //! ```
 //! use core::net::Ipv6Addr;
@@ -45,32 +45,32 @@
 //!
 //! # Memory
 //!
-//! Whole packets live in the slots of one pool, each with one owner at a time: a reassembly, a
-//! [`Delivery`], an output queue or a UDP socket. What waits can never starve what it waits for:
+//! Whole packets are in the slots of one pool, each with one owner at a time: a reassembly, a
+//! [`Delivery`], an output queue or a UDP socket. Waiting packets never starve what they wait for:
 //! no packet is parked in a queue unless [`RESERVED`] slots stay free, unread datagrams hold at
 //! most half of the pool, and a reassembly leaves one slot for input that is not fragmented.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `net/` | the engine: [`Net`] and its plan [`Sizes`]; all else lies beneath, without it |
-//! | `net/input.rs`, `reassembly.rs` | frames in, and packets for this node |
-//! | `net/icmp.rs`, `udp.rs`, `forward.rs` | what becomes of them |
-//! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and frames out |
-//! | `net/relay.rs`, `relay.rs` | fragments that are passed on one by one |
-//! | `turns.rs` | which of several neighbours may bring more of them |
-//! | `net/originals.rs` | fragments of IPv6, in and out |
-//! | `net/congestion.rs` | packets that may not wait |
-//! | `net/indirect.rs`, `resolve.rs`, `seek.rs` | packets that must |
-//! | `net/strangers.rs`, `allowance.rs` | what strangers may cost those that sleep |
-//! | `net/extend.rs` | what packets carry of routing: an option, a source route, a tunnel |
-//! | `net/interface.rs`, `messages.rs` | addresses and ways; how those come that are learnt |
-//! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | what passes through |
-//! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | what is kept |
-//! | `socket.rs`, `tables.rs` | the same |
-//! | `policy.rs` | what crosses the host interface, as a table |
-//! | `pool.rs`, `queue.rs` | in what |
-//! | `codec.rs`, `discovery.rs`, `red.rs`, `routing.rs` | what can be chosen |
-//! | `mss.rs`, `segment.rs` | how long segments should be |
+//! | `net/` | the engine: [`Net`] and its plan [`Sizes`]; the other modules do not depend on it |
+//! | `net/input.rs`, `reassembly.rs` | input of frames, and of packets for this node |
+//! | `net/icmp.rs`, `udp.rs`, `forward.rs` | ICMPv6, UDP and forwarding |
+//! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and output of frames |
+//! | `net/relay.rs`, `relay.rs` | forwarding of single fragments |
+//! | `turns.rs` | fairness between neighbours that send frames to be forwarded |
+//! | `net/originals.rs` | IPv6 fragments, input and output |
+//! | `net/congestion.rs` | random early detection at the output queue |
+//! | `net/indirect.rs`, `resolve.rs`, `seek.rs` | packets that wait |
+//! | `net/strangers.rs`, `allowance.rs` | limit on the cost of unsolicited packets to children |
+//! | `net/extend.rs` | routing data in packets: RPL option, source route, tunnel |
+//! | `net/interface.rs`, `messages.rs` | addresses and routes; routing and discovery messages |
+//! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | types of frames and packets |
+//! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | types of table entries |
+//! | `socket.rs`, `tables.rs` | types of table entries |
+//! | `policy.rs` | rules for packets at the host interface |
+//! | `pool.rs`, `queue.rs` | packet slots and queues |
+//! | `codec.rs`, `discovery.rs`, `red.rs`, `routing.rs` | types that a plan selects |
+//! | `mss.rs`, `segment.rs` | segment sizes |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,11 +1,11 @@
-//! How much TCP payload fits into a number of frames (TCPlp §6.1: the MSS counted in frames).
+//! TCP payload of a number of frames (TCPlp §6.1: the MSS counted in frames).
 
 use core::net::Ipv6Addr;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header, MIN_MTU, protocol};
 use kinglet_wire::sixlowpan::{self, Context, FragmentHeader, MAX_COMPRESSED, link_address_of};
 
-/// The largest TCP payload, in octets, whose packet goes out in at most `frames` frames of
+/// Returns the largest TCP payload, in octets, whose packet needs at most `frames` frames of
 /// `max_payload` octets each.
 ///
 /// `compressed_len` is the length of the compressed IPv6 header ([`path_header_len`]),
@@ -54,10 +54,10 @@ pub const fn mss_for_frames(
     }
 }
 
-/// The length of the compressed IPv6 header of a TCP packet on the worst hop of its path: between
-/// two forwarders, whose link addresses say nothing about the packet's, with a hop limit that is
-/// not one of the elided ones and the ECN bits in use. Between link-local addresses there is one
-/// hop only, and the addresses are taken to be those that the link addresses imply.
+/// Returns the length of the compressed IPv6 header of a TCP packet on the worst hop of its path:
+/// between two forwarders, whose link addresses do not help to compress the packet's, with a hop
+/// limit that is not one of the elided ones and the ECN bits in use. Between link-local addresses
+/// there is one hop only, and the addresses are assumed to follow from the link addresses.
 ///
 /// # Errors
 /// Never with real addresses; that of [`sixlowpan::compress`] in principle.

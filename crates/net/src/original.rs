@@ -1,9 +1,9 @@
-//! An original packet of which some fragment packets have come (RFC 8200, 4.5), and how many of
-//! them there can be: a type of the plan ([`Sizes::Ipv6Fragments`](crate::Sizes::Ipv6Fragments)).
+//! An IPv6 packet with missing fragments (RFC 8200, 4.5), and the number of such packets: a type of
+//! the plan ([`Sizes::Ipv6Fragments`](crate::Sizes::Ipv6Fragments)).
 //!
-//! Its octets are in a packet slot: the IPv6 header of the first fragment, and at once behind it
-//! the fragmentable part. Which 8-octet units of that have come is a bitmap, and so is where
-//! fragments began, which tells a repeated fragment from one that overlaps otherwise.
+//! Its octets are in a packet slot: the IPv6 header of the first fragment, followed directly by the
+//! fragmentable part. One bitmap marks its 8-octet units that have arrived, another the starts of
+//! fragments, which distinguish a repeated fragment from one that overlaps otherwise.
 
 use crate::partial::{Step, Units};
 use crate::pool::PacketHandle;
@@ -14,28 +14,29 @@ use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 use kinglet_wire::ipv6::{Chain, Fragment, HEADER_LEN, Header, protocol};
 
-/// Octets of the longest packet that is put together, or sent in fragments (RFC 8200, 5: a node
-/// must accept so many, and a sender may count on no more).
+/// Octets of the longest packet that is reassembled, or sent in fragments (RFC 8200, 5: a node must
+/// accept so many, and a sender may count on no more).
 pub(crate) const MAX_ORIGINAL: usize = 1500;
 
 /// Words with a bit for every unit of such a packet: 192.
 const WORDS: usize = 6;
 
-/// What becomes of packets that are longer than 1280 octets: `()` or [`Originals`].
+/// Treatment of packets that are longer than 1280 octets: `()` or [`Originals`].
 pub trait Ipv6Fragments {
-    /// How many packets can be put together at a time. With 0, fragments are refused (Parameter
-    /// Problem, code 1), no packet is sent in fragments, and nothing of both is in the program.
+    /// Number of packets that can be reassembled at a time. With 0, fragments are refused
+    /// (Parameter Problem, code 1), no packet is sent in fragments, and the program contains none
+    /// of this.
     const PLACES: usize;
-    /// Nothing has come yet.
+    /// The initial state.
     const NONE: Self;
 
-    /// The packets of which fragments have come.
+    /// Returns the reassembly entries.
     fn originals(&self) -> &[Option<Original>];
 
-    /// The same, to change them.
+    /// Returns the reassembly entries for modification.
     fn originals_mut(&mut self) -> &mut [Option<Original>];
 
-    /// Another Identification than those of the last 2³² packets.
+    /// Returns an Identification that differs from those of the last 2³² packets.
     fn identify(&mut self) -> u32;
 }
 
@@ -56,12 +57,12 @@ impl Ipv6Fragments for () {
     }
 }
 
-/// Puts up to `PLACES` packets of at most 1500 octets together at a time, and sends packets of
-/// that length in two fragments. A packet slot shorter than that
-/// ([`Sizes::Storage`](crate::Sizes::Storage)) is the limit then.
+/// Reassembles up to `PLACES` packets of at most 1500 octets at a time, and sends packets of that
+/// length in two fragments. A shorter packet slot ([`Sizes::Storage`](crate::Sizes::Storage)) is
+/// the limit then.
 ///
-/// Identifications differ, but whoever has seen one can foresee the next (RFC 7739, 3, says what
-/// for): fragments are no more to be relied on than in most networks.
+/// Identifications differ, but a node that has seen one can predict the next (RFC 7739, 3,
+/// describes the attacks): fragments are no more reliable than in most networks.
 #[derive(Debug)]
 pub struct Originals<const PLACES: usize> {
     places: [Option<Original>; PLACES],
@@ -87,33 +88,33 @@ impl<const PLACES: usize> Ipv6Fragments for Originals<PLACES> {
     }
 }
 
-/// An original packet of which some fragment packets have come.
+/// An IPv6 packet with missing fragments.
 #[derive(Clone, Copy, Debug)]
 pub struct Original {
     pub(crate) src: Ipv6Addr,
     pub(crate) dst: Ipv6Addr,
     pub(crate) identification: u32,
-    /// `None`: it is given up, and what still comes of it is discarded too.
+    /// `None` if it is abandoned; its further fragments are discarded too.
     pub(crate) packet: Option<PacketHandle>,
-    /// What the fragmentable part begins with, once the first fragment is there.
+    /// First header of the fragmentable part, once the first fragment has arrived.
     pub(crate) next_header: u8,
     pub(crate) broadcast: bool,
-    /// Octets of the first fragment; 0: it has not come.
+    /// Octets of the first fragment; 0 if it has not arrived.
     pub(crate) first: u16,
-    /// Octets of the fragmentable part; 0: the last fragment has not come.
+    /// Octets of the fragmentable part; 0 if the last fragment has not arrived.
     pub(crate) size: u16,
-    /// How many units have come.
+    /// Number of units that have arrived.
     units: u16,
     have: Units<WORDS>,
     starts: Units<WORDS>,
-    /// A bit for each codepoint that a fragment carried.
+    /// A bit for each ECN codepoint that a fragment carried.
     codepoints: u8,
     pub(crate) touched: Instant,
     pub(crate) expires: Instant,
 }
 
 impl Original {
-    /// The packet of a fragment, in a slot, and nothing of it yet.
+    /// Returns the entry for the packet of a fragment, with a slot and without data.
     pub(crate) const fn new(
         piece: &Ipv6Piece,
         packet: PacketHandle,
@@ -146,13 +147,13 @@ impl Original {
             && self.dst == piece.header.dst
     }
 
-    /// Notes a fragment, whose octets are those that are there already if `same`: what becomes of
-    /// it. If it is not a duplicate its octets must be put into their place.
+    /// Notes a fragment; `same` says that its octets equal those already stored. Returns the
+    /// result. Unless it is a duplicate, the caller must store its octets.
     pub(crate) fn place(&mut self, now: Instant, piece: &Ipv6Piece, same: bool) -> Step {
         let Fragment { offset, more, next_header, .. } = piece.fragment;
         let (from, to) = (offset / 8, piece.end.div_ceil(8));
         let known = self.size != 0;
-        // A packet has one end, and nothing behind it.
+        // A packet has one end, and no fragments beyond it.
         let contradicts = if more {
             known && piece.end >= self.size
         } else {
@@ -188,9 +189,9 @@ impl Original {
 
     const UNITS: u16 = 32 * WORDS as u16;
 
-    /// The header of the packet, from that of its first fragment. `None` if the fragments' ECN
-    /// fields contradict each other (RFC 3168, 5.3): some carry a mark of congestion, and the
-    /// sender of others does not understand marks.
+    /// Returns the header of the packet, from that of its first fragment. `None` if the fragments'
+    /// ECN fields contradict each other (RFC 3168, 5.3): some carry a congestion mark, and the
+    /// sender of others does not support ECN.
     //= rfc3168#5.3-1 rfc3168#5.3-2 rfc3168#5.3-3 rfc3168#5.3-4
     pub(crate) fn header(&self, first: &Header) -> Option<Header> {
         let carried = |ecn: Ecn| self.codepoints >> (ecn as u8) & 1 == 1;
@@ -211,16 +212,16 @@ impl Original {
 pub(crate) struct Ipv6Piece {
     pub(crate) header: Header,
     pub(crate) fragment: Fragment,
-    /// Where its Fragment header is.
+    /// Offset of its Fragment header.
     pub(crate) at: usize,
-    /// Octets of the fragmentable part up to its end.
+    /// Octets of the fragmentable part up to the end of this fragment.
     pub(crate) end: u16,
     len: usize,
 }
 
 impl Ipv6Piece {
-    /// Finds the first Fragment header that is one of a fragment; `None` if there is none, or
-    /// nothing behind it, or more than any packet holds.
+    /// Finds the first Fragment header that is not atomic; `None` if there is none, or no data
+    /// follows it.
     pub(crate) fn read(packet: &[u8]) -> Option<Self> {
         let header = Header::read(packet).ok()?;
         let mut chain = Chain::new(packet, header.next_header).map_while(Result::ok);
@@ -232,21 +233,21 @@ impl Ipv6Piece {
         (len > 0).then_some(Ipv6Piece { header, fragment, at: found.offset, end, len })
     }
 
-    /// Where in its packet the octets of the original one are.
+    /// Returns the range of the original packet's octets in this packet.
     pub(crate) const fn octets(&self) -> Range<usize> {
         let start = self.at.saturating_add(Fragment::LEN);
         start..start.saturating_add(self.len)
     }
 
-    /// Where they belong in the slot of the original one.
+    /// Returns the range of these octets in the slot of the original packet.
     pub(crate) fn target(&self) -> Range<usize> {
         let start = HEADER_LEN.saturating_add(self.fragment.offset.into());
         start..start.saturating_add(self.len)
     }
 }
 
-/// Whether a packet is a fragment other than the first of its original packet, so that nobody
-/// sees of what.
+/// Returns whether a packet is a fragment other than the first of its packet, so that its upper
+/// layer is unknown.
 pub(crate) fn is_later(packet: &[u8]) -> bool {
     let Ok(Header { next_header, .. }) = Header::read(packet) else { return false };
     let mut chain = Chain::new(packet, next_header).map_while(Result::ok);

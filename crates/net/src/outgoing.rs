@@ -1,4 +1,4 @@
-//! Packets on their way out: what upper layers submit, and the datagram that is being cut.
+//! Outgoing packets: submissions of upper layers, and the datagram that is being fragmented.
 
 use crate::frame::{Class, Pending, Token};
 use crate::pool::PacketHandle;
@@ -8,7 +8,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6;
 
-/// The most header octets that an upper layer may submit: a TCP header with all its options.
+/// Maximum header octets that an upper layer may submit: a TCP header with all its options.
 pub(crate) const MAX_UPPER: usize = 60;
 pub(crate) const MAX_HEAD: usize = ipv6::HEADER_LEN + MAX_UPPER;
 
@@ -17,9 +17,9 @@ pub(crate) const MAX_HEAD: usize = ipv6::HEADER_LEN + MAX_UPPER;
 pub enum Body<X> {
     /// None.
     None,
-    /// It stays with its owner, who finds it by `key` when a frame needs it.
+    /// It stays with its owner, which finds it by `key` when a frame needs it.
     External {
-        /// What the owner calls it.
+        /// Key of the payload at its owner.
         key: X,
         /// Its length in octets.
         len: u16,
@@ -43,18 +43,18 @@ pub struct Outgoing<'a, X> {
     pub protocol: u8,
     /// The upper layer's header, at most 60 octets; it is copied.
     pub upper: &'a [u8],
-    /// What follows it.
+    /// Payload.
     pub body: Body<X>,
 }
 
-/// Why a packet was not taken.
+/// Reason why a packet was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// More than 60 header octets, or more than 1280 octets in all.
     TooLong,
     /// No route, or no source address of the right scope.
     NoRoute,
-    /// The packet with external payload before this one is not out yet
+    /// The previous packet with external payload is still waiting or in progress
     /// ([`Net::can_submit`](crate::Net::can_submit)).
     Busy,
     /// No packet slot free for this use.
@@ -65,21 +65,22 @@ pub enum SendError {
     NotBound,
 }
 
-/// External payload that no longer exists: its connection is gone, or the octets were acknowledged.
+/// External payload that no longer exists: its connection is closed, or the octets were
+/// acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale;
 
 /// The owner of external payload.
 pub trait BodySource<X> {
-    /// Fills `out` with the payload's octets from `offset` on. Never asked for octets beyond the
-    /// length that was submitted.
+    /// Fills `out` with the payload's octets from `offset` on, which are never beyond the submitted
+    /// length.
     ///
     /// # Errors
     /// [`Stale`]: the rest of the packet is not sent.
     fn read(&self, key: X, offset: usize, out: &mut [u8]) -> Result<(), Stale>;
 }
 
-/// For layers that submit no external payload.
+/// The source of layers that submit no external payload.
 #[derive(Clone, Copy, Debug)]
 pub struct NoBody;
 
@@ -89,11 +90,11 @@ impl<X> BodySource<X> for NoBody {
     }
 }
 
-/// Datagrams that are remembered after their last frame was written: as many as a MAC of the usual
-/// two or three slots holds frames of.
+/// Datagrams that are remembered after their last frame was written: as many as can have frames in
+/// a MAC of the usual two or three slots.
 pub const FINISHED: usize = 2;
 
-/// A packet in a slot that waits for its way out.
+/// A packet in a slot that waits for transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Queued {
     pub(crate) packet: PacketHandle,
@@ -106,7 +107,7 @@ impl Queued {
     }
 }
 
-/// A packet with its header here and its payload elsewhere.
+/// A packet whose header is stored here and whose payload stays with its owner.
 #[derive(Debug)]
 pub(crate) struct External<X, H> {
     pub(crate) head: H,
@@ -154,7 +155,7 @@ pub(crate) enum Origin {
     External,
 }
 
-/// The datagram that is being cut into frames.
+/// The datagram that is being fragmented.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Current {
     pub(crate) origin: Origin,
@@ -167,12 +168,12 @@ pub(crate) struct Current {
 }
 
 impl Current {
-    /// Whether an acknowledgement is asked for.
+    /// Returns whether its frames request an acknowledgement.
     pub(crate) fn ack(&self) -> bool {
         self.next_hop != Address::BROADCAST
     }
 
-    /// Its next frame.
+    /// Returns its next frame.
     pub(crate) fn pending(&self) -> Pending {
         let Current { next_hop: dst, class, token, .. } = *self;
         Pending { dst, ack: self.ack(), token: Token(token), class }

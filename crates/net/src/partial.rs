@@ -1,9 +1,9 @@
-//! A datagram of which some fragments have come (RFC 4944, 5.3).
+//! A datagram with missing fragments (RFC 4944, 5.3).
 //!
-//! A datagram is told by link source, link destination, tag and size. Fragments may come in any
-//! order; which 8-octet units have come is a bitmap, and so is where fragments began, which tells a
-//! repeated fragment from one that overlaps otherwise. As long as they come in order, which they
-//! nearly always do, only their end and where they began are noted.
+//! A datagram is identified by link source, link destination, tag and size. Fragments may come in
+//! any order; one bitmap marks the 8-octet units that have arrived, another the starts of
+//! fragments, which distinguish a repeated fragment from one that overlaps otherwise. As long as
+//! fragments come in order, as they nearly always do, only the end and the starts are noted.
 
 use crate::frame::FrameIn;
 use crate::pool::PacketHandle;
@@ -11,26 +11,26 @@ use kinglet_mem::copy;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// One bit for every 8-octet unit, 32 in each of so many words: 160 for those of the MTU.
+/// One bit for every 8-octet unit, 32 in each word: 160 for the units of the MTU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Units<const WORDS: usize = 5>([u32; WORDS]);
 
 impl<const WORDS: usize> Units<WORDS> {
     pub(crate) const NONE: Self = Units([0; WORDS]);
 
-    /// Whether a unit is marked.
+    /// Returns whether a unit is marked.
     pub(crate) fn has(&self, unit: u16) -> bool {
         let word = self.0.get(usize::from(unit / 32));
         word.is_some_and(|word| word.wrapping_shr(unit.into()) & 1 == 1)
     }
 
-    /// How many of the units `from..to` are marked.
+    /// Returns how many of the units `from..to` are marked.
     #[inline(never)]
     pub(crate) fn count(&self, from: u16, to: u16) -> usize {
         (from..to).filter(|unit| self.has(*unit)).count()
     }
 
-    /// Marks a unit; those that have no bit are not kept.
+    /// Marks a unit; one without a bit is ignored.
     pub(crate) fn mark(&mut self, unit: u16) {
         if let Some(word) = self.0.get_mut(usize::from(unit / 32)) {
             *word |= 1_u32.wrapping_shl(unit.into());
@@ -46,7 +46,7 @@ impl<const WORDS: usize> Units<WORDS> {
     }
 }
 
-/// A datagram of which some fragments have come.
+/// A datagram with missing fragments.
 #[derive(Clone, Copy, Debug)]
 pub struct Partial {
     pub(crate) src: Address,
@@ -54,24 +54,24 @@ pub struct Partial {
     pub(crate) tag: u16,
     pub(crate) size: u16,
     pub(crate) packet: PacketHandle,
-    /// Octets that have come from the start without a gap; not kept up once one was out of order.
+    /// Octets received from the start without a gap; not updated once one was out of order.
     pub(crate) next: u16,
-    /// All fragments have come in order so far: `next` says what is here, and `have` nothing yet.
+    /// True while all fragments come in order: `next` is the progress, and `have` is still empty.
     pub(crate) in_order: bool,
     pub(crate) have: Units,
     pub(crate) starts: Units,
-    /// Units still to come, once one was out of order.
+    /// Missing units, once one was out of order.
     pub(crate) missing: u16,
     pub(crate) touched: Instant,
     pub(crate) expires: Instant,
 }
 
-/// A fragment whose place in the datagram is checked.
+/// A fragment with a checked position in the datagram.
 pub(crate) struct Piece<'a> {
     pub(crate) size: u16,
     pub(crate) tag: u16,
     pub(crate) first: bool,
-    /// Where `head`, then `tail` belong.
+    /// Offset of `head`, which `tail` follows.
     pub(crate) offset: u16,
     pub(crate) end: u16,
     pub(crate) head: &'a [u8],
@@ -79,7 +79,7 @@ pub(crate) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// The first of its units, and the one after its last.
+    /// Returns its first unit, and the one after its last.
     fn units(&self) -> (u16, u16) {
         (self.offset / 8, self.end.div_ceil(8))
     }
@@ -105,7 +105,7 @@ impl Partial {
         self.tag == tag && self.size == size && self.src == frame.src && self.dst == frame.dst
     }
 
-    /// Notes that octets have come in order up to `end`; what became of them.
+    /// Notes that octets have come in order up to `end`. Returns the result.
     pub(crate) fn extend(&mut self, now: Instant, end: u16) -> Step {
         self.starts.mark(self.next / 8);
         self.next = end;
@@ -113,7 +113,7 @@ impl Partial {
         if end == self.size { Step::Complete } else { Step::Waiting }
     }
 
-    /// Takes a piece, for which `octets` have room.
+    /// Stores a piece, for which `octets` have room.
     pub(crate) fn place(&mut self, now: Instant, piece: &Piece<'_>, octets: &mut [u8]) -> Step {
         if self.in_order && piece.offset == self.next {
             piece.write(octets);
@@ -142,13 +142,13 @@ impl Partial {
         if self.missing == 0 { Step::Complete } else { Step::Waiting }
     }
 
-    /// Whether a fragment that is there begins with this unit, or nothing is there: then one that
-    /// ended before it cannot be told from a longer one, whose other units would be there.
+    /// Returns whether a received fragment starts with this unit, or the unit is missing: a
+    /// fragment that ended before it cannot then have been a longer one.
     fn begins(&self, unit: u16) -> bool {
         !self.have.has(unit) || self.starts.has(unit)
     }
 
-    /// From now on fragments may be anywhere.
+    /// Switches to bitmaps: fragments may come in any order from now on.
     fn leave_order(&mut self) {
         if self.in_order {
             self.in_order = false;
@@ -159,7 +159,7 @@ impl Partial {
     }
 }
 
-/// What became of a piece.
+/// Result of a piece.
 pub(crate) enum Step {
     Waiting,
     Duplicate,

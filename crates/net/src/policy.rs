@@ -1,15 +1,15 @@
 //! The border policy: two tables of packets that may not cross the host interface.
 //!
-//! A packet that a row names is dropped without an ICMPv6 error, because its source may be forged,
-//! and is counted by the reason of that row ([`Stats::discarded`](crate::Stats::discarded)).
-//! The first row that names it counts. The routes say what is inside of the mesh: an address that
-//! the route by radio leads to (RFC 3704, 2.2: strict reverse path forwarding), and any of the
-//! prefix of an own address. What is reached through the host is outside. An address that a static
-//! route of 128 bits through the host names is outside too, whatever its prefix: the computer
-//! behind the far end of a tunnel is of that kind.
+//! A packet that a row matches is dropped without an ICMPv6 error, because its source may be
+//! forged, and is counted by the reason of that row
+//! ([`Stats::discarded`](crate::Stats::discarded)). The first matching row counts. The routes
+//! define the inside of the mesh: addresses whose route leads to the radio (RFC 3704, 2.2: strict
+//! reverse path forwarding), and those with the prefix of an own address. Addresses behind the host
+//! are outside. An address with a static route of 128 bits to the host is outside too, regardless
+//! of its prefix: the computer behind the far end of a tunnel is of that kind.
 //!
-//! Deviation: RFC 9008, 12, lets a Routing header cross that is used up. None is let in here, as
-//! RFC 6554, 5.1, says, and the nodes of a mesh send none that has not been used up.
+//! Deviation: RFC 9008, 12, lets a Routing header without segments left cross. None is let in here,
+//! as RFC 6554, 5.1, says, and the nodes of a mesh send none with segments left.
 
 use crate::stats::Discard;
 use core::net::Ipv6Addr;
@@ -35,7 +35,7 @@ macro_rules! policy {
         pub const $table: &[Rule] =
             &[$(Rule { name: $name, reason: Discard::$reason, source: $source }),+];
 
-        /// The first row of the table that drops a packet.
+        /// Returns the first row of the table that drops a packet.
         pub(crate) fn $find(packet: &Crossing) -> Option<Discard> {
             $(let $it = packet;
             if $drops {
@@ -47,8 +47,8 @@ macro_rules! policy {
 }
 
 policy! {
-    /// Packets of the host that are dropped. `kinglet gateway --json` shows the counters by
-    /// their names.
+    /// Rules that drop packets from the host. `kinglet gateway --json` shows the counters by their
+    /// names.
     FROM_HOST, from_host:
     "source_unspecified", BorderUnspecified, "RFC 4291, 2.5.2 and 2.5.3",
         |it| matches!(it.kind, AddressType::Unspecified | AddressType::Loopback);
@@ -61,7 +61,7 @@ policy! {
     "routing_header", BorderRoutingHeader, "RFC 6554, 5.1", |it| it.route.is_some();
     "rpl_option", BorderRplOption, "RFC 9008, 12", |it| it.option;
 
-    /// Packets for the host that are dropped.
+    /// Rules that drop packets to the host.
     TO_HOST, to_host:
     "source_outside", BorderSourceOutside, "RFC 2827, 3; RFC 9008, 12",
         |it| it.inside == Some(false);
@@ -69,31 +69,31 @@ policy! {
         |it| it.route.is_some_and(|left| left > 0);
 }
 
-/// The scope of a group that is larger than a mesh, or has no meaning: realm-local (3) is the mesh
-/// (RFC 7346, 5), and 0 and 15 are reserved.
+/// Returns whether this is a group with a scope that is not larger than a mesh, or without a
+/// meaning: realm-local (3) is the mesh (RFC 7346, 5), and 0 and 15 are reserved.
 fn ends_at_border(dst: Ipv6Addr) -> bool {
     dst.is_multicast() && matches!(dst.octets(), [_, flags, ..] if matches!(flags & 15, 0..=3 | 15))
 }
 
-/// A packet at the host interface, as far as the rules look at it.
+/// A packet at the host interface, with the properties that the rules check.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     src: Ipv6Addr,
     dst: Ipv6Addr,
-    /// Of the source.
+    /// Type of the source address.
     kind: AddressType,
-    /// Whether the source is inside of the mesh, if there is a route to it at all.
+    /// True if the source is inside the mesh; `None` without a route to it.
     inside: Option<bool>,
-    /// Whether a packet is inside.
+    /// True if it contains an IPv6 packet.
     tunnel: bool,
     /// Segments left in a Routing header.
     route: Option<u8>,
-    /// Whether it has the RPL option.
+    /// True if it has the RPL option.
     option: bool,
 }
 
 impl Crossing {
-    /// The packet in `octets`; `None` if its chain of extension headers is broken.
+    /// Reads the packet in `octets`; `None` if its chain of extension headers is invalid.
     pub(crate) fn read(octets: &[u8], header: &Header, inside: Option<bool>) -> Option<Self> {
         let Header { src, dst, next_header, .. } = *header;
         let mut chain = Chain::new(octets, next_header);

@@ -1,19 +1,19 @@
 //! Packet slots and their handles.
 //!
-//! Invariant: a slot is either on the free list (or never used yet) or has exactly one owner, who
-//! holds its handle.
+//! Invariant: a slot is either on the free list (or has never been used) or has exactly one owner,
+//! which holds its handle.
 
 use core::marker::PhantomData;
 use core::ops::Range;
 use kinglet_mem::{Array, Empty, copy};
 
-/// How many slots stay free when a packet is parked in a queue: one for input that is not
-/// fragmented, one for a reassembly. Acknowledgements, whose arrival empties the queues, need no
-/// more than that.
+/// Slots that stay free when a packet is parked in a queue: one for input that is not fragmented,
+/// one for a reassembly. Acknowledgements, whose arrival empties the queues, need no more than
+/// that.
 pub const RESERVED: usize = 2;
 
-/// Room for one packet, which lies at a word: so do the fragments of a datagram then, and small
-/// cores copy and sum words four times as fast as octets.
+/// Storage for one packet, aligned to a word, and so are the fragments of a datagram: small cores
+/// copy and sum words four times as fast as octets.
 #[derive(Debug)]
 #[repr(C, align(4))]
 pub struct Slot<B> {
@@ -29,8 +29,8 @@ impl<B: Array<u8>> Empty for Slot<B> {
     const EMPTY: Self = Slot { storage: B::EMPTY, len: 0, generation: 0, used: false, next: 0 };
 }
 
-/// A packet slot that its holder owns until it gives it back. A copy that is kept longer is
-/// recognised and refers to nothing.
+/// A packet slot that its holder owns until it releases it. A copy that is kept longer is
+/// recognised as stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHandle {
     index: u8,
@@ -42,7 +42,7 @@ pub(crate) struct Pool<P, B> {
     slots: P,
     /// The first free slot plus one; 0 if there is none.
     free_list: u8,
-    /// Slots from here on were never used.
+    /// Slots from this one on have never been used.
     fresh: u8,
     used: u8,
     storage: PhantomData<B>,
@@ -53,12 +53,12 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
         Pool { slots: P::EMPTY, free_list: 0, fresh: 0, used: 0, storage: PhantomData }
     }
 
-    /// Slots that nobody owns.
+    /// Returns the number of free slots.
     pub(crate) fn free(&self) -> usize {
         P::LEN.min(usize::from(u8::MAX)).saturating_sub(usize::from(self.used))
     }
 
-    /// A slot, if `keep` others stay free. Its octets are whatever they were.
+    /// Allocates a slot, if `keep` others stay free. Its octets are not cleared.
     pub(crate) fn alloc(&mut self, keep: usize) -> Option<PacketHandle> {
         if self.free() <= keep {
             return None;
@@ -81,7 +81,7 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
         Some(PacketHandle { index, generation: slot.generation })
     }
 
-    /// Gives a slot back; `false` if the handle is stale.
+    /// Releases a slot; `false` if the handle is stale.
     pub(crate) fn release(&mut self, handle: PacketHandle) -> bool {
         let free_list = self.free_list;
         let Some(slot) = self.slot_mut(handle) else { return false };
@@ -101,7 +101,7 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
             .filter(|slot| slot.used && slot.generation == handle.generation)
     }
 
-    /// The packet; empty if the handle is stale.
+    /// Returns the packet; empty if the handle is stale.
     #[inline(never)]
     pub(crate) fn get(&self, handle: PacketHandle) -> &[u8] {
         self.slots
@@ -112,13 +112,13 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
             .unwrap_or_default()
     }
 
-    /// All octets of the slot, beyond the packet's end too; empty if the handle is stale.
+    /// Returns all octets of the slot, also beyond the packet's end; empty if the handle is stale.
     pub(crate) fn storage_mut(&mut self, handle: PacketHandle) -> &mut [u8] {
         self.slot_mut(handle).map(|slot| slot.storage.as_mut_slice()).unwrap_or_default()
     }
 
-    /// Copies octets of a packet to `at` in another slot. Nothing changes if the handles are not of
-    /// two slots, or one of the places is not inside of its slot.
+    /// Copies octets of a packet to `at` in another slot. Nothing changes if the handles do not
+    /// name two slots, or one of the ranges is not inside its slot.
     pub(crate) fn copy(
         &mut self,
         from: PacketHandle,
@@ -140,7 +140,7 @@ impl<P: Array<Slot<B>>, B: Array<u8>> Pool<P, B> {
         Some(())
     }
 
-    /// Sets where the packet ends; no further than the slot does.
+    /// Sets the length of the packet, at most that of the slot.
     pub(crate) fn set_len(&mut self, handle: PacketHandle, len: usize) {
         if let Some(slot) = self.slot_mut(handle) {
             slot.len = u16::try_from(len.min(B::LEN)).unwrap_or(u16::MAX);

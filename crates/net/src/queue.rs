@@ -28,7 +28,7 @@ impl<A: Array<Option<T>>, T: Copy> Queue<A, T> {
         self.slots.as_slice().get(usize::from(self.head)).copied().flatten()
     }
 
-    /// All that wait, in no order.
+    /// Returns all items, in no order.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.as_mut_slice().iter_mut().flatten()
     }
@@ -55,7 +55,7 @@ impl<A: Array<Option<T>>, T: Copy> Queue<A, T> {
         Some(item)
     }
 
-    /// Takes the newest item if it is `wanted`.
+    /// Removes and returns the newest item if it is `wanted`.
     pub(crate) fn pop_newest_if(&mut self, wanted: impl FnOnce(&mut T) -> bool) -> Option<T> {
         let at = usize::from(self.head).saturating_add(self.len().checked_sub(1)?);
         let at = at.checked_sub(A::LEN).unwrap_or(at);
@@ -64,7 +64,7 @@ impl<A: Array<Option<T>>, T: Copy> Queue<A, T> {
         Some(item)
     }
 
-    /// Appends `item`, at the cost of the oldest if the queue is full.
+    /// Appends `item`; a full queue drops the oldest.
     pub(crate) fn push_over(&mut self, item: T) {
         if self.is_full() {
             let _ = self.pop();

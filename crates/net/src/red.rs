@@ -1,18 +1,18 @@
-//! Random early detection with marking for packets that are relayed (RFC 2309 §3, RFC 7567,
-//! RFC 3168 §5, §7; Floyd and Jacobson, "Random early detection gateways for congestion avoidance",
-//! IEEE/ACM ToN 1(4), 1993).
+//! Random early detection with marking for forwarded packets (RFC 2309 §3, RFC 7567, RFC 3168 §5,
+//! §7; Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM ToN
+//! 1(4), 1993).
 //!
-//! What is measured is the queue for the radio, the packet in progress included: there packets wait
-//! for the channel. Packets for children that sleep wait elsewhere and for another reason, and
-//! packets for the host hardly wait at all; both see only a full queue. The same goes for packets
-//! of this node.
+//! The measured queue is that for the radio, including the packet in progress: its packets wait for
+//! the channel. Packets for sleeping children wait elsewhere and for another reason, and packets
+//! for the host hardly wait at all; both are limited only by a full queue, as are packets of this
+//! node.
 
 use kinglet_time::{Duration, Instant};
 
-/// What happens to packets that are to be relayed while others wait.
+/// Queue discipline for forwarded packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueDiscipline {
-    /// They wait too, unless the queue is full.
+    /// Packets wait unless the queue is full.
     TailDrop,
     /// Random early detection.
     Red(Red),
@@ -21,22 +21,21 @@ pub enum QueueDiscipline {
 /// Parameters of random early detection. Queue lengths are in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Red {
-    /// min_th: with a shorter average queue nothing happens. Default 2: one packet is being sent,
-    /// one waits, and the channel is never idle.
+    /// min_th: below this average queue nothing is marked. Default 2: one packet is being sent, one
+    /// waits, and the channel is never idle.
     pub min: u8,
-    /// max_th, above `min`: with a longer average queue every packet is dropped (RFC 3168 §7).
-    /// Default 7: less than the 10 places that [`Sizes::Output`](crate::Sizes::Output) has in a
-    /// relay, and about three times `min`, as Floyd advises ("RED: Discussions of Setting
-    /// Parameters", 1997).
+    /// max_th, above `min`: above this average queue every packet is dropped (RFC 3168 §7). Default
+    /// 7: less than the 10 entries of [`Sizes::Output`](crate::Sizes::Output) in a relay, and about
+    /// three times `min`, as Floyd advises ("RED: Discussions of Setting Parameters", 1997).
     pub max: u8,
-    /// max_p: the share of packets that is marked as the average reaches `max`, in 1/256.
-    /// Default 26: Floyd's 0.1.
+    /// max_p: the share of packets that is marked as the average reaches `max`, in 1/256. Default
+    /// 26: Floyd's 0.1.
     pub max_p: u8,
-    /// w_q: the weight of a new sample in the average, as a power of 1/2, at most 8. Default 3:
-    /// an average over about eight packets, which is what a window of a few flows with four
-    /// segments puts here; the usual 1/512 is for queues of hundreds.
+    /// w_q: the weight of a new sample in the average, as a power of 1/2, at most 8. Default 3: an
+    /// average over about eight packets, which is the contribution of a few flows with windows of
+    /// four segments; the usual 1/512 is for queues of hundreds.
     pub weight: u8,
-    /// s: how long a packet takes, by which the average falls while nothing waits. Default 50 ms:
+    /// s: time of a packet, with which the average falls while the queue is idle. Default 50 ms:
     /// five frames over one hop with their acknowledgements and some retries.
     pub packet_time: Duration,
 }
@@ -50,19 +49,19 @@ impl Red {
 /// Fractional bits of the average.
 const FRACTION: u32 = 8;
 
-/// What RED remembers.
+/// State of RED.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     /// The average queue length.
     average: u16,
-    /// Packets since the last one that was marked.
+    /// Packets since the last mark.
     count: u16,
-    /// Since when nothing waits.
+    /// Start of the idle time of the queue.
     pub(crate) idle_since: Option<Instant>,
     random: u32,
 }
 
-/// What is to become of a packet.
+/// Decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
@@ -77,15 +76,15 @@ impl State {
         State { average: 0, count: 0, idle_since: None, random }
     }
 
-    /// A packet arrives while `waiting` others wait.
+    /// Decides about a packet that arrives while `waiting` others wait.
     pub(crate) fn judge(&mut self, now: Instant, waiting: usize, red: &Red) -> Verdict {
         let weight = u32::from(red.weight.min(8));
         let sample = u16::try_from(waiting << FRACTION).unwrap_or(u16::MAX);
         if let Some(since) = self.idle_since.take_if(|_| waiting == 0) {
-            // As if as many packets had found an empty queue as could have been sent meanwhile.
+            // Counts as many samples of an empty queue as packets could have been sent meanwhile.
             let idle = now.checked_since(since).unwrap_or_default().as_micros();
             let packets = idle.checked_div(red.packet_time.as_micros()).unwrap_or(u64::MAX);
-            // After 16 bits times the weight there is nothing left.
+            // After 16 bits times the weight the average is zero.
             for _ in 0..packets.min(16 << weight) {
                 self.average = self.average.saturating_sub(rounded(self.average, weight));
             }
@@ -120,7 +119,7 @@ impl State {
         Verdict::Mark
     }
 
-    /// 0 to 65,535 (Marsaglia's xorshift, "Xorshift RNGs", 2003).
+    /// Returns a random number from 0 to 65,535 (Marsaglia's xorshift, "Xorshift RNGs", 2003).
     fn draw(&mut self) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 17;
@@ -129,7 +128,7 @@ impl State {
     }
 }
 
-/// `value` / 2^`shift`, but not 0 unless `value` is, so that averages arrive.
+/// Returns `value` / 2^`shift`, but not 0 unless `value` is, so that averages converge.
 const fn rounded(value: u16, shift: u32) -> u16 {
     let part = value >> shift;
     if part == 0 && value > 0 { 1 } else { part }
@@ -142,8 +141,8 @@ mod tests {
     const NOW: Instant = Instant::from_secs(10);
     const RED: Red = Red::DEFAULT;
 
-    /// Marks and drops among `packets` that find `waiting` others each, after the average has
-    /// settled there.
+    /// Returns marks and drops among `packets` that find `waiting` others each, after the average
+    /// has settled there.
     fn count(seed: u16, waiting: usize, packets: u32) -> (u32, u32, State) {
         let mut state = State::new(seed);
         state.average = (waiting << FRACTION) as u16;
@@ -228,7 +227,7 @@ mod tests {
         assert_eq!(average(Duration::ZERO), 6 * 256 * 7 / 8);
         assert_eq!(average(packet * 2), 6 * 4 * 7 * 7 * 7 / 8);
         assert_eq!(average(Duration::MAX), 0);
-        // While something waits no time was idle.
+        // While packets wait the queue is not idle.
         let (.., mut state) = count(1, 6, 1);
         state.idle_since = Some(NOW);
         let _ = state.judge(NOW + packet * 100, 6, &RED);

@@ -1,5 +1,5 @@
-//! What a relay knows of the datagrams whose fragments it passes on (RFC 8930, 4: virtual
-//! reassembly buffers), and the frames that wait for its neighbours.
+//! State of a relay for the datagrams whose fragments it forwards (RFC 8930, 4: virtual reassembly
+//! buffers), and the frames that wait for its neighbours.
 
 use crate::turns::Turns;
 use core::fmt::Debug;
@@ -8,25 +8,25 @@ use kinglet_store::{Full, Label, Store};
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 
-/// Pairs of neighbours, one that brings frames and one that gets them, of which some may wait at
-/// the same time.
+/// Maximum number of lanes: a lane is a pair of a neighbour that sends frames and one that gets
+/// them.
 const LANES: usize = 12;
-/// A lane in which no more than this waits goes first: who sends little does not wait for those who
-/// fill the store.
+/// A lane with at most this many waiting frames has priority: a sender of few frames does not wait
+/// for those that fill the store.
 const LITTLE: u16 = 2;
 
-/// A datagram whose first fragment has been passed on.
+/// A datagram whose first fragment has been forwarded.
 #[derive(Clone, Copy, Debug)]
 pub struct Virtual {
-    /// Who sends it here, and what it calls it.
+    /// Link address of its sender, and the sender's tag.
     pub(crate) src: Address,
     pub(crate) tag: u16,
     pub(crate) size: u16,
-    /// Where it goes, and what it is called there.
+    /// Next hop, and the tag that is used there.
     pub(crate) label: Label,
-    /// Octets of it that have been passed on.
+    /// Octets of it that have been forwarded.
     pub(crate) sent: u16,
-    /// One of its fragments is lost: the others are not passed on.
+    /// True if one of its fragments is lost: the others are not forwarded.
     pub(crate) broken: bool,
     pub(crate) touched: Instant,
     pub(crate) expires: Instant,
@@ -38,10 +38,10 @@ impl Virtual {
     }
 }
 
-/// Frames that one neighbour has brought for another; they leave in the order of their coming.
+/// Frames that one neighbour has sent for another; they leave in the order of their arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    /// Who brings them; `None` if it is not known.
+    /// Link address of the sender; [`Address::None`] if it is unknown.
     pub(crate) from: Address,
     pub(crate) to: Address,
     waiting: u16,
@@ -60,68 +60,67 @@ fn is_in(lanes: Lanes, lane: u8) -> bool {
 }
 
 kinglet_mem::counters! {
-    /// What has happened to fragments that were passed on; each counter stops at its maximum.
+    /// Counters of forwarded fragments; each counter stops at its maximum.
     pub struct RelayStats {
-        /// Datagrams whose first fragment was passed on, or which were one frame.
+        /// Datagrams whose first fragment was forwarded, or which were one frame.
         datagrams,
         /// Frames put into the store.
         frames,
     }
     reasons {
-        /// Datagrams given up for want of room in the store.
+        /// Datagrams abandoned because the store was full.
         full,
-        /// Datagrams given up because a fragment was missing, or was not delivered.
+        /// Datagrams abandoned because a fragment was missing, or was not delivered.
         broken,
-        /// Frames that waited for a neighbour and were dropped for that.
+        /// Waiting frames of abandoned datagrams that were dropped.
         dropped,
-        /// Datagrams forgotten for newer ones.
+        /// Datagrams evicted by newer ones.
         evicted,
         /// Datagrams that were not continued in time.
         expired,
     }
 }
 
-/// Adds one to a counter.
+/// Increments a counter.
 pub(crate) fn count(counter: &mut u32) {
     *counter = counter.saturating_add(1);
 }
 
-/// Fragments on their way: `V` has a place for each datagram, `Q` keeps their frames.
+/// Forwarding of fragments: `V` has an entry for each datagram, `Q` stores their frames.
 #[derive(Debug)]
 pub struct Relay<V, Q> {
     /// Octets of payload in a frame; 0 while every hop reassembles.
     pub(crate) room: u8,
-    /// The last frame given to the MAC was a relayed one: own ones are next.
+    /// True if the last frame given to the MAC was a relayed one: own ones are next.
     pub(crate) was_last: bool,
     pub(crate) virtuals: V,
     pub(crate) store: Q,
     pub(crate) stats: RelayStats,
     /// By [`Label::to`].
     lanes: [Lane; LANES],
-    /// Of those who bring frames.
+    /// Fairness between the neighbours that send frames.
     pub(crate) turns: Turns,
 }
 
-/// Whether, and how, fragments are passed on one by one: a part of
-/// [`Fragmentation`](crate::Fragmentation).
+/// Forwarding of single fragments, or none: a part of [`Fragmentation`](crate::Fragmentation).
 pub trait Relaying: Debug {
-    /// Nothing is on its way.
+    /// The initial state.
     const NEW: Self;
-    /// Whether there can be any.
+    /// True if fragments can be forwarded.
     const PRESENT: bool;
-    /// The places of datagrams.
+    /// The entries of datagrams.
     type Virtuals: Array<Option<Virtual>>;
     /// The queue of frames.
     type Store: Store;
 
-    /// It, if there can be any.
+    /// Returns the relay, if there is one.
     fn get(&self) -> Option<&Relay<Self::Virtuals, Self::Store>>;
 
-    /// It, if there can be any.
+    /// Returns the relay, if there is one, for modification.
     fn get_mut(&mut self) -> Option<&mut Relay<Self::Virtuals, Self::Store>>;
 }
 
-/// Every hop reassembles.
+/// No forwarding of fragments: every hop reassembles.
 impl Relaying for () {
     const NEW: Self = ();
     const PRESENT: bool = false;
@@ -169,11 +168,11 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
 }
 
 impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
-    /// The number of a lane. A new one takes the place of one in which nothing waits; without any
-    /// that is another one to the same neighbour.
+    /// Returns the index of a lane. A new one takes an entry without waiting frames; if there is
+    /// none, it shares another lane to the same neighbour.
     pub(crate) fn lane(&mut self, from: Address, to: Address) -> Option<u8> {
         if self.store.is_empty() {
-            // What a flash that fails has lost was never taken.
+            // Frames that a failing flash has lost were never removed from the counts.
             self.lanes.iter_mut().for_each(|lane| lane.waiting = 0);
         }
         let virtuals = self.virtuals.as_slice();
@@ -191,7 +190,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         u8::try_from(at).ok()
     }
 
-    /// The neighbour at whose `end` most frames are.
+    /// Returns the neighbour at whose `end` most frames wait.
     pub(crate) fn most(&self, end: impl Fn(&Lane) -> Address) -> Option<Address> {
         let waiting = |whom: Address| {
             let its = self.lanes.iter().filter(|lane| end(lane) == whom);
@@ -215,8 +214,8 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         Ok(())
     }
 
-    /// The next frame for a neighbour that is `wanted`: the oldest one in a lane with little, else
-    /// of all.
+    /// Returns the next frame for a neighbour that is `wanted`: the oldest one in a lane with few
+    /// frames, else the oldest one of all.
     pub(crate) fn first(&self, wanted: impl Fn(Address) -> bool) -> Option<(Label, Address)> {
         let wanted = self.lanes_with(|lane| wanted(lane.to));
         if wanted == 0 {
@@ -227,8 +226,8 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         Some((label, self.link(label.to)))
     }
 
-    /// Of the lanes in which something waits those for which this holds. So a neighbour is asked
-    /// about once, and not for each of the hundreds of frames that may wait.
+    /// Returns the lanes with waiting frames for which this holds. Each lane is checked once, and
+    /// not each of the hundreds of frames that may wait.
     fn lanes_with(&self, holds: impl Fn(&Lane) -> bool) -> Lanes {
         if self.store.is_empty() {
             return 0;
@@ -254,8 +253,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         }
     }
 
-    /// A frame of the datagram with this tag was not delivered, or is missing: the others are not
-    /// sent.
+    /// Abandons a datagram after the loss of a frame: the other frames with its tag are not sent.
     pub(crate) fn give_up(&mut self, now: Instant, tag: u16) {
         let places = self.virtuals.as_mut_slice().iter_mut().flatten();
         places.filter(|v| v.label.tag == tag).for_each(|v| v.broken = true);
@@ -276,7 +274,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         first
     }
 
-    /// Frames for neighbours that are `wanted` are needed next.
+    /// Asks the store to provide frames for neighbours that are `wanted` first.
     pub(crate) fn prefer(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
         let lanes = self.lanes_with(|lane| wanted(lane.to));
         if lanes != 0 && self.first_in(lanes).is_none() {
@@ -294,8 +292,8 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         }
     }
 
-    /// A place for a datagram from `src`: a free one, else that of the least recently continued of
-    /// the same sender, or of anybody.
+    /// Returns an entry for a datagram from `src`: a free one, else the least recently continued
+    /// one of the same sender, or of any sender.
     pub(crate) fn place(&mut self, src: Address) -> Option<&mut Option<Virtual>> {
         let key = |place: &Option<Virtual>| match place {
             None => (false, false, Instant::ZERO),
@@ -319,7 +317,7 @@ mod tests {
 
     const T0: Instant = Instant::ZERO;
 
-    /// Holds so many frames.
+    /// Holds this number of frames.
     #[derive(Debug)]
     struct Counting(usize);
 

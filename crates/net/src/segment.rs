@@ -1,28 +1,28 @@
-//! How many frames a TCP segment should span (TCPlp §6.1 chooses by hand: 5 on clean links, 3 on
-//! lossy ones).
+//! Number of frames of a TCP segment (TCPlp §6.1 chooses manually: 5 on clean links, 3 on lossy
+//! ones).
 //!
 //! A segment of n frames is lost if one of them is: with a loss of h in each frame, with
-//! probability q(n) = 1 − exp(−h·n). The airtime that a segment takes is its n frames, half a frame
-//! as its share of an acknowledgment, and what a loss costs beside the frames themselves, because
-//! a sender whose window is a few segments stalls until the loss is known and repaired:
+//! probability q(n) = 1 − exp(−h·n). The airtime of a segment is that of its n frames, half a frame
+//! as its share of an acknowledgement, and the additional cost of a loss: a sender whose window is
+//! a few segments stalls until the loss is detected and repaired:
 //!
 //! ```text
 //! goodput(n) = payload(n) · (1 − q(n)) / (n + 1/2 + STALL · q(n)²)
 //! ```
 //!
-//! Headers favour many frames, losses few. What is known is the share q of segments that had to
-//! be sent again with the present number of frames, m: h = −ln(1 − q) / m. It is TCP's own count,
-//! end to end, because a link knows only its own hop.
+//! Headers favour many frames, losses few. The known value is the share q of segments that had to
+//! be retransmitted with the present number of frames, m: h = −ln(1 − q) / m. It is TCP's own
+//! count, end to end, because a link knows only its own hop.
 
 /// Chosen on the reference link (`bench/reference-link`), out of 30, 60 and 90, for the goodput of
-/// adaptive segments of up to 5 frames at a frame loss of 1 to 15 % (decision 23). Before recovery
-/// got faster the time beyond the formula's first two terms was measured, and was 90.
+/// adaptive segments of up to 5 frames at a frame loss of 1 to 15 % (decision 23). With the slower
+/// recovery of earlier versions the time beyond the first two terms was measured: 90.
 const STALL: u32 = 60;
 
-/// The number of frames, out of `1..=largest`, for the next segments of a connection whose
-/// segments of `frames` frames were lost with probability `lost` (in 1/65,536); `payload` gives the
-/// octets that so many frames carry. It stays `frames` unless another promises at least 1/16 more,
-/// so that an estimate that trembles does not.
+/// Returns the number of frames, out of `1..=largest`, for the next segments of a connection whose
+/// segments of `frames` frames were lost with probability `lost` (in 1/65,536); `payload` returns
+/// the octets that so many frames carry. The number stays `frames` unless another has at least 1/16
+/// more expected goodput, so that it does not follow small fluctuations of the estimate.
 pub fn best_frames(lost: u16, frames: u8, largest: u8, payload: impl Fn(u8) -> u16) -> u8 {
     // Shares with 16 binary places. −ln(1 − q), three terms: within 3 % up to q = 0.5.
     let q = u32::from(lost);
@@ -44,8 +44,8 @@ pub fn best_frames(lost: u16, frames: u8, largest: u8, payload: impl Fn(u8) -> u
     if worthwhile { best } else { frames }
 }
 
-/// What segments of `n` frames with `payload` octets promise, where `hazard` is −ln of the share of
-/// them that is not lost, with 16 binary places.
+/// Returns the expected goodput of segments of `n` frames with `payload` octets, where `hazard` is
+/// −ln of the share of them that is not lost, with 16 binary places.
 fn score(hazard: u32, n: u8, payload: u16) -> u32 {
     // exp(x) with 12 binary places, three terms. Up to 4 nothing overflows.
     let x = (hazard >> 4).min(4 << 12);
@@ -73,7 +73,7 @@ mod tests {
         mss_for_frames(frames, 116, 3, 32).unwrap_or(0)
     }
 
-    /// The segment loss that frames make of which `p` in 100 are lost.
+    /// Returns the segment loss for a frame loss of `p` in 100.
     fn lost(p: u128, frames: u8) -> u16 {
         let all = 100_u128.pow(frames.into());
         ((all - (100 - p).pow(frames.into())) * 65_535 / all) as u16
@@ -89,8 +89,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the exact formula: what is chosen is at most 1/16 and the rounding worse than
-        /// the best.
+        /// Against the exact formula: the choice is at most 1/16 and the rounding worse than the
+        /// best.
         #[test]
         fn the_choice_is_that_of_the_formula(
             p in 0u128..30,

@@ -1,4 +1,4 @@
-//! UDP sockets (RFC 768): what is kept of one, and what goes through it.
+//! UDP sockets (RFC 768): state and datagrams.
 
 use crate::pool::PacketHandle;
 use crate::queue::Queue;
@@ -7,19 +7,19 @@ use kinglet_mem::Empty;
 
 /// Datagrams that a socket holds until they are read.
 const BACKLOG: usize = 4;
-/// A socket, by its place in the table.
+/// A socket, by its index in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHandle(pub(crate) u8);
 
-/// A whole packet, which says who sent it to whom.
+/// A whole packet, with the addresses of the datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub(crate) packet: PacketHandle,
-    /// Where its UDP header is.
+    /// Offset of its UDP header.
     pub(crate) start: u16,
 }
 
-/// How a datagram is sent, as far as that is not left to the network layer.
+/// Options for the transmission of a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
     /// Source address: a unicast one of this node. `None`: the one that suits the destination
@@ -31,14 +31,14 @@ pub struct Sending {
     pub traffic_class: u8,
 }
 
-/// A place in the socket table.
+/// An entry of the socket table.
 #[derive(Debug)]
 pub struct UdpSocket {
-    /// 0 if the place is free.
+    /// 0 if the entry is free.
     pub(crate) port: u16,
-    /// [`Net::poll_ready`](crate::Net::poll_ready) has told of what waits.
+    /// True if [`Net::poll_ready`](crate::Net::poll_ready) has reported the waiting datagrams.
     pub(crate) told: bool,
-    /// Its reader has room for datagrams of packets that are longer than 1280 octets.
+    /// True if its reader has room for datagrams of packets that are longer than 1280 octets.
     pub(crate) long: bool,
     pub(crate) queue: Queue<[Option<Received>; BACKLOG], Received>,
 }
@@ -53,35 +53,35 @@ impl UdpSocket {
     }
 }
 
-/// A datagram that was read.
+/// Metadata of a datagram that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpDatagram {
-    /// Who sent it.
+    /// Source address.
     pub src: Ipv6Addr,
-    /// From which port.
+    /// Source port.
     pub src_port: u16,
-    /// Which of our addresses (or a multicast one) it was sent to.
+    /// Destination: an own address, or a multicast one.
     pub dst: Ipv6Addr,
-    /// Hop limit it arrived with: 255 can only be a neighbour's (RFC 5082).
+    /// Hop limit on arrival: 255 only from a neighbour (RFC 5082).
     pub hop_limit: u8,
     /// Octets of data, at the start of the buffer.
     pub len: usize,
 }
 
-/// Why [`Net::udp_bind`](crate::Net::udp_bind) failed.
+/// Reason for a failure of [`Net::udp_bind`](crate::Net::udp_bind).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BindError {
-    /// A socket has this port already, or no ephemeral port is left.
+    /// Another socket has this port, or no ephemeral port is free.
     PortInUse,
-    /// No free place in the table.
+    /// No free entry in the table.
     TableFull,
 }
 
-/// Why [`Net::udp_recv`](crate::Net::udp_recv) failed.
+/// Reason for a failure of [`Net::udp_recv`](crate::Net::udp_recv).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpError {
-    /// The handle is of no bound socket.
+    /// The handle does not name a bound socket.
     NotBound,
-    /// The datagram is this long; it stays.
+    /// The datagram has this length; it stays in the queue.
     BufferTooShort(usize),
 }

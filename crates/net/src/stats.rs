@@ -1,9 +1,9 @@
-//! Reasons for discards, and counters of packets.
+//! Discard reasons and packet counters.
 
 kinglet_mem::reasons! {
-    /// Why input was discarded: one variant per rule.
+    /// Reason why input was discarded: one variant per rule.
     pub enum Discard {
-        /// The frame's link destination is neither ours nor broadcast.
+        /// The frame's link destination is neither this node nor broadcast.
         NotOurFrame,
         /// Empty, or a dispatch that is not implemented (mesh, BC0, HC1, not-a-LoWPAN).
         Dispatch,
@@ -11,8 +11,8 @@ kinglet_mem::reasons! {
         Compression,
         /// A fragment with an impossible size, offset or length.
         Fragment,
-        /// A fragment of an unknown datagram while every reassembly is busy and may not be given
-        /// up.
+        /// A fragment of an unknown datagram while every reassembly entry is in use and none may be
+        /// evicted.
         NoReassembly,
         /// No packet slot free for this use.
         NoBuffer,
@@ -20,71 +20,71 @@ kinglet_mem::reasons! {
         Malformed,
         /// A source or destination address that may not occur.
         Address,
-        /// For somebody else, and this node does not forward (or may not: multicast, broadcast).
+        /// For another node, and this node does not forward (or may not: multicast, broadcast).
         NotForUs,
-        /// To be forwarded, but of link-local scope.
+        /// Not forwarded: link-local scope.
         Scope,
-        /// To be forwarded, but its hop limit is used up; reported.
+        /// Not forwarded: hop limit exceeded; reported.
         HopLimit,
-        /// To be forwarded, but no route; reported.
+        /// Not forwarded: no route; reported.
         NoRoute,
-        /// To be forwarded, but its route leads back to the neighbour that sent it; reported.
+        /// Not forwarded: the route leads back to the neighbour that sent it; reported.
         Loop,
         /// Larger than the MTU of the link; reported.
         TooBig,
         /// The output queue is full.
         QueueFull,
-        /// Random early detection has chosen it, and its sender understands no marks.
+        /// Dropped by random early detection; its sender does not support ECN.
         Congestion,
-        /// An option that says so if not recognised; reported if it says so.
+        /// An unrecognised option that demands the discard; reported if it demands that.
         Options,
         /// A Routing header with segments left; reported.
         RoutingHeader,
-        /// A fragment by IPv6's own Fragment header, where the plan does not put them together; or
-        /// one that is malformed, too long, overlaps another one, or is of a packet given up.
-        /// Reported as RFC 8200, 4.5 says.
+        /// An IPv6 fragment, if the plan does not reassemble them; or one that is malformed, too
+        /// long, overlaps another one, or belongs to an abandoned packet. Reported as RFC 8200, 4.5
+        /// says.
         Ipv6Fragment,
         /// A chain of extension headers that is broken, out of order or too long.
         Extensions,
-        /// An upper layer that does not exist here; reported.
+        /// An upper layer that is not implemented; reported.
         Protocol,
         /// A wrong checksum or length in ICMPv6 or UDP.
         Checksum,
         /// No socket at that port; reported.
         Port,
-        /// The socket's receive queue is full, or does not take so long a datagram.
+        /// The socket's receive queue is full, or the datagram is too long for the socket.
         SocketFull,
         /// An ICMPv6 message that is not implemented.
         IcmpType,
-        /// An ICMPv6 error that does not quote a packet of ours.
+        /// An ICMPv6 error that does not quote a packet of this node.
         ForgedError,
-        /// A message of discovery or routing, or a packet of link-local scope, that no radio
-        /// neighbour sent: it came through the host interface or out of a tunnel.
+        /// A discovery or routing message, or a packet of link-local scope, that no radio neighbour
+        /// sent: it came through the host interface or out of a tunnel.
         Ingress,
-        /// An outer header that this node does not remove: its source is outside of the routing
-        /// domain, or it came out of another one.
+        /// An outer header that this node does not remove: its source is outside the routing
+        /// domain, or the packet came out of another outer header.
         Tunnel,
-        /// From outside, unasked, for a neighbour that sleeps and whose allowance is used up.
+        /// Unsolicited, from outside, for a sleeping neighbour with an exhausted allowance.
         Unsolicited,
-        /// From the host, IPv6-in-IPv6 (this and the next ones: [`FROM_HOST`](crate::FROM_HOST)).
+        /// From the host: IPv6-in-IPv6 (this and the next ones: [`FROM_HOST`](crate::FROM_HOST)).
         BorderTunnel,
-        /// From the host, with a Routing header.
+        /// From the host: a Routing header.
         BorderRoutingHeader,
-        /// From the host, with the RPL option.
+        /// From the host: the RPL option.
         BorderRplOption,
-        /// From the host, with a source inside the mesh.
+        /// From the host: a source inside the mesh.
         BorderSourceInside,
-        /// From the host, with a link-local source or destination.
+        /// From the host: a link-local source or destination.
         BorderLinkLocal,
-        /// From the host, with a multicast source.
+        /// From the host: a multicast source.
         BorderMulticastSource,
-        /// From the host, with the unspecified or the loopback address as its source.
+        /// From the host: the unspecified or the loopback address as source.
         BorderUnspecified,
-        /// From the host, for a group whose scope ends at the border.
+        /// From the host: a group whose scope ends at the border.
         BorderScope,
-        /// To the host, with a source outside of the mesh ([`TO_HOST`](crate::TO_HOST)).
+        /// To the host: a source outside the mesh ([`TO_HOST`](crate::TO_HOST)).
         BorderSourceOutside,
-        /// To the host, with a Routing header that is not used up.
+        /// To the host: a Routing header with segments left.
         BorderRouteLeft,
     }
 }
@@ -92,15 +92,15 @@ kinglet_mem::reasons! {
 kinglet_mem::counters! {
     /// Counters since the start.
     pub struct Stats {
-        /// Frames taken in.
+        /// Frames received.
         frames_in,
         /// Frames written.
         frames_out,
-        /// Whole packets taken in, from radio or host.
+        /// Whole packets received, from radio or host.
         packets_in,
-        /// UDP datagrams for this node, whether or not somebody reads them.
+        /// UDP datagrams for this node, read or not.
         datagrams_in,
-        /// UDP datagrams of this node, those of routing included.
+        /// UDP datagrams of this node, including routing messages.
         datagrams_out,
         /// Packets delivered to TCP, or to routing.
         delivered,
@@ -116,19 +116,19 @@ kinglet_mem::counters! {
         errors_out,
     }
     reasons {
-        /// Reassemblies given up because fragments contradicted each other.
+        /// Reassemblies abandoned because fragments contradicted each other.
         conflicting_fragments,
-        /// Reassemblies given up for a newer one.
+        /// Reassemblies evicted by a newer one.
         evicted_reassemblies,
-        /// Reassemblies given up because their time was over.
+        /// Reassemblies abandoned by timeout.
         expired_reassemblies,
-        /// Packets given up because one of their frames was not delivered.
+        /// Packets abandoned because one of their frames was not delivered.
         cancelled,
-        /// Packets for children given up because a frame was tried at too many data requests.
+        /// Packets for children abandoned because a frame failed at too many data requests.
         failed_indirect,
-        /// Packets for children given up because nobody asked in time.
+        /// Packets for children that expired without a data request.
         expired_indirect,
-        /// Packets given up because their payload was gone ([`Stale`](crate::Stale)).
+        /// Packets abandoned because their payload was gone ([`Stale`](crate::Stale)).
         stale,
         /// ICMPv6 errors not sent: rate limit, or no room.
         errors_suppressed,
@@ -136,7 +136,7 @@ kinglet_mem::counters! {
     discards Discard
 }
 
-/// Counts one more.
+/// Increments a counter.
 pub(crate) fn bump(counter: &mut u32) {
     *counter = counter.wrapping_add(1);
 }

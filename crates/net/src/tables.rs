@@ -1,4 +1,4 @@
-//! Addresses, routes, neighbours and contexts: static tables and the questions asked of them.
+//! Addresses, routes, neighbours and contexts: static tables and lookups.
 
 use crate::config::Config;
 use core::net::Ipv6Addr;
@@ -11,19 +11,19 @@ use kinglet_wire::sixlowpan::{derived_iid, link_address_of};
 pub struct InterfaceAddress {
     /// The address.
     pub address: Ipv6Addr,
-    /// Its prefix length, 0 to 128; informative, no route follows from it.
+    /// Its prefix length, 0 to 128; informative, not used for routing.
     pub prefix_len: u8,
 }
 
-/// Where packets of a route go.
+/// Next hop of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHop {
-    /// To the neighbour with this link address.
+    /// The neighbour with this link address.
     Link(Address),
-    /// To the destination itself, which is a neighbour: its link address comes from the neighbour
+    /// The destination itself, which is a neighbour: its link address comes from the neighbour
     /// table or its IID.
     OnLink,
-    /// To the host interface of a border router.
+    /// The host interface of a border router.
     Host,
 }
 
@@ -34,7 +34,7 @@ pub struct Route {
     pub prefix: Ipv6Addr,
     /// Its length, 0 (default route) to 128.
     pub prefix_len: u8,
-    /// Where to.
+    /// Next hop.
     pub via: NextHop,
 }
 
@@ -47,20 +47,20 @@ pub struct Neighbour {
     pub link: Address,
 }
 
-/// The table has no free place.
+/// The table has no free entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
-/// Why a multicast group was not joined.
+/// Reason why a multicast group was not joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JoinError {
     /// The address is not a multicast one.
     NotMulticast,
-    /// The table of groups ([`Sizes::Groups`](crate::Sizes::Groups)) has no free place.
+    /// The table of groups ([`Sizes::Groups`](crate::Sizes::Groups)) has no free entry.
     TableFull,
 }
 
-/// Which way out, resolved.
+/// Resolved next hop or interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Egress {
     Radio(Address),
@@ -73,7 +73,7 @@ pub(crate) fn insert<T>(table: &mut [Option<T>], item: T) -> Result<(), TableFul
     Ok(())
 }
 
-/// The link-local address of a link address (RFC 4944, 7).
+/// Returns the link-local address of a link address (RFC 4944, 7).
 pub(crate) fn link_local(link: Address) -> Option<Ipv6Addr> {
     let [a, b, c, d, e, f, g, h] = derived_iid(link)?;
     Some(Ipv6Addr::from([0xFE, 0x80, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f, g, h]))
@@ -84,7 +84,7 @@ const LINK_LOCAL: u32 = u32::from_ne_bytes([0xFE, 0x80, 0, 0]);
 
 type Words = (u32, u32, u32, u32);
 
-/// The address in words, the last one first: a small core compares them twice as fast as octets.
+/// Returns the address in words, the last one first: small cores compare them twice as fast.
 #[inline]
 fn words(address: &Ipv6Addr) -> Words {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = address.octets();
@@ -93,7 +93,7 @@ fn words(address: &Ipv6Addr) -> Words {
     (u32::from_ne_bytes([m, n, o, p]), u32::from_ne_bytes([i, j, k, l]), second, first)
 }
 
-/// The own addresses, to ask about them.
+/// The own addresses, for lookups.
 #[derive(Clone, Copy, Debug)]
 pub struct Own<'a> {
     pub(crate) config: &'a Config,
@@ -101,13 +101,13 @@ pub struct Own<'a> {
 }
 
 impl Own<'_> {
-    /// Whether this is one of them.
+    /// Returns whether this is an own address.
     pub fn contains(&self, address: &Ipv6Addr) -> bool {
         find_own(self.config, self.addresses, address).is_some()
     }
 }
 
-/// The short name of one of the own addresses, those of the link first.
+/// Returns the index of an own address; link-local ones come first.
 pub(crate) fn find_own(
     config: &Config,
     table: &[Option<InterfaceAddress>],
@@ -126,13 +126,13 @@ pub(crate) fn find_own(
     let place = table.iter().position(|place| {
         let Some(own) = place else { return false };
         let (h, g, f, e) = words(&own.address);
-        // Of two that are not the same the ends nearly always differ.
+        // Different addresses nearly always differ in the ends.
         d == h && c == g && b == f && a == e
     })?;
     u8::try_from(place.saturating_add(LINK_LOCALS)).ok()
 }
 
-/// The own address for packets to `dst`, among the `good` ones of the table.
+/// Returns the own address for packets to `dst`, among the `good` ones of the table.
 pub(crate) fn find_source(
     config: &Config,
     table: &[Option<InterfaceAddress>],
@@ -147,7 +147,7 @@ pub(crate) fn find_source(
     let (mut best, mut most) = (None, 0);
     for own in table.iter().flatten().filter(|own| good(own)) {
         let common = common_prefix(own.address, dst);
-        // The last of equals.
+        // Later entries win ties.
         if common >= most {
             (best, most) = (Some(own.address), common);
         }
@@ -155,13 +155,13 @@ pub(crate) fn find_source(
     best
 }
 
-/// Whether this very address stands behind the host interface.
+/// Returns whether this address is behind the host interface, by a route of 128 bits.
 pub(crate) fn is_hosts(table: &[Option<Route>], address: Ipv6Addr) -> bool {
     let route = find_route(table, address);
     route.is_some_and(|route| route.prefix_len == 128 && route.via == NextHop::Host)
 }
 
-/// The route with the longest prefix that `dst` has, the last of equals.
+/// Returns the route with the longest prefix that matches `dst`; later entries win ties.
 pub(crate) fn find_route(table: &[Option<Route>], dst: Ipv6Addr) -> Option<&Route> {
     let mut best: Option<&Route> = None;
     for route in table.iter().flatten() {
@@ -174,18 +174,18 @@ pub(crate) fn find_route(table: &[Option<Route>], dst: Ipv6Addr) -> Option<&Rout
     best
 }
 
-/// The link address of a neighbour.
+/// Returns the link address of a neighbour.
 pub(crate) fn find_link(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Address {
     let known = table.iter().flatten().find(|entry| entry.address == dst);
     known.map_or_else(|| link_address_of(dst), |entry| entry.link)
 }
 
-/// The link address of a neighbour in the table.
+/// Returns the link address of a neighbour in the table.
 pub(crate) fn find_neighbour(table: &[Option<Neighbour>], dst: Ipv6Addr) -> Option<Address> {
     table.iter().flatten().find(|entry| entry.address == dst).map(|entry| entry.link)
 }
 
-/// Whether an own address has the last three octets of this one.
+/// Returns whether an own address has the same last three octets.
 pub(crate) fn has_own_ending(
     config: &Config,
     table: &[Option<InterfaceAddress>],
@@ -197,7 +197,7 @@ pub(crate) fn has_own_ending(
         || [config.link, config.alias].into_iter().filter_map(link_local).any(same)
 }
 
-/// How many leading bits two addresses have in common.
+/// Returns the number of leading bits that two addresses have in common.
 fn common_prefix(a: Ipv6Addr, b: Ipv6Addr) -> u32 {
     let mut bits = 0_u32;
     for (a, b) in a.octets().iter().zip(b.octets()) {
@@ -209,5 +209,5 @@ fn common_prefix(a: Ipv6Addr, b: Ipv6Addr) -> u32 {
     bits
 }
 
-/// A node has two link-local addresses at most: of its link address, and of the other one.
+/// Link-local addresses of a node: one for each of its two link addresses.
 pub(crate) const LINK_LOCALS: usize = 2;

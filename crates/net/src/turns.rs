@@ -1,38 +1,38 @@
-//! Whose turn it is to bring frames to a relay that several neighbours keep busy.
+//! Fairness between several neighbours that keep a relay busy with frames.
 //!
-//! A relay takes what comes first at a wake-up, and then nobody else is heard. Who begins a
-//! repetition earlier than the others, as it knows the relay's rhythm less well or has failed
-//! before, comes first again and again. So the relay counts, and who is far ahead waits until the
-//! others have caught up, or have shown that they do not want to.
+//! A relay receives the sender that comes first at a wake-up, and then receives no other. A node
+//! that starts its repetitions earlier than the others, because it estimates the relay's wake-up
+//! phase less well or has failed before, comes first again and again. So the relay counts frames; a
+//! node that is far ahead waits until the others have caught up, or prove to have less to send.
 
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
-/// Neighbours that are compared. The one that has been silent for longest gives way.
+/// Neighbours that are compared. The one that has been silent for longest is evicted.
 const BRINGERS: usize = 4;
-/// Who has brought so many frames of late wants as much as it can get.
+/// Recent frames from which on a neighbour counts as saturated: it sends as much as it can.
 const MANY: u8 = 50;
-/// When somebody has brought so many, all have brought half as many. So those who send a fourth of
-/// that or less, datagrams now and then or TCP's acknowledgements, are never waited for.
+/// Recent frames of one neighbour at which all counts are halved. So a neighbour that sends at most
+/// a fourth as much, single datagrams or TCP acknowledgements, is never waited for.
 const OF_LATE: u8 = 200;
-/// By so many frames one may be ahead: a burst of 0.4 s, on the paper's hardware.
+/// Lead in frames from which on a neighbour waits: a burst of 0.4 s, on the paper's hardware.
 const LEAD: u16 = 60;
-/// Then the others go on until they are as near as that. Were it one frame less than the lead,
-/// whoever is ahead would get no more than the slowest of them.
+/// Lead in frames at which the wait ends. If it were one frame less than [`LEAD`], the node ahead
+/// would get no more than the slowest of the others.
 const CAUGHT_UP: u16 = 20;
-/// Who has brought nothing for so long is silent: some times as long as a relay needs to fetch
-/// another burst and to be found.
+/// Time without frames after which a neighbour is silent: several times as long as a relay needs to
+/// fetch another burst and to be found.
 const SILENCE: Duration = Duration::from_secs(3);
-/// For so long the others are waited for.
+/// Longest wait for the other neighbours.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
 struct Bringer {
     who: Address,
     last: Instant,
-    /// Frames of late, since it was silent, or was waited for in vain.
+    /// Recent frames, since the neighbour was silent, or since a wait for it timed out.
     frames: u8,
-    /// How many more of late than the one that has brought the fewest.
+    /// Lead over the saturated neighbour that has sent the fewest recent frames.
     ahead: u16,
 }
 
@@ -49,18 +49,18 @@ impl Bringer {
     }
 }
 
-/// Who has brought how much.
+/// Frame counts of the neighbours.
 #[derive(Debug)]
 pub(crate) struct Turns {
     bringers: [Bringer; BRINGERS],
-    /// Since when somebody has to wait.
+    /// Start of the wait of the neighbour that is ahead.
     since: Option<Instant>,
 }
 
 impl Turns {
     pub(crate) const NEW: Turns = Turns { bringers: [Bringer::NOBODY; BRINGERS], since: None };
 
-    /// A neighbour has brought a frame.
+    /// Counts a frame from a neighbour.
     pub(crate) fn brought(&mut self, now: Instant, who: Address) {
         if who == Address::None {
             return;
@@ -86,17 +86,17 @@ impl Turns {
         };
     }
 
-    /// Who is so far ahead that it has to wait.
+    /// Returns the neighbour that is so far ahead that it has to wait.
     pub(crate) fn ahead(&self, now: Instant) -> Option<Address> {
         self.since.filter(|since| now < *since + PATIENCE)?;
         let wanting = || self.bringers.iter().filter(|it| it.wants_more(now));
-        // Whoever it was ahead of may have become silent.
+        // The neighbours that it was ahead of may have become silent.
         let others = wanting().any(|it| it.ahead <= CAUGHT_UP);
         let first = wanting().max_by_key(|it| it.ahead).filter(|_| others)?;
         (first.ahead > CAUGHT_UP).then_some(first.who)
     }
 
-    /// Those who were waited for for so long have less to bring: nobody is ahead of them.
+    /// Ends a wait that timed out: the others have less to send, and the leads are cleared.
     fn end_of_patience(&mut self, now: Instant) {
         if self.since.is_none_or(|since| now < since + PATIENCE) {
             return;
@@ -110,7 +110,7 @@ impl Turns {
         }
     }
 
-    /// The place of a neighbour, which begins anew after a silence.
+    /// Returns the entry of a neighbour; it starts from zero after a silence.
     fn place(&mut self, now: Instant, who: Address) -> Option<&mut Bringer> {
         let known = self.bringers.iter().position(|it| it.who == who);
         let index = match known {
@@ -136,13 +136,13 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// `who` brings as many frames, 8 ms apart, from then on; when the last one has come.
+    /// Counts frames of `who`, 8 ms apart, from then on. Returns the time of the last one.
     fn bring(turns: &mut Turns, from: u64, who: Address, frames: u64) -> u64 {
         (0..frames).for_each(|at| turns.brought(ms(from + 8 * at), who));
         from + 8 * frames.saturating_sub(1)
     }
 
-    /// Both have brought many, and as many.
+    /// Both are saturated, with equal counts.
     fn both() -> (Turns, u64) {
         let mut turns = Turns::NEW;
         let now = bring(&mut turns, 1_000, A, MANY.into());
@@ -186,7 +186,7 @@ mod tests {
         let (mut turns, now) = both();
         let mut now = bring(&mut turns, now, A, 2 * u64::from(LEAD));
         assert_eq!(turns.ahead(ms(now)), Some(A));
-        // The other one goes on at ten frames a second.
+        // The other one continues at ten frames a second.
         let mut waited = 0;
         for _ in 0..40 {
             now += 100;
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn who_brings_a_tenth_as_much_is_not_waited_for() {
         let mut turns = Turns::NEW;
-        // As TCP's segments and acknowledgements do.
+        // A traffic pattern of TCP segments and acknowledgements.
         for tick in 0..50 * 120 {
             let now = 1_000 + 20 * tick;
             turns.brought(ms(now), A);
@@ -219,7 +219,7 @@ mod tests {
         let now = bring(&mut turns, now, A, 2 * u64::from(LEAD));
         assert_eq!(turns.ahead(ms(now)), Some(A));
         assert_eq!(turns.ahead(ms(now) + PATIENCE), None);
-        // The other one comes back later, and is as far as the first.
+        // The other one comes back later, and catches up with the first.
         let later = now + 10_000;
         let later = bring(&mut turns, later, A, 53);
         bring(&mut turns, later, B, MANY.into());

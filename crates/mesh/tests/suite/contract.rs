@@ -1,4 +1,4 @@
-//! The mesh keeps the laws of a layer, in every role and with any message.
+//! The mesh satisfies the layer contract, in every role and with any message.
 
 use kinglet_mesh::{Config, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes};
 use kinglet_testkit::contract::{Subject, check};
@@ -44,7 +44,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
             };
         }
     } else if len > 1 {
-        // Mostly numbers that make sense.
+        // Mostly valid numbers.
         octets[1] &= 0xC3;
         octets[1] %= if kind % 6 == 4 { 3 } else { 255 };
         if kind % 6 == 3 {
@@ -55,7 +55,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
 }
 
 impl Subject for Device {
-    /// Four answers, an attachment, an advertisement in as many frames as it has entries, and a
+    /// Four responses, an attachment, an advertisement in as many frames as it has entries, and a
     /// change for every leaf.
     const DRAIN_BOUND: usize = 4 + 1 + ROUTES + LEAVES + LEAVES;
 
@@ -114,8 +114,8 @@ impl Subject for Device {
         format!("{hops:?} {ways:?} {neighbours:?} {rest:?} {children:?}")
     }
 
-    /// A buffer that is too short for any message: nothing may change. Whether there was one
-    /// cannot be asked without taking it.
+    /// A buffer that is too short for any message: the state must not change. The test cannot check
+    /// whether there was a message without polling it.
     fn refuse(&mut self, now: Instant) -> bool {
         let before = self.observe();
         assert_eq!(self.0.poll_message(now, &mut []), None);

@@ -1,4 +1,4 @@
-//! Whole meshes over a medium that loses: they find the cheapest ways, and ways around the dead.
+//! Whole meshes over a lossy medium: they find the cheapest routes, and routes around failed nodes.
 
 use kinglet_mesh::{
     Change, Config, Destination, Leaf, MAX_LEN, Mesh, Neighbour, Role, Route, Sizes,
@@ -19,21 +19,21 @@ impl Sizes for Plan {
 const NONE: u32 = 16;
 /// Attempts of a MAC.
 const ATTEMPTS: u32 = 4;
-/// Between two looks for loops.
+/// Interval between checks for loops.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Nodes have the short addresses 1, 2, …; the first is the border router.
 struct Net {
     nodes: Vec<Mesh<Plan>>,
     alive: Vec<bool>,
-    /// Received power, by sender and receiver; one way need not be like the other.
+    /// Received power, by sender and receiver; the two directions may differ.
     rssi: BTreeMap<(usize, usize), i8>,
-    /// Per cent of frames that are lost on the way.
+    /// Percentage of frames that are lost.
     loss: u32,
     random: Pcg32,
     now: Instant,
     changes: Vec<(usize, Change)>,
-    /// How long a node has been on a loop, by node and destination, and the longest of all.
+    /// Start of a loop, by node and destination.
     looping: BTreeMap<(usize, u16), Instant>,
     longest_loop: Duration,
 }
@@ -85,7 +85,7 @@ impl Net {
     }
 
     fn random_link(&mut self, a: usize, b: usize) {
-        // Margins well inside of the classes 1, 2 and 3.
+        // Margins well inside the classes 1, 2 and 3.
         let [there, back, ..] =
             self.random.next_u32().to_le_bytes().map(|dice| [-92, -84, -70][usize::from(dice % 3)]);
         self.link(a, b, there, back);
@@ -101,7 +101,7 @@ impl Net {
         }
     }
 
-    /// The cheapest costs, by Floyd and Warshall.
+    /// Returns the least costs, by Floyd and Warshall.
     fn costs(&self) -> Vec<Vec<u32>> {
         let n = self.nodes.len();
         let mut cost: Vec<Vec<u32>> =
@@ -120,7 +120,7 @@ impl Net {
         self.random.next_u32() % 100 < self.loss
     }
 
-    /// A frame to one device; whether it was acknowledged.
+    /// Sends a frame to one device. Returns whether it was acknowledged.
     fn unicast(&mut self, from: usize, to: usize, message: Option<&[u8]>) -> bool {
         if !self.alive[from] {
             return false;
@@ -178,7 +178,7 @@ impl Net {
         }
     }
 
-    /// Lets time pass, looking for loops.
+    /// Advances the time and checks for loops.
     fn run(&mut self, span: Duration) {
         let end = self.now + span;
         let mut look = self.now;
@@ -220,7 +220,7 @@ impl Net {
         Walk::Loop
     }
 
-    /// Until the cheapest ways are known; with loss they need not be at every single instant.
+    /// Runs until the cheapest routes are known; with loss they may be unknown at some instants.
     fn run_until_settled(&mut self, longest: Duration) {
         let end = self.now + longest;
         while self.now < end && self.check_routes().is_err() {
@@ -229,7 +229,7 @@ impl Net {
         self.check_routes().expect("settled");
     }
 
-    /// Whether every router knows a cheapest way to every other, and it ends there.
+    /// Checks that every router knows a cheapest route to every other, and that it ends there.
     fn check_routes(&self) -> Result<(), String> {
         let costs = self.costs();
         for from in (0..self.nodes.len()).filter(|&n| self.alive[n]) {
@@ -261,15 +261,15 @@ enum Walk {
     Loop,
 }
 
-/// Within this a mesh that has been switched on knows its ways.
+/// Time in which a mesh that has been switched on learns its routes.
 const FORMING: Duration = Duration::from_secs(60);
-/// Longer than neighbours age, a cost is held and advertisements are apart, even if some get lost.
+/// Longer than the ageing of neighbours, a hold and the advertisement interval, even with losses.
 const REPAIR: Duration = Duration::from_secs(400);
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
 
-    /// Where advertisements take two or three frames, of which what has not changed is left out.
+    /// Advertisements take two or three frames, and leave out what has not changed.
     #[test]
     fn the_cheapest_ways_are_found_also_where_they_take_several_frames(
         routers in 40usize..60,
@@ -290,7 +290,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Without loss of advertisements no loop lasts longer than they take.
+    /// Without loss of advertisements no loop is found.
     #[test]
     fn the_cheapest_ways_are_found_and_found_again(
         routers in 3usize..14,
@@ -308,7 +308,7 @@ proptest! {
         prop_assert_eq!(net.longest_loop, Duration::ZERO);
     }
 
-    /// Where every fifth advertisement is lost a loop can form, but lasts no longer than 30 s.
+    /// With a loss of up to 20 % a loop can form, but lasts no longer than 30 s.
     #[test]
     fn loss_delays_but_does_not_prevent(
         routers in 3usize..14,
@@ -326,7 +326,7 @@ proptest! {
     }
 }
 
-/// A line of routers, with two leaves that hear the last two routers.
+/// A line of routers, with two leaves in range of the last two routers.
 fn line_with_leaves(loss: u32) -> Net {
     let mut roles = vec![Role::Router; 5];
     roles[0] = Role::BorderRouter;
@@ -339,12 +339,12 @@ fn line_with_leaves(loss: u32) -> Net {
         net.link(4, leaf, -70, -70);
         net.link(3, leaf, -75, -75);
     }
-    // Around the last router but one.
+    // A path around the last router but one.
     net.link(2, 4, -90, -90);
     net
 }
 
-/// Leaves send something every second.
+/// Leaves send a frame every second.
 fn run_with_traffic(net: &mut Net, seconds: u64) {
     for _ in 0..seconds {
         net.run(Duration::from_secs(1));
@@ -361,7 +361,7 @@ fn a_leaf_is_found_through_its_parent_wherever_that_is() {
     for loss in [0, 20] {
         let mut net = line_with_leaves(loss);
         run_with_traffic(&mut net, 90);
-        // Both links have quality 3; the nearer to the border router wins.
+        // Both links have quality 3; the leaf selects the router nearer to the border router.
         for leaf in [5, 6] {
             assert_eq!(net.nodes[leaf].parent(), Some(short(3)), "with loss {loss}");
             assert_eq!(net.nodes[leaf].default_next_hop(), Some(short(3)));
@@ -371,7 +371,7 @@ fn a_leaf_is_found_through_its_parent_wherever_that_is() {
                     .contains(&(3, Change::ChildAdded { child: short(leaf), sleeps: false }))
             );
         }
-        // The parent dies: the leaves find the other router, and everybody finds them there.
+        // The parent fails: the leaves attach to the other router, and all routes follow.
         net.alive[3] = false;
         net.changes.clear();
         run_with_traffic(&mut net, 200);
@@ -379,7 +379,7 @@ fn a_leaf_is_found_through_its_parent_wherever_that_is() {
             assert_eq!(net.nodes[leaf].parent(), Some(short(4)), "with loss {loss}");
             assert_eq!(net.walk(0, short(leaf)), Walk::Arrived(4));
         }
-        // The old one comes back, and still believes what it knew.
+        // The old parent comes back with its old state.
         net.alive[3] = true;
         run_with_traffic(&mut net, 60);
         assert_eq!(net.nodes[3].children().count(), 0);
@@ -411,7 +411,7 @@ fn a_leaf_that_falls_silent_is_forgotten_everywhere() {
 
 #[test]
 fn four_lost_frames_move_a_route_long_before_the_neighbour_is_too_old() {
-    // 0 - 1 - 3 and 0 - 2 - 3; the first way is the better one.
+    // 0 - 1 - 3 and 0 - 2 - 3; the first route is cheaper.
     let mut net = Net::new(&[Role::BorderRouter, Role::Router, Role::Router, Role::Router], 3, 0);
     net.link(0, 1, -60, -60);
     net.link(1, 3, -60, -60);
@@ -454,7 +454,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
     }
     let mut sender: Mesh<Large> = Mesh::new(Config::new(1, Role::Router, 1));
     let mut now = Instant::from_secs(1);
-    // A neighbour that knows 50 destinations, in two frames, and hears this node.
+    // A neighbour that knows 50 destinations, in two frames, and receives this node.
     for first in [100u8, 125] {
         let mut octets = vec![0x11, 25];
         octets.extend((first..first + 25).flat_map(|n| [0, n, 1]));
@@ -481,7 +481,7 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
     }
     // 49 destinations and 30 leaves: 297 octets.
     assert_eq!((frames, sender.stats().advertisements), (4, 4));
-    // Not two-way yet, so only the leaves, which the sender vouches for.
+    // The link is not bidirectional yet: the receiver takes only the leaves that the sender serves.
     assert_eq!(receiver.info().leaves, 30);
 }
 
@@ -496,7 +496,7 @@ fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_
     };
     tell(&mut sender, now, 100..125, 1);
     tell(&mut sender, now, 125..150, 1);
-    // When it speaks, and of how many destinations.
+    // Times of its advertisements, and their numbers of destinations.
     let mut spoken = Vec::new();
     let mut speak_until = |sender: &mut Mesh<Plan>, now: &mut Instant, end| {
         spoken.clear();
@@ -513,19 +513,19 @@ fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_
         }
         spoken.clone()
     };
-    // A way to each, and to the neighbour: at once, again, and then when it is time for all of it.
+    // A route to each, and to the neighbour: at once, again, then in the full advertisement.
     let spoken = speak_until(&mut sender, &mut now, Instant::from_secs(60));
     let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
     assert_eq!(named[..3], [51, 51, 0], "{spoken:?}");
     let wholes: Vec<_> = spoken.iter().skip(2).filter(|(_, named)| *named > 0).collect();
     assert!(wholes.len() == 1 && wholes[0].1 == 51, "{spoken:?}");
-    // What costs more is told twice within the hold, and nothing else.
+    // A risen cost is advertised twice within the hold, and nothing else.
     tell(&mut sender, now, 100..103, 3);
     let end = now + kinglet_mesh::HOLD;
     let spoken = speak_until(&mut sender, &mut now, end);
     let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
     assert_eq!(named[..2], [3, 3], "{spoken:?}");
-    // What is lost is told twice, and asked for when anybody would be believed.
+    // A loss is advertised twice, and again when a route from any neighbour would be accepted.
     let lost = now;
     tell(&mut sender, now, 103..104, 0);
     let spoken = speak_until(&mut sender, &mut now, lost + kinglet_mesh::HOLD);

@@ -1,4 +1,4 @@
-//! The configuration of a mesh decides what it says.
+//! The configuration of a mesh takes effect in its messages.
 
 use kinglet_mesh::{
     Change, Config, Destination, Leaf, MAX_LEN, Mesh, Neighbour, Out, Role, Route, Sizes,
@@ -93,8 +93,7 @@ fn a_node_that_takes_no_part_says_and_hears_nothing() {
     assert_eq!((mesh.poll_change(), mesh.info().leaves), (None, 0));
 }
 
-/// An advertisement without destinations may also be that of a large table in which nothing has
-/// changed.
+/// An advertisement without destinations may also come from a large table without changes.
 #[test]
 fn only_a_router_that_says_that_it_has_no_routes_is_answered_soon() {
     let mut first = router(|_| {});
@@ -128,7 +127,7 @@ fn only_a_router_that_says_that_it_has_no_routes_is_answered_soon() {
 
 const MAX_AGE: Duration = Duration::from_secs(100);
 
-/// Lets time pass with an advertisement of neighbour 2 now and then.
+/// Advances the time with an advertisement of neighbour 2 now and then.
 fn hear_neighbour(mesh: &mut Mesh<Plan>, from: Instant, span: Duration, octets: &[u8]) -> Instant {
     let mut now = from;
     while now < from + span {
@@ -141,7 +140,7 @@ fn hear_neighbour(mesh: &mut Mesh<Plan>, from: Instant, span: Duration, octets: 
     now
 }
 
-/// Lets time pass in silence.
+/// Advances the time without received frames.
 fn hear_nothing(mesh: &mut Mesh<Plan>, from: Instant, span: Duration) -> Instant {
     let mut now = from;
     while now < from + span {
@@ -152,7 +151,7 @@ fn hear_nothing(mesh: &mut Mesh<Plan>, from: Instant, span: Duration) -> Instant
     now
 }
 
-/// It does not say that it has no routes: that advertisement was lost.
+/// It does not announce that it has no routes: that advertisement was lost.
 #[test]
 fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
     let mut mesh = router(|_| {});
@@ -164,7 +163,7 @@ fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
     assert!(mesh.info().interval < calm, "{calm:?}");
 }
 
-/// Nodes below it may have a route through this router only.
+/// Nodes downstream may have a route through this router only.
 #[test]
 fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     let mut mesh = router(|_| {});
@@ -179,8 +178,8 @@ fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     assert_eq!(usable(&mesh), 1, "only the way to itself");
 }
 
-/// The same for a link that has died and a neighbour that starts again. If the link has not died,
-/// the restart was short, and the neighbour soon has its routes back.
+/// The same for a link that has died and a neighbour that restarts. If the link has not died, the
+/// restart was short, and the neighbour soon has its routes back.
 #[test]
 fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
     for (flags, dies, usable) in [(0x41, true, 1), (0x01, true, 2), (0x41, false, 2)] {
@@ -199,12 +198,13 @@ fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
     }
 }
 
-/// Else two that displace each other would cause changes for ever.
+/// Otherwise two neighbours that displace each other would cause changes for ever.
 #[test]
 fn a_neighbour_that_displaces_another_waits_for_the_next_advertisement() {
     let mut mesh = router(|_| {});
     let mut now = NOW;
-    // Four routes and four neighbours fill both tables; none of these hears this router.
+    // Four routes and four neighbours fill both tables; none of these neighbours receives this
+    // router.
     while now < NOW + Duration::from_secs(90) {
         now = mesh.deadline().expect("a router advertises");
         mesh.handle_deadline(now);

@@ -1,4 +1,4 @@
-//! What comes in, what goes out, when.
+//! Neighbour discovery: input, output and timers.
 
 mod neighbours;
 mod routers;
@@ -25,35 +25,35 @@ use neighbours::detect;
 
 /// DELAY_FIRST_PROBE_TIME (RFC 4861, 10).
 const DELAY: Duration = Duration::from_secs(5);
-/// A router asks for an address that is not registered as often as once in this time, and for as
-/// many at once as fit into the other, whatever is scanned: each takes three multicasts. Those that
-/// answer do not count.
+/// A router solicits an unregistered address once per `STRAY` on average, in bursts that `STRAYS`
+/// limits, to bound the cost of a scan: each takes three multicasts. Addresses that respond do not
+/// count.
 const STRAY: Duration = Duration::from_secs(2);
 const STRAYS: Duration = Duration::from_secs(4);
-/// For how long a neighbour to which packets go keeps its place from them.
+/// Time after its last packet for which a neighbour is not evicted for such an address.
 const IN_USE: Duration = Duration::from_secs(60);
-/// Answers that wait to be sent.
+/// Responses that wait to be sent.
 const ANSWERS: usize = 4;
 
-/// What is known of the way to a neighbour.
+/// Link address of a neighbour, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It has this link address.
+    /// The neighbour has this link address.
     To(Address),
-    /// Its link address has to be asked for ([`Discovery::want`]).
+    /// The link address has to be resolved ([`Discovery::want`]).
     Unknown,
 }
 
-/// What has changed for packets that wait.
+/// A change for packets that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The way to this neighbour is known.
+    /// The link address of this neighbour is known.
     Found(Ipv6Addr),
-    /// This neighbour does not answer.
+    /// This neighbour does not respond.
     Lost(Ipv6Addr),
 }
 
-/// An advertisement that is owed.
+/// An advertisement that waits to be sent.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     dst: Ipv6Addr,
@@ -69,24 +69,24 @@ pub struct Discovery<S: Sizes> {
     host: Host<S>,
     role: S::Role,
     listener: S::Listener,
-    /// As in the configuration, or as a router says.
+    /// From the configuration, or from a router's advertisement.
     reachable: Duration,
     retrans: Duration,
-    /// Until when an answer is awaited that nobody can send again later.
+    /// Time until which a response is awaited that is not repeated later.
     awaits: Option<Instant>,
-    /// Until when unanswered questions of a router for strays are paid for.
+    /// Time at which a router's budget for solicitations of unregistered addresses is full.
     strays: Instant,
     random: Random,
     stats: Stats,
 }
 
 impl<S: Sizes> Discovery<S> {
-    /// One that knows nobody yet, and as a router has everything to learn.
+    /// Returns a node without neighbours; a router has its offer still to learn.
     pub const fn new(config: Config) -> Self {
         Self::with_role(config, S::Role::NONE)
     }
 
-    /// One that is a router as `role` says.
+    /// Returns a node with the router functions of `role`.
     pub const fn with_role(config: Config, role: S::Role) -> Self {
         Discovery {
             config,
@@ -104,32 +104,32 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// What it was told.
+    /// Returns the configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What passed.
+    /// Returns the event counters.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// What it does for others.
+    /// Returns the functions for other nodes.
     pub const fn role(&self) -> &S::Role {
         &self.role
     }
 
-    /// The same, to have it say something else.
+    /// Returns the functions for other nodes, to change what they offer.
     pub const fn role_mut(&mut self) -> &mut S::Role {
         &mut self.role
     }
 
-    /// Whom it knows.
+    /// Returns the known neighbours.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.neighbours.as_slice().iter().flatten()
     }
 
-    /// The way to a neighbour, as far as it is known.
+    /// Returns the link address of a neighbour, as far as it is known.
     pub fn way(&self, neighbour: Ipv6Addr) -> Way {
         if let Some(link) = self.role.link(neighbour) {
             return Way::To(link);
@@ -141,7 +141,7 @@ impl<S: Sizes> Discovery<S> {
         link.map_or(Way::Unknown, Way::To)
     }
 
-    /// A packet waits for the way to this neighbour; whether it is worth waiting.
+    /// Registers that a packet waits for this neighbour. Returns whether resolution is in progress.
     pub fn want(&mut self, now: Instant, neighbour: Ipv6Addr) -> bool {
         if !self.config.on {
             return false;
@@ -168,14 +168,14 @@ impl<S: Sizes> Discovery<S> {
         true
     }
 
-    /// Whether this node is a router that asks for this address on its link.
+    /// Returns whether this node is a router that resolves this address on its link.
     pub fn solicits(&self, address: Ipv6Addr) -> bool {
         self.config.on && self.role.is_router() && short(address, self.config.pan).is_none()
     }
 
-    /// A packet is being sent to this neighbour, whose way is known.
+    /// Processes the sending of a packet to this neighbour, whose link address is known.
     pub fn handle_use(&mut self, now: Instant, neighbour: Ipv6Addr) {
-        // Who is registered is there until he says something else (RFC 6775, 6).
+        // A registered host is reachable until it says otherwise (RFC 6775, 6).
         if !self.config.on || self.role.link(neighbour).is_some() {
             return;
         }
@@ -188,7 +188,7 @@ impl<S: Sizes> Discovery<S> {
             }
             return;
         }
-        // Of a short address it is sure whose it is. Of a guess it has to be found out.
+        // A short address in the identifier is certain. A guessed link address has to be probed.
         if short(neighbour, self.config.pan).is_some() {
             return;
         }
@@ -199,8 +199,9 @@ impl<S: Sizes> Discovery<S> {
         new.due = Some(now + DELAY);
     }
 
-    /// A frame to this link address was acknowledged, or given up: evidence for all neighbours
-    /// with this link address (RFC 4861, 7.3.1), so that nobody is probed to whom packets go.
+    /// Processes the result of a frame to this link address: acknowledged or given up. It is
+    /// evidence for all neighbours with this link address (RFC 4861, 7.3.1), so neighbours that
+    /// receive packets need no probes.
     pub fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {
         if self.configures()
             && let Some(router) = self.host.router()
@@ -223,7 +224,7 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// An upper layer has had an answer from this neighbour, to what was sent a moment ago.
+    /// Processes an upper layer's confirmation: this neighbour has responded to a recent packet.
     pub fn handle_progress(&mut self, now: Instant, neighbour: Ipv6Addr) {
         let until = now + self.reachable_time();
         if let Some(known) = find_mut(self.neighbours.as_mut_slice(), neighbour)
@@ -233,11 +234,11 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// Takes a message that came from the link address `from`; its checksum is right. `owns` says
-    /// which addresses are this node's.
+    /// Processes a message from the link address `from`, with a valid checksum. `owns` returns
+    /// whether an address is this node's.
     ///
     /// # Errors
-    /// Why it was discarded.
+    /// The reason of the discard.
     pub fn handle_message(
         &mut self,
         now: Instant,
@@ -302,8 +303,8 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// A router asks which groups this node is in: a neighbour, and with a header in front that is
-    /// that of its Router Alert (RFC 3810, 5.1.14, 6.2).
+    /// Processes a query for this node's groups: from a neighbour, and with an extension header in
+    /// front, which carries the Router Alert (RFC 3810, 5.1.14, 6.2).
     fn queried(&mut self, now: Instant, header: &Header, octets: &[u8]) -> Result<(), Discard> {
         let query = mld::Query::parse(octets).map_err(|_| Discard::Malformed)?;
         let alert = header.next_header == protocol::HOP_BY_HOP;
@@ -318,15 +319,15 @@ impl<S: Sizes> Discovery<S> {
         <S::Listener as Listener>::REPORTS && self.config.reports
     }
 
-    /// This node has joined a multicast group, or made an address that has one.
+    /// Processes a new multicast group, or a new address with its group.
     pub fn handle_join(&mut self) {
         if self.config.on && self.reports() {
             self.listener.handle_join();
         }
     }
 
-    /// Writes a report of the groups that this node is in, if it is time for one. It goes with a
-    /// Router Alert ([`mld::ROUTER_ALERT`]).
+    /// Writes a report of the groups of this node, if one is due. It needs a Router Alert
+    /// ([`mld::ROUTER_ALERT`]).
     pub fn poll_report(
         &mut self,
         now: Instant,
@@ -339,8 +340,8 @@ impl<S: Sizes> Discovery<S> {
         Some(Message { src: None, dst, via, hop_limit: 1, len })
     }
 
-    /// Whether an answer may come at any time, so that a receiver that is off between frames must
-    /// not be.
+    /// Returns whether a response may come at any time, so that a receiver that is off between
+    /// frames must be on.
     pub const fn listens(&self) -> bool {
         self.awaits.is_some()
     }
@@ -350,9 +351,9 @@ impl<S: Sizes> Discovery<S> {
         detects || self.host.is_waiting() || self.neighbours().any(|known| known.tries > 0)
     }
 
-    /// This node was given an address. If it does not follow from the link address, which nobody
-    /// else has, it is found out whether another node has it (RFC 4862, 5.4); it is used meanwhile
-    /// (RFC 4429), and registered like those that are made here.
+    /// Processes an assigned address. Unless it follows from the link address, which is unique,
+    /// another node's use of it is detected (RFC 4862, 5.4). It is used meanwhile (RFC 4429), and
+    /// registered like autoconfigured addresses.
     pub fn add_address(&mut self, address: Ipv6Addr) {
         self.handle_join();
         let own = derived_iid(self.config.link);
@@ -361,32 +362,32 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// Routing has chosen this neighbour as the one router, or `None`: any will do. Registrations
-    /// are to be where packets come from.
+    /// Sets the only router to be used, as routing has selected it; `None`: any router.
+    /// Registrations are to be at the router from which packets come.
     pub fn prefer(&mut self, now: Instant, router: Option<Address>) {
         if self.configures() {
             self.host.prefer(now, router);
         }
     }
 
-    /// Where packets go that have no other way: a default router.
+    /// Returns the default router, the next hop of packets without another route.
     pub fn router(&self) -> Option<Ipv6Addr> {
         self.host.router()
     }
 
-    /// Whether new connections should not begin with this own address (RFC 4862, 5.5.4).
+    /// Returns whether new connections should not use this own address (RFC 4862, 5.5.4).
     pub fn is_deprecated(&self, address: Ipv6Addr) -> bool {
         self.host.is_deprecated(address)
     }
 
-    /// Whether headers may be compressed by a context, and not only expanded (RFC 6775, 5.4.2).
+    /// Returns whether a context may compress headers, and not only expand them (RFC 6775, 5.4.2).
     pub fn compresses(&self, context: u8) -> bool {
         self.host.compresses(context)
     }
 
-    /// A frame came whose headers need a context that is not known. A host asks its router, which
-    /// may know it. Who has sent the frame cannot be told: an error has to quote the packet, and
-    /// nobody knows what that was.
+    /// Processes a frame whose headers need an unknown context. A host solicits its router, which
+    /// may know it. The sender cannot be notified: an error message has to quote the packet, which
+    /// cannot be expanded.
     pub fn handle_unknown_context(&mut self, now: Instant) {
         bump(&mut self.stats.unknown_contexts);
         if self.configures() {
@@ -394,12 +395,12 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// Name servers that were advertised.
+    /// Returns the advertised name servers.
     pub fn servers(&self) -> impl Iterator<Item = Ipv6Addr> {
         self.host.servers()
     }
 
-    /// What routers have made of this node, one thing at a time.
+    /// Returns the next setting that routers have changed.
     pub fn poll_configured(&mut self, now: Instant) -> Option<Configured> {
         self.host.poll_configured(now)
     }
@@ -429,7 +430,7 @@ impl<S: Sizes> Discovery<S> {
         message
     }
 
-    /// What is asked next.
+    /// Writes the next solicitation.
     fn ask(&mut self, buf: &mut [u8]) -> Option<Message> {
         if self.host.asks {
             return self.solicit_routers(buf);
@@ -440,7 +441,7 @@ impl<S: Sizes> Discovery<S> {
         self.register(buf).or_else(|| self.solicit(buf))
     }
 
-    /// What has changed, one thing at a time.
+    /// Returns the next change.
     pub fn poll_change(&mut self) -> Option<Change> {
         for place in self.neighbours.as_mut_slice() {
             let Some(known) = place else { continue };
@@ -459,13 +460,13 @@ impl<S: Sizes> Discovery<S> {
         None
     }
 
-    /// What routing is to be told of hosts that are registered here, one address at a time: that
-    /// there is one, again whenever it has registered anew, and when it is gone.
+    /// Returns the next registered host that routing has to learn of: a new one, one that has
+    /// registered again, or one that is gone.
     pub fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
         self.role.poll_routed(now)
     }
 
-    /// When [`Discovery::handle_deadline`] wants to be called.
+    /// Returns the time of the next call of [`Discovery::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         let host = if self.configures() { self.host.deadline() } else { None };
         let role = if self.config.on { self.role.deadline() } else { None };
@@ -480,7 +481,7 @@ impl<S: Sizes> Discovery<S> {
         self.config.on && self.config.autoconfigures
     }
 
-    /// Does what is due: a step for each neighbour, however late.
+    /// Runs the timers that are due: one step for each neighbour, however late.
     pub fn handle_deadline(&mut self, now: Instant) {
         self.host.detect(now, self.retrans, &mut self.random);
         if self.config.on {
@@ -515,8 +516,8 @@ impl<S: Sizes> Discovery<S> {
                         continue;
                     }
                     bump(&mut self.stats.unreachable);
-                    // What was guessed was wrong, then, and is asked for. Else the entry goes, and
-                    // the next packet asks anew (RFC 4861, 7.3.3).
+                    // A guessed link address was wrong, and is resolved. Otherwise the entry is
+                    // removed, and the next packet starts resolution again (RFC 4861, 7.3.3).
                     if known.guessed && short(known.address, pan).is_none() {
                         (known.link, known.guessed) = (Address::None, false);
                         known.ask(State::Incomplete, again);
@@ -528,13 +529,13 @@ impl<S: Sizes> Discovery<S> {
                 State::Stale | State::Unreachable => known.due = None,
             }
         }
-        // The last, as what is lost above is searched for there.
+        // Last, because this starts the search for what was lost above.
         if self.configures() {
             self.host.handle_deadline(now, &mut self.random);
         }
     }
 
-    /// RFC 4861, 6.3.2: half to one and a half times the base, so that nobody falls in step.
+    /// RFC 4861, 6.3.2: half to one and a half times the base, so that nodes do not synchronise.
     fn reachable_time(&mut self) -> Duration {
         let base = self.reachable;
         self.random.between(base / 2, base + base / 2)

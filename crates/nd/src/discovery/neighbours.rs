@@ -16,7 +16,7 @@ use kinglet_wire::ipv6::Header;
 use kinglet_wire::nd::{Advertisement, Builder, Kind, NdOption, Options, solicited_node};
 
 impl<S: Sizes> Discovery<S> {
-    /// A Neighbour Solicitation (RFC 4861, 7.2.3 and 7.2.4; RFC 4862, 5.4.3).
+    /// Processes a Neighbour Solicitation (RFC 4861, 7.2.3 and 7.2.4; RFC 4862, 5.4.3).
     //= rfc6775#6.5.5-1
     pub(super) fn solicited(
         &mut self,
@@ -57,13 +57,13 @@ impl<S: Sizes> Discovery<S> {
         }
         bump(&mut self.stats.solicited);
         if detects && self.host.is_tentative(target) {
-            // Of two that want it neither has it (RFC 4862, 5.4.3).
+            // Of two nodes that want it neither gets it (RFC 4862, 5.4.3).
             bump(&mut self.stats.conflicts);
             self.host.lose(target);
             return Ok(());
         }
         if detects {
-            // Somebody wants to take this address: all have to know whose it is.
+            // Another node wants to use this address: all nodes have to know its owner.
             self.answer(Answer { dst: ALL_NODES, via: Address::BROADCAST, target });
             return Ok(());
         }
@@ -77,16 +77,16 @@ impl<S: Sizes> Discovery<S> {
         Ok(())
     }
 
-    /// A neighbour has said which link address it has, without being asked.
+    /// Processes a link address that a neighbour has announced unsolicited.
     pub(super) fn hear(&mut self, neighbour: Ipv6Addr, link: Address) {
-        // Whoever is registered says it with what shows that he is the one.
+        // A registered host's link address changes only with proof of ownership.
         if self.role.link(neighbour).is_some() {
             return;
         }
         let table = self.neighbours.as_mut_slice();
         let known = match find_mut(table, neighbour) {
             Some(known) => Some(known),
-            // Whose address says it already needs no entry.
+            // An address that contains the link address needs no entry.
             None if derived(neighbour, self.config.pan) == Some(link) => None,
             None => insert(table, &mut self.stats, Cause::Heard, neighbour),
         };
@@ -97,7 +97,7 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// Owes an advertisement. If there are too many, the oldest is not sent: who asked asks again.
+    /// Queues an advertisement. A full queue drops the oldest; its solicitation will be repeated.
     fn answer(&mut self, answer: Answer) {
         let same = |it: &Answer| it.dst == answer.dst && it.target == answer.target;
         let waiting = self.answers.iter().position(|place| place.as_ref().is_some_and(same));
@@ -117,7 +117,7 @@ impl<S: Sizes> Discovery<S> {
         }
     }
 
-    /// A Neighbour Advertisement (RFC 4861, 7.2.5).
+    /// Processes a Neighbour Advertisement (RFC 4861, 7.2.5).
     pub(super) fn told(
         &mut self,
         now: Instant,
@@ -143,7 +143,7 @@ impl<S: Sizes> Discovery<S> {
             return Ok(());
         }
         if own {
-            // Its first owner may say so until then (RFC 4862, 5.4.4); later who says so is wrong.
+            // During detection the first owner may object (RFC 4862, 5.4.4); later it is an error.
             if self.host.is_tentative(target) {
                 self.host.lose(target);
             }
@@ -168,7 +168,7 @@ impl<S: Sizes> Discovery<S> {
             return Ok(());
         }
         let differs = link.is_some_and(|link| link != known.link);
-        // What was only guessed has no right to be kept.
+        // A guessed link address need not be kept.
         if differs && !overriding && !known.guessed {
             if known.state == State::Reachable {
                 known.doubt();
@@ -213,7 +213,7 @@ impl<S: Sizes> Discovery<S> {
     }
 }
 
-/// Asks all whether they have an address, from nobody (RFC 4862, 5.4.2).
+/// Writes a solicitation for duplicate address detection (RFC 4862, 5.4.2).
 pub(super) fn detect(target: Ipv6Addr, buf: &mut [u8]) -> Option<Message> {
     let len = Builder::new(buf, &Kind::NeighbourSolicitation(target)).ok()?.len();
     let near = Message::near(solicited_node(target), Address::BROADCAST, len);

@@ -1,4 +1,4 @@
-//! What a host has to do with routers, and a router with others.
+//! Router discovery of a host, and a router's messages with other routers.
 
 use super::{Discovery, Way};
 use crate::config::Sizes;
@@ -14,16 +14,17 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local};
 use kinglet_wire::nd::{self, Builder, Capabilities, Kind, NdOption, Options};
 
-/// Reachable times that are taken from routers: up to an hour (RFC 4861, 6.2.1), and a second at
-/// least.
+/// Range of reachable times accepted from routers: at most an hour (RFC 4861, 6.2.1), at least a
+/// second.
 const REACHABLE_MS: RangeInclusive<u32> = 1_000..=3_600_000;
-/// The same of retransmission times: ten times as long as the default, or as short, is enough.
+/// Range of retransmission times accepted: from a tenth of the default to ten times the default.
 const RETRANS_MS: RangeInclusive<u32> = 100..=10_000;
 
 impl<S: Sizes> Discovery<S> {
-    /// The answer of the router to a registration of this node's (RFC 6775, 5.5.2), if it is that:
-    /// from the router that was asked and from its link address, of this node's EUI-64 and
-    /// transaction. It is about its target, or in the form of RFC 6775 about what was asked.
+    /// Processes a router's response to a registration of this node (RFC 6775, 5.5.2). It must come
+    /// from the router that was asked and its link address, and have this node's EUI-64 and
+    /// transaction. It concerns its target; in the form of RFC 6775 it concerns the pending
+    /// request. Returns whether it was such a response.
     pub(super) fn registered(
         &mut self,
         now: Instant,
@@ -42,8 +43,8 @@ impl<S: Sizes> Discovery<S> {
         asked && self.host.registered(now, target, local, &answer)
     }
 
-    /// Registers an address, in the form that the router understands: of RFC 8505, 5.5, from the
-    /// link-local address, or of RFC 6775, 5.5.1, from the address itself.
+    /// Registers an address in the form that the router understands: that of RFC 8505, 5.5, from
+    /// the link-local address, or that of RFC 6775, 5.5.1, from the address itself.
     //= rfc6775#4.1-1 rfc6775#4.1-2 rfc6775#5.5.1-1 rfc8505#4.1-1 rfc8505#4.1-2 rfc8505#5.6-3
     //= rfc8505#6.3-1
     pub(super) fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
@@ -66,7 +67,7 @@ impl<S: Sizes> Discovery<S> {
         Some(Message { src: Some(src), ..Message::near(router, via, out.len()) })
     }
 
-    /// A Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
+    /// Processes a Router Advertisement (RFC 4861, 6.1.2 and 6.3.4).
     pub(super) fn advertised(
         &mut self,
         now: Instant,
@@ -100,8 +101,8 @@ impl<S: Sizes> Discovery<S> {
         Ok(())
     }
 
-    /// The times of a router's choice, within bounds: nobody is to have neighbours solicited all
-    /// the time, or lost for good.
+    /// Sets the times that a router advertises, within bounds: a router must not cause constant
+    /// solicitations, or hide the loss of neighbours.
     fn take_times(&mut self, router: &nd::Router) {
         if REACHABLE_MS.contains(&router.reachable_ms) {
             self.reachable = Duration::from_millis(u64::from(router.reachable_ms));
@@ -128,8 +129,8 @@ impl<S: Sizes> Discovery<S> {
         Some(Message::near(dst, via, out.len()))
     }
 
-    /// Somebody looks for routers (RFC 4861, 6.1.1; RFC 6775, 6.3). Whose link address it gives is
-    /// not believed beyond the answer.
+    /// Processes a Router Solicitation (RFC 4861, 6.1.1; RFC 6775, 6.3). The link address in it
+    /// serves only for the response.
     //= rfc6775#6.3-2
     pub(super) fn router_solicited(
         &mut self,

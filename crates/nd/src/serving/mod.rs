@@ -1,10 +1,10 @@
-//! What a router does for the hosts near it (RFC 4861, 6.2; RFC 6775, 6 to 8; RFC 8505): it says
-//! what it offers, and keeps whose address is where.
+//! Router functions for neighbouring hosts (RFC 4861, 6.2; RFC 6775, 6 to 8; RFC 8505): Router
+//! Advertisements, and the registration of addresses.
 //!
-//! A host's addresses are registered at once, or, if another router is the border router, when that
-//! has said that nobody else in the network has them, in duplicate address messages over several
-//! hops. Registrations are never dropped for others: what there is no room for is refused. Who only
-//! asks takes one of four places, and everybody asks again.
+//! An address is registered at once or, if the border router is another node, after that has
+//! confirmed in duplicate address messages over several hops that no other node has it.
+//! Registrations are never evicted: if the table is full, new ones are refused. A pending request
+//! takes one of four entries, and all hosts repeat their requests.
 
 mod offer;
 mod registry;
@@ -29,69 +29,68 @@ use offer::{Offers, Written};
 use registry::poll_routed;
 use registry::{Entry, Finding, Site, expire, find, forget, forget_older, keep, look};
 
-/// Answers that wait to be sent; registrations of which the border router is asked.
+/// Responses that wait to be sent; registrations that await the border router.
 const ANSWERS: usize = 4;
 const ASKED: usize = 4;
 /// MULTIHOP_HOPLIMIT (RFC 6775, 9).
 const MULTIHOP: u8 = 64;
-/// RETRANS_TIMER (RFC 4861, 10): the border router is asked again.
+/// RETRANS_TIMER (RFC 4861, 10): time until the request to the border router is repeated.
 const RETRANS: Duration = Duration::from_secs(1);
-/// MAX_RTR_ADVERTISEMENTS (RFC 6775, 9): so often news are told to all.
+/// MAX_RTR_ADVERTISEMENTS (RFC 6775, 9): multicast advertisements after a change.
 const ADVERTISEMENTS: u8 = 3;
 /// MIN_DELAY_BETWEEN_RAS and MAX_RA_DELAY_TIME (RFC 6775, 9).
 const BETWEEN: Duration = Duration::from_secs(10);
 const DELAY: Duration = Duration::from_secs(2);
 
-/// How much a router keeps.
+/// Table sizes of a router.
 pub trait RouterSizes {
-    /// Addresses of neighbours, and in a border router those of all others that ask it.
+    /// Addresses of neighbours; in a border router also those registered with other routers.
     type Registrations: Array<Option<Registered>>;
-    /// Prefixes that are advertised.
+    /// Advertised prefixes.
     type Prefixes: Array<Option<Offered<PrefixInformation>>>;
-    /// Contexts.
+    /// Advertised contexts.
     type Contexts: Array<Option<Offered<ContextInformation>>>;
-    /// Name servers.
+    /// Advertised name servers.
     type Servers: Array<Option<Offered<NameServer>>>;
 }
 
-/// There is no place for one more.
+/// The table has no free entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFull;
 
 kinglet_mem::counters! {
-    /// What passed at a router; counters stop at their maximum.
+    /// Event counters of a router; they stop at their maximum.
     pub struct RouterStats {
-        /// What passed at a router; counters stop at their maximum.
-        /// Advertisements sent, to one or to all.
+        /// Advertisements sent, unicast and multicast.
         advertised,
-        /// Registrations that were taken, the first time and again.
+        /// Registrations accepted, new and renewed.
         registered,
     }
     reasons {
-        /// Registrations of addresses that are another node's.
+        /// Registrations of addresses that another node has.
         duplicates,
-        /// Registrations for which there was no room, here or at the border router.
+        /// Registrations refused because a table was full, here or at the border router.
         full,
-        /// Registrations refused for what they say: their source, their prefix, one that is later.
+        /// Registrations refused for their source, their prefix, or a later registration.
         refused,
-        /// Registrations over which the border router did not answer, and which were taken.
+        /// Registrations accepted because the border router did not respond.
         unconfirmed,
     }
 }
 
-/// An answer that is owed.
+/// A response that waits to be sent.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
-    /// An advertisement, from its `next` option on.
+    /// An advertisement that starts with the option `next`.
     Router { dst: Ipv6Addr, via: Address, next: usize },
-    /// What has become of a registration.
+    /// The response to a registration.
     Registration { claim: Claim, status: u8 },
-    /// What the border router has to say of one.
+    /// The border router's response to a duplicate address request.
     Confirmation { dst: Ipv6Addr, told: Duplicate },
 }
 
 impl Answer {
-    /// Whether it takes the place of the other.
+    /// Returns whether it replaces the other.
     fn is_for_same(&self, other: &Answer) -> bool {
         match (self, other) {
             (Answer::Router { dst, .. }, Answer::Router { dst: other, .. }) => dst == other,
@@ -103,31 +102,31 @@ impl Answer {
     }
 }
 
-/// A registration of which the border router is asked.
+/// A registration that awaits the border router's response.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     claim: Claim,
-    /// Its host waits for the answer: the address is not registered here yet.
+    /// True if its host awaits the response: the address is not registered here yet.
     new: bool,
-    /// A request is to be sent.
+    /// True if a request is to be sent.
     asks: bool,
     tries: u8,
     due: Instant,
 }
 
-/// When advertisements go to all.
+/// Timing of multicast advertisements.
 #[derive(Clone, Copy, Debug)]
 struct News {
-    /// So often more.
+    /// Number of advertisements still to be sent.
     left: u8,
-    /// The next time; `None` before the first look at the clock.
+    /// Time of the next one; `None` before the timer is set.
     due: Option<Instant>,
     last: Option<Instant>,
-    /// With which option the one begins that is being sent.
+    /// First option of the part that is to be sent next.
     next: Option<usize>,
 }
 
-/// What a router does: [`Role`] of a node that serves others.
+/// Functions of a router: [`Role`] of a node that serves others.
 pub struct Serving<S: RouterSizes> {
     offers: Offers<S>,
     registrations: S::Registrations,
@@ -138,7 +137,7 @@ pub struct Serving<S: RouterSizes> {
 }
 
 impl<S: RouterSizes> Serving<S> {
-    /// One that offers this, and no prefix yet.
+    /// Returns a router with this offer and no prefixes.
     pub const fn new(offer: Offer) -> Self {
         Serving {
             offers: Offers::new(offer),
@@ -157,23 +156,23 @@ impl<S: RouterSizes> Serving<S> {
         }
     }
 
-    /// What it was told.
+    /// Returns the configured offer.
     pub const fn offer(&self) -> &Offer {
         self.offers.offer()
     }
 
-    /// What passed.
+    /// Returns the event counters.
     pub const fn stats(&self) -> &RouterStats {
         &self.stats
     }
 
-    /// Who is registered.
+    /// Returns the registered addresses.
     pub fn registrations(&self) -> impl Iterator<Item = &Registered> {
         self.registrations.as_slice().iter().flatten().filter(|known| !known.is_over())
     }
 
-    /// Offers a prefix, or says something else of it; all who listen are told, and a lifetime of 0
-    /// takes it back. The on-link flag is never set (RFC 6775, 6.1).
+    /// Advertises a prefix, or updates it; multicast advertisements announce the change, and a
+    /// lifetime of 0 withdraws the prefix. The on-link flag is never set (RFC 6775, 6.1).
     ///
     /// # Errors
     /// [`TableFull`]
@@ -186,7 +185,7 @@ impl<S: RouterSizes> Serving<S> {
         self.note_change(kept)
     }
 
-    /// Offers a context, or says something else of it.
+    /// Advertises a context, or updates it.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -199,7 +198,7 @@ impl<S: RouterSizes> Serving<S> {
         self.note_change(kept)
     }
 
-    /// Offers a name server.
+    /// Advertises a name server.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -212,7 +211,7 @@ impl<S: RouterSizes> Serving<S> {
         if !kept {
             return Err(TableFull);
         }
-        // Before the first advertisement nobody knows a version.
+        // Before the first advertisement no node knows a version.
         if self.news.due.is_some() {
             self.offers.raise_version();
         }
@@ -220,7 +219,7 @@ impl<S: RouterSizes> Serving<S> {
         Ok(())
     }
 
-    /// Owes an answer. If there are too many, the oldest is not sent: who asked asks again.
+    /// Queues a response. A full queue drops the oldest; its sender will repeat the request.
     fn answer(&mut self, answer: Answer) {
         let waiting =
             self.answers.iter().position(|it| it.is_some_and(|it| answer.is_for_same(&it)));
@@ -245,7 +244,7 @@ impl<S: RouterSizes> Serving<S> {
         self.answer(Answer::Registration { claim, status });
     }
 
-    /// What is wrong with a registration, whatever else is known of the address.
+    /// Returns the refusal of a registration that is invalid regardless of the table.
     fn fault(&self, now: Instant, claim: &Claim, address: Ipv6Addr) -> Option<u8> {
         let Claim { src, target, own, asked, .. } = *claim;
         if asked.tid.is_some() && !is_link_local(src) && src != target {
@@ -260,7 +259,7 @@ impl<S: RouterSizes> Serving<S> {
         None
     }
 
-    /// Whether there is a place for one more address, and for one more of this neighbour.
+    /// Returns whether there is a free entry, and one within the limit of this neighbour.
     fn has_room(&self, link: Address) -> bool {
         let asked = self.asked.iter().flatten().filter(|it| it.new);
         let of = asked.clone().filter(|it| it.claim.link == link).count();
@@ -274,7 +273,7 @@ impl<S: RouterSizes> Serving<S> {
         taken < S::Registrations::LEN && of < usize::from(self.offers.offer().per_node)
     }
 
-    /// Asks the border router, or again with what was last heard; whether there is a place.
+    /// Queues a request to the border router, or updates a pending one. False if there is no entry.
     //= rfc6775#8.2-1
     fn ask(&mut self, now: Instant, claim: Claim, new: bool) -> bool {
         let address = claim.address();
@@ -283,8 +282,8 @@ impl<S: RouterSizes> Serving<S> {
         let index = index.or_else(|| self.asked.iter().position(Option::is_none));
         let Some(place) = index.and_then(|index| self.asked.get_mut(index)) else { return false };
         if let Some(asked) = place {
-            // The host asks again. Of two that want the same address the first is heard out (RFC
-            // 6775, 8.2).
+            // The host repeats its request. Of two hosts that want the same address the first is
+            // served (RFC 6775, 8.2).
             if asked.claim.asked.rovr != claim.asked.rovr {
                 return false;
             }
@@ -295,13 +294,13 @@ impl<S: RouterSizes> Serving<S> {
         true
     }
 
-    /// The border router has said what it thinks of a registration, or nothing three times.
+    /// Processes the border router's response to a registration, or three missing responses.
     fn confirmed(&mut self, now: Instant, asked: &Asked, status: u8) {
         let Asked { claim, new, .. } = *asked;
         let entry = Entry::of(claim.address(), &claim.asked);
         if status != status::SUCCESS {
-            // The host was answered before, and learns that it was wrong; that there is no room
-            // changes nothing of what is registered here.
+            // The host already had a success response and now gets the refusal. A full table of the
+            // border router does not affect what is registered here.
             if new || status != status::SATURATED {
                 forget(self.registrations.as_mut_slice(), entry.address);
                 self.conclude(claim, status);
@@ -315,7 +314,7 @@ impl<S: RouterSizes> Serving<S> {
         }
     }
 
-    /// A border router is asked for an address (RFC 6775, 8.2.4).
+    /// Compares an address with the table of this border router (RFC 6775, 8.2.4).
     //= rfc6775#8.2.3-2
     fn compare(&mut self, now: Instant, from: Ipv6Addr, told: &Duplicate) -> u8 {
         let entry = Entry::told(told);
@@ -328,14 +327,14 @@ impl<S: RouterSizes> Serving<S> {
             Finding::Another => status::DUPLICATE,
             Finding::Older => status::MOVED,
             Finding::New | Finding::Same => {
-                // It is at that other router, wherever it was before.
+                // It is now at that other router, wherever it was before.
                 let kept = keep(table, now, &entry, Site::Behind(from));
                 if kept { status::SUCCESS } else { status::SATURATED }
             }
         }
     }
 
-    /// An address is registered elsewhere now: the router where it was need not keep it (RFC 8505,
+    /// Notifies the router where an address was registered before that it has moved (RFC 8505,
     /// 5.7).
     fn tell_former(&mut self, site: Site, told: &Duplicate) {
         let known = find(self.registrations.as_slice(), told.address);
@@ -370,7 +369,7 @@ impl<S: RouterSizes> Serving<S> {
         }
     }
 
-    /// Asks the border router (RFC 6775, 8.2.3).
+    /// Writes a request to the border router (RFC 6775, 8.2.3).
     //= rfc6775#4.4-3 rfc6775#8.2.3-1 rfc8505#6.2-2 rfc8505#6.4-2
     fn request(&mut self, buf: &mut [u8]) -> Option<Message> {
         let dst = self.offers.remote_border()?;
@@ -384,7 +383,7 @@ impl<S: RouterSizes> Serving<S> {
         Some(Message { src: None, dst, via: None, hop_limit: MULTIHOP, len })
     }
 
-    /// Tells all (RFC 6775, 6.4 and 8.1.5).
+    /// Writes a part of a multicast advertisement (RFC 6775, 6.4 and 8.1.5).
     fn tell_all(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
         let next = self.news.next?;
         let Written { len, next } = self.offers.write(now, link, next, buf)?;
@@ -394,12 +393,12 @@ impl<S: RouterSizes> Serving<S> {
     }
 }
 
-/// The answer to a registration (RFC 6775, 6.5.2 and 6.5.3): a copy of what was asked, with a
+/// Writes the response to a registration (RFC 6775, 6.5.2 and 6.5.3): a copy of the request, with a
 /// status.
 //= rfc8505#6-4 rfc8505#6.2-3
 fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
     let Claim { src, link, target, asked, .. } = *claim;
-    // An address that is another's, under a link address that may be, is nobody to answer.
+    // A refused address and its link address may be another node's: the EUI-64 gets the response.
     let doubtful = status != status::SUCCESS && !is_link_local(src);
     let (dst, via) = if doubtful {
         let via = Address::Extended(asked.rovr);
@@ -439,7 +438,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         if !src.is_unspecified() {
             return self.answer(Answer::Router { dst: src, via: link, next: 0 });
         }
-        // Who has no address yet hears what all hear.
+        // A node without an address gets the multicast advertisement.
         let soon = self.news.last.map_or(now, |last| (last + BETWEEN).max(now));
         self.news.left = self.news.left.max(1);
         self.news.due = Some(self.news.due.map_or(soon, |due| due.min(soon)));
@@ -461,7 +460,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         tells: impl Fn(Ipv6Addr, Address) -> bool,
     ) -> Result<(), Discard> {
         let Claim { own, asked, link, .. } = *claim;
-        // In the form of RFC 6775 the target is the router, and the source what is registered.
+        // In the form of RFC 6775 the target is the router, and the source is registered.
         if !self.is_router() || asked.tid.is_none() && !own {
             return Err(Discard::NotConcerned);
         }
@@ -473,7 +472,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             self.conclude(*claim, status);
             return Ok(());
         }
-        // What everybody can tell from the address needs no place (RFC 6775, 5.2).
+        // An address that contains the link address needs no entry (RFC 6775, 5.2).
         if is_link_local(address) && tells(address, link) {
             self.conclude(*claim, status::SUCCESS);
             return Ok(());
@@ -486,9 +485,9 @@ impl<S: RouterSizes> Role for Serving<S> {
             Finding::Another => status::DUPLICATE,
             Finding::Older => status::MOVED,
             Finding::New if asked.lifetime_min > 0 && !self.has_room(link) => status::FULL,
-            // The border router is told of every registration (RFC 8505, 5.7).
+            // The border router is notified of every registration (RFC 8505, 5.7).
             _ if remote && !self.ask(now, *claim, new) => return Err(Discard::NotConcerned),
-            // The answer waits for the border router's.
+            // The response waits for the border router's.
             Finding::New if remote => return Ok(()),
             Finding::New | Finding::Same => {
                 let site = Site::Here(link);

@@ -1,5 +1,5 @@
-//! What a router says in its advertisements (RFC 4861, 6.2; RFC 6775, 6.3, 7 and 8.1): what it was
-//! told, or what it has learnt of the border router and passes on for as long as that lasts.
+//! Contents of a router's advertisements (RFC 4861, 6.2; RFC 6775, 6.3, 7 and 8.1): configured, or
+//! learned from the border router and distributed for their lifetime.
 
 use super::RouterSizes;
 use crate::message::MAX_LEN;
@@ -11,39 +11,39 @@ use kinglet_wire::ipv6::{is_link_local, same_prefix};
 use kinglet_wire::nd::{BorderRouter, Builder, Capabilities, ContextInformation, Kind, NdOption};
 use kinglet_wire::nd::{Options, PrefixInformation, Router, Servers};
 
-/// Whose prefixes and contexts a router advertises (RFC 6775, 8.1).
+/// Source of the prefixes and contexts that a router advertises (RFC 6775, 8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Border {
-    /// Its own: it is the 6LBR, at this address, and keeps the table of who has which address in
-    /// the whole network. The version is to be higher than before the last change of what is
-    /// offered, also after a restart (RFC 6775, 7).
+    /// Its own: it is the 6LBR, at this address, and keeps the table of all addresses in the
+    /// network. The version must be higher than before the last change of the offer, also after a
+    /// restart (RFC 6775, 7).
     This(BorderRouter),
-    /// It was told of this 6LBR, and what to offer.
+    /// This 6LBR and the offer are configured.
     Other(BorderRouter),
-    /// It is a router once it has heard an advertisement that names a 6LBR, and then says the same.
+    /// It becomes a router when an advertisement names a 6LBR, and then advertises the same.
     Learnt,
-    /// There is none: addresses are compared with those that are registered here.
+    /// There is none: addresses are compared only with those that are registered here.
     Absent,
 }
 
-/// What a router says of itself, and how it serves.
+/// Advertised parameters of a router, and limits of its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
-    /// Hop limit, lifetime, reachable and retransmission time; 0 where it does not say.
+    /// Hop limit, lifetime, reachable and retransmission time; 0: unspecified.
     pub router: Router,
-    /// MTU in octets, if it says one: 1280 in a LoWPAN (RFC 4944, 4).
+    /// MTU in octets, if advertised: 1280 in a LoWPAN (RFC 4944, 4).
     pub mtu: Option<u32>,
-    /// Who the border router is.
+    /// The border router.
     pub border: Border,
-    /// So many addresses may be registered from one link address, at least 3 (RFC 8505, 7).
+    /// Maximum number of addresses registered from one link address, at least 3 (RFC 8505, 7).
     pub per_node: u8,
-    /// Whether its routing makes addresses known that ask for it (the P flag, RFC 9010, 9.2.2).
+    /// True if its routing advertises addresses that request it (the P flag, RFC 9010, 9.2.2).
     pub registrar: bool,
 }
 
 impl Offer {
-    /// Hop limit 64, a default router for half an hour (AdvDefaultLifetime, RFC 4861, 6.2.1), no
-    /// other times, no MTU, four addresses a node, none of them made known.
+    /// Returns the defaults: hop limit 64, a default router for half an hour (AdvDefaultLifetime,
+    /// RFC 4861, 6.2.1), no other times, no MTU, four addresses a node, not advertised in routing.
     //= rfc8505#7-1
     pub const fn new(border: Border) -> Self {
         let router = Router {
@@ -63,29 +63,29 @@ impl Offer {
 pub struct NameServer {
     /// Its address.
     pub address: Ipv6Addr,
-    /// For how many seconds; all ones: for ever.
+    /// Lifetime in seconds; all ones: infinite.
     pub lifetime_s: u32,
 }
 
-/// Something that is advertised.
+/// An advertised item.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered<T> {
     it: T,
-    /// When it was learnt, so that its lifetime goes down (RFC 6775, 8.1.4); `None`: the lifetime
-    /// is the same in every advertisement.
+    /// Time at which it was learned, so that its lifetime decreases (RFC 6775, 8.1.4); `None`: the
+    /// lifetime is the same in every advertisement.
     learnt: Option<Instant>,
 }
 
-/// What has a lifetime.
+/// An item with a lifetime.
 trait Timed: Copy {
     fn same(&self, other: &Self) -> bool;
-    /// What is left after this time, `None` if nothing.
+    /// Returns the item with its remaining lifetime, `None` if it is over.
     fn after(self, passed: Duration) -> Option<Self>;
-    /// How long it is valid, in units of its own.
+    /// Returns the lifetime, in units of its own.
     fn life(&self) -> u32;
 }
 
-/// What is left of a lifetime in seconds.
+/// Returns the rest of a lifetime in seconds.
 fn rest(seconds: u32, passed: Duration) -> u32 {
     let passed = u32::try_from(passed.as_millis() / 1_000).unwrap_or(u32::MAX);
     if seconds == u32::MAX { seconds } else { seconds.saturating_sub(passed) }
@@ -137,8 +137,8 @@ impl Timed for NameServer {
     }
 }
 
-/// What is to be said now; `None`: nothing more. What was told is said also when its lifetime is
-/// zero, which is how it is taken back.
+/// Returns the item as it is advertised now; `None`: no longer. A configured item is also
+/// advertised with a lifetime of zero, which withdraws it.
 fn said<T: Timed>(place: Option<&Offered<T>>, now: Instant) -> Option<T> {
     let Offered { it, learnt } = *place?;
     match learnt {
@@ -151,9 +151,9 @@ fn count<T: Timed>(table: &[Option<Offered<T>>], now: Instant) -> usize {
     table.iter().filter(|place| said(place.as_ref(), now).is_some()).count()
 }
 
-/// Puts something in its place, a free one, or one of what is over; whether there is one. What is
-/// learnt again lives on for as long as the longer of both says, as others may pass on what they
-/// heard long ago.
+/// Stores an item in its entry, a free one, or an expired one. Returns whether there is one. A
+/// learned item that is received again keeps the longer of both lifetimes, as other routers may
+/// distribute old information.
 fn put<T: Timed>(
     table: &mut [Option<Offered<T>>],
     now: Instant,
@@ -171,20 +171,20 @@ fn put<T: Timed>(
     true
 }
 
-/// The 6LBR, as far as it is known.
+/// The 6LBR, if it is known.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     it: BorderRouter,
-    /// When what was learnt of it is over; `None`: it was told.
+    /// Time at which the information about it expires; `None`: it is configured.
     until: Option<Instant>,
 }
 
-/// A message of advertisements that is being written.
+/// A part of an advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
-    /// Its length.
+    /// Length in octets.
     pub(super) len: usize,
-    /// What another one has to begin with, if this was not all (RFC 4861, 6.2.3).
+    /// First option of the next part, if this was not the last (RFC 4861, 6.2.3).
     pub(super) next: Option<usize>,
 }
 
@@ -215,12 +215,12 @@ impl<S: RouterSizes> Offers<S> {
         &self.offer
     }
 
-    /// Whether there is something to say.
+    /// Returns whether there is something to advertise.
     pub(super) fn is_ready(&self) -> bool {
         self.border.is_some() || self.offer.border == Border::Absent
     }
 
-    /// The border router, if it is another one.
+    /// Returns the border router, if it is another node.
     pub(super) fn remote_border(&self) -> Option<Ipv6Addr> {
         let known = self.border.filter(|_| !matches!(self.offer.border, Border::This(_)));
         known.map(|known| known.it.address)
@@ -238,15 +238,15 @@ impl<S: RouterSizes> Offers<S> {
         put(self.servers.as_mut_slice(), now, server, None)
     }
 
-    /// What is said has changed (RFC 6775, 7).
+    /// Raises the version after a change of the offer (RFC 6775, 7).
     pub(super) fn raise_version(&mut self) {
         if let (Some(known), Border::This(_)) = (&mut self.border, self.offer.border) {
             known.it.version = known.it.version.wrapping_add(1);
         }
     }
 
-    /// Whether this address may be registered: a link-local one, or of a prefix that is offered, if
-    /// there is any.
+    /// Returns whether this address may be registered: a link-local one, or one with an advertised
+    /// prefix, if there are any prefixes.
     pub(super) fn is_correct(&self, now: Instant, address: Ipv6Addr) -> bool {
         let mut prefixes = self.prefixes.as_slice().iter().filter_map(|it| said(it.as_ref(), now));
         let has = |it: PrefixInformation| same_prefix(it.prefix, address, it.len);
@@ -254,8 +254,8 @@ impl<S: RouterSizes> Offers<S> {
         is_link_local(address) || none || prefixes.any(has)
     }
 
-    /// Another router's advertisement (RFC 6775, 8.1.3); whether there is anything new in it. One
-    /// border router is followed until nothing more is heard of it.
+    /// Processes another router's advertisement (RFC 6775, 8.1.3). Returns whether it has a newer
+    /// version. The router stays with one border router until that one's information expires.
     //= rfc6775#8.1.3-2
     pub(super) fn learn(&mut self, now: Instant, options: Options<'_>) -> bool {
         if self.offer.border != Border::Learnt {
@@ -275,7 +275,7 @@ impl<S: RouterSizes> Offers<S> {
             None => true,
         };
         if newer {
-            // What the new version does not say is said no more.
+            // Items that the new version does not contain are withdrawn.
             self.prefixes = S::Prefixes::EMPTY;
             self.contexts = S::Contexts::EMPTY;
             self.servers = S::Servers::EMPTY;
@@ -285,7 +285,7 @@ impl<S: RouterSizes> Offers<S> {
         let until = Some(now + Duration::from_secs(u64::from(minutes.saturating_mul(60))));
         self.border = Some(Known { it: told, until });
         for option in options {
-            // What there is no room for is not passed on.
+            // Items that do not fit are not distributed.
             match option {
                 NdOption::Prefix(it) => put(self.prefixes.as_mut_slice(), now, it, Some(now)),
                 NdOption::Context(it) => put(self.contexts.as_mut_slice(), now, it, Some(now)),
@@ -299,19 +299,19 @@ impl<S: RouterSizes> Offers<S> {
         newer
     }
 
-    /// How many prefixes, contexts and name servers there are.
+    /// Returns the number of prefixes, contexts and name servers.
     pub(super) fn count(&self, now: Instant) -> usize {
         count(self.prefixes.as_slice(), now)
             .saturating_add(count(self.contexts.as_slice(), now))
             .saturating_add(count(self.servers.as_slice(), now))
     }
 
-    /// When what was learnt of the border router is over.
+    /// Returns the time at which the information about the border router expires.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.border.and_then(|known| known.until)
     }
 
-    /// Forgets a border router of which nothing was heard (RFC 6775, 6.3), and what it has said.
+    /// Removes an expired border router (RFC 6775, 6.3), with all that it advertised.
     //= rfc6775#6.3-1
     pub(super) fn handle_deadline(&mut self, now: Instant) {
         if self.deadline().is_some_and(|until| until <= now) {
@@ -319,7 +319,7 @@ impl<S: RouterSizes> Offers<S> {
         }
     }
 
-    /// Writes an advertisement, or one that goes on with the options from `from` on.
+    /// Writes an advertisement, or its continuation from the option `from` on.
     //= rfc6775#4.3-1 rfc6775#5.4-1 rfc6775#6.3-3 rfc6775#8.1.1-1 rfc6775#8.1.5-1 rfc6775#8.1.5-2
     //= rfc6775#8.1.5-3 rfc8505#6.1-3
     pub(super) fn write(
@@ -388,5 +388,5 @@ impl<S: RouterSizes> Offers<S> {
     }
 }
 
-/// An advertisement with what goes first and the longest option is no longer than a message.
+/// The fixed part of an advertisement and the longest option fit into a message.
 const _: () = assert!(16 + 16 + 24 + 32 <= MAX_LEN);

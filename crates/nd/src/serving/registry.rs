@@ -1,5 +1,5 @@
-//! Who is registered: whose address is where, until when (RFC 6775, 3.5; RFC 8505, 5.7). Nobody
-//! gives way to anybody before his time is over.
+//! Registrations: address, location and lifetime (RFC 6775, 3.5; RFC 8505, 5.7). No entry is
+//! evicted before its lifetime is over.
 
 use crate::role::Routed;
 use core::cmp::Ordering;
@@ -10,29 +10,29 @@ use kinglet_wire::ipv6::is_link_local;
 use kinglet_wire::lollipop::Counter;
 use kinglet_wire::nd::{Duplicate, Registration, status};
 
-/// What routing has been told of an address.
+/// State of the reports of an address to routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
-    /// Nothing, and nothing is to be told.
+    /// Not reported, and not to be reported.
     No,
-    /// Nothing yet.
+    /// Registered or renewed, still to be reported.
     Due,
-    /// That it is here.
+    /// Reported.
     Yes,
-    /// That it is here, and is to be told that it is not any more.
+    /// Reported, and its end is still to be reported.
     Over,
 }
 
-/// Where an address is.
+/// Location of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Site {
-    /// With the neighbour that has this link address.
+    /// At the neighbour with this link address.
     Here(Address),
-    /// With a neighbour of this router, which has told this border router of it.
+    /// At a neighbour of this router, which has registered it with this border router.
     Behind(Ipv6Addr),
 }
 
-/// An address that is registered.
+/// A registered address.
 #[derive(Clone, Copy, Debug)]
 pub struct Registered {
     pub(super) address: Ipv6Addr,
@@ -44,13 +44,13 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// The address.
+    /// Returns the address.
     pub const fn address(&self) -> Ipv6Addr {
         self.address
     }
 
-    /// The link address of the neighbour that has it; [`Address::None`] if it is registered with
-    /// another router, which has told this one.
+    /// Returns the link address of the neighbour that has it; [`Address::None`] if it is registered
+    /// with another router, which has notified this one.
     pub const fn link(&self) -> Address {
         match self.site {
             Site::Here(link) => link,
@@ -58,22 +58,22 @@ impl Registered {
         }
     }
 
-    /// By which its owner shows that it is his (Registration Ownership Verifier, RFC 8505, 5.3).
+    /// Returns the owner's proof of ownership (Registration Ownership Verifier, RFC 8505, 5.3).
     pub const fn rovr(&self) -> [u8; 8] {
         self.rovr
     }
 
-    /// When the registration ends.
+    /// Returns the time at which the registration ends.
     pub const fn until(&self) -> Instant {
         self.until
     }
 
-    /// Whether it is over, and only kept until routing has been told.
+    /// Returns whether it has ended, and is kept only until routing is notified.
     pub(super) fn is_over(&self) -> bool {
         self.until == Instant::ZERO
     }
 
-    /// What routing is to be told, once.
+    /// Returns the report for routing, once.
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
         let lifetime = match self.told {
             Told::No | Told::Yes => return None,
@@ -81,13 +81,13 @@ impl Registered {
             Told::Over => Duration::ZERO,
         };
         self.told = if self.told == Told::Due { Told::Yes } else { Told::No };
-        // What is told of has one.
+        // A reported address has a transaction.
         let (address, tid) = (self.address, self.tid.map_or(0, Counter::value));
         Some(Routed { address, link: self.link(), tid, lifetime })
     }
 }
 
-/// The registration in this place ends. If routing has been told of it, that hears of this first.
+/// Ends a registration. One that was reported to routing is kept until its end is reported, too.
 fn end(place: &mut Option<Registered>) {
     let Some(known) = place else { return };
     match known.told {
@@ -96,7 +96,7 @@ fn end(place: &mut Option<Registered>) {
     }
 }
 
-/// What routing is to be told, one address at a time.
+/// Returns the next report for routing.
 pub(super) fn poll_routed(table: &mut [Option<Registered>], now: Instant) -> Option<Routed> {
     table.iter_mut().find_map(|place| {
         let routed = place.as_mut()?.poll_routed(now)?;
@@ -105,7 +105,7 @@ pub(super) fn poll_routed(table: &mut [Option<Registered>], now: Instant) -> Opt
     })
 }
 
-/// Ends what is over by now.
+/// Ends expired registrations.
 //= rfc6775#6.5.3-2
 pub(super) fn expire(table: &mut [Option<Registered>], now: Instant) {
     for place in table {
@@ -115,21 +115,21 @@ pub(super) fn expire(table: &mut [Option<Registered>], now: Instant) {
     }
 }
 
-/// What is asked of the table.
+/// A registration request, as it is compared with the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) address: Ipv6Addr,
     pub(super) rovr: [u8; 8],
     pub(super) tid: Option<u8>,
     pub(super) lifetime_min: u16,
-    /// Whether routing is to make it known.
+    /// True if routing has to advertise it.
     routed: bool,
 }
 
 impl Entry {
     pub(super) const fn of(address: Ipv6Addr, asked: &Registration) -> Self {
         let Registration { rovr, tid, lifetime_min, routed, .. } = *asked;
-        // Without a transaction nobody could tell where it was last.
+        // Without a transaction its latest location could not be determined.
         let routed = routed && tid.is_some() && !is_link_local(address);
         Entry { address, rovr, tid, lifetime_min, routed }
     }
@@ -139,7 +139,7 @@ impl Entry {
         Entry { address, rovr, tid, lifetime_min, routed: false }
     }
 
-    /// What a router is told that had it before.
+    /// Returns the message to the router that had the address before.
     pub(super) const fn moved(&self) -> Duplicate {
         let Entry { address, rovr, tid, lifetime_min, .. } = *self;
         let (confirmation, status) = (true, status::MOVED);
@@ -147,16 +147,16 @@ impl Entry {
     }
 }
 
-/// What the table says of an entry.
+/// Result of the comparison of a request with the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// There is none with this address.
+    /// The address has no entry.
     New,
-    /// It is this one, and what is asked is as late or later.
+    /// The entry has the same owner and is not newer.
     Same,
-    /// There is a later one.
+    /// The entry is newer than the request.
     Older,
-    /// It is another node's.
+    /// The address has another owner.
     Another,
 }
 
@@ -164,9 +164,9 @@ pub(super) fn find(table: &[Option<Registered>], address: Ipv6Addr) -> Option<&R
     table.iter().flatten().find(|known| known.address == address && !known.is_over())
 }
 
-/// Compares an entry with the one that there is. Counters that cannot be compared are those of
-/// somebody who has lost his, and the last word counts (RFC 8505, 5.2). What has no counter updates
-/// nothing that has one: it may be anybody's repetition (6.3).
+/// Compares a request with the existing entry. Counters that are not comparable mean that the host
+/// has lost its counter; the request then counts (RFC 8505, 5.2). A request without a counter does
+/// not update an entry with one: any node may have replayed it (6.3).
 //= rfc8505#5.2.1-2 rfc8505#5.3-1 rfc8505#5.3-3
 pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
     let Some(known) = find(table, entry.address) else { return Finding::New };
@@ -182,8 +182,8 @@ pub(super) fn look(table: &[Option<Registered>], entry: &Entry) -> Finding {
     }
 }
 
-/// Keeps an entry that was found new or the same, or forgets it if it has no lifetime; whether
-/// there is room.
+/// Stores an entry that was found new or the same, or ends it if the lifetime is zero. Returns
+/// false if the table is full.
 //= rfc6775#6.5.3-1 rfc8505#4.1-6
 pub(super) fn keep(
     table: &mut [Option<Registered>],
@@ -204,7 +204,7 @@ pub(super) fn keep(
     let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
     let until = now + Duration::from_secs(u64::from(lifetime_min) * 60);
     let told = place.filter(|known| matches!(known.told, Told::Yes | Told::Over));
-    // By the last one it is taken back.
+    // Its end is reported under the last transaction.
     let tid = tid.map(Counter::new).or(told.and_then(|known| known.tid));
     let told = match (routed, told.is_some()) {
         (true, _) => Told::Due,
@@ -215,7 +215,7 @@ pub(super) fn keep(
     true
 }
 
-/// Forgets an address.
+/// Ends the registration of an address.
 pub(super) fn forget(table: &mut [Option<Registered>], address: Ipv6Addr) {
     for place in table {
         if place.is_some_and(|known| known.address == address) {
@@ -224,7 +224,7 @@ pub(super) fn forget(table: &mut [Option<Registered>], address: Ipv6Addr) {
     }
 }
 
-/// Forgets an entry of which there is a later one elsewhere (RFC 8505, 5.7).
+/// Ends a registration that a later one elsewhere replaces (RFC 8505, 5.7).
 //= rfc8505#5.7-2
 pub(super) fn forget_older(table: &mut [Option<Registered>], entry: &Entry) -> bool {
     let older = |known: &Registered| match (known.tid, entry.tid) {

@@ -1,4 +1,4 @@
-//! Discovery keeps the laws of a layer, with any message.
+//! Neighbour discovery satisfies the layer contract, with any message.
 
 use crate::common::{NEIGHBOURS, Plan, REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discovery, MAX_LEN, Offer, Serving, Sizes};
@@ -15,11 +15,11 @@ struct Device<S: Sizes>(Discovery<S>);
 
 /// A host or a router.
 trait Made: Sizes + Sized {
-    /// Messages that a router has at most: answers of two parts, questions, news.
+    /// Maximum additional messages of a router: responses of two parts, requests, advertisements.
     const MORE: usize;
 
     fn make(config: Config, seed: u64) -> Discovery<Self>;
-    /// How many are registered.
+    /// Returns the number of registrations.
     fn registered(of: &Discovery<Self>) -> usize;
 }
 
@@ -59,7 +59,7 @@ impl Made for Serves {
     }
 }
 
-/// One of few addresses of all kinds, so that messages are about each other.
+/// Returns one of a few addresses of all kinds, so that messages concern each other.
 fn address(dice: u32) -> Ipv6Addr {
     let n = (dice >> 4 & 7) as u16;
     match dice & 15 {
@@ -94,7 +94,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets.truncate(24);
     if octets[0] == 134 {
         octets.truncate(16);
-        // Lifetimes of all orders, down to nothing.
+        // Lifetimes of all orders, down to zero.
         let dice = random.next_u32();
         (octets[6], octets[7]) = (dice as u8 & 1, (dice >> 1) as u8 & 0x7F);
         let life = [0, (dice >> 8) as u8 & 1, 0, (dice >> 9) as u8 & 0x7F];
@@ -106,7 +106,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
         return octets;
     }
     if octets[0] >= 157 {
-        // About the address of a host, by few verifiers.
+        // For the address of a host, with few verifiers.
         octets[1] = dice as u8 >> 6 & 1;
         (octets[4], octets[6], octets[7]) = (dice as u8 >> 5 & 1, 0, (dice >> 8) as u8 & 3);
         octets[8..16].fill((dice >> 12) as u8 & 3);
@@ -130,7 +130,7 @@ fn some_message(random: &mut Pcg32) -> Vec<u8> {
     octets
 }
 
-/// A router's question about a group, or all.
+/// Returns a router's query for one group, or all.
 fn some_query(dice: u32, src: Ipv6Addr) -> (Vec<u8>, Header) {
     let group = Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, (dice >> 20 & 3) as u16);
     let group = if dice & 0x1000 == 0 { Ipv6Addr::UNSPECIFIED } else { group };
@@ -145,8 +145,8 @@ fn some_query(dice: u32, src: Ipv6Addr) -> (Vec<u8>, Header) {
 }
 
 impl<S: Made> Subject for Device<S> {
-    /// Four answers, a solicitation and a change for each neighbour, a solicitation of
-    /// routers, what they have made of the node, and a report of its groups.
+    /// Four responses, a solicitation and a change for each neighbour, a Router Solicitation, the
+    /// settings of routers, and a report of groups.
     const DRAIN_BOUND: usize = 4 + 2 * NEIGHBOURS + 1 + 2 + 2 + 1 + S::MORE;
 
     fn fresh(seed: u64) -> Self {

@@ -1,4 +1,4 @@
-//! Whether another node has an address that this one was given (RFC 4862, 5.4; RFC 4429).
+//! Duplicate address detection for an assigned address (RFC 4862, 5.4; RFC 4429).
 
 use crate::common::Plan;
 use kinglet_nd::{Config, Configured, Discovery, MAX_LEN};
@@ -33,7 +33,7 @@ fn hear(nd: &mut Nd, now: Instant, (src, dst): (Ipv6Addr, Ipv6Addr), kind: Kind)
     let _ = nd.handle_message(now, Address::Short(9), &header, &buf[..len], |it| *it == GIVEN);
 }
 
-/// One that has asked all, when, and that nobody has answered yet.
+/// Returns a node that has sent its solicitation, and the time; there is no response yet.
 fn asked() -> (Nd, Instant) {
     let mut nd: Nd = Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1));
     nd.add_address(GIVEN);
@@ -60,7 +60,7 @@ fn advertisement() -> Kind {
 #[test]
 fn an_address_that_nobody_claims_is_kept_and_defended() {
     let (mut nd, at) = asked();
-    // Meanwhile it answers, and overrides nobody (RFC 4429, 3.3).
+    // Meanwhile it responds, without the Override flag (RFC 4429, 3.3).
     let kind = Kind::NeighbourSolicitation(GIVEN);
     let from = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 9);
     hear(&mut nd, at, (from, solicited_node(GIVEN)), kind);
@@ -72,7 +72,7 @@ fn an_address_that_nobody_claims_is_kept_and_defended() {
         nd.handle_deadline(due);
     }
     assert_eq!((nd.deadline(), nd.listens()), (None, false));
-    // Who says later that he has it is wrong, and who wants it is told.
+    // A later claim is wrong, and a node that wants the address gets a response.
     hear(&mut nd, later, (GIVEN, ALL), advertisement());
     assert_eq!((nd.poll_configured(later), nd.stats().conflicts), (None, 1));
     hear(&mut nd, later, (Ipv6Addr::UNSPECIFIED, solicited_node(GIVEN)), kind);

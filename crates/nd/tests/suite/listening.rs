@@ -1,5 +1,5 @@
-//! Multicast groups are told to routers that ask, and when they are new: seldom, whoever asks how
-//! often.
+//! Multicast groups are reported to routers in response to queries, and when they are new; the rate
+//! is limited regardless of the queries.
 
 use crate::common::Plan;
 use kinglet_nd::{Config, Discard, Discovery, MAX_LEN};
@@ -20,7 +20,7 @@ fn group(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xFF05, 0, 0, 0, 0, 0, 0, n)
 }
 
-/// One that has told of what was new to it.
+/// Returns a node that has reported its new groups.
 fn nd(reports: bool) -> Nd {
     let config = Config::new(Address::Short(1), [1; 8], 0xABCD, 1);
     let mut nd = Discovery::new(Config { reports, ..config });
@@ -30,7 +30,7 @@ fn nd(reports: bool) -> Nd {
 }
 
 fn ask(nd: &mut Nd, now: Instant, about: Ipv6Addr, hop_limit: u8, kind: u8) -> Result<(), Discard> {
-    // Within two seconds.
+    // Maximum response time of two seconds.
     let octets = [&[QUERY, 0, 0, 0, 7, 208, 0, 0], &about.octets()[..], &[2, 125, 0, 0]].concat();
     let payload_len = octets.len() as u16;
     let (traffic_class, flow_label, next_header) = (0, 0, kind);
@@ -40,7 +40,7 @@ fn ask(nd: &mut Nd, now: Instant, about: Ipv6Addr, hop_limit: u8, kind: u8) -> R
     nd.handle_message(now, Address::Short(9), &header, &octets, |_| false)
 }
 
-/// When reports are sent between two instants, of which kind, and how many groups they have.
+/// Returns the reports sent between two instants: time, record type and number of groups.
 fn said(nd: &mut Nd, from: Instant, until: Instant) -> Vec<(Instant, u8, u8)> {
     let (mut now, mut said, mut buf) = (from, Vec::new(), [0; MAX_LEN]);
     loop {
@@ -88,7 +88,7 @@ fn a_query_is_answered_once_at_any_time_that_it_allows() {
     assert!(times.iter().all(|time| *time <= Duration::from_secs(2)));
     assert!(times.iter().any(|time| *time > Duration::from_secs(1)));
     assert!(times.iter().any(|time| *time < Duration::from_secs(1)));
-    // A group that this node is not in is no business of its.
+    // A query for a group that this node is not in has no response.
     ask(&mut nd, Instant::from_secs(500), group(9), 1, protocol::HOP_BY_HOP).unwrap();
     let (from, until) = (Instant::from_secs(500), Instant::from_secs(600));
     assert_eq!(said(&mut nd, from, until), []);

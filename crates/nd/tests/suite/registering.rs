@@ -1,5 +1,4 @@
-//! A host and the router that it registers with (RFC 6775, 5.5; RFC 8505, 5): which one that is,
-//! and when.
+//! Registration of a host (RFC 6775, 5.5; RFC 8505, 5): selection of the router, and timing.
 
 use crate::common::Plan;
 use kinglet_nd::{Config, Discard, Discovery, MAX_LEN};
@@ -42,7 +41,7 @@ fn hear(nd: &mut Nd, now: Instant, n: u16, kind: Kind, options: &[NdOption<'_>])
     while nd.poll_configured(now).is_some() {}
 }
 
-/// Router `n` advertises the prefix, and that it knows RFC 8505.
+/// Processes an advertisement of router `n` with the prefix and support of RFC 8505.
 fn advertise(nd: &mut Nd, now: Instant, n: u16, lifetime_s: u16) {
     let prefix = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
     let (len, on_link, autonomous) = (64, false, true);
@@ -57,7 +56,7 @@ fn advertise(nd: &mut Nd, now: Instant, n: u16, lifetime_s: u16) {
     hear(nd, now, n, kind, &options);
 }
 
-/// What it sends: to whom, and what it registers there by which transaction, if it does.
+/// Returns the messages sent: destination, and the registered address and transaction, if any.
 fn sent(nd: &mut Nd, now: Instant) -> Vec<(Ipv6Addr, Option<(Ipv6Addr, u8)>)> {
     let mut buf = [0; MAX_LEN];
     let mut all = Vec::new();
@@ -74,7 +73,7 @@ fn sent(nd: &mut Nd, now: Instant) -> Vec<(Ipv6Addr, Option<(Ipv6Addr, u8)>)> {
     all
 }
 
-/// Router `n` answers to both registrations, one after the other, as they come.
+/// Answers both registrations as router `n`, one after the other.
 fn registered(nd: &mut Nd, now: Instant, n: u16) -> Vec<(Ipv6Addr, u8)> {
     let mut all = Vec::new();
     for (dst, asked) in (0..2).flat_map(|_| sent_and_answered(nd, now, n)) {
@@ -117,11 +116,11 @@ fn registrations_follow_the_parent() {
         advertise(&mut nd, NOW, n, 9_000);
     }
     assert_eq!(registered(&mut nd, NOW, 5), [(local(1), 240), (OWN, 240)]);
-    // Routing has chosen another, of whom this host has heard: a later transaction there.
+    // Routing has selected another router that this host knows: a later transaction there.
     nd.prefer(NOW, Some(Address::Short(6)));
     assert_eq!(nd.router(), Some(local(6)));
     assert_eq!(registered(&mut nd, NOW, 6), [(local(1), 241), (OWN, 241)]);
-    // One for whom there was no room is looked for, and makes its way.
+    // A router that did not fit into the table is searched for, and evicts another.
     nd.prefer(NOW, Some(Address::Short(7)));
     assert_eq!((nd.router(), sent(&mut nd, NOW)), (None, vec![(local(7), None)]));
     let mut again = Vec::new();
@@ -154,7 +153,7 @@ fn one_who_did_not_answer_is_asked_again_when_the_node_is_awake() {
     assert!(nd.deadline().is_none_or(|at| at >= later));
     assert_eq!(sent(&mut nd, later), [(local(5), Some((local(1), 241)))]);
     assert!(nd.listens());
-    // If it is never awake, it wakes after five minutes.
+    // If the node is never awake, it wakes up after five minutes.
     let mut at = Vec::new();
     while let Some(due) = nd.deadline().filter(|due| *due <= later + SECOND * 303) {
         nd.handle_deadline(due);
@@ -171,7 +170,7 @@ fn one_who_never_sleeps_asks_before_it_is_over_and_listens_while_it_waits() {
     assert!(!nd.listens());
     let due = nd.deadline().unwrap();
     assert_eq!(due, NOW + SECOND * 3_300);
-    // Two thirds are over: whatever it sends its router takes it along.
+    // Two thirds are over: any frame to its router triggers the renewal.
     let early = NOW + SECOND * 2_401;
     nd.handle_sent(early, Address::Short(6), true);
     assert_eq!(sent(&mut nd, early), [], "not what it sends others");

@@ -1,4 +1,4 @@
-//! What a router does for others (RFC 6775, 6 to 8; RFC 8505), told by octets.
+//! Router functions (RFC 6775, 6 to 8; RFC 8505), tested by the octets of messages.
 
 use crate::common::{REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
@@ -16,7 +16,7 @@ type Nd = Discovery<Serves>;
 const NOW: Instant = Instant::from_secs(100);
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
-/// The router's own addresses, and that of the border router, if it is another one.
+/// The router's own addresses, and that of the border router, if it is another node.
 const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1);
 const OWN_LOCAL: Ipv6Addr = Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 1);
 const ROOT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 0xFFFE);
@@ -46,12 +46,12 @@ fn router(border: Border) -> Nd {
     Discovery::with_role(Config::new(Address::Short(1), [1; 8], 0xABCD, 1), role)
 }
 
-/// A 6LBR.
+/// Returns a 6LBR.
 fn root() -> Nd {
     router(Border::This(border(OWN)))
 }
 
-/// Every message that is there, with what follows type, code and checksum.
+/// Returns all pending messages, with the octets after type, code and checksum.
 fn sent(nd: &mut Nd, now: Instant) -> Vec<(Message, Vec<u8>)> {
     let mut buf = [0; MAX_LEN];
     let mut all = Vec::new();
@@ -80,7 +80,7 @@ fn hear_from(
     nd.handle_message(now, Address::Short(99), &header, &buf[..len], owns)
 }
 
-/// A host by its number: EUI-64, short address, link-local and global address.
+/// Identifiers of a host by its number: EUI-64, short address, link-local and global address.
 fn eui(n: u16) -> [u8; 8] {
     let [a, b] = n.to_be_bytes();
     [2, 2, 2, 2, 2, 2, a, b]
@@ -98,7 +98,7 @@ fn asks(n: u16, tid: Option<u8>, lifetime_min: u16) -> Registration {
     Registration { status: 0, opaque: (0, 0), routed: true, tid, lifetime_min, rovr: eui(n) }
 }
 
-/// Host `n` registers an address in the form of RFC 8505; the status it is told, if it is.
+/// Registers an address of host `n` in the form of RFC 8505. Returns the status in the response.
 fn registers(nd: &mut Nd, now: Instant, n: u16, address: Ipv6Addr, tid: u8) -> Option<u8> {
     register_for(nd, now, n, address, (tid, 60))
 }
@@ -124,7 +124,7 @@ fn register_for(
     Some(octets[26])
 }
 
-/// Lets time pass, and takes what is said.
+/// Advances the time. Returns the messages that are sent.
 fn wait(nd: &mut Nd, until: Instant) -> Vec<(Message, Vec<u8>)> {
     let mut all = Vec::new();
     while let Some(at) = nd.deadline().filter(|at| *at <= until) {
@@ -170,7 +170,7 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
         NdOption::RecursiveDns { lifetime_s: 600, servers: Servers::new(&servers) },
     ];
     assert_eq!(options, expected);
-    // RFC 6775, 6.3: what a solicitation says of its link address changes nothing.
+    // RFC 6775, 6.3: the link address in a solicitation is not stored.
     assert_eq!(nd.way(global(7)), Way::Unknown);
 }
 
@@ -211,7 +211,7 @@ fn all_are_told_three_times_of_news_and_never_twice_in_ten_seconds() {
     assert_eq!(first.iter().map(|it| it.0).collect::<Vec<_>>(), [ALL; 3]);
     assert!(first.windows(2).all(|pair| pair[1].1 - pair[0].1 >= SECOND * 10));
     assert_eq!(nd.deadline(), None, "and then it rests");
-    // RFC 4861: one without an address asks, and asks, and asks.
+    // RFC 4861: a node without an address solicits again and again.
     let now = NOW + MINUTE * 3;
     let mut heard = 0;
     for n in 0..100_u32 {
@@ -221,7 +221,7 @@ fn all_are_told_three_times_of_news_and_never_twice_in_ten_seconds() {
         heard += told(&mut nd, now, now).len();
     }
     assert!((1..=2).contains(&heard), "{heard} in ten seconds");
-    // What is new is told to all, under the next version.
+    // A change is multicast to all nodes, with the next version.
     nd.role_mut().offer_prefix(NOW + MINUTE * 5, prefix(0)).unwrap();
     let told = wait(&mut nd, NOW + MINUTE * 6);
     assert_eq!(told.len(), 3);
@@ -241,7 +241,7 @@ fn an_address_is_registered_kept_and_given_back() {
     assert_eq!(nd.way(global(7)), Way::Unknown);
     assert_eq!(registers(&mut nd, now, 7, global(7), 240), Some(status::SUCCESS));
     assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
-    // It needs no probes, and nothing is due before its time is over.
+    // It needs no probes, and there is no timer before its lifetime is over.
     nd.handle_use(now, global(7));
     nd.handle_sent(now, Address::Short(7), false);
     assert_eq!(nd.deadline(), Some(now + MINUTE * 60));
@@ -260,20 +260,20 @@ fn an_address_is_registered_kept_and_given_back() {
 fn an_address_is_whose_it_is_until_he_says_so() {
     let mut nd = root();
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(status::SUCCESS));
-    // Another's, an own one, one of another network.
+    // Another node's, an own one, one of another network.
     assert_eq!(registers(&mut nd, NOW, 8, global(7), 255), Some(status::DUPLICATE));
     assert_eq!(registers(&mut nd, NOW, 8, OWN, 1), Some(status::DUPLICATE));
     let outside = Ipv6Addr::new(0x2001, 0xDB8, 9, 0, 0, 0, 0, 8);
     assert_eq!(registers(&mut nd, NOW, 8, outside, 1), Some(status::INCORRECT));
     assert_eq!(registers(&mut nd, NOW, 8, ALL, 1), None);
-    // Giving back what is another's changes nothing either.
+    // The end of a registration by another node changes nothing either.
     assert_eq!(register_for(&mut nd, NOW, 8, global(7), (255, 0)), Some(status::DUPLICATE));
     // Nor does a solicitation that is no registration.
     let link = [NdOption::SourceLinkAddress(Address::Short(8))];
     let kind = Kind::NeighbourSolicitation(OWN);
     hear_from(&mut nd, NOW, (global(7), OWN, 255), kind, &link).unwrap();
     assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
-    // One that is late is not the last word; a restart begins above (RFC 6550, 7.2).
+    // A late message is ignored; a restart begins with higher numbers (RFC 6550, 7.2).
     sent(&mut nd, NOW);
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 239), Some(status::MOVED));
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 255), Some(status::SUCCESS));
@@ -295,21 +295,21 @@ fn the_form_of_rfc_6775_registers_the_source() {
     let [(message, octets)] = &told[..] else { panic!("one answer") };
     assert_eq!((message.dst, message.via), (global(7), Some(Address::Short(7))));
     assert_eq!((&octets[8..24], octets[26]), (&OWN_LOCAL.octets()[..], 0));
-    // RFC 6775, 6.5.2: who is refused is told under his EUI-64.
+    // RFC 6775, 6.5.2: a refusal goes to the address with the EUI-64.
     let asked = NdOption::Registration(asks(8, None, 15));
     hear_from(&mut nd, NOW, (global(7), OWN_LOCAL, 255), kind, &[link, asked]).unwrap();
     let told = sent(&mut nd, NOW);
     let under_eui = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x0002, 0x0202, 0x0202, 8);
     assert_eq!((told[0].0.dst, told[0].0.via), (under_eui, Some(Address::Extended(eui(8)))));
     assert_eq!(told[0].1[26], status::DUPLICATE);
-    // Without its link address, or from nobody, it is no registration; with a status no message.
+    // Without link address or source address it is no registration; with a status it is invalid.
     let before = nd.role().registrations().count();
     let only = [NdOption::Registration(asks(9, None, 15))];
     hear_from(&mut nd, NOW, (global(9), OWN_LOCAL, 255), kind, &only).unwrap();
     let odd = NdOption::Registration(Registration { status: 1, ..asks(9, None, 15) });
     let result = hear_from(&mut nd, NOW, (global(9), OWN_LOCAL, 255), kind, &[link, odd]);
     assert_eq!(result, Err(Discard::Invalid));
-    // RFC 8505 wants a link-local source if that is not what is registered.
+    // RFC 8505 requires a link-local source unless the source is the registered address.
     let options = [link, NdOption::Registration(asks(9, Some(1), 15))];
     let kind = Kind::NeighbourSolicitation(global(10));
     sent(&mut nd, NOW);
@@ -339,12 +339,12 @@ fn one_neighbour_has_four_addresses_and_a_full_table_says_so() {
     assert_eq!(registers(&mut nd, NOW, 9, global(9), 240), Some(status::SUCCESS));
     assert_eq!(nd.role().registrations().count(), REGISTRATIONS);
     assert_eq!(registers(&mut nd, NOW, 10, global(10), 240), Some(status::FULL));
-    // Who is there may go on.
+    // Existing registrations may be renewed.
     assert_eq!(registers(&mut nd, NOW, 8, global(8), 241), Some(status::SUCCESS));
     assert_eq!(nd.role().stats().full, 2);
 }
 
-/// A 6LR whose border router is another one; a request of it.
+/// Returns a 6LR whose border router is another node.
 fn inner() -> Nd {
     router(Border::Other(border(ROOT)))
 }
@@ -355,7 +355,7 @@ fn told(n: u16, status: u8) -> Kind {
     Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
 }
 
-/// Host 7 asks a 6LR, which asks the border router.
+/// Returns a 6LR that has received a request of host 7 and has asked the border router.
 fn asked() -> Nd {
     let mut nd = inner();
     wait(&mut nd, NOW);
@@ -378,7 +378,7 @@ fn a_6lr_answers_when_the_border_router_has() {
     for verdict in [status::SUCCESS, status::DUPLICATE, status::SATURATED] {
         let mut nd = asked();
         let to = |from| (from, OWN, 61);
-        // Nobody else is believed, and nothing that was not asked.
+        // No other node is accepted, and no response without a request.
         let forged = hear_from(&mut nd, NOW, to(global(66)), told(7, verdict), &[]);
         assert_eq!(forged, Err(Discard::NotConcerned));
         let other = hear_from(&mut nd, NOW, to(ROOT), told(8, verdict), &[]);
@@ -388,7 +388,7 @@ fn a_6lr_answers_when_the_border_router_has() {
         assert_eq!((answers[0].0.dst, answers[0].1[26]), (local(7), verdict));
         let known = nd.way(global(7)) == Way::To(Address::Short(7));
         assert_eq!(known, verdict == status::SUCCESS);
-        // A second time it is no answer to anything.
+        // The second time it is no response to a request.
         let again = hear_from(&mut nd, NOW, to(ROOT), told(7, status::DUPLICATE), &[]);
         assert_eq!(again, Err(Discard::NotConcerned));
     }
@@ -416,7 +416,7 @@ fn a_registration_that_goes_on_is_answered_at_once_and_told_to_the_border_router
     hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
     let kinds: Vec<_> = sent(&mut nd, NOW).iter().map(|it| it.1[0]).collect();
     assert_eq!(kinds, [136, 157]);
-    // It went elsewhere, says the border router.
+    // The border router reports that it has moved.
     hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, status::MOVED), &[]).unwrap();
     assert_eq!(sent(&mut nd, NOW)[0].1[26], status::MOVED);
     assert_eq!(nd.way(global(7)), Way::Unknown);
@@ -432,7 +432,7 @@ fn a_registration_that_is_elsewhere_by_now_is_forgotten() {
         let (rovr, address) = (eui(7), global(7));
         Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
     };
-    // Only of a later transaction, and only by the border router.
+    // Only for a later transaction, and only from the border router.
     for (from, tid) in [(ROOT, Some(240)), (ROOT, None), (global(66), Some(241))] {
         let heard = hear_from(&mut nd, NOW, (from, OWN, 61), moved(tid), &[]);
         assert_eq!(heard, Err(Discard::NotConcerned));
@@ -459,11 +459,11 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
     assert_eq!(asks(&mut nd, 8, 240, 60, global(7)), Some(status::DUPLICATE));
     assert_eq!(asks(&mut nd, 7, 239, 60, global(7)), Some(status::MOVED));
     assert_eq!(asks(&mut nd, 7, 1, 60, ALL), None);
-    // It is not here: packets go by the routes.
+    // It is not registered here: packets use the routes.
     assert_eq!(nd.way(global(7)), Way::Unknown);
-    // A host that is here cannot have it, until its owner moves here.
+    // A host that is here cannot have it until its owner moves here.
     assert_eq!(registers(&mut nd, NOW, 8, global(7), 240), Some(status::DUPLICATE));
-    // The router where it was hears of it.
+    // The previous router is notified.
     let link = NdOption::SourceLinkAddress(Address::Short(7));
     let option = NdOption::Registration(self::asks(7, Some(241), 60));
     let kind = Kind::NeighbourSolicitation(global(7));
@@ -505,7 +505,7 @@ fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
     let heard = wait(&mut nd, NOW + SECOND * 40);
     assert_eq!(heard.len(), 3, "news for all");
     let now = NOW + SECOND * 300;
-    // Who has heard it long ago cannot shorten it, nor can an older version.
+    // Old information of other routers cannot shorten it, nor can an older version.
     says(&mut nd, now, 7, 1_000);
     says(&mut nd, now, 6, 9_000);
     let told = solicit(&mut nd, now);
@@ -514,20 +514,20 @@ fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
     assert!(options.contains(&NdOption::BorderRouter(border(ROOT))));
     let left = PrefixInformation { on_link: false, ..prefix(3_300) };
     assert!(options.contains(&NdOption::Prefix(left)), "{options:?}");
-    // The context was heard again.
+    // The context was received again.
     assert!(options.contains(&NdOption::Context(context(2))), "{options:?}");
-    // A new version is all that counts.
+    // A new version replaces everything.
     says(&mut nd, now, 8, 0);
     let told = solicit(&mut nd, now);
     let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
     assert!(!heard.options().any(|option| matches!(option, NdOption::Prefix(_))));
-    // Of a border router that is silent for an hour nothing is left.
+    // A border router that is silent for an hour is removed with all its information.
     wait(&mut nd, now + MINUTE * 61);
     assert_eq!(solicit(&mut nd, now + MINUTE * 61), []);
 }
 
 proptest! {
-    /// Whoever asks for whatever: who is registered stays so, under his link address.
+    /// No flood of requests ends a registration or changes its link address.
     #[test]
     fn a_flood_of_registrations_costs_nobody_his_place(
         here in 1..=REGISTRATIONS as u16,
@@ -539,7 +539,7 @@ proptest! {
             prop_assert_eq!(registers(&mut nd, NOW, n, global(n), 240), Some(0));
         }
         for (n, address, tid, lifetime_min, form) in flood {
-            // Everybody else.
+            // All other nodes.
             let (n, link) = (100 + n, NdOption::SourceLinkAddress(Address::Short(200 + n)));
             let tid = (form > 0).then_some(tid);
             let asked = asks(n, tid, lifetime_min);
@@ -562,7 +562,7 @@ proptest! {
     }
 }
 
-/// RFC 9010, 9.2.2: routing hears of each registration that asks for it, and of its end, once.
+/// RFC 9010, 9.2.2: routing learns of each registration that requests it, and of its end, once.
 #[test]
 fn routing_is_told_who_is_registered_and_who_no_longer() {
     let mut nd = root();
@@ -574,7 +574,7 @@ fn routing_is_told_who_is_registered_and_who_no_longer() {
     assert_eq!(registers(&mut nd, NOW, 7, local(8), 241), Some(0), "not from elsewhere");
     assert_eq!(nd.poll_routed(NOW), routed(7, 240, 60));
     assert_eq!(nd.poll_routed(NOW), None);
-    // Again, and by whoever is not to be reached: it is the one that has been told of.
+    // Again, and by a registration without the R flag: the reported one is withdrawn.
     assert_eq!(registers(&mut nd, NOW + MINUTE, 7, global(7), 241), Some(0));
     assert_eq!(nd.poll_routed(NOW + MINUTE * 2), routed(7, 241, 59));
     let link = NdOption::SourceLinkAddress(Address::Short(7));
@@ -585,7 +585,7 @@ fn routing_is_told_who_is_registered_and_who_no_longer() {
     sent(&mut nd, NOW);
     assert_eq!(nd.poll_routed(NOW), routed(7, 242, 0));
     assert_eq!((nd.poll_routed(NOW), nd.way(global(7))), (None, Way::To(Address::Short(7))));
-    // It ends by its own word, by time, and without routing having heard of it.
+    // It ends by request, by time, and before routing has polled it.
     for (tid, minutes, told) in [(0, 0, true), (2, 5, true), (4, 5, false)] {
         assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid, 5)), Some(0));
         assert_eq!(told.then(|| nd.poll_routed(NOW)), told.then(|| routed(7, tid, 5)));

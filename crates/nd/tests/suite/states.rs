@@ -1,5 +1,5 @@
-//! The states of a neighbour (RFC 4861, 7.2 and 7.3, Appendix C), and that no flood costs anybody
-//! who is in use.
+//! The states of a neighbour (RFC 4861, 7.2 and 7.3, Appendix C), and the resistance of entries in
+//! use to floods.
 
 use crate::common::{NEIGHBOURS, Plan};
 use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, State, Way};
@@ -48,7 +48,7 @@ fn hear(
     nd.handle_message(now, Address::Short(99), &header, &buf[..len], |it| *it == OWN)
 }
 
-/// An advertisement of `other(2)`; flags are S and O.
+/// Processes an advertisement of `other(2)`; flags are S and O.
 fn told(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
     let (solicited, overriding) = flags;
     let target = other(2);
@@ -70,7 +70,7 @@ fn state(nd: &Nd) -> Option<State> {
     nd.neighbours().next().map(|it| it.state())
 }
 
-/// One that has just been found.
+/// Returns a node that has just resolved `other(2)`.
 fn found() -> Nd {
     let mut nd = nd();
     assert!(nd.want(NOW, other(2)));
@@ -81,7 +81,7 @@ fn found() -> Nd {
     nd
 }
 
-/// Lets time pass.
+/// Advances the time.
 fn wait(nd: &mut Nd, until: Instant) {
     while let Some(at) = nd.deadline().filter(|at| *at <= until) {
         nd.handle_deadline(at);
@@ -167,7 +167,7 @@ fn nobody_is_believed_who_was_not_asked_about() {
     let redirect = Kind::Redirect { target: other(3), destination: other(2) };
     assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
     assert_eq!(nd.stats().discarded(Discard::Ignored), 1);
-    // Without a link address, or with one that is everybody's, there is nothing to believe.
+    // An advertisement without a link address, or with a broadcast one, is not accepted.
     nd.want(NOW, other(2));
     told(&mut nd, NOW, (true, true), None);
     told(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
@@ -187,7 +187,7 @@ fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
     wait(&mut nd, NOW + SECOND * 3);
     assert_eq!((nd.way(guessed), state(&nd)), (Way::Unknown, Some(State::Incomplete)));
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(guessed), Address::BROADCAST)));
-    // Of a short address there is no doubt, and no entry.
+    // A short link address is certain, and needs no entry.
     let mut nd = self::nd();
     nd.handle_use(NOW, Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, 7));
     assert_eq!(state(&nd), None);
@@ -200,7 +200,7 @@ fn a_neighbour_on_which_packets_wait_is_not_evicted() {
         assert!(nd.want(NOW + Duration::from_millis(u64::from(n)), other(n)));
     }
     assert!(!nd.want(NOW + SECOND, other(99)), "all are being asked for");
-    // Found, and its packets not told yet.
+    // Found, but not yet reported for its packets.
     told(&mut nd, NOW + SECOND, (true, true), Some(LINK));
     assert!(!nd.want(NOW + SECOND, other(99)));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
@@ -209,8 +209,8 @@ fn a_neighbour_on_which_packets_wait_is_not_evicted() {
 }
 
 proptest! {
-    /// Whoever solicits, under however many names: what is in use keeps its link address, and what
-    /// is being asked for is found.
+    /// Under any flood of solicitations, entries in use keep their link address, and pending
+    /// resolutions succeed.
     #[test]
     fn a_flood_of_solicitations_evicts_nobody_in_use(
         used in 1..=NEIGHBOURS as u16,

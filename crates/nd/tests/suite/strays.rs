@@ -1,4 +1,4 @@
-//! A router asks for addresses that are not registered (RFC 4861, 7.2), but only so often.
+//! A router resolves unregistered addresses (RFC 4861, 7.2), at a limited rate.
 
 use crate::common::{NEIGHBOURS, Serves};
 use kinglet_nd::{Border, Change, Config, Discovery, MAX_LEN, Offer, Serving, Way};
@@ -16,7 +16,7 @@ const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1);
 fn router() -> Nd {
     let config = Config::new(Address::Short(1), [1; 8], 0xABCD, 1);
     let mut nd = Discovery::with_role(config, Serving::new(Offer::new(Border::Absent)));
-    // It has said what it offers.
+    // It has advertised its offer.
     drain(&mut nd, NOW);
     nd
 }
@@ -25,7 +25,7 @@ fn stray(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0xA, 0xB, 0xC, n)
 }
 
-/// Neighbour solicitations that are sent by then.
+/// Returns the number of neighbour solicitations sent until then.
 fn drain(nd: &mut Nd, until: Instant) -> usize {
     let (mut count, mut buf) = (0, [0; MAX_LEN]);
     loop {
@@ -77,7 +77,7 @@ fn a_scan_does_not_evict_neighbours_in_use() {
         drain(&mut nd, now);
     }
     assert_eq!(nd.way(stray(0)), Way::To(Address::Short(7)));
-    // One that has been idle for long gives way.
+    // One that has been idle for long is evicted.
     let late = NOW + Duration::from_secs(200);
     drain(&mut nd, late);
     for n in 0..2 * NEIGHBOURS as u16 {

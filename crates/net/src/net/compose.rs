@@ -1,4 +1,4 @@
-//! Making packets of this node's own: ICMPv6 messages and UDP datagrams.
+//! Creation of this node's own packets: ICMPv6 messages and UDP datagrams.
 
 use super::{Net, Sizes};
 use crate::outgoing::SendError;
@@ -19,7 +19,7 @@ pub(crate) enum Upper {
     Udp { src_port: u16, dst_port: u16 },
 }
 
-/// What a packet's headers say.
+/// Header fields of a packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Headers {
     pub(crate) src: Ipv6Addr,
@@ -30,13 +30,13 @@ pub(crate) struct Headers {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Headers with the usual hop limit.
+    /// Returns headers with the usual hop limit.
     pub(crate) const fn headers(&self, src: Ipv6Addr, dst: Ipv6Addr, upper: Upper) -> Headers {
         Headers { src, dst, hop_limit: self.config.hop_limit, traffic_class: 0, upper }
     }
 
-    /// Writes the headers of a packet whose data, `len` octets, lie in its slot behind the first
-    /// [`HEAD`] octets. `None` if they are more than the slot holds.
+    /// Writes the headers of a packet whose data, `len` octets, are in its slot behind the first
+    /// [`HEAD`] octets. `None` if they do not fit into the slot.
     pub(crate) fn compose(
         &mut self,
         packet: PacketHandle,
@@ -72,7 +72,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// The same with a copy of `data`, in a slot of which so many others stay free.
+    /// Creates a packet with a copy of `data`, in a new slot, if `keep` others stay free.
     pub(crate) fn compose_with(
         &mut self,
         keep: usize,

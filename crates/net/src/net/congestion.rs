@@ -1,4 +1,4 @@
-//! Whether a packet that is to be relayed may wait (`red.rs`).
+//! Admission of forwarded packets to the output queue (`red.rs`).
 
 use super::{Net, Sizes};
 use crate::pool::PacketHandle;
@@ -8,7 +8,7 @@ use kinglet_time::Instant;
 use kinglet_wire::Ecn;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Whether a packet that is to be relayed by radio may wait; marks it if RED wants that.
+    /// Decides whether a packet that is forwarded by radio may wait; marks it if RED requires that.
     //= rfc3168#5-3
     pub(crate) fn detect_congestion(
         &mut self,
@@ -37,12 +37,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Packets that wait for the radio, the one in progress included.
+    /// Returns the number of packets that wait for the radio, including the one in progress.
     fn waiting(&self) -> usize {
         self.output.len().saturating_add(usize::from(self.current.is_some()))
     }
 
-    /// A packet has left: perhaps nothing waits any more.
+    /// Notes that a packet has left; the queue may be idle now.
     pub(crate) fn note_departure(&mut self, now: Instant) {
         if S::DETECTS_CONGESTION && self.waiting() == 0 {
             self.red.idle_since = Some(now);

@@ -1,4 +1,4 @@
-//! Packets that wait for a neighbour that is not the way any more.
+//! Rerouting of packets that wait for a previous next hop.
 
 use super::extend::option_of;
 use super::{Net, Sizes};
@@ -9,9 +9,9 @@ use kinglet_mem::Array;
 use kinglet_wire::ipv6::Header;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Packets that wait go where routing sends them now. To be called when the parent is another
-    /// one: each frame to one that is gone is tried several times in vain, and a queue of them
-    /// keeps all others waiting for seconds.
+    /// Reroutes waiting packets. To be called after a change of the parent: each frame to a lost
+    /// parent is tried several times without success, and a queue of them delays all other packets
+    /// for seconds.
     pub fn divert(&mut self) {
         if !S::Routing::EXTENDS {
             return;

@@ -1,6 +1,6 @@
-//! What packets carry of routing: an option, source routes, outer headers (RFC 6553, 6554, 2473).
-//! What is added and when says [`Routing::add`] alone; here is how. Nothing of this is in the
-//! program if routing adds nothing ([`Routing::EXTENDS`]).
+//! Routing data in packets: an option, source routes, outer headers (RFC 6553, 6554, 2473).
+//! [`Routing::add`] decides what is added; this module adds and removes it. The program contains
+//! none of this if routing adds nothing ([`Routing::EXTENDS`]).
 
 use super::input::{problem, walk};
 use super::{Net, Sizes};
@@ -24,27 +24,27 @@ use kinglet_wire::ipv6::{
 use kinglet_wire::rpl::{PacketInformation, SourceRoute, SourceRouteFault};
 use kinglet_wire::sixlowpan::link_address_of;
 
-/// Hops of the longest source route that is written anew when some of it is used: those that fit
-/// into [`MAX_ADDED`] octets by two each.
+/// Hops of the longest source route that is rewritten after its use: as many as fit into
+/// [`MAX_ADDED`] octets at two octets each.
 const MOST_HOPS: usize = 32;
-/// Where the traffic class has the ECN bits: in this octet, under this mask.
+/// Octet and mask of the ECN bits in a header.
 const ECN_OFFSET: usize = 1;
 const ECN: u8 = 0x30;
-/// Where the destination is in a header.
+/// Offset of the destination in a header.
 const DESTINATION_OFFSET: usize = 24;
 
-/// What is done to a packet that is forwarded.
+/// Treatment of a packet that is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// Nothing.
+    /// Unchanged.
     Keep,
-    /// Its option comes off: who is next knows nothing of it.
+    /// Its option is removed: the next hop does not understand it.
     Strip,
     /// Routing may add to it.
     Add(Origin),
 }
 
-/// The Hop-by-Hop Options header of a packet.
+/// Returns the Hop-by-Hop Options header of a packet.
 fn hop_by_hop(octets: &[u8]) -> Option<Extension<'_>> {
     let kind = *octets.get(NEXT_HEADER_OFFSET)?;
     if kind != protocol::HOP_BY_HOP {
@@ -53,7 +53,7 @@ fn hop_by_hop(octets: &[u8]) -> Option<Extension<'_>> {
     Chain::new(octets, kind).next()?.ok()
 }
 
-/// Where the data of the RPL option is in a packet.
+/// Returns the range of the RPL option's data in a packet.
 pub(super) fn option_of(octets: &[u8]) -> Option<Range<usize>> {
     let mut options = hop_by_hop(octets)?.options().flatten();
     let option = options.find(|option| PacketInformation::is_type(option.kind))?;
@@ -62,7 +62,8 @@ pub(super) fn option_of(octets: &[u8]) -> Option<Range<usize>> {
         .then_some(begin..begin.saturating_add(option.data.len()))
 }
 
-/// Whom a packet that an error quotes was for when it could go no further, and who was next.
+/// Returns the destination of a quoted packet where it could not be forwarded, and the next address
+/// of its source route.
 pub(crate) fn next_of(quoted: &[u8]) -> Option<(Ipv6Addr, Ipv6Addr)> {
     let header = Header::read(quoted).ok()?;
     let mut extensions = Chain::new(quoted, header.next_header).flatten();
@@ -72,20 +73,20 @@ pub(crate) fn next_of(quoted: &[u8]) -> Option<(Ipv6Addr, Ipv6Addr)> {
     Some((header.dst, route.address(next, header.dst)?))
 }
 
-/// Whether routing may add something to packets for this address: it is more than one hop away.
+/// Returns whether this address may be more than one hop away: routing may add headers then.
 fn is_far(dst: Ipv6Addr) -> bool {
     !dst.is_multicast() && !is_link_local(dst)
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Octets of the longest packet on the link. What routing adds comes on top of
+    /// Returns the octets of the longest packet on the link. Routing's additions come on top of
     /// [`Config::mtu`](crate::Config::mtu) (RFC 6553, 3; RFC 2473, 7), if slots are as long.
     pub(crate) fn mtu(&self) -> usize {
         if S::Routing::EXTENDS { S::Storage::LEN } else { self.host_mtu().min(S::Storage::LEN) }
     }
 
-    /// Octets of the longest packet without what routing adds. Slots that hold no more than every
-    /// link takes leave no choice, and cost nothing.
+    /// Returns the octets of the longest packet without routing's additions. With slots of the
+    /// minimum MTU it is a constant, and costs nothing.
     pub(crate) fn host_mtu(&self) -> usize {
         if S::Storage::LEN <= MIN_MTU {
             return MIN_MTU;
@@ -93,13 +94,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         usize::from(self.config.mtu).min(S::Storage::LEN)
     }
 
-    /// What is told the sender of a longer one.
+    /// Returns the error for a longer packet.
     pub(crate) fn too_big(&self) -> Kind {
         // At most 65,535.
         Kind::PacketTooBig { mtu: self.host_mtu() as u32 }
     }
 
-    /// Where a packet that is forwarded goes, and what is done to it.
+    /// Returns the egress of a packet that is forwarded, and its treatment.
     pub(crate) fn onward(
         &mut self,
         now: Instant,
@@ -110,7 +111,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let egress = self.egress(&header.dst);
         let octets = self.pool.get(handle);
         let option = option_of(octets);
-        // An option that came out of a tunnel is of a route that has ended.
+        // An option that came out of a tunnel belongs to a route that has ended.
         let live = arrival.ingress == Ingress::Radio;
         if egress == Some(Egress::Host) {
             let Some(option) = option.and_then(|at| octets.get(at)) else {
@@ -122,7 +123,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Ok((Egress::Host, Treatment::Strip));
         }
         let Some(option) = option else {
-            // What comes out of a tunnel changes no route, so messages that do go without one.
+            // Packets out of a tunnel change no route: routing messages among them get no option.
             let kind =
                 octets.get(ipv6::HEADER_LEN).filter(|kind| S::Routing::ICMPV6.contains(kind));
             let message = header.next_header == protocol::ICMPV6 && kind.is_some();
@@ -146,8 +147,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok((egress, treatment))
     }
 
-    /// Does to a packet that is forwarded what has to be done. A host does not take what is longer
-    /// than it may send, though the radio may.
+    /// Applies the treatment to a packet that is forwarded. Packets for the host may not exceed its
+    /// MTU, even if the radio carries longer ones.
     pub(crate) fn treat(
         &mut self,
         packet: PacketHandle,
@@ -165,7 +166,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// Queues a packet of this node's own with what routing adds to it.
+    /// Queues a packet of this node with routing's additions.
     pub(crate) fn enqueue_added(
         &mut self,
         now: Instant,
@@ -179,7 +180,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.enqueue(now, packet, egress, class)
     }
 
-    /// Adds what routing says to a packet in a slot. On an error it is as it was.
+    /// Adds routing's headers to a packet in a slot. On an error the packet is unchanged.
     fn add(&mut self, packet: PacketHandle, origin: Origin) -> Result<(), Discard> {
         let octets = self.pool.get(packet);
         let header = Header::read(octets).map_err(|_| Discard::Malformed)?;
@@ -200,7 +201,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// Writes header and upper header of a packet of an upper layer with what routing adds.
+    /// Writes the IPv6 and upper headers of a submitted packet with routing's additions.
     pub(crate) fn add_to_head(
         &self,
         header: &Header,
@@ -229,7 +230,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if usize::from(external.total) > self.mtu() { Err(SendError::TooLong) } else { Ok(()) }
     }
 
-    /// Takes the RPL option off a packet: its header too, unless something else is in that.
+    /// Removes the RPL option of a packet, with its header unless that has other options.
     fn strip(&mut self, packet: PacketHandle) -> Option<()> {
         let octets = self.pool.get(packet);
         let (len, mut header) = (octets.len(), Header::read(octets).ok()?);
@@ -240,7 +241,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Range { start, end } = option_of(octets)?;
         let room = self.pool.storage_mut(packet);
         if others {
-            // It becomes padding.
+            // The option becomes padding.
             *room.get_mut(start.checked_sub(2)?)? = 1;
             room.get_mut(start..end)?.fill(0);
             return Some(());
@@ -253,9 +254,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Does what the headers of a packet say that has reached this node for the time being: an
-    /// outer header comes off, which makes it a packet out of a tunnel; a source route leads on.
-    /// `None` if what is in the slot now is to be looked at as any packet is.
+    /// Processes the headers of a packet that has this node as its current destination: an outer
+    /// header is removed, after which the packet counts as one out of a tunnel; a source route
+    /// leads on. `None` if the packet in the slot is now to be processed like any other.
     pub(crate) fn unwrap(
         &mut self,
         now: Instant,
@@ -265,7 +266,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if arrival.ingress != Ingress::Radio || arrival.broadcast {
             return None;
         }
-        // The packet, and what was in its outer header: one level comes off.
+        // The packet, and the one in its outer header: one level is removed.
         loop {
             let outermost = arrival.ingress == Ingress::Radio;
             let octets = self.pool.get(packet);
@@ -273,7 +274,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             let octets = octets.get(..header.total_len())?;
             let (returned, own) = (self.owns(&header.src), self.owns(&header.dst));
             if returned && !own {
-                // Sent back: nobody has a way. It goes no further, whatever routing says.
+                // Sent back: no node has a route. It goes no further, regardless of routing.
                 let option = option_of(octets)?;
                 let option = self.pool.storage_mut(packet).get_mut(option)?;
                 let _ = self.routing.relay(now, &header, option);
@@ -286,16 +287,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             {
                 self.routing.take(now, &header, option);
             }
-            // What a host behind this node cannot take off comes off here (RFC 9008, 4.1).
+            // Headers that a host behind this node cannot remove are removed here (RFC 9008, 4.1).
             if !own && !self.is_hosts(header.dst) {
                 return None;
             }
             let mut chain = Chain::new(octets, header.next_header);
             for extension in &mut chain {
-                // What is wrong with them is found again.
+                // Invalid headers are found again later.
                 let extension = extension.ok()?;
                 if extension.kind == protocol::ROUTING && extension.segments_left() > 0 {
-                    // Routes lead from the root, whose own header they are behind.
+                    // Source routes start at the root, in the header that the root has added.
                     if !outermost {
                         return Some(Fate::Drop(Discard::RoutingHeader));
                     }
@@ -319,8 +320,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Moves the packet in a tunnel to the front of its slot. Congestion that the outer header
-    /// tells of is told by the inner one, or the packet is lost if that cannot (RFC 6040, 4.2).
+    /// Moves the packet in a tunnel to the front of its slot. A congestion mark of the outer header
+    /// is copied to the inner one; if that has no ECN, the packet is dropped (RFC 6040, 4.2).
     fn decapsulate(
         &mut self,
         packet: PacketHandle,
@@ -338,8 +339,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Sends a packet to the next address of its source route (RFC 6554, 4.2), which lies at
-    /// `range`.
+    /// Sends a packet to the next address of its source route (RFC 6554, 4.2), which is at `range`.
     fn advance(
         &mut self,
         now: Instant,
@@ -396,9 +396,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.pass(now, packet, next)
     }
 
-    /// Takes those hops out of the source route at `range` that the packet has behind it: a
-    /// 6LoWPAN Routing Header has none of them (RFC 8138, 5.5), and whoever expands it has to find
-    /// the packet as long as it is here.
+    /// Removes the used hops from the source route at `range`: a 6LoWPAN Routing Header has none of
+    /// them (RFC 8138, 5.5), and the length of the packet must be the same after its expansion.
     fn forget_used(&mut self, packet: PacketHandle, range: Range<usize>) -> Option<()> {
         let octets = self.pool.get(packet);
         let (len, mut header) = (octets.len(), Header::read(octets).ok()?);
@@ -417,7 +416,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let gone = range.len().checked_sub(written)?;
         header.payload_len = header.payload_len.checked_sub(u16::try_from(gone).ok()?)?;
-        // Where the header before it says that it follows.
+        // The field in front of it that names its type.
         let mut chain = Chain::new(octets, header.next_header);
         while chain.offset() < range.start {
             let _ = chain.next()?.ok()?;
@@ -433,10 +432,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Queues a packet for a neighbour as forwarded packets are.
+    /// Queues a packet for a neighbour like a forwarded packet.
     fn pass(&mut self, now: Instant, packet: PacketHandle, next: Ipv6Addr) -> Fate {
-        // It is a neighbour, as it is a hop of a source route (RFC 6554, 4.2), and routing knows
-        // neighbours by identifiers that come from their link addresses.
+        // It is a neighbour, as it is a hop of a source route (RFC 6554, 4.2), and routing
+        // identifies neighbours by addresses that follow from their link addresses.
         let link = match self.resolve(next) {
             Address::None => link_address_of(next),
             link => link,
@@ -456,7 +455,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// The header in front of what is added.
+/// Returns the header in front of the additions.
 fn header_with(header: &Header, added: &Added, hop_limit: u8) -> Header {
     let extensions = u16::try_from(added.len).unwrap_or(u16::MAX);
     let (next_header, dst) = (added.kind, added.dst);

@@ -1,4 +1,4 @@
-//! Packets for others, and the host interface of a border router.
+//! Forwarding, and the host interface of a border router.
 
 use super::extend::Treatment;
 use super::input::check_options;
@@ -81,8 +81,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         {
             return fate;
         }
-        // What the host sends is cut as it leaves, like this node's own: the store takes a frame at
-        // a time.
+        // Packets of the host are fragmented at transmission, like this node's own: the store takes
+        // a frame at a time.
         if !arrival.is_from_host()
             && let Some(relayed) = self.relay_packet(now, handle, arrival.from, egress)
         {
@@ -98,8 +98,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         !S::Routing::EXTENDS && arrival.from != Address::None && arrival.from == next_hop
     }
 
-    /// Parks a packet that is forwarded, to be reassembled by its next hop; `from_host` is where it
-    /// goes if the border router keeps those that the host sends apart.
+    /// Queues a forwarded packet as a whole. `from_host` is its destination if it comes from the
+    /// host and the border router keeps such packets apart.
     fn keep_forwarded(
         &mut self,
         now: Instant,
@@ -116,7 +116,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 bump(&mut self.stats.forwarded);
                 Fate::Moved
             }
-            // Its neighbour is not asked for now.
+            // Neighbour discovery refuses to resolve its next hop now.
             Err(Discard::NoRoute) if S::Discovery::PRESENT => {
                 let code = unreachable::ADDRESS;
                 Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code })
@@ -125,11 +125,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Takes a raw IPv6 packet from the host interface (a border router's TUN), of at most
+    /// Processes a raw IPv6 packet from the host interface (a border router's TUN), of at most
     /// [`Config::mtu`](crate::Config::mtu) octets.
     ///
     /// # Errors
-    /// Why it was discarded; also counted in [`Net::stats`].
+    /// The reason of the discard; also counted in [`Net::stats`].
     pub fn handle_host_packet(
         &mut self,
         now: Instant,
@@ -142,19 +142,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         result
     }
 
-    /// Whether there is room for a packet from the host now. Where each destination has a queue of
-    /// its own, a full one does not keep the others' packets waiting, but loses its oldest.
+    /// Returns whether there is room for a packet from the host. A queue with one flow for each
+    /// destination drops the oldest packet if it is full, and does not delay the others.
     pub fn takes_host_packet(&self) -> bool {
         let shared = !S::Border::PRESENT || self.config.border == BorderPolicy::Shared;
         self.has_slot_for_host() && !(shared && self.output.is_full())
     }
 
-    /// The host never waits for us, the radio does: its packets leave the reserve alone.
+    /// The host does not wait for this node, the radio does: its packets leave the reserve free.
     fn has_slot_for_host(&self) -> bool {
         self.pool.free() > RESERVED
     }
 
-    /// Checks what concerns a node on the way: Hop-by-Hop Options alone (RFC 8200, 4).
+    /// Checks the only extension header that concerns forwarding: Hop-by-Hop Options (RFC 8200, 4).
     fn check_hop_by_hop(&self, handle: PacketHandle, header: &Header) -> Result<(), Fate> {
         if header.next_header != protocol::HOP_BY_HOP {
             return Ok(());
@@ -186,8 +186,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Returns the fate of a packet that may not leave by the host interface.
     fn keep_inside(&self, handle: PacketHandle, header: &Header, arrival: Arrival) -> Option<Fate> {
-        // Never back to where it came from: a host that forwards too would return it until its hop
-        // limit is used up (RFC 4443, 3.1).
+        // Never back to its origin: a host that forwards too would return it until the hop limit is
+        // exceeded (RFC 4443, 3.1).
         if arrival.is_from_host() {
             let code = unreachable::ADDRESS;
             return Some(Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code }));
@@ -195,7 +195,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.held_at_border(self.pool.get(handle), header, policy::to_host).map(Fate::Drop)
     }
 
-    /// Why a packet does not cross the host interface, by this table of the policy.
+    /// Returns the reason why this policy table stops a packet at the host interface.
     fn held_at_border(
         &self,
         octets: &[u8],
@@ -205,12 +205,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let inside = self.is_inside(&header.src);
         match Crossing::read(octets, header, inside) {
             Some(packet) => table(&packet),
-            // Of one for this node the input finds what is wrong, and tells the sender.
+            // For packets to this node the input finds the error, and reports it to the sender.
             None => (!self.owns(&header.dst)).then_some(Discard::Extensions),
         }
     }
 
-    /// Whether an address is inside of the mesh, as `policy.rs` says; `None` without a route.
+    /// Returns whether an address is inside the mesh (see `policy.rs`); `None` without a route.
     fn is_inside(&self, address: &Ipv6Addr) -> Option<bool> {
         if self.is_hosts(*address) {
             return Some(false);
@@ -245,10 +245,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.input(now, handle, arrival)
     }
 
-    /// Copies a submitted packet into a slot if it would keep packets for the radio waiting: its
-    /// egress is the host interface, a child that sleeps, a neighbour whose link address is being
-    /// resolved, or a route that is being sought. Without room it is discarded, and counted. Other
-    /// packets stay where they are.
+    /// Copies a submitted packet into a slot if it would delay packets for the radio: its egress is
+    /// the host interface, a sleeping child, a neighbour with a pending resolution, or a route that
+    /// is being discovered. If there is no room, it is discarded and counted. Other packets stay
+    /// where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
         if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT && !Self::SEEKS {
             return;
@@ -282,9 +282,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Writes the next packet for the host interface to `buf`, where as many octets as
-    /// [`Config::mtu`](crate::Config::mtu) says always suffice.
-    /// Nothing changes if `buf` is too short.
+    /// Writes the next packet for the host interface to `buf`, for which
+    /// [`Config::mtu`](crate::Config::mtu) octets always suffice. Nothing changes if `buf` is too
+    /// short.
     pub fn poll_host_packet(
         &mut self,
         _now: Instant,

@@ -1,4 +1,4 @@
-//! How a datagram is cut into frames: a type of the plan ([`Sizes::Fragmentation`]).
+//! Fragmentation of datagrams into frames: a type of the plan ([`Sizes::Fragmentation`]).
 
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
@@ -13,7 +13,7 @@ use kinglet_mem::{Array, copy};
 use kinglet_time::Instant;
 use kinglet_wire::sixlowpan::{DISPATCH_IPV6, FragmentHeader};
 
-/// Why a frame could not be written.
+/// Reason why a frame could not be written.
 pub(crate) enum Refusal {
     Stale,
     NoRoom,
@@ -24,59 +24,58 @@ pub(crate) enum Refusal {
 pub struct Datagram {
     /// Octets of the whole uncompressed packet.
     pub size: u16,
-    /// Counts the datagrams.
+    /// Datagram tag, from a counter.
     pub tag: u16,
 }
 
-/// What goes into a frame behind the header of its fragment.
+/// Part of a packet that goes into a frame behind its fragment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Where it begins in the frame.
+    /// Its offset in the frame.
     pub at: usize,
-    /// How many octets of the uncompressed packet follow, those that compressed headers stand for
-    /// not counted.
+    /// Its octets of the uncompressed packet, excluding those that compressed headers replace.
     pub len: usize,
 }
 
-/// Cuts datagrams into frames, and takes fragments in.
+/// Cuts datagrams into frames, and processes fragments.
 pub trait Fragmentation {
-    /// What is kept of fragments that are passed on one by one; `()` if none are.
+    /// State of the forwarding of single fragments; `()` if there is none.
     type Relay: Relaying;
 
-    /// Octets in front of what a fragment but the first carries.
+    /// Octets of the header of a subsequent fragment.
     const NEXT_LEN: usize;
 
-    /// Writes the header of the first fragment to the start of `room`. Behind it come compressed
-    /// headers, `written` octets that stand for the first `covered` octets of the packet. `None` if
-    /// there is no room for both.
+    /// Writes the header of the first fragment to the start of `room`. Compressed headers follow
+    /// it, `written` octets that replace the first `covered` octets of the packet. `None` if both
+    /// do not fit.
     fn first(datagram: Datagram, written: usize, covered: usize, room: &mut [u8]) -> Option<Cut>;
 
-    /// Writes the header of the fragment that begins with octet `sent` of the packet. `None` if
-    /// there is no room for anything behind it.
+    /// Writes the header of the fragment that starts with octet `sent` of the packet. `None` if no
+    /// data fits behind it.
     fn next(datagram: Datagram, sent: u16, room: &mut [u8]) -> Option<Cut>;
 
-    /// Takes a fragment that continues a datagram and does not end it; whether it was one.
+    /// Stores a fragment that continues a datagram and does not end it. Returns whether it was one.
     fn keep<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant, frame: &FrameIn<'_>) -> bool;
 
-    /// Takes a fragment from the MAC.
+    /// Processes a fragment from the MAC.
     ///
     /// # Errors
-    /// Why it was discarded.
+    /// The reason of the discard.
     fn handle_fragment<S: Sizes, X: Copy>(
         net: &mut Net<S, X>,
         now: Instant,
         frame: FrameIn<'_>,
     ) -> Result<Option<Delivery>, Discard>;
 
-    /// When [`Fragmentation::handle_deadline`] wants to be called.
+    /// Returns the time of the next call of [`Fragmentation::handle_deadline`].
     fn deadline<S: Sizes, X: Copy>(net: &Net<S, X>) -> Option<Instant>;
 
-    /// Gives up datagrams whose time is over.
+    /// Removes expired datagrams.
     fn handle_deadline<S: Sizes, X: Copy>(net: &mut Net<S, X>, now: Instant);
 }
 
-/// RFC 4944, 5.3: every hop reassembles the datagram (`reassembly.rs`), and the rest of one that
-/// has lost a fragment is not sent.
+/// RFC 4944, 5.3: every hop reassembles the datagram (`reassembly.rs`), and stops sending one that
+/// has lost a fragment.
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc4944;
 
@@ -125,8 +124,8 @@ impl Fragmentation for Rfc4944 {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Writes the payload of the next frame, the one that [`Net::pending`] describes, to `buf`.
-    /// `None` if there is none, or if its datagram has turned out stale and was dropped: ask
+    /// Writes the payload of the next frame, which [`Net::pending`] describes, to `buf`. `None` if
+    /// there is none, or if its datagram has turned out stale and was dropped: call
     /// [`Net::pending`] again. Nothing changes if `buf` is shorter than `limits.max_payload`, or
     /// that is too little for any frame.
     pub fn poll_frame(
@@ -164,7 +163,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// The last frame of the datagram in progress is written.
+    /// Ends the datagram in progress after its last frame.
     fn finish(&mut self, now: Instant, token: u32) {
         bump(&mut self.stats.packets_out);
         if let Some(key) = self.external_key() {
@@ -176,7 +175,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.end(now);
     }
 
-    /// Writes one frame; its length, and how much of the packet is sent after it.
+    /// Writes one frame. Returns its length, and the octets of the packet sent by then.
     pub(crate) fn write_frame(
         &mut self,
         current: &Current,
@@ -197,8 +196,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok((end, from.saturating_add(len) as u16))
     }
 
-    /// Begins the first frame of a datagram. The first octet of the packet that its headers do not
-    /// stand for, where in the frame that and those behind it belong, and how many there are.
+    /// Writes the headers of a datagram's first frame. Returns the offset in the packet of the
+    /// first octet that they do not replace, the offset in the frame for the data, and its length.
     fn write_headers(
         &mut self,
         current: &Current,
@@ -222,9 +221,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok((covered, end, len))
     }
 
-    /// The same with headers that are not compressed, and may go on in the next frame (RFC 4944,
+    /// Does the same with uncompressed headers, which may continue in the next frame (RFC 4944,
     /// 5.1): compressed ones have to be in the first (RFC 6282, 2), where those with a long source
-    /// route have no room.
+    /// route do not fit.
     fn write_plain(current: &Current, room: &mut [u8]) -> Result<(usize, usize, usize), Refusal> {
         let cut = S::Fragmentation::first(datagram(current), 1, 0, room);
         let Cut { at, len } = cut.ok_or(Refusal::NoRoom)?;
@@ -232,7 +231,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok((0, at.saturating_add(1), len.min(current.total.into())))
     }
 
-    /// Compresses the headers of a datagram, unless they are.
+    /// Compresses the headers of a datagram, unless this is already done.
     pub(crate) fn prepare(&mut self, current: &Current) -> Result<(), Refusal> {
         if self.ready.token == Some(current.token) {
             return Ok(());
@@ -253,7 +252,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.ready.token = None;
         let done =
             self.codec.compress(Token(current.token), head, hop, self.ready.octets.as_mut_slice());
-        // Not a packet at all: cannot be, but would block the queue.
+        // The slot holds no packet. That is impossible, but would block the queue.
         let done = done.map_err(|_| Refusal::Stale)?;
         // At most 255 of both.
         (self.ready.written, self.ready.covered) = (done.written as u8, done.covered as u8);
@@ -261,7 +260,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// Whether all that is left of a datagram goes into a frame of `room` octets.
+    /// Returns whether the rest of a datagram fits into a frame of `room` octets.
     pub(crate) fn is_last_frame(&mut self, current: &Current, room: usize) -> bool {
         let total = usize::from(current.total);
         let (head, from) = match current.sent {

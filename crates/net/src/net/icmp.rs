@@ -1,5 +1,5 @@
-//! ICMPv6 (RFC 4443): echo, errors sent under its rules, errors received and believed only if they
-//! quote a packet of ours. Messages for a protocol above are handed on (`messages.rs`).
+//! ICMPv6 (RFC 4443): echo, errors sent under its rules, and received errors, accepted only if they
+//! quote a packet of this node. Messages for a protocol above are passed on (`messages.rs`).
 
 use super::compose::{HEAD, Upper};
 use super::{Net, Sizes};
@@ -37,23 +37,24 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.send_packet(now, &headers, payload)
     }
 
-    /// The oldest echo reply not asked for yet; four are kept.
+    /// Returns the oldest echo reply that was not polled yet; four are kept.
     pub fn poll_echo_reply(&mut self) -> Option<EchoReply> {
         self.echo_replies.pop()
     }
 
-    /// Whether an error waits to be polled.
+    /// Returns whether an error waits to be polled.
     pub fn has_errors(&self) -> bool {
         self.errors.len() > 0
     }
 
-    /// The oldest error report not asked for yet; four are kept.
+    /// Returns the oldest error report that was not polled yet; four are kept.
     pub fn poll_error(&mut self) -> Option<ErrorReport> {
         self.errors.pop()
     }
 
-    /// The newest error report, if it is about a packet of this protocol: for upper layers outside
-    /// of this crate, which look after every packet and leave the rest for [`Net::poll_error`].
+    /// Returns the newest error report, if it is about a packet of this protocol: for upper layers
+    /// outside this crate, which check after every packet and leave the rest for
+    /// [`Net::poll_error`].
     pub fn poll_error_about(&mut self, protocol: u8) -> Option<ErrorReport> {
         self.errors.pop_newest_if(|report| report.protocol == protocol)
     }
@@ -116,7 +117,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Whether messages of this type are for a protocol above.
+    /// Returns whether messages of this type are for a protocol above.
     fn carries(kind: &u8) -> bool {
         S::Routing::ICMPV6.contains(kind) || S::Discovery::ICMPV6.contains(kind)
     }
@@ -131,7 +132,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         ident: u16,
         seq: u16,
     ) -> Fate {
-        // RFC 4443, 4.2: from the address that was asked, unless it was a multicast one.
+        // RFC 4443, 4.2: from the destination of the request, unless that was a multicast one.
         let src =
             if header.dst.is_multicast() { self.source_for(header.src) } else { Some(header.dst) };
         let way = src.and_then(|src| self.own_egress(now, src, header.src));
@@ -151,8 +152,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// An error is believed if it quotes a packet from us, of a kind that we send. Only the
-    /// quotation's first header is looked at, or that of the first fragment, whatever is nested.
+    /// Accepts an error if it quotes a packet of this node, of a kind that it sends. Checks only
+    /// the quotation's first upper header, or that of the first fragment, regardless of nesting.
     pub(crate) fn believe(
         &self,
         kind: Kind,
@@ -165,7 +166,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Routing::EXTENDS {
             // Packets of this node's own have headers that routing has added.
             let mut chain = Chain::new(quoted, protocol);
-            // As far as they are quoted; behind them nothing is believed that is not there.
+            // Only as far as they are quoted; missing headers behind them reject the error.
             while let protocol::HOP_BY_HOP | protocol::ROUTING = chain.next_header() {
                 let _ = chain.next()?.ok()?;
             }
@@ -173,7 +174,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let mut upper = *quoted.get(behind..)?.first_chunk::<8>()?;
         if S::Ipv6Fragments::PLACES > 0 && protocol == protocol::FRAGMENT {
-            // Of a later one nobody sees of what it is.
+            // The upper layer of a later fragment is unknown.
             let first = Fragment::read(&upper).ok().filter(|fragment| fragment.offset == 0)?;
             behind = behind.saturating_add(Fragment::LEN);
             protocol = first.next_header;
@@ -186,16 +187,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 let bound = |port| self.sockets.as_slice().iter().any(|s| s.is_bound_to(port));
                 bound(report.ports().0)
             }
-            // Echo requests are the only messages that we send unasked.
+            // Echo requests are the only unsolicited messages of this node.
             protocol::ICMPV6 => upper.first() == Some(&128),
             _ => false,
         };
         (sent && self.is_own(src)).then_some(report)
     }
 
-    /// Turns the packet in `handle` into an error about it, and queues that; `false` if the rules
-    /// of RFC 4443, 2.4 (e) and (f) forbid it or there is no room, and the slot is still the
-    /// caller's.
+    /// Turns the packet in `handle` into an error about it, and queues that. Returns `false` if the
+    /// rules of RFC 4443, 2.4 (e) and (f) forbid it or there is no room; the slot then still
+    /// belongs to the caller.
     pub(crate) fn send_error(
         &mut self,
         now: Instant,
@@ -227,7 +228,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         true
     }
 
-    /// RFC 4443, 2.4 (e): whether an error about this packet may be sent, from and to whom.
+    /// Returns the source and destination of an error about this packet, if it may be sent (RFC
+    /// 4443, 2.4 (e)).
     fn may_report(
         &self,
         handle: PacketHandle,
@@ -246,13 +248,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if header.src.is_unspecified() || header.src.is_multicast() {
             return None;
         }
-        // A packet that is cut off (too big) is walked as far as it goes; if that does not reach
-        // its upper layer, nobody knows that it is not an error.
+        // A truncated packet (too big) is walked as far as it goes; if its upper layer is missing,
+        // it may be an error itself.
         let upper = match Packet::parse(octets) {
             Ok(packet) => packet.upper().map(|(protocol, range)| (protocol, range.start)),
             Err(_) => Ok((header.next_header, ipv6::HEADER_LEN)),
         };
-        // A later fragment shows nothing of the kind: it is as good as its first one was.
+        // A later fragment does not show its type: it counts as its first fragment did.
         let unseen = S::Ipv6Fragments::PLACES > 0 && is_later(octets);
         if let (Ok((protocol::ICMPV6, at)), false) = (upper, unseen) {
             let kind = *octets.get(at)?;
@@ -265,7 +267,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some((src.or_else(|| self.source_for(header.src))?, header.src))
     }
 
-    /// The token bucket: whether one more error may be sent now.
+    /// Returns whether the token bucket allows one more error now.
     fn earn_error(&mut self, now: Instant) -> bool {
         let interval = self.config.icmp_error_interval.max(Duration::from_micros(1));
         // At most 255 rounds, and no division. Parts of an interval are kept.
@@ -273,7 +275,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.errors_since += interval;
             self.errors_spent = self.errors_spent.saturating_sub(1);
         }
-        // What a full bucket has earned beside that is not kept.
+        // A full bucket does not accumulate more.
         if self.errors_spent == 0 {
             self.errors_since = now;
         }

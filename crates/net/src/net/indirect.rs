@@ -107,8 +107,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.handle_request(now, child, Asked::Again)
     }
 
-    /// The same for a child that samples the channel. A frame that stays unanswered then waits for
-    /// the next sample or data request, and is not given up.
+    /// Does the same for a child that samples the channel. An unacknowledged frame then waits
+    /// for the next sample or data request, and its packet is not given up.
     pub fn handle_sample(&mut self, now: Instant, child: u16) -> bool {
         self.handle_request(now, child, Asked::Again)
     }

@@ -1,4 +1,4 @@
-//! Frames and packets in: expansion, the checks of RFC 8200 on packets for this node, delivery.
+//! Input of frames and packets: expansion, the checks of RFC 8200 for this node, delivery.
 
 use super::fragment::Fragmentation;
 use super::{Net, Sizes};
@@ -23,9 +23,9 @@ use kinglet_wire::sixlowpan::Dispatch;
 use kinglet_wire::sixlowpan::routed::PAGE_1;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Takes a fragment that continues a datagram and does not end it, as most frames do; whether
-    /// the frame was one. Then nothing else has changed: nothing is to be sent that was not before,
-    /// and [`Net::deadline`] stays as it is. Any other frame is for [`Net::handle_frame`].
+    /// Stores a fragment that continues a datagram and does not end it, as most frames do. Returns
+    /// whether the frame was one. In that case nothing else changes: there is no new output, and
+    /// [`Net::deadline`] stays as it is. All other frames are for [`Net::handle_frame`].
     pub fn keep_fragment(&mut self, now: Instant, frame: &FrameIn<'_>) -> bool {
         let kept = S::Fragmentation::keep(self, now, frame);
         if kept {
@@ -34,10 +34,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         kept
     }
 
-    /// Takes a frame from the MAC.
+    /// Processes a frame from the MAC.
     ///
     /// # Errors
-    /// Why it was discarded; also counted in [`Net::stats`].
+    /// The reason of the discard; also counted in [`Net::stats`].
     pub fn handle_frame(
         &mut self,
         now: Instant,
@@ -91,12 +91,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Whether compressed headers follow.
+    /// Returns whether compressed headers follow.
     pub(crate) fn compresses(kind: Dispatch, payload: &[u8]) -> bool {
         kind == Dispatch::Iphc || S::Routing::EXTENDS && payload.first() == Some(&PAGE_1)
     }
 
-    /// Tells who compresses headers what is known of the DODAG.
+    /// Passes the DODAG to the header compression.
     pub(crate) fn tell_codec(&mut self) {
         if S::Routing::EXTENDS {
             self.codec.handle_dodag(self.routing.dodag());
@@ -125,7 +125,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// A slot with as much of `octets` as it can hold.
+    /// Returns a slot with as much of `octets` as it can hold.
     pub(crate) fn store(&mut self, octets: &[u8]) -> Option<PacketHandle> {
         let packet = self.pool.alloc(0)?;
         let storage = self.pool.storage_mut(packet);
@@ -137,7 +137,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(packet)
     }
 
-    /// Takes a whole packet; errors are not counted here, but its slot has found its end.
+    /// Processes a whole packet. Errors are not counted here; its slot is released or handed on.
     pub(crate) fn input(
         &mut self,
         now: Instant,
@@ -155,13 +155,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.release(packet);
             return Err(Discard::Malformed);
         };
-        // What follows the announced payload is padding.
+        // Octets beyond the announced payload are padding.
         let len = header.total_len();
         let Some(octets) = octets.get(..len) else {
             self.release(packet);
             return Err(Discard::Malformed);
         };
-        // No link takes more than this; longer slots are for packets that are put together.
+        // No link carries longer packets; longer slots are for reassembled packets.
         if S::Storage::LEN > self.mtu() && len > self.mtu() {
             self.release(packet);
             return Err(Discard::TooBig);
@@ -184,7 +184,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Finds the slot of a packet that is not delivered its end.
+    /// Ends a packet that is not delivered: releases its slot or reports an error.
     pub(crate) fn dispose(
         &mut self,
         now: Instant,
@@ -207,8 +207,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         result
     }
 
-    /// Whether no radio neighbour sent a packet. Nothing of this is in the program if packets come
-    /// from radio neighbours alone.
+    /// Returns whether no radio neighbour sent a packet. The program contains none of this if all
+    /// packets come from radio neighbours.
     pub(crate) fn is_foreign(arrival: Arrival) -> bool {
         (S::Host::LEN > 0 || S::Routing::EXTENDS) && arrival.ingress != Ingress::Radio
     }
@@ -222,8 +222,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         arrival: Arrival,
     ) -> Fate {
         let Header { src, dst, .. } = header;
-        // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Our own packets do not come
-        // back unless routes form a loop.
+        // RFC 4291, 2.5.2, 2.5.3, 2.7: these never occur on a link. Packets of this node come back
+        // only in a routing loop.
         let (from, to) = (AddressType::of(src), AddressType::of(dst));
         let never = matches!(from, AddressType::Multicast | AddressType::Loopback)
             || matches!(to, AddressType::Unspecified | AddressType::Loopback);
@@ -277,7 +277,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// What lies behind a packet's extension headers.
+/// Upper layer behind a packet's extension headers.
 pub(super) struct Upper {
     protocol: u8,
     range: Range<usize>,
@@ -285,10 +285,10 @@ pub(super) struct Upper {
     field: usize,
 }
 
-/// Goes through the extension headers of a packet for this node.
+/// Checks the extension headers of a packet for this node.
 pub(super) fn walk<S: Sizes>(packet: &[u8], header: &Header) -> Result<Upper, Fate> {
     let mut chain = Chain::new(packet, header.next_header);
-    // Where it says of which kind the next header is.
+    // Offset of the field that names the type of the next header.
     let mut field = NEXT_HEADER_OFFSET;
     for extension in &mut chain {
         let extension = extension.map_err(fault_fate)?;
@@ -302,9 +302,9 @@ pub(super) fn walk<S: Sizes>(packet: &[u8], header: &Header) -> Result<Upper, Fa
                 let kind = problem(parameter::HEADER_FIELD, extension.offset.saturating_add(2));
                 return Err(Fate::Report(Discard::RoutingHeader, kind));
             }
-            // A whole packet with a Fragment header is no fragment (RFC 6946). Where others are not
-            // put together, the header is one that is not recognised (RFC 8200, 4). One answer is
-            // enough for all fragments, and only the first shows that the packet is no error.
+            // A whole packet with a Fragment header is no fragment (RFC 6946). If fragments are not
+            // reassembled, the header is an unrecognised one (RFC 8200, 4). One error is enough for
+            // all fragments, and only the first shows that the packet is not itself an error.
             protocol::FRAGMENT if !extension.is_atomic() => {
                 let kind = problem(parameter::NEXT_HEADER, named_at);
                 let fragment = Discard::Ipv6Fragment;
@@ -335,7 +335,7 @@ pub(super) fn fault_fate(fault: Fault) -> Fate {
     }
 }
 
-/// No option is implemented but routing's, so each is treated as unrecognised (RFC 8200, 4.2).
+/// No option but routing's is implemented, so all others are unrecognised (RFC 8200, 4.2).
 //= rfc9293#MUST-50
 pub(crate) fn check_options<S: Sizes>(options: Options<'_>, header: &Header) -> Result<(), Fate> {
     for option in options {

@@ -1,5 +1,5 @@
-//! Addresses, groups, routes, neighbours and contexts of this node: filling the tables, and asking
-//! them.
+//! Addresses, groups, routes, neighbours and contexts of this node: updates of the tables, and
+//! lookups.
 
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
@@ -20,7 +20,7 @@ const ALL_NODES: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xFF01, 0, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1)];
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Adds an own address, for good: connections count on it.
+    /// Adds an own address. It should be permanent, as connections rely on it.
     ///
     /// # Errors
     /// [`TableFull`]
@@ -28,8 +28,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         insert(self.addresses.as_mut_slice(), address)
     }
 
-    /// Takes an own address away; whether there was one. What names it by its index
-    /// ([`Net::own_index`]) has to be ended first: the next address that is added takes its place.
+    /// Removes an own address. Returns whether there was one. Users of its index
+    /// ([`Net::own_index`]) must be ended before: the next added address reuses it.
     pub fn remove_address(&mut self, address: Ipv6Addr) -> bool {
         let mut places = self.addresses.as_mut_slice().iter_mut();
         let place = places.find(|place| place.is_some_and(|own| own.address == address));
@@ -45,7 +45,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         insert(self.routes.as_mut_slice(), route)
     }
 
-    /// Removes the route with this prefix; whether there was one.
+    /// Removes the route with this prefix. Returns whether there was one.
     pub fn remove_route(&mut self, prefix: Ipv6Addr, prefix_len: u8) -> bool {
         let same = |route: &Route| {
             route.prefix_len == prefix_len && same_prefix(route.prefix, prefix, prefix_len)
@@ -62,7 +62,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         insert(self.neighbours.as_mut_slice(), neighbour)
     }
 
-    /// Sets 6LoWPAN context `id`; `None` forgets it. All nodes of a network need the same.
+    /// Sets 6LoWPAN context `id`; `None` removes it. All nodes of a network need the same.
     ///
     /// # Errors
     /// [`TableFull`] if the table does not reach to `id`, or `id` is above 15.
@@ -73,20 +73,20 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// The 6LoWPAN contexts, by identifier.
+    /// Returns the 6LoWPAN contexts, by identifier.
     pub fn contexts(&self) -> &[Option<Context>] {
         self.contexts.as_slice()
     }
 
-    /// Takes a router's word for the hop limit of packets that originate here, if it is higher than
-    /// what is in the configuration.
+    /// Raises the hop limit of packets that originate here to the one that a router advertises, if
+    /// that is higher than the configured one.
     pub fn raise_hop_limit(&mut self, hop_limit: u8) {
         self.config.hop_limit = self.config.hop_limit.max(hop_limit);
     }
 
-    /// Joins a multicast group: packets for it are for this node too, from the link that they come
-    /// by. A second time changes nothing. Nobody is told (no MLD, RFC 3810): the members of a group
-    /// hear what neighbours send to it.
+    /// Joins a multicast group: packets for it from the link are for this node too. A second call
+    /// changes nothing. The group is not reported here (MLD, RFC 3810): its members receive what
+    /// neighbours send to it.
     ///
     /// # Errors
     /// [`JoinError`]
@@ -100,14 +100,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         insert(self.groups.as_mut_slice(), group).map_err(|TableFull| JoinError::TableFull)
     }
 
-    /// Leaves a multicast group; whether this node was a member by [`Net::join_group`]. The groups
-    /// of all nodes cannot be left.
+    /// Leaves a multicast group. Returns whether [`Net::join_group`] had made this node a member.
+    /// The groups of all nodes cannot be left.
     pub fn leave_group(&mut self, group: Ipv6Addr) -> bool {
         let mut places = self.groups.as_mut_slice().iter_mut();
         places.find(|place| **place == Some(group)).and_then(Option::take).is_some()
     }
 
-    /// Whether this node is a member of a multicast group.
+    /// Returns whether this node is a member of a multicast group.
     //= rfc6775#5.2-1
     pub fn is_member(&self, group: Ipv6Addr) -> bool {
         ALL_NODES.contains(&group)
@@ -116,23 +116,23 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             || self.is_discovered_by(group)
     }
 
-    /// Whether this very address stands behind the host interface, by a static route.
+    /// Returns whether this address is behind the host interface, by a static route of 128 bits.
     pub fn is_hosts(&self, address: Ipv6Addr) -> bool {
         is_hosts(self.routes.as_slice(), address)
     }
 
-    /// Whether `address` is one of this node's unicast addresses.
+    /// Returns whether `address` is one of this node's unicast addresses.
     pub fn is_own(&self, address: Ipv6Addr) -> bool {
         self.own_index(address).is_some()
     }
 
-    /// A short name of one of this node's unicast addresses. It names that one until it is removed.
+    /// Returns the index of an own unicast address; it is valid until the address is removed.
     pub fn own_index(&self, address: Ipv6Addr) -> Option<u8> {
         find_own(&self.config, self.addresses.as_slice(), &address)
     }
 
-    /// The unicast address of this node that has this name.
-    // Inlined where a segment is sent, it costs 100 octets more.
+    /// Returns the unicast address of this node with this index.
+    // Inlining it into the transmission of a segment costs 100 octets more.
     #[inline(never)]
     pub fn own_address(&self, index: u8) -> Option<Ipv6Addr> {
         match index {
@@ -144,13 +144,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// The same where the address stays: a small core need not copy it.
+    /// Does the same with a reference: a small core need not copy the address.
     pub(crate) fn owns(&self, address: &Ipv6Addr) -> bool {
         find_own(&self.config, self.addresses.as_slice(), address).is_some()
     }
 
-    /// The source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule 2), and of
-    /// these the one that has the longest prefix in common with it (rule 8).
+    /// Returns the source address for packets to `dst`: one of the same scope (RFC 6724, 5, rule
+    /// 2), and among these the one with the longest common prefix (rule 8).
     pub fn source_for(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
         let table = self.addresses.as_slice();
         if S::Discovery::PRESENT {
@@ -161,7 +161,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         find_source(&self.config, table, dst, |_| true)
     }
 
-    /// Which way out for a packet from `src` to `dst` that begins here.
+    /// Returns the egress for a packet from `src` to `dst` that originates here.
     pub(crate) fn own_egress(
         &mut self,
         now: Instant,
@@ -172,8 +172,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if Self::SEEKS { self.seek_own(now, src, dst, egress) } else { egress }
     }
 
-    /// Whether an address is of an own prefix, and no route leads to it: a node on the link of this
-    /// router that knows RFC 4861 only has it, or none.
+    /// Returns whether an address has an own prefix and no route: it belongs to a node on the link
+    /// of this router that knows only RFC 4861, or to none.
     pub(crate) fn is_stray(&self, address: &Ipv6Addr) -> bool {
         if !S::Discovery::SERVES || Self::SEEKS || !self.discovery.solicits(*address) {
             return false;
@@ -185,8 +185,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             && self.routing.route(*address).is_none_or(|learnt| learnt.via.is_none())
     }
 
-    /// Which way out for `dst`: link-local and multicast packets go to the radio, others by the
-    /// route with the longest matching prefix, a static one if two are of the same length.
+    /// Returns the egress for `dst`: the radio for link-local and multicast packets, else the route
+    /// with the longest matching prefix; a static one takes precedence if lengths are equal.
     pub(crate) fn egress(&self, dst: &Ipv6Addr) -> Option<Egress> {
         if dst.is_multicast() {
             return Some(Egress::Radio(Address::BROADCAST));

@@ -30,7 +30,7 @@ use kinglet_wire::mld::ROUTER_ALERT;
 use kinglet_wire::nd::solicited_node;
 use kinglet_wire::udp;
 
-/// Only a neighbour can have sent it.
+/// Hop limit that shows that a neighbour is the sender.
 const HOP_LIMIT: u8 = 255;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
@@ -40,7 +40,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         &self.routing
     }
 
-    /// Returns the routing protocol.
+    /// Returns the routing protocol for modification.
     pub const fn routing_mut(&mut self) -> &mut S::Routing {
         &mut self.routing
     }
@@ -196,7 +196,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// A datagram for the port of the routing messages.
+/// Checks a datagram for the port of the routing messages.
 pub(crate) fn routing_input(header: &Header, upper: Range<usize>) -> Fate {
     if header.hop_limit != HOP_LIMIT || !is_link_local(header.src) {
         return Fate::Drop(Discard::HopLimit);

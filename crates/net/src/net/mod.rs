@@ -1,4 +1,4 @@
-//! The layer's state, its tables, its clock and its self-description.
+//! State of the network layer, its tables, deadlines and counters.
 
 mod compose;
 mod congestion;
@@ -46,84 +46,83 @@ use kinglet_mem::Array;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::sixlowpan::Context;
 
-/// A memory plan: how long each table is.
+/// A memory plan: sizes of the tables.
 pub trait Sizes {
-    /// Whether packets for others can be forwarded; if not, [`Config::forward`] has no effect, and
-    /// nothing of it is in the program, nor of the room that a node leaves for what it relays.
+    /// True if packets of other nodes can be forwarded. If false, [`Config::forward`] has no
+    /// effect, and the program contains neither forwarding nor the memory reserved for it.
     const FORWARDS: bool = true;
-    /// Whether [`Config::queue`] can be random early detection; if not, it is tail drop, and
-    /// nothing of the other is in the program. Only of use where packets are forwarded.
+    /// True if [`Config::queue`] can be random early detection. If false, it is tail drop, and the
+    /// program contains nothing else. Only useful if packets are forwarded.
     const DETECTS_CONGESTION: bool = true;
-    /// Whether senders of packets that are discarded are told so (RFC 4443, 2.4): a host that runs
-    /// no more than it must can do without; echo requests are answered all the same.
+    /// True if ICMPv6 errors report discarded packets to their senders (RFC 4443, 2.4); a minimal
+    /// host can do without. Echo requests are answered in any case.
     const REPORTS_ERRORS: bool = true;
-    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are to be received;
-    /// 1500 to receive all that come in fragments of IPv6's own ([`Sizes::Ipv6Fragments`]). What
-    /// routing adds to packets comes on top: where those that it adds to have 1280 octets,
-    /// [`MAX_ADDED`](crate::MAX_ADDED) and 40 more for an outer header, which makes 1392.
+    /// The octets of one packet: 1280 (the MTU) unless only smaller packets are received; 1500 to
+    /// receive all packets in IPv6 fragments ([`Sizes::Ipv6Fragments`]). Headers that routing adds
+    /// come on top: for packets of 1280 octets, [`MAX_ADDED`](crate::MAX_ADDED) and 40 more for an
+    /// outer header, which makes 1392.
     type Storage: Array<u8>;
     /// Packet slots, 4 to 255.
     type Packets: Array<Slot<Self::Storage>>;
     /// Datagrams being reassembled at a time, at least 1.
     type Reassembly: Array<Option<Partial>>;
-    /// Packets waiting for the radio (errors have two places of their own).
+    /// Packets waiting for the radio (ICMPv6 errors have two entries of their own).
     type Output: Array<Option<Queued>>;
     /// Packets waiting for the host interface; length 0 if there is none.
     type Host: Array<Option<Queued>>;
-    /// What waits between host interface and radio: `()` if it is what the node relays as well, or
+    /// Queue between host interface and radio: `()` to share that of forwarded packets, or
     /// [`BorderQueue`](crate::BorderQueue).
     type Border: Border;
-    /// Neighbours that sleep; length 0 if this node is nobody's parent.
+    /// Sleeping neighbours; length 0 if this node is not a parent.
     type Children: Array<Option<Child>>;
-    /// Packets waiting for them, at least one for each. With all places taken, those of `Output`
+    /// Packets waiting for them, at least one for each. With all entries taken, those of `Output`
     /// should still find slots.
     type Indirect: Array<Option<Parked>>;
-    /// Own addresses beside the link-local ones.
+    /// Own addresses in addition to the link-local ones.
     type Addresses: Array<Option<InterfaceAddress>>;
-    /// Multicast groups that are joined, beside those of all nodes.
+    /// Joined multicast groups in addition to those of all nodes.
     type Groups: Array<Option<Ipv6Addr>>;
     /// Static routes.
     type Routes: Array<Option<Route>>;
-    /// Static neighbours, for those whose IID does not tell the link address.
+    /// Static neighbours, whose link address does not follow from their IID.
     type Neighbours: Array<Option<Neighbour>>;
     /// 6LoWPAN contexts, at most 16.
     type Contexts: Array<Option<Context>>;
-    /// Who learns routes; `()` if all are static.
+    /// The routing protocol; `()` if all routes are static.
     type Routing: Routing;
-    /// Who learns link addresses; `()` if addresses tell them, or the table of neighbours does.
+    /// Neighbour discovery; `()` if link addresses follow from addresses or the neighbour table.
     type Discovery: Discovery;
-    /// How datagrams are cut into frames: [`Rfc4944`], or [`Rfc8930`] where relays pass fragments
-    /// on one by one.
+    /// Fragmentation of datagrams: [`Rfc4944`], or [`Rfc8930`] if relays forward single fragments.
     type Fragmentation: Fragmentation;
-    /// Whether packets that are longer than 1280 octets are put together, and sent: `()` if not, or
+    /// Reassembly and transmission of packets that are longer than 1280 octets: `()` for none, or
     /// [`Originals`](crate::Originals).
     type Ipv6Fragments: Ipv6Fragments;
-    /// How headers are compressed: [`Iphc`](crate::Iphc).
+    /// Header compression: [`Iphc`](crate::Iphc).
     type Headers: HeaderCompression;
     /// UDP sockets, at most 255.
     type UdpSockets: Array<UdpSocket>;
 }
 
-/// Room for received echo replies and error reports that nobody has asked for yet; the oldest go.
+/// Received echo replies and error reports that wait to be polled; new ones replace the oldest.
 const REPORTS: usize = 4;
-/// Room for ICMPv6 errors on their way out.
+/// ICMPv6 errors that wait for the radio.
 const CONTROL: usize = 2;
 
-/// The network layer of a node. `X` is what an upper layer calls its payload by
+/// The network layer of a node. `X` is the key of an upper layer's payload
 /// ([`Body::External`](crate::Body::External)).
 ///
-/// Its fields lie in this order: what is looked at most comes first, the packets last, because a
-/// small core reaches no further than 124 octets from where a structure begins without reckoning.
+/// The fields have this order because a small core addresses the first 124 octets of a structure
+/// without additional instructions: frequently used fields come first, the packets last.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Net<S: Sizes, X: Copy> {
     pub(crate) current: Option<Current>,
     pub(crate) next_token: u32,
-    /// Whether the last datagram begun was an external one: the queue is next.
+    /// True if the last datagram begun was an external one: the queue is next.
     pub(crate) external_was_last: bool,
     /// Received datagrams that the application has not read.
     pub(crate) unread: u8,
-    /// Tokens for ICMPv6 errors that were spent and are not earned back yet.
+    /// Used part of the ICMPv6 error budget.
     pub(crate) errors_spent: u8,
     pub(crate) output: Queue<S::Output, Queued>,
     pub(crate) border: S::Border,
@@ -132,31 +131,31 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) config: Config,
     pub(crate) stats: Stats,
     pub(crate) ready: Ready<<S::Headers as HeaderCompression>::Compressed>,
-    /// The last datagrams with external payload that were written as a whole, newest first.
+    /// The last completely written datagrams with external payload, newest first.
     pub(crate) finished: [Option<(u32, X)>; FINISHED],
     pub(crate) partials: S::Reassembly,
-    /// When the first of them expires.
+    /// Expiry of the first of them.
     pub(crate) first_expires: Option<Instant>,
     pub(crate) fragments: S::Ipv6Fragments,
     pub(crate) relay: <S::Fragmentation as Fragmentation>::Relay,
     pub(crate) addresses: S::Addresses,
-    /// Multicast groups beside those of all nodes.
+    /// Multicast groups in addition to those of all nodes.
     pub(crate) groups: S::Groups,
     pub(crate) routes: S::Routes,
     pub(crate) neighbours: S::Neighbours,
     pub(crate) contexts: S::Contexts,
     pub(crate) routing: S::Routing,
     pub(crate) discovery: S::Discovery,
-    /// Packets whose next hop is being asked for, in order; the free places come last.
+    /// Packets whose next hop is being resolved, in order; free entries come last.
     pub(crate) unresolved: <S::Discovery as Discovery>::Unresolved,
-    /// Packets whose way is being sought, in order; the free places come last.
+    /// Packets that wait for route discovery, in order; free entries come last.
     pub(crate) unrouted: <S::Routing as Routing>::Waiting,
     pub(crate) codec: S::Headers,
     pub(crate) sockets: S::UdpSockets,
     pub(crate) red: red::State,
     pub(crate) host: Queue<S::Host, Queued>,
     pub(crate) children: S::Children,
-    /// Packets for children, in order; the free places come last.
+    /// Packets for children, in order; free entries come last.
     pub(crate) parked: S::Indirect,
     pub(crate) echo_replies: Queue<[Option<EchoReply>; REPORTS], EchoReply>,
     pub(crate) errors: Queue<[Option<ErrorReport>; REPORTS], ErrorReport>,
@@ -164,36 +163,36 @@ pub struct Net<S: Sizes, X: Copy> {
     pub(crate) pool: Pool<S::Packets, S::Storage>,
 }
 
-/// How full the tables are.
+/// Fill levels of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Free packet slots.
     pub free_packets: usize,
-    /// Datagrams of 6LoWPAN of which fragments have come.
+    /// 6LoWPAN datagrams with missing fragments.
     pub reassemblies: usize,
-    /// Packets of IPv6 of which fragments have come, those given up included.
+    /// IPv6 packets with missing fragments, including abandoned ones.
     pub originals: usize,
-    /// Packets waiting for the radio, the one in progress not counted.
+    /// Packets waiting for the radio, excluding the one in progress.
     pub queued: usize,
     /// Packets from the host waiting for the radio, in a queue of their own.
     pub from_host: usize,
     /// Packets waiting for the host interface.
     pub host_queued: usize,
-    /// Packets waiting for children, those in progress included.
+    /// Packets waiting for children, including those in progress.
     pub indirect: usize,
-    /// Packets waiting until a way was found.
+    /// Packets waiting for route discovery.
     pub unrouted: usize,
-    /// Whether a packet with external payload waits or is in progress.
+    /// True if a packet with external payload waits or is in progress.
     pub external: bool,
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// A layer with empty tables.
+    /// Returns a layer with empty tables.
     pub const fn new(config: Config) -> Self {
         Self::with_layers(config, S::Routing::NONE, S::Discovery::NONE)
     }
 
-    /// A layer with empty tables that asks `routing` for its ways, and `discovery` for link
+    /// Returns a layer with empty tables that uses `routing` for routes, and `discovery` for link
     /// addresses.
     pub const fn with_layers(config: Config, routing: S::Routing, discovery: S::Discovery) -> Self {
         Net {
@@ -236,23 +235,23 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// The parameters.
+    /// Returns the configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The octets of a packet; empty if the handle was given back.
+    /// Returns the octets of a packet; empty if the handle was released.
     pub fn packet(&self, handle: PacketHandle) -> &[u8] {
         self.pool.get(handle)
     }
 
-    /// Gives the slot of a [`Delivery`](crate::Delivery) back. A second time does nothing.
+    /// Releases the slot of a [`Delivery`](crate::Delivery). A second call does nothing.
     pub fn release(&mut self, handle: PacketHandle) {
         let _ = self.pool.release(handle);
     }
 
-    /// When the next reassembly or packet for a child runs out of time. Nothing else here waits for
-    /// a clock.
+    /// Returns the time of the next expiry of a reassembly, a packet for a child or a delay of the
+    /// border queue.
     pub fn deadline(&self) -> Option<Instant> {
         let first = earliest(self.indirect_deadline(), S::Fragmentation::deadline(self));
         let first = earliest(first, self.border.deadline());
@@ -262,7 +261,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         earliest(first, self.originals_deadline())
     }
 
-    /// Gives up reassemblies and packets for children whose time is over.
+    /// Removes expired reassemblies and packets for children, and ends delays of the border queue.
     pub fn handle_deadline(&mut self, now: Instant) {
         S::Fragmentation::handle_deadline(self, now);
         self.border.handle_deadline(now);
@@ -272,7 +271,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.expire_parked(now);
     }
 
-    /// How full the tables are.
+    /// Returns the fill levels of the tables.
     pub fn info(&self) -> Info {
         Info {
             free_packets: self.pool.free(),
@@ -287,7 +286,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// What passed and what was discarded.
+    /// Returns the packet counters and discards.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }

@@ -1,19 +1,19 @@
-//! IPv6's own fragments (RFC 8200, 4.5): putting together what is for this node, and cutting what
-//! of this node is longer than every path takes.
+//! IPv6 fragmentation (RFC 8200, 4.5): reassembly of packets for this node, and fragmentation of
+//! own packets that are too long for some paths.
 //!
-//! Only what a plan has places for ([`Sizes::Ipv6Fragments`]) is ever put together, and a place
-//! holds one packet slot. Who floods a node with fragments takes places, and nobody's who is about
-//! to end:
+//! Only as many packets are reassembled as the plan has entries ([`Sizes::Ipv6Fragments`]), and an
+//! entry holds one packet slot. A flood of fragments takes entries, but none of a packet that is
+//! about to be completed:
 //!
-//! * a first fragment that finds all places taken may take that of a packet given up, or its own
-//!   sender's least recently continued (who begins a new packet is done with the old one), or the
-//!   one least recently continued of all, if for longer than a fragment takes to arrive
-//!   ([`Config::reassembly_timeout`](crate::Config::reassembly_timeout));
-//! * later fragments of unknown packets take places that are free or given up.
+//! * a first fragment that finds all entries in use may replace an abandoned packet, or the least
+//!   recently continued one of its sender (a sender that begins a new packet has finished the old
+//!   one), or the least recently continued one of all, if that is idle for longer than a fragment
+//!   takes to arrive ([`Config::reassembly_timeout`](crate::Config::reassembly_timeout));
+//! * later fragments of unknown packets take entries that are free or abandoned.
 //!
-//! Fragments that overlap, other than in exact repetitions, end their packet without a word, and
-//! what still comes of it is discarded (RFC 5722, 4). Headers in front of the Fragment header have
-//! done their work when a fragment has come: the packet that is put together is without them.
+//! Fragments that overlap, except in exact repetitions, end their packet silently, and its further
+//! fragments are discarded (RFC 5722, 4). Headers in front of the Fragment header have been
+//! processed when a fragment arrives: the reassembled packet is without them.
 
 use super::input::{fault_fate, problem, walk};
 use super::{Net, Sizes};
@@ -31,22 +31,22 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Chain, Fault, Fragment, HEADER_LEN, Header, MIN_MTU, protocol};
 use kinglet_wire::{tcp, udp};
 
-/// For how long the rest of a packet is waited for, from its first fragment (RFC 8200, 4.5).
+/// Time from the first fragment of a packet to its expiry (RFC 8200, 4.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Where the field Payload Length is in a packet.
+/// Offset of the field Payload Length in a packet.
 const PAYLOAD_LEN_OFFSET: usize = 4;
-/// Octets in front of those of the original packet in fragments of this node.
+/// Octets in front of the data in fragments of this node.
 const FRAGMENT_HEAD: usize = HEADER_LEN + Fragment::LEN;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Octets of the longest packet of which fragments are taken, or sent.
+    /// Returns the octets of the longest packet that is reassembled, or sent.
     pub(crate) fn longest(&self) -> usize {
         let mtu = self.host_mtu();
         let most = if S::Ipv6Fragments::PLACES > 0 { mtu.max(MAX_ORIGINAL) } else { mtu };
         most.min(S::Storage::LEN)
     }
 
-    /// Takes a fragment that is for this node; its slot finds its end.
+    /// Processes a fragment for this node; its slot is released or handed on.
     pub(crate) fn fragment_input(
         &mut self,
         now: Instant,
@@ -74,8 +74,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Puts a fragment into its place. The slot of the packet that is whole then, if one is; or
-    /// what becomes of the fragment, whose slot is the caller's still.
+    /// Stores a fragment. Returns the slot of the packet if it is now complete. On an error returns
+    /// the fate of the fragment, whose slot still belongs to the caller.
     fn put_together(
         &mut self,
         now: Instant,
@@ -105,7 +105,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         };
         let place = self.fragments.originals_mut().get_mut(index).and_then(Option::as_mut);
         let Some(original) = place else { return Ok(None) };
-        // Given up, and so is what comes of it.
+        // The packet is abandoned, and so are its further fragments.
         let whole = original.packet.ok_or(Fate::Drop(Discard::Ipv6Fragment))?;
         let same = whole != packet && {
             let (there, here) = (self.pool.get(whole), self.pool.get(packet));
@@ -135,10 +135,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.fragments.originals()
     }
 
-    /// What becomes of a fragment that ends behind the longest packet. If the first one is here,
-    /// which shows that it is not an error that would be answered, the packet is given up and its
-    /// sender is told; else its time has to run out. The answer quotes the first fragment, which
-    /// says to the sender whose packet it was, but where RFC 8200, 4.5, wants the other.
+    /// Returns the fate of a fragment that ends beyond the longest packet. If the first one has
+    /// arrived, which shows that the packet may be reported, the packet is abandoned and reported
+    /// to its sender; otherwise its entry has to expire. The error quotes the first fragment, which
+    /// identifies the packet for its sender, although RFC 8200, 4.5, demands the other one.
     fn refuse_length(&mut self, now: Instant, found: Option<usize>, piece: &Ipv6Piece) -> Fate {
         let place = found.and_then(|index| self.fragments.originals_mut().get_mut(index));
         let known = place.and_then(Option::as_mut).filter(|original| original.first > 0);
@@ -154,7 +154,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Fate::Drop(Discard::Ipv6Fragment)
     }
 
-    /// Finds a place for a packet whose octets will be in the slot of its first fragment to come.
+    /// Finds an entry for a packet whose octets will be in the slot of its first received fragment.
     fn begin_original(
         &mut self,
         now: Instant,
@@ -191,12 +191,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(index)
     }
 
-    /// Empties a place; the slot that it held.
+    /// Clears an entry. Returns the slot that it held.
     fn take_original(&mut self, index: usize) -> Option<PacketHandle> {
         self.fragments.originals_mut().get_mut(index)?.take()?.packet
     }
 
-    /// Copies what a fragment carries, and the header of the first one.
+    /// Copies the data of a fragment, and the header of the first one.
     fn keep_octets(&mut self, whole: PacketHandle, packet: PacketHandle, piece: &Ipv6Piece) {
         let header = 0..if piece.fragment.offset == 0 { HEADER_LEN } else { 0 };
         self.pool.copy(packet, header, whole, 0);
@@ -204,7 +204,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.release(packet);
     }
 
-    /// All of a packet is here.
+    /// Passes on a complete packet.
     fn finish_original(&mut self, index: usize) -> Result<Option<PacketHandle>, Fate> {
         let place = self.fragments.originals_mut().get_mut(index).and_then(Option::take);
         let Some(Original { packet: Some(packet), size, .. }) = place else { return Ok(None) };
@@ -214,19 +214,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.release(packet);
             return Ok(None);
         };
-        // It has been read from there.
+        // It was read from there.
         let _ = header.emit(octets);
         self.pool.set_len(packet, HEADER_LEN.saturating_add(size.into()));
         Ok(Some(packet))
     }
 
-    /// When the first packet expires.
+    /// Returns the time of the first expiry.
     pub(crate) fn originals_deadline(&self) -> Option<Instant> {
         let places = self.originals().iter().flatten();
         places.fold(None, |first, original| earliest(first, Some(original.expires)))
     }
 
-    /// Gives up packets whose time is over, and tells their senders if the first fragment is here.
+    /// Removes expired packets, and reports those whose first fragment has arrived.
     pub(crate) fn expire_originals(&mut self, now: Instant) {
         for index in 0..S::Ipv6Fragments::PLACES {
             let place = self.originals().get(index).copied().flatten();
@@ -238,8 +238,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Sends an error about a packet given up, if its first fragment is here; its slot finds its
-    /// end.
+    /// Sends an error about an abandoned packet, if its first fragment has arrived; its slot is
+    /// released or becomes the error.
     fn tell_sender(&mut self, now: Instant, original: &Original, packet: PacketHandle, kind: Kind) {
         let arrival =
             Arrival { broadcast: original.broadcast, ingress: Ingress::Here, from: Address::None };
@@ -252,7 +252,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Makes the first fragment again from what is kept of it.
+    /// Restores the first fragment from the stored octets.
     fn write_first(&mut self, packet: PacketHandle, original: &Original) -> Option<()> {
         let Original { first, next_header, identification, .. } = *original;
         let octets = self.pool.storage_mut(packet);
@@ -264,9 +264,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Queues a packet of this node's own, which may be longer than every path takes: then in two
-    /// fragments. If only the first of them finds room, it goes in vain, like one whose other is
-    /// lost on its way. On an error the slot is the caller's still.
+    /// Queues a packet of this node; one that is too long for some paths goes in two fragments. If
+    /// only the first of them finds room, it is sent all the same, like one whose second
+    /// fragment is lost. On an error the slot still belongs to the caller.
     pub(crate) fn enqueue_own(
         &mut self,
         now: Instant,
@@ -291,7 +291,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         first
     }
 
-    /// Cuts a packet in two fragments, the first as long as every path takes; the other is written
+    /// Cuts a packet in two fragments, the first as long as every path allows; the other is written
     /// to the slot `rest`.
     fn cut(&mut self, packet: PacketHandle, rest: PacketHandle) -> Option<()> {
         // A multiple of eight: 1232.
@@ -318,7 +318,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// Makes of an IPv6 header that of a fragment with `len` octets of its packet, and adds the
+/// Changes an IPv6 header to that of a fragment with `len` octets of its packet, and adds the
 /// Fragment header.
 fn write_head(octets: &mut [u8], fragment: Fragment, len: usize) -> Option<()> {
     let header = Header::read(octets).ok()?;
@@ -328,14 +328,14 @@ fn write_head(octets: &mut [u8], fragment: Fragment, len: usize) -> Option<()> {
     fragment.emit(octets.get_mut(HEADER_LEN..)?).ok()
 }
 
-/// The sender is told that the field there is wrong.
+/// Reports to the sender that the field at this offset is wrong.
 fn wrong_at(pointer: usize) -> Fate {
     Fate::Report(Discard::Ipv6Fragment, problem(parameter::HEADER_FIELD, pointer))
 }
 
-/// The first fragment holds all headers (RFC 7112, 5), in no further fragment, and is no message
-/// that never is in fragments: an error fits into the smallest MTU (RFC 4443, 2.4 (c)), and
-/// neighbour discovery must (RFC 6980, 5).
+/// Checks that the first fragment contains all headers (RFC 7112, 5), no nested fragment, and no
+/// message that is never sent in fragments: errors fit into the minimum MTU (RFC 4443, 2.4 (c)),
+/// and neighbour discovery must (RFC 6980, 5).
 fn check_first(packet: &[u8], piece: &Ipv6Piece) -> Result<(), Fate> {
     let discard = Discard::Ipv6Fragment;
     let incomplete = || Fate::Report(discard, INCOMPLETE);

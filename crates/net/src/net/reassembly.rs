@@ -1,8 +1,8 @@
-//! Reassembly of 6LoWPAN fragments (RFC 4944, 5.3): the table of datagrams of which some have come.
+//! Reassembly of 6LoWPAN fragments (RFC 4944, 5.3): the table of incomplete datagrams.
 //!
-//! A datagram that is never completed keeps its place for a moment only: a first fragment replaces
-//! another datagram of its sender, or one that is idle ([`Net::evict`]). Subsequent fragments of
-//! unknown datagrams take places that are free or the same sender's.
+//! A datagram that is never completed keeps its entry only briefly: a first fragment replaces
+//! another datagram of its sender, or an idle one ([`Net::evict`]). Subsequent fragments of unknown
+//! datagrams take entries that are free or the same sender's.
 
 use super::{Net, Sizes};
 use crate::codec::{HeaderCompression, Hop};
@@ -50,9 +50,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.handle_octets(now, &frame, header, head, tail)
     }
 
-    /// Tells the sender of a datagram that is longer than this link takes how long it may be (RFC
-    /// 4443, 3.2), quoting the first fragment. A plan whose packets have less room than every link
-    /// must take has no answer that its sender may believe (RFC 8201, 4).
+    /// Sends a Packet Too Big (RFC 4443, 3.2) for a datagram that exceeds the MTU of this link,
+    /// quoting the first fragment. A plan whose packets are smaller than the minimum MTU sends
+    /// none, as the sender would have to ignore it (RFC 8201, 4).
     fn refuse(&mut self, now: Instant, frame: &FrameIn<'_>, header: FragmentHeader, rest: &[u8]) {
         let FragmentHeader { size, offset, .. } = header;
         if !S::REPORTS_ERRORS || offset.is_some() || usize::from(size) <= MIN_MTU {
@@ -73,11 +73,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let broadcast = frame.dst == Address::BROADCAST;
         let arrival = Arrival { broadcast, ingress: Ingress::Radio, from: frame.src };
         let kind = self.too_big();
-        // What becomes of the datagram is known already.
+        // The result of the datagram is already known.
         let _ = self.dispose(now, packet, arrival, Fate::Report(Discard::TooBig, kind));
     }
 
-    /// Takes the octets that a fragment stands for, in two parts.
+    /// Processes the octets that a fragment stands for, in two parts.
     fn handle_octets(
         &mut self,
         now: Instant,
@@ -99,7 +99,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.handle_piece(now, frame, &piece)
     }
 
-    /// The uncompressed header (if it was compressed) and what follows it.
+    /// Returns the expanded header (if it was compressed) and the rest.
     pub(crate) fn expand_first<'a>(
         &mut self,
         now: Instant,
@@ -155,7 +155,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// All of a datagram is here.
+    /// Passes on a complete datagram.
     fn complete(
         &mut self,
         now: Instant,
@@ -171,8 +171,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.input(now, packet, Arrival { broadcast, ingress: Ingress::Radio, from: frame.src })
     }
 
-    /// Takes a fragment that continues a datagram where it ends, and does not end it. `None` if it
-    /// is not one.
+    /// Stores a fragment that continues a datagram in order, and does not end it. `None` if it is
+    /// not such a fragment.
     pub(crate) fn keep_piece(&mut self, now: Instant, frame: &FrameIn<'_>) -> Option<()> {
         let (header, rest) = FragmentHeader::parse(frame.payload).ok()?;
         let (index, end) = self.continued(frame, header, rest)?;
@@ -183,8 +183,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Which datagram a fragment continues where it ends, as nearly all of them do, and where that
-    /// ends then. `None` if it is not one of these.
+    /// Finds the datagram that a fragment continues in order, as nearly all fragments do. Returns
+    /// its index and its new end; `None` if there is no such datagram.
     fn continued(
         &self,
         frame: &FrameIn<'_>,
@@ -204,7 +204,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         fits.then_some((index, end))
     }
 
-    /// Adds what [`Net::continued`] has found to be the next octets, up to `end`.
+    /// Appends the next octets that [`Net::continued`] has found, up to `end`.
     fn extend(&mut self, now: Instant, index: usize, end: u16, rest: &[u8]) -> Step {
         let Some(Some(partial)) = self.partials.as_mut_slice().get_mut(index) else {
             return Step::Waiting;
@@ -229,7 +229,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         partial.place(now, piece, self.pool.storage_mut(partial.packet))
     }
 
-    /// Finds a place and a slot for a new datagram, or makes them.
+    /// Finds an entry and a slot for a new datagram; evicts another one if needed.
     fn begin_reassembly(
         &mut self,
         now: Instant,
@@ -302,7 +302,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Notes when the first datagram expires, for which the node asks after every event.
+    /// Updates the time of the first expiry, which the node reads after every event.
     #[inline(never)]
     fn note_expiry(&mut self) {
         // `min` would first count the table, for which a small core divides.

@@ -1,12 +1,12 @@
-//! Passing fragments on one by one (RFC 8930): fragments are made by the source of a packet and put
-//! together by its destination. The first one shows the way, the others follow it by their tag.
+//! Forwarding of single fragments (RFC 8930): the source of a packet fragments it and its
+//! destination reassembles it. The first fragment is routed, the others follow it by their tag.
 //!
-//! What a relay cannot decide about by the first fragment alone it reassembles, as RFC 4944 has it:
-//! packets with extension headers that concern it or to which routing adds something, and those
-//! that have to be answered by an error.
+//! A relay reassembles, as in RFC 4944, the packets whose treatment does not follow from the first
+//! fragment alone: packets with extension headers that concern it or to which routing adds
+//! something, and those that cause an ICMPv6 error.
 //!
-//! Where fragments are passed on, whole packets are too: what this node forwards is cut into frames
-//! at once and waits in the same store, so that one queue keeps everything in order.
+//! While fragments are forwarded, whole packets use the same store: a packet that this node
+//! forwards is cut into frames at once, so that one queue keeps everything in order.
 
 use super::fragment::{Cut, Datagram, Fragmentation, Rfc4944};
 use super::{Net, Sizes};
@@ -33,9 +33,9 @@ use kinglet_wire::sixlowpan::FragmentHeader;
 /// up from a random 16-bit number, and reach it after four billion.
 const RELAYED: u32 = 0xffff_0000;
 
-/// Fragments are passed on one by one (RFC 8930), once [`Net::relay_frames`] has been called; until
-/// then this is [`Rfc4944`]. `V` has a place for each datagram that is on its way through this
-/// node, `Q` keeps frames ([`kinglet_store`]).
+/// Forwards single fragments (RFC 8930), once [`Net::relay_frames`] has been called; until then
+/// this is [`Rfc4944`]. `V` has an entry for each datagram in transit through this node, `Q` stores
+/// frames ([`kinglet_store`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc8930<V, Q>(PhantomData<(V, Q)>);
 
@@ -79,29 +79,29 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Fragmentation for Rfc8
     }
 }
 
-/// Divisor of the part of a store that stays for others while one neighbour fills it. Otherwise a
-/// burst in every wake-up would take each place that becomes free.
+/// Divisor of the part of a store that is reserved for others while one neighbour fills it.
+/// Otherwise a burst in every wake-up would take each entry that becomes free.
 const SHARE_FOR_OTHERS: usize = 4;
 /// Two neighbours whose stores are full of frames for each other would wait for ever. So an eighth
-/// of a store is kept for what comes from where most of it goes to: if each does that, each can
-/// take something from the other.
+/// of a store is reserved for frames from the neighbour to which most waiting frames go: if each
+/// node does that, each can accept frames from the other.
 const SHARE_KEPT: usize = 8;
-/// Of a small store it is so many frames: for fewer nobody is listened for.
+/// Minimum of that reserve in frames: a smaller one is not worth the listening.
 const LEAST_KEPT: usize = 2;
 
-/// Neighbours that may still bring frames to be forwarded.
+/// Neighbours from which frames to be forwarded are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Welcome {
     /// All neighbours.
     All,
-    /// All but the neighbour that has brought most of what waits, or more than others that want as
-    /// much.
+    /// All but the neighbour that has sent most of the waiting frames, or more than other saturated
+    /// neighbours.
     AllBut(Address),
-    /// The neighbour for whom most waits: what it brings goes elsewhere.
+    /// Only the neighbour for which most frames wait: its own frames go to other nodes.
     Only(Address),
 }
 
-/// What a first fragment tells of its datagram.
+/// Properties of a datagram, from its first fragment.
 struct Begun {
     size: u16,
     /// Octets of the packet that are in the slot.
@@ -110,13 +110,13 @@ struct Begun {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// From now on the next fragment of a datagram is awaited for so long.
+    /// Sets the longest time between two fragments of a datagram.
     pub const fn await_fragments(&mut self, longest: Duration) {
         self.config.reassembly_timeout = longest;
     }
 
-    /// From now on fragments are passed on one by one, in frames with `room` octets of payload; or
-    /// no longer, with `None`. Nothing changes where the plan cannot ([`Rfc8930`]).
+    /// Starts the forwarding of single fragments, in frames with `room` octets of payload; `None`
+    /// ends it. Nothing changes if the plan does not support it ([`Rfc8930`]).
     pub fn relay_frames(&mut self, room: Option<usize>) {
         if let Some(relay) = self.relay.get_mut() {
             let room = room.map_or(0, |room| room.min(MAX_PAYLOAD));
@@ -124,13 +124,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// How many more frames can be taken for others; `None` where every hop reassembles.
+    /// Returns how many more frames can be accepted for others; `None` if every hop reassembles.
     pub fn relay_room(&self) -> Option<usize> {
         let relay = self.relay.get().filter(|relay| relay.room > 0)?;
         Some(relay.store.room())
     }
 
-    /// Returns the neighbours that may bring more frames, if there is room ([`Net::relay_room`]).
+    /// Returns the neighbours from which frames are accepted, if there is room
+    /// ([`Net::relay_room`]).
     pub fn relay_welcome(&self, now: Instant) -> Welcome {
         let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
             return Welcome::All;
@@ -149,56 +150,56 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// What has happened to fragments that were passed on, if any are.
+    /// Returns the counters of forwarded fragments, if forwarding is supported.
     pub fn relay_stats(&self) -> Option<&RelayStats> {
         self.relay.get().map(|relay| &relay.stats)
     }
 
-    /// Frames that wait for neighbours.
+    /// Returns the number of frames that wait for neighbours.
     pub fn relayed_waiting(&self) -> usize {
         self.relay.get().map_or(0, |relay| relay.store.len())
     }
 
-    /// There is a flash for frames that wait; whether it can be used ([`Store::attach`]).
+    /// Attaches a flash for waiting frames. Returns whether it is usable ([`Store::attach`]).
     pub fn attach_flash(&mut self, now: Instant, geometry: Geometry, first_sector: u16) -> bool {
         let relay = self.relay.get_mut();
         relay.is_some_and(|relay| relay.store.attach(now, geometry, first_sector))
     }
 
-    /// The next command for the flash ([`Store::poll_flash`]).
+    /// Returns the next command for the flash ([`Store::poll_flash`]).
     pub fn poll_flash(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.relay.get_mut()?.store.poll_flash(now)
     }
 
-    /// The driver of the flash was busy; it is asked again.
+    /// Notes that the driver of the flash was busy; the command is repeated.
     pub fn flash_refused(&mut self, now: Instant) {
         if let Some(relay) = self.relay.get_mut() {
             relay.store.flash_refused(now);
         }
     }
 
-    /// What became of a command for the flash; `octets` begin with what was read. Events that
-    /// nobody awaits change nothing.
+    /// Processes the result of a command for the flash; `octets` begin with the data read.
+    /// Unexpected events change nothing.
     pub fn handle_flash(&mut self, now: Instant, event: Event, octets: &[u8]) {
         if let Some(relay) = self.relay.get_mut() {
             let _ = relay.store.handle_flash(now, event, octets);
         }
     }
 
-    /// Frames for neighbours that are `wanted`, of which none can be taken, come out of the flash
-    /// before others.
+    /// Loads frames for neighbours that are `wanted` from the flash first, if none of them is
+    /// available.
     pub fn prefer_relayed(&mut self, now: Instant, wanted: impl Fn(Address) -> bool) {
         if let Some(relay) = self.relay.get_mut() {
             relay.prefer(now, wanted);
         }
     }
 
-    /// What has happened to frames that wait, if any can.
+    /// Returns the counters of the store, if there is one.
     pub fn store_stats(&self) -> Option<&kinglet_store::Stats> {
         self.relay.get().map(|relay| relay.store.stats())
     }
 
-    /// Passes a fragment on; whether it was one to be passed on.
+    /// Forwards a fragment. Returns whether it was one to be forwarded.
     fn relay_fragment(&mut self, now: Instant, frame: &FrameIn<'_>) -> Result<bool, Discard> {
         let own = frame.dst != Address::BROADCAST && S::FORWARDS && self.config.forward;
         let Some(relay) = self.relay.get().filter(|relay| relay.room > 0 && own) else {
@@ -218,7 +219,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Err(Discard::NoReassembly)
     }
 
-    /// A fragment that continues a datagram: with another tag it is what the next hop gets.
+    /// Forwards a fragment that continues a datagram, under the next hop's tag.
     fn relay_next(
         &mut self,
         now: Instant,
@@ -267,7 +268,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// The first fragment of a datagram; whether it was passed on.
+    /// Processes the first fragment of a datagram. Returns whether it was forwarded.
     fn relay_first(
         &mut self,
         now: Instant,
@@ -292,8 +293,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         relayed
     }
 
-    /// Expands a first fragment into `packet` and finds out where the datagram goes: how many
-    /// octets there are, and the next hop. `None` if it is not to be passed on as it is.
+    /// Expands a first fragment into `packet` and routes the datagram. Returns the number of octets
+    /// and the next hop; `None` if it cannot be forwarded as it is.
     fn take_first(
         &mut self,
         now: Instant,
@@ -325,7 +326,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let egress = if S::Routing::EXTENDS {
             let onward = self.onward(now, packet, &ip, arrival);
             let Ok((egress, treatment)) = onward else { return Ok(None) };
-            // What routing adds makes another packet of it.
+            // A packet with an addition by routing differs from the one that was received.
             if self.treat(packet, egress, treatment).is_err() || self.pool.get(packet).len() != len
             {
                 return Ok(None);
@@ -367,7 +368,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return;
         }
         let FragmentHeader { size, tag, .. } = header;
-        // A new datagram of this name ends an old one.
+        // A new datagram replaces an old one with the same identification.
         let is_it = |v: &Virtual| v.is_of(frame.src, tag, size);
         let places = relay.virtuals.as_mut_slice();
         let old = places.iter().position(|place| place.as_ref().is_some_and(is_it));
@@ -467,8 +468,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// Compresses the headers of a packet in a slot into `ready`, which belongs to nobody then; how
-    /// many octets they are, and for how many of the packet they stand.
+    /// Compresses the headers of a packet in a slot into `ready`, which then belongs to no
+    /// datagram. Returns the compressed length, and the length of the headers that it replaces.
     fn compress_slot(
         &mut self,
         packet: PacketHandle,
@@ -491,8 +492,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok((done.written, done.covered))
     }
 
-    /// Puts a packet that this node forwards into the store, if that is where those go; whether it
-    /// has. Then its slot is the caller's still.
+    /// Puts a forwarded packet into the store, if fragments are forwarded; otherwise returns
+    /// `None`. Its slot still belongs to the caller.
     pub(crate) fn relay_packet(
         &mut self,
         now: Instant,
@@ -510,15 +511,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(self.begin_relay(now, packet, len, size, (from, next_hop)).map(|_| ()))
     }
 
-    /// The next relayed frame for a neighbour that is `wanted`.
+    /// Returns the next relayed frame for a neighbour that is `wanted`.
     pub(crate) fn pending_relayed(&self, wanted: impl Fn(Address) -> bool) -> Option<Pending> {
         let (label, dst) = self.relay.get()?.first(wanted)?;
         let token = Token(RELAYED | u32::from(label.tag));
         Some(Pending { dst, ack: true, token, class: Class::Data })
     }
 
-    /// Writes the frame of [`Net::pending`] that is a relayed one to `buf`; `None` if it is another
-    /// one.
+    /// Writes the frame of [`Net::pending`] to `buf`, if it is a relayed one; else `None`.
     pub fn poll_relayed(
         &mut self,
         now: Instant,
@@ -534,7 +534,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(FrameOut { dst, ack, len, token, class })
     }
 
-    /// Learns what became of a relayed frame; whether it was one.
+    /// Processes the result of a relayed frame. Returns whether it was one.
     pub(crate) fn relayed_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> bool {
         let relayed = token.0 & RELAYED == RELAYED;
         let Some(relay) = self.relay.get_mut().filter(|_| relayed) else { return false };
@@ -545,7 +545,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// A fragment that continues a datagram, under another tag.
+/// Writes a subsequent fragment with another tag.
 fn copy_with_tag<'a>(payload: &[u8], tag: u16, out: &'a mut [u8]) -> Option<&'a [u8]> {
     let out = out.get_mut(..payload.len())?;
     copy(out, payload);

@@ -1,7 +1,7 @@
-//! Packets for neighbours whose link address is not known yet (RFC 4861, 7.2.2): they wait here,
-//! and the oldest goes when there is no place.
+//! Packets for neighbours with an unknown link address wait here (RFC 4861, 7.2.2). A full table
+//! drops the oldest.
 //!
-//! Inside of this crate [`Address::None`] is the next hop of such a packet.
+//! Inside this crate [`Address::None`] is the next hop of such a packet.
 
 use super::{Net, Sizes};
 use crate::discovery::{Discovery, Resolution, Unresolved};
@@ -24,18 +24,18 @@ use kinglet_wire::sixlowpan::Context;
 pub(crate) const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Who learns the link addresses of neighbours.
+    /// Returns neighbour discovery.
     pub const fn discovery(&self) -> &S::Discovery {
         &self.discovery
     }
 
-    /// Who learns the link addresses of neighbours.
+    /// Returns neighbour discovery for modification.
     pub const fn discovery_mut(&mut self) -> &mut S::Discovery {
         &mut self.discovery
     }
 
-    /// Whether discovery makes this node a member of a group: of the solicited-node group of each
-    /// own address (RFC 4861, 7.2.1), and a router of that of all routers.
+    /// Returns whether discovery makes this node a member of a group: of the solicited-node group
+    /// of each own address (RFC 4861, 7.2.1), and a router of the all-routers group.
     //= rfc6775#6.5.5-2
     pub(crate) fn is_discovered_by(&self, group: Ipv6Addr) -> bool {
         if !S::Discovery::PRESENT {
@@ -46,7 +46,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 && has_own_ending(&self.config, self.addresses.as_slice(), &group)
     }
 
-    /// The link address of a neighbour; static ones first.
+    /// Returns the link address of a neighbour; static entries take precedence.
     pub(crate) fn resolve(&self, dst: Ipv6Addr) -> Address {
         let table = self.neighbours.as_slice();
         if S::Discovery::PRESENT {
@@ -62,7 +62,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         find_link(table, dst)
     }
 
-    /// Parks a packet whose next hop is not known; `None`: it is, and nothing was done.
+    /// Queues a packet with an unknown next hop; `None` if the next hop is known.
     pub(crate) fn await_resolution(
         &mut self,
         now: Instant,
@@ -108,7 +108,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// The packet in a place. What stands behind it moves up, so that the order stays.
+    /// Removes and returns a packet. Those behind it move up, so that the order stays.
     fn take_unresolved(&mut self, index: usize) -> Option<Unresolved> {
         let rest = self.unresolved.as_mut_slice().get_mut(index..)?;
         let taken = rest.first_mut()?.take()?;
@@ -116,7 +116,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(taken)
     }
 
-    /// Tells discovery that a packet goes to whoever is the neighbour on its way.
+    /// Notifies discovery that a packet goes to the neighbour that is the next hop.
     pub(crate) fn note_use(&mut self, now: Instant, dst: Ipv6Addr) {
         if S::Discovery::PRESENT
             && let Some(neighbour) = self.neighbour_towards(dst)
@@ -125,8 +125,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// An upper layer has taken a segment from `src` that answers what it had sent: whoever is the
-    /// neighbour on the way there is reached (RFC 4861, 7.3.1).
+    /// Processes a segment from `src` that answers recent data of this node: the next hop towards
+    /// `src` is reachable (RFC 4861, 7.3.1).
     pub fn note_progress(&mut self, now: Instant, src: Ipv6Addr) {
         if S::Discovery::PRESENT
             && let Some(neighbour) = self.neighbour_towards(src)
@@ -135,7 +135,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Who is asked for the way to `dst`, if it is not a static table or routing.
+    /// Returns the neighbour that discovery resolves for packets to `dst`; `None` if a static table
+    /// or routing names the next hop.
     fn neighbour_towards(&self, dst: Ipv6Addr) -> Option<Ipv6Addr> {
         let known = find_neighbour(self.neighbours.as_slice(), dst).is_some();
         if dst.is_multicast() || known || self.discovery.attached(dst).is_some() {
@@ -152,7 +153,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// The contexts by which headers may be compressed.
+    /// Returns the contexts that may compress headers.
     pub(crate) fn compressing(&self) -> [Option<Context>; 16] {
         let mut contexts = [None; 16];
         for ((id, to), from) in (0..).zip(&mut contexts).zip(self.contexts.as_slice()) {
@@ -161,8 +162,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         contexts
     }
 
-    /// Discovery has found the way to a neighbour, or given up: what waits for it goes its way, or
-    /// its senders are told (RFC 4861, 7.2.2).
+    /// Processes the result of a resolution: sends the packets that wait for the neighbour, or
+    /// reports them to their senders (RFC 4861, 7.2.2).
     pub fn handle_resolution(&mut self, now: Instant, neighbour: Ipv6Addr, found: bool) {
         if !S::Discovery::PRESENT {
             return;

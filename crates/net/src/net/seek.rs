@@ -1,7 +1,7 @@
-//! Packets that wait while a way is sought (RFC 3561, 6.3): those that begin here, and what a host
-//! sends through a border router. The oldest goes when there is no place.
+//! Packets that wait for route discovery (RFC 3561, 6.3): those of this node, and those that a host
+//! sends through a border router. A full table drops the oldest.
 //!
-//! As for packets whose neighbour is not known (`resolve.rs`), [`Address::None`] is their next hop.
+//! As for packets that await resolution (`resolve.rs`), [`Address::None`] is their next hop.
 
 use super::{Net, Sizes};
 use crate::frame::Class;
@@ -19,11 +19,11 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Whether ways are sought.
+    /// True if routes are discovered on demand.
     pub(crate) const SEEKS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
 
-    /// Which way out for a packet from `src` to `dst` that begins here, of which `egress` is known.
-    /// If there is none and one is sought, it has to wait.
+    /// Returns the egress for a packet from `src` to `dst` of this node; `egress` is the known one.
+    /// Without one it starts route discovery, for which the packet has to wait.
     pub(crate) fn seek_own(
         &mut self,
         now: Instant,
@@ -39,8 +39,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         sought.then_some(Egress::Radio(Address::None))
     }
 
-    /// Tells routing of a packet that is forwarded on this way, if it has one, and that does not
-    /// lead back to where it has come from. What a host has sent may wait for one.
+    /// Notifies routing of a forwarded packet: of the use of its route, of a loop, or of a missing
+    /// route. A packet from a host may wait for route discovery.
     #[inline]
     pub(crate) fn seek_onward(
         &mut self,
@@ -68,7 +68,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(None)
     }
 
-    /// Parks a packet whose way is being sought; `None`: it is not, and nothing was done.
+    /// Queues a packet that waits for route discovery; `None` if discovery is not in progress.
     pub(crate) fn await_way(
         &mut self,
         packet: PacketHandle,
@@ -100,7 +100,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// The packet in a place. What stands behind it moves up, so that the order stays.
+    /// Removes and returns a packet. Those behind it move up, so that the order stays.
     fn take_unrouted(&mut self, index: usize) -> Option<PacketHandle> {
         let rest = self.unrouted.as_mut_slice().get_mut(index..)?;
         let taken = rest.first_mut()?.take()?;
@@ -113,16 +113,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.release(packet);
     }
 
-    /// Ways were found, lost or given up: what waits for one goes, or its sender is told, and what
-    /// waits for the radio goes where its way leads now. A packet with payload elsewhere may have
-    /// to wait from now on ([`Net::park`]).
+    /// Processes new, lost and failed routes: sends waiting packets or reports them to their
+    /// senders, and updates the next hops of packets that wait for the radio. A packet with
+    /// external payload may have to wait from now on ([`Net::park`]).
     pub fn reroute(&mut self, now: Instant) {
         if !Self::SEEKS {
             return;
         }
         self.reroute_queued(now);
         self.reroute_external(now);
-        // Each round takes one out, or passes one by.
+        // Each round removes one packet, or skips one.
         let mut index = 0_usize;
         while let Some(&Some(packet)) = self.unrouted.as_slice().get(index) {
             let header = Header::read(self.pool.get(packet)).ok();
@@ -146,7 +146,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// No way was found for a packet: an upper layer of this node, or the host, is told.
+    /// Reports a failed route discovery to an upper layer of this node, or to the host.
     fn give_up(
         &mut self,
         now: Instant,
@@ -163,7 +163,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Err(Discard::NoRoute)
     }
 
-    /// Each packet comes to the end of the queue again, so their order stays.
+    /// Each packet is moved to the end of the queue once, so the order stays.
     fn reroute_queued(&mut self, now: Instant) {
         for _ in 0..self.output.len() {
             let Some(queued) = self.output.pop() else { return };
@@ -174,7 +174,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             };
             let way = match self.egress(&header.dst) {
                 None if self.owns(&header.src) => self.own_egress(now, header.src, header.dst),
-                // Nothing is repaired on the way: who has sent it is told.
+                // No local repair: the sender is notified.
                 way => way,
             };
             let kept = match way {
@@ -198,7 +198,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !self.routing.seeks(header.dst) {
             return;
         }
-        // If no way is sought it goes where it would have gone, and its loss is told.
+        // Without route discovery it keeps its next hop, and its loss is reported.
         if let Some(egress) = self.own_egress(now, header.src, header.dst)
             && let Some(external) = &mut self.external
         {

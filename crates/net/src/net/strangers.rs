@@ -14,12 +14,12 @@ use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Chain, HEADER_LEN, Header, is_link_local, protocol, same_prefix};
 
-/// Where TCP has its flags, and those of them that open or refuse a connection.
+/// Offset of TCP's flags, and the flags that open or refuse a connection.
 const FLAGS_AT: usize = 13;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
-/// ICMPv6.
+/// ICMPv6 types.
 const ECHO_REQUEST: u8 = 128;
 const ECHO_REPLY: u8 = 129;
 
@@ -35,7 +35,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// Of the packet in these octets, or of the one that is in a tunnel there.
+    /// Returns the flow of the packet in these octets, or of the packet in a tunnel.
     fn read(octets: &[u8]) -> Option<Flow> {
         let outer = Header::read(octets).ok()?;
         let mut chain = Chain::new(octets, outer.next_header);
@@ -50,7 +50,7 @@ impl Flow {
         Some(Self::of(octets, &inner, &chain))
     }
 
-    /// Where the upper layer is cut off, it is 0.
+    /// Returns the flow from a packet's headers; missing octets of the upper layer count as 0.
     fn of(octets: &[u8], header: &Header, chain: &Chain<'_>) -> Flow {
         let upper = octets.get(chain.offset()..).unwrap_or_default();
         let at = |offset: usize| upper.get(offset).copied().unwrap_or(0);
@@ -65,8 +65,8 @@ impl Flow {
         Flow { src: header.src, dst: header.dst, protocol, ports, kind }
     }
 
-    /// The same number for both directions: FNV-1a over the stranger's address and port, and the
-    /// port of the neighbour. No number means that there is no flow.
+    /// Returns the same number for both directions: FNV-1a over the stranger's address and port,
+    /// and the port of the neighbour. `None` in a table means that there is no flow.
     fn key(stranger: &Ipv6Addr, protocol: u8, far: u16, near: u16) -> NonZeroU32 {
         let ports = [far.to_be_bytes(), near.to_be_bytes()];
         let octets = stranger.octets();
@@ -77,7 +77,7 @@ impl Flow {
         NonZeroU32::new(hash).unwrap_or(NonZeroU32::MAX)
     }
 
-    /// Of a packet for the neighbour: its key, and whether it may have been asked for.
+    /// For a packet to the neighbour: returns its key, and whether it may be solicited.
     fn inward(&self) -> (NonZeroU32, bool) {
         let asked = match self.protocol {
             protocol::TCP => self.kind & (SYN | ACK) != SYN,
@@ -87,7 +87,7 @@ impl Flow {
         (Self::key(&self.src, self.protocol, self.ports.0, self.ports.1), asked)
     }
 
-    /// Of a packet of the neighbour: its key, and the side that began.
+    /// For a packet of the neighbour: returns its key, and the side that began.
     fn outward(&self) -> (NonZeroU32, Sent) {
         let sent = match (self.protocol, self.kind) {
             (protocol::TCP, flags) if flags & RST != 0 || flags & (SYN | ACK) == SYN | ACK => {
@@ -100,7 +100,7 @@ impl Flow {
         (Self::key(&self.dst, self.protocol, self.ports.1, self.ports.0), sent)
     }
 
-    /// Octets that it costs: with a SYN-ACK come data requests until the handshake is over.
+    /// Returns the charged octets: a SYN-ACK causes data requests until the handshake is over.
     fn weight(&self, len: usize) -> usize {
         let opens = self.protocol == protocol::TCP && self.kind & (SYN | ACK) == SYN | ACK;
         if opens { len.saturating_add(2 * HEADER_LEN) } else { len }
@@ -108,7 +108,7 @@ impl Flow {
 }
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Whether neither an own prefix nor a context covers an address.
+    /// Returns whether neither an own prefix nor a context covers an address.
     fn is_stranger(&self, address: &Ipv6Addr) -> bool {
         let contexts = self.contexts.as_slice().iter().flatten();
         let own = self.addresses.as_slice().iter().flatten();
@@ -117,7 +117,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         !is_link_local(*address) && !known.any(|(prefix, len)| same_prefix(prefix, *address, len))
     }
 
-    /// Whether a packet may wait for a child: unsolicited packets of strangers are charged.
+    /// Returns whether a packet may wait for a child: unsolicited packets of strangers are charged.
     pub(crate) fn may_wait(&mut self, now: Instant, packet: PacketHandle, child: u16) -> bool {
         let octets = self.pool.get(packet);
         let len = octets.len();

@@ -1,9 +1,9 @@
-//! Packets out: taking what upper layers submit, the queues, and which datagram is next.
+//! Output of packets: submissions of upper layers, the queues, and the choice of the next datagram.
 //!
 //! One datagram at a time is cut into frames (`fragment.rs`), so that its fragments follow each
-//! other. Packets in slots and the one packet with external payload take turns; ICMPv6 errors go
-//! first, and before all of them what a child has asked for (`indirect.rs`). A slot is free again
-//! when its last frame is written, whatever becomes of that frame.
+//! other. Packets in slots and the one packet with external payload alternate; ICMPv6 errors
+//! precede them, and frames that a child has polled for precede all (`indirect.rs`). A slot is
+//! released when its last frame is written, regardless of the frame's result.
 
 use super::compose::{HEAD, Headers};
 use super::fragment::Fragmentation;
@@ -24,16 +24,16 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{self, Header};
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// Whether [`Net::submit`] can take a packet: none with external payload is waiting or in
-    /// progress. Ask for a segment only then, and it is formed when it can leave.
+    /// Returns whether [`Net::submit`] accepts a packet: no other with external payload is waiting
+    /// or in progress. A segment should be formed only then, when it can leave.
     pub const fn can_submit(&self) -> bool {
         self.external.is_none()
     }
 
-    /// Takes a packet of an upper layer: its header is copied, its payload is not.
+    /// Accepts a packet of an upper layer: its header is copied, its payload is not.
     ///
     /// # Errors
-    /// [`SendError`]; nothing was taken.
+    /// [`SendError`]; the packet was not accepted.
     pub fn submit(&mut self, now: Instant, packet: Outgoing<'_, X>) -> Result<(), SendError> {
         if !self.can_submit() {
             return Err(SendError::Busy);
@@ -58,11 +58,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let header =
             Header { traffic_class, flow_label, payload_len, next_header, hop_limit, src, dst };
         self.note_use(now, dst);
-        // Written where it stays.
+        // Written directly into its final place.
         let head = <S::Routing as Routing>::Head::EMPTY;
         let external = External { head, head_len, body, total, egress };
         let head = self.external.insert(external).head.as_mut_slice();
-        // There is room for both.
+        // Both fit.
         let _ = header.emit(head);
         copy(head.get_mut(ipv6::HEADER_LEN..).unwrap_or_default(), upper);
         if S::Routing::EXTENDS {
@@ -73,7 +73,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    /// Parks a packet in the queue of its way out; on an error its slot is still the caller's.
+    /// Queues a packet for its egress. On an error its slot still belongs to the caller.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -108,13 +108,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if taken { Ok(()) } else { Err(Discard::QueueFull) }
     }
 
-    /// What the next frame of [`Net::poll_frame`] is; `None` if there is none. Ask right before
-    /// polling: what is submitted or received in between may change the answer.
+    /// Describes the next frame of [`Net::poll_frame`]; `None` if there is none. To be called right
+    /// before polling: submissions and input in between may change the result.
     pub fn pending(&self) -> Option<Pending> {
         self.pending_for(|_| true)
     }
 
-    /// The same of frames for neighbours that are `wanted`: others have enough to do.
+    /// Does the same for frames to neighbours that are `wanted`, as others may be busy.
     pub fn pending_for(&self, wanted: impl Fn(Address) -> bool) -> Option<Pending> {
         let indirect = self.pending_indirect();
         if indirect.is_some() {
@@ -126,7 +126,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.pending_own()
     }
 
-    /// What is next of own packets and of those that wait as a whole.
+    /// Returns the next frame of own packets and of packets that are queued as a whole.
     fn pending_own(&self) -> Option<Pending> {
         match &self.current {
             Some(current) => Some(current.pending()),
@@ -135,7 +135,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Own frames and relayed ones take turns, as far as they are for somebody wanted.
+    /// Own frames and relayed ones alternate, among those for wanted neighbours.
     fn own_or_relayed(&self, wanted: impl Fn(Address) -> bool) -> Option<Pending> {
         let own = self.pending_own().filter(|own| wanted(own.dst));
         let own_first = self.relay.get().is_none_or(|relay| relay.was_last);
@@ -145,13 +145,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Whether nothing waits: the usual case, and this is asked at every turn of the loop.
+    /// Returns whether all queues are empty: the usual case, which every turn of the loop checks.
     fn is_drained(&self) -> bool {
         let waits = S::Border::PRESENT && self.border.front().is_some();
         self.external.is_none() && self.output.len() == 0 && self.control.len() == 0 && !waits
     }
 
-    /// What is next if nothing is in progress.
+    /// Returns the next datagram if none is in progress.
     fn choose(&self) -> Option<Current> {
         if let Some(queued) = self.control.front() {
             return Some(self.of_slot(queued, Class::Control));
@@ -197,7 +197,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         })
     }
 
-    /// Makes what is next the datagram in progress.
+    /// Makes the next datagram the one in progress.
     pub(crate) fn begin(&mut self, now: Instant) -> Option<Current> {
         if self.current.is_none() {
             let chosen = self.choose()?;
@@ -226,9 +226,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.note_departure(now);
     }
 
-    /// Learns what became of a frame. A frame that was not delivered ends its datagram, as the rest
-    /// would only waste the channel; but one for a child is offered again when that asks. Answers
-    /// the key of external payload that has got lost so, once; as long as no more than
+    /// Processes the result of a frame. An undelivered frame ends its datagram, as the rest would
+    /// only waste the channel; but a frame for a child is offered again at its next data request.
+    /// Returns the key of external payload of a lost datagram, once, as long as at most
     /// [`FINISHED`](crate::FINISHED) such datagrams have been written after it.
     pub fn handle_outcome(&mut self, now: Instant, token: Token, delivered: bool) -> Option<X> {
         if self.relayed_outcome(now, token, delivered) {
@@ -251,14 +251,14 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.finished.iter_mut().find(of_token)?.take().map(|(_, key)| key)
     }
 
-    /// The key of external payload, if `token` names the last datagram with such whose last frame
-    /// was written.
+    /// Returns the key of external payload, if `token` names the last completely written datagram
+    /// with such payload.
     pub fn key_of(&self, token: Token) -> Option<X> {
         let newest = self.finished.first().copied().flatten()?;
         (newest.0 == token.0).then_some(newest.1)
     }
 
-    /// The key of the datagram in progress, if its payload is external.
+    /// Returns the key of the datagram in progress, if its payload is external.
     pub(crate) fn external_key(&self) -> Option<X> {
         match (self.current?.origin, self.external.as_ref()?.body) {
             (Origin::External, Body::External { key, .. }) => Some(key),
@@ -266,7 +266,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Makes a packet and queues it.
+    /// Creates a packet and queues it.
     pub(crate) fn send_packet(
         &mut self,
         now: Instant,

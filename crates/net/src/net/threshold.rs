@@ -1,4 +1,4 @@
-//! From the host interface to the radio (`border.rs`).
+//! Packets from the host interface to the radio (`border.rs`).
 
 use super::{Net, Sizes};
 use crate::border::{Border, BorderStats, FromHost};
@@ -13,12 +13,12 @@ use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
-    /// What the queue between host and radio has seen, if there is one and packets wait there.
+    /// Returns the counters of the queue between host and radio, if it is present and in use.
     pub fn border_stats(&self) -> Option<&BorderStats> {
         self.border.stats().filter(|_| self.config.border == BorderPolicy::Fair)
     }
 
-    /// Parks a packet from the host; on an error its slot is still the caller's.
+    /// Queues a packet from the host. On an error its slot still belongs to the caller.
     pub(crate) fn enqueue_from_host(
         &mut self,
         now: Instant,
@@ -29,7 +29,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let Egress::Radio(next_hop) = egress else {
             return self.enqueue(now, packet, egress, Class::Data);
         };
-        // Those wait elsewhere, and for another reason than the channel.
+        // These packets wait elsewhere, and for another reason than the channel.
         if self.sleeps(next_hop) || next_hop == Address::None {
             return self.enqueue(now, packet, egress, Class::Data);
         }
@@ -49,7 +49,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// A packet of the radio's queues is about to be sent.
+    /// Removes a packet that is about to be sent from the radio's queues.
     pub(crate) fn leave_queue(&mut self, now: Instant, packet: PacketHandle) {
         if S::Border::PRESENT && self.border.front().is_some_and(|queued| queued.packet == packet) {
             return self.border.pop(now, self.next_token);
@@ -59,7 +59,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 }
 
-/// A number for a destination.
+/// Returns a number for a destination.
 fn key_of(destination: Ipv6Addr) -> u32 {
     let bits = destination.to_bits();
     [32, 64, 96].iter().fold(bits as u32, |key, shift| key.rotate_left(7) ^ (bits >> shift) as u32)

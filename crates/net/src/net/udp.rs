@@ -1,4 +1,4 @@
-//! UDP (RFC 768): binding, sending, reading, and what comes in.
+//! UDP (RFC 768): binding, sending, reading and input.
 
 use super::compose::{Headers, Upper};
 use super::messages::routing_input;
@@ -18,7 +18,7 @@ use kinglet_wire::icmpv6::{Kind, unreachable};
 use kinglet_wire::ipv6::{HEADER_LEN, Header, MIN_MTU, protocol};
 use kinglet_wire::udp::{self, Datagram};
 
-/// The first ephemeral port: those of 0xF0B0 to 0xF0BF compress to four bits (RFC 6282, 4.3.1).
+/// Range of ephemeral ports: 0xF0B0 to 0xF0BF compress to four bits (RFC 6282, 4.3.1).
 const EPHEMERAL: Range<u16> = 0xF0B0..0xF100;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
@@ -43,15 +43,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(UdpHandle(index))
     }
 
-    /// The port of a socket, `None` if it is not bound.
+    /// Returns the port of a socket, `None` if it is not bound.
     pub fn udp_port(&self, socket: UdpHandle) -> Option<u16> {
         let socket = self.sockets.as_slice().get(usize::from(socket.0))?;
         (socket.port != 0).then_some(socket.port)
     }
 
-    /// Lets a socket receive datagrams of more than 1232 octets, which come in fragments of IPv6
-    /// (up to 1452 where [`Sizes::Ipv6Fragments`] has places). Until then it receives none, so that
-    /// a reader whose buffer is no longer is never stuck at one. Lasts until the socket is closed.
+    /// Lets a socket receive datagrams of more than 1232 octets, which come in IPv6 fragments (up
+    /// to 1452 if [`Sizes::Ipv6Fragments`] has entries). Before this call it receives none, so that
+    /// a reader with a shorter buffer never gets stuck. Lasts until the socket is closed.
     pub fn udp_accept_long(&mut self, socket: UdpHandle) {
         if S::Ipv6Fragments::PLACES > 0
             && let Some(socket) = self.sockets.as_mut_slice().get_mut(usize::from(socket.0))
@@ -60,9 +60,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
     }
 
-    /// Closes a socket; what it had not read is gone.
+    /// Closes a socket and discards its unread datagrams.
     pub fn udp_close(&mut self, socket: UdpHandle) {
-        // At most BACKLOG rounds.
+        // At most `BACKLOG` rounds.
         while let Some(received) = self.pop_received(socket) {
             self.release(received.packet);
         }
@@ -82,8 +82,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(received)
     }
 
-    /// Sends `data` from `socket`, at most 1232 octets, or 1452 in fragments of IPv6 where
-    /// [`Sizes::Ipv6Fragments`] has places; it is copied.
+    /// Sends `data` from `socket`, at most 1232 octets, or 1452 in IPv6 fragments if
+    /// [`Sizes::Ipv6Fragments`] has entries; it is copied.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent.
@@ -98,7 +98,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         self.udp_send_with(now, socket, dst, dst_port, Sending::default(), data)
     }
 
-    /// The same, with source address, hop limit and traffic class of this datagram.
+    /// Sends a datagram with its own source address, hop limit and traffic class.
     ///
     /// # Errors
     /// [`SendError`]; nothing was sent. [`SendError::NoRoute`] also if the source address is not
@@ -145,7 +145,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let data = upper.get(udp::HEADER_LEN..).unwrap_or_default();
         let len = data.len();
         copy(buf.get_mut(..len).ok_or(UdpError::BufferTooShort(len))?, data);
-        // Both have been read before, when it came.
+        // Both were parsed before, on reception.
         let headers = (Header::read(octets), udp::Header::read(upper));
         let _ = self.pop_received(socket);
         self.release(packet);
@@ -156,8 +156,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(Some(UdpDatagram { src, src_port, dst, hop_limit, len }))
     }
 
-    /// A socket with a datagram to read of which this has not told since the socket was last read;
-    /// `None` when all is told.
+    /// Returns a socket with unread datagrams that was not returned since it was last read; `None`
+    /// if there is no such socket.
     pub fn poll_ready(&mut self) -> Option<UdpHandle> {
         let sockets = (0u8..=u8::MAX).zip(self.sockets.as_mut_slice());
         let mut waiting = sockets.filter(|(_, it)| !it.told && it.queue.front().is_some());
@@ -186,7 +186,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
             return routing_input(header, upper);
         }
-        // Unread datagrams hold at most half of the slots, so that they cannot stop the rest.
+        // Unread datagrams hold at most half of the slots, so that they do not block other packets.
         let crowded =
             usize::from(self.unread) >= S::Packets::LEN / 2 || self.pool.free() < RESERVED;
         let sockets = self.sockets.as_mut_slice();

@@ -1,4 +1,4 @@
-//! The network layer keeps the laws of a layer, with any frames and any order of calls.
+//! The network layer satisfies the layer contract, with any frames and any order of calls.
 
 use crate::common::*;
 use core::net::Ipv6Addr;
@@ -16,12 +16,12 @@ use rand_pcg::Pcg32;
 struct Router {
     net: Node,
     socket: UdpHandle,
-    /// Of frames that the MAC has, the last ones.
+    /// Tokens of the last frames given to the MAC.
     tokens: Vec<Token>,
     max_payload: usize,
 }
 
-/// The most frames of one packet at the smallest payload here: 1280 octets in units of 56.
+/// Maximum number of frames of one packet at the smallest payload here: 1280 octets in units of 56.
 const FRAMES: usize = 24;
 
 impl Router {
@@ -48,7 +48,7 @@ impl Router {
     }
 }
 
-/// The source of packets by radio, and of those from the host.
+/// The source of packets by radio, and that of packets from the host.
 const NEAR: Ipv6Addr = global(9);
 const OUTSIDE: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB9, 0, 0, 0, 0, 0, 9);
 
@@ -64,7 +64,7 @@ fn some_packet(random: &mut Pcg32, src: Ipv6Addr) -> Vec<u8> {
     if let (protocol::FRAGMENT, [_, _, high, low, ..]) = (next, &mut body[..]) {
         // Mostly the first fragment, the second, or a whole packet.
         (*high, *low) = (0, *low & 0b1001);
-        // Of one of four packets.
+        // A fragment of one of four packets.
         if let Some(identification) = body.get_mut(4..8) {
             identification.copy_from_slice(&[0, 0, 0, d >> 6]);
         }
@@ -110,7 +110,7 @@ fn some_frame(random: &mut Pcg32) -> Vec<u8> {
 
 impl Subject for Router {
     /// All queues (output 4, control 2, host 2, one external, one in progress) in the smallest
-    /// frames, the reports, and news of children.
+    /// frames, the reports, and changes of children.
     const DRAIN_BOUND: usize = 10 * FRAMES + 8 + 4 + 3;
 
     fn fresh(seed: u64) -> Self {
@@ -242,7 +242,7 @@ impl Subject for Router {
 
     fn owed(&self) -> usize {
         let info = self.net.info();
-        // What is in progress holds a slot or is the external one.
+        // The packet in progress holds a slot or is the external one.
         PACKETS - info.free_packets + usize::from(info.external)
     }
 

@@ -1,5 +1,5 @@
-//! What routing adds to packets: the option, source routes and outer headers, and what becomes of
-//! them at those who get such packets.
+//! Headers that routing adds to packets: the option, source routes and outer headers, and their
+//! processing at the nodes that receive such packets.
 
 use crate::common::{LIMITS, NOW, global};
 use core::net::Ipv6Addr;
@@ -16,17 +16,17 @@ use kinglet_wire::rpl::{PacketInformation, SourceRoute};
 use kinglet_wire::sixlowpan::routed::{Dodag, PAGE_1};
 use kinglet_wire::sixlowpan::{Context, DISPATCH_IPV6, ExtensionHeaders, Integrity, decompress};
 
-/// Everybody is behind node 2; node 1 is the root, whose packets to node 3 take a source route.
-/// That to node 5 has all in between, that to node 7 is as long as one may be. A SenderRank of 666
-/// is refused, and node 9 cannot be reached.
+/// All nodes are behind node 2; node 1 is the root, whose packets to node 3 have a source route.
+/// The one to node 5 lists all nodes in between, the one to node 7 has the maximum length. A
+/// SenderRank of 666 is refused, and node 9 cannot be reached.
 struct Marking {
     root: bool,
-    /// Whether what is added is written as 6LoWPAN Routing Headers.
+    /// True if the added headers are written as 6LoWPAN Routing Headers.
     compresses: bool,
     broken: Vec<(Ipv6Addr, Ipv6Addr)>,
-    /// Where what goes up goes now.
+    /// Current next hop of upward packets.
     moved: Option<u16>,
-    /// Whose packets have come for this node.
+    /// Sources of packets that have arrived for this node.
     taken: Vec<Ipv6Addr>,
 }
 
@@ -62,7 +62,7 @@ impl Routing for Marking {
     fn add(&self, packet: &Header, origin: Origin, out: &mut [u8; MAX_ADDED]) -> Option<Added> {
         let outer = match origin {
             Origin::Here => None,
-            // What comes from a neighbour's host would be put into a tunnel.
+            // A packet from a neighbour's host would be put into a tunnel.
             Origin::Bare if !self.root && packet.dst == global(3) => Some(global(4)),
             _ if !self.root => return None,
             _ => Some(global(1)),
@@ -71,7 +71,7 @@ impl Routing for Marking {
         let (option, room) = out.split_at_mut(8);
         let far = self.root && packet.dst != global(2);
         let (kind, len, dst) = if far {
-            // Of two octets each, as they differ from the destination in the second last.
+            // Two octets each, as they differ from the destination in the second last.
             let longest: Vec<_> = (0..27).map(|n| global(0x300 + n)).chain([packet.dst]).collect();
             let rest = [global(3), global(4), packet.dst];
             let rest = match packet.dst {
@@ -167,7 +167,7 @@ type Node = Net<Plan, u32>;
 const PORT: u16 = 1000;
 const OUTSIDE: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
 
-/// Octets that say where they are.
+/// Octets that encode their offset.
 struct Counting;
 impl BodySource<u32> for Counting {
     fn read(&self, _: u32, offset: usize, out: &mut [u8]) -> Result<(), Stale> {
@@ -182,7 +182,7 @@ fn node(n: u16) -> Node {
     node_that(n, false)
 }
 
-/// A node that writes what is added as 6LoWPAN Routing Headers, or not.
+/// Returns a node that writes the added headers as 6LoWPAN Routing Headers, or does not.
 fn node_that(n: u16, compresses: bool) -> Node {
     let config = Config { forward: true, ..Config::new(Address::Short(n)) };
     let routing = Marking { root: n == 1, compresses, ..Marking::NONE };
@@ -197,12 +197,12 @@ fn node_that(n: u16, compresses: bool) -> Node {
     node
 }
 
-/// Carries all frames of `from` to `to`; what `to` delivers, and what it discards.
+/// Carries all frames of `from` to `to`. Returns the deliveries, or the reason of a discard.
 fn carry(from: &mut Node, to: &mut Node) -> Result<Vec<Delivery>, Discard> {
     carry_frames(from, to, &mut Vec::new())
 }
 
-/// The same, with the frames.
+/// Does the same, and records the frames.
 fn carry_frames(
     from: &mut Node,
     to: &mut Node,
@@ -220,7 +220,7 @@ fn carry_frames(
     Ok(all)
 }
 
-/// The next packet of a node, which has to fit into a frame.
+/// Returns the next packet of a node, which has to fit into a frame.
 fn seen(node: &mut Node) -> Vec<u8> {
     let mut buf = [0; 128];
     let limits = FrameLimits { max_payload: 128 };
@@ -248,7 +248,7 @@ fn outgoing(src: Ipv6Addr, dst: Ipv6Addr, len: u16) -> Outgoing<'static, u32> {
     }
 }
 
-/// A packet from outside with this payload behind a UDP header to [`PORT`].
+/// Returns a packet from outside with this payload behind a UDP header to [`PORT`].
 fn from_outside(dst: Ipv6Addr, traffic_class: u8, data: &[u8]) -> Vec<u8> {
     let payload_len = 8 + data.len() as u16;
     let (flow_label, next_header, hop_limit, src) = (0, protocol::UDP, 64, OUTSIDE);
@@ -319,7 +319,7 @@ fn payload_that_stays_outside_is_read_where_it_belongs() {
     assert_eq!(upper[..20], [9; 20]);
     assert!(upper[20..].iter().enumerate().all(|(at, octet)| *octet == at as u8));
     assert_eq!((upper.len(), delivery.header.src), (520, global(3)));
-    // From the root it takes its source route along.
+    // A packet of the root has its source route from the start.
     let (mut root, mut c) = (node(1), node(3));
     root.submit(NOW, outgoing(global(1), global(3), 500)).unwrap();
     carry(&mut root, &mut b).unwrap();
@@ -337,7 +337,7 @@ fn what_comes_from_outside_goes_through_a_tunnel_and_is_as_it_was() {
     carry(&mut b, &mut c).unwrap();
     assert_eq!(c.stats().datagrams_in, 1);
     assert_eq!((free(&root), free(&b), free(&c)), (8, 8, 7));
-    // As long as every link must take.
+    // The minimum MTU of links.
     let packet = from_outside(global(3), 0, &[5; 1232]);
     assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
     carry(&mut root, &mut b).unwrap();
@@ -382,7 +382,7 @@ fn the_option_comes_off_toward_the_host() {
     assert_eq!(root.routing().taken, [global(2)], "who is not known is asked for");
 }
 
-/// What a link takes may be longer than what a host does, where routing adds to packets.
+/// The radio carries longer packets than the host, as routing adds headers to them.
 #[test]
 fn what_is_longer_than_the_host_takes_is_refused_and_keeps_nobody_waiting() {
     for (len, taken) in [(MIN_MTU, true), (MIN_MTU + 1, false), (MIN_MTU + 80, false)] {
@@ -396,7 +396,7 @@ fn what_is_longer_than_the_host_takes_is_refused_and_keeps_nobody_waiting() {
         let mut buf = [0; MIN_MTU];
         assert_eq!(root.poll_host_packet(NOW, &Counting, &mut buf), taken.then_some(len));
         assert_eq!(root.info().host_queued, 0);
-        // The sender is told how long it may be.
+        // The sender gets the MTU.
         assert_eq!(root.pending().is_some(), !taken);
         if !taken {
             let error = carry(&mut root, &mut node(2));
@@ -406,8 +406,8 @@ fn what_is_longer_than_the_host_takes_is_refused_and_keeps_nobody_waiting() {
     }
 }
 
-/// [`Sizes::Storage`] says how long a slot has to be: no octet is in vain. As RFC 6282 writes them
-/// the headers are longer than a frame.
+/// [`Sizes::Storage`] gives the minimum length of a slot: no octet is unused. In the form of RFC
+/// 6282 the headers are longer than a frame.
 #[test]
 fn a_slot_has_room_for_the_longest_packet_with_the_longest_route() {
     for compresses in [false, true] {
@@ -420,7 +420,7 @@ fn a_slot_has_room_for_the_longest_packet_with_the_longest_route() {
         assert_eq!(usize::from(size), MIN_MTU + MAX_ADDED + HEADER_LEN);
         assert_eq!(frames[0][4], if compresses { PAGE_1 } else { DISPATCH_IPV6 });
         assert_eq!((b.stats().packets_in, b.stats().forwarded), (1, 1));
-        // Whoever is next can read it too.
+        // The next hop can read it too.
         let mut c = node_that(0x300, compresses);
         assert_eq!(carry(&mut b, &mut c), Ok(vec![]));
         assert_eq!((c.stats().packets_in, c.stats().forwarded), (1, 1));
@@ -451,7 +451,7 @@ fn a_dead_end_of_a_source_route_is_told_to_its_root() {
     let packet = from_outside(global(9), 0, &[5; 40]);
     assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
     assert_eq!(carry(&mut root, &mut b), Err(Discard::NoRoute));
-    // The error goes to whoever made the outer header, which is the root.
+    // The error goes to the source of the outer header, which is the root.
     let mut buf = [0; 128];
     while b.pending().is_some() {
         let Some(frame) = b.poll_frame(NOW, LIMITS, &Counting, &mut buf) else { continue };
@@ -463,8 +463,8 @@ fn a_dead_end_of_a_source_route_is_told_to_its_root() {
     assert_eq!((free(&root), free(&b)), (8, 8));
 }
 
-/// A root of another make puts the source route into the packet itself. Its first hop may be the
-/// router that has sent the packet.
+/// A root of another implementation inserts the source route into the packet itself. Its first hop
+/// may be the router that has sent the packet.
 #[test]
 fn an_own_packet_that_returns_with_a_source_route_goes_on() {
     let mut b = node(2);
@@ -489,7 +489,7 @@ fn an_own_packet_that_returns_with_a_source_route_goes_on() {
     assert_eq!(b.handle_frame(NOW, FrameIn { src, dst, payload: &frame }), Ok(None));
     let relayed = Header::read(&seen(&mut b)).unwrap();
     assert_eq!((relayed.src, relayed.dst, relayed.hop_limit), (global(2), global(3), 59));
-    // Without one it has gone round in a circle.
+    // Without one it is in a routing loop.
     packet[6] = protocol::UDP;
     let frame = [&[0x41][..], &packet, &datagram].concat();
     assert!(b.handle_frame(NOW, FrameIn { src, dst, payload: &frame }).is_err());
@@ -532,8 +532,8 @@ fn nobody_outside_may_use_tunnels_or_source_routes() {
     assert_eq!(root.handle_host_packet(NOW, &packet), Err(Discard::BorderRoutingHeader));
 }
 
-/// Octets of all frames on each of the four hops from the root to node 5, for a packet from outside
-/// with so much payload.
+/// Returns the octets of all frames on each of the four hops from the root to node 5, for a packet
+/// from outside with this payload.
 fn octets_to_five(compresses: [bool; 5], payload: usize) -> [usize; 4] {
     let mut nodes: Vec<_> =
         (1..).zip(compresses).map(|(n, compresses)| node_that(n, compresses)).collect();

@@ -1,4 +1,4 @@
-//! RFC 8200 and RFC 4443 on the way: what a router does with packets for others.
+//! RFC 8200 and RFC 4443 in forwarding: a router's treatment of packets for other nodes.
 
 use crate::common;
 use crate::common::*;
@@ -14,7 +14,7 @@ fn ip(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-/// Router 2 between node 1 and the rest.
+/// Returns router 2 between node 1 and the rest.
 fn middle() -> Node {
     let mut node = router(2);
     node.add_route(route(global(1), 128, NextHop::Link(Address::Short(1)))).unwrap();
@@ -22,7 +22,7 @@ fn middle() -> Node {
     node
 }
 
-/// What a router answers to a packet that node 1 has sent to it.
+/// Returns a router's discard and error for a packet that node 1 has sent to it.
 fn answer(router: &mut Node, packet: &[u8]) -> (Discard, Option<Kind>) {
     let discard = hear(router, NOW, 1, Address::Short(2), &plain(packet)).unwrap_err();
     (discard, error_to_node_1(router, packet))
@@ -90,7 +90,7 @@ fn the_limit_of_a_queue_is_for_what_is_relayed() {
     }
     let refused = hear(&mut node, NOW, 1, Address::Short(2), &packet);
     assert_eq!(refused.err(), Some(Discard::QueueFull));
-    // What the node itself has to say may wait as well.
+    // The node's own packets may wait as well.
     node.ping(NOW, global(9), 1, 1, &[]).unwrap();
     assert_eq!(frames(&mut node, LIMITS).len(), 3);
     hear(&mut node, NOW, 1, Address::Short(2), &packet).unwrap();
@@ -145,7 +145,7 @@ fn without_a_route_the_sender_hears_destination_unreachable() {
 
 #[test]
 fn a_packet_does_not_go_back_to_the_neighbour_that_forwarded_it() {
-    // Node 1 believes that node 9 is behind this router, whose route leads through node 1.
+    // Node 1 has a route to node 9 through this router, whose route leads through node 1.
     let mut node = middle();
     node.add_route(route(global(9), 128, NextHop::Link(Address::Short(1)))).unwrap();
     let unreachable = Some(Kind::DestinationUnreachable { code: 3 });
@@ -214,7 +214,7 @@ fn hop_by_hop_options_concern_the_router_and_others_do_not() {
         assert_eq!(heard, Err(Discard::Options));
         let sent = frames(&mut node, LIMITS);
         assert_eq!((sent.len(), node.stats().errors_out), (errors, errors as u32));
-        // Parameter Problem, code 2, and the option's place.
+        // Parameter Problem, code 2, and the option's offset.
         let says = |frame: &[u8]| frame.windows(8).any(|w| w[..2] == [4, 2] && w[7] == 42);
         assert!(sent.iter().all(|(_, frame)| says(frame)));
     }
@@ -341,12 +341,12 @@ fn the_host_interface_of_a_border_router_answers_pings() {
 fn pitfalls_004_006_007_048_parked_packets_never_starve_what_would_unpark_them() {
     let mut node = middle();
     let frame = plain(&tcp_to(global(3)));
-    // Nobody takes frames from the router, and all its queues fill up.
+    // No node accepts frames from the router, and all its queues fill up.
     for _ in 0..20 {
         let _ = hear(&mut node, NOW, 1, Address::Short(2), &frame);
     }
     assert!(node.stats().discarded(Discard::QueueFull) > 0);
-    // Reassemblies and unread datagrams come on top.
+    // Reassemblies and unread datagrams come in addition.
     let socket = node.udp_bind(9).unwrap();
     let mut peer = common::node(1);
     let from = peer.udp_bind(9).unwrap();
@@ -355,7 +355,7 @@ fn pitfalls_004_006_007_048_parked_packets_never_starve_what_would_unpark_them()
         carry(&mut peer, 1, &mut node);
     }
     assert!(node.info().free_packets >= 1);
-    // An unfragmented segment, an acknowledgement say, still gets through to TCP …
+    // An unfragmented segment, such as an acknowledgement, still gets through to TCP …
     let ack = plain(&tcp_to(global(2)));
     let delivery = hear(&mut node, NOW, 3, Address::Short(2), &ack).unwrap().unwrap();
     node.release(delivery.packet);
@@ -401,12 +401,12 @@ fn a_segment_for_the_host_does_not_keep_others_waiting() {
     assert!(router.can_submit());
     assert_eq!(router.poll_host_packet(NOW, &Pattern, &mut buf), Some(360));
     assert_eq!(buf[60..360], pattern(1, 300));
-    // One for the radio stays what it is.
+    // A packet for the radio stays where it is.
     submit(&mut router, global(3), 2).unwrap();
     router.park(NOW, &Pattern);
     assert!(!router.can_submit());
     assert_eq!(frames(&mut router, LIMITS).len(), 4);
-    // Without room the segment is lost, and the slot is not.
+    // Without room the segment is lost, but no slot leaks.
     let free = router.info().free_packets;
     for key in 0..4 {
         submit(&mut router, outside, key).unwrap();

@@ -25,7 +25,7 @@ fn segment(src: u16, dst: u16, key: u32, len: u16) -> Outgoing<'static, u32> {
     }
 }
 
-/// The frames of one segment from node 1 to node 2.
+/// Returns the frames of one segment from node 1 to node 2.
 fn segment_frames(key: u32, len: u16, max_payload: usize) -> Vec<Vec<u8>> {
     let mut sender = node(1);
     // Another tag for another key.
@@ -41,7 +41,7 @@ fn expected(key: u32, len: usize) -> Vec<u8> {
     [&TCP_HEADER[..], &pattern(key, len)].concat()
 }
 
-/// Hears a frame from node 1 at node 2; the upper layer's octets if that completes a packet.
+/// Processes a frame at node 2. Returns the upper layer's octets if that completes a packet.
 fn hear_upper(node: &mut Node, now: Instant, src: u16, frame: &[u8]) -> Option<Vec<u8>> {
     let delivery = hear(node, now, src, Address::Short(2), frame).ok()??;
     let upper = node.packet(delivery.packet)[delivery.upper.clone()].to_vec();
@@ -85,9 +85,9 @@ fn mss_for_frames_is_what_the_fragmenter_does() {
 
 #[test]
 fn five_frames_carry_about_as_much_as_the_papers_462_octets() {
-    // TCPlp §6.1 does not say how many octets its MAC leaves, so this is the same arithmetic for
-    // all that 802.15.4 can leave between 104 (extended addresses) and 112 (short ones and no
-    // more): 462 lies between the steps that units of eight octets make.
+    // TCPlp §6.1 does not give the payload of its MAC, so this is the same arithmetic for all
+    // payloads that 802.15.4 allows between 104 (extended addresses) and 112 (short ones only): 462
+    // lies between the steps that units of eight octets make.
     let mss = |max_payload| mss_for_frames(5, max_payload, 3, 32).unwrap();
     assert_eq!([104, 105, 108, 109, 110].map(mss), [451, 452, 455, 480, 481]);
 }
@@ -116,7 +116,7 @@ fn one_lost_fragment_never_blocks_reassembly() {
 #[test]
 fn pitfall_009_and_051_stray_fragments_cannot_pin_the_slots() {
     let mut receiver = node(2);
-    // Last fragments of datagrams that will never be whole, from strangers.
+    // Last fragments of datagrams that will never be complete, from other senders.
     for stranger in 10..30 {
         let strays = segment_frames(stranger, 451, 104);
         assert_eq!(hear_upper(&mut receiver, NOW, stranger as u16, &strays[4]), None);
@@ -160,8 +160,8 @@ fn a_late_first_fragment_does_not_replace_a_datagram_that_still_arrives() {
     assert_eq!(receiver.stats().discarded(Discard::NoReassembly), 1);
     let rest = one[3..].iter().filter_map(|frame| hear_upper(&mut receiver, soon, 5, frame));
     assert_eq!(rest.collect::<Vec<_>>(), [expected(2, 451)]);
-    // It has a place where one is free, and loses it to the next sender as soon as it is idle; so
-    // does the other one.
+    // It gets a free entry, and loses it to the next sender as soon as it is idle; so does the
+    // other one.
     assert_eq!(hear_upper(&mut receiver, soon, 7, &late[0]), None);
     for (from, frames) in [(8, &one), (9, &late)] {
         assert_eq!(hear_upper(&mut receiver, soon + idle, from, &frames[0]), None);
@@ -211,7 +211,7 @@ fn a_fragment_that_overlaps_otherwise_discards_what_was_there() {
         frame[4] += 1;
         frame
     };
-    // The same octets in other portions conflict as well: size or offset differ.
+    // The same octets, cut differently, conflict as well: size or offset differ.
     let merged = |frames: &[Vec<u8>]| [&frames[1][..], &frames[2][5..]].concat();
     let shorter = |frames: &[Vec<u8>]| frames[1][..5 + 16].to_vec();
     type Conflict<'a> = &'a dyn Fn(&[Vec<u8>]) -> Vec<u8>;
@@ -224,7 +224,7 @@ fn a_fragment_that_overlaps_otherwise_discards_what_was_there() {
         }
         assert_eq!(hear_upper(&mut receiver, NOW, 1, &conflict(&frames)), None);
         assert_eq!(receiver.stats().conflicting_fragments, 1);
-        // The last two do not complete it any more.
+        // The last two no longer complete it.
         assert_eq!(hear_upper(&mut receiver, NOW, 1, &frames[3]), None);
         assert_eq!(hear_upper(&mut receiver, NOW, 1, &frames[4]), None);
         assert_eq!(receiver.info().reassemblies, 1);
@@ -247,7 +247,7 @@ fn the_sender_of_a_datagram_that_is_too_long_is_told_how_long_it_may_be() {
     }
     let mut sender = node(1);
     carry(&mut receiver, 2, &mut sender);
-    // It has sent no such thing and does not believe it, but that is what came.
+    // The sender has sent no such packet and rejects the error, but that is what came.
     assert_eq!(sender.stats().discarded(Discard::ForgedError), 1);
     assert_eq!((receiver.stats().errors_out, receiver.pending()), (1, None));
     assert_eq!(receiver.info().free_packets, PACKETS);
@@ -298,7 +298,7 @@ fn a_frame_that_was_not_delivered_ends_its_datagram() {
     sender.handle_outcome(NOW, first.token, false);
     assert!(sender.pending().is_none() && sender.can_submit());
     assert_eq!(sender.stats().cancelled, 1);
-    // An outcome that comes late does not hit the next datagram.
+    // A late result does not affect the next datagram.
     sender.submit(NOW, segment(1, 2, 1, 451)).unwrap();
     poll(&mut sender, LIMITS).unwrap();
     sender.handle_outcome(NOW, first.token, false);
@@ -339,7 +339,7 @@ fn external_packets_and_slots_take_turns() {
     }
     let mut kinds = Vec::new();
     while let Some((_, frame)) = poll(&mut sender, LIMITS) {
-        // The next header field tells them apart.
+        // The next header field distinguishes them.
         kinds.push(frame[2]);
         if kinds.len() < 5 && sender.can_submit() {
             sender.submit(NOW, segment(1, 2, 0, 0)).unwrap();
@@ -457,7 +457,7 @@ fn a_reassembly_leaves_the_last_slot_to_what_is_not_fragmented() {
     let mut receiver = node(2);
     let ack = plain(&packet(global(1), global(2), protocol::TCP, &[0; 20]));
     let mut next = |frame: &[u8]| hear(&mut receiver, NOW, 1, Address::Short(2), frame);
-    // An upper layer that holds on to what it got.
+    // An upper layer that does not release its packets.
     for _ in 1..PACKETS {
         assert!(next(&ack).unwrap().is_some());
     }
@@ -492,7 +492,7 @@ fn the_owner_of_a_payload_is_told_that_a_frame_of_it_was_lost() {
         assert!(poll(&mut sender, LIMITS).is_some() && sender.can_submit());
         tokens.push(first.token);
     }
-    // The two that were written last are remembered, each until it is lost.
+    // The last two written ones are remembered, each until it is lost.
     let lost = |sender: &mut Node, token| {
         (sender.handle_outcome(NOW, token, true), sender.handle_outcome(NOW, token, false))
     };
@@ -500,7 +500,7 @@ fn the_owner_of_a_payload_is_told_that_a_frame_of_it_was_lost() {
     assert_eq!(lost(&mut sender, tokens[1]), (None, Some(2)));
     assert_eq!(lost(&mut sender, tokens[1]), (None, None));
     assert_eq!(lost(&mut sender, tokens[2]), (None, Some(3)));
-    // And the one in progress.
+    // The one in progress is remembered, too.
     sender.submit(NOW, segment(1, 2, 4, 451)).unwrap();
     let (first, _) = poll(&mut sender, LIMITS).unwrap();
     assert_eq!(lost(&mut sender, first.token), (None, Some(4)));

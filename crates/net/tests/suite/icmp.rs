@@ -1,4 +1,4 @@
-//! RFC 4443: echo, and when errors are sent and believed.
+//! RFC 4443: echo, and the conditions for sending and accepting errors.
 
 use crate::common;
 use crate::common::*;
@@ -11,7 +11,7 @@ use kinglet_wire::ipv6::{Header, protocol};
 
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
-/// A whole packet with an ICMPv6 message.
+/// Returns a whole packet with an ICMPv6 message.
 fn message(src: Ipv6Addr, dst: Ipv6Addr, kind: Kind, body: &[u8]) -> Vec<u8> {
     let mut upper = vec![0; 8];
     kind.emit(&mut upper).unwrap();
@@ -27,13 +27,13 @@ fn give(node: &mut Node, octets: &[u8]) -> Result<bool, Discard> {
     Ok(heard.map(|delivery| node.release(delivery.packet)).is_some())
 }
 
-/// Code and pointer of the Parameter Problem that a node answers with when it discards this.
+/// Returns code and pointer of the Parameter Problem with which a node reports this packet.
 fn reported(octets: &[u8], why: Discard) -> (u8, u32) {
     let mut node = node(2);
     assert_eq!(give(&mut node, octets), Err(why));
     let (_, frame) = frames(&mut node, LIMITS).remove(0);
     let mut sender = common::node(1);
-    // Quoting TCP is what makes it believed; here the kind is enough, so look at the frame.
+    // Only a quotation of TCP would be accepted; here the type is enough, so the frame is checked.
     let _ = hear(&mut sender, NOW, 2, Address::Short(1), &frame);
     let at = frame.windows(2).position(|w| w == [4, 0] || w == [4, 1]).unwrap();
     (frame[at + 1], u32::from_be_bytes(frame[at + 4..at + 8].try_into().unwrap()))
@@ -86,10 +86,10 @@ fn pitfall_067_errors_are_rate_limited() {
     for n in 0..30 {
         assert_eq!(ask(&mut node, NOW), usize::from(n < 10), "a burst of ten");
     }
-    // Ten a second from then on.
+    // After the burst, ten errors a second.
     let times = (1..=1_000).map(|step| NOW + Duration::from_millis(step * 3));
     assert_eq!(times.map(|now| ask(&mut node, now)).sum::<usize>(), 30);
-    // A quiet hour earns a burst, not an hour's worth.
+    // An idle hour earns a burst, not an hour's worth.
     let late = NOW + Duration::from_secs(3_600);
     let burst: usize = (0..30).map(|_| ask(&mut node, late)).sum();
     assert_eq!(burst, 10);
@@ -115,7 +115,7 @@ fn pitfall_071_errors_are_never_about_multicast_broadcast_errors_or_nobody() {
     nested.extend_from_slice(&error[40..]);
     nested[5] += (error.len() - 40) as u8;
     quiet(&nested, us);
-    // The exceptions: an option that asks for it (RFC 4443, 2.4 (e.3)).
+    // The exceptions: an option that requests it (RFC 4443, 2.4 (e.3)).
     let asks =
         |kind| packet(global(1), ALL_NODES, protocol::DESTINATION, &[59, 0, kind, 4, 0, 0, 0, 0]);
     quiet(&asks(0xFE), us);
@@ -151,7 +151,7 @@ fn pitfall_072_errors_are_believed_only_if_they_quote_what_we_sent() {
 
 #[test]
 fn pitfall_049_nested_quotations_are_not_followed() {
-    // An error that quotes an error that quotes an error …: one look at the first is enough.
+    // An error that quotes an error that quotes an error …: a check of the first is enough.
     let mut octets = packet(global(2), global(9), protocol::TCP, &[0; 8]);
     let mut node = node(2);
     let outside = "2001:db9::1".parse().unwrap();

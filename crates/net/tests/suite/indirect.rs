@@ -1,4 +1,4 @@
-//! Packets for children that sleep.
+//! Packets for sleeping children.
 
 use crate::common;
 use crate::common::*;
@@ -12,7 +12,7 @@ use kinglet_wire::ipv6::protocol;
 const CHILD: u16 = 3;
 const OTHER: u16 = 4;
 
-/// Node 1 with children 3 and 4; 5 does not sleep.
+/// Returns node 1 with children 3 and 4; node 5 does not sleep.
 fn parent(indirect: Indirect) -> Node {
     let config = Config { forward: true, indirect, ..Config::new(Address::Short(1)) };
     let mut node = bare(config, 1);
@@ -23,13 +23,13 @@ fn parent(indirect: Indirect) -> Node {
     node
 }
 
-/// A packet of `len` octets from node 9, or from the host, by way of the parent.
+/// Forwards a packet of `len` octets from node 9, or from the host, through the parent.
 fn forward(node: &mut Node, now: Instant, to: u16, len: usize) -> Result<(), Discard> {
     let long = len > 60;
     let src = if long { "2001:db8:1::9".parse().unwrap() } else { global(9) };
     let octets = packet(src, global(to), protocol::TCP, &vec![to as u8; len]);
     let heard = if long {
-        // From the host, which need not cut it into fragments.
+        // From the host, which need not fragment it.
         node.handle_host_packet(now, &octets)
     } else {
         hear(node, now, 9, Address::Short(1), &plain(&octets))
@@ -37,7 +37,7 @@ fn forward(node: &mut Node, now: Instant, to: u16, len: usize) -> Result<(), Dis
     heard.map(|delivery| assert_eq!(delivery, None))
 }
 
-/// The next frame, and whether it announces another one.
+/// Returns the next frame, and whether it announces another one.
 fn next(node: &mut Node) -> Option<(FrameOut, Vec<u8>, bool)> {
     let more = node.frame_pending(LIMITS);
     poll(node, LIMITS).map(|(frame, payload)| (frame, payload, more))
@@ -153,7 +153,7 @@ fn a_lost_frame_is_tried_again_at_the_next_data_requests_until_there_were_enough
 fn a_repeated_data_request_gets_a_frame_and_is_no_reason_to_give_it_up() {
     let mut node = parent(Indirect { polls: 2, ..Indirect::DEFAULT });
     forward(&mut node, NOW, CHILD, 20).unwrap();
-    // Before the child has asked at all, and after its first request.
+    // Before the child's first data request, and after it.
     for asks in [false, true] {
         if asks {
             assert!(node.handle_data_request(NOW, CHILD));
@@ -219,7 +219,7 @@ fn what_nobody_asks_for_expires_but_not_under_the_macs_hands() {
     assert_eq!((node.info().indirect, node.stats().expired_indirect), (1, 1));
     node.handle_deadline(end + Duration::from_secs(1));
     assert_eq!((node.deadline(), node.info().free_packets), (None, PACKETS));
-    // An old question is no reason to send what comes now.
+    // An old data request does not fetch a new packet.
     forward(&mut node, end, CHILD, 20).unwrap();
     assert_eq!(node.pending(), None);
 }
@@ -227,7 +227,7 @@ fn what_nobody_asks_for_expires_but_not_under_the_macs_hands() {
 #[test]
 fn no_child_takes_the_place_of_another_and_all_of_them_leave_slots_for_the_rest() {
     let mut node = parent(Indirect { limit: 9, ..Indirect::DEFAULT });
-    // Four places, one of which is the other child's.
+    // Four entries, one of them for the other child.
     for _ in 0..3 {
         forward(&mut node, NOW, CHILD, 20).unwrap();
     }
@@ -239,7 +239,7 @@ fn no_child_takes_the_place_of_another_and_all_of_them_leave_slots_for_the_rest(
     let results = [(); 3].map(|()| forward(&mut node, NOW, CHILD, 20));
     assert_eq!(results, [Ok(()), Ok(()), Err(Discard::QueueFull)]);
 
-    // Half-finished datagrams take what they may; a child does not take the last but the reserve.
+    // Incomplete datagrams take all slots that they may; a child's packets leave the reserve free.
     let mut node = parent(Indirect::DEFAULT);
     let mut waiting = 0;
     while node.info().free_packets > RESERVED + 1 {

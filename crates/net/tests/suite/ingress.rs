@@ -1,4 +1,4 @@
-//! The border policy: what crosses the host interface of a border router, and what is counted.
+//! The border policy: packets that may cross the host interface of a border router, and counters.
 
 use crate::common::*;
 use core::net::Ipv6Addr;
@@ -14,7 +14,7 @@ fn ip(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-/// Node 1, whose neighbours are the rest of the mesh; everything else is behind the host.
+/// Returns node 1, whose neighbours are the mesh; all other addresses are behind the host.
 fn border() -> Node {
     let mut node = bare(Config { forward: true, ..Config::new(Address::Short(1)) }, 1);
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
@@ -22,7 +22,7 @@ fn border() -> Node {
     node
 }
 
-/// Why a packet of the host is dropped, if it is.
+/// Returns the reason for which a packet of the host is dropped, if it is.
 fn dropped(node: &mut Node, octets: &[u8]) -> Option<Discard> {
     let before = (node.info(), node.pending());
     let reason = node.handle_host_packet(NOW, octets).err()?;
@@ -31,12 +31,12 @@ fn dropped(node: &mut Node, octets: &[u8]) -> Option<Discard> {
     Some(reason)
 }
 
-/// Hop-by-Hop Options with the RPL option of this type (RFC 6553, 3), before TCP.
+/// Returns Hop-by-Hop Options with the RPL option of this type (RFC 6553, 3), before TCP.
 fn rpl_option(kind: u8) -> Vec<u8> {
     [&[protocol::TCP, 0, kind, 4, 0x40, 0, 1, 0], &[0; 20][..]].concat()
 }
 
-/// A Routing header of this type with so many segments left, before TCP.
+/// Returns a Routing header of this type with so many segments left, before TCP.
 fn routing(kind: u8, left: u8) -> Vec<u8> {
     [&[protocol::TCP, 2, kind, left, 0, 0, 0, 0], &global(4).octets()[..], &[0; 20]].concat()
 }
@@ -99,14 +99,14 @@ fn what_is_no_danger_comes_in() {
     let mut node = border();
     assert_eq!(dropped(&mut node, &[0x60; 30]), Some(Discard::Malformed));
     passes(&mut node, &packet(ip(OUTSIDE), global(3), protocol::TCP, &[0; 20]));
-    // Options that are nobody's, and a fragment, of which nobody sees what it is.
+    // Unknown options, and a later fragment, whose upper layer is unknown.
     passes(&mut node, &packet(ip(OUTSIDE), global(3), 0, &[6, 0, 1, 4, 0, 0, 0, 0]));
     let later = [protocol::IPV6, 0, 0, 8, 0, 0, 0, 1, 0x60, 0, 0, 0, 0, 0, 0, 0];
     passes(&mut node, &packet(ip(OUTSIDE), global(3), protocol::FRAGMENT, &later));
-    // A group that is larger than the mesh, of which this node is a member.
+    // A group that is larger than the mesh and has this node as a member.
     node.join_group(ip("ff05::99")).unwrap();
     passes(&mut node, &packet(ip(OUTSIDE), ip("ff05::99"), protocol::NONE, &[]));
-    // A computer behind the host interface whose address is of the mesh: the far end of a tunnel.
+    // A computer behind the host interface with an address of the mesh: the far end of a tunnel.
     node.add_route(route(global(0x42), 128, NextHop::Host)).unwrap();
     passes(&mut node, &packet(global(0x42), global(3), protocol::TCP, &[0; 20]));
 }
@@ -123,12 +123,12 @@ fn what_goes_to_the_host_comes_from_the_mesh_or_from_where_routes_lead() {
     let left = packet(global(9), to, protocol::ROUTING, &routing(3, 1));
     assert_eq!(sends(&mut node, &left), Some(Discard::BorderRouteLeft));
     assert_eq!(node.info().host_queued, 0);
-    // Used up, it is no danger to anybody.
+    // A used-up header is harmless.
     let used = packet(global(9), to, protocol::ROUTING, &routing(3, 0));
     assert_eq!(sends(&mut node, &used), None);
     assert_eq!(sends(&mut node, &packet(global(9), to, protocol::TCP, &[0; 20])), None);
     assert_eq!(node.info().host_queued, 2);
-    // A prefix that the configuration names.
+    // A prefix in the configuration.
     let mut node = border();
     let via = NextHop::Link(Address::Short(9));
     node.add_route(route(ip("2001:db8:5::"), 48, via)).unwrap();
@@ -139,7 +139,7 @@ const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 16;
 
-/// Gives child 3 all that waits for it.
+/// Delivers all waiting packets to child 3.
 fn fetch(node: &mut Node, now: Instant) {
     while node.handle_data_request(now, 3) {
         let Some((out, _)) = poll(node, LIMITS) else { return };
@@ -147,7 +147,7 @@ fn fetch(node: &mut Node, now: Instant) {
     }
 }
 
-/// A TCP segment between ports with these flags, or a datagram if there are none.
+/// Returns a TCP segment between ports with these flags, or a UDP datagram if there are none.
 fn flow(src: Ipv6Addr, dst: Ipv6Addr, ports: [u8; 2], flags: Option<u8>) -> Vec<u8> {
     let mut upper =
         vec![0, ports[0], 0, ports[1], 0, 20, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0, 0, 0, 0, 0];
@@ -163,7 +163,7 @@ fn strangers_pay_for_what_a_sleeping_child_has_not_asked_for() {
         node.add_child(3).unwrap();
         node
     };
-    // How many of twenty such packets of the host get through at once.
+    // Returns how many of twenty such packets of the host are accepted at once.
     let passed = |node: &mut Node, octets: &[u8]| {
         (0..20)
             .filter(|_| {
@@ -183,18 +183,18 @@ fn strangers_pay_for_what_a_sleeping_child_has_not_asked_for() {
     let mut node = sleeping();
     assert_eq!(passed(&mut node, &segment(ACK)), 11);
     assert_eq!(node.stats().discarded(Discard::Unsolicited), 9);
-    // Neither a refusal nor the second step of a handshake makes a connection of it.
+    // Neither a refusal nor the second step of a handshake makes it a connection of the child.
     for flags in [RST | ACK, SYN | ACK] {
         let mut node = sleeping();
         from_child(&mut node, &answer(flags));
         assert!(passed(&mut node, &segment(ACK)) < 11, "and it has paid for the answer");
     }
-    // What the child acknowledges is its connection, but a SYN would be another one.
+    // An acknowledgement shows a connection of the child, but a SYN would open another one.
     let mut node = sleeping();
     from_child(&mut node, &answer(ACK));
     assert_eq!(passed(&mut node, &segment(ACK)), 20);
     assert_eq!(passed(&mut node, &segment(SYN)), 11);
-    // It has asked for what comes back to where it has sent first, and for nothing else.
+    // It has requested the responses from the peer to which it has sent first, and no others.
     let mut node = sleeping();
     from_child(&mut node, &flow(child, stranger, [80, 9], None));
     assert_eq!(passed(&mut node, &flow(stranger, child, [9, 80], None)), 20);

@@ -1,4 +1,4 @@
-//! A plan without what a host need not have.
+//! A plan without the features that a host does not need.
 
 use crate::common::{NOW, global, packet, route};
 use kinglet_net::{
@@ -36,7 +36,7 @@ impl Sizes for Minimal {
     type UdpSockets = [UdpSocket; 1];
 }
 
-/// Node 2, whose settings ask for what its plan has not.
+/// Returns node 2, whose configuration requests features that its plan lacks.
 fn node() -> Net<Minimal, u32> {
     let queue = QueueDiscipline::Red(Red::DEFAULT);
     let mut node = Net::new(Config { forward: true, queue, ..Config::new(Address::Short(2)) });

@@ -1,5 +1,5 @@
-//! RFC 8200, 4.5: a packet comes out of its fragments exactly or not at all, and whoever sends
-//! fragments of which nothing can come is told.
+//! RFC 8200, 4.5: a packet is reassembled exactly or not at all, and the sender of unusable
+//! fragments gets an error.
 
 use crate::common::*;
 use core::net::Ipv6Addr;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Node 2, behind a border router that is itself: packets come from its host, of any length that a
+/// Returns node 2, which is its own border router: packets come from its host, of any length that a
 /// link takes, and go there.
 fn border() -> Node {
     let mut node = bare(Config { forward: true, ..Config::new(Address::Short(2)) }, 2);
@@ -29,7 +29,7 @@ fn outside() -> Ipv6Addr {
     "2001:db9::1".parse().unwrap()
 }
 
-/// The fragmentable part of a packet: an upper layer's octets with their checksum.
+/// Returns the fragmentable part of a packet: an upper layer's octets with their checksum.
 fn with_checksum(protocol: u8, mut upper: Vec<u8>, dst: Ipv6Addr) -> Vec<u8> {
     let header = Header::read(&packet(outside(), dst, protocol, &upper)).unwrap();
     let pseudo = header.pseudo_header_sum(upper.len(), protocol);
@@ -57,7 +57,7 @@ fn datagram(port: u16, len: usize) -> Vec<u8> {
     with_checksum(protocol::UDP, upper, global(2))
 }
 
-/// A fragment from outside with these octets of its packet.
+/// Returns a fragment from outside with these octets of its packet.
 fn fragment(kind: u8, id: u32, offset: usize, more: bool, octets: &[u8]) -> Vec<u8> {
     fragment_from(outside(), kind, id, offset, more, octets)
 }
@@ -77,7 +77,7 @@ fn fragment_from(
     packet(src, global(2), protocol::FRAGMENT, &payload)
 }
 
-/// The fragments of a packet that end at these octets, and at its end.
+/// Returns the fragments of a packet that end at these octets, and at its end.
 fn cut(kind: u8, id: u32, whole: &[u8], ends: &[usize]) -> Vec<Vec<u8>> {
     let mut from = 0;
     let mut fragments = Vec::new();
@@ -92,15 +92,15 @@ fn give(node: &mut Node, octets: &[u8]) -> Result<Option<Delivery>, Discard> {
     node.handle_host_packet(NOW, octets)
 }
 
-/// What the node sends to the host.
+/// Returns the packets that the node sends to the host.
 fn answers(node: &mut Node) -> Vec<Vec<u8>> {
     let mut buf = [0; 1280];
     let next = || node.poll_host_packet(NOW, &Pattern, &mut buf).map(|len| buf[..len].to_vec());
     std::iter::from_fn(next).collect()
 }
 
-/// Type, code and the word behind the checksum of the one error that the node answers with, which
-/// quotes `about`.
+/// Returns type, code and the word behind the checksum of the only error that the node sends;
+/// checks that it quotes `about`.
 fn error_about(node: &mut Node, about: &[u8]) -> (u8, u8, u32) {
     let [error] = &answers(node)[..] else { panic!("one answer") };
     let upper = &error[40..];
@@ -109,7 +109,7 @@ fn error_about(node: &mut Node, about: &[u8]) -> (u8, u8, u32) {
     (upper[0], upper[1], u32::from_be_bytes(upper[4..8].try_into().unwrap()))
 }
 
-/// Nothing is kept, not even for a packet given up.
+/// Checks that nothing is stored, not even for an abandoned packet.
 fn all_is_free(node: &mut Node) {
     node.handle_deadline(NOW + MINUTE);
     answers(node);
@@ -126,7 +126,7 @@ fn a_ping_of_the_longest_packet_is_answered_in_fragments_with_its_data() {
         }
         let sent = answers(&mut node);
         assert_eq!(sent.iter().map(Vec::len).collect::<Vec<_>>(), [1280, 48 + 8 + len - 1232]);
-        // Put together again by hand.
+        // Reassembled manually.
         let (first, second) = (&sent[0], &sent[1]);
         let head = |octets: &[u8]| Fragment::read(&octets[40..]).unwrap();
         assert_eq!((head(first).offset, head(first).more), (0, true));
@@ -157,7 +157,7 @@ fn identifications_of_packets_sent_in_fragments_differ() {
     assert_eq!(seen.len(), 20);
 }
 
-/// Two nodes with a socket each, the second one for long datagrams.
+/// Returns two nodes with a socket each, the second one for long datagrams.
 fn pair() -> ((Node, UdpHandle), (Node, UdpHandle)) {
     let (mut one, mut two) = (node(1), node(2));
     let (a, b) = (one.udp_bind(1000).unwrap(), two.udp_bind(2000).unwrap());
@@ -197,7 +197,7 @@ fn a_socket_that_has_not_said_so_gets_no_long_datagram_and_is_not_stuck() {
 #[test]
 fn if_only_the_first_fragment_finds_room_nothing_is_lost_but_the_packet() {
     let ((mut one, a), (mut two, _)) = pair();
-    // Four places in the queue: three short datagrams, and one fragment.
+    // Four entries in the queue: three short datagrams, and one fragment.
     for _ in 0..3 {
         one.udp_send(NOW, a, global(2), 2000, &[0; 8]).unwrap();
     }
@@ -238,7 +238,7 @@ fn headers_on_both_sides_of_the_fragment_header_are_followed() {
     let delivery = give(&mut node, &second).unwrap().unwrap();
     assert_eq!(node.packet(delivery.packet)[delivery.upper.clone()], pattern(0, 100));
     node.release(delivery.packet);
-    // An option that must be known is answered for a whole packet as for any.
+    // An option that must be recognised causes the same error as in a packet without fragments.
     let mut whole = [options(protocol::TCP), pattern(0, 100)].concat();
     whole[2] = 0xC7;
     let fragments = cut(protocol::DESTINATION, 2, &whole, &[40]);
@@ -250,7 +250,7 @@ fn headers_on_both_sides_of_the_fragment_header_are_followed() {
 
 #[test]
 fn a_whole_packet_with_a_fragment_header_is_taken_at_once() {
-    // RFC 6946: whatever else has its identification.
+    // RFC 6946: independent of other packets with its identification.
     let mut node = border();
     let whole = echo(100);
     assert_eq!(give(&mut node, &fragment(protocol::ICMPV6, 1, 0, true, &whole[..16])), Ok(None));
@@ -289,7 +289,7 @@ fn a_fragment_that_does_not_end_at_a_unit_is_answered() {
     let odd = fragment(protocol::UDP, 1, 64, true, &[0; 9]);
     assert_eq!(give(&mut node, &odd), Err(Discard::Ipv6Fragment));
     assert_eq!(error_about(&mut node, &odd), (4, 0, 4));
-    // Nothing at all is none of these, and is not answered.
+    // An empty fragment is none of these, and causes no error.
     let empty = fragment(protocol::UDP, 1, 64, true, &[]);
     assert_eq!(give(&mut node, &empty), Err(Discard::Ipv6Fragment));
     assert!(answers(&mut node).is_empty());
@@ -303,13 +303,13 @@ fn what_is_too_long_is_answered_once() {
         let fragments = cut(protocol::ICMPV6, 1, &echo(len), &[1232]);
         assert_eq!(give(&mut node, &fragments[0]), Ok(None));
         assert_eq!(give(&mut node, &fragments[1]), Err(Discard::Ipv6Fragment));
-        // About the first one, in which the sender sees whose packet it was.
+        // The error is about the first one, which identifies the packet for its sender.
         assert_eq!(error_about(&mut node, &fragments[0]), (4, 0, 42));
         assert_eq!(give(&mut node, &fragments[1]), Err(Discard::Ipv6Fragment));
         assert!(answers(&mut node).is_empty());
         assert_eq!(node.info().free_packets, PACKETS, "the rest is given up");
         all_is_free(&mut node);
-        // The other way round nobody sees of what it is; time tells the sender.
+        // In the other order the upper layer is unknown; the sender gets the timeout error.
         assert_eq!(give(&mut node, &fragments[1]), Err(Discard::Ipv6Fragment));
         assert_eq!(give(&mut node, &fragments[0]), Ok(None));
         assert!(answers(&mut node).is_empty());
@@ -317,7 +317,7 @@ fn what_is_too_long_is_answered_once() {
         assert_eq!(error_about(&mut node, &fragments[0]), (3, 1, 0));
         all_is_free(&mut node);
     }
-    // More than 65,535 octets: the Fragment Offset of the one that goes too far.
+    // More than 65,535 octets: the Fragment Offset of the fragment that ends beyond that.
     let mut node = border();
     assert_eq!(give(&mut node, &fragment(protocol::UDP, 1, 0, true, &datagram(9, 8))), Ok(None));
     let far = fragment(protocol::UDP, 1, 65_528, false, &[0; 16]);
@@ -327,7 +327,7 @@ fn what_is_too_long_is_answered_once() {
 
 #[test]
 fn a_first_fragment_without_all_headers_is_answered() {
-    // RFC 7112: an option header that goes on in the next fragment, and half a header of TCP.
+    // RFC 7112: an option header that continues in the next fragment, and half a header of TCP.
     let options = [[protocol::TCP, 1, 1, 4, 0, 0, 0, 0]].concat();
     for (kind, octets) in [(protocol::DESTINATION, options), (protocol::TCP, vec![0; 16])] {
         let mut node = border();
@@ -380,7 +380,7 @@ fn nobody_answers_fragments_to_a_group() {
 #[test]
 fn overlapping_fragments_end_their_packet_without_a_word() {
     let whole = datagram(9, 1000);
-    // Beginning inside of one, ending inside of one, around one, behind the end, another end.
+    // Starts inside another, ends inside another, covers another, lies behind the end, moves it.
     let strange = [
         (400usize, 904usize, true),
         (400, 504, true),
@@ -464,17 +464,17 @@ fn a_flood_of_first_fragments_ends_nobody_who_is_about_to_end() {
     let refused =
         (0..100).filter(|n| give(&mut node, &first(*n)) == Err(Discard::NoReassembly)).count();
     assert_eq!(refused, 99, "one of two places");
-    // One who repeats himself takes his own place.
+    // A sender that repeats its first fragment replaces its own packet.
     let again = fragment_from(stranger(0), protocol::UDP, 2, 0, true, &whole[..504]);
     assert_eq!(give(&mut node, &again), Ok(None));
     assert_eq!((node.info().originals, node.stats().evicted_reassemblies), (2, 1));
-    // A later fragment takes nobody's.
+    // A later fragment evicts no packet.
     let later = fragment_from(stranger(0), protocol::UDP, 3, 8, true, &whole[..504]);
     assert_eq!(give(&mut node, &later), Err(Discard::NoReassembly));
-    // Nothing there listens, so the whole packet is answered.
+    // No socket has this port, so the whole packet causes an error.
     assert_eq!(give(&mut node, &fragments[1]), Err(Discard::Port));
     assert_eq!(answers(&mut node).len(), 1);
-    // Who is silent for longer than a fragment takes makes room, the first one first.
+    // A packet that is idle for longer than a fragment takes is evicted, the first one first.
     let now = NOW + Duration::from_millis(1);
     assert_eq!(node.handle_host_packet(now, &fragments[0]), Ok(None));
     let late = NOW + Duration::from_secs(5);
@@ -495,7 +495,7 @@ fn fragments_leave_slots_to_others() {
     while let Ok(Some(delivery)) = give(&mut node, &segment) {
         held.push(delivery.packet);
     }
-    // The host's packets leave the reserve alone; one from the radio is begun only beside it.
+    // Packets of the host leave the reserve free, and a reassembly from the radio must do so, too.
     let octets = plain(&fragment(protocol::UDP, 1, 0, true, &datagram(9, 100)[..64]));
     let heard = hear(&mut node, NOW, 1, Address::Short(2), &octets);
     assert_eq!(heard, Err(Discard::NoBuffer));
@@ -520,7 +520,7 @@ fn a_relay_passes_fragments_on_as_they_are() {
     assert_eq!(two.info().originals, 1);
 }
 
-/// Where nothing is put together the first fragment is answered, and no other.
+/// A plan without reassembly reports the first fragment, and no other.
 #[test]
 fn a_plan_without_places_refuses_fragments() {
     let node = || {
@@ -537,7 +537,7 @@ fn a_plan_without_places_refuses_fragments() {
         Some((buf[40], buf[41], buf[47]))
     };
     let whole = echo(100);
-    // Parameter Problem, code 1, by the field that says that a Fragment header follows.
+    // Parameter Problem, code 1, at the field that announces a Fragment header.
     let first = fragment(protocol::ICMPV6, 1, 0, true, &whole[..16]);
     assert_eq!(answer(&first), Some((4, 1, 6)));
     let behind = [&[protocol::FRAGMENT, 0, 1, 4, 0, 0, 0, 0], &first[40..]].concat();
@@ -548,7 +548,7 @@ fn a_plan_without_places_refuses_fragments() {
     for silent in cut(protocol::ICMPV6, 1, &whole, &[16, 32])[1..].iter().chain([&error]) {
         assert_eq!(answer(silent), None);
     }
-    // Nor does it send any.
+    // The node sends no fragments either.
     let mut node = node();
     let socket = node.udp_bind(9).unwrap();
     let mut send = |len| node.udp_send(NOW, socket, outside(), 9, &vec![0; len]);
@@ -585,7 +585,7 @@ proptest! {
         let mut node = border();
         let socket = node.udp_bind(2000).unwrap();
         node.udp_accept_long(socket);
-        // Repetitions that come behind the last one begin again.
+        // Repetitions after completion start a new packet.
         let (mut missing, mut times) = (distinct.clone(), 0);
         for octets in &fragments {
             prop_assert_eq!(give(&mut node, octets), Ok(None));
@@ -620,7 +620,7 @@ proptest! {
         let atomic = from == 0 && !more;
         prop_assume!(!fragments.contains(&octets) && !atomic);
         prop_assume!(from > 0 || to >= 8);
-        // Next to one that it overlaps, before all others: they could complete the packet.
+        // Before all others, together with one that it overlaps: they could complete the packet.
         let extents = fragments.iter().map(|it| {
             let start = usize::from(Fragment::read(&it[40..]).unwrap().offset);
             start..start + it.len() - 48

@@ -1,4 +1,4 @@
-//! Random early detection where packets are relayed.
+//! Random early detection for forwarded packets.
 
 use crate::common;
 use crate::common::*;
@@ -7,7 +7,7 @@ use kinglet_wire::Ecn;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, protocol};
 
-/// A router that marks or drops everything as soon as something waits.
+/// Returns a router that marks or drops all packets as soon as another one waits.
 fn relay(red: Red) -> Node {
     let queue = QueueDiscipline::Red(red);
     let indirect = Indirect { limit: 9, ..Indirect::DEFAULT };
@@ -26,7 +26,7 @@ fn forward(node: &mut Node, to: u16, ecn: Ecn) -> Result<(), Discard> {
     hear(node, NOW, 9, Address::Short(1), &plain(&octets)).map(|_| ())
 }
 
-/// The ECN field of the packet that is next.
+/// Returns the ECN field of the next packet.
 fn leave(node: &mut Node, to: u16) -> Ecn {
     let mut next = common::node(to);
     let (frame, payload) = poll(node, LIMITS).unwrap();

@@ -1,4 +1,4 @@
-//! RFC 8930: fragments that routers pass on one by one, and what they do not fall for.
+//! RFC 8930: fragments that routers forward one by one, and attacks on this.
 
 use crate::common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
 use core::net::Ipv6Addr;
@@ -41,7 +41,7 @@ impl Sizes for Relays {
 
 type Node = Net<Relays, u32>;
 
-/// Node `n` of a line; packets go down to lower numbers and up to higher ones by way of the next.
+/// Returns node `n` of a line; packets go to lower and higher numbers through the adjacent node.
 fn node(n: u16, forward: bool) -> Node {
     let mut node = Node::new(Config { forward, ..Config::new(Address::Short(n)) });
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
@@ -56,7 +56,7 @@ fn node(n: u16, forward: bool) -> Node {
     node
 }
 
-/// The next frame; its token as well, for outcomes.
+/// Returns the next frame, with its token for results.
 fn poll(node: &mut Node) -> Option<(FrameOut, Vec<u8>)> {
     let mut buf = [0; 128];
     let pending = node.pending()?;
@@ -88,7 +88,7 @@ fn hear_at(
     node.handle_frame(now, frame)
 }
 
-/// The frames of a segment of `len` octets from node 1 to node `to`.
+/// Returns the frames of a segment of `len` octets from node 1 to node `to`.
 fn segment(to: u16, len: u16) -> Vec<Vec<u8>> {
     let mut origin = node(1, false);
     let outgoing = Outgoing {
@@ -117,7 +117,7 @@ fn fragments_cross_relays_one_by_one_and_meet_at_the_end() {
     let (mut second, mut third, mut end) = (node(2, true), node(3, true), node(4, false));
     let mut delivered = None;
     for frame in &sent {
-        // Each is on its way before the next one comes.
+        // Each one is forwarded before the next one comes.
         assert_eq!(hear(&mut second, 1, frame), Ok(None));
         let [onward] = &frames(&mut second)[..] else { panic!("one frame") };
         assert_eq!(hear(&mut third, 2, onward), Ok(None));
@@ -185,7 +185,7 @@ fn packets_of_one_frame_wait_in_the_same_store_and_order_is_kept() {
 
 #[test]
 fn headers_that_grow_take_another_frame() {
-    // Its source is on another link: 16 octets where a hop before could leave them out.
+    // Its source is on another link: 16 octets that an earlier hop could elide.
     let source = local(1);
     let far: Ipv6Addr = "2001:db9::1234:5678:9abc:def0".parse().unwrap();
     let whole = packet(far, global(4), protocol::TCP, &[5; 300]);
@@ -240,7 +240,7 @@ fn a_gap_or_a_frame_that_is_lost_ends_the_datagram_and_spares_the_rest() {
     assert_eq!(hear(&mut relay, 1, &sent[3]), Ok(None));
     assert_eq!(relay.relayed_waiting(), 0);
     assert_eq!(relay.relay_stats().unwrap().dropped, 2);
-    // The next datagram of the same sender goes on.
+    // The next datagram of the same sender is forwarded.
     assert_eq!(hear(&mut relay, 1, &segment(4, 30)[0]), Ok(None));
     assert_eq!(frames(&mut relay).len(), 1);
 }
@@ -256,7 +256,7 @@ fn a_fragment_that_is_repeated_is_passed_on_once() {
     assert_eq!(frames(&mut relay).len(), 2);
 }
 
-/// It would stay at the head of its neighbour's queue for ever. Found by libFuzzer.
+/// Otherwise it would stay at the head of its neighbour's queue for ever. Found by libFuzzer.
 #[test]
 fn a_fragment_that_is_longer_than_a_frame_of_this_node_ends_its_datagram() {
     let sent = segment(4, 600);
@@ -269,7 +269,7 @@ fn a_fragment_that_is_longer_than_a_frame_of_this_node_ends_its_datagram() {
     assert_eq!(hear(&mut relay, 1, &longer), Err(Discard::TooBig));
     assert_eq!(hear(&mut relay, 1, &sent[2]), Ok(None), "the rest is of no use");
     assert_eq!((relay.relayed_waiting(), frames(&mut relay).len()), (0, 0));
-    // The next datagram to the same neighbour goes on.
+    // The next datagram to the same neighbour is forwarded.
     assert_eq!(hear(&mut relay, 1, &segment(4, 30)[0]), Ok(None));
     assert_eq!(frames(&mut relay).len(), 1);
 }
@@ -338,7 +338,7 @@ fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
     assert_eq!(node(2, true).relay_welcome(Instant::ZERO), Welcome::All);
 }
 
-/// Stores are far from full: what tells is how much each has brought.
+/// Stores are far from full: only the numbers of frames decide.
 #[test]
 fn of_two_that_bring_as_much_as_they_can_the_one_that_is_ahead_waits() {
     let mut relay = node(2, true);
@@ -370,7 +370,7 @@ fn who_sends_little_does_not_wait_for_who_fills_the_store() {
     for frame in &long {
         assert_eq!(hear(&mut relay, 1, frame), Ok(None));
     }
-    // The same datagram by way of another neighbour, which does not come from there otherwise.
+    // The short datagram comes through another neighbour, which has sent no other frames.
     assert_eq!(hear(&mut relay, 5, &short[0]), Ok(None));
     let passed = frames(&mut relay);
     let is_short = |frame: &Vec<u8>| FragmentHeader::parse(frame).is_err();

@@ -1,5 +1,5 @@
-//! A network layer that passes fragments on one by one keeps the laws of a layer, with any
-//! fragments of several neighbours and any order of calls.
+//! A network layer that forwards single fragments satisfies the layer contract, with any fragments
+//! of several neighbours and any order of calls.
 
 use crate::common::*;
 use core::net::Ipv6Addr;
@@ -45,12 +45,12 @@ impl Sizes for Relays {
 
 struct Device {
     net: Net<Relays, u32>,
-    /// Of frames that the MAC has, the last ones.
+    /// Tokens of the last frames given to the MAC.
     tokens: Vec<Token>,
     room: usize,
 }
 
-/// A fragment of one of a few datagrams that a neighbour sends, well-formed or damaged.
+/// Returns a fragment of one of a few datagrams that a neighbour sends, well-formed or damaged.
 fn some_fragment(random: &mut Pcg32) -> Vec<u8> {
     let [tag, part, dst, noise] = random.next_u32().to_le_bytes();
     let dst = [global(3), global(4), global(1), global(9)][usize::from(dst & 3)];
@@ -89,7 +89,7 @@ impl Device {
 }
 
 impl Subject for Device {
-    /// All that waits in the store, what is queued in frames of 80 octets, and the reports.
+    /// All frames in the store, the queued packets in frames of 80 octets, and the reports.
     const DRAIN_BOUND: usize = FRAMES + SLOTS * 24 + 4;
 
     fn fresh(seed: u64) -> Self {
@@ -196,7 +196,7 @@ impl Subject for Device {
         Some(!self.hear(now, 6, &plain(&whole)).starts_with("Err"))
     }
 
-    /// What is for this node.
+    /// A packet for this node.
     fn offer_control(&mut self, now: Instant) -> Option<bool> {
         let whole = packet(global(9), global(1), protocol::TCP, &[0; 20]);
         Some(self.hear(now, 6, &plain(&whole)).starts_with("Ok(Some"))

@@ -1,4 +1,4 @@
-//! Routes that are learnt, and the messages by which they are.
+//! Learned routes, and routing messages.
 
 use crate::common;
 
@@ -15,8 +15,8 @@ use kinglet_wire::sixlowpan::link_address_of;
 const PORT: u16 = 0xF0BF;
 const ALL_RPL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 
-/// Knows that everybody in 2001:db8:: is behind node 5, except for node 9, whom nobody knows, and
-/// that everything else is behind node 6.
+/// Routes 2001:db8:: to node 5, except for node 9, which is unreachable, and all other addresses to
+/// node 6.
 struct Knowing;
 impl Routing for Knowing {
     const NONE: Self = Knowing;
@@ -44,7 +44,7 @@ fn learner() -> Node {
     node
 }
 
-/// Where a datagram to `dst` goes on the link.
+/// Returns the next hop of a datagram to `dst`.
 fn next_hop(node: &mut Node, dst: Ipv6Addr) -> Result<Address, SendError> {
     let socket = node.udp_bind(1000).unwrap();
     let sent = node.udp_send(NOW, socket, dst, 1000, b"x");
@@ -64,7 +64,7 @@ fn what_is_learnt_stands_behind_static_routes_of_the_same_length() {
     assert_eq!(next_hop(&mut node, outside), Ok(short(6)));
     assert_eq!(next_hop(&mut node, global(9)), Err(SendError::NoRoute));
     let route = |prefix, prefix_len, n| Route { prefix, prefix_len, via: NextHop::Link(short(n)) };
-    // A default route is shorter than what is learnt of the mesh, also if that is a refusal.
+    // A default route is shorter than a learned route of the mesh, even one to an unreachable node.
     node.add_route(route(Ipv6Addr::UNSPECIFIED, 0, 7)).unwrap();
     assert_eq!(next_hop(&mut node, outside), Ok(short(7)));
     assert_eq!(next_hop(&mut node, global(2)), Ok(short(5)));
@@ -75,7 +75,7 @@ fn what_is_learnt_stands_behind_static_routes_of_the_same_length() {
     assert_eq!(next_hop(&mut node, global(9)), Ok(short(8)));
 }
 
-/// The one frame that a node has to send.
+/// Returns the only frame that a node has to send.
 fn frame(node: &mut Node) -> (Address, Vec<u8>) {
     let mut buf = [0; 128];
     let pending = node.pending().expect("sent");
@@ -118,7 +118,7 @@ fn only_what_a_neighbour_has_sent_is_a_message() {
     assert_eq!((message.protocol, message.header.src), (protocol::UDP, local(2)));
     assert_eq!(message.header.hop_limit, 255);
     node.release(message.packet);
-    // The same with the hop limit that a forwarded one has, in full.
+    // The same with the hop limit of a forwarded message, in full.
     let header = Header { hop_limit: 254, ..message.header };
     let mut packet = vec![0; 1 + 40 + 13];
     packet[0] = 0x41;
@@ -135,7 +135,7 @@ fn only_what_a_neighbour_has_sent_is_a_message() {
     assert_eq!(node.udp_bind(PORT), Err(BindError::PortInUse));
 }
 
-/// What `node` hears of a message that `sender` sends.
+/// Returns the message that `node` receives from `sender`.
 fn heard(sender: &mut Node, node: &mut Node, out: &Icmpv6Out, octets: &[u8]) -> Option<Vec<u8>> {
     sender.send_icmpv6(NOW, out, octets).unwrap();
     let (dst, frame) = frame(sender);
@@ -164,7 +164,7 @@ fn icmpv6_of_its_types_is_carried_whole_from_the_shortest_message_on() {
         assert_ne!(octets[2..4], [0, 0], "the checksum");
     }
     assert_eq!(node.info().free_packets, common::PACKETS);
-    // Of another type it is nobody's, as is one that is broken.
+    // A message of another type has no receiver, nor has a damaged one.
     let other = Icmpv6Out { len: 8, ..to(local(1), None) };
     sender.send_icmpv6(NOW, &other, &[200; 8]).unwrap();
     let (_, octets) = frame(&mut sender);
@@ -184,7 +184,7 @@ fn icmpv6_goes_first_and_has_two_places() {
     let (child, via) = (Some(Address::Short(3)), Some(Address::Short(4)));
     assert_eq!(node.send_icmpv6(NOW, &out(via, 9), &[155; 8]), Err(SendError::TooLong));
     assert_eq!(node.send_icmpv6(NOW, &out(via, 2), &[155; 8]), Err(SendError::TooLong));
-    // What waits for a child that sleeps is not in the way of what may go at once.
+    // A packet that waits for a sleeping child does not delay a direct one.
     for via in [None, child, via, via] {
         node.send_icmpv6(NOW, &out(via, 8), &[155; 8]).unwrap();
     }

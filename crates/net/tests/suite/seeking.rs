@@ -1,4 +1,4 @@
-//! Packets that wait while a way is sought.
+//! Packets that wait for route discovery.
 
 use crate::common::{LIMITS, NOW, PACKETS, Pattern, Plan, global, packet};
 use core::net::Ipv6Addr;
@@ -11,7 +11,7 @@ use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
 
-/// Seeks ways to 2001:db8::/64, as far as it has a place for them.
+/// Discovers routes to 2001:db8::/64, as many at a time as it has entries.
 #[derive(Default)]
 struct Seeking {
     known: Vec<(Ipv6Addr, u16)>,
@@ -76,7 +76,7 @@ fn seeker(n: u16) -> Node {
     node
 }
 
-/// Sends a datagram that holds this octet.
+/// Sends a datagram with this octet.
 fn send(node: &mut Node, dst: Ipv6Addr, octet: u8) -> Result<(), SendError> {
     let socket = node.udp_bind(1000).unwrap();
     let sent = node.udp_send(NOW, socket, dst, 1000, &[octet]);
@@ -96,7 +96,7 @@ fn lose(node: &mut Node, dst: Ipv6Addr) {
     node.reroute(NOW);
 }
 
-/// The next frame: to whom, and its last octet.
+/// Returns the destination of the next frame, and its last octet.
 fn next(node: &mut Node) -> Option<(Address, u8)> {
     let dst = node.pending()?.dst;
     let mut buf = [0; 128];
@@ -110,7 +110,7 @@ fn packets_wait_in_order_until_a_way_was_found() {
     send(&mut node, global(7), 1).unwrap();
     send(&mut node, global(8), 2).unwrap();
     assert_eq!((node.info().unrouted, next(&mut node)), (2, None));
-    // A third destination is not sought.
+    // A third destination is not searched for.
     assert_eq!(send(&mut node, global(9), 3), Err(SendError::NoRoute));
     find(&mut node, global(8), 5);
     assert_eq!((next(&mut node), next(&mut node)), (Some((Address::Short(5), 2)), None));
@@ -147,7 +147,7 @@ fn an_upper_layer_is_told_that_no_way_was_found() {
     assert_eq!(node.stats().discarded(Discard::NoRoute), 1);
 }
 
-/// A segment of a layer above, which stays with it.
+/// Submits a segment of an upper layer, which keeps its payload.
 fn submit(node: &mut Node) {
     let packet = Outgoing {
         src: global(1),
@@ -171,7 +171,7 @@ fn payload_that_stays_where_it_is_is_copied_when_it_has_to_wait() {
     assert!(node.can_submit() && node.info().unrouted == 1);
     find(&mut node, global(7), 6);
     assert_eq!(next(&mut node), Some((Address::Short(6), 16)));
-    // The same if the way is lost before it has left.
+    // The same if the route is lost before the segment has left.
     submit(&mut node);
     lose(&mut node, global(7));
     node.park(NOW, &Pattern);
@@ -186,7 +186,7 @@ fn what_waits_for_the_radio_goes_another_way_or_waits_again() {
         find(&mut node, global(n), 5);
         assert!(next(&mut node).is_some());
     }
-    // The first is of a static way, which routing has no say in.
+    // The first uses a static route, which routing does not control.
     let (prefix, via) =
         (Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0), NextHop::Link(Address::Short(3)));
     node.add_route(Route { prefix, prefix_len: 64, via }).unwrap();
@@ -202,7 +202,7 @@ fn what_waits_for_the_radio_goes_another_way_or_waits_again() {
     assert_eq!(next(&mut node), Some((Address::Short(4), 2)));
 }
 
-/// A datagram from node 2 to somebody.
+/// Relays a datagram from node 2 to another node.
 fn relayed(node: &mut Node, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Discard> {
     let (mut source, mut buf) = (Node::new(Config::new(Address::Short(2))), [0; 128]);
     source.add_address(InterfaceAddress { address: src, prefix_len: 64 }).unwrap();
@@ -220,13 +220,13 @@ fn packets_of_others_do_not_wait_and_their_neighbour_is_told() {
     let stray = relayed(&mut node, global(2), global(7));
     assert_eq!(stray, Err(Discard::NoRoute));
     assert_eq!(node.routing().strays, [(global(7), Address::Short(2))]);
-    // Its source may know of another way, so it hears of no error from here.
+    // Its source may know another route, so this node sends no error.
     assert_eq!((node.info().unrouted, next(&mut node)), (0, None));
     find(&mut node, global(7), 6);
     relayed(&mut node, global(2), global(7)).unwrap();
     assert_eq!(node.routing().used, [(global(7), Address::Short(2))]);
     assert_eq!(node.info().queued, 1);
-    // The way is lost while it waits for the radio: nothing is repaired here.
+    // The route is lost while the packet waits for the radio: there is no local repair.
     lose(&mut node, global(7));
     assert_eq!((node.info().queued, node.info().free_packets), (0, PACKETS));
 }

@@ -1,4 +1,4 @@
-//! What the tests have in common: how large the tables are.
+//! Memory plans that the tests share.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet_nd::{Advertised, Autoconfigured, NameServer, Neighbour, Offered, Registered, Router};
@@ -8,7 +8,7 @@ use kinglet_wire::nd::{ContextInformation, PrefixInformation};
 pub const NEIGHBOURS: usize = 4;
 pub const REGISTRATIONS: usize = 6;
 
-/// A host's.
+/// Memory plan of a host.
 pub struct Plan;
 
 impl Sizes for Plan {
@@ -21,7 +21,7 @@ impl Sizes for Plan {
     type Listener = Reporting;
 }
 
-/// A router's.
+/// Memory plan of a router.
 pub struct Serves;
 
 impl Sizes for Serves {

@@ -6,14 +6,14 @@ use crate::common::Serves;
 use kinglet_nd::{Border, Config, Configured, Discovery, Offer, Serving};
 use kinglet_wire::nd::{Kind, NdOption, PrefixInformation};
 
-/// What a router answers to who asks.
+/// Returns a router's responses to a solicitation.
 fn solicited(lone: &mut Lone<Serves>) -> Vec<Sent> {
     lone.sent();
     lone.hear(local(7), ALL_ROUTERS, Kind::RouterSolicitation, &[source(7)]).unwrap();
     of_type(&lone.sent(), 134)
 }
 
-/// Prefixes and contexts of an advertisement.
+/// Returns the number of prefixes and contexts in advertisements.
 fn told(sent: &[Sent]) -> usize {
     let is = |option: &NdOption<'_>| matches!(option, NdOption::Prefix(_) | NdOption::Context(_));
     sent.iter().map(|sent| sent.options().iter().filter(|option| is(option)).count()).sum()

@@ -66,7 +66,7 @@ fn duplicate_address_messages_that_are_not_valid_are_discarded() {
     endless[33] = 0;
     assert_eq!(lone.hear_octets(ROOT, OWN, &endless[..len]), Err(Discard::Malformed));
     assert_eq!((lone.sent().len(), lone.nd.role().registrations().count()), (0, 0));
-    // An option that nobody knows is no fault.
+    // An unknown option is no error.
     octets[32] = 77;
     lone.hear_octets(ROOT, OWN, &octets[..len]).unwrap();
     assert_eq!(of_type(&lone.sent(), 158).len(), 1);
@@ -75,7 +75,7 @@ fn duplicate_address_messages_that_are_not_valid_are_discarded() {
 //= rfc6775#4.4-1 type=test
 #[test]
 fn a_duplicate_address_message_may_have_come_over_many_hops() {
-    // The hop limit of those that are heard here is 61.
+    // The hop limit of these messages on reception is 61.
     let mut lone = root();
     hear(&mut lone, ROOT, duplicate(false, 7, Some(240), 0)).unwrap();
     let answers = lone.sent();

@@ -1,5 +1,5 @@
-//! A host: how it finds routers, and what it makes of what they say (RFC 6775, 5; RFC 8505, 5 and
-//! 6).
+//! A host: its search for routers, and its use of their advertisements (RFC 6775, 5; RFC 8505, 5
+//! and 6).
 
 use super::{
     ALL_NODES, ALL_ROUTERS, Lone, MINUTE, OWN, SECOND, Sent, asks, context, eui, host, local,
@@ -14,7 +14,7 @@ use kinglet_wire::nd::{Advertisement, Capabilities, Kind, NdOption, Registration
 
 const EXTENDED: NdOption<'static> = NdOption::Capabilities(Capabilities(Capabilities::EXTENDED));
 
-/// The solicitations that register something.
+/// Returns the solicitations that register an address.
 fn registering(sent: &[Sent]) -> Vec<Sent> {
     of_type(sent, 135).into_iter().filter(|sent| sent.registration().is_some()).collect()
 }
@@ -24,7 +24,7 @@ fn target(sent: &Sent) -> Ipv6Addr {
     target
 }
 
-/// Router `n` answers a registration.
+/// Sends router `n`'s response to a registration.
 fn answer(lone: &mut Lone<Plan>, n: u16, asked: &Sent, status: u8) {
     let told = Registration { status, ..asked.registration().unwrap() };
     let (router, solicited, overriding) = (true, true, false);
@@ -34,7 +34,7 @@ fn answer(lone: &mut Lone<Plan>, n: u16, asked: &Sent, status: u8) {
     lone.hear(local(n), local(1), Kind::NeighbourAdvertisement(kind), &options).unwrap();
 }
 
-/// A host that has heard router `n`, which knows RFC 8505, and what it registers with it.
+/// Returns a host that has received router `n`, which knows RFC 8505, and its registrations there.
 fn registered(n: u16, status: u8) -> (Lone<Plan>, Vec<Sent>) {
     let mut lone = host();
     lone.advertises(n, &[EXTENDED, NdOption::Prefix(prefix(false))]).unwrap();
@@ -56,7 +56,7 @@ fn a_solicitation_of_routers_says_who_asks() {
     assert!(asked.len() >= 3);
     for sent in &asked {
         assert_eq!((sent.message.dst, sent.options()), (ALL_ROUTERS, vec![source(1), EXTENDED]));
-        // The usual address of the node, which is link-local, and not nobody's.
+        // The usual address of the node, which is link-local, and not the unspecified one.
         assert_eq!(sent.message.src, None);
     }
 }
@@ -200,7 +200,7 @@ fn each_registration_is_a_later_transaction_and_the_circle_begins_after_255() {
         lone.advertises(9, &[EXTENDED, NdOption::Prefix(prefix(false))]).unwrap();
         lone.now = lone.nd.deadline().unwrap();
         lone.nd.handle_deadline(lone.now);
-        // First the link-local address, and then what is registered from it.
+        // First the link-local address, then the address that is registered from it.
         for _ in 0..2 {
             for asked in registering(&lone.sent()) {
                 answer(&mut lone, 9, &asked, 0);

@@ -1,4 +1,4 @@
-//! What is lost is searched for at once (RFC 6775, 5.3; RFC 4861, 6.3.7 and 7.3.3): each event that
+//! Losses start a search at once (RFC 6775, 5.3; RFC 4861, 6.3.7 and 7.3.3): each event that
 //! empties a table of a host or router starts the timer that fills it again.
 
 use super::{ALL_ROUTERS, Lone, MINUTE, OWN, ROOT, SECOND, Sent, asks, border, config, context};
@@ -14,7 +14,7 @@ use kinglet_wire::nd::{
 use kinglet_wire::nd::{Router, Servers, status};
 
 const EXTENDED: NdOption<'static> = NdOption::Capabilities(Capabilities(Capabilities::EXTENDED));
-/// A solicitation may be ten seconds after the one before (RTR_SOLICITATION_INTERVAL).
+/// Solicitations are at least ten seconds apart (RTR_SOLICITATION_INTERVAL).
 const SOON: Duration = Duration::from_secs(11);
 
 fn advertise<S: Sizes>(lone: &mut Lone<S>, n: u16, lifetime_s: u16, options: &[NdOption<'_>]) {
@@ -24,7 +24,7 @@ fn advertise<S: Sizes>(lone: &mut Lone<S>, n: u16, lifetime_s: u16, options: &[N
     lone.configured();
 }
 
-/// Lets time pass; what is sent.
+/// Advances the time. Returns the messages that are sent.
 fn pass<S: Sizes>(lone: &mut Lone<S>, span: Duration) -> Vec<Sent> {
     let (end, mut all) = (lone.now + span, lone.sent());
     while let Some(at) = lone.nd.deadline().filter(|at| *at <= end) {
@@ -42,7 +42,7 @@ fn lived(valid_s: u32) -> NdOption<'static> {
     NdOption::Prefix(PrefixInformation { valid_s, preferred_s: valid_s, ..prefix(false) })
 }
 
-/// A host that is registered with the routers' first, and has nothing to send.
+/// Returns a host that is registered with the first of the routers, and has nothing to send.
 fn settled(routers: &[u16]) -> Lone<Plan> {
     let mut lone = host();
     for n in routers {
@@ -55,7 +55,7 @@ fn settled(routers: &[u16]) -> Lone<Plan> {
     lone
 }
 
-/// What is registered with router `n` now, which answers.
+/// Answers the pending registrations with router `n`. Returns their addresses.
 fn registered<S: Sizes>(lone: &mut Lone<S>, n: u16, verdict: u8) -> Vec<Ipv6Addr> {
     let mut all = Vec::new();
     for _ in 0..2 {
@@ -78,7 +78,7 @@ fn solicitations(sent: &[Sent]) -> Vec<Ipv6Addr> {
     of_type(sent, 133).into_iter().map(|sent| sent.message.dst).collect()
 }
 
-/// Whether all routers are solicited soon.
+/// Returns whether all routers are solicited soon.
 fn searches<S: Sizes>(lone: &mut Lone<S>) -> bool {
     solicitations(&pass(lone, SOON)).contains(&ALL_ROUTERS)
 }
@@ -117,8 +117,8 @@ fn the_last_router_that_does_not_answer_is_searched_for() {
     let mut lone = settled(&[9]);
     (0..3).for_each(|_| lone.nd.handle_sent(lone.now, Address::Short(9), false));
     assert!(searches(&mut lone));
-    // Solicitations without an answer, though each frame is acknowledged: of its link address, and
-    // whether it is there.
+    // Unanswered solicitations, though each frame is acknowledged: for the link address, and for
+    // reachability.
     for known in [false, true] {
         let mut lone = host();
         let router = Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4);
@@ -174,7 +174,7 @@ fn an_advertisement_of_a_router_that_may_not_be_used_does_not_end_the_search() {
     advertise(&mut lone, 9, 9_000, &[EXTENDED, lived(9_000)]);
     assert_eq!(lone.nd.router(), None);
     assert!(searches(&mut lone));
-    // Whoever has no parent could use no answer.
+    // A node without a parent could not use a response.
     advertise(&mut lone, 7, 9_000, &[]);
     assert_eq!(lone.nd.router(), Some(local(7)));
     pass(&mut lone, MINUTE);
@@ -197,7 +197,7 @@ fn what_a_router_no_longer_advertises_is_asked_for_when_it_is_over() {
     for option in [lived(60), NdOption::Context(context(true, 1)), server] {
         let mut lone = host();
         advertise(&mut lone, 9, 9_000, &[EXTENDED, option]);
-        // Asked before the end it does not name it.
+        // The solicitation comes before the end; the response does not contain the item.
         let asked = solicitations(&pass(&mut lone, SECOND * 50));
         assert_eq!(asked, [local(9)], "{option:?}");
         advertise(&mut lone, 9, 9_000, &[EXTENDED]);
@@ -243,7 +243,7 @@ fn a_registration_that_is_always_refused_is_asked_for_ever_less_often() {
             let answer = if count == 6 { 0 } else { verdict };
             assert!(registered(&mut lone, 9, answer).contains(&OWN), "{verdict}, {wait} s");
         }
-        // After a success the waits begin anew.
+        // After a success the waits start from the beginning.
         lone.now += MINUTE * 56;
         lone.nd.handle_deadline(lone.now);
         assert!(registered(&mut lone, 9, verdict).contains(&OWN));
@@ -259,7 +259,7 @@ fn an_address_of_which_the_other_owner_is_gone_is_used_again() {
     advertise(&mut lone, 9, u16::MAX, &[EXTENDED, lived(u32::MAX)]);
     assert_eq!(registered(&mut lone, 9, status::DUPLICATE).len(), 2);
     assert_eq!(lone.configured(), [Configured::NoAddress(OWN)]);
-    // At another router it is asked for at once.
+    // Another router gets the request at once.
     advertise(&mut lone, 8, u16::MAX, &[EXTENDED]);
     advertise(&mut lone, 9, 0, &[]);
     assert_eq!(registered(&mut lone, 8, 0), [local(1), OWN]);
@@ -275,7 +275,7 @@ fn a_router_of_rfc_6775_that_did_not_answer_is_asked_again_within_minutes() {
     let (mut lone, abro) = (host(), NdOption::BorderRouter(border(ROOT, 7)));
     advertise(&mut lone, 9, u16::MAX, &[lived(u32::MAX), abro]);
     assert!(again(&mut lone) > 3);
-    // One that says nothing of it, but has registered this node before.
+    // A router that does not advertise the support, but has registered this node before.
     let mut lone = host();
     advertise(&mut lone, 9, u16::MAX, &[lived(u32::MAX)]);
     let (router, solicited, overriding, target) = (true, true, false, local(9));
@@ -297,13 +297,13 @@ fn a_router_that_has_lost_its_border_router_or_what_that_said_searches() {
     let border = |version, valid_min| {
         NdOption::BorderRouter(kinglet_wire::nd::BorderRouter { version, valid_min, address: ROOT })
     };
-    // It asks before that is over, and when it is.
+    // It solicits before that expires, and when it does.
     advertise(&mut lone, 9, u16::MAX, &[lived(u32::MAX), border(7, 10)]);
     assert!(!solicitations(&pass(&mut lone, MINUTE * 8)).is_empty());
     advertise(&mut lone, 9, u16::MAX, &[lived(u32::MAX)]);
     pass(&mut lone, MINUTE * 2 - SECOND);
     assert!(searches(&mut lone));
-    // A newer version that says less: the rest of it may have been lost.
+    // A newer version with fewer items: the rest of it may have been lost.
     let mut lone = make();
     advertise(&mut lone, 9, u16::MAX, &[lived(9_000), border(7, 60)]);
     assert!(solicitations(&pass(&mut lone, SOON)).is_empty());

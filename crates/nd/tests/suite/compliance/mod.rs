@@ -1,5 +1,5 @@
-//! What RFC 6775 and RFC 8505 require (`compliance/*.toml`), shown with one node whose neighbours
-//! are written here: a host or a router with the link address 1.
+//! Requirements of RFC 6775 and RFC 8505 (`compliance/*.toml`), tested with one node whose
+//! neighbours are simulated here: a host or a router with the link address 1.
 
 mod distribution;
 mod duplicates;
@@ -22,7 +22,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
-/// Where the node is, and the border router if it is another one.
+/// Addresses of the node, and of the border router if that is another node.
 const OWN: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1);
 const ROOT: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 0xFFFE);
 
@@ -30,7 +30,7 @@ fn local(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, n)
 }
 
-/// An address that does not tell the link address.
+/// Returns an address that does not contain the link address.
 fn global(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0xA, 0xB, 0xC, n)
 }
@@ -59,7 +59,7 @@ fn border(address: Ipv6Addr, version: u32) -> BorderRouter {
     BorderRouter { version, valid_min: 60, address }
 }
 
-/// What host `n` asks for.
+/// Returns the registration that host `n` requests.
 fn asks(n: u16, tid: Option<u8>, lifetime_min: u16) -> Registration {
     Registration { status: 0, opaque: (0, 0), routed: true, tid, lifetime_min, rovr: eui(n) }
 }
@@ -125,7 +125,7 @@ fn host() -> Lone<Plan> {
     lone
 }
 
-/// A router that offers a prefix if it is told what to.
+/// Returns a router that offers a prefix, unless it learns its offer.
 fn router(border: Border) -> Lone<Serves> {
     let now = Instant::from_secs(100);
     let mut role = Serving::new(Offer::new(border));
@@ -135,7 +135,7 @@ fn router(border: Border) -> Lone<Serves> {
     Lone { nd: Discovery::with_role(config(), role), now }
 }
 
-/// A 6LBR, and a 6LR of another one.
+/// Returns a 6LBR; `inner` returns a 6LR of another one.
 fn root() -> Lone<Serves> {
     router(Border::This(border(OWN, 7)))
 }
@@ -190,7 +190,7 @@ impl<S: Sizes> Lone<S> {
         all
     }
 
-    /// Router `n` advertises this.
+    /// Processes an advertisement of router `n`.
     fn advertises(&mut self, n: u16, options: &[NdOption<'_>]) -> Result<(), Discard> {
         let kind = Kind::RouterAdvertisement(Router { lifetime_s: 9_000, ..Router::default() });
         let options = [&[source(n)], options].concat();
@@ -202,7 +202,7 @@ impl<S: Sizes> Lone<S> {
         std::iter::from_fn(|| self.nd.poll_configured(now)).collect()
     }
 
-    /// Host `n` registers a target from a source.
+    /// Processes a registration of a target by host `n` from a source address.
     fn registers(
         &mut self,
         n: u16,
@@ -213,7 +213,7 @@ impl<S: Sizes> Lone<S> {
         self.hear(src, local(1), Kind::NeighbourSolicitation(target), &options)
     }
 
-    /// The same in the form of RFC 8505; what it is answered.
+    /// Registers in the form of RFC 8505. Returns the status in the response.
     fn status(&mut self, n: u16, address: Ipv6Addr, tid: u8, lifetime_min: u16) -> Option<u8> {
         let asked = asks(n, Some(tid), lifetime_min);
         self.registers(n, (local(n), address), asked).ok()?;

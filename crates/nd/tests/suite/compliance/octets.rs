@@ -1,11 +1,11 @@
-//! Formats (RFC 6775, 4; RFC 8505, 4): what is reserved, and which form is which.
+//! Formats (RFC 6775, 4; RFC 8505, 4): reserved bits, and the two forms of registrations.
 
 use super::{asks, context, global};
 use core::net::Ipv6Addr;
 use kinglet_wire::nd::{self, Builder, ContextInformation, Duplicate, Kind};
 use kinglet_wire::nd::{NdOption, Registration};
 
-/// Where a message has reserved bits: octet and mask.
+/// Reserved bits of a message: octet and mask.
 type Reserved = &'static [(usize, u8)];
 
 fn written(kind: &Kind, option: Option<NdOption<'_>>) -> Vec<u8> {
@@ -21,7 +21,7 @@ fn read(octets: &[u8]) -> String {
     format!("{:?} {:?}", message.kind(), message.options().collect::<Vec<_>>())
 }
 
-/// Reserved bits are written as zero, and whatever they are is read as if they were.
+/// Checks that reserved bits are written as zero, and ignored on reception.
 fn check(kind: Kind, option: Option<NdOption<'_>>, reserved: Reserved) {
     let octets = written(&kind, option);
     let mut other = octets.clone();
@@ -48,7 +48,7 @@ fn reserved_bits_are_zero_and_ignored() {
     with(NdOption::Registration(asks(7, None, 60)), &[(12, 0xF0), (13, 0xFF)]);
     with(NdOption::Registration(asks(7, Some(9), 60)), &[(12, 0xF0)]);
     with(NdOption::Context(context(true, 60)), &[(11, 0xE0), (12, 0xFF), (13, 0xFF)]);
-    // The code's prefix, and what is a transaction in the other form.
+    // The code's prefix, and the octet that is a transaction in the other form.
     check(duplicate(None), None, &[(1, 0xF0), (5, 0xFF)]);
     check(duplicate(Some(9)), None, &[(1, 0xF0)]);
 }

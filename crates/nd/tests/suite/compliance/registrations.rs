@@ -167,7 +167,7 @@ fn an_address_of_which_the_border_router_is_asked_is_nowhere_yet() {
     let asked = asks(7, Some(240), 60);
     lone.registers(7, (local(7), global(7)), asked).unwrap();
     assert_eq!(lone.nd.way(global(7)), Way::Unknown);
-    // Whose it is to be is remembered: another one that asks for it is not heard.
+    // The pending owner is remembered: a request of another node for the address is refused.
     let other = asks(8, Some(240), 60);
     let heard = lone.registers(8, (local(8), global(7)), other);
     assert!(heard.is_err());

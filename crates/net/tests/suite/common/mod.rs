@@ -1,4 +1,4 @@
-//! Nodes with addresses by number, and frames carried between them.
+//! Nodes with numbered addresses, and frames carried between them.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use core::marker::PhantomData;
@@ -14,7 +14,7 @@ use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
 use kinglet_wire::sixlowpan::Context;
 
-/// Like a router's plan, with routes learnt by `R`.
+/// Like a router's plan, with the routing protocol `R`.
 pub struct Plan<R = ()>(PhantomData<R>);
 impl<R: Routing> Sizes for Plan<R> {
     type Storage = [u8; 1500];
@@ -41,16 +41,16 @@ impl<R: Routing> Sizes for Plan<R> {
 pub const PACKETS: usize = <<Plan as Sizes>::Packets as Array<Slot<[u8; 1500]>>>::LEN;
 
 pub type Node = Net<Plan, u32>;
-/// Where 802.15.4 leaves 104 octets: extended addresses, no security.
+/// The payload of 802.15.4 frames with extended addresses and no security: 104 octets.
 pub const LIMITS: FrameLimits = FrameLimits { max_payload: 104 };
 pub const NOW: Instant = Instant::from_secs(10);
 
-/// 2001:db8::ff:fe00:n, whose IID says the short link address n.
+/// Returns 2001:db8::ff:fe00:n, whose IID contains the short link address n.
 pub const fn global(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, n)
 }
 
-/// fe80::ff:fe00:n.
+/// Returns fe80::ff:fe00:n.
 pub fn local(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0xFF, 0xFE00, n)
 }
@@ -59,14 +59,14 @@ pub fn route(prefix: Ipv6Addr, prefix_len: u8, via: NextHop) -> Route {
     Route { prefix, prefix_len, via }
 }
 
-/// Node `n` with its global address, a context for the prefix, and every neighbour on-link.
+/// Returns node `n` with its global address, a context for the prefix, and all neighbours on-link.
 pub fn node(n: u16) -> Node {
     let mut node = bare(Config::new(Address::Short(n)), n);
     node.add_route(route(global(0), 64, NextHop::OnLink)).unwrap();
     node
 }
 
-/// Node `n` without routes.
+/// Returns node `n` without routes.
 pub fn bare(config: Config, n: u16) -> Node {
     let mut node = Node::new(config);
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
@@ -79,7 +79,7 @@ pub fn router(n: u16) -> Node {
     bare(Config { forward: true, ..Config::new(Address::Short(n)) }, n)
 }
 
-/// Payload that is its offset: octet i of key k is (i + k) mod 251.
+/// Payload that encodes its offset: octet i of key k is (i + k) mod 251.
 pub struct Pattern;
 
 pub fn pattern(key: u32, len: usize) -> Vec<u8> {
@@ -95,7 +95,7 @@ impl BodySource<u32> for Pattern {
     }
 }
 
-/// The next frame's payload; stale datagrams are passed over.
+/// Returns the next frame's payload; skips stale datagrams.
 pub fn poll(node: &mut Node, limits: FrameLimits) -> Option<(FrameOut, Vec<u8>)> {
     let mut buf = [0; 128];
     while let Some(pending) = node.pending() {
@@ -108,7 +108,7 @@ pub fn poll(node: &mut Node, limits: FrameLimits) -> Option<(FrameOut, Vec<u8>)>
     None
 }
 
-/// All frames that a node has.
+/// Returns all frames that a node has to send.
 pub fn frames(node: &mut Node, limits: FrameLimits) -> Vec<(Address, Vec<u8>)> {
     std::iter::from_fn(|| poll(node, limits).map(|(out, payload)| (out.dst, payload))).collect()
 }
@@ -130,14 +130,14 @@ pub fn hear(
     node.handle_frame(now, frame)
 }
 
-/// Carries all frames from one node to another; what TCP gets there.
+/// Carries all frames from one node to another. Returns the deliveries there.
 pub fn carry(from: &mut Node, src: u16, to: &mut Node) -> Vec<Delivery> {
     let sent = frames(from, LIMITS);
     let heard = sent.iter().filter_map(|(dst, payload)| hear(to, NOW, src, *dst, payload).ok()?);
     heard.collect()
 }
 
-/// A whole IPv6 packet.
+/// Returns a whole IPv6 packet.
 pub fn packet(src: Ipv6Addr, dst: Ipv6Addr, next_header: u8, payload: &[u8]) -> Vec<u8> {
     let payload_len = payload.len() as u16;
     let (traffic_class, flow_label, hop_limit) = (0, 0, 64);
@@ -149,7 +149,7 @@ pub fn packet(src: Ipv6Addr, dst: Ipv6Addr, next_header: u8, payload: &[u8]) -> 
     octets
 }
 
-/// The packet in one frame, uncompressed, right behind the dispatch octet.
+/// Returns the payload of a frame with the uncompressed packet behind the dispatch octet.
 pub fn plain(packet: &[u8]) -> Vec<u8> {
     [&[0x41], packet].concat()
 }
