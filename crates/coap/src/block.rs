@@ -361,8 +361,8 @@ impl<K: Copy + Eq> Reception<K> {
     /// No upload in progress.
     pub const NEW: Self = Reception { from: None, received: 0 };
 
-    /// Handles a request with a body of at most `limit` octets, in blocks of at most 2^(`exponent`
-    /// + 4).
+    /// Handles a request with a body of at most `limit` octets, in blocks of at most
+    /// 2^(`exponent` + 4).
     ///
     /// # Errors
     /// The code of the response: 4.00 Bad Request, 4.08 Request Entity Incomplete if a block is
