@@ -141,7 +141,7 @@
 //!             }
 //!         }
 //!     }
-//!     assert_eq!(ends[0].poll_failure(), None); // after four retransmissions
+//!     assert_eq!(ends[0].poll_failure(), None); // a failure follows four retransmissions
 //!     // Sleep until then, or until something arrives.
 //!     let deadline = earliest(ends[0].deadline(), ends[1].deadline());
 //!     now = deadline.map_or(now, |at| now.max(at));

@@ -80,7 +80,7 @@ pub struct Told {
 pub enum DataRequestOutcome {
     /// The parent has not acknowledged any attempt, or the channel could not be won.
     NoAck,
-    /// The parent has nothing.
+    /// No frame is pending at the parent.
     NothingPending,
     /// A frame was received; it may have been a repetition or empty.
     Received {

@@ -173,8 +173,8 @@ pub(crate) const SAMPLES: u8 = 2;
 /// Samples before a burst: enough that they span more than the gap between two frames of another
 /// burst (`MAX_GAP`), which is then not mistaken for an idle channel.
 pub(crate) const SAMPLES_BEFORE: u8 = 6;
-/// Longest silence between two frames of a burst that the samples of other devices detect: 3 ms on
-/// the paper's hardware (5.1), with a tenth more for the sender.
+/// Longest silence between two frames of a burst for which the samples of other devices allow: 3 ms
+/// on the paper's hardware (5.1), and a tenth more for the sender.
 const MAX_GAP: Duration = Duration::from_micros(3_300);
 const _: () = assert!(
     (SENSES_APART.as_micros() + CCA.as_micros()) * (SAMPLES_BEFORE as u64 - 1) + CCA.as_micros()

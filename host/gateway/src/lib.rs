@@ -99,9 +99,9 @@
 //! A line reports each node that loses its parent, DODAG, default router, a registration, a child
 //! or a neighbour, with the reasons that the node counted in the 10 to 20 s before; nodes are
 //! checked every five seconds. With `--json` that is `"event":"lost"`, and every ten seconds and at
-//! the end `"event":"flows"` has the records of the scenario's flows, in the form of `kinglet sim
-//! --json`. This machine and a mote behind a serial line cannot be queried: values that only they
-//! know are absent, including `state`.
+//! the end `"event":"flows"` has the records of the scenario's flows, in the form of
+//! `kinglet sim --json`. This machine and a mote behind a serial line cannot be queried: values
+//! that only they know are absent, including `state`.
 //!
 //! # The map
 //!

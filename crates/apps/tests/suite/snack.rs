@@ -127,7 +127,7 @@ fn a_mote_can_be_either_side() {
 /// that kind.
 type Fate = fn(u8, u32, &mut Pcg32) -> u32;
 
-/// Forwards the datagrams of the ends, each as often as its fate says, and out of order.
+/// Forwards the datagrams of the ends, with the number of copies of its `fate`, and out of order.
 struct Unruly {
     fate: Fate,
     shuffles: bool,

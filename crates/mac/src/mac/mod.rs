@@ -547,8 +547,8 @@ impl<S: Sizes> Mac<S> {
         self.listening.is_sampling()
     }
 
-    /// Returns whether a waiting frame should be left to the next sample, not polled, because its
-    /// time of arrival is a measurement of the clock drift. That is so at the beginning only:
+    /// Returns whether a waiting frame should be sent at the next sample and not be polled, because
+    /// its time of arrival is a measurement of the clock drift. That is so at the beginning only:
     /// alternating between polls and samples later would delay responses too much for TCP.
     pub fn is_learning_drift(&self) -> bool {
         self.listening.is_learning_drift()
@@ -599,7 +599,7 @@ impl<S: Sizes> Mac<S> {
     /// [`Indication::DataRequest`] or [`Mac::poll_listener`] names the neighbour.
     ///
     /// # Errors
-    /// [`TableFull`]; the neighbour's acknowledgements will say that nothing is pending.
+    /// [`TableFull`]; the neighbour's acknowledgements will have the frame-pending bit clear.
     pub fn set_pending(
         &mut self,
         now: Instant,
