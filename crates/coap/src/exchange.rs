@@ -73,7 +73,7 @@ pub(crate) struct Exchange<K> {
     pub(crate) tries: u8,
     /// Time of the first transmission.
     pub(crate) first: Instant,
-    /// Time of the next action, and the timeout from which it was set.
+    /// Time of the next action, and the timeout with which it was set.
     pub(crate) due: Instant,
     pub(crate) timeout: Duration,
     pub(crate) first_timeout: Duration,

@@ -41,7 +41,7 @@ pub struct Situation<'a> {
     /// The frame being sent, or first in the queue.
     pub(crate) head: Option<Kind>,
     pub(crate) tx: TxState,
-    /// An acknowledgement is owed or being sent.
+    /// True if an acknowledgement is to be sent or being sent.
     pub(crate) acknowledging: bool,
 }
 
@@ -53,9 +53,10 @@ pub struct FromParent {
     pub(crate) len: usize,
     /// Its frame-pending bit.
     pub(crate) more: bool,
-    /// Nothing is being sent.
+    /// True if nothing is being sent.
     pub(crate) may_send: bool,
-    /// True if it was recorded and replayed, by its sender or by another device.
+    /// True if it is an exact copy of an earlier frame, which its sender has repeated or another
+    /// device has replayed.
     pub(crate) copied: bool,
 }
 

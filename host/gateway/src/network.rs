@@ -140,7 +140,7 @@ impl Mesh {
     /// # Errors
     /// [`GatewayError::NoBorderRouter`], [`GatewayError::Unsupported`]
     pub fn new(scenario: &Scenario) -> Result<Self, GatewayError> {
-        // The wire of a lab scenario leads to this machine here.
+        // This machine takes the place of the host behind the wire.
         if scenario.wire.as_ref().is_some_and(|wire| *wire != Wire::PERFECT) {
             let what = "a simulated [wire]: this machine takes the place of its host";
             return Err(GatewayError::Unsupported(what.to_owned()));
