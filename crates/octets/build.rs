@@ -1,4 +1,4 @@
-//! Tells the crate whether it is built for ARMv6-M, which no stable `cfg` does.
+//! Sets a `cfg` if the target is ARMv6-M, for which there is no stable `cfg`.
 
 fn main() {
     let target = std::env::var("TARGET").unwrap_or_default();

@@ -1,43 +1,43 @@
-//! What an application is.
+//! Interface of an application.
 
 use kinglet::{Each, Node, Profile};
 use kinglet_time::{Expected, Instant};
 
-/// An application on a node of any profile. Like every layer it is driven: it never blocks, sleeps
-/// or reads a clock.
+/// An application on a node of any profile. Like every layer it is driven by its caller: it never
+/// blocks, sleeps or reads a clock.
 pub trait App {
-    /// Looks at its sockets and does what can be done now. Called when something may have changed;
-    /// must be harmless when nothing has. Returns whether it did something, so that it is asked
+    /// Processes all work that can be done now. It is called when something may have changed, and
+    /// must be harmless when nothing has. Returns whether it did something; it is then called
     /// again.
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool;
 
-    /// When it wants to be polled even if nothing happens.
+    /// Returns the time of the next poll if nothing happens before.
     fn deadline(&self) -> Option<Instant>;
 
-    /// What is to come from others, and until when, that TCP does not know of by itself. Who drives
-    /// a node that sleeps tells it so ([`Told`]).
+    /// Returns the window in which a message is expected that TCP does not know of. The caller of a
+    /// sleepy node passes it on ([`Told`]).
     fn expected(&self, _now: Instant) -> Option<Expected> {
         None
     }
 
-    /// The CoAP messages that it has counted, received and sent, wrapping: work of the CPU that its
-    /// node knows nothing of.
+    /// Returns the CoAP messages counted, received and sent, wrapping: the node does not know of
+    /// this CPU work.
     fn messages(&self) -> (u32, u32) {
         (0, 0)
     }
 
     /// Calls `each` with layer, reason and count for every reason for which it discards, refuses or
-    /// gives something up, as [`Node::reasons`].
+    /// gives up something, as [`Node::reasons`].
     fn reasons(&self, _each: &mut Each<'_>) {}
 }
 
-/// What a node that sleeps has been told of an application's [`App::expected`]: TCPlp's adaptive
+/// State of the reports of an application's [`App::expected`] to a sleepy node: TCPlp's adaptive
 /// duty cycle (§8.1.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Told(Option<Instant>);
 
 impl Told {
-    /// Tells the node what application number `number` expects, if that has changed.
+    /// Reports to the node the window that application `number` expects, if it has changed.
     pub fn tell<P: Profile>(
         &mut self,
         now: Instant,
@@ -50,7 +50,7 @@ impl Told {
             return;
         }
         match expected {
-            // While there is no room it is said again.
+            // If the node's table is full, the report is repeated later.
             Some(Expected { since, until, .. }) => {
                 if node.expect(now, number, since, until).is_err() {
                     return;

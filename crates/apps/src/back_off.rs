@@ -1,31 +1,31 @@
-//! How soon something that was refused is tried again.
+//! Back-off between attempts after a refusal.
 
 use kinglet_time::{Duration, Instant};
 
-/// When a refused connection is tried again: after one second, then after the double each time, a
-/// minute at most.
+/// Back-off before a refused connection is tried again: one second, then twice as long each time,
+/// at most a minute.
 #[derive(Clone, Copy, Debug)]
 pub struct BackOff {
-    /// Not before this; the beginning of time if nothing was refused.
+    /// Earliest time of the next attempt; the beginning of time if nothing was refused.
     at: Instant,
     /// The pause before that.
     pause: Duration,
 }
 
 impl BackOff {
-    /// Before anything was refused.
+    /// State before any refusal.
     pub const NEW: Self = BackOff { at: Instant::ZERO, pause: Duration::ZERO };
 
     const LEAST: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_secs(60);
 
-    /// A refusal has come.
+    /// Handles a refusal.
     pub fn refused(&mut self, now: Instant) {
         self.pause = (self.pause * 2).clamp(Self::LEAST, Self::MOST);
         self.at = now + self.pause;
     }
 
-    /// When the next attempt may be made; the beginning of time if nothing was refused.
+    /// Returns the earliest time of the next attempt; the beginning of time if nothing was refused.
     pub const fn at(&self) -> Instant {
         self.at
     }

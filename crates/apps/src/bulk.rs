@@ -9,8 +9,8 @@ use kinglet_time::Instant;
 /// Octets moved between application and socket at a time.
 const CHUNK: usize = 512;
 
-/// The sending side, which also opens the connection. Who is refused, or finds no way, tries again
-/// with [`BackOff`]: whoever is to receive may begin later, and so may the network.
+/// The sending side, which also opens the connection. If it is refused, or has no route, it tries
+/// again with [`BackOff`]: the receiver may start later, and so may the network.
 #[derive(Debug)]
 pub struct Sender<H = Handle> {
     to: Peer,
@@ -24,7 +24,7 @@ pub struct Sender<H = Handle> {
 }
 
 impl<H: Copy> Sender<H> {
-    /// A transfer to `to` that begins at `start`, of so many octets; `None` = without end.
+    /// Creates a transfer of `bytes` octets to `to` that begins at `start`; `None` = without end.
     pub const fn new(
         to: Peer,
         start: Instant,
@@ -35,12 +35,12 @@ impl<H: Copy> Sender<H> {
         Sender { to, start, bytes, config, handle: None, written: 0, closed: false, back_off }
     }
 
-    /// Its connection; none before the first attempt, and between attempts.
+    /// Returns its connection; none before the first attempt, and between attempts.
     pub const fn connection(&self) -> Option<H> {
         self.handle
     }
 
-    /// Octets written to the connection.
+    /// Returns the number of octets written to the connection.
     pub const fn written(&self) -> u64 {
         self.written
     }
@@ -51,7 +51,8 @@ impl<H: Copy> Sender<H> {
         while !self.closed {
             let left = self.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.written));
             if left == 0 {
-                // A connection that is not answered yet would end with what it was given.
+                // A close would end a connection that is not established yet, with its queued
+                // octets.
                 if sockets.state(handle) == Some(State::SynSent) {
                     break;
                 }
@@ -89,7 +90,7 @@ impl<H: Copy> StreamApp<H> for Sender<H> {
             }
             return true;
         };
-        // What is refused has not been answered otherwise: there is nothing to be read.
+        // A refused connection has received no octets, so there is nothing to read.
         if let Err(RecvError::Ended(ConnectionError::Refused | ConnectionError::Unreachable)) =
             sockets.peek(handle, &mut [0])
         {
@@ -119,29 +120,29 @@ pub struct Receiver<H = Handle> {
 }
 
 impl<H: Copy> Receiver<H> {
-    /// A receiver on `port`.
+    /// Creates a receiver on `port`.
     pub const fn new(port: u16, config: ListenConfig) -> Self {
         let (handle, received) = (None, 0);
         let (intact, finished) = (true, false);
         Receiver { port, config, listening: false, handle, received, intact, finished }
     }
 
-    /// Its connection, once there is one.
+    /// Returns its connection, once there is one.
     pub const fn connection(&self) -> Option<H> {
         self.handle
     }
 
-    /// Octets that arrived in order.
+    /// Returns the number of octets received in order.
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// Whether all of them were right.
+    /// Returns whether all of them were correct.
     pub const fn intact(&self) -> bool {
         self.intact
     }
 
-    /// Whether the stream has ended as it should.
+    /// Returns whether the stream has ended without an error.
     pub const fn finished(&self) -> bool {
         self.finished
     }

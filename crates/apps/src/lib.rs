@@ -1,21 +1,21 @@
 //! Applications for a [`Node`](kinglet::Node), without I/O, clock or heap: the same ones run in
 //! firmware, in the simulator and behind the gateway.
 //!
-//! An [`App`] is driven like every layer: whoever owns the node asks it to do what can be done now,
-//! and sleeps until its deadline otherwise. What a server shows is a [`Site`], which the web server
-//! and the CoAP server serve alike. How much of everything an application holds is a type, as the
-//! tables of the stack are (`kinglet_mem`).
+//! An [`App`] is driven like every layer: the owner of the node calls it to do what can be done
+//! now, and otherwise sleeps until its deadline. The content of a server is a [`Site`], for the web
+//! server and the CoAP server alike. The table sizes of an application are types, like those of the
+//! stack (`kinglet_mem`).
 //!
-//! | module | what | by |
+//! | module | purpose | standard |
 //! |---|---|---|
-//! | [`bulk::Sender`], [`bulk::Receiver`] | a stream as fast as it goes, and checked | |
+//! | [`bulk::Sender`], [`bulk::Receiver`] | a stream at full speed, and its check | |
 //! | [`service::Server`] | echo, sink and source of streams | RFC 862, RFC 863, RFC 864 |
-//! | [`udp::Echo`], `Sender`, `Bulk`, `Sink` | datagrams: back, sent, counted | RFC 862 |
-//! | [`snack::Source`], [`snack::Sink`] | a file by UDP, with what is missing sent again | |
+//! | [`udp::Echo`], `Sender`, `Bulk`, `Sink` | datagrams: echoed, sent, counted | RFC 862 |
+//! | [`snack::Source`], [`snack::Sink`] | a file over UDP, with retransmission of missing parts | |
 //! | [`http::Server`], [`http::Client`] | a web server, and a client | RFC 9110, RFC 9112 |
-//! | [`coap::Server`], [`coap::Client`] | the same by CoAP | RFC 7252, 7641, 7959, 6690 |
-//! | [`sense::StreamSensor`], `MessageSensor` | readings in batches, by TCP or CoAP | |
-//! | [`coap::Socket`] | CoAP at a UDP port, for clients and servers of one's own | RFC 7252 |
+//! | [`coap::Server`], [`coap::Client`] | the same over CoAP | RFC 7252, 7641, 7959, 6690 |
+//! | [`sense::StreamSensor`], `MessageSensor` | readings in batches, over TCP or CoAP | |
+//! | [`coap::Socket`] | CoAP at a UDP port, for other clients and servers | RFC 7252 |
 //!
 //! # The loop of firmware
 //!

@@ -1,12 +1,12 @@
-//! The known stream, which one end sends and the other checks.
+//! The known stream: one end sends it and the other checks it.
 
-/// Octets after which the stream begins again. A prime: it divides no segment, frame or buffer
-/// size, so data in the wrong place does not look right.
+/// Octets after which the stream repeats. A prime: it divides no segment, frame or buffer size, so
+/// that data at a wrong position is detected.
 const PERIOD: usize = 251;
 /// Octets that are written or compared at a time.
 const STRETCH: usize = 1_024;
 
-/// The stream from its beginning on: a stretch that begins anywhere in the first period is in it.
+/// The stream from its beginning: it contains a stretch from any position in the first period.
 static STREAM: [u8; PERIOD + STRETCH] = {
     let mut stream = [0; PERIOD + STRETCH];
     let (mut rest, mut octet): (&mut [u8], u8) = (&mut stream, 0);
@@ -18,12 +18,12 @@ static STREAM: [u8; PERIOD + STRETCH] = {
     stream
 };
 
-/// Octet `at` of the known stream.
+/// Returns octet `at` of the known stream.
 pub fn pattern(at: u64) -> u8 {
     u8::try_from(at.rem_euclid(PERIOD as u64)).unwrap_or(0)
 }
 
-/// `len` octets of the stream from octet `at` on, [`STRETCH`] at most.
+/// Returns `len` octets of the stream from octet `at` on, at most [`STRETCH`].
 fn stretch(at: u64, len: usize) -> &'static [u8] {
     let begin = usize::from(pattern(at));
     STREAM.get(begin..begin.saturating_add(len)).unwrap_or_default()
@@ -37,7 +37,7 @@ pub fn fill(at: u64, out: &mut [u8]) {
     }
 }
 
-/// Whether `octets` are what the stream holds from octet `at` on.
+/// Returns whether `octets` equal the stream from octet `at` on.
 pub fn is_intact(at: u64, octets: &[u8]) -> bool {
     let mut at = at;
     octets.chunks(STRETCH).all(|octets| {

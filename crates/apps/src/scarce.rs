@@ -1,10 +1,10 @@
 //! Times after which a server evicts a connection for a waiting client. A client waits when all
-//! places of the server, or all slots of its TCP, are taken; the longest idle connection goes.
+//! slots of the server, or of its TCP, are in use; the longest idle connection is evicted.
 
 use kinglet_time::Duration;
 
-/// Least idle time of a connection whose client owes a request or reads nothing. A request
-/// arrives within a round trip of its handshake.
+/// Least idle time of a connection whose client owes a request or reads nothing. A request arrives
+/// within a round trip of its handshake.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// Least idle time of a connection whose octets may be lost: TCP sends them again, with a back-off.
+/// Least idle time of a connection whose octets may be lost: TCP retransmits them, with a back-off.
 pub(crate) const LOSS_PATIENCE: Duration = Duration::from_secs(10);

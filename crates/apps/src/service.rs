@@ -1,11 +1,11 @@
-//! Services that need no client of their own, on the ports where they always were: `nc` or `socat`
-//! will do to send a stream to a mote, to fetch one, or to have it come back.
+//! Services that need no special client, on their well-known ports: `nc` or `socat` can send a
+//! stream to a mote, fetch one, or have it echoed.
 //!
 //! | port | service | source |
 //! |---|---|---|
-//! | 7 | [`Echo`]: what comes goes back | RFC 862 |
-//! | 9 | [`Sink`]: what comes is thrown away | RFC 863 |
-//! | 19 | [`Source`]: the known stream without end | RFC 864, but for the characters |
+//! | 7 | [`Echo`]: returns received octets | RFC 862 |
+//! | 9 | [`Sink`]: discards received octets | RFC 863 |
+//! | 19 | [`Source`]: the known stream without end | RFC 864, except for the characters |
 
 use crate::pattern::fill;
 use crate::scarce::LOSS_PATIENCE;
@@ -16,41 +16,42 @@ use kinglet_time::{Duration, Instant, earliest};
 
 /// Octets moved at a time.
 const CHUNK: usize = 256;
-/// A connection on which nothing has moved for so long makes room for others.
+/// Idle time after which a connection is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// For how long nothing moves on a connection to `port` before it is left: if a client waits for
-/// its place, whose repetitions have it looked at again, no longer than a loss may last.
+/// Returns the idle time after which a connection to `port` is released. It is shorter while a
+/// client waits for a slot, whose retransmissions trigger this check; then it is only as long as a
+/// loss may last.
 fn patience(sockets: &impl Sockets, port: u16) -> Duration {
     if sockets.is_wanted(port) { LOSS_PATIENCE } else { IDLE }
 }
 
-/// What is done on each connection to a port.
+/// Behaviour on each connection to a port.
 pub trait Service {
     /// The port.
     const PORT: u16;
-    /// Before anything has moved.
+    /// State before anything has moved.
     const NEW: Self;
 
-    /// Moves what can be moved now.
+    /// Moves the octets that can be moved now.
     fn work<S: Sockets>(&mut self, sockets: &mut S, handle: S::Handle) -> Progress;
 }
 
-/// What became of a connection at a turn.
+/// Result of one call for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Something has moved.
+    /// Octets were moved.
     Moved,
     /// Nothing could be moved.
     Nothing,
-    /// The peer has ended its side, and so does this end.
+    /// The peer has closed its side, and this end closes too.
     Ended,
     /// It has ended with an error.
     Failed,
 }
 
-/// What comes goes back. It is taken when there is room to send it, so a peer that does not read is
-/// held back by TCP.
+/// Returns received octets. They are read when there is space to send them, so TCP flow control
+/// stops a peer that does not read.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo;
 
@@ -61,7 +62,7 @@ impl Service for Echo {
     fn work<S: Sockets>(&mut self, sockets: &mut S, handle: S::Handle) -> Progress {
         let mut chunk = [0; CHUNK];
         let mut found = Progress::Nothing;
-        // The receive ring's length bounds the rounds.
+        // The length of the receive buffer bounds the iterations.
         loop {
             let room = sockets.can_send(handle).min(CHUNK);
             let stands = matches!(
@@ -75,7 +76,7 @@ impl Service for Echo {
             match sockets.recv(handle, octets) {
                 Ok(0) => return Progress::Ended,
                 Ok(len) => {
-                    // There is room for all of it.
+                    // There is space for all of it.
                     let _ = sockets.send(handle, octets.get(..len).unwrap_or_default());
                     found = Progress::Moved;
                 }
@@ -86,7 +87,7 @@ impl Service for Echo {
     }
 }
 
-/// What comes is thrown away.
+/// Discards received octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Sink;
 
@@ -108,7 +109,7 @@ impl Service for Sink {
     }
 }
 
-/// The known stream without end; what comes is thrown away.
+/// Sends the known stream without end, and discards received octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     sent: u64,
@@ -120,7 +121,7 @@ impl Service for Source {
 
     fn work<S: Sockets>(&mut self, sockets: &mut S, handle: S::Handle) -> Progress {
         let mut found = match Sink.work(sockets, handle) {
-            // It may still want to have the stream.
+            // The peer may still read the stream.
             Progress::Ended => Progress::Nothing,
             found => found,
         };
@@ -139,10 +140,10 @@ impl Service for Source {
     }
 }
 
-/// How many connections at a time: a memory plan (see `kinglet_mem`). Who comes later takes the
-/// place of one on which nothing has moved for ten seconds.
+/// Number of simultaneous connections: a memory plan (see `kinglet_mem`). A further client evicts a
+/// connection that was idle for ten seconds.
 pub trait Sizes {
-    /// Room for connections.
+    /// Slots for connections.
     type Connections<C>: Array<Place<C>>;
 }
 
@@ -150,7 +151,7 @@ pub trait Sizes {
 pub struct Connection<V, H> {
     handle: H,
     service: V,
-    /// When an octet last came or went.
+    /// Time of the last octet sent or received.
     moved: Instant,
 }
 
@@ -162,13 +163,13 @@ pub struct Server<V: Service, Z: Sizes, H = Handle> {
 }
 
 impl<V: Service, Z: Sizes, H: Copy> Server<V, Z, H> {
-    /// A server whose connections have these settings.
+    /// Creates a server whose connections have these settings.
     pub const fn new(config: ListenConfig) -> Self {
         let connections = Z::Connections::<Connection<V, H>>::EMPTY;
         Server { config, listening: false, connections }
     }
 
-    /// Takes connections while there are places; whether there was one.
+    /// Accepts connections while slots are free. Returns whether there was one.
     fn accept(&mut self, now: Instant, sockets: &mut impl Sockets<Handle = H>) -> bool {
         let mut busy = false;
         for place in self.connections.as_mut_slice().iter_mut().filter(|place| place.0.is_none()) {
@@ -189,7 +190,8 @@ impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
         if !self.listening {
             self.listening = sockets.listen(V::PORT, self.config);
         }
-        // Clients get free places first: whoever waits after that waits for one that is taken.
+        // Free slots are filled first: a client that still waits then needs the slot of another
+        // connection.
         let mut busy = self.accept(now, sockets);
         for place in self.connections.as_mut_slice() {
             let Some(connection) = place.0.as_deref_mut() else { continue };

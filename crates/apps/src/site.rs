@@ -1,34 +1,34 @@
-//! What a server shows: resources by path, for the web and for CoAP alike.
+//! The content of a server: resources by path, for the web and for CoAP alike.
 
 use kinglet_mem::copy;
 use kinglet_time::Instant;
 
-/// What a resource is asked for with.
+/// A request for a resource.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// When.
+    /// Time of the request.
     pub now: Instant,
     /// Its path, beginning with `/`.
     pub path: &'a [u8],
-    /// Requests that this server has answered before this one.
+    /// Number of requests that this server has answered before.
     pub served: u32,
-    /// Connections of the server that are open, with this one; 0 without connections.
+    /// Number of open connections of the server, including this one; 0 without connections.
     pub open: usize,
 }
 
 /// The type of a body (RFC 9110 §8.3, RFC 7252 §12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A page in HTML, which CoAP has no number for.
+    /// An HTML page, for which CoAP has no number.
     Html,
     /// Text in UTF-8.
     Text,
-    /// Octets of no known type.
+    /// Octets of unknown type.
     Octets,
 }
 
 impl Format {
-    /// The media type. What is not known HTTP leaves out (RFC 9110 §8.3), which saves octets.
+    /// Returns the media type. HTTP omits an unknown one (RFC 9110 §8.3), which saves octets.
     pub const fn media_type(self) -> &'static str {
         match self {
             Format::Html => "text/html",
@@ -38,7 +38,7 @@ impl Format {
     }
 }
 
-/// The number by which CoAP knows a format (RFC 7252 §12.3), if it does.
+/// Returns the CoAP number of a format (RFC 7252 §12.3), if it has one.
 pub(crate) const fn number_of(format: Format) -> Option<u32> {
     match format {
         Format::Html => None,
@@ -47,86 +47,87 @@ pub(crate) const fn number_of(format: Format) -> Option<u32> {
     }
 }
 
-/// A resource that others may find in `/.well-known/core` (RFC 6690).
+/// A resource that clients can find in `/.well-known/core` (RFC 6690).
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// Its path, beginning with `/`.
     pub path: &'static str,
-    /// What it holds, if it is to be read.
+    /// Its format, if it can be read.
     pub format: Option<Format>,
-    /// Octets of it; 0 says nothing.
+    /// Its size in octets; 0 if unknown.
     pub size: u32,
-    /// Its resource types, `rt`, parted by spaces; may be empty.
+    /// Its resource types, `rt`, separated by spaces; may be empty.
     pub kind: &'static str,
-    /// Whether it can be observed.
+    /// True if it can be observed.
     pub observable: bool,
 }
 
-/// What a resource holds: `len` octets, which [`Site::read`] copies from where they are.
+/// Content of a resource: `len` octets, which [`Site::read`] copies from their source.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<B> {
     /// Its type.
     pub format: Format,
-    /// Its octets.
+    /// Its length in octets.
     pub len: u32,
-    /// Which octets these are. They stay the same while they are being sent.
+    /// Identifies the octets. They stay the same while they are being sent.
     pub body: B,
 }
 
-/// How new what a resource holds is.
+/// Freshness of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fresh {
-    /// Another one whenever it holds something else.
+    /// Changes whenever the content changes.
     pub version: u32,
-    /// It holds the same until then, if nobody changes it.
+    /// Time until which the content stays the same unless a client changes it.
     pub until: Instant,
 }
 
-/// What is at a path.
+/// A resource.
 #[derive(Clone, Copy, Debug)]
 pub enum Resource<B, I> {
-    /// Something to be read: GET.
+    /// Content to be read: GET.
     Content(Content<B>),
-    /// Somewhere to send to: PUT and POST.
+    /// Destination for bodies: PUT and POST.
     Inbox(I),
 }
 
-/// What a server shows.
+/// The content of a server.
 pub trait Site {
-    /// Names octets that are being sent.
+    /// Identifies octets that are being sent.
     type Body: Copy;
-    /// What is kept of a body that is being received; [`Never`] where none is.
+    /// State of a body that is being received; [`Never`] if none is.
     type Inbox;
 
-    /// What is at the path, if anything is.
+    /// Returns the resource at the path, if there is one.
     fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Self::Body, Self::Inbox>>;
 
-    /// How new what the path has to read is, if it can be observed (RFC 7641): whoever observes it
-    /// is told when that changes.
+    /// Returns the freshness of the content at the path, if it can be observed (RFC 7641):
+    /// observers are notified when the version changes.
     fn fresh(&self, _now: Instant, _path: &[u8]) -> Option<Fresh> {
         None
     }
 
-    /// What `/.well-known/core` lists.
+    /// Returns the links of `/.well-known/core`.
     fn links(&self) -> &'static [Link] {
         &[]
     }
 
-    /// Fills `out` with octets of `body`, from octet `at` of it on.
+    /// Fills `out` with octets of `body`, starting at octet `at`.
     fn read(&self, body: Self::Body, at: u32, out: &mut [u8]);
 
-    /// Takes the next octets of a body.
+    /// Receives the next octets of a body.
     fn take(&mut self, inbox: &mut Self::Inbox, octets: &[u8]);
 
-    /// The body had `len` octets, which have all been taken: what is answered.
+    /// Handles the end of a body of `len` octets, all of them received. Returns the content of the
+    /// response.
     fn finish(&mut self, inbox: &mut Self::Inbox, len: u32) -> Content<Self::Body>;
 }
 
-/// What a site that receives nothing keeps of what it receives.
+/// State of received bodies for a site that receives none.
 #[derive(Clone, Copy, Debug)]
 pub enum Never {}
 
-/// One page in HTML at `/`.
+/// One HTML page at `/`.
 #[derive(Clone, Copy, Debug)]
 pub struct Page(pub &'static [u8]);
 

@@ -1,4 +1,5 @@
-//! What an application over TCP needs of a TCP, so that it runs over its node's and any other.
+//! The interface to TCP that an application needs, so that it runs over its node's TCP and any
+//! other.
 
 use crate::app::App;
 use core::fmt::Debug;
@@ -8,74 +9,74 @@ use kinglet::{Each, Node, Profile};
 use kinglet_mem::{Empty, Held};
 use kinglet_time::{Duration, Expected, Instant};
 
-/// Who is at the other end: address and port.
+/// A remote endpoint: address and port.
 pub type Peer = (Ipv6Addr, u16);
 
-/// Byte streams by handle. A [`Node`] has them; so has whatever stands for another stack.
+/// Byte streams by handle. A [`Node`] implements this, and so do adapters for other stacks.
 pub trait Sockets {
-    /// Names a connection.
+    /// Identifies a connection.
     type Handle: Copy + PartialEq + Debug;
 
-    /// Opens a connection; `None` if that cannot be tried now.
+    /// Opens a connection; `None` if that is not possible now.
     fn connect(&mut self, now: Instant, to: Peer, config: ConnectionConfig)
     -> Option<Self::Handle>;
 
-    /// Accepts connections to `port`; whether it will.
+    /// Accepts connections to `port`. Returns whether it will.
     fn listen(&mut self, port: u16, config: ListenConfig) -> bool;
 
-    /// The connection to `port` that has been waiting longest, if any.
+    /// Returns the connection to `port` that has been waiting longest, if any.
     fn accept(&mut self, port: u16) -> Option<Self::Handle>;
 
-    /// Whether a peer waits for a connection to `port`, which it has for want of room not got yet.
+    /// Returns whether a peer waits for a connection to `port`, because all slots are in use.
     fn is_wanted(&self, _port: u16) -> bool {
         false
     }
 
-    /// Whether the peer of a connection takes nothing for now, as one whose application does not
-    /// read.
+    /// Returns whether the peer of a connection currently accepts nothing, as one whose application
+    /// does not read.
     fn is_held_back(&self, _handle: Self::Handle) -> bool {
         false
     }
 
-    /// Whether octets are queued that the peer has not acknowledged.
+    /// Returns whether octets are queued that the peer has not acknowledged.
     fn has_queued(&self, _handle: Self::Handle) -> bool {
         false
     }
 
-    /// State of a connection; `None` if there is none any more.
+    /// Returns the state of a connection; `None` if it does not exist any more.
     fn state(&self, handle: Self::Handle) -> Option<State>;
 
-    /// What a connection looks like; `None` if there is none any more.
+    /// Returns information about a connection; `None` if it does not exist any more.
     fn info(&self, handle: Self::Handle) -> Option<Info>;
 
-    /// How many octets [`Sockets::send`] would take now.
+    /// Returns the number of octets that [`Sockets::send`] would accept now.
     fn can_send(&self, handle: Self::Handle) -> usize;
 
-    /// Queues as much of `octets` as there is room for; 0 if there is none.
+    /// Queues as much of `octets` as fits. Returns the number queued, which may be 0.
     ///
     /// # Errors
-    /// Why nothing will ever be taken.
+    /// The reason for which no octets will be accepted any more.
     fn send(&mut self, handle: Self::Handle, octets: &[u8]) -> Result<usize, SendError>;
 
-    /// As [`Sockets::recv`], but the octets stay.
+    /// As [`Sockets::recv`], but the octets stay in the buffer.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason for which there are none.
     fn peek(&self, handle: Self::Handle, out: &mut [u8]) -> Result<usize, RecvError>;
 
-    /// Takes octets that have arrived in order. `Ok(0)`: the peer has closed and all is read (or
+    /// Takes octets that were received in order. `Ok(0)`: the peer has closed and all is read (or
     /// `out` is empty).
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason for which there are none.
     fn recv(&mut self, handle: Self::Handle, out: &mut [u8]) -> Result<usize, RecvError>;
 
-    /// Closes this side after what is queued; reading goes on. A connection that the peer has not
-    /// answered yet ends at once (RFC 9293 §3.10.4).
+    /// Closes this side after the queued octets; reading continues. A connection that the peer has
+    /// not answered yet ends at once (RFC 9293 §3.10.4).
     fn close(&mut self, handle: Self::Handle);
 
-    /// Leaves a connection for good: a FIN follows what is queued, and after `linger`, where the
-    /// TCP can bound it, an RST. Zero is at once.
+    /// Releases a connection: a FIN follows the queued octets, and after `linger`, if the TCP
+    /// supports that limit, an RST. Zero is at once.
     fn release(&mut self, now: Instant, handle: Self::Handle, linger: Option<Duration>);
 }
 
@@ -131,7 +132,7 @@ impl<P: Profile> Sockets for Node<P> {
     }
 
     fn close(&mut self, handle: Handle) {
-        // Of what is not there nothing is left to be closed.
+        // If the connection does not exist any more, there is nothing to close.
         let _ = self.streams().close(handle);
     }
 
@@ -140,8 +141,8 @@ impl<P: Profile> Sockets for Node<P> {
     }
 }
 
-/// An application that speaks nothing but TCP, over sockets whose handles are `H`. Over those of a
-/// node it is an [`App`].
+/// An application that uses only TCP, over sockets with handles `H`. Over those of a node it is an
+/// [`App`].
 pub trait StreamApp<H> {
     /// As [`App::poll`].
     fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool;
@@ -176,7 +177,7 @@ impl<A: StreamApp<Handle>> App for A {
     }
 }
 
-/// Room for a connection of a server.
+/// A slot for a connection of a server.
 pub struct Place<C>(pub(crate) Option<Held<C>>);
 
 impl<C> Empty for Place<C> {

@@ -1,13 +1,14 @@
-//! Numbers in text, and text that is written from anywhere in it on: what has left already is
-//! skipped, so nobody has to keep it.
+//! Numbers in text, and text that is generated from any offset on: the part that has been sent is
+//! skipped, so it need not be stored.
 
 use core::fmt;
 use kinglet_mem::copy;
 
-/// The most digits of a number.
+/// Largest number of digits of a number.
 const DIGITS: usize = 10;
 
-/// The name of a variant as that of a counter: `NoRoute` as `no_route`, which stays as it is.
+/// Displays the name of a variant as that of a counter: `NoRoute` as `no_route`, which stays as it
+/// is.
 #[derive(Clone, Copy, Debug)]
 pub struct SnakeCase<'a>(pub &'a str);
 
@@ -23,19 +24,19 @@ impl fmt::Display for SnakeCase<'_> {
     }
 }
 
-/// Parts of a text, of which so many octets are kept as there is room for.
+/// Parts of a text; octets that do not fit are dropped.
 pub(crate) struct Text<'a> {
     out: &'a mut [u8],
-    /// Octets that are not kept, still to come.
+    /// Number of octets still to be skipped.
     skip: usize,
-    /// Octets that are kept.
+    /// Number of octets kept.
     len: usize,
-    /// Octets of all parts.
+    /// Number of octets of all parts.
     total: usize,
 }
 
 impl<'a> Text<'a> {
-    /// Keeps in `out` what comes after `skip` octets.
+    /// Keeps in `out` the octets after the first `skip`.
     pub(crate) fn new(skip: usize, out: &'a mut [u8]) -> Self {
         Text { out, skip, len: 0, total: 0 }
     }
@@ -50,7 +51,7 @@ impl<'a> Text<'a> {
         self.len = self.len.saturating_add(copied);
     }
 
-    /// A number in decimal digits.
+    /// Adds a number in decimal digits.
     pub(crate) fn number(&mut self, number: u32) {
         let (mut digits, mut rest, mut len) = ([0; DIGITS], number, 0);
         for digit in digits.iter_mut().rev() {
@@ -65,13 +66,13 @@ impl<'a> Text<'a> {
         self.put(digits.get(DIGITS.saturating_sub(len)..).unwrap_or_default());
     }
 
-    /// How many octets are kept, and how many all parts have.
+    /// Returns the number of octets kept, and that of all parts.
     pub(crate) const fn finish(self) -> (usize, usize) {
         (self.len, self.total)
     }
 }
 
-/// A number of decimal digits and nothing else: no sign, no space.
+/// Parses a number that consists only of decimal digits: no sign, no space.
 pub fn number(text: &[u8]) -> Option<u32> {
     let digit = |octet: &u8| octet.is_ascii_digit().then(|| u32::from(octet & 0xf));
     let grown = |number: u32, octet| number.checked_mul(10)?.checked_add(digit(octet)?);

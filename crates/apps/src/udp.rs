@@ -1,4 +1,4 @@
-//! Datagrams: sent back, sent at a period or as fast as they go, and counted.
+//! Datagrams: echoed, sent at a period or as fast as possible, and counted.
 
 use crate::app::App;
 use crate::sockets::Peer;
@@ -8,8 +8,8 @@ use kinglet::{Node, Profile};
 use kinglet_mem::{Array, copy};
 use kinglet_time::{Duration, Instant};
 
-/// The largest datagram in a packet of IPv6's minimum MTU. One that its reader has no room for
-/// would stay, and keep off those behind it.
+/// Largest datagram in a packet of IPv6's minimum MTU. A datagram that is too long for its reader
+/// would stay in the socket, and block the ones behind it.
 pub const MAX_DATAGRAM: usize = 1280 - 40 - 8;
 /// Octets of the sequence number at the front of each datagram of a [`Sender`].
 const SEQUENCE: usize = 4;
@@ -23,7 +23,7 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// An echo at `port`; it is 7 by the standard.
+    /// Creates an echo at `port`; the standard port is 7.
     pub const fn new(port: u16) -> Self {
         Echo { port, socket: None, datagram: [0; MAX_DATAGRAM] }
     }
@@ -36,10 +36,10 @@ impl App for Echo {
         }
         let Some(socket) = self.socket else { return false };
         let mut busy = false;
-        // As many as a socket holds.
+        // At most as many as a socket holds.
         while let Ok(Some(received)) = node.datagrams().recv(socket, &mut self.datagram) {
             let octets = self.datagram.get(..received.len).unwrap_or_default();
-            // Datagrams may get lost.
+            // The loss of a datagram is acceptable.
             let _ = node.datagrams().send(now, socket, received.src, received.src_port, octets);
             busy = true;
         }
@@ -51,8 +51,8 @@ impl App for Echo {
     }
 }
 
-/// Numbered datagrams to one address: each is its number in four octets, and zeros. `B` is room for
-/// the longest.
+/// Numbered datagrams to one address: each is its number in four octets, and zeros. `B` is a buffer
+/// for the longest.
 #[derive(Debug)]
 struct Numbered<B> {
     to: Peer,
@@ -66,7 +66,7 @@ impl<B: Array<u8>> Numbered<B> {
         Numbered { to, payload: B::EMPTY, len: len.max(SEQUENCE).min(B::LEN), socket: None }
     }
 
-    /// Whether the stack has taken datagram `number`; `None` without a socket.
+    /// Returns whether the stack has accepted datagram `number`; `None` without a socket.
     fn send<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, number: u32) -> Option<bool> {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(0).ok();
@@ -88,23 +88,23 @@ pub struct Sender<B> {
 }
 
 impl<B: Array<u8>> Sender<B> {
-    /// Datagrams of `len` octets (at least 4, and as many as `B` has at most) to `to`, the first at
-    /// `start`.
+    /// Creates a sender of datagrams of `len` octets (at least 4, and at most the length of `B`) to
+    /// `to`, the first at `start`.
     pub fn new(to: Peer, start: Instant, period: Duration, len: usize) -> Self {
         Sender { datagrams: Numbered::new(to, len), next: start, period, sent: 0, refused: 0 }
     }
 
-    /// Datagrams that the stack has taken.
+    /// Returns the number of datagrams that the stack has accepted.
     pub const fn sent(&self) -> u32 {
         self.sent
     }
 
-    /// Datagrams that it has refused for want of room.
+    /// Returns the number of datagrams that it has refused for lack of space.
     pub const fn refused(&self) -> u32 {
         self.refused
     }
 
-    /// From now on the next datagram comes so long after the one before.
+    /// Sets the time between datagrams from now on.
     pub const fn set_period(&mut self, period: Duration) {
         self.period = period;
     }
@@ -131,11 +131,11 @@ impl<B: Array<u8>> App for Sender<B> {
     }
 }
 
-/// How long a [`Bulk`] waits for room when it is refused a datagram. Two frames take longer, so a
-/// stack that has room for two datagrams never waits for this one.
+/// Time for which a [`Bulk`] waits after a refused datagram. Two frames take longer, so a stack
+/// with space for two datagrams never runs dry.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Sends numbered datagrams one after the other, as fast as the stack takes them.
+/// Sends numbered datagrams one after the other, as fast as the stack accepts them.
 #[derive(Debug)]
 pub struct Bulk<B> {
     datagrams: Numbered<B>,
@@ -145,13 +145,13 @@ pub struct Bulk<B> {
 }
 
 impl<B: Array<u8>> Bulk<B> {
-    /// `most` datagrams of `len` octets (at least 4, and as many as `B` has at most) to `to`, from
-    /// `start` on.
+    /// Creates a sender of `most` datagrams of `len` octets (at least 4, and at most the length of
+    /// `B`) to `to`, from `start` on.
     pub fn new(to: Peer, start: Instant, most: u32, len: usize) -> Self {
         Bulk { datagrams: Numbered::new(to, len), next: start, most, sent: 0 }
     }
 
-    /// Datagrams that the stack has taken.
+    /// Returns the number of datagrams that the stack has accepted.
     pub const fn sent(&self) -> u32 {
         self.sent
     }
@@ -178,8 +178,8 @@ impl<B: Array<u8>> App for Bulk<B> {
     }
 }
 
-/// Counts what arrives on a port. `B` is room for the longest; one that is longer than
-/// [`MAX_DATAGRAM`] is only received where `B` is.
+/// Counts datagrams received on a port. `B` is a buffer for the longest; one that is longer than
+/// [`MAX_DATAGRAM`] is only received if `B` is.
 #[derive(Debug)]
 pub struct Sink<B = [u8; MAX_DATAGRAM]> {
     port: u16,
@@ -189,35 +189,35 @@ pub struct Sink<B = [u8; MAX_DATAGRAM]> {
     room: PhantomData<B>,
 }
 
-/// The number of a datagram of a [`Sender`] or a [`Bulk`].
+/// Returns the number of a datagram of a [`Sender`] or a [`Bulk`].
 pub fn number_of(datagram: &[u8]) -> Option<u32> {
     datagram.first_chunk::<SEQUENCE>().map(|octets| u32::from_be_bytes(*octets))
 }
 
 impl Sink {
-    /// A sink on `port`.
+    /// Creates a sink on `port`.
     pub const fn new(port: u16) -> Self {
         Self::with_room(port)
     }
 }
 
 impl<B: Array<u8>> Sink<B> {
-    /// A sink on `port` with room for datagrams as long as `B`.
+    /// Creates a sink on `port` for datagrams as long as `B`.
     pub const fn with_room(port: u16) -> Self {
         Sink { port, socket: None, received: 0, bytes: 0, room: PhantomData }
     }
 
-    /// Datagrams that arrived.
+    /// Returns the number of datagrams received.
     pub const fn received(&self) -> u32 {
         self.received
     }
 
-    /// Their payload octets.
+    /// Returns the number of their payload octets.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes what has arrived, and shows each datagram to `look`; whether there was any.
+    /// Receives all datagrams, and passes each to `look`. Returns whether there was any.
     pub fn take<P: Profile>(&mut self, node: &mut Node<P>, mut look: impl FnMut(&[u8])) -> bool {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(self.port).ok();
@@ -229,7 +229,7 @@ impl<B: Array<u8>> Sink<B> {
         let mut room = B::EMPTY;
         let buf = room.as_mut_slice();
         let mut busy = false;
-        // As many as a socket holds.
+        // At most as many as a socket holds.
         while let Ok(Some(datagram)) = node.datagrams().recv(socket, buf) {
             self.received = self.received.wrapping_add(1);
             self.bytes = self.bytes.saturating_add(datagram.len as u64);

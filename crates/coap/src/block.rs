@@ -5,30 +5,31 @@
 //! | client | [`Upload`] (Block1) | [`Download`] (Block2) |
 //! | server | [`Part`] (Block2) | [`Reception`] (Block1) |
 //!
-//! None of them holds the body: octets go by range, so that a body can be made as it leaves.
+//! None of them holds the body: octets are passed by range, so that a body can be generated while
+//! it is sent.
 
 use crate::message::{Code, Message, WriteError, Writer};
 use crate::option::{BLOCK1, BLOCK2, ETAG, SIZE1, SIZE2};
 use core::ops::Range;
 
-/// The largest size exponent: blocks of 1024 octets.
+/// Largest size exponent: blocks of 1024 octets.
 pub const MAX_EXPONENT: u8 = 6;
-/// The largest block number, of 20 bits.
+/// Largest block number, of 20 bits.
 const MAX_NUMBER: u32 = (1 << 20) - 1;
 
 /// The value of a Block option (RFC 7959 §2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Which block of this size, from 0.
+    /// Number of the block, from 0, in blocks of this size.
     pub number: u32,
-    /// More blocks follow.
+    /// True if more blocks follow.
     pub more: bool,
     /// SZX: the size is 2 to the power of this plus four; at most [`MAX_EXPONENT`].
     pub exponent: u8,
 }
 
 impl Block {
-    /// From an option's value; `None` if its size is the reserved one.
+    /// Parses an option's value; `None` if its size is the reserved one.
     pub const fn from_uint(value: u32) -> Option<Self> {
         let block = Block { number: value >> 4, more: value & 8 != 0, exponent: (value & 7) as u8 };
         if block.exponent > MAX_EXPONENT || block.number > MAX_NUMBER {
@@ -37,25 +38,25 @@ impl Block {
         Some(block)
     }
 
-    /// The option's value.
+    /// Returns the option's value.
     pub const fn to_uint(self) -> u32 {
         self.number << 4 | (self.more as u32) << 3 | self.exponent as u32
     }
 
-    /// Octets in a block, 16 to 1024.
+    /// Returns the number of octets in a block, 16 to 1024.
     pub const fn size(self) -> usize {
         size(self.exponent)
     }
 
-    /// Where in the body it begins.
+    /// Returns the offset in the body at which it begins.
     pub const fn offset(self) -> usize {
         (self.number as usize).saturating_mul(self.size())
     }
 
-    /// The block of a message; `None` if there is none.
+    /// Returns the block of a message; `None` if there is none.
     ///
     /// # Errors
-    /// 4.00 Bad Request, with which a server has to answer it (RFC 7959 §2.2).
+    /// 4.00 Bad Request, which a server has to return (RFC 7959 §2.2).
     fn of(message: &Message<'_>, number: u16) -> Result<Option<Block>, Code> {
         if message.options().all(|option| option.0 != number) {
             return Ok(None);
@@ -70,35 +71,36 @@ const fn size(exponent: u8) -> usize {
     16 << exponent
 }
 
-/// The number of the block of size 2^(`exponent` + 4) that begins at `offset`, if one does.
+/// Returns the number of the block of size 2^(`exponent` + 4) that begins at `offset`, if one does.
 fn number_at(offset: usize, exponent: u8) -> Option<u32> {
     let number = u32::try_from(offset >> exponent.saturating_add(4)).ok()?;
     (number <= MAX_NUMBER && offset & (size(exponent).saturating_sub(1)) == 0).then_some(number)
 }
 
-/// Why a transfer came to nothing.
+/// Reason for which a transfer failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransferError {
     /// The server answered with this code.
     Refused(Code),
-    /// The answer makes no sense as one to the last request.
+    /// The response does not match the last request.
     OutOfStep,
-    /// The resource changed on the way (its ETag did): to be begun again.
+    /// The resource changed during the transfer (its ETag did); the transfer has to be started
+    /// again.
     Changed,
 }
 
-/// A piece of a body that arrived.
+/// A part of a body that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// Where in the body it belongs: right behind the piece before.
+    /// Its offset in the body: directly after the previous part.
     pub offset: usize,
     /// Its octets.
     pub data: &'a [u8],
-    /// It is the last one.
+    /// True for the last part.
     pub is_last: bool,
 }
 
-/// A client's download: a GET for each block, one after the other.
+/// A client's download: one GET after another for each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Download {
     received: usize,
@@ -107,18 +109,18 @@ pub struct Download {
 }
 
 impl Download {
-    /// A download in blocks of at most 2^(`exponent` + 4) octets.
+    /// Creates a download in blocks of at most 2^(`exponent` + 4) octets.
     pub fn new(exponent: u8) -> Self {
         Download { received: 0, exponent: exponent.min(MAX_EXPONENT), etag: None }
     }
 
-    /// Octets that have arrived.
+    /// Returns the number of octets received.
     pub const fn received(&self) -> usize {
         self.received
     }
 
-    /// Adds to a request, after its path and query, what asks for the next block. The first one
-    /// says which size is wanted, unless it is the largest (early negotiation, RFC 7959 §2.4).
+    /// Adds to a request, after its path and query, the option for the next block. The first
+    /// request states the wanted size, unless it is the largest (early negotiation, RFC 7959 §2.4).
     ///
     /// # Errors
     /// [`WriteError`]
@@ -131,7 +133,7 @@ impl Download {
         request.uint(BLOCK2, block.to_uint())
     }
 
-    /// Takes the response to the last request.
+    /// Handles the response to the last request.
     ///
     /// # Errors
     /// [`TransferError`]
@@ -143,7 +145,7 @@ impl Download {
         let data = response.payload;
         let offset = self.received;
         let Some(block) = block else {
-            // A body that fits one message.
+            // The body fits into one message.
             let piece = Piece { offset: 0, data, is_last: true };
             return if offset == 0 { Ok(piece) } else { Err(TransferError::OutOfStep) };
         };
@@ -166,12 +168,12 @@ impl Download {
     }
 }
 
-/// What an upload does next.
+/// The next step of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UploadStep {
-    /// The next block.
+    /// The next block is to be sent.
     Next,
-    /// Nothing: this was the answer to the whole body.
+    /// None: this was the response to the whole body.
     Done,
 }
 
@@ -184,12 +186,12 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// An upload of `total` octets in blocks of at most 2^(`exponent` + 4).
+    /// Creates an upload of `total` octets in blocks of at most 2^(`exponent` + 4).
     pub fn new(total: usize, exponent: u8) -> Self {
         Upload { total, sent: 0, exponent: exponent.min(MAX_EXPONENT) }
     }
 
-    /// Which octets the next request carries.
+    /// Returns the range of octets that the next request carries.
     pub fn range(&self) -> Range<usize> {
         self.sent..self.sent.saturating_add(size(self.exponent)).min(self.total)
     }
@@ -198,8 +200,8 @@ impl Upload {
         self.range() == (0..self.total)
     }
 
-    /// Adds to a request, after its path and query, what says which block it carries. The payload
-    /// is to be the octets of [`Upload::range`].
+    /// Adds to a request, after its path and query, the option for its block. The payload must be
+    /// the octets of [`Upload::range`].
     ///
     /// # Errors
     /// [`WriteError`]
@@ -216,7 +218,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Takes the response to the last request.
+    /// Handles the response to the last request.
     ///
     /// # Errors
     /// [`TransferError`]
@@ -228,7 +230,7 @@ impl Upload {
             && self.sent == 0
             && let Some(block) = smaller
         {
-            // RFC 7959 §2.9.3: the same again, in blocks of the size that the server can take.
+            // RFC 7959 §2.9.3: sends the same again, in blocks of the size that the server accepts.
             self.exponent = block.exponent;
             return Ok(UploadStep::Next);
         }
@@ -241,32 +243,32 @@ impl Upload {
         }
         let answers =
             block.is_some_and(|block| number_at(self.sent, self.exponent) == Some(block.number));
-        // 2.31 Continue, or what a server without a memory says to each block (§3.2, figure 8).
+        // 2.31 Continue, or the response of a stateless server to each block (§3.2, figure 8).
         if !answers {
             return Err(TransferError::OutOfStep);
         }
         self.sent = range.end;
-        // From here on in the size that the server would rather have (RFC 7959 §2.3).
+        // Further blocks have the size that the server prefers (RFC 7959 §2.3).
         self.exponent = smaller.map_or(self.exponent, |block| block.exponent);
         Ok(UploadStep::Next)
     }
 }
 
-/// Which part of a body a server's response carries.
+/// The part of a body in a server's response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     block: Option<Block>,
     total: usize,
-    /// The client wants to know the size of the body.
+    /// True if the client requests the size of the body.
     says_size: bool,
 }
 
 impl Part {
-    /// The part of a body of `total` octets that `request` asks for, in blocks of at most
+    /// Returns the part of a body of `total` octets that `request` asks for, in blocks of at most
     /// 2^(`exponent` + 4) octets.
     ///
     /// # Errors
-    /// 4.00 Bad Request: an invalid option or a block behind the end.
+    /// 4.00 Bad Request: an invalid option or a block beyond the end.
     pub fn of(request: &Message<'_>, total: usize, exponent: u8) -> Result<Part, Code> {
         let wanted = Block::of(request, BLOCK2)?;
         let says_size = request.uint(SIZE2) == Some(0);
@@ -283,15 +285,15 @@ impl Part {
         Ok(Part { block: Some(Block { number, more, exponent }), total, says_size })
     }
 
-    /// The first part, in blocks of at most 2^(`exponent` + 4) octets, for one who has not asked
-    /// for a part: who observes the body asks for the others (RFC 7959 §2.6).
+    /// Returns the first part, in blocks of at most 2^(`exponent` + 4) octets, for a client that
+    /// has not requested a part: an observer requests the other parts (RFC 7959 §2.6).
     pub const fn first(total: usize, exponent: u8) -> Part {
         let fits = total <= size(exponent);
         let block = if fits { None } else { Some(Block { number: 0, more: true, exponent }) };
         Part { block, total, says_size: false }
     }
 
-    /// The exponent of the parts, if the body has several.
+    /// Returns the exponent of the parts, if the body has several.
     pub const fn exponent(&self) -> Option<u8> {
         match self.block {
             Some(block) => Some(block.exponent),
@@ -299,7 +301,7 @@ impl Part {
         }
     }
 
-    /// Which octets of the body these are.
+    /// Returns the range of these octets in the body.
     pub fn range(&self) -> Range<usize> {
         self.block.map_or(0..self.total, |block| {
             let from = block.offset();
@@ -307,7 +309,7 @@ impl Part {
         })
     }
 
-    /// Adds the options to a response, after its Content-Format. The payload is to be the octets of
+    /// Adds the options to a response, after its Content-Format. The payload must be the octets of
     /// [`Part::range`].
     ///
     /// # Errors
@@ -323,22 +325,22 @@ impl Part {
     }
 }
 
-/// What a server is to do with a block of a request's body.
+/// An accepted block of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted<'a> {
     /// The octets.
     pub piece: Piece<'a>,
-    /// What [`Accepted::write`] tells the client.
+    /// The option that [`Accepted::write`] adds.
     block: Option<Block>,
 }
 
 impl Accepted<'_> {
-    /// The code of the response: 2.31 Continue, or `done` after the last block.
+    /// Returns the code of the response: 2.31 Continue, or `done` after the last block.
     pub const fn code(&self, done: Code) -> Code {
         if self.piece.is_last { done } else { Code::CONTINUE }
     }
 
-    /// Adds to the response what acknowledges the block.
+    /// Adds to the response the option that acknowledges the block.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -347,8 +349,8 @@ impl Accepted<'_> {
     }
 }
 
-/// A server's end of one upload at a time, to one resource. Who begins another one takes its place,
-/// because a client that has gone says nothing.
+/// A server's end of one upload at a time, to one resource. A new upload replaces the current one,
+/// because a client that has gone does not report that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reception<K> {
     from: Option<K>,
@@ -356,15 +358,15 @@ pub struct Reception<K> {
 }
 
 impl<K: Copy + Eq> Reception<K> {
-    /// Nothing is being received.
+    /// No upload in progress.
     pub const NEW: Self = Reception { from: None, received: 0 };
 
-    /// Takes a request with a body of which at most `limit` octets are wanted, in blocks of at most
+    /// Handles a request with a body of at most `limit` octets, in blocks of at most
     /// 2^(`exponent` + 4).
     ///
     /// # Errors
-    /// The code to answer: 4.00 Bad Request, 4.08 Request Entity Incomplete if a block is missing,
-    /// 4.13 Request Entity Too Large.
+    /// The code of the response: 4.00 Bad Request, 4.08 Request Entity Incomplete if a block is
+    /// missing, 4.13 Request Entity Too Large.
     pub fn handle<'a>(
         &mut self,
         from: K,

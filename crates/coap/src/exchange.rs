@@ -1,4 +1,4 @@
-//! One request and its response, seen from either end.
+//! One request and its response, at either end.
 
 use crate::info::Failure;
 use crate::message::{Code, Header, Kind, Token};
@@ -6,40 +6,41 @@ use crate::rto::{self, Estimate, Rto};
 use kinglet_mem::{Array, Empty, Held};
 use kinglet_time::{Duration, Instant};
 
-/// Names a request of this end until its place is used again.
+/// Identifies a request of this end until its slot is used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
     pub(crate) index: u8,
     pub(crate) generation: u16,
 }
 
-/// Names a request of a peer until it is answered.
+/// Identifies a request of a peer until it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket(pub(crate) Handle);
 
-/// Where an exchange stands.
+/// State of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// The message waits for others to the same peer (NSTART).
     Queued,
     /// The message is to be sent, for the first time or again.
     Ready,
-    /// The message was sent and is not acknowledged; `due` is when it is sent again.
+    /// The message was sent and is not acknowledged; it is retransmitted at `due`.
     Unacknowledged,
-    /// Client: a response is still to come, until `due`.
+    /// Client: a response is awaited until `due`.
     Waiting,
-    /// Client: answered, and answered again whenever the resource changes (RFC 7641).
+    /// Client: a response was received, and another one follows whenever the resource changes (RFC
+    /// 7641).
     Observing,
-    /// Client, and server that notifies: over, to be told.
+    /// Client, and server that notifies: failed; the failure is to be reported.
     Failed(Failure),
     /// Server: the application has the request; it is acknowledged at `due`.
     Received,
-    /// Server: the application has the request, and the client knows; forgotten at `due`.
+    /// Server: the application has the request, and it is acknowledged; the exchange ends at `due`.
     Acknowledged,
     /// Server: the response is to be sent at `due`.
     AtLeisure,
-    /// Over. The client remembers the response in case that it is repeated, until the place is
-    /// needed; the server the request, until `due` at the latest.
+    /// Complete. To detect duplicates, the client stores the response until the slot is needed, and
+    /// the server stores the request until `due` at the latest.
     Done,
 }
 
@@ -48,31 +49,31 @@ pub(crate) enum State {
 pub(crate) struct Exchange<K> {
     pub(crate) peer: K,
     pub(crate) token: Token,
-    /// Type and ID of the message that this end sends.
+    /// Type and ID of the message of this end.
     pub(crate) kind: Kind,
     pub(crate) message_id: u16,
-    /// ID of the peer's message: the request, or the response that came by itself.
+    /// ID of the peer's message: the request, or the separate response.
     pub(crate) peer_id: u16,
-    /// Whether the peer's message was confirmable.
+    /// True if the peer's message was confirmable.
     pub(crate) confirmable: bool,
-    /// `peer_id` is to be acknowledged in a message of its own.
+    /// True if `peer_id` is to be acknowledged in an empty message.
     pub(crate) owes_ack: bool,
-    /// This end is the server: its message is the response.
+    /// True if this end is the server: its message is the response.
     pub(crate) serves: bool,
-    /// And answers a request that was answered before (RFC 7641).
+    /// True for a further response to an answered request (RFC 7641).
     pub(crate) notifies: bool,
-    /// Server: the peer's address is proven.
+    /// Server: true if the peer's address is proven.
     pub(crate) proven: bool,
     pub(crate) state: State,
-    /// Server: octets that may be sent to a peer that is not proven, those of the headers included.
+    /// Server: octets that may be sent to a peer that is not proven, including the headers.
     pub(crate) allowance: u16,
     pub(crate) len: u16,
     pub(crate) order: u16,
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     pub(crate) tries: u8,
-    /// When the first of them was.
+    /// Time of the first transmission.
     pub(crate) first: Instant,
-    /// When something is to be done; it was set so long before.
+    /// Time of the next action, and the timeout with which it was set.
     pub(crate) due: Instant,
     pub(crate) timeout: Duration,
     pub(crate) first_timeout: Duration,
@@ -103,7 +104,7 @@ impl<K> Exchange<K> {
         }
     }
 
-    /// Whether `due` means anything.
+    /// Returns whether `due` is valid.
     pub(crate) const fn is_timed(&self) -> bool {
         match self.state {
             State::Unacknowledged
@@ -111,29 +112,29 @@ impl<K> Exchange<K> {
             | State::Received
             | State::Acknowledged
             | State::AtLeisure => true,
-            // A client's is kept until its place is needed, and has no timeout.
+            // That of a client is kept until its slot is needed, and has no timeout.
             State::Done => self.timeout.as_micros() > 0,
             State::Queued | State::Ready | State::Observing | State::Failed(_) => false,
         }
     }
 
-    /// Whether the application of a client has something to wait for.
+    /// Returns whether the application of a client waits for a response.
     pub(crate) const fn is_under_way(&self) -> bool {
         !matches!(self.state, State::Observing | State::Failed(_) | State::Done)
     }
 
-    /// Whether something is awaited from the peer.
+    /// Returns whether a message of the peer is awaited.
     pub(crate) const fn awaits(&self) -> bool {
         matches!(self.state, State::Unacknowledged | State::Waiting)
     }
 
-    /// Whether it counts against NSTART.
+    /// Returns whether it counts against NSTART.
     pub(crate) const fn is_outstanding(&self) -> bool {
         matches!(self.kind, Kind::Confirmable)
             && matches!(self.state, State::Ready | State::Unacknowledged)
     }
 
-    /// What is awaited is late: whether the message is sent again, which is then to be offered.
+    /// Handles a timeout. Returns whether the message is retransmitted; it is then to be offered.
     pub(crate) fn retransmit(&mut self, rto: Rto, max_retransmit: u8) -> bool {
         if self.state != State::Unacknowledged || self.tries > max_retransmit {
             return false;
@@ -148,7 +149,7 @@ impl<K> Exchange<K> {
     }
 }
 
-/// Room for an exchange and the message of this end.
+/// Slot for an exchange and the message of this end.
 pub struct Slot<K, B> {
     pub(crate) exchange: Option<Held<Exchange<K>>>,
     pub(crate) generation: u16,
@@ -160,31 +161,31 @@ impl<K, B: Array<u8>> Empty for Slot<K, B> {
 }
 
 impl<K, B: Array<u8>> Slot<K, B> {
-    /// Whether nothing is to be done any more.
+    /// Returns whether the exchange is complete.
     pub(crate) fn is_free(&self) -> bool {
         self.exchange.as_ref().is_none_or(|it| it.state == State::Done && !it.owes_ack)
     }
 
-    /// How soon the place is given to another exchange: what is over before what nobody has to
-    /// answer, and each in its order. `None`: not at all.
+    /// Returns the eviction priority: complete exchanges before requests that need no response,
+    /// each in order of time. `None`: it is not evicted.
     fn rank(&self) -> Option<(bool, Option<Instant>)> {
         let Some(it) = self.exchange.as_deref() else { return Some((false, None)) };
-        // A request that was not confirmable may stay without an answer (RFC 7252 §5.2.3), so an
-        // application that never gives one must not keep others from being heard. That it may be
-        // carried out again if it is repeated is what §4.5 allows for.
+        // A non-confirmable request may remain without a response (RFC 7252 §5.2.3), so an
+        // application that never responds must not block other requests. If an evicted request is
+        // repeated, it may be carried out again, as §4.5 allows.
         let may_stay = it.serves && it.state == State::Received && !it.confirmable;
         (may_stay || self.is_free()).then_some((may_stay, Some(it.due)))
     }
 }
 
-/// The place for a new exchange, and its index.
+/// Returns the slot for a new exchange, and its index.
 pub(crate) fn place<K, B: Array<u8>>(slots: &mut [Slot<K, B>]) -> Option<(&mut Slot<K, B>, u8)> {
     let places = slots.iter_mut().zip(0u8..=u8::MAX);
     let free = places.filter_map(|(slot, index)| Some((slot.rank()?, slot, index)));
     free.min_by_key(|(rank, ..)| *rank).map(|(_, slot, index)| (slot, index))
 }
 
-/// What is known of the round trips to a peer.
+/// Round-trip estimate of a peer.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerEstimate<K> {
     pub(crate) peer: K,
@@ -198,7 +199,7 @@ pub struct Reset<K> {
     pub(crate) message_id: u16,
 }
 
-/// An acknowledgement or a Reset.
+/// Returns the header of an acknowledgement or a Reset.
 pub(crate) const fn empty(kind: Kind, message_id: u16) -> Header {
     Header { kind, code: Code::EMPTY, message_id, token: Token::EMPTY }
 }

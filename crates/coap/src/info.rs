@@ -1,13 +1,13 @@
-//! What the layer looks like from outside.
+//! Occupancy and counters.
 
 /// Occupancy of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// Requests of this end that are not over.
+    /// Requests of this end that are not complete.
     pub requests: usize,
-    /// Requests of others that are not answered, or whose response is not acknowledged.
+    /// Requests of peers that are not answered, or whose response is not acknowledged.
     pub serving: usize,
-    /// Responses that are kept only in case that a request is repeated.
+    /// Responses that are kept only for repeated requests.
     pub kept: usize,
     /// Resets waiting to be sent.
     pub resets: usize,
@@ -20,37 +20,37 @@ kinglet_mem::counters! {
         sent,
         /// Well-formed messages received.
         received,
-        /// Confirmable messages sent again.
+        /// Confirmable messages retransmitted.
         retransmissions,
     }
     reasons {
-        /// Confirmable messages given up.
+        /// Confirmable messages that timed out.
         timeouts,
-        /// Messages that the transport refused for the moment.
+        /// Messages that the transport has temporarily refused.
         refused,
     }
     discards Discard
 }
 
 kinglet_mem::reasons! {
-    /// Why a datagram had no effect beyond what the protocol answers by itself.
+    /// Reason for which a datagram had no effect beyond the automatic replies of the protocol.
     pub enum Discard {
         /// Not CoAP, or another version of it.
         Unknown,
         /// A format error.
         Malformed,
-        /// It was seen before.
+        /// A duplicate.
         Duplicate,
-        /// An acknowledgement or a response to nothing that is under way.
+        /// An acknowledgement of or response to no outstanding message.
         Unexpected,
         /// A critical option that is not recognised.
         BadOption,
-        /// No place to remember the request; the client will repeat it.
+        /// No free slot for the request; the client will retransmit it.
         Busy,
     }
 }
 
-/// Why a request came to nothing.
+/// Reason for which a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// No acknowledgement, or no response.

@@ -1,19 +1,18 @@
-//! CoAP (RFC 7252) for microcontrollers, over any datagram service. It knows no addresses, no UDP,
-//! no radio and no clock, and it has no heap: the caller brings time, octets and a key for each
-//! peer.
+//! CoAP (RFC 7252) for microcontrollers, over any datagram service. It depends on no addresses,
+//! UDP, radio or clock, and uses no heap: the caller provides time, octets and a key for each peer.
 //!
-//! | done | |
+//! | implemented | |
 //! |---|---|
 //! | RFC 7252 §3–5 | messages, reliability, duplicates, responses piggybacked and separate |
-//! | RFC 7252 §4.7 | NSTART: requests to one peer wait their turn |
-//! | RFC 7641 | who is observed, [`Endpoint::notify`], and who observes, [`Newest`] |
-//! | RFC 7252 §8 | the server that a group is asked through: [`Endpoint::respond_at_leisure`] |
+//! | RFC 7252 §4.7 | NSTART: requests to one peer are queued |
+//! | RFC 7641 | observed resources, [`Endpoint::notify`], and observers, [`Newest`] |
+//! | RFC 7252 §8 | servers that receive group requests: [`Endpoint::respond_at_leisure`] |
 //! | RFC 7959 | Block1, Block2, Size1, Size2, early negotiation: [`Download`], [`Upload`], … |
-//! | CoCoA | draft-ietf-core-cocoa-03, and as it was measured against TCPlp: [`Rto`] |
+//! | CoCoA | draft-ietf-core-cocoa-03, and the variant measured against TCPlp: [`Rto`] |
 //!
-//! Not: asking a group, proxying, DTLS. A message that may have to be sent again stays in a buffer
-//! of its exchange ([`Sizes::Message`]); everything longer goes block by block, each made when it
-//! leaves.
+//! Not implemented: group requests of a client, proxying, DTLS. A message that may have to be
+//! retransmitted stays in a buffer of its exchange ([`Sizes::Message`]); longer bodies go block by
+//! block, each generated when it is sent.
 //!
 //! # A request and its response
 //!
@@ -142,7 +141,7 @@
 //!             }
 //!         }
 //!     }
-//!     assert_eq!(ends[0].poll_failure(), None); // after four repetitions in vain
+//!     assert_eq!(ends[0].poll_failure(), None); // a failure follows four retransmissions
 //!     // Sleep until then, or until something arrives.
 //!     let deadline = earliest(ends[0].deadline(), ends[1].deadline());
 //!     now = deadline.map_or(now, |at| now.max(at));
@@ -154,11 +153,11 @@
 //! | file | subject |
 //! |---|---|
 //! | `message.rs`, `option.rs` | the format: reading and writing |
-//! | `exchange.rs` | a request and its response: the states, and what is kept of them |
-//! | `endpoint/` | requests: `input.rs` what arrives, `output.rs` what leaves |
-//! | `endpoint/notify.rs` | answers after the first |
+//! | `exchange.rs` | a request and its response: states and stored messages |
+//! | `endpoint/` | requests: `input.rs` received messages, `output.rs` sent messages |
+//! | `endpoint/notify.rs` | notifications |
 //! | `newest.rs` | the order of notifications |
-//! | `rto.rs` | when a message is sent again |
+//! | `rto.rs` | retransmission timeout |
 //! | `block.rs` | bodies in blocks |
 
 #![no_std]

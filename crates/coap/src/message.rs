@@ -1,30 +1,30 @@
-//! The message format (RFC 7252 §3): what an implementation reads and writes, without any state.
+//! The message format (RFC 7252 §3): reading and writing, without any state.
 
 use crate::option::is_possible;
 use core::fmt;
 use kinglet_mem::copy;
 
-/// The four octets that every message begins with.
+/// Octets of the fixed header of every message.
 pub const HEADER_LEN: usize = 4;
-/// The most octets of a token (RFC 7252 §3).
+/// Largest number of octets of a token (RFC 7252 §3).
 pub const MAX_TOKEN: usize = 8;
-/// Between the options and a payload.
+/// Separates the options from a payload.
 const PAYLOAD_MARKER: u8 = 0xFF;
-/// Of an option's delta or length: the octet that follows says how much more than this.
+/// Option delta or length: the octet that follows is added to this.
 const ONE_MORE: u16 = 13;
-/// Of an option's delta or length: the two octets that follow say how much more than this.
+/// Option delta or length: the two octets that follow are added to this.
 const TWO_MORE: u16 = 269;
 
 /// The type of a message (RFC 7252 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// To be acknowledged: CON.
+    /// CON: to be acknowledged.
     Confirmable,
-    /// Not to be acknowledged: NON.
+    /// NON: not acknowledged.
     NonConfirmable,
     /// ACK.
     Acknowledgement,
-    /// RST: whoever sends it cannot make sense of the message.
+    /// RST: its sender cannot process the message.
     Reset,
 }
 
@@ -59,22 +59,22 @@ impl Code {
 }
 
 impl Code {
-    /// The digit before the point: 0 a request, 2 success, 4 and 5 errors.
+    /// Returns the digit before the point: 0 a request, 2 success, 4 and 5 errors.
     pub const fn class(self) -> u8 {
         self.0 >> 5
     }
 
-    /// Whether it is a method.
+    /// Returns whether it is a method.
     pub const fn is_request(self) -> bool {
         self.class() == 0 && self.0 != 0
     }
 
-    /// Whether it is a response.
+    /// Returns whether it is a response.
     pub const fn is_response(self) -> bool {
         matches!(self.class(), 2 | 4 | 5)
     }
 
-    /// Whether it is a response that tells of success.
+    /// Returns whether it is a response that reports success.
     pub const fn is_success(self) -> bool {
         self.class() == 2
     }
@@ -86,7 +86,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// What joins a response to its request: up to eight octets of the client's choice.
+/// Matches a response to its request: up to eight octets of the client's choice.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Token {
     octets: [u8; MAX_TOKEN],
@@ -94,17 +94,17 @@ pub struct Token {
 }
 
 impl Token {
-    /// No token, which is one too.
+    /// The empty token, which is valid too.
     pub const EMPTY: Token = Token { octets: [0; MAX_TOKEN], len: 0 };
 
-    /// A token of the first eight of `octets`.
+    /// Creates a token from the first eight of `octets`.
     pub fn new(octets: &[u8]) -> Self {
         let mut token = Token::EMPTY;
         token.len = u8::try_from(copy(&mut token.octets, octets)).unwrap_or(0);
         token
     }
 
-    /// Its octets.
+    /// Returns its octets.
     pub fn as_slice(&self) -> &[u8] {
         self.octets.get(..usize::from(self.len)).unwrap_or_default()
     }
@@ -116,16 +116,16 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What is in front of the options.
+/// The fields in front of the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Type.
     pub kind: Kind,
     /// Method, response code, or [`Code::EMPTY`].
     pub code: Code,
-    /// The number by which a message is acknowledged and recognised as a duplicate.
+    /// Identifies a message for its acknowledgement and for duplicate detection.
     pub message_id: u16,
-    /// Joins a response to its request.
+    /// Matches a response to its request.
     pub token: Token,
 }
 
@@ -141,10 +141,10 @@ impl Header {
     }
 }
 
-/// Why octets are no message.
+/// Reason for which octets are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// Too short to be one, or of another version than 1: to be ignored (RFC 7252 §3).
+    /// Too short, or another version than 1: to be ignored (RFC 7252 §3).
     Unknown,
     /// Not well formed; if it is confirmable it is answered with a Reset (RFC 7252 §4.2).
     Malformed {
@@ -155,7 +155,7 @@ pub enum ParseError {
     },
 }
 
-/// A message that was received: well formed, its parts by reference.
+/// A received message: well formed, its parts by reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Type, code, message ID and token.
@@ -166,7 +166,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a message, all of it.
+    /// Parses a whole message.
     ///
     /// # Errors
     /// [`ParseError`]
@@ -185,7 +185,7 @@ impl<'a> Message<'a> {
         let message_id = u16::from_be_bytes([high, low]);
         let malformed = ParseError::Malformed { kind, message_id };
         let (code, token_len) = (Code(code), usize::from(first & 0xF));
-        // The empty message is a header and nothing else.
+        // The empty message is only a header.
         if token_len > MAX_TOKEN || (code == Code::EMPTY && (token_len > 0 || !rest.is_empty())) {
             return Err(malformed);
         }
@@ -204,38 +204,40 @@ impl<'a> Message<'a> {
         Ok(Message { header, payload, options })
     }
 
-    /// Its options, in the order of their numbers.
+    /// Returns its options, in the order of their numbers.
     pub fn options(&self) -> Options<'a> {
         Options { rest: self.options, number: 0 }
     }
 
-    /// The values of all options with this number, but for those whose length the option cannot
-    /// have: they count as options that are not recognised (RFC 7252 §5.4.3).
+    /// Returns the values of all options with this number. Values with a length that the option
+    /// cannot have are left out: such options count as unrecognised (RFC 7252 §5.4.3).
     pub fn values(&self, number: u16) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let options = self.options().filter(move |option| option.0 == number);
         options.map(|option| option.1).filter(move |value| is_possible(number, value.len()))
     }
 
-    /// The value of an option that is a number; `None` if it is not there, or longer than four
-    /// octets.
+    /// Returns the value of an option that is a number; `None` if it is missing, or longer than
+    /// four octets.
     pub fn uint(&self, number: u16) -> Option<u32> {
         uint(self.values(number).next()?)
     }
 
-    /// Whether the Uri-Path options spell `path`, segments parted by `/` and none in front.
+    /// Returns whether the Uri-Path options equal `path`, in which `/` separates the segments and
+    /// none is in front.
     pub fn is_path(&self, path: &str) -> bool {
         let parts = path.split('/').filter(|part| !part.is_empty()).map(str::as_bytes);
         self.values(crate::option::URI_PATH).filter(|part| !part.is_empty()).eq(parts)
     }
 }
 
-/// A number of up to four octets, most significant first, as options carry it (RFC 7252 §3.2).
+/// Reads a number of up to four octets, most significant first, as options carry it (RFC 7252
+/// §3.2).
 pub fn uint(octets: &[u8]) -> Option<u32> {
     (octets.len() <= 4)
         .then(|| octets.iter().fold(0, |number: u32, octet| number << 8 | u32::from(*octet)))
 }
 
-/// Walks over options.
+/// Iterates over options.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     rest: &'a [u8],
@@ -243,7 +245,7 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// The next option, `Some(None)` at the end of them, `None` if it is not well formed.
+    /// Returns the next option, `Some(None)` at the end, `None` if it is not well formed.
     fn step(&mut self) -> Option<Option<(u16, &'a [u8])>> {
         let (&first, mut rest) = match self.rest.split_first() {
             None | Some((&PAYLOAD_MARKER, _)) => return Some(None),
@@ -266,7 +268,7 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// A delta or a length, with the octets that extend it taken from `rest`.
+/// Returns a delta or a length, and takes the octets that extend it from `rest`.
 fn extended(nibble: u8, rest: &mut &[u8]) -> Option<u16> {
     match nibble {
         13 => {
@@ -284,12 +286,12 @@ fn extended(nibble: u8, rest: &mut &[u8]) -> Option<u16> {
     }
 }
 
-/// Why a [`Writer`] did not write.
+/// Reason for which a [`Writer`] did not write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
     /// The message does not fit its buffer.
     Full,
-    /// An option after one with a higher number, or after the payload; or a second payload.
+    /// The option follows one with a higher number, or the payload; or a second payload was added.
     Order,
 }
 
@@ -341,7 +343,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds an option. Numbers must not fall from one to the next: the format knows no other order.
+    /// Adds an option. Numbers must not decrease from one to the next: the format has no other
+    /// order.
     ///
     /// # Errors
     /// [`WriteError`]; nothing was written.
@@ -364,7 +367,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Adds an option that is a number, in as few octets as it takes.
+    /// Adds an option that is a number, in the fewest octets.
     ///
     /// # Errors
     /// [`WriteError`]; nothing was written.
@@ -375,7 +378,7 @@ impl<'a> Writer<'a> {
         self.option(number, octets.get(from..).unwrap_or_default())
     }
 
-    /// Adds a Uri-Path option for each segment of `path`, which are parted by `/`.
+    /// Adds a Uri-Path option for each segment of `path`; `/` separates the segments.
     ///
     /// # Errors
     /// [`WriteError`]; some segments may have been written.
@@ -384,7 +387,7 @@ impl<'a> Writer<'a> {
         parts.try_for_each(|part| self.option(crate::option::URI_PATH, part.as_bytes()))
     }
 
-    /// Ends the options and gives room for a payload of `len` octets, to be filled.
+    /// Ends the options and returns space for a payload of `len` octets, to be filled.
     ///
     /// # Errors
     /// [`WriteError`]; nothing was written.
@@ -412,7 +415,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// How many octets have been written.
+    /// Returns the number of octets written.
     pub const fn finish(self) -> usize {
         self.len
     }
@@ -434,7 +437,7 @@ impl Extension {
     }
 }
 
-/// The four bits of a delta or a length, and what follows them.
+/// Returns the four bits of a delta or a length, and the octets that follow them.
 fn extension(value: u16) -> (u8, Extension) {
     let of = |more: u16, from| Extension { octets: more.to_be_bytes(), from };
     match value {

@@ -1,5 +1,5 @@
-//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6, RFC 9175 §2.2), and which of them
-//! must be understood.
+//! Options by number (RFC 7252 §5.10, RFC 7641 §2, RFC 7959 §6, RFC 9175 §2.2), and the rules for
+//! unrecognised ones.
 
 #![allow(missing_docs, reason = "the names are those of the registry")]
 
@@ -24,24 +24,24 @@ pub const PROXY_SCHEME: u16 = 39;
 pub const SIZE1: u16 = 60;
 pub const ECHO: u16 = 252;
 
-/// Whether a message with this option must be rejected by who does not understand it: odd numbers
-/// (RFC 7252 §5.4.6).
+/// Returns whether a recipient that does not recognise this option must reject the message: odd
+/// numbers (RFC 7252 §5.4.6).
 pub const fn is_critical(number: u16) -> bool {
     number & 1 == 1
 }
 
-/// Whether this crate, or the application by its tools, understands a critical option. If-Match and
-/// If-None-Match are not among them: a request with one of these must not be carried out as if it
-/// were not there.
+/// Returns whether this crate, or the application by means of it, recognises a critical option.
+/// If-Match and If-None-Match are not among them: a request with one of these must not be carried
+/// out as if it were not there.
 pub(crate) fn is_recognised(number: u16, len: usize) -> bool {
     let known =
         matches!(number, URI_HOST | URI_PORT | ACCEPT | URI_PATH | URI_QUERY | BLOCK1 | BLOCK2);
     known && is_possible(number, len)
 }
 
-/// Whether a value of an option that is known here may have so many octets.
+/// Returns whether a value of an option that is known here may have `len` octets.
 pub(crate) fn is_possible(number: u16, len: usize) -> bool {
-    // Of what is not here the lengths are not known.
+    // The lengths of other options are not known.
     const LENS: [(u16, u16, u16); 16] = [
         (URI_HOST, 1, 255),
         (ETAG, 1, 8),
@@ -64,7 +64,7 @@ pub(crate) fn is_possible(number: u16, len: usize) -> bool {
     known.is_none_or(|&(_, least, most)| (usize::from(least)..=usize::from(most)).contains(&len))
 }
 
-/// Whether it may occur more than once.
+/// Returns whether it may occur more than once.
 pub(crate) const fn is_repeatable(number: u16) -> bool {
     matches!(number, URI_PATH | URI_QUERY)
 }

@@ -1,37 +1,38 @@
-//! When a confirmable message is sent again: RFC 7252 §4.2, or CoCoA (draft-ietf-core-cocoa-03).
+//! Retransmission timeout of confirmable messages: RFC 7252 §4.2, or CoCoA
+//! (draft-ietf-core-cocoa-03).
 //!
-//! The round-trip times of a peer are kept in either case: what is expected, and by when, follows
-//! from them ([`crate::Expected`]).
+//! The round-trip times of a peer are recorded in either case: the time at which a response is
+//! expected depends on them ([`crate::Expected`]).
 
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// How the retransmission timeout is chosen.
+/// Choice of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rto {
     /// RFC 7252 §4.2: ACK_TIMEOUT times 1 to 1.5, doubled with every retransmission.
     Plain,
-    /// CoCoA as the draft has it.
+    /// CoCoA according to the draft.
     Cocoa,
-    /// CoCoA as the code has it with which TCPlp (§9) was compared: the weights of the weak
-    /// estimator the wrong way round, weak samples after any number of retransmissions, back-off
-    /// by the first RTO and without a limit. `cocoa.c` and `coap-transactions.c` of
+    /// CoCoA as in the code with which TCPlp (§9) was compared: the weights of the weak estimator
+    /// are swapped, weak samples are taken after any number of retransmissions, and the back-off
+    /// depends on the first RTO and has no limit. `cocoa.c` and `coap-transactions.c` of
     /// anemometer-qualified-fw.
     CocoaAsMeasured,
 }
 
-/// Where CoCoA begins (draft, §4.1).
+/// Initial RTO of CoCoA (draft, §4.1).
 const BLIND: Duration = Duration::from_secs(2);
 /// The back-off is truncated here (draft, §4.2.1).
 const MAX_BACKOFF: Duration = Duration::from_secs(32);
-/// No RTO is longer (RFC 6298).
+/// Longest RTO (RFC 6298).
 const MAX_RTO: Duration = Duration::from_secs(60);
 /// Below this the back-off is faster and an estimate ages up.
 const SHORT: Duration = Duration::from_secs(1);
 /// Above this the back-off is slower and an estimate ages down.
 const LONG: Duration = Duration::from_secs(3);
 
-/// RFC 6298's estimator; not begun while the smoothed time is zero.
+/// RFC 6298's estimator; not initialised while the smoothed time is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Estimator {
     srtt: Duration,
@@ -46,7 +47,7 @@ impl Estimator {
     }
 
     fn sample(&mut self, rtt: Duration) {
-        // A sample is never zero: that means not begun.
+        // A sample is never zero, because zero means not initialised.
         let rtt = rtt.max(Duration::from_micros(1));
         if !self.has_begun() {
             *self = Estimator { srtt: rtt, rttvar: rtt / 2 };
@@ -62,7 +63,7 @@ impl Estimator {
     }
 }
 
-/// What is known of the round trips to one peer.
+/// Estimates of the round trips to one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
     strong: Estimator,
@@ -70,7 +71,7 @@ pub(crate) struct Estimate {
     /// CoCoA's overall estimate; zero before the first sample.
     rto: Duration,
     updated: Instant,
-    /// Retransmissions since the last strong sample.
+    /// Number of retransmissions since the last strong sample.
     retransmissions: u8,
 }
 
@@ -80,8 +81,8 @@ impl Estimate {
         Estimate { strong, weak, rto: Duration::ZERO, updated: now, retransmissions: 0 }
     }
 
-    /// Smoothed round-trip time and its variation, from exchanges without retransmission; `None`
-    /// before the first.
+    /// Returns the smoothed round-trip time and its variation, from exchanges without
+    /// retransmission; `None` before the first.
     pub(crate) fn round_trip(&self) -> Option<(Duration, Duration)> {
         self.strong.has_begun().then_some((self.strong.srtt, self.strong.rttvar))
     }
@@ -90,12 +91,13 @@ impl Estimate {
         self.updated
     }
 
-    /// CoCoA's estimate before dithering; `running` exchanges with the peer are under way.
+    /// Returns CoCoA's overall estimate, before dithering.
     pub(crate) fn rto(&self) -> Duration {
         if self.rto == Duration::ZERO { BLIND } else { self.rto }
     }
 
-    /// An answer came `rtt` after the first transmission, and `retransmissions` more transmissions.
+    /// Records an answer that came `rtt` after the first transmission, with `retransmissions` more
+    /// transmissions.
     pub(crate) fn sample(&mut self, now: Instant, rto: Rto, rtt: Duration, retransmissions: u8) {
         let old = self.rto();
         if retransmissions == 0 {
@@ -122,7 +124,7 @@ impl Estimate {
         self.updated = now;
     }
 
-    /// Draft, §4.3: what has not been confirmed for long drifts back to the default.
+    /// Draft, §4.3: an estimate that has not been confirmed for long moves back to the default.
     pub(crate) fn age(&mut self, now: Instant, rto: Rto) {
         let value = self.rto();
         let idle = now - self.updated;
@@ -137,7 +139,7 @@ impl Estimate {
     }
 }
 
-/// What the first timeout is drawn from.
+/// Returns the base from which the first timeout is drawn.
 pub(crate) fn base(rto: Rto, ack_timeout: Duration, estimate: Option<&Estimate>) -> Duration {
     match (rto, estimate) {
         (Rto::Plain, _) => ack_timeout,
@@ -145,7 +147,8 @@ pub(crate) fn base(rto: Rto, ack_timeout: Duration, estimate: Option<&Estimate>)
     }
 }
 
-/// The first timeout of a message, dithered, when `running` others to this peer are under way.
+/// Returns the first timeout of a message, dithered, when `running` others to this peer are
+/// outstanding.
 pub(crate) fn first(
     rto: Rto,
     ack_timeout: Duration,
@@ -165,7 +168,7 @@ pub(crate) fn first(
         return value + random.up_to(value / 2);
     }
     if rto == Rto::CocoaAsMeasured {
-        // Its first exchanges have a wider spread, and double with each that is under way.
+        // Its first exchanges have a wider spread, and double with each that is outstanding.
         let dithered = value + random.up_to(Duration::from_millis(1_500));
         let doubled = 1u32.checked_shl(u32::from(running)).unwrap_or(u32::MAX);
         return (dithered * doubled).min(MAX_BACKOFF);
@@ -174,15 +177,15 @@ pub(crate) fn first(
     value + random.up_to(value / 2)
 }
 
-/// The timeout after `timeout`, which began as `first`.
+/// Returns the timeout after `timeout`, if the first one was `first`.
 pub(crate) fn next(rto: Rto, timeout: Duration, first: Duration) -> Duration {
     match rto {
         Rto::Plain => timeout * 2,
-        // The factor follows the timeout of the moment.
+        // The factor depends on the current timeout.
         Rto::Cocoa if timeout < SHORT => timeout * 3,
         Rto::Cocoa if timeout > LONG => (timeout * 3 / 2).min(MAX_BACKOFF.max(timeout)),
         Rto::Cocoa => timeout * 2,
-        // The first timeout decides on the factor.
+        // The factor depends on the first timeout.
         Rto::CocoaAsMeasured if first < SHORT => timeout * 5 / 2,
         Rto::CocoaAsMeasured if first > LONG => timeout * 3 / 2,
         Rto::CocoaAsMeasured => timeout * 2,

@@ -1,48 +1,49 @@
 //! The driver contract for serial NOR flash.
 //!
-//! A page takes a millisecond to be programmed and a sector a second to be erased, and all the time
-//! the radio wants to be served. So nothing here waits: whoever keeps something in flash submits a
-//! [`Command`], and the driver reports an [`Event`] when it is over, as a radio does
-//! (`kinglet-radio`). There is one command at a time, because that is what the parts can do.
+//! Programming a page takes a millisecond and erasing a sector takes a second; meanwhile the radio
+//! must be served. So no call waits: the caller submits a [`Command`], and the driver reports an
+//! [`Event`] when the command has ended, as a radio driver does (`kinglet-radio`). Only one command
+//! is outstanding at a time, because flash parts process one at a time.
 //!
-//! Octets are named by page and offset. A program clears bits and cannot set them; an erased octet
-//! is 0xFF.
+//! Octets are addressed by page and offset. A program operation clears bits and cannot set them; an
+//! erased octet is 0xFF.
 //!
 //! # Rules for drivers
 //!
-//! * One command is outstanding at the most. A second one is refused with [`Busy`], and nothing
+//! * At most one command is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * Each command but `Reset` ends with exactly one event. It can be polled within
-//!   [`Geometry::time_limit`] of the submission. Later the user takes the event for lost and
-//!   submits `Reset`, which is never refused and has no event. From then on nothing is reported of
-//!   what was submitted before: events name no command, so a late one would be taken for that of
-//!   the next. A part that cannot be interrupted goes on with what it does; the driver then
-//!   begins the next command when the part has ended, and that time counts for the limit.
+//!   [`Geometry::time_limit`] of the submission. After that the user considers the event lost and
+//!   submits `Reset`, which is never refused and has no event. After a `Reset`, no event of an
+//!   earlier command is reported: events do not name their command, so a late one would be
+//!   attributed to the next command. A part that cannot be interrupted completes its current
+//!   operation; the driver then begins the next command when the part has ended, and that time
+//!   counts towards the limit.
 //! * The octets of a `Program` need not outlive the call of [`Driver::submit`]; those of a `Read`
 //!   are written to the caller's buffer with its event.
 //! * A part that is powered down wakes for any command but `PowerDown` and `Reset`, and stays awake
-//!   until the next `PowerDown`. There is no command to wake it, so none can be forgotten. Whether
-//!   the part is powered down at the start is unknown.
-//! * A command that reaches beyond its page or beyond the last sector ends with
-//!   [`Failure::Part`], and the flash is as it was.
+//!   until the next `PowerDown`. There is no command to wake it, so none can be forgotten. The
+//!   power state of the part at the start is unknown.
+//! * A command that reaches beyond its page or beyond the last sector ends with [`Failure::Part`],
+//!   and leaves the flash unchanged.
 //! * A part has a supply voltage below which it may neither program nor erase (M25P80: 2.7 V).
-//!   Below it a driver that knows the voltage does neither and answers [`Failure::LowVoltage`]; one
-//!   that does not know it reports what the part says.
-//! * `Done` means that the part has said so. Whether what was programmed can be read is for the
-//!   user to check, who knows what it was.
-//! * After a loss of power nothing is known of a page that was being programmed, nor of a sector
-//!   that was being erased.
+//!   Below it, a driver that knows the voltage does neither and reports [`Failure::LowVoltage`]; a
+//!   driver that does not know it reports the status of the part.
+//! * `Done` means that the part has reported success. The user, who knows the data, verifies that
+//!   they can be read.
+//! * After a power loss, the content of a page that was being programmed is undefined, and so is
+//!   that of a sector that was being erased.
 //!
-//! # Other traits for such parts
+//! # Relation to other traits
 //!
 //! `ReadNorFlash` and `NorFlash` of the crate `embedded-storage` are implemented for most parts and
-//! microcontrollers. Their calls return when the flash has done the work, a second later for a
-//! sector. A driver of this contract can be made of such an implementation where somebody else runs
-//! meanwhile, as in a thread or, with `embedded-storage-async`, in a task: `Read` is `read` at the
-//! page's address and the offset, `Program` is `write`, `Erase` is `erase` of one sector, and
-//! `READ_SIZE`, `WRITE_SIZE` and `ERASE_SIZE` say what [`Geometry`] has to (lengths that are no
-//! multiple of the first two are to be filled with 0xFF). They know neither power-down nor the
-//! supply voltage: `PowerDown` is then done at once, and [`Failure::LowVoltage`] does not occur.
+//! microcontrollers. Their calls block until the flash has done the work, for a sector a second. A
+//! driver of this contract can wrap such an implementation if other code runs meanwhile, as in a
+//! thread or, with `embedded-storage-async`, in a task: `Read` is `read` at the page's address and
+//! the offset, `Program` is `write`, `Erase` is `erase` of one sector, and `READ_SIZE`,
+//! `WRITE_SIZE` and `ERASE_SIZE` give the values of [`Geometry`] (lengths that are not multiples of
+//! the first two are padded with 0xFF). These traits have neither power-down nor the supply
+//! voltage: `PowerDown` then completes at once, and [`Failure::LowVoltage`] does not occur.
 //!
 //! ```
 //! use kinglet_flash::{Busy, Command, Driver, Event, Geometry, MAX_PAGE};
@@ -75,34 +76,34 @@
 
 use kinglet_time::{Duration, Instant};
 
-/// The longest page in octets.
+/// Longest page in octets.
 pub const MAX_PAGE: usize = 256;
 
-/// What a driver may take beside what its part takes: to shift the octets over a slow line that it
-/// may share with the radio, to wake the part, and until the CPU comes to the event. It is the same
-/// second as a radio driver's.
+/// Allowance for the driver in addition to the time of the part: to shift the octets over a slow
+/// line that it may share with the radio, to wake the part, and until the CPU handles the event. It
+/// is one second, as for a radio driver.
 const DRIVER_TIME: Duration = Duration::from_secs(1);
 
-/// How a part is divided, and how long it takes.
+/// Division of a part into pages and sectors, and its timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Octets of a page, 1 to [`MAX_PAGE`]: what one `Program` can reach.
+    /// Octets of a page, 1 to [`MAX_PAGE`]: the reach of one `Program`.
     pub page_size: u16,
-    /// How often a page may be programmed, each time other octets of it, before its sector is
-    /// erased again. At least 1; 255 for as often as it has octets.
+    /// Number of times that a page may be programmed, each time other octets of it, before its
+    /// sector is erased again. At least 1; 255 stands for as many times as it has octets.
     pub programs_per_page: u8,
-    /// Pages of a sector, at least 1: what one `Erase` clears.
+    /// Pages of a sector, at least 1: the unit of one `Erase`.
     pub pages_per_sector: u16,
-    /// How many sectors there are; 0 for no flash at all.
+    /// Number of sectors; 0 if there is no flash.
     pub sectors: u16,
-    /// The longest time in which a page is programmed.
+    /// Longest time to program a page.
     pub longest_program: Duration,
-    /// The longest time in which a sector is erased.
+    /// Longest time to erase a sector.
     pub longest_erase: Duration,
 }
 
 impl Geometry {
-    /// No flash at all.
+    /// No flash.
     pub const NONE: Geometry = Geometry {
         page_size: 0,
         programs_per_page: 0,
@@ -112,9 +113,9 @@ impl Geometry {
         longest_erase: Duration::ZERO,
     };
 
-    /// ST M25P80, 1 MiB, of Tmote Sky and others. A page takes 1.4 ms and a sector 1 s as a rule
-    /// (data sheet of August 2005, features). Of the longest times 3 s are what a driver of its
-    /// family waits for; the 5 ms still have to be compared with the sheet.
+    /// ST M25P80, 1 MiB, of Tmote Sky and others. Typically a page takes 1.4 ms and a sector 1 s
+    /// (data sheet of August 2005, features). Of the longest times, the 3 s are the timeout of a
+    /// driver for its family; the 5 ms still have to be compared with the data sheet.
     pub const M25P80: Geometry = Geometry {
         page_size: 256,
         programs_per_page: 255,
@@ -124,19 +125,19 @@ impl Geometry {
         longest_erase: Duration::from_secs(3),
     };
 
-    /// How many pages there are, at most 65 535: pages beyond that have no number.
+    /// Number of pages, at most 65 535: pages beyond that cannot be addressed.
     pub const fn pages(&self) -> u16 {
         self.pages_per_sector.saturating_mul(self.sectors)
     }
 
-    /// Whether `len` octets from `offset` on are inside of this page, and the page exists.
+    /// Returns whether the page exists and `len` octets from `offset` on lie inside it.
     pub const fn has(&self, page: u16, offset: u8, len: usize) -> bool {
         let end = len.saturating_add(offset as usize);
         page < self.pages() && end <= self.page_size as usize && end <= MAX_PAGE
     }
 
-    /// How long `command` takes at the most, from its submission to its event: what the part takes,
-    /// and before it the longest command that it may be busy with after a `Reset`, and a second for
+    /// Longest time from the submission of `command` to its event: the time of the part, before it
+    /// the longest command that the part may still be busy with after a `Reset`, and a second for
     /// the driver.
     pub const fn time_limit(&self, command: Command) -> Duration {
         let part = match command {
@@ -154,64 +155,64 @@ impl Geometry {
     }
 }
 
-/// What is asked of the flash. More commands may be added; each will belong to a property that
-/// announces it, so that a driver can answer those that it does not know with [`Failure::Part`].
+/// Command for the flash. More commands may be added; each will belong to a property that announces
+/// it, so that a driver can answer those that it does not know with [`Failure::Part`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Read some octets of a page.
+    /// Reads some octets of a page.
     Read {
-        /// Which, counted from the start of the flash.
+        /// The page, counted from the start of the flash.
         page: u16,
-        /// The first octet.
+        /// First octet.
         offset: u8,
-        /// How many, 1 to the rest of the page.
+        /// Number of octets, 1 to the rest of the page.
         len: u16,
     },
-    /// Program the octets that are passed along, 1 to the rest of the page: each becomes what it
-    /// was and the new one.
+    /// Programs the octets that are passed along, 1 to the rest of the page: each becomes the
+    /// bitwise AND of the old and the new value.
     Program {
-        /// Which page, counted from the start of the flash.
+        /// The page, counted from the start of the flash.
         page: u16,
-        /// Where its first octet goes.
+        /// Position of the first octet in the page.
         offset: u8,
     },
-    /// Set all octets of a sector to 0xFF.
+    /// Sets all octets of a sector to 0xFF.
     Erase {
-        /// Which, counted from the start of the flash.
+        /// The sector, counted from the start of the flash.
         sector: u16,
     },
-    /// Lowest power, until the next command (M25P80: deep power-down, 1 uA).
+    /// Enters the lowest power, until the next command (M25P80: deep power-down, 1 uA).
     PowerDown,
-    /// Forget what is outstanding and what there is to report of it. It has no event.
+    /// Discards the outstanding command and its event. It has no event itself.
     Reset,
 }
 
-/// Why a command failed.
+/// Reason for the failure of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
-    /// The part did not do it, or cannot.
+    /// The part did not execute it, or cannot.
     Part,
     /// The supply voltage is too low to program or to erase.
     LowVoltage,
 }
 
-/// What became of the outstanding command.
+/// Result of the outstanding command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// It is done. The octets of a `Read` are at the start of the caller's buffer.
+    /// It succeeded. The octets of a `Read` are at the start of the caller's buffer.
     Done {
-        /// When the part had ended.
+        /// Time at which the part ended.
         at: Instant,
     },
-    /// It is over and not done. A page that was to be programmed, and a sector that was to be
-    /// erased, may hold anything, except after [`Failure::LowVoltage`].
+    /// It failed. A page that was to be programmed, and a sector that was to be erased, have
+    /// undefined content, except after [`Failure::LowVoltage`].
     Failed {
-        /// When that was known.
+        /// Time at which the failure was known.
         at: Instant,
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
 }
@@ -220,9 +221,9 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy;
 
-/// A serial NOR flash. Strangers implement this; see the rules at the top of the crate.
+/// A serial NOR flash. Third parties implement this trait; see the rules at the top of the crate.
 pub trait Driver {
-    /// How the part is divided; constant over the driver's life.
+    /// Returns the division of the part; constant over the driver's life.
     fn geometry(&self) -> Geometry;
 
     /// Starts `command`. `octets` are those of a `Program` and empty otherwise; they need not
@@ -232,8 +233,8 @@ pub trait Driver {
     /// [`Busy`] if a command is outstanding and `command` is no `Reset`; nothing changes.
     fn submit(&mut self, now: Instant, command: Command, octets: &[u8]) -> Result<(), Busy>;
 
-    /// The event of the outstanding command, if it is over; what was read is written to the start
-    /// of `octets`.
+    /// Returns the event of the outstanding command once it has ended; octets that were read are
+    /// written to the start of `octets`.
     fn poll_event(&mut self, now: Instant, octets: &mut [u8; MAX_PAGE]) -> Option<Event>;
 }
 

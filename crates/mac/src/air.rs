@@ -1,4 +1,4 @@
-//! When frames begin and end on the air, counted from their SFD, which is what events name.
+//! Begin and end of frames on the air, counted from the SFD, whose time events report.
 
 use kinglet_radio::{ACK_PSDU, FCS_LEN, OCTET, SHR_PHR, TURNAROUND, air_time};
 use kinglet_time::{Duration, Instant};
@@ -8,17 +8,18 @@ use kinglet_time::{Duration, Instant};
 pub(crate) const PREAMBLE_SFD: Duration =
     Duration::from_micros(SHR_PHR.as_micros() - OCTET.as_micros());
 
-/// When a frame of `len` octets without FCS ends on the air: one octet of PHR and the PSDU after
-/// its SFD.
+/// Returns the time at which a frame of `len` octets without FCS ends on the air: one octet of PHR
+/// and the PSDU after its SFD.
 #[inline(never)]
 pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
     let octets = len.saturating_add(FCS_LEN).saturating_add(1);
     sfd + OCTET * u32::try_from(octets).unwrap_or(u32::MAX)
 }
 
-/// When the acknowledgement ends of a frame of `len` octets whose SFD ended at `sfd`.
+/// Returns the time at which the acknowledgement ends for a frame of `len` octets whose SFD ended
+/// at `sfd`.
 pub(crate) fn end_of_ack(sfd: Instant, len: usize) -> Instant {
-    // One sum, as each is one that saturates.
+    // A single sum, because each addition saturates.
     const REST: Duration =
         Duration::from_micros(TURNAROUND.as_micros() + air_time(ACK_PSDU).as_micros());
     end_of_frame(sfd, len) + REST

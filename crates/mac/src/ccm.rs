@@ -1,29 +1,29 @@
 //! CCM*, IEEE 802.15.4-2015 Annex B (RFC 3610 with two octets of length), over AES-128.
 //!
-//! The crate `ccm` does the same and is what the tests compare with. Here is our own because that
-//! one can panic, and because AES in software without tables ciphers two blocks in the time of
-//! one: the chain of the MIC and the key stream share it. Blocks are words, in which a small core
-//! adds four octets at a time.
+//! The crate `ccm` does the same, and the tests compare with it. This implementation exists because
+//! `ccm` can panic, and because AES in software without tables ciphers two blocks in the time of
+//! one: the chain of the MIC and the key stream share it. Blocks consist of words, so that a small
+//! core adds four octets at a time.
 
 use crate::cipher::{Block, BlockCipher, add, octets, store, words};
 use kinglet_mem::copy;
 
 /// Octets of a nonce.
 pub(crate) const NONCE: usize = 13;
-/// L - 1, where L is the octets of the length field and of the block counter.
+/// L - 1, where L is the number of octets of the length field and of the block counter.
 const LENGTH_FIELD: u8 = 1;
 
-/// Which way a message goes.
+/// Encryption or decryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Seal,
     Open,
 }
 
-/// A key, expanded.
+/// An expanded key.
 pub struct Ccm<C> {
     cipher: C,
-    /// How often the cipher has run, wrapping.
+    /// Number of runs of the cipher, wrapping.
     runs: u32,
 }
 
@@ -32,18 +32,18 @@ impl<C: BlockCipher> Ccm<C> {
         Ccm { cipher: C::new(key), runs: 0 }
     }
 
-    /// How often the cipher has run, wrapping.
+    /// Returns the number of runs of the cipher, wrapping.
     pub(crate) const fn runs(&self) -> u32 {
         self.runs
     }
 
-    /// Runs the cipher, on one block or on two.
+    /// Runs the cipher on one block or on two.
     fn cipher<const N: usize>(&mut self, blocks: &mut [Block; N]) {
         self.runs = self.runs.wrapping_add(1);
         self.cipher.encrypt(blocks);
     }
 
-    /// Ciphers the chain of the code and the block with this counter.
+    /// Ciphers the chain of the MIC and the block with this counter.
     #[inline(never)]
     fn step(&mut self, chain: Block, mut counter_block: Block, counter: u16) -> [Block; 2] {
         let [.., last] = &mut counter_block;
@@ -53,7 +53,7 @@ impl<C: BlockCipher> Ccm<C> {
         blocks
     }
 
-    /// Encrypts or decrypts `message` where it is, and gives the first `M` octets of the code that
+    /// Encrypts or decrypts `message` in place, and returns the first `M` octets of the MIC that
     /// authenticates `open` (at most 255 octets) and the message: M is 4, 8 or 16.
     pub(crate) fn run<const M: usize>(
         &mut self,
@@ -88,7 +88,7 @@ impl<C: BlockCipher> Ccm<C> {
         mic
     }
 
-    /// The CBC-MAC of what is not encrypted, before its last block is ciphered.
+    /// Returns the CBC-MAC of the unencrypted part, before its last block is ciphered.
     fn authenticate<const M: usize>(
         &mut self,
         nonce: &[u8; NONCE],
@@ -106,7 +106,7 @@ impl<C: BlockCipher> Ccm<C> {
         [*high, *low] = u16::try_from(open.len()).unwrap_or(u16::MAX).to_be_bytes();
         copy(room, head);
         let mut next = if open.is_empty() { None } else { Some(words(&first)) };
-        // At most 16 rounds.
+        // At most 16 iterations.
         while let Some(block) = next {
             self.cipher(&mut chain);
             chain = chain.map(|code| add(code, &block));
@@ -119,7 +119,7 @@ impl<C: BlockCipher> Ccm<C> {
     }
 }
 
-/// Up to sixteen octets, zeros appended.
+/// Loads up to sixteen octets, padded with zeros.
 #[inline(never)]
 fn load(octets: &[u8]) -> Block {
     let mut padded = [0; 16];
@@ -127,7 +127,7 @@ fn load(octets: &[u8]) -> Block {
     words(&padded)
 }
 
-/// Flags, nonce and two octets.
+/// A block of flags, nonce and two octets.
 fn block(flags: u8, nonce: &[u8; NONCE], last: u16) -> Block {
     let mut octets = [0; 16];
     let [first, middle @ .., high, low] = &mut octets;
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// The message sealed, after it was opened again.
+    /// Seals the message, after checking that the sealed one can be opened again.
     fn sealed<C: BlockCipher>(
         key: &[u8; 16],
         nonce: &[u8; NONCE],

@@ -1,15 +1,15 @@
-//! AES-128 (FIPS 197), in the forms that a plan may choose from for [`CcmStar`].
+//! AES-128 (FIPS 197), in the variants that a plan may choose for [`CcmStar`].
 //!
-//! | | instructions, two blocks, Cortex-M0+ | RAM | in constant time |
+//! | | instructions, two blocks, Cortex-M0+ | RAM | constant time |
 //! |---|---|---|---|
-//! | [`Tabled`] | below 2,664 | 176 octets, and 1 KiB for all | where RAM has no cache |
+//! | [`Tabled`] | below 2,664 | 176 octets, and 1 KiB shared | if RAM has no cache |
 //! | [`Sliced`] | 5,750 | 352 | everywhere |
 //!
-//! Which entries of a table are read depends on key and message. That shows in the time of a run if
-//! the memory that has the table answers sooner for what was read before, as flash does whose
-//! controller has a buffer or a cache. So the table is in RAM, where a load takes the same time
-//! whatever its address as long as no data cache is before it: no Cortex-M0+, M3 or M4 has one.
-//! Behind a cache, on larger cores and hosts, [`Sliced`] computes without a table.
+//! The entries of a table that are read depend on key and message. The run time shows that if the
+//! memory of the table answers sooner for recently read entries, as flash does whose controller has
+//! a buffer or a cache. So the table is in RAM, where a load takes the same time for every address
+//! unless a data cache is in front of it; no Cortex-M0+, M3 or M4 has one. Behind a cache, on
+//! larger cores and hosts, [`Sliced`] computes without a table.
 //!
 //! [`CcmStar`]: crate::CcmStar
 
@@ -17,11 +17,11 @@ use aes::Aes128Enc;
 use aes::cipher::{BlockEncrypt, KeyInit};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Sixteen octets as words, the first octet of each in its low bits.
+/// Sixteen octets as words; the first octet of each is in its low bits.
 pub type Block = [u32; 4];
 
-/// AES-128 in one direction, with an expanded key. A driver of hardware that encrypts single blocks
-/// while the program waits (ECB) implements this too.
+/// AES-128 encryption with an expanded key. A driver for hardware that encrypts single blocks while
+/// the program waits (ECB) implements this too.
 pub trait BlockCipher {
     /// Expands a key.
     fn new(key: &[u8; 16]) -> Self;
@@ -30,8 +30,8 @@ pub trait BlockCipher {
     fn encrypt<const N: usize>(&mut self, blocks: &mut [Block; N]);
 }
 
-/// The crate `aes`: in bit slices, without tables, two blocks in the time of one. With the
-/// instructions for AES of hosts that have them.
+/// The crate `aes`: bit-sliced, without tables, two blocks in the time of one. It uses the AES
+/// instructions of hosts that have them.
 pub struct Sliced(Aes128Enc);
 
 impl BlockCipher for Sliced {
@@ -46,18 +46,18 @@ impl BlockCipher for Sliced {
     }
 }
 
-/// With a table of 1 KiB in RAM.
+/// AES with a table of 1 KiB in RAM.
 pub struct Tabled {
-    /// Of the rounds, the first one before them.
+    /// Round keys; the first one is for the step before the rounds.
     keys: [Block; ROUNDS + 1],
 }
 
 const ROUNDS: usize = 10;
 
-/// For each octet its product of SubBytes and the column {02}, {01}, {01}, {03} of MixColumns. The
-/// other columns are this one rotated, and the second octet of an entry is SubBytes alone.
+/// For each octet, the product of SubBytes and the column {02}, {01}, {01}, {03} of MixColumns. The
+/// other columns are rotations of this one, and the second octet of an entry is SubBytes alone.
 ///
-/// Atomic, though nobody writes to it: what can be written stays in RAM.
+/// Atomic, though it is never written: writable data stays in RAM.
 static TABLE: [AtomicU32; 256] = table();
 
 impl BlockCipher for Tabled {
@@ -89,7 +89,7 @@ impl Tabled {
         let [first, rounds @ .., ninth, last] = &self.keys;
         let (mut state, mut next) = (State([0; 16]), State([0; 16]));
         state.set(add(*block, first));
-        // Two rounds a turn, so that the state need not be moved back.
+        // Two rounds per iteration, so that the state need not be copied back.
         for [one, other] in rounds.as_chunks().0 {
             round(one, &state, &mut next);
             round(other, &next, &mut state);
@@ -99,7 +99,7 @@ impl Tabled {
     }
 }
 
-/// The state, column by column, of which words are written and octets read.
+/// The state, column by column; it is written as words and read as octets.
 #[repr(align(4))]
 struct State([u8; 16]);
 
@@ -109,7 +109,8 @@ impl State {
         to.iter_mut().zip(columns).for_each(|(to, column)| *to = column.to_le_bytes());
     }
 
-    /// A block of what `of` makes of each column after ShiftRows (FIPS 197, 5.1.2).
+    /// Returns the block that results from applying `of` to each column after ShiftRows (FIPS 197,
+    /// 5.1.2).
     #[inline(always)]
     fn columns(&self, of: impl Fn([u8; 4]) -> u32) -> Block {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.0;
@@ -118,7 +119,7 @@ impl State {
 }
 
 /// SubBytes, ShiftRows, MixColumns and AddRoundKey.
-// A call would cost a tenth of what it does.
+// Inlined, because a call would cost a tenth of the work.
 #[inline(always)]
 fn round(key: &Block, from: &State, to: &mut State) {
     let mixed = from.columns(|[a, b, c, d]| {
@@ -137,7 +138,7 @@ fn sub_column([a, b, c, d]: [u8; 4]) -> u32 {
 
 #[inline(always)]
 fn entry(octet: u8) -> u32 {
-    // There is one for every octet.
+    // The table has an entry for every octet.
     TABLE.get(usize::from(octet)).map_or(0, |entry| entry.load(Ordering::Relaxed))
 }
 
@@ -161,7 +162,8 @@ const fn product(a: u8, b: u8) -> u8 {
 
 /// SubBytes (FIPS 197, 5.1.1).
 const fn sub_byte(octet: u8) -> u8 {
-    // The inverse is the power of 254, 2 + 4 + … + 128, as that of 255 is one; of 0 it is 0.
+    // The inverse is the power of 254, 2 + 4 + … + 128, because the power of 255 is one; that of 0
+    // is 0.
     let (mut power, mut inverse) = (octet, 1);
     let mut sum = 0x63;
     let mut turn = 0_u32;
@@ -197,7 +199,7 @@ pub(crate) fn add([a, b, c, d]: Block, [e, f, g, h]: &Block) -> Block {
     [a ^ e, b ^ f, c ^ g, d ^ h]
 }
 
-/// A block of sixteen octets.
+/// Converts sixteen octets to a block.
 pub(crate) fn words(octets: &[u8; 16]) -> Block {
     let mut block = [0; 4];
     let (columns, _) = octets.as_chunks();
@@ -205,14 +207,14 @@ pub(crate) fn words(octets: &[u8; 16]) -> Block {
     block
 }
 
-/// The sixteen octets of a block.
+/// Converts a block to its sixteen octets.
 pub(crate) fn octets(block: Block) -> [u8; 16] {
     let mut octets = [0; 16];
     store(block, &mut octets);
     octets
 }
 
-/// Writes a block to where its sixteen octets belong.
+/// Writes the sixteen octets of a block.
 pub(crate) fn store(block: Block, to: &mut [u8; 16]) {
     let (columns, _) = to.as_chunks_mut();
     columns.iter_mut().zip(block).for_each(|(column, word)| *column = word.to_le_bytes());
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `block` encrypted in both forms, which agree.
+    /// Encrypts `block` with both variants, and checks that they agree.
     fn encrypted(key: &[u8; 16], block: &[u8; 16]) -> [u8; 16] {
         let mut tabled = [words(block)];
         Tabled::new(key).encrypt(&mut tabled);
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn every_octet_has_its_entry() {
-        // FIPS 197, Figure 7, its corners.
+        // FIPS 197, Figure 7: the corners.
         for (octet, s) in [(0x00, 0x63), (0x0f, 0x76), (0x53, 0xed), (0xf0, 0x8c), (0xff, 0x16)] {
             assert_eq!(sub_column([octet, 0, 0, 0]) & 0xff, s);
         }

@@ -1,4 +1,4 @@
-//! What a MAC is told when it is made.
+//! Configuration of a MAC.
 
 use crate::csl::Csl;
 use crate::reach::Indirect;
@@ -11,15 +11,16 @@ use kinglet_wire::ieee802154::{Address, PanId, Repr};
 /// ([`Config::max_frame_retries`], [`Indirect::max_retries`]).
 pub(crate) const MAX_RETRIES: u8 = 15;
 
-/// Who runs CSMA-CA.
+/// Executor of CSMA-CA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Csma {
-    /// The MAC: it times the backoffs while the radio keeps listening, and asks the radio for
-    /// single clear channel assessments.
+    /// The MAC: it times the backoffs while the radio continues to listen, and requests single
+    /// clear channel assessments of the radio.
     Software,
     /// The radio, which may be deaf during its backoffs (TCPlp §4.2). Without
-    /// [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA), and with a back-off that is not
-    /// [by radios](crate::Backoff::is_by_radios), this means `Software`.
+    /// [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA), and with a backoff that radios do
+    /// not implement ([`Backoff::is_by_radios`](crate::Backoff::is_by_radios)), this means
+    /// `Software`.
     Hardware,
 }
 
@@ -30,69 +31,68 @@ pub enum Csma {
 pub struct Config<K = Option<Security>> {
     /// Own PAN.
     pub pan_id: PanId,
-    /// Own short address (macShortAddress); 0xFFFE and 0xFFFF mean none, and the extended address
-    /// is then the source of frames.
+    /// Own short address (macShortAddress); 0xFFFE and 0xFFFF mean none, and frames then have the
+    /// extended address as their source.
     pub short: u16,
     /// Own extended address, most significant octet first.
     pub extended: [u8; 8],
-    /// Where to listen and send; of devices that go round channels ([`Wake::channels`]) where they
-    /// begin.
+    /// Channel for listening and sending; for devices that hop channels ([`Wake::channels`]), the
+    /// first one.
     ///
     /// [`Wake::channels`]: crate::Wake::channels
     pub channel: Channel,
     /// Output power in dBm.
     pub power_dbm: i8,
-    /// Who runs CSMA-CA.
+    /// Executor of CSMA-CA.
     pub csma: Csma,
-    /// How CSMA-CA is run, by an exponential back-off ([`Sizes::Backoff`](crate::Sizes::Backoff)).
+    /// CSMA-CA parameters, for an exponential backoff ([`Sizes::Backoff`](crate::Sizes::Backoff)).
     pub csma_params: CsmaParams,
-    /// macMaxFrameRetries, 0 to 15: attempts after the first, when the acknowledgement was missing
-    /// *or the channel could not be won*. The standard gives a frame up after one channel
-    /// access failure; OpenThread, and so the paper's system, does not, and on a channel that
-    /// is busy with frames of 4 ms that difference is one segment in ten. Frames that ask for
-    /// no acknowledgement have one attempt. The standard's default is 3 and its limit 7 (Table
-    /// 8-94); OpenThread has 15, and TCPlp's code 9 (`platform_config.h`). Relays that several
-    /// flows load should have 15: much of what fails there are attempts to win the channel, and
-    /// what is given up is what has come furthest
-    /// (`docs/decisions/0019-adaptive-retry-delay.md`).
+    /// macMaxFrameRetries, 0 to 15: number of attempts after the first, if the acknowledgement was
+    /// missing *or channel access failed*. The standard discards a frame after one channel access
+    /// failure; OpenThread, and so the paper's system, does not, and on a channel that is busy with
+    /// frames of 4 ms that difference is one segment in ten. Frames that do not request an
+    /// acknowledgement have one attempt. The standard's default is 3 and its limit 7 (Table 8-94);
+    /// OpenThread has 15, and TCPlp's code 9 (`platform_config.h`). Relays of several flows should
+    /// have 15: many of their failures are channel access failures, and the frames that they would
+    /// discard have come furthest (`docs/decisions/0019-adaptive-retry-delay.md`).
     pub max_frame_retries: u8,
-    /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to
-    /// this, in addition to CSMA backoff. The standard has no such delay, hence zero by
-    /// default.
+    /// The d of TCPlp §7.1: before each retry the MAC waits a uniformly random time from 0 to this,
+    /// in addition to CSMA backoff. The standard has no such delay, hence the default is zero.
     pub retry_delay_max: Duration,
-    /// Whether d begins at zero and grows to `retry_delay_max` only while repetitions on strong
-    /// links fail, as they do where terminals are hidden from each other; it shrinks when they do
-    /// not. Whatever it has grown to, a frame that is about to be given up waits longer: up to four
-    /// times `retry_delay_max` before its last retry, half of that before the one before.
-    /// Frames of [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
+    /// True if d begins at zero and grows to `retry_delay_max` only while retransmissions on strong
+    /// links fail, as they do between hidden terminals; it shrinks when they succeed. Independent
+    /// of that, a frame that is about to be discarded waits longer: up to four times
+    /// `retry_delay_max` before its last retry, half of that before the last but one. Frames of
+    /// [`Class::Indirect`](crate::Class::Indirect) keep their own delay.
     pub adaptive_retry_delay: bool,
-    /// How frames are secured; `None` if they are not, and `()` in a plan that cannot
-    /// ([`Config::unsecured`]). A device with a key takes no unsecured frame but acknowledgements,
-    /// and one without takes no secured frame.
+    /// Security of frames; `None` if they are unsecured, and `()` in a plan without security
+    /// ([`Config::unsecured`]). A device with a key accepts no unsecured frames except
+    /// acknowledgements, and one without accepts no secured frames.
     pub security: K,
-    /// Octets of each frame kept for a link security that is not used: 0, or 7 to 100. They are on
-    /// the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
+    /// Octets of each frame reserved for a link security that is not used: 0, or 7 to 100. They are
+    /// on the air, as [`Repr::filling`], so that air time and payload sizes are those of secured
     /// frames.
     pub reserved_security: u8,
-    /// How long after a frame another one from the same source with the same sequence number
-    /// counts as its repetition; with a key, one with the same frame counter, of which 15 count.
-    /// Must be longer than a peer's retries take and shorter than a peer's restart.
+    /// Time within which a frame from the same source with the same sequence number counts as a
+    /// repetition; with a key, one with the same frame counter, up to 15 times. Must be longer than
+    /// the retries of a peer and shorter than its restart.
     pub duplicate_lifetime: Duration,
-    /// macRxOnWhenIdle: whether the radio listens while nothing is sent. Without, it is off, also
-    /// in CSMA backoffs, except for what [`Mac::request_data`](crate::Mac::request_data) awaits.
+    /// macRxOnWhenIdle: true if the radio listens while nothing is sent. If false, it is off, also
+    /// in CSMA backoffs, except while it awaits the response to
+    /// [`Mac::request_data`](crate::Mac::request_data).
     pub rx_on_when_idle: bool,
-    /// How long a device that has asked for data waits for the frame that the acknowledgement has
-    /// promised. OpenThread waits 100 ms (`mac.hpp`); TCPlp §8.4 shortens it.
+    /// Time that a device waits for a frame after the acknowledgement of its data request had the
+    /// frame-pending bit set. OpenThread waits 100 ms (`mac.hpp`); TCPlp §8.4 shortens it.
     pub data_request_timeout: Duration,
-    /// How frames are sent to devices that have asked for them.
+    /// Parameters of indirect transmission.
     pub indirect: Indirect,
-    /// How this device samples the channel for its parent
-    /// ([`Mac::set_parent`](crate::Mac::set_parent)), if it does; with
-    /// `rx_on_when_idle` off. Impossible values are replaced by the nearest possible ones.
+    /// Coordinated sampled listening by this device for its parent
+    /// ([`Mac::set_parent`](crate::Mac::set_parent)), if any; with `rx_on_when_idle` off.
+    /// Impossible values are replaced by the nearest possible ones.
     pub csl: Option<Csl>,
 }
 
-/// Why a configuration is not possible.
+/// Reason for which a configuration is not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
     /// `reserved_security` is neither 0 nor in 7..=100.
@@ -120,10 +120,10 @@ impl Config {
         adaptive_retry_delay: false,
         security: None,
         reserved_security: 0,
-        // Sixteen transmissions, the most that are allowed, each with the longest CSMA-CA (7 + 15 +
-        // 3 * 31 backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry delay of
-        // 80 ms take 1.95 s; with one that adapts up to 60 ms, and waits 120 and 240 ms before the
-        // last two, 1.81 s.
+        // Sixteen transmissions, the maximum, each with the longest CSMA-CA (7 + 15 + 3 * 31
+        // backoffs of 320 us = 36.8 ms), a frame and its wait (5.1 ms) and a retry delay of 80 ms
+        // take 1.95 s; with one that adapts up to 60 ms, and waits 120 and 240 ms before the last
+        // two, 1.81 s.
         duplicate_lifetime: Duration::from_secs(2),
         rx_on_when_idle: true,
         data_request_timeout: Duration::from_millis(100),
@@ -133,7 +133,7 @@ impl Config {
 }
 
 impl<K: Copy> Config<K> {
-    /// The same, without a key, for a plan whose security is `()`.
+    /// Returns the same configuration without a key, for a plan whose security is `()`.
     pub const fn unsecured(self) -> Config<()> {
         Config {
             pan_id: self.pan_id,
@@ -156,7 +156,7 @@ impl<K: Copy> Config<K> {
         }
     }
 
-    /// Whether [`Mac::new`](crate::Mac::new) will use this as it is.
+    /// Checks that [`Mac::new`](crate::Mac::new) will use this configuration unchanged.
     ///
     /// # Errors
     /// The first field that is out of range; `Mac::new` would use the nearest possible value.
@@ -180,8 +180,8 @@ impl<K: Copy> Config<K> {
         Ok(())
     }
 
-    /// The nearest possible configuration; more octets reserved rather than fewer. How a device
-    /// samples the channel is left to its listening, if that does.
+    /// Returns the nearest possible configuration; it reserves more octets rather than fewer. `csl`
+    /// stays unchanged here, because not every type of receiver control uses it.
     pub(crate) const fn clamped(mut self) -> Self {
         if self.reserved_security != 0 {
             self.reserved_security =
@@ -196,7 +196,7 @@ impl<K: Copy> Config<K> {
         self
     }
 
-    /// The address that frames of this device carry as their source.
+    /// Returns the source address of the frames of this device.
     pub const fn source(&self) -> Address {
         let short = Address::Short(self.short);
         if short.is_unicast() { short } else { Address::Extended(self.extended) }

@@ -1,32 +1,33 @@
-//! How long a device waits before it assesses the channel, and when it gives up: a type of the
-//! memory plan ([`Sizes::Backoff`](crate::Sizes::Backoff)).
+//! Backoff before the channel is assessed, and the limit of attempts: a type of the memory plan
+//! ([`Sizes::Backoff`](crate::Sizes::Backoff)).
 //!
-//! | type | first | after each busy channel |
+//! | type | initial backoff | after each busy channel |
 //! |---|---|---|
 //! | [`Exponential`] | 0 to 2^macMinBE - 1 units of 20 symbols | twice as many, up to macMaxBE |
 //! | [`TinyOs`] | 20 to 640 symbols | 20 to 140 symbols |
 //!
-//! Who has just sent draws the first again, and who has lost to it one of the second. So an
-//! exponential back-off lets the last winner win again more often than the others, and TinyOS's
-//! less often.
+//! A device that has just sent draws the initial backoff, and a device that has lost to it draws
+//! the second. So an exponential backoff lets the last winner win again more often than the others,
+//! and TinyOS's less often.
 
 use kinglet_radio::{CsmaParams, SYMBOL, UNIT_BACKOFF};
 use kinglet_random::Random;
 use kinglet_time::Duration;
 
-/// One attempt to win the channel after another.
+/// The backoffs of one attempt to win the channel.
 pub trait Backoff: Copy {
     /// No attempt has begun.
     const NEW: Self;
 
-    /// Whether a radio with [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA) does the
-    /// same by itself. Otherwise the MAC does it whatever the radio can.
+    /// Returns whether a radio with [`Capabilities::CSMA`](kinglet_radio::Capabilities::CSMA) does
+    /// the same by itself. Otherwise the MAC does it in any case.
     fn is_by_radios(&self) -> bool;
-    /// An attempt begins.
+    /// Begins an attempt.
     fn begin(&mut self, params: &CsmaParams);
-    /// How long to wait before the next assessment.
+    /// Returns the time to wait before the next assessment.
     fn wait(&self, random: &mut Random) -> Duration;
-    /// That one has found the channel busy: whether there is another, or the attempt has failed.
+    /// Handles a busy channel. Returns whether another assessment follows; otherwise the attempt
+    /// has failed.
     fn handle_busy(&mut self, params: &CsmaParams) -> bool;
 }
 
@@ -54,7 +55,7 @@ impl Backoff for Exponential {
         UNIT_BACKOFF * random.bits(self.be)
     }
 
-    /// Step 4, the channel was busy: one more backoff with a greater exponent, at most
+    /// Step 4, the channel was busy: another backoff with a greater exponent, at most
     /// macMaxCsmaBackoffs of them.
     fn handle_busy(&mut self, params: &CsmaParams) -> bool {
         self.nb = self.nb.saturating_add(1);
@@ -63,25 +64,25 @@ impl Backoff for Exponential {
     }
 }
 
-/// TinyOS's for the CC2420 (`CC2420CsmaP.nc`, `CC2420TransmitP.nc`), as the paper on design
+/// TinyOS's backoff for the CC2420 (`CC2420CsmaP.nc`, `CC2420TransmitP.nc`), as the paper on design
 /// criteria has it (III-A1): uniform in whole symbols where TinyOS draws jiffies of 30.5 us, and
-/// one assessment where TinyOS makes two in a row. Exponents and macMaxCsmaBackoffs mean nothing to
-/// it.
+/// one assessment where TinyOS makes two in a row. It ignores exponents and macMaxCsmaBackoffs.
 ///
 /// TinyOS assesses the channel for as long as it is busy. Here an attempt fails after
-/// [`TinyOs::MOST_BUSY`] assessments, as every loop has a bound: those take 34 ms on the average,
-/// while seven of the longest frames go by one behind another.
+/// [`TinyOs::MOST_BUSY`] assessments, because every loop has a bound: those take 34 ms on average,
+/// the time of seven of the longest frames one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TinyOs {
     busy: u8,
 }
 
 impl TinyOs {
-    /// Assessments that find the channel busy until an attempt has failed.
+    /// Number of busy assessments after which an attempt has failed.
     pub const MOST_BUSY: u8 = 24;
-    /// The least of either.
+    /// Shortest backoff.
     const LEAST: Duration = UNIT_BACKOFF;
-    /// What the first may have more, in symbols, and one after a busy channel.
+    /// Range above the shortest, in symbols: of the initial backoff, and of one after a busy
+    /// channel.
     const FIRST: u32 = 620;
     const LATER: u32 = 120;
 }
@@ -97,7 +98,7 @@ impl Backoff for TinyOs {
         self.busy = 0;
     }
 
-    #[inline(never)] // What is not inlined `tools/size-table --without` can look for.
+    #[inline(never)] // Not inlined, so that `tools/size-table --without` finds it.
     fn wait(&self, random: &mut Random) -> Duration {
         let most = if self.busy == 0 { Self::FIRST } else { Self::LATER };
         // The upper half of a product: uniform up to an error of 2^-22.
@@ -116,9 +117,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of two devices that always have a frame, one has just sent: how often of `rounds` it sends
-    /// the next one too. It draws anew, and the other, which has found the channel busy once, goes
-    /// on; who draws less wins, and equals collide, which counts for nobody.
+    /// Two devices always have a frame, and one has just sent: counts in how many of `rounds` it
+    /// also sends the next one. It draws an initial backoff; the other has found the channel busy
+    /// once, and continues. The shorter backoff wins; equal ones collide and count for neither.
     fn wins_of_the_last_winner<B: Backoff>(seed: u64, rounds: u32) -> (u32, u32) {
         let (mut random, params) = (Random::new(seed, 1), CsmaParams::default());
         let (mut again, mut other) = (0, 0);
@@ -135,14 +136,13 @@ mod tests {
     }
 
     proptest! {
-        /// Paper on design criteria, III-A1: "to increase the chances for the last winner of a
-        /// channel contention to capture the channel again" lies in the nature of the exponential
-        /// one, and with TinyOS's "the probability for a winning node to capture the channel again
-        /// is lower".
+        /// Paper on design criteria, III-A1: the exponential backoff tends "to increase the chances
+        /// for the last winner of a channel contention to capture the channel again", and with
+        /// TinyOS's "the probability for a winning node to capture the channel again is lower".
         #[test]
         fn the_last_winner_wins_again_more_often_by_the_exponential_one_alone(seed: u64) {
             let (again, other) = wins_of_the_last_winner::<Exponential>(seed, 2_000);
-            // Of 8 x 16 pairs 92 are won by the smaller range, 28 by the other.
+            // Of 8 x 16 pairs the smaller range wins 92, the other 28.
             prop_assert!(again > 2 * other, "{again} {other}");
             let (again, other) = wins_of_the_last_winner::<TinyOs>(seed, 2_000);
             prop_assert!(other > 5 * again, "{again} {other}");

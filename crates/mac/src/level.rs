@@ -1,4 +1,4 @@
-//! The one way in which frames are secured here: what their headers say of it.
+//! The only kind of link security used here, as frame headers express it.
 
 use kinglet_wire::ieee802154;
 
@@ -10,17 +10,17 @@ pub(crate) const MIC: usize = 4;
 pub(crate) const KEY_ID_MODE: u8 = 1;
 /// The index of the one key.
 pub(crate) const KEY_INDEX: u8 = 1;
-/// The counter that no frame carries: with it a device's key is used up.
+/// The counter that no frame carries: it marks a key as used up.
 pub(crate) const EXHAUSTED: u32 = u32::MAX;
-/// The security header of a frame that is queued; its counter comes with the transmission.
+/// Security header of a queued frame; its counter is set at the transmission.
 pub(crate) const HEADER: ieee802154::Security =
     ieee802154::Security { level: LEVEL, frame_counter: EXHAUSTED, key_index: KEY_INDEX };
 
-/// What the header of a secured frame says of how to open it.
+/// Fields of a security header that are needed to open the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// The frame counter.
     pub(crate) counter: u32,
-    /// Where what is not encrypted ends.
+    /// End of the unencrypted part.
     pub(crate) open_len: usize,
 }

@@ -1,8 +1,8 @@
-//! The IEEE 802.15.4 MAC without I/O: a device in a beaconless PAN, always on or asleep.
+//! The IEEE 802.15.4 MAC without I/O: a device in a beaconless PAN, always on or duty-cycled.
 //!
-//! * Unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1), in software, where the radio hears during
-//!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2). How long a device
-//!   backs off is a type of the memory plan ([`Backoff`]): the standard's, or TinyOS's.
+//! * Unslotted CSMA-CA (IEEE 802.15.4-2015, 6.2.5.1), in software, where the radio receives during
+//!   backoff, or in hardware, where it may not ("deaf listening", TCPlp §4.2). The backoff is a
+//!   type of the memory plan ([`Backoff`]): the standard's, or TinyOS's.
 //! * Interframe spacing (6.2.4).
 //! * Acknowledgements and retries (6.7.4), with a random delay between link retries against hidden
 //!   terminals (TCPlp §7.1).
@@ -10,22 +10,22 @@
 //!   data requests ([`Mac::request_data`]), and the parent answers before it does anything else
 //!   ([`Mac::set_pending`], [`Class::Indirect`]).
 //! * Address filter and duplicate rejection (6.7.2, 6.7.4).
-//! * Link security with one key for all ([`Security`]) and replay protection (9.2), by a cipher of
-//!   choice, by the radio, or none ([`LinkSecurity`]).
+//! * Link security with one key for all ([`Security`]) and replay protection (9.2), by a chosen
+//!   cipher, by the radio, or none ([`LinkSecurity`]).
 //! * Coordinated sampled listening (6.12.2; [`Csl`]).
-//! * ContikiMAC with bursts, for networks in which everybody sleeps ([`Mac::set_wake`]).
-//! * When the radio is on, and how those are reached whose radio is off, are types of the memory
+//! * ContikiMAC with bursts, for networks in which all nodes sleep ([`Mac::set_wake`]).
+//! * Control of the receiver, and delivery to devices whose radio is off, as types of the memory
 //!   plan ([`Listening`], [`Reach`]).
 //! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
 //!
-//! What the chip does by itself ([`Capabilities`](kinglet_radio::Capabilities)) the MAC leaves to
-//! it; the rest it does in software. Not done yet: beacons and other MAC commands, which are
-//! counted and dropped; enhanced acknowledgements: every frame is acknowledged with an immediate
-//! one, also those of version 2.
+//! The MAC leaves to the chip the functions that it has
+//! ([`Capabilities`](kinglet_radio::Capabilities)), and does the rest in software. Not implemented:
+//! beacons and other MAC commands, which are counted and dropped; enhanced acknowledgements: every
+//! frame gets an immediate one, also frames of version 2.
 //!
-//! The canonical loop: give every radio event to [`Mac::handle_radio`]; when
-//! [`Mac::deadline`] has come, call [`Mac::handle_deadline`]; after either, drain
-//! [`Mac::poll_radio`], [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
+//! The canonical loop: pass every radio event to [`Mac::handle_radio`]; when [`Mac::deadline`] has
+//! come, call [`Mac::handle_deadline`]; after either, drain [`Mac::poll_radio`],
+//! [`Mac::poll_outcome`] and, on a leaf, [`Mac::poll_data_request`].
 //!
 //! ```
 //! use kinglet_mac::{AlwaysOn, Class, Config, Exponential, Mac, Neighbour, Sizes, Slot, Token};
@@ -66,18 +66,18 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `mac/` | the engine: [`Mac`] and its plan [`Sizes`]; all else lies beneath, without it |
-//! | `mac/receive.rs`, `acknowledge.rs` | frames in |
-//! | `mac/transmit.rs`, `spacing.rs` | frames out |
-//! | `mac/strobe.rs` | frames out where everybody sleeps |
-//! | `mac/secure.rs` | securing and opening them |
-//! | `listening.rs`: `polled.rs`, `sampled.rs`, `waking.rs` | when the radio is on |
-//! | `reach.rs`: `sleepers.rs`, `samples.rs` | how those are reached whose radio is off |
-//! | `strobing.rs` | how those are who wake by themselves |
+//! | `mac/` | the engine: [`Mac`] and its plan [`Sizes`]; all other files are independent of it |
+//! | `mac/receive.rs`, `acknowledge.rs` | reception |
+//! | `mac/transmit.rs`, `spacing.rs` | transmission |
+//! | `mac/strobe.rs` | transmission to nodes that sleep |
+//! | `mac/secure.rs` | securing and opening frames |
+//! | `listening.rs`: `polled.rs`, `sampled.rs`, `waking.rs` | control of the receiver |
+//! | `reach.rs`: `sleepers.rs`, `samples.rs` | delivery to devices whose radio is off |
+//! | `strobing.rs` | delivery to devices that wake by themselves |
 //! | `security.rs`: `ccm.rs`, `cipher.rs`, `replay.rs` | link security |
 //! | `queue.rs`, `link.rs`, `duplicates.rs` | frames and neighbours |
-//! | `csma.rs` | how long the channel is left alone |
-//! | `retry.rs`, `csl.rs`, `wake.rs`, `air.rs` | what is reckoned |
+//! | `csma.rs` | backoff before the channel is assessed |
+//! | `retry.rs`, `csl.rs`, `wake.rs`, `air.rs` | calculations |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,25 +1,24 @@
-//! The table of neighbours.
+//! Neighbour table.
 
 use crate::duplicates::LastFrame;
 use kinglet_mem::{Array, Empty};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// The quality of the link to one neighbour. All averages give the newest sample a weight of 1/8,
-/// as RFC 6298 does for the round-trip time; the first sample is taken as it is.
+/// Quality of the link to one neighbour. All averages give the newest sample a weight of 1/8, as
+/// RFC 6298 does for the round-trip time; the first sample is the initial average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     etx_x128: Option<u16>,
     rssi_x16: Option<i16>,
     lqi_x16: u16,
-    /// Transmissions of frames that were given up, since its last acknowledgement or frame.
+    /// Transmissions of lost frames since the neighbour's last acknowledgement or frame.
     unanswered: u8,
-    /// Frames to it that asked for an acknowledgement and got one.
+    /// Frames to it that requested an acknowledgement and got one.
     pub delivered: u32,
-    /// Frames to it that asked for an acknowledgement and got none, whatever the number of
-    /// retries.
+    /// Frames to it that requested an acknowledgement and got none after all retries.
     pub lost: u32,
-    /// Transmissions of frames that asked for an acknowledgement.
+    /// Transmissions of frames that requested an acknowledgement.
     pub transmissions: u32,
     /// Frames from it, repetitions included.
     pub received: u32,
@@ -40,26 +39,26 @@ impl Link {
         duplicates: 0,
     };
 
-    /// The expected number of transmissions until a frame is acknowledged, times 128 (the unit of
-    /// RFC 6551 §4.3.2); `None` before the first frame was sent.
+    /// Returns the expected number of transmissions until a frame is acknowledged, times 128 (the
+    /// unit of RFC 6551 §4.3.2); `None` before the first frame was sent.
     pub const fn etx_x128(&self) -> Option<u16> {
         self.etx_x128
     }
 
-    /// The average signal strength in dBm; `None` before the first frame came.
+    /// Returns the average signal strength in dBm; `None` before the first frame was received.
     pub fn rssi_dbm(&self) -> Option<i8> {
         let rssi = self.rssi_x16?.div_euclid(16);
         i8::try_from(rssi).ok()
     }
 
-    /// The average link quality indication; `None` before the first frame came.
+    /// Returns the average link quality indication; `None` before the first frame was received.
     pub fn lqi(&self) -> Option<u8> {
         self.rssi_x16?;
         u8::try_from(self.lqi_x16 >> 4).ok()
     }
 
-    /// Returns whether the neighbour answers nothing: 96 transmissions in a row were not
-    /// acknowledged, and no frame has come from it since.
+    /// Returns whether the neighbour is silent: 96 transmissions in a row were not acknowledged,
+    /// and no frame from it was received since.
     pub const fn is_silent(&self) -> bool {
         self.unanswered >= SILENT
     }
@@ -71,12 +70,12 @@ impl Link {
         let counter = if acknowledged { &mut self.delivered } else { &mut self.lost };
         *counter = counter.saturating_add(1);
         self.transmissions = self.transmissions.saturating_add(u32::from(transmissions));
-        // The few attempts for a silent neighbour measure nothing.
+        // The few attempts for a silent neighbour are not a measurement.
         if was_silent && !acknowledged {
             return;
         }
-        // An upper layer has to send a lost frame again from scratch: it counts twice its
-        // transmissions. (Any finite figure is a choice here; RFC 6551 does not make it.)
+        // An upper layer has to send a lost frame again from the start: the frame counts twice its
+        // transmissions. (Any finite factor is a choice; RFC 6551 gives none.)
         let cost = if acknowledged { 1u16 } else { 2 };
         let sample = u16::from(transmissions).saturating_mul(128).saturating_mul(cost);
         let average = match self.etx_x128 {
@@ -100,8 +99,9 @@ impl Link {
     }
 }
 
-/// Unanswered transmissions in a row, without a frame from it between, after which a neighbour
-/// counts as silent: six frames of sixteen attempts. RPL and the mesh give a link up after fewer.
+/// Number of unacknowledged transmissions in a row, without a received frame in between, after
+/// which a neighbour counts as silent: six frames of sixteen attempts. RPL and the mesh abandon a
+/// link earlier.
 const SILENT: u8 = 96;
 
 /// Returns `old`, moved towards `sample` by an eighth of their distance.
@@ -109,7 +109,7 @@ const fn towards(old: i32, sample: i32) -> i32 {
     old.saturating_add(sample.saturating_sub(old) / 8)
 }
 
-/// A place for one neighbour.
+/// Entry of one neighbour.
 pub struct Neighbour {
     address: Address,
     last_used: Instant,
@@ -126,7 +126,7 @@ impl Empty for Neighbour {
     };
 }
 
-/// The neighbours. A new one replaces the least recently used.
+/// The neighbour table. A new neighbour replaces the least recently used.
 pub(crate) struct Neighbours<A: Array<Neighbour>>(A);
 
 impl<A: Array<Neighbour>> Neighbours<A> {
@@ -139,7 +139,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         (!address.is_empty()).then_some(&known.link)
     }
 
-    /// Notes the result of a frame that asked for an acknowledgement, and returns the link.
+    /// Records the result of a frame that requested an acknowledgement, and returns the link.
     pub(crate) fn sent(
         &mut self,
         now: Instant,
@@ -158,7 +158,7 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         table.iter_mut().find(|neighbour| neighbour.address == address)
     }
 
-    /// Notes a received frame, and returns the entry of its source.
+    /// Records a received frame, and returns the entry of its source.
     pub(crate) fn heard(
         &mut self,
         now: Instant,
@@ -171,8 +171,8 @@ impl<A: Array<Neighbour>> Neighbours<A> {
         Some(neighbour)
     }
 
-    /// The neighbour with this address; if it is new, in the place of the least recently used. At
-    /// most two passes over the table.
+    /// Returns the entry of the neighbour with this address; a new one replaces the least recently
+    /// used. At most two passes over the table.
     fn entry(&mut self, now: Instant, address: Address) -> Option<&mut Neighbour> {
         let table = self.0.as_mut_slice();
         let known = table.iter().position(|neighbour| neighbour.address == address);

@@ -1,12 +1,13 @@
-//! Control of the receiver: the one place that decides when it is on, a type of the memory plan
-//! ([`Sizes::Listening`](crate::Sizes::Listening)).
+//! Control of the receiver, a type of the memory plan
+//! ([`Sizes::Listening`](crate::Sizes::Listening)). No other module decides when the receiver is
+//! on.
 //!
 //! | type | the radio is on |
 //! |---|---|
 //! | [`AlwaysOn`] | always |
 //! | [`Polled`](crate::Polled) (`polled.rs`) | while a response to a data request is awaited |
 //! | [`Sampled`](crate::Sampled) (`sampled.rs`) | also for an instant in every period |
-//! | [`Waking`](crate::Waking) (`waking.rs`) | while frames come that samples have noticed |
+//! | [`Waking`](crate::Waking) (`waking.rs`) | while a frame is awaited after busy samples |
 //!
 //! The program contains only the methods of the chosen type. Its counterpart, `reach.rs`, delivers
 //! frames to devices whose radio is off.
@@ -29,7 +30,7 @@ pub enum Mode {
     Listen,
     /// It listens from the first instant to the second.
     Sample(Instant, Instant),
-    /// The same, or until a frame has come.
+    /// The same, or until a frame has been received.
     Await(Instant, Instant),
 }
 
@@ -40,7 +41,7 @@ pub struct Situation<'a> {
     /// The frame being sent, or first in the queue.
     pub(crate) head: Option<Kind>,
     pub(crate) tx: TxState,
-    /// An acknowledgement is owed or being sent.
+    /// True if an acknowledgement is to be sent or being sent.
     pub(crate) acknowledging: bool,
 }
 
@@ -52,9 +53,10 @@ pub struct FromParent {
     pub(crate) len: usize,
     /// Its frame-pending bit.
     pub(crate) more: bool,
-    /// Nothing is being sent.
+    /// True if nothing is being sent.
     pub(crate) may_send: bool,
-    /// It was recorded and replayed, if not by its sender then by another device.
+    /// True if it is an exact copy of an earlier frame, which its sender has repeated or another
+    /// device has replayed.
     pub(crate) copied: bool,
 }
 
@@ -79,14 +81,14 @@ pub struct Told {
 pub enum DataRequestOutcome {
     /// The parent has not acknowledged any attempt, or the channel could not be won.
     NoAck,
-    /// The parent has nothing.
+    /// No frame is pending at the parent.
     NothingPending,
-    /// A frame came, which may have been a repetition or empty.
+    /// A frame was received; it may have been a repetition or empty.
     Received {
         /// The frame-pending bit of the last one; if set, poll again.
         more: bool,
     },
-    /// The parent has something, but it did not come in time.
+    /// The parent has a frame, but it was not received in time.
     TimedOut,
 }
 
@@ -96,7 +98,7 @@ pub trait Listening {
     /// Before anything has happened.
     const NEW: Self;
 
-    /// Lets the radio be off while nothing is sent. If not, the device never polls, and a
+    /// True if the radio may be off while nothing is sent. Otherwise the device never polls, and a
     /// node needs no polling schedule.
     const SLEEPS: bool;
 
@@ -105,10 +107,10 @@ pub trait Listening {
 
     /// Returns the radio's state while nothing is sent. After a transmission the radio returns to
     /// this mode by itself, so it must be right before the transmission ends: the response to a
-    /// data request may come sooner than a radio wakes.
+    /// data request may arrive sooner than a radio wakes.
     fn mode(&self, situation: &Situation<'_>) -> Mode;
 
-    /// Returns whether no data request is in progress, nor its outcome to be fetched.
+    /// Returns whether no data request is in progress and no outcome waits to be fetched.
     fn is_idle(&self) -> bool {
         true
     }
@@ -123,7 +125,7 @@ pub trait Listening {
         false
     }
 
-    /// A data request is in the queue.
+    /// Handles that a data request has been queued.
     fn asked(&mut self) {}
 
     /// Returns the outcome of a data request.
@@ -152,18 +154,18 @@ pub trait Listening {
         false
     }
 
-    /// A unicast data frame with this payload has been accepted. Returns whether it is the last one
-    /// again, which its sender has repeated after a later data request.
+    /// Handles an accepted unicast data frame with this payload. Returns whether it repeats the
+    /// last one, which its sender has retransmitted after a later data request.
     fn takes_again(&mut self, _src: Address, _sequence: u8, _payload: &[u8]) -> bool {
         false
     }
 
-    /// A frame came, perhaps the awaited one. Returns whether it ends the wait.
+    /// Handles a received frame, perhaps the awaited one. Returns whether it ends the wait.
     fn handle_frame(&mut self, _now: Instant, _config: &Config<()>, _frame: &FromParent) -> bool {
         false
     }
 
-    /// A broadcast frame came. Returns whether it ends the wait.
+    /// Handles a received broadcast frame. Returns whether it ends the wait.
     fn handle_broadcast(&mut self, _now: Instant) -> bool {
         false
     }
@@ -173,7 +175,7 @@ pub trait Listening {
         None
     }
 
-    /// Takes the result of the samples. Returns whether it ends the wait.
+    /// Handles the result of the samples. Returns whether it ends the wait.
     fn handle_sensed(&mut self, _now: Instant, _busy: bool) -> bool {
         false
     }
@@ -196,8 +198,8 @@ pub trait Listening {
         None
     }
 
-    /// A burst has been sent to the neighbour with this short address, which may answer it on the
-    /// channel of that burst: the radio listens.
+    /// Handles the end of a burst to the neighbour with this short address, which may respond on
+    /// the channel of that burst: the radio listens.
     fn await_answer(&mut self, _now: Instant, _whom: u16, _channel: Option<Channel>) {}
 
     /// Returns whether the last frame ended a burst of several that may be answered.
@@ -210,7 +212,7 @@ pub trait Listening {
         None
     }
 
-    /// The transmission of a data request or a synchronisation has ended.
+    /// Handles the end of the transmission of a data request or a synchronisation.
     fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &Told) {}
 
     /// Returns the parent that needs a synchronisation frame now.
@@ -218,7 +220,7 @@ pub trait Listening {
         None
     }
 
-    /// `queued` says whether there was room for the synchronisation frame.
+    /// Handles that the synchronisation frame was queued, or that the queue was full.
     fn sync_queued(&mut self, _now: Instant, _queued: bool) {}
 
     /// Returns the content of that frame if it is sent as soon as possible, and the end of its SFD.
@@ -236,7 +238,7 @@ pub trait Listening {
         None
     }
 
-    /// Does what is due. Returns whether it ends the wait for a frame.
+    /// Handles due timers. Returns whether that ends the wait for a frame.
     fn handle_deadline(&mut self, _now: Instant, _config: &Config<()>) -> bool {
         false
     }

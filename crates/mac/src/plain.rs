@@ -1,7 +1,7 @@
-//! The header that most frames have: of data, with short addresses, inside one PAN.
+//! The most frequent header: of data, with short addresses, inside one PAN.
 //!
-//! The general form says the same of these for many times the instructions. What lies where is
-//! known here alone; all other frames, and those about which there is a doubt, are for
+//! The general parser gives the same result for these, at many times the instructions. Only this
+//! module knows the positions of the fields; all other frames, and doubtful ones, are for
 //! [`Frame`](kinglet_wire::ieee802154::Frame) and [`Repr`](kinglet_wire::ieee802154::Repr).
 
 use crate::level::{HEADER, KEY_ID_MODE, LEVEL, Sealed};
@@ -27,9 +27,9 @@ const CONTROL: u8 = LEVEL | KEY_ID_MODE << 3;
 
 impl Plain {
     pub(crate) const LEN: usize = 9;
-    /// With a security header.
+    /// Length with a security header.
     pub(crate) const SECURED_LEN: usize = Self::LEN + 6;
-    /// Where the frame counter begins that one has.
+    /// Position of the frame counter in a secured frame.
     pub(crate) const COUNTER_AT: usize = Self::LEN + 1;
 
     /// A data frame with one PAN identifier: the first octet without the bits above, the second one
@@ -38,7 +38,7 @@ impl Plain {
     const HIGH: u8 = 0b1000_1000;
     const VERSION_1: u8 = 1 << 4;
 
-    /// The header, without one of security.
+    /// Returns the header, without a security header.
     pub(crate) const fn octets(self) -> [u8; Plain::LEN] {
         let bits = if self.pending { PENDING } else { 0 } | if self.ack { ACK } else { 0 };
         let [a, b] = self.pan_id.0.to_le_bytes();
@@ -46,8 +46,8 @@ impl Plain {
         [Self::LOW | bits, Self::HIGH | Self::VERSION_1, self.sequence, a, b, c, d, e, f]
     }
 
-    /// Makes room for a frame counter in a frame that begins with such octets, and tells how long
-    /// its header is then.
+    /// Reserves space for a frame counter in a frame that begins with such octets, and returns the
+    /// length of its header then.
     pub(crate) fn reserve_counter(frame: &mut [u8]) -> Option<usize> {
         let [a, b, c, d] = HEADER.frame_counter.to_le_bytes();
         *frame.first_mut()? |= SECURED;
@@ -55,11 +55,11 @@ impl Plain {
         Some(Self::SECURED_LEN)
     }
 
-    /// Reads the header of a frame that is `secured`, or is not, as it must be.
+    /// Reads the header of a frame that must be secured, or must not, according to `secured`.
     pub(crate) fn read(frame: &[u8], secured: bool) -> Option<Plain> {
         let (&[low, high, sequence, a, b, c, d, e, f], _) = frame.split_first_chunk()?;
-        // Versions 0 and 1 differ in the length of the payload alone; secured, version 0 means
-        // another security.
+        // Versions 0 and 1 differ only in the length of the payload; in secured frames, version 0
+        // means another security.
         let (bits, versions) = if secured { (SECURED, 0) } else { (0, Self::VERSION_1) };
         if low & !(PENDING | ACK) != Self::LOW | bits
             || high | versions != Self::HIGH | Self::VERSION_1
@@ -76,7 +76,8 @@ impl Plain {
         })
     }
 
-    /// What it takes to open a frame that was read as secured, if its security is this device's.
+    /// Returns the fields needed to open a frame that was read as secured, if its security is this
+    /// device's.
     pub(crate) fn sealed(frame: &[u8]) -> Option<Sealed> {
         let &[control, a, b, c, d, index] = frame.get(Self::LEN..)?.first_chunk()?;
         let ours = control == CONTROL && index == HEADER.key_index;
@@ -84,7 +85,7 @@ impl Plain {
         ours.then_some(Sealed { counter, open_len: Self::SECURED_LEN })
     }
 
-    /// Whether this device's security can rely on where things are in a frame of its own.
+    /// Returns whether a frame of this device has its security fields at these positions.
     pub(crate) const fn has_counter(frame: &[u8]) -> bool {
         let [low, high, ..] = frame else { return false };
         *low & !(PENDING | ACK) == Self::LOW | SECURED && *high == Self::HIGH | Self::VERSION_1

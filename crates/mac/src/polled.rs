@@ -8,22 +8,22 @@ use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
 
-/// The radio is on while the response to a data request is awaited, unless
-/// [`Config::rx_on_when_idle`] says that it is always.
+/// The radio is on while the response to a data request is awaited; with
+/// [`Config::rx_on_when_idle`] it is always on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Polled {
     request: Request,
     last: Option<Taken>,
 }
 
-/// The last unicast frame with a payload for this device. It identifies a repetition by the parent
-/// after a later request: the parent regards its transmission as failed. With link security, a
-/// repetition has another frame counter.
+/// The last unicast frame with a payload for this device. It identifies a retransmission by the
+/// parent after a later request: the parent considers its first transmission failed. With link
+/// security, a retransmission has another frame counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Taken {
     src: Address,
     sequence: u8,
-    /// Of its payload.
+    /// Digest of its payload.
     digest: u16,
 }
 
@@ -33,11 +33,11 @@ enum Request {
     Idle,
     /// In the queue or being sent.
     Queued,
-    /// The parent has promised a frame.
+    /// The acknowledgement of the parent has announced a frame.
     Window {
         parent: Address,
         until: Instant,
-        /// A frame came, and said that more would.
+        /// True if a frame was received whose frame-pending bit was set.
         received: bool,
     },
     Ended(DataRequestOutcome),
@@ -109,7 +109,7 @@ impl Listening for Polled {
         };
     }
 
-    /// The window's end, if one is open.
+    /// Returns the end of the window, if one is open.
     fn deadline(&self) -> Option<Instant> {
         match self.request {
             Request::Window { until, .. } => Some(until),
@@ -117,7 +117,7 @@ impl Listening for Polled {
         }
     }
 
-    /// Closes the window if its time is up.
+    /// Closes the window if its time is over.
     fn handle_deadline(&mut self, now: Instant, _config: &Config<()>) -> bool {
         let Request::Window { until, received, .. } = self.request else { return false };
         if now < until {

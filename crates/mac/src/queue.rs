@@ -14,17 +14,16 @@ use kinglet_wire::ieee802154::Address;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u32);
 
-/// The purpose of a frame. The last free slot is kept for control frames, so that data cannot keep
-/// them out. An indirect frame may take it, because it leaves at once.
+/// Purpose of a frame. The last free slot is reserved for control frames, so that data cannot block
+/// them. An indirect frame may take it, because it leaves at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// All other frames.
     Data,
-    /// Frames that keep the network alive: routing, neighbour discovery, errors.
+    /// Frames that maintain the network: routing, neighbour discovery, errors.
     Control,
-    /// The response to a data request: the recipient listens for it and for nothing else. It
-    /// precedes every frame that is not being sent already, as [`Indirect`](crate::Indirect)
-    /// states.
+    /// The response to a data request: the recipient listens only for it. It precedes every frame
+    /// that is not being sent already, as [`Indirect`](crate::Indirect) states.
     Indirect,
 }
 
@@ -39,12 +38,12 @@ pub struct TxRequest {
     pub token: Token,
     /// The purpose of the frame.
     pub class: Class,
-    /// The frame-pending bit: more is pending for the recipient, which then keeps listening or
+    /// The frame-pending bit: more is pending for the recipient, which then continues to listen or
     /// polls again.
     pub frame_pending: bool,
 }
 
-/// The state of the head's transmission.
+/// State of the head's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxState {
     /// No frame is being sent.
@@ -71,13 +70,13 @@ pub enum TxState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFull;
 
-/// The result of a frame's transmission.
+/// Result of a frame's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Acknowledged, or sent if no acknowledgement was requested.
     Delivered,
-    /// All attempts have failed, the last one because no acknowledgement came. The frame may have
-    /// arrived.
+    /// All attempts have failed, the last one because of a missing acknowledgement. The frame may
+    /// have arrived.
     NoAck,
     /// All attempts have failed. In the last one the channel was busy macMaxCsmaBackoffs + 1 times.
     ChannelAccessFailure,
@@ -86,12 +85,12 @@ pub enum Delivery {
     /// All attempts have failed, and the radio did not report the result of the last one. The frame
     /// may have arrived.
     Unknown,
-    /// The frame counter of link security is used up, or the radio that is to secure frames cannot:
-    /// no frame can be sent with this key any more.
+    /// The frame counter of link security is used up, or the radio that is to secure frames cannot
+    /// do so: no frame can be sent with this key any more.
     CounterError,
 }
 
-/// The result of a frame's transmission, with the frame's token and destination.
+/// Result of a frame's transmission, with the frame's token and destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// From the [`TxRequest`].
@@ -100,7 +99,7 @@ pub struct Outcome {
     pub dst: Address,
     /// The result.
     pub result: Delivery,
-    /// The number of transmissions that the radio has reported, 0 to 16.
+    /// Number of transmissions that the radio has reported, 0 to 16.
     pub transmissions: u8,
 }
 
@@ -150,7 +149,7 @@ enum Place {
 pub struct Slot {
     pub(crate) token: Token,
     pub(crate) dst: Address,
-    /// The sequence number of its arrival, and later that of its end.
+    /// The sequence number of its arrival, later that of its end.
     order: u16,
     place: Place,
     pub(crate) kind: Kind,
@@ -210,7 +209,7 @@ impl Empty for Slot {
 
 pub(crate) struct Queue<A: Array<Slot>> {
     slots: A,
-    /// The number of slots that are not free, and of those that hold an outcome.
+    /// Number of slots that are not free, and of those that hold an outcome.
     used: usize,
     ended: usize,
     /// The frame being sent.
@@ -236,7 +235,7 @@ impl<A: Array<Slot>> Queue<A> {
         let free = slots.saturating_sub(self.used);
         match class {
             Class::Control | Class::Indirect => free >= 1,
-            // A queue of one slot keeps none for control frames.
+            // A queue of one slot reserves none for control frames.
             Class::Data => free >= 2 || (free == 1 && slots == 1),
         }
     }
@@ -340,7 +339,7 @@ impl<A: Array<Slot>> Queue<A> {
         self.head = None;
     }
 
-    /// Takes the oldest outcome and frees its slot.
+    /// Returns the oldest outcome and frees its slot.
     pub(crate) fn pop_outcome(&mut self) -> Option<Outcome> {
         let index = self.first(Place::Ended)?;
         let slot = self.slots.as_mut_slice().get_mut(index)?;
@@ -357,7 +356,7 @@ impl<A: Array<Slot>> Queue<A> {
         order
     }
 
-    /// Returns the next slot of those in this place. Indirect frames precede other waiting frames;
+    /// Returns the first slot in this state. Indirect frames precede other waiting frames;
     /// otherwise the lowest number is first. Numbers wrap, so they are compared by their distance
     /// from the newest one.
     fn first(&self, place: Place) -> Option<usize> {

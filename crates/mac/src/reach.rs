@@ -1,4 +1,4 @@
-//! Delivery to devices whose radio is off: the one place that decides it, a type of the memory plan
+//! Delivery to devices whose radio is off, a type of the memory plan
 //! ([`Sizes::Reach`](crate::Sizes::Reach)).
 //!
 //! | type | frames for sleepy devices are sent |
@@ -6,7 +6,7 @@
 //! | `()` | never; no device sleeps |
 //! | [`Sleepers`] of [`Sleeper`]`<()>` | when they poll (`sleepers.rs`) |
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
-//! | [`Strobing`] of one of these (`strobing.rs`) | or again and again until they have woken |
+//! | [`Strobing`] of one of these (`strobing.rs`) | or repeated until they have woken |
 //!
 //! The program contains only the methods of the chosen type. [`Reach::way`] returns the [`Way`] in
 //! which a frame is sent. In a network of sleeping devices each frame is a [`Strobe`]
@@ -31,24 +31,25 @@ pub struct Indirect {
     /// Attempts after the first, 0 to 15. OpenThread has none: a failed frame is sent at the next
     /// data request. TCPlp §8.4 changes that.
     pub max_retries: u8,
-    /// The longest random delay before a retry, in place of
+    /// Longest random delay before a retry, in place of
     /// [`Config::retry_delay_max`](crate::Config::retry_delay_max): the recipient listens
     /// meanwhile.
     pub retry_delay_max: Duration,
     /// macMinBE for these frames, at most macMaxBE. The standard lets the frame after a data
-    /// request leave without CSMA-CA (6.7.3); a small exponent comes close to that.
+    /// request leave without CSMA-CA (6.7.3); a small exponent approximates that.
     pub min_be: u8,
     /// Lets such a frame preempt the frame being sent: it goes between two attempts of that one,
     /// ends its retry delay, and yields to it afterwards. The interrupted frame keeps its count of
     /// attempts (TCPlp §8.4).
     pub preempt: bool,
-    /// On a leaf, whether a frame with the frame-pending bit keeps the window open; otherwise the
+    /// On a leaf, true if a frame with the frame-pending bit keeps the window open; otherwise the
     /// leaf polls again. Both ends must agree, or the parent sends too early.
     pub burst: bool,
 }
 
 impl Indirect {
-    /// OpenThread's: one attempt, no privileges in channel access, one frame for a data request.
+    /// OpenThread's settings: one attempt, no privileges in channel access, one frame for a data
+    /// request.
     pub const DEFAULT: Indirect = Indirect {
         max_retries: 0,
         retry_delay_max: Duration::ZERO,
@@ -63,7 +64,8 @@ impl Indirect {
 pub enum Way {
     /// In its turn, by CSMA-CA with the configured retries.
     Usual,
-    /// Before all others, as [`Indirect`] says: the recipient listens now, but not for long.
+    /// Before all others, as [`Indirect`] states: the recipient listens now, but only for a short
+    /// time.
     Soon,
     /// Once, so that its SFD ends at this instant.
     At(Instant),
@@ -73,10 +75,10 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strobe {
     pub(crate) start: Start,
-    /// Samples of the channel before it.
+    /// Number of samples of the channel before it.
     pub(crate) senses: u8,
     pub(crate) lasting: Duration,
-    /// After a strobe before it.
+    /// Interframe spacing after the previous strobe.
     pub(crate) spacing: Duration,
     /// The channel on which its recipient listens then, or may listen; `None` is the own channel.
     pub(crate) channel: Option<Channel>,
@@ -97,13 +99,13 @@ pub(crate) enum StrobeResult {
 #[derive(Clone, Copy, Debug)]
 pub struct StrobeEnd {
     pub(crate) dst: Address,
-    /// The octets of its frame without FCS.
+    /// Octets of its frame without FCS.
     pub(crate) len: usize,
     pub(crate) result: StrobeResult,
-    /// End of the last repetition's SFD, and the number of repetitions.
+    /// End of the last copy's SFD, and the number of copies.
     pub(crate) sfd: Instant,
     pub(crate) times: u16,
-    /// Its frame-pending bit was set.
+    /// True if its frame-pending bit was set.
     pub(crate) more: bool,
 }
 
@@ -138,16 +140,18 @@ pub trait Reach {
         None
     }
 
-    /// The radio has been reset, and has lost its knowledge of pending frames.
+    /// Handles a reset of the radio, which has lost its knowledge of pending frames.
     fn forget_told(&mut self) {}
 
-    /// `src` has sent a data request. Returns whether it needs an empty frame: no frame is pending
-    /// for it, but the acknowledgement had the frame-pending bit because of another neighbour.
+    /// Handles a data request of `src`. Returns whether it needs an empty frame: no frame is
+    /// pending for it, but the acknowledgement had the frame-pending bit set because of another
+    /// neighbour.
     fn handle_request(&mut self, _radio: Capabilities, _src: Address) -> bool {
         false
     }
 
-    /// A neighbour announces its CSL schedule: phase and period are counted from `sfd`.
+    /// Handles the CSL schedule that a neighbour announces: phase and period are counted from
+    /// `sfd`.
     fn handle_samples(
         &mut self,
         _now: Instant,
@@ -164,10 +168,10 @@ pub trait Reach {
         None
     }
 
-    /// The transmission of an indirect frame has ended.
+    /// Handles the end of the transmission of an indirect frame.
     fn note_sent(&mut self, _dst: Address, _token: Token, _sequence: u8, _result: Delivery) {}
 
-    /// A frame for `dst` has been delivered that makes it go on listening.
+    /// Handles the delivery of a frame to `dst` after which it continues to listen.
     fn handle_burst(&mut self, _dst: Address) {}
 
     /// Returns the timing of a frame of [`Class::Indirect`](crate::Class::Indirect) for `dst`.
@@ -185,13 +189,13 @@ pub trait Reach {
         None
     }
 
-    /// Does what is due.
+    /// Handles due timers.
     fn handle_deadline(&mut self, _now: Instant) {}
 
     /// Enables strobes.
     const STROBES: bool = false;
 
-    /// Slots of the MAC's queue that are for strobes alone.
+    /// Slots of the MAC's queue that are reserved for strobes.
     const SPARE: usize = 0;
 
     /// See [`Mac::set_wake`](crate::Mac::set_wake).
@@ -213,7 +217,7 @@ pub trait Reach {
         None
     }
 
-    /// That sequence number is used.
+    /// Marks that sequence number as used.
     fn sequence_used(&mut self, _now: Instant, _dst: Address) {}
 
     /// Returns the earliest time of a strobe for `dst`; before all others if it continues a burst.
@@ -221,13 +225,13 @@ pub trait Reach {
         now
     }
 
-    /// Returns whether `dst` answers nothing and is not tried again yet, so that a frame for it is
-    /// given up.
+    /// Returns whether `dst` is silent and is not tried again yet, so that a frame for it is
+    /// discarded.
     fn rests(&self, _now: Instant, _dst: Address) -> bool {
         false
     }
 
-    /// A frame has come from `src`: a neighbour that answered nothing is tried again.
+    /// Handles a frame from `src`: a silent neighbour is tried again.
     fn handle_heard(&mut self, _now: Instant, _src: Address) {}
 
     /// Returns whether another frame may follow in the burst that one of `len` octets begins or
@@ -236,7 +240,8 @@ pub trait Reach {
         false
     }
 
-    /// `src` has sent a burst on `channel`, and listens there for an answer until `until`.
+    /// Handles the end of a burst from `src` on `channel`, where it listens for an answer until
+    /// `until`.
     fn handle_listener(&mut self, _src: Address, _channel: Channel, _until: Instant) {}
 
     /// Returns the short address of the neighbour that may answer the last burst, if that has
@@ -251,14 +256,14 @@ pub trait Reach {
         Strobe { start: Start::Asap, senses: 0, lasting, spacing, channel: None }
     }
 
-    /// A strobe has ended. Returns whether the same frame is strobed again at once: the recipient's
-    /// wake-up on this channel is unknown, or the frame is a broadcast.
+    /// Handles the end of a strobe. Returns whether the same frame is strobed again at once: the
+    /// recipient's wake-up on this channel is unknown, or the frame is a broadcast.
     fn handle_strobed(&mut self, _now: Instant, _end: &StrobeEnd, _random: &mut Random) -> bool {
         false
     }
 }
 
-/// No neighbour sleeps.
+/// A device without sleepy neighbours.
 impl Reach for () {
     const NEW: Self = ();
     const ANY: bool = false;

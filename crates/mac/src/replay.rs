@@ -1,19 +1,19 @@
 //! Replay protection: the frame counters of the devices whose frames have been accepted.
 //!
-//! Nobody is ever forgotten, as a device that is could be replayed from its first frame on. So a
-//! device that the table has no place for is refused, as the standard refuses one without a device
-//! descriptor (IEEE 802.15.4-2015, 9.2.3). Only who has the key gets a place. The link statistics
-//! have a table of their own, whose entries come and go.
+//! Entries are never evicted: frames of an evicted device could be replayed from its first frame
+//! on. So a device is refused if the table is full, as the standard refuses one without a device
+//! descriptor (IEEE 802.15.4-2015, 9.2.3). Only a device with the key gets an entry. The link
+//! statistics have a table of their own, whose entries are evicted.
 
 use crate::stats::Discard;
 use kinglet_mem::{Array, Empty};
 
-/// A place for the frame counter of one device: 12 octets.
+/// Entry for the frame counter of one device: 12 octets.
 #[derive(Clone, Copy)]
 pub struct Peer {
-    /// Its EUI-64 in two words, that the whole needs no alignment of eight octets.
+    /// Its EUI-64 in two words, so that the struct needs no alignment of eight octets.
     eui64: [u32; 2],
-    /// One more than the counter of its last frame; 0 in a place that is free.
+    /// One more than the counter of its last frame; 0 in a free entry.
     next_counter: u32,
 }
 
@@ -21,7 +21,7 @@ impl Empty for Peer {
     const EMPTY: Self = Peer { eui64: [0; 2], next_counter: 0 };
 }
 
-/// Those devices. The places that are free come last.
+/// The table of these devices. The free entries come last.
 pub(crate) struct Peers<A: Array<Peer>>(A);
 
 impl<A: Array<Peer>> Peers<A> {
@@ -29,8 +29,8 @@ impl<A: Array<Peer>> Peers<A> {
         Peers(A::EMPTY)
     }
 
-    /// Whether a frame of this device with this counter has been accepted already, and was the last
-    /// one. What was accepted before that is a replay.
+    /// Returns whether the counter is that of the last accepted frame of this device. An older
+    /// counter is a replay.
     pub(crate) fn has_seen(&self, eui64: [u8; 8], counter: u32) -> Result<bool, Discard> {
         let eui64 = words(eui64);
         let Some(peer) = self.0.as_slice().iter().find(|peer| peer.has(eui64)) else {
@@ -43,7 +43,8 @@ impl<A: Array<Peer>> Peers<A> {
         }
     }
 
-    /// A frame with this counter, which [`Peers::has_seen`] lets pass, is this device's.
+    /// Records that a frame of this device with this counter, which passed [`Peers::has_seen`], was
+    /// accepted.
     pub(crate) fn accept(&mut self, eui64: [u8; 8], counter: u32) {
         let eui64 = words(eui64);
         if let Some(peer) = self.0.as_mut_slice().iter_mut().find(|peer| peer.has(eui64)) {
@@ -53,9 +54,9 @@ impl<A: Array<Peer>> Peers<A> {
 }
 
 impl Peer {
-    /// Whether this is the place of the device, or one that it may take.
+    /// Returns whether this entry is the device's, or free.
     fn has(&self, [high, low]: [u32; 2]) -> bool {
-        // Devices of a PAN differ at the end.
+        // Devices of a PAN differ in the last octets.
         self.eui64[1] == low && self.eui64[0] == high || self.next_counter == 0
     }
 }

@@ -1,43 +1,43 @@
 //! The delay between link retries.
 //!
 //! A fixed maximum delay d (TCPlp §7.1) costs time wherever there are no hidden terminals. The
-//! adaptive delay follows the purpose of d: two nodes that cannot hear each other and have collided
-//! collide again if both repeat at once. So d is too short where *repetitions* fail more often than
-//! first transmissions, which noise and load make fail as well; otherwise it may be shorter. Links
-//! with a weak signal are left out: their frames are most of the repetitions and few of the first
-//! transmissions, at any d.
+//! adaptive delay follows the purpose of d: two nodes that cannot receive each other and have
+//! collided collide again if both retransmit at once. So d is too short if *retransmissions* fail
+//! more often than first transmissions, which also fail because of noise and load; otherwise it may
+//! be shorter. Links with a weak signal do not count: they have most of the retransmissions and few
+//! of the first transmissions, at any d.
 
 use kinglet_time::Duration;
 
-/// The number of steps from no delay to the longest, and its logarithm.
+/// Number of steps from no delay to the longest, and its logarithm.
 const STEPS: i32 = 1 << LOG_STEPS;
 const LOG_STEPS: u32 = 14;
-/// The number of steps for each 1/255 by which a repetition fails more or less than expected. One
+/// Number of steps for each 1/255 by which a retransmission fails more or less than expected. One
 /// failure adds 1/32 of the longest delay or less, so 32 failures or more reach the longest delay.
 const GAIN: i32 = 4;
-/// 1/2, in 1/255. Two nodes that cannot hear each other and repeat at once collide nearly always.
-/// Two in range of each other that have collided repeat at the same time with probability 1/8,
-/// because the backoff has 8 slots. In a chain of relays every third node sends at the same time,
-/// and a repetition meets another frame of the same transfer more often than that. There a longer
-/// wait costs more than a further attempt.
+/// 1/2, in 1/255. Two nodes that cannot receive each other and retransmit at once collide nearly
+/// always. Two in range of each other that have collided retransmit at the same time with
+/// probability 1/8, because the backoff has 8 slots. In a chain of relays every third node sends at
+/// the same time, and a retransmission collides with another frame of the same transfer more often
+/// than that. There a longer wait costs more than another attempt.
 const LEAST_EXPECTED: i32 = 128;
 /// The sensitivity that the standard requires of every receiver (IEEE 802.15.4-2006, 6.5.3.3).
 /// Below it, noise explains a loss.
 pub(crate) const STRONG_DBM: i8 = -85;
 
-/// The fraction of the longest delay that is in force.
+/// Fraction of the longest delay that is in force.
 #[derive(Clone, Copy)]
 pub(crate) struct Adaptation {
     /// The delay in steps, 0 to [`STEPS`].
     steps: u16,
-    /// The fraction of first transmissions that fail, in 1/255; the newest has weight 1/16.
+    /// Fraction of first transmissions that fail, in 1/255; the newest has weight 1/16.
     first: u8,
 }
 
 impl Adaptation {
     pub(crate) const NONE: Adaptation = Adaptation { steps: 0, first: 0 };
 
-    /// Takes the result of a frame's first transmission.
+    /// Updates the estimate from the result of a frame's first transmission.
     pub(crate) fn sent(&mut self, acknowledged: bool) {
         let old = i32::from(self.first);
         let change = failure(acknowledged).saturating_sub(old);
@@ -46,7 +46,7 @@ impl Adaptation {
         self.first = u8::try_from(old.saturating_add(change)).unwrap_or(u8::MAX);
     }
 
-    /// Takes the result of a repetition.
+    /// Updates the delay from the result of a retransmission.
     pub(crate) fn repeated(&mut self, acknowledged: bool) {
         let first = i32::from(self.first);
         // An excess of a quarter over the expected failures counts as chance.
@@ -63,9 +63,9 @@ impl Adaptation {
     }
 }
 
-/// Returns the least d of a repetition if `left` more may follow it, for this longest delay: four
-/// times as long for the last repetition, and half of that for the one before. Giving the frame up
-/// wastes the transmissions of all previous hops, no matter why it fails so often, and the
+/// Returns the least d of a retransmission that at most `left` more can follow, for this longest
+/// delay: four times as long for the last one, and half of that for the one before. A discarded
+/// frame wastes the transmissions of all previous hops, for whatever reason it fails, and the
 /// interference may last for longer than a frame.
 pub(crate) fn before_loss(longest: Duration, left: u8) -> Duration {
     let last = longest.as_micros().saturating_mul(4);
@@ -84,7 +84,7 @@ mod tests {
     const LONGEST: Duration = Duration::from_millis(40);
 
     /// Returns the delay after a thousand frames whose first transmission fails `first` times in a
-    /// hundred and whose repetitions fail `second` times.
+    /// hundred and whose retransmissions fail `second` times.
     fn after(first: u32, second: u32) -> Duration {
         let mut adaptation = Adaptation::NONE;
         for n in 0..1_000u32 {

@@ -1,8 +1,9 @@
-//! Instants that come again and again: samples of the channel, and wake-ups.
+//! Periodic instants: samples of the channel, and wake-ups.
 
 use kinglet_time::{Duration, Instant};
 
-/// The instant at or after `not_before` that is whole periods after `from`.
+/// Returns the first instant at or after `not_before` that is a whole number of periods after
+/// `from`.
 #[inline(never)]
 pub(crate) fn next_after(from: Instant, period: Duration, not_before: Instant) -> Instant {
     let late = (not_before - from).as_micros();

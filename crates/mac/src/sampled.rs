@@ -1,8 +1,8 @@
-//! A leaf that samples the channel in addition to polling: its end of coordinated sampled listening
-//! (see `csl.rs`).
+//! A leaf that samples the channel in addition to polling: the leaf's end of coordinated sampled
+//! listening (see `csl.rs`).
 //!
-//! Frames that come at samples show the rate of the parent's clock. The leaf then listens at their
-//! measured times, and no longer for the whole range in which both clocks could differ. A leaf
+//! Frames received at samples show the rate of the parent's clock. The leaf then listens at their
+//! measured times, and no longer for the whole range by which both clocks could differ. A leaf
 //! without incoming frames has no such reference: it relies on the specified accuracy of the
 //! clocks, and synchronises so often that it need not listen long.
 
@@ -22,14 +22,14 @@ const UNCERTAINTY: Duration = Duration::from_micros(2 * SYMBOL.as_micros());
 /// Accuracy of a measured drift in parts per million: one is for rounding, and one for the duration
 /// of the measurement.
 const STEADY_PPM: u32 = 2;
-/// In this time its error may grow by one more: 12 in an hour, which a tuning fork for 32 kHz does
+/// Time in which its error may grow by one more: 12 in an hour, which a tuning fork for 32 kHz does
 /// 20 degrees from room temperature (0.034 ppm per square degree) when it warms by nine.
 const AGEING_US: u64 = 300_000_000;
-/// A drift that is known so well need not be learnt.
+/// A drift that is known this accurately need not be measured.
 const EXACT_PPM: u32 = 10;
 /// Largest guard time on either side, in addition to [`UNCERTAINTY`]: the leaf synchronises before
-/// it would need more. Guards that grow to that within 10 s (40 ppm) take 0.4 ms in each period of
-/// a second in the mean, and a synchronisation some 3 ms in all of that time.
+/// it would need more. Guards that grow to that within 10 s (40 ppm) take 0.4 ms on average in each
+/// period of a second, and a synchronisation takes some 3 ms in all of that time.
 const MAX_GUARD: Duration = Duration::from_micros(400);
 /// Delay between a failed synchronisation and the next attempt.
 const RETRY: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ const RETRY: Duration = Duration::from_secs(1);
 /// One, in parts per million.
 const ONE: u32 = 1_000_000;
 
-/// The parent's clock is slower than this one by so many parts per million.
+/// Drift of the parent's clock: it is slower than this one by `ppm` parts per million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Drift {
     ppm: i32,
@@ -50,18 +50,19 @@ struct Drift {
 impl Drift {
     const NONE: Drift = Drift { ppm: 0, doubt: 0, most: 0, measured: Instant::ZERO };
 
-    /// Before anything is measured.
+    /// The drift before any measurement.
     const fn unknown(csl: &Csl) -> Self {
         let most = csl.drift_ppm as u32;
         Drift { ppm: 0, doubt: most, most, measured: Instant::ZERO }
     }
 
-    /// A frame came so many microseconds late, `age` after the synchronisation.
+    /// Returns the drift that a frame shows which arrived `late_us` microseconds late, `age` after
+    /// the synchronisation.
     fn measured(csl: &Csl, came: Instant, late_us: i32, age: Duration) -> Option<Self> {
         let age = micros(age);
         let ppm = scaled(late_us, ONE, age)?;
         let doubt = through(micros(UNCERTAINTY), ONE, 0, age)?.saturating_add(STEADY_PPM);
-        // From there to the other end of the clocks' specified range.
+        // From the measured drift to the other end of the clocks' specified range.
         let most = u32::from(csl.drift_ppm).saturating_add(ppm.unsigned_abs());
         Some(Drift { ppm, doubt, most, measured: came })
     }
@@ -73,10 +74,10 @@ impl Drift {
         self.doubt.saturating_add(aged).min(self.most)
     }
 
-    /// Returns this, or `new` if that is at least as exact, or `unknown` if one of both must be
-    /// wrong: a frame that was not sent for a sample came near one by chance, as the late response
-    /// to a data request does. A leaf that accepted such a frame would listen at the wrong time,
-    /// and never receive a better one.
+    /// Returns `new` if it is at least as exact as `self`, otherwise `self`; or `unknown` if one of
+    /// both must be wrong: a frame that was not sent for a sample arrived near one by chance, as
+    /// the late response to a data request does. A leaf that accepted such a frame would listen at
+    /// the wrong time, and never receive a better one.
     fn or(self, new: Self, unknown: Self) -> Self {
         let doubt = self.doubt_at(new.measured);
         match self.ppm.abs_diff(new.ppm) > doubt.saturating_add(new.doubt) {
@@ -102,7 +103,7 @@ impl Drift {
     }
 }
 
-/// In 32 bits: a synchronisation is never as long ago as 71 minutes.
+/// Converts to 32 bits: a synchronisation is always less than 71 minutes ago.
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
@@ -122,7 +123,7 @@ fn scaled(value: i32, by: u32, through: u32) -> Option<i32> {
     Some(if value < 0 { size.saturating_neg() } else { size })
 }
 
-/// `at`, so many microseconds later.
+/// Returns the instant `late_us` microseconds after `at`.
 fn shifted(at: Instant, late_us: i32) -> Instant {
     let by = Duration::from_micros(late_us.unsigned_abs().into());
     if late_us < 0 { at - by } else { at + by }
@@ -136,9 +137,9 @@ pub struct Sampled {
     sampling: Sampling,
 }
 
-/// A leaf's samples.
+/// Sampling schedule of a leaf.
 struct Sampling {
-    /// The device that knows them.
+    /// The device that knows the schedule.
     parent: Address,
     /// The next one, or the last one before the first synchronisation.
     sample: Instant,
@@ -291,8 +292,8 @@ impl Sampling {
         });
     }
 
-    /// A frame of the parent came without a data request. Its distance from the nearest sample is
-    /// the drift of the clocks since the synchronisation.
+    /// Updates the drift from a frame of the parent that arrived without a data request. Its
+    /// distance from the nearest sample is the drift of the clocks since the synchronisation.
     fn learn_drift(&mut self, csl: &Csl, came: Instant) {
         if let Some(measured) = self.drift_shown_by(csl, came) {
             self.drift = self.drift.or(measured, Drift::unknown(csl));
@@ -302,7 +303,7 @@ impl Sampling {
 
     fn drift_shown_by(&self, csl: &Csl, came: Instant) -> Option<Drift> {
         let synced = self.synced?;
-        // Half a period later it would have come so long after a sample.
+        // Half a period later it would have arrived `rest` after a sample.
         let (period, half) = (csl.period.as_micros(), csl.period / 2);
         let shifted = came + half;
         let rest = match shifted.checked_since(self.sample) {
@@ -314,7 +315,7 @@ impl Sampling {
         };
         let late_us = i32::try_from(rest).ok()?.checked_sub_unsigned(micros(half))?;
         let age = came.checked_since(synced)?;
-        // Farther from it than clocks can be, it was not sent for a sample.
+        // If it is farther from the sample than clocks can drift, it was not sent for one.
         let (_, most) = Drift::unknown(csl).after(age, came);
         if late_us.unsigned_abs() > micros(most) {
             return None;
@@ -322,7 +323,8 @@ impl Sampling {
         Drift::measured(csl, came, late_us, age)
     }
 
-    /// The parent has received this device's schedule, or not.
+    /// Handles the result of a synchronisation: the parent has received this device's schedule, or
+    /// not.
     fn synchronised(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
         let Some(csl) = config.csl.filter(|_| frame.dst == self.parent) else { return };
         let heard = frame.result == Delivery::Delivered;
@@ -337,7 +339,7 @@ impl Sampling {
         self.find_window();
     }
 
-    /// Goes on to the next sample when one has passed.
+    /// Advances to the next sample when one has passed.
     fn handle_deadline(&mut self, now: Instant, config: &Config<()>) {
         let (Some(csl), Some((_, until))) = (config.csl, self.window) else { return };
         let Sampling { sample, synced: Some(synced), drift, .. } = *self else { return };
@@ -363,7 +365,7 @@ mod tests {
         let csl = Csl { period, drift_ppm: 80, sync_interval };
         let synced = Instant::from_secs(10);
         let sampling = |sample| Sampling { sample, synced: Some(synced), ..Sampling::NONE };
-        // After 10 s clocks are 0.8 ms apart at the most.
+        // After 10 s clocks are at most 0.8 ms apart.
         let came = synced + Duration::from_secs(10);
         for late_us in [-700_i32, -1, 0, 1, 700] {
             for periods in [-3, -1, 0, 1, 3] {
@@ -382,7 +384,7 @@ mod tests {
         let csl = Some(Csl { period, drift_ppm: 80, sync_interval });
         let config = Config { csl, ..Config::DEFAULT }.unsecured();
         let (synced, hour) = (Instant::from_secs(10), Duration::from_secs(3_600));
-        // With a fast clock, frames after an hour come 2.9 periods before their samples.
+        // With a fast clock, frames after an hour arrive 2.9 periods before their samples.
         for ppm in [-80, 0, 80] {
             let mut sampling = Sampling {
                 parent: Address::Short(2),

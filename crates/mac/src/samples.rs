@@ -2,59 +2,59 @@
 //! `csl.rs`).
 //!
 //! A leaf listens long enough for the drift between two clocks of the accuracy that it assumes.
-//! Unanswered frames at samples indicate that the clocks are less accurate. The parent then tries
-//! other rates of the leaf's clock in addition to the expected one, a rate at each sample, and
-//! keeps the one at which the leaf answers. A leaf that answers at none of them gets few frames
-//! after each synchronisation; the other frames are sent when it polls.
+//! Unacknowledged frames at samples indicate that the clocks are less accurate. The parent then
+//! tries other rates of the leaf's clock in addition to the expected one, a rate at each sample,
+//! and keeps the one at which the leaf acknowledges. A leaf that acknowledges at none of them gets
+//! few frames after each synchronisation; the other frames are sent when it polls.
 
 use crate::csl::AHEAD;
 use crate::rhythm::next_after;
 use crate::sleepers::Schedule;
 use kinglet_time::{Duration, Instant};
 
-/// The time without a frame from the leaf after which it no longer samples (OpenThread's CSL
-/// timeout, `mac.hpp`).
+/// Time without a frame from the leaf after which it no longer samples (OpenThread's CSL timeout,
+/// `mac.hpp`).
 const TIMEOUT: Duration = Duration::from_secs(100);
 
-/// The distance between two rates that are tried, in parts per million. A leaf that allows for 40,
-/// the default, answers at one of two neighbouring rates.
+/// Distance between two rates that are tried, in parts per million. A leaf that allows for 40, the
+/// default, acknowledges at one of two neighbouring rates.
 const STEP_PPM: i16 = 60;
-/// The number of frames at the expected rate before others are tried, as frames also get lost.
+/// Number of frames at the expected rate before others are tried, because frames also get lost.
 const AT_FIRST: u8 = 4;
-/// The number of frames at other rates, and at the expected one in between: the rates on either
-/// side extend to 480, for two clocks of 250 parts per million.
+/// Number of frames at other rates, and at the expected one in between: the rates on either side
+/// extend to 480, for two clocks of 250 parts per million.
 const SEARCH: u8 = 3 * 8;
-/// The number of unanswered frames after which samples are not relied on: two searches, as an
+/// Number of unacknowledged frames after which samples are not used: two searches, because an
 /// acknowledgement gets lost too.
 const MAX_UNANSWERED: u8 = AT_FIRST + 2 * SEARCH;
-/// The number of frames after each later synchronisation.
+/// Number of frames after each later synchronisation.
 const AFTERWARDS: u8 = 3;
-/// The least distance between the samples of two rates at which an answer distinguishes them:
-/// shortly after a synchronisation a leaf answers at all of them.
+/// Least distance between the samples of two rates at which an acknowledgement distinguishes them:
+/// shortly after a synchronisation a leaf acknowledges at all of them.
 const APART: Duration = Duration::from_micros(200);
 
-/// The times at which a neighbour samples the channel, if it has announced them.
+/// Sampling schedule of a neighbour, if it has announced one.
 #[derive(Clone, Copy, Debug)]
 pub struct Samples(Option<Listener>);
 
 #[derive(Clone, Copy, Debug)]
 struct Listener {
-    /// The time of the announcement.
+    /// Time of the announcement.
     heard: Instant,
     /// The next sample, if both clocks run at the same rate.
     sample: Instant,
     period: Duration,
-    /// True if the user has been asked for a frame for the next sample.
+    /// True if a frame for the next sample was requested from the user.
     asked: bool,
     /// True if that request still has to be reported to the user.
     due: bool,
-    /// The number of unanswered frames since an answer at the expected rate, or since the search
-    /// started again.
+    /// Number of unacknowledged frames since an acknowledgement at the expected rate, or since the
+    /// search started again.
     unanswered: u8,
-    /// The number of frames until samples are not relied on.
+    /// Number of frames until samples are not used.
     left: u8,
-    /// The rate at which the leaf has answered last: its clock is slower by so many parts per
-    /// million.
+    /// The rate at which the leaf has last acknowledged: its clock is slower by this number of
+    /// parts per million.
     slower_ppm: i16,
 }
 
@@ -160,7 +160,7 @@ impl Listener {
         if ppm < 0 { self.sample - apart } else { self.sample + apart }
     }
 
-    /// Returns the offset at the next sample between two clocks whose rates differ by so many parts
+    /// Returns the offset at the next sample between two clocks whose rates differ by `ppm` parts
     /// per million.
     fn apart(&self, ppm: i16) -> Duration {
         let age = self.sample.checked_since(self.heard).unwrap_or(Duration::ZERO);
@@ -189,7 +189,8 @@ mod tests {
     const PERIOD: Duration = Duration::from_secs(1);
     const SYNCED: Instant = Instant::from_secs(1_000);
 
-    /// A parent with a pending frame for a leaf whose clock is slower by so many parts per million.
+    /// A parent with a pending frame for a leaf whose clock is slower by `slower_ppm` parts per
+    /// million.
     struct Parent {
         samples: Samples,
         slower_ppm: i64,
@@ -205,7 +206,7 @@ mod tests {
             parent
         }
 
-        /// The leaf synchronises.
+        /// Handles a synchronisation of the leaf.
         fn learn(&mut self, now: Instant) {
             self.samples.learn(now, now + PERIOD / 2, PERIOD);
             (self.synced, self.now) = (now, now);
@@ -237,7 +238,7 @@ mod tests {
             off.abs() <= guard
         }
 
-        /// Sends frames until one is answered, and returns their number.
+        /// Sends frames until one is acknowledged, and returns their number.
         fn frames_until_answered(&mut self) -> Option<usize> {
             (1..).find_map(|count| {
                 let Some(at) = self.next(self.synced + PERIOD * 50) else { return Some(None) };
@@ -252,7 +253,8 @@ mod tests {
     fn a_leaf_is_found_whose_clock_is_less_exact_than_it_takes_it_to_be() {
         for slower_ppm in -500..=500_i64 {
             let mut parent = Parent::new(slower_ppm);
-            // While the guard time is only a symbol for each end, the leaf answers at any rate.
+            // While the guard time is only a symbol for each end, the leaf acknowledges at any
+            // rate.
             parent.now = SYNCED + PERIOD * 5;
             let frames = parent.frames_until_answered().expect("it is found");
             let steps = (slower_ppm.unsigned_abs() as usize).saturating_sub(36).div_ceil(60);

@@ -1,13 +1,13 @@
-//! Link security: every frame encrypted and authenticated with one key of the PAN, or none.
+//! Link security: every frame is encrypted and authenticated with one key of the PAN, or none is.
 //!
-//! Which of both, and who encrypts, is a type of the memory plan ([`Sizes::Security`]): `()` is
-//! none, and nothing of what follows is in the program; [`CcmStar`] is CCM* with a block cipher, or
-//! by the radio.
+//! A type of the memory plan selects the security ([`Sizes::Security`]): `()` is none, and the
+//! program then contains no security code; [`CcmStar`] is CCM* with a block cipher, or by the
+//! radio.
 //!
-//! Security level 5 (ENC-MIC-32, IEEE 802.15.4-2015 Table 9-6), the key named by its index. A frame
-//! gets its counter when it goes to the radio for the first time, not when it is queued, so that
-//! counters grow in the order of transmission whatever overtakes whatever; its repetitions keep
-//! it. Immediate acknowledgements cannot be secured.
+//! Security level 5 (ENC-MIC-32, IEEE 802.15.4-2015 Table 9-6), with a key index. A frame gets its
+//! counter when it goes to the radio for the first time, not when it is queued, so that counters
+//! grow in the order of transmission even if frames overtake each other; retransmissions keep it.
+//! Immediate acknowledgements cannot be secured.
 //!
 //! [`Sizes::Security`]: crate::Sizes::Security
 
@@ -21,32 +21,32 @@ use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Key, LinkKey};
 use kinglet_wire::ieee802154::{Address, Frame};
 
-/// How far ahead of the counter the bound is that a device keeps for its next start. A restart
-/// wastes that many counters at the most, of which there are enough for 260,000 restarts, and a
-/// device that sends ten frames a second writes its flash every 14 minutes, when half are used.
+/// Distance of the bound that a device stores for its next start from its counter. A restart wastes
+/// at most that many counters. There are enough for 260,000 restarts, and a device that sends ten
+/// frames a second writes its flash every 14 minutes, when half are used.
 const COUNTER_AHEAD: u32 = 1 << 14;
 
-/// How frames are secured.
+/// Configuration of link security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Security {
     /// The key of all devices of the PAN.
     pub key: Key,
-    /// The first six octets of the EUI-64 that a device with a short address has for the nonce;
-    /// the short address is the last two. So a receiver knows the sender's without having learnt
-    /// it. Frames with an extended source address use that.
+    /// The first six octets of the EUI-64 that the nonce contains for a device with a short
+    /// address; the short address is the last two. So a receiver knows the sender's EUI-64 without
+    /// a message. For frames with an extended source address the nonce contains that address.
     pub eui64_prefix: [u8; 6],
-    /// The frame counter of the first frame: what [`Mac::poll_counter_bound`] has last given,
-    /// before whatever restart, and 0 with a key that this device has never used. **No device may
-    /// use a counter twice with the same key**: who sees two frames with one nonce can read both
-    /// and forge a third. Others take a device that begins below what it used for one that repeats
-    /// old frames. At 4294967295 a device stops sending.
+    /// The frame counter of the first frame: the last result of [`Mac::poll_counter_bound`], before
+    /// any number of restarts, and 0 with a key that this device has never used. **No device may
+    /// use a counter twice with the same key**: an attacker with two frames of one nonce can read
+    /// both and forge a third. If a device begins below a counter that it has used, other devices
+    /// reject its frames as replays. At 4294967295 a device stops sending.
     ///
     /// [`Mac::poll_counter_bound`]: crate::Mac::poll_counter_bound
     pub first_counter: u32,
 }
 
 impl Security {
-    /// The EUI-64 of a source, for the nonce.
+    /// Returns the EUI-64 of a source, for the nonce.
     fn eui64(&self, source: Address) -> Option<[u8; 8]> {
         match source {
             Address::None => None,
@@ -59,31 +59,31 @@ impl Security {
         }
     }
 
-    /// What a radio that secures frames has to know.
+    /// Returns the parameters of a radio that secures frames.
     pub const fn link_key(&self) -> LinkKey {
         LinkKey { key: self.key, index: KEY_INDEX, eui64_prefix: self.eui64_prefix }
     }
 }
 
-/// Why a frame was not sent.
+/// Reason for which a frame was not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CounterError;
 
-/// Whether frames are secured, and how: `()` or [`CcmStar`].
+/// Link security: `()` or [`CcmStar`].
 pub trait LinkSecurity {
-    /// What [`Config::security`](crate::Config::security) is then.
+    /// Type of [`Config::security`](crate::Config::security).
     type Key: Copy;
 
-    /// Before the first frame.
+    /// State before the first frame.
     const NEW: Self;
 
-    /// Whether frames are secured with this.
+    /// Returns whether frames are secured with this key.
     fn is_on(key: &Self::Key) -> bool;
 
-    /// What the radio has to be told.
+    /// Returns the next command that the radio needs for security.
     fn poll_command(&mut self, key: &Self::Key, radio: Capabilities) -> Option<Command>;
 
-    /// Secures a frame of `source` whose header has room for the counter.
+    /// Secures a frame of `source` whose header has space for the counter.
     ///
     /// # Errors
     /// If the frame counter is used up, or the radio that is to do it cannot.
@@ -95,15 +95,15 @@ pub trait LinkSecurity {
         frame: &mut [u8],
     ) -> Result<(), CounterError>;
 
-    /// Whether the frame's header says what this device wants of it. `None` where nothing is
-    /// secured.
+    /// Checks the security header of a frame against the configuration of this device. `None` if
+    /// nothing is secured.
     ///
     /// # Errors
     /// [`Discard::Secured`], [`Discard::Unsecured`]
     fn check(&self, key: &Self::Key, frame: &Frame<'_>) -> Result<Option<Sealed>, Discard>;
 
-    /// Decrypts a frame of `source` where it is. Gives its length without the integrity code, and
-    /// whether it was accepted before. From then on older ones of its sender are refused.
+    /// Decrypts a frame of `source` in place. Returns its length without the MIC, and whether it
+    /// was accepted before. From then on, older frames of its sender are refused.
     ///
     /// # Errors
     /// [`Discard::Secured`], [`Discard::Replay`], [`Discard::TooManyPeers`], [`Discard::BadMic`]
@@ -119,11 +119,11 @@ pub trait LinkSecurity {
     /// See [`Mac::poll_counter_bound`](crate::Mac::poll_counter_bound).
     fn poll_counter_bound(&mut self, key: &Self::Key) -> Option<u32>;
 
-    /// How often the block cipher has run, wrapping.
+    /// Returns the number of runs of the block cipher, wrapping.
     fn cipher_runs(&self) -> u32;
 }
 
-/// Nothing is secured, and there is no key that could be set.
+/// No security; a key cannot be set.
 impl LinkSecurity for () {
     type Key = ();
 
@@ -171,21 +171,22 @@ impl LinkSecurity for () {
     }
 }
 
-/// Who runs CCM*: a [`BlockCipher`], which may be hardware for single blocks, or [`ByRadio`].
+/// Implementation of CCM*: a [`BlockCipher`], which may be hardware for single blocks, or
+/// [`ByRadio`].
 pub trait Runs {
-    /// What it keeps.
+    /// Its state.
     type State;
 
-    /// Before the first frame.
+    /// State before the first frame.
     const NEW: Self::State;
 
-    /// Whether it can do that with this radio.
+    /// Returns whether it works with this radio.
     fn is_able(radio: Capabilities) -> bool;
 
-    /// What the radio has to be told.
+    /// Returns the next command that the radio needs for security.
     fn poll_command(state: &mut Self::State, security: &Security) -> Option<Command>;
 
-    /// Encrypts the message where it is, and writes the code that authenticates `open` and it.
+    /// Encrypts the message in place, and writes the MIC that authenticates `open` and the message.
     fn seal(
         state: &mut Self::State,
         key: &Key,
@@ -195,7 +196,7 @@ pub trait Runs {
         mic: &mut [u8; MIC],
     );
 
-    /// Decrypts the message where it is, and tells whether the code is right.
+    /// Decrypts the message in place, and returns whether the MIC is correct.
     fn open(
         state: &mut Self::State,
         key: &Key,
@@ -205,7 +206,7 @@ pub trait Runs {
         mic: &[u8; MIC],
     ) -> bool;
 
-    /// How often the block cipher has run, wrapping.
+    /// Returns the number of runs of the block cipher, wrapping.
     fn cipher_runs(state: &Self::State) -> u32;
 }
 
@@ -213,7 +214,7 @@ pub trait Runs {
 type Nonce = [u8; NONCE];
 
 impl<C: BlockCipher> Runs for C {
-    /// The key as the cipher wants it.
+    /// The expanded key.
     type State = Option<Ccm<C>>;
 
     const NEW: Self::State = None;
@@ -255,12 +256,12 @@ impl<C: BlockCipher> Runs for C {
     }
 }
 
-/// A radio with [`Capabilities::SECURES`] runs CCM*; with another one nothing is sent, and nothing
-/// that was secured is received.
+/// A radio with [`Capabilities::SECURES`] runs CCM*; with another one no frame is sent, and no
+/// secured frame is received.
 pub enum ByRadio {}
 
 impl Runs for ByRadio {
-    /// The radio has been told the key.
+    /// True if the radio has the key.
     type State = bool;
 
     const NEW: bool = false;
@@ -284,7 +285,7 @@ impl Runs for ByRadio {
     ) {
     }
 
-    /// What has come up was opened.
+    /// Frames that the radio reports were opened already.
     fn open(
         _told: &mut bool,
         _key: &Key,
@@ -301,14 +302,14 @@ impl Runs for ByRadio {
     }
 }
 
-/// CCM*, run by `R`, with frame counters and places for those of all devices `P` that are ever
-/// heard with the key, counted from the start on: frames of others are refused. Without a key in
-/// [`Config::security`](crate::Config::security) nothing is secured.
+/// CCM*, run by `R`, with frame counters. `P` has an entry for each device from which a frame with
+/// the key has been received since the start; frames of further devices are refused. Without a key
+/// in [`Config::security`](crate::Config::security) nothing is secured.
 pub struct CcmStar<R: Runs, P: Array<Peer>> {
     state: R::State,
-    /// Counters that this device has used since its start.
+    /// Number of counters that this device has used since its start.
     used: u32,
-    /// Counters up to where the next start begins.
+    /// Distance from the first counter to the last bound, at which the next start begins.
     kept: u32,
     peers: Peers<P>,
 }
@@ -388,7 +389,7 @@ impl<R: Runs, P: Array<Peer>> LinkSecurity for CcmStar<R, P> {
         let bound = first.saturating_add(self.used).saturating_add(COUNTER_AHEAD);
         let kept = first.saturating_add(self.kept);
         let is_due = bound.saturating_sub(kept) >= COUNTER_AHEAD / 2;
-        // The last bound of all may be nearer.
+        // The very last bound may be nearer.
         if !is_due && (bound != EXHAUSTED || kept == EXHAUSTED) {
             return None;
         }
@@ -422,16 +423,16 @@ impl<R: Runs, P: Array<Peer>> CcmStar<R, P> {
     }
 }
 
-/// The nonce of 9.3.2: the sender's EUI-64, the frame counter and the level, most significant
-/// octets first.
+/// Returns the nonce of 9.3.2: the sender's EUI-64, the frame counter and the level, most
+/// significant octets first.
 fn nonce(eui64: &[u8; 8], counter: u32, level: u8) -> Nonce {
     let &[a, b, c, d, e, f, g, h] = eui64;
     let [i, j, k, l] = counter.to_be_bytes();
     [a, b, c, d, e, f, g, h, i, j, k, l, level]
 }
 
-/// Whether two codes are the same. Every octet is looked at, so that the time does not tell how
-/// many are.
+/// Returns whether two MICs are equal. It compares every octet, so that the run time does not
+/// reveal the number of equal ones.
 fn same<const M: usize>(one: &[u8; M], other: &[u8; M]) -> bool {
     let difference = one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b));
     core::hint::black_box(difference) == 0

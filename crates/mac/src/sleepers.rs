@@ -1,6 +1,5 @@
-//! A parent's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3). It signals to sleepy
-//! neighbours whether a frame is pending, and sends it before all other frames when they poll or
-//! listen.
+//! The parent's side of indirect transmission (IEEE 802.15.4-2015, 6.7.3). It signals to sleepy
+//! neighbours if a frame is pending, and sends it before all other frames when they poll or listen.
 
 use crate::air::PREAMBLE_SFD;
 use crate::queue::{Delivery, Token};
@@ -21,14 +20,14 @@ pub trait Schedule: Copy {
     /// Returns whether the neighbour has announced its schedule.
     fn is_known(&self) -> bool;
 
-    /// Takes a schedule announced at `now`: the channel is sampled at `sample`, then every
+    /// Records a schedule announced at `now`: the channel is sampled at `sample`, then every
     /// `period`.
     fn learn(&mut self, now: Instant, sample: Instant, period: Duration);
 
-    /// The next sample.
+    /// Returns the next sample.
     fn next(&self) -> Option<Instant>;
 
-    /// A frame that was sent at a sample was answered or not.
+    /// Handles the result of a frame that was sent at a sample.
     fn note_sent(&mut self, answered: bool);
 
     /// Returns whether a frame has to be requested from the user now: true once for each sample.
@@ -68,19 +67,20 @@ impl Schedule for () {
     fn handle_deadline(&mut self, _now: Instant, _pending: bool) {}
 }
 
-/// A neighbour for which something is pending.
+/// A neighbour that may have a pending frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Sleeper<W = ()> {
     short: u16,
     pending: bool,
-    /// A radio with a table of its own has an entry for it.
+    /// True if a radio with a table of its own has an entry for it.
     told: bool,
-    /// It listens because of a data request, not at its next sample.
+    /// True if it listens because of a data request, not at its next sample.
     asks: bool,
-    /// The frame for it whose sending has failed: the low octet of its token, and its sequence
-    /// number. A frame that is taken for it has another payload, by which the neighbour knows it.
+    /// The frame for it whose transmission has failed: the low octet of its token, and its sequence
+    /// number. A frame that is mistaken for it has another payload, by which the neighbour
+    /// recognises it.
     failed: Option<(u8, u8)>,
-    /// When it samples the channel, if it does.
+    /// Its sampling schedule, if it has one.
     samples: W,
 }
 
@@ -102,10 +102,10 @@ impl<W: Schedule> Empty for Sleeper<W> {
 }
 
 /// The neighbours with pending frames, and the radio's knowledge of them: an array of [`Sleeper`],
-/// one for each neighbour for which something may be pending at the same time.
+/// one for each neighbour that may have a pending frame at the same time.
 pub struct Sleepers<A> {
     table: A,
-    /// The one bit of a radio without a table.
+    /// The frame-pending bit of a radio without a table.
     bit: bool,
 }
 
@@ -190,7 +190,7 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
             && let Some(entry) = known(&mut self.table, short)
         {
             let delivered = result == Delivery::Delivered;
-            // A frame that was not sent in time says nothing about the schedule.
+            // A frame that was not sent in time is no evidence about the schedule.
             if !entry.asks && (delivered || result == Delivery::NoAck) {
                 entry.samples.note_sent(delivered);
             }
@@ -238,12 +238,12 @@ const fn low(token: Token) -> u8 {
     low
 }
 
-/// The entry of the neighbour with this address.
+/// Returns the entry of the neighbour with this address.
 fn known<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleeper<W>> {
     table.iter_mut().find(|entry| entry.in_use() && entry.short == short)
 }
 
-/// The entry of the neighbour with this address, or a free one for it.
+/// Returns the entry of the neighbour with this address, or a free one for it.
 fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleeper<W>> {
     let known = table.iter().position(|entry| entry.in_use() && entry.short == short);
     if let Some(index) = known {
@@ -254,7 +254,8 @@ fn entry<W: Schedule>(table: &mut [Sleeper<W>], short: u16) -> Option<&mut Sleep
     Some(free)
 }
 
-/// The neighbour has sent a data request, or has received a frame that announces another one.
+/// Handles that the neighbour has sent a data request, or has received a frame that announces
+/// another one.
 fn listens_now<W: Schedule>(table: &mut [Sleeper<W>], short: u16) {
     if let Some(entry) = known(table, short) {
         entry.asks = true;

@@ -1,40 +1,41 @@
-//! Reasons for discards, and counters of frames.
+//! Discard reasons, and counters of frames.
 
 use kinglet_wire::Error;
 
 kinglet_mem::reasons! {
-    /// Why a frame or event was discarded.
+    /// Reason for which a frame or event was discarded.
     pub enum Discard {
-        /// The header is malformed or of a kind that is not supported.
+        /// The header is malformed or of an unsupported kind.
         Malformed(Error),
-        /// An acknowledgement that nobody awaits.
+        /// An acknowledgement that is not awaited.
         UnawaitedAck,
         /// For another PAN or another device.
         OtherDestination,
         /// From an address that no other device can have: this device's, or broadcast.
         BadSource,
-        /// Secured, but not at the level or with the key that this device has, or it has none.
+        /// Secured, but not with the level or key of this device, or this device has no key.
         Secured,
         /// Not secured, although this device has a key.
         Unsecured,
-        /// The message integrity code is wrong: damaged, forged or secured with another key.
+        /// The message integrity code is wrong: the frame is damaged, forged or secured with
+        /// another key.
         BadMic,
         /// Secured, and older than the last frame of the same source, or a data request that is too
         /// old to be repeated.
         Replay,
-        /// Secured by a device that [`CcmStar`](crate::CcmStar) has no place for.
+        /// Secured by a device for which [`CcmStar`](crate::CcmStar) has no free entry.
         TooManyPeers,
         /// A beacon, or a MAC command other than a data request.
         NotData,
-        /// A repetition of the frame before it.
+        /// A repetition of the previous frame.
         Duplicate,
-        /// An event that fits no command that was submitted.
+        /// An event that does not match the outstanding command.
         UnexpectedEvent,
     }
 }
 
 kinglet_mem::counters! {
-    /// Counters since the start; each stops at its maximum.
+    /// Counters since the start; each saturates.
     pub struct Stats {
         /// Frames accepted by `enqueue`.
         enqueued,
@@ -42,27 +43,27 @@ kinglet_mem::counters! {
         transmissions,
         /// Transmissions after a missing acknowledgement.
         retries,
-        /// Transmissions whose acknowledgement did not come.
+        /// Transmissions whose acknowledgement is missing.
         ack_missing,
         /// Assessments that found the channel busy (hardware CSMA-CA: whole attempts).
         channel_busy,
-        /// Outcomes: delivered, or sent where no acknowledgement was asked for.
+        /// Outcomes: delivered, or sent if no acknowledgement was requested.
         delivered,
         /// Frames handed up.
         received,
         /// Data requests handed up, repetitions included.
         data_requests,
-        /// Empty data frames received: there was nothing after all.
+        /// Empty data frames received: no frame was pending after all.
         received_empty,
-        /// Empty data frames for neighbours that asked in vain, because the radio promises a frame
-        /// to all or none.
+        /// Empty data frames for neighbours without a pending frame, because the radio sets the
+        /// frame-pending bit for all neighbours or none.
         answered_in_vain,
-        /// Frames that gave way to an indirect one between two attempts.
+        /// Frames that yielded to an indirect one between two attempts.
         preempted,
         /// Acknowledgements sent by the MAC itself.
         acks_sent,
-        /// Runs of the block cipher, each on one block or on two that cost the same, wrapping: what
-        /// security costs the CPU.
+        /// Runs of the block cipher, each on one block or on two that cost the same, wrapping: the
+        /// CPU cost of security.
         cipher_runs,
     }
     reasons {
@@ -74,11 +75,11 @@ kinglet_mem::counters! {
         channel_access_failure,
         /// Outcomes: the radio missed its start.
         missed,
-        /// Transmissions of which the radio did not say in time what became of them; it was reset.
+        /// Transmissions whose result the radio did not report in time; it was reset.
         radio_silent,
-        /// Outcomes: nothing is known of the last attempt, for that reason.
+        /// Outcomes: the result of the last attempt is unknown, for that reason.
         unknown,
-        /// Acknowledgements that the MAC owed but could not send in time.
+        /// Acknowledgements that the MAC could not send in time.
         acks_not_sent,
         /// Commands that the driver refused.
         refused,
@@ -89,49 +90,47 @@ kinglet_mem::counters! {
 }
 
 kinglet_mem::counters! {
-    /// What has happened at wake-ups ([`Waking`](crate::Waking)); each counter stops at its
-    /// maximum.
+    /// Events at wake-ups ([`Waking`](crate::Waking)); each counter saturates.
     pub struct WakeStats {
         /// Wake-ups at which the channel was sampled.
         wake_ups,
-        /// Of these, those at which the samples noticed something.
+        /// Of these, those at which the samples found the channel busy.
         roused,
-        /// Of those, how often the channel fell silent without a frame for this device.
+        /// Of those, those after which the channel fell silent without a frame for this device.
         in_vain,
     }
     reasons {
-        /// Of those, how often it was busy for longer than a frame can be.
+        /// Of those, those after which it was busy for longer than a frame can be.
         by_noise,
-        /// Of those, how often neither a frame nor silence came in time.
+        /// Of those, those after which neither a frame nor silence came in time.
         too_long,
-        /// Bursts whose next frame did not come.
+        /// Bursts whose next frame did not arrive.
         bursts_broken,
-        /// Bursts that went on for longer than one can last, and were left.
+        /// Bursts that lasted for longer than one can, and were abandoned.
         endless,
-        /// Bursts and frames that were cut short for want of room.
+        /// Bursts and frames that were cut short because of a lack of buffer space.
         refused,
     }
 }
 
 kinglet_mem::counters! {
-    /// What has happened to strobes ([`Strobing`](crate::Strobing)); each counter stops at its
-    /// maximum.
+    /// Results of strobes ([`Strobing`](crate::Strobing)); each counter saturates.
     pub struct StrobeStats {
-        /// Strobes: of a frame once or again and again.
+        /// Strobes: of a frame once or repeatedly.
         strobes,
         /// Of these, those that followed another one in a burst.
         in_bursts,
         /// Those before which the channel was busy.
         busy,
-        /// Those for whose recipient no rhythm was known.
+        /// Those to a recipient whose wake-up phase was unknown.
         searching,
         /// Those that began an answer to a burst.
         answers,
-        /// Those that were acknowledged when the frame was on the air for the first time.
+        /// Those that were acknowledged at the first copy of the frame.
         at_once,
     }
     reasons {
-        /// Of all, those without the acknowledgement that they asked for.
+        /// Of all, those without the acknowledgement that they requested.
         failed,
     }
 }

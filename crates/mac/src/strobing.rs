@@ -1,13 +1,13 @@
-//! Reaching neighbours that sample the channel several times a second: the sending end of
+//! Delivery to neighbours that sample the channel several times a second: the sending end of
 //! ContikiMAC (see `wake.rs`).
 //!
-//! A strobe to an unknown neighbour lasts a whole period. The acknowledged repetition shows the
-//! wake-up phase, and the next strobe begins just before the neighbour wakes again. Frames for one
+//! A strobe to an unknown neighbour lasts a whole period. The acknowledged copy shows the wake-up
+//! phase, and the next strobe begins just before the neighbour wakes again. Frames for one
 //! neighbour are sent in order: while a failed strobe for it backs off, other neighbours are
 //! served.
 //!
 //! A deviation: in a burst the next frame follows an acknowledgement after SIFS and not after LIFS
-//! (IEEE 802.15.4-2015, 6.2.4), which gives a recipient time to take a long frame in. A recipient
+//! (IEEE 802.15.4-2015, 6.2.4), which gives a recipient time to process a long frame. A recipient
 //! that needs this time misses a frame, and gets LIFS until the burst ends.
 
 use crate::air::PREAMBLE_SFD;
@@ -23,39 +23,40 @@ use kinglet_wire::ieee802154::Address;
 /// Lead time between submission of a strobe and its first preamble: for the CPU and to load a full
 /// frame (1.6 and 1.2 ms on the paper's hardware), to wake, and for the samples before it (3.7 ms).
 const AHEAD: Duration = Duration::from_millis(8);
-/// Less than that is too late.
+/// A shorter lead time is too late.
 const TOO_LATE: Duration = Duration::from_millis(7);
-/// Uncertainty of a rhythm right after it was learnt.
+/// Uncertainty of a wake-up phase right after its observation.
 const UNCERTAINTY: Duration = Duration::from_micros(64);
-/// From so many strobes in a row without an acknowledgement on a rhythm is searched, and discarded
-/// if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
+/// Number of strobes in a row without an acknowledgement after which the wake-up phase is searched
+/// for. It is discarded if the last acknowledgement is old (Contiki, `phase.c`: `MAX_NOACKS`).
 const MAX_FAILURES: u8 = 16;
-/// The same for a rhythm that was observed once: its neighbour may have been awake for another
+/// The same for a phase that was observed once: its neighbour may have been awake for another
 /// reason.
 const MAX_FAILURES_AT_FIRST: u8 = 3;
-/// The longest back-off is as many periods as two to this.
+/// The longest back-off is two to the power of this, in periods.
 const MAX_EXPONENT: u8 = 2;
 /// The same while a neighbour's wake-ups are unknown: a strobe takes a whole period then.
 const MAX_SEARCH_EXPONENT: u8 = 6;
 /// The same after the channel was busy.
 const DEFERRED_EXPONENT: u8 = 1;
-/// As long as a frame and the samples that notice it. A rhythm known to this accuracy need not be
+/// Duration of a frame and the samples that notice it. A phase known to this accuracy need not be
 /// refined, so it does not depend on the next observation alone.
 const NARROW: Duration = Duration::from_micros(LONGEST.as_micros() + 2 * CHECK.as_micros());
-/// A rhythm without an acknowledgement for so long is discarded if strobes keep failing (Contiki,
+/// A phase without an acknowledgement for so long is discarded if strobes keep failing (Contiki,
 /// `phase.c`: 30 s, for neighbours that are never busy for longer).
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// Repetitions by which a strobe begins earlier at the most, after others have failed.
+/// Largest number of repetitions by which a strobe begins earlier after others have failed.
 const MAX_EARLIER: u8 = 3;
-/// Bits of the number of them after the channel was busy.
+/// Number of random bits of that number after the channel was busy.
 const EARLIER_BITS: u8 = 1;
 const _: () = assert!((1 << EARLIER_BITS) - 1 <= MAX_EARLIER);
-/// Strobes in a row without an acknowledgement after which a neighbour whose wake-ups are unknown
-/// counts as silent. Each lasts a whole period, so that it cannot miss the neighbour's wake-up.
+/// Number of strobes in a row without an acknowledgement after which a neighbour whose wake-ups are
+/// unknown counts as silent. Each lasts a whole period, so that it cannot miss the neighbour's
+/// wake-up.
 const MAX_SEARCHES: u8 = 6;
-/// A neighbour counts as silent that has acknowledged nothing for so long, and none of
-/// [`MAX_FAILURES`] strobes in a row, or of [`MAX_SEARCHES`]. Its frames are given up, but for one
-/// strobe after each back-off.
+/// Time without an acknowledgement after which a neighbour counts as silent if also
+/// [`MAX_FAILURES`] strobes in a row failed, or [`MAX_SEARCHES`]. Its frames are discarded, except
+/// for one strobe after each back-off.
 const SILENCE: Duration = Duration::from_secs(10);
 /// The bit of sequence numbers that is set in broadcasts only.
 const FOR_ALL: u8 = 1 << 7;
@@ -94,10 +95,10 @@ impl Rhythm {
         Some(turn.moved_to(wake, at).channel)
     }
 
-    /// Combines the known rhythm with a new observation; `None` if both cannot be right: an earlier
-    /// repetition was acknowledged than the known rhythm allows. A later one is explained by the
-    /// loss of those before it, and is no evidence. But if earlier strobes have `missed` the
-    /// neighbour, and it may have woken before the known interval, it has.
+    /// Combines the known phase with a new observation; `None` if both cannot be right: an earlier
+    /// copy was acknowledged than the known phase allows. The loss of earlier copies explains a
+    /// later one, which is no evidence. But if earlier strobes have `missed` the neighbour, and it
+    /// may have woken before the known interval, it has.
     fn refined(self, wake: &Wake, new: Rhythm, missed: bool) -> Option<Rhythm> {
         let margin = self.drift(wake, new.from);
         let period = wake.period.as_micros();
@@ -120,12 +121,12 @@ impl Rhythm {
     }
 }
 
-/// Evidence for a rhythm.
+/// Evidence for a wake-up phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
     /// Only the observation from which it was derived.
     Once,
-    /// Another one has agreed.
+    /// Another observation has agreed.
     Confirmed,
     /// It was confirmed, and the last observation contradicts it.
     Doubted,
@@ -147,9 +148,9 @@ pub struct Strobed {
     earlier: u8,
     /// Time of its last acknowledgement.
     heard: Instant,
-    /// Before that nothing is sent to it.
+    /// Earliest time of the next strobe.
     not_before: Instant,
-    /// Before that frames for it are given up, if it is silent.
+    /// Time until which frames for it are discarded, if it is silent.
     rests_until: Instant,
     /// The sequence number of the next frame.
     sequence: u8,
@@ -178,13 +179,14 @@ impl Empty for Strobed {
 struct Burst {
     dst: Address,
     until: Instant,
-    /// It answers a burst of its recipient.
+    /// True if it answers a burst of its recipient.
     answers: bool,
-    /// Each of its frames was acknowledged at its first transmission, however soon it followed.
+    /// True if each of its frames was acknowledged at its first transmission, however soon it
+    /// followed.
     is_close: bool,
 }
 
-/// A neighbour that listens for an answer to its burst, until then.
+/// A neighbour that listens for an answer to its burst, until this time.
 #[derive(Clone, Copy, Debug)]
 struct Listener {
     address: Address,
@@ -192,18 +194,18 @@ struct Listener {
 }
 
 /// Strobes frames as [`Mac::set_wake`](crate::Mac::set_wake) configures; before that is called, and
-/// for all else, `R` applies. `A` has an entry for each neighbour to which frames are sent, and one
-/// for broadcasts; the least recently used is evicted. `SPARE` slots of the MAC's queue are used
-/// only while frames are strobed, when those for several neighbours wait at a time.
+/// for all other functions, `R` applies. `A` has an entry for each neighbour to which frames are
+/// sent, and one for broadcasts; the least recently used is evicted. `SPARE` slots of the MAC's
+/// queue are used only while frames are strobed, when those for several neighbours wait at a time.
 pub struct Strobing<R, A, const SPARE: usize = 0> {
     inner: R,
     wake: Option<Wake>,
     table: A,
     burst: Option<Burst>,
     listener: Option<Listener>,
-    /// The strobe that was submitted last is, or belongs to, an answer.
+    /// True if the last submitted strobe is, or belongs to, an answer.
     answers: bool,
-    /// It searches for a neighbour whose rhythm was lost.
+    /// True if it searches for a neighbour whose wake-up phase was lost.
     searches: bool,
     /// The channel of the last submitted strobe, or that of the listener if the next one is an
     /// answer.
@@ -218,7 +220,7 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
         self.table.as_slice().iter().find(|entry| entry.address == dst)
     }
 
-    /// Returns the entry of `dst`, which replaces the least recently used one if need be.
+    /// Returns the entry of `dst`, which replaces the least recently used one if necessary.
     fn entry(&mut self, now: Instant, dst: Address) -> Option<&mut Strobed> {
         let table = self.table.as_mut_slice();
         let known = table.iter().position(|entry| entry.address == dst);
@@ -294,7 +296,7 @@ impl Strobed {
         let sought = self.is_to_be_sought();
         let within = if sought { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
-        // If it woke so much earlier, its channel hopping is so much further.
+        // If it woke this much earlier, its channel hopping is this much further.
         let further = from + wake.period * self.awake_before();
         let (start, channel) = (Start::At(begin + PREAMBLE_SFD), rhythm.channel_at(wake, further));
         Strobe { start, senses: SAMPLES_BEFORE, lasting, spacing: LIFS, channel }
@@ -322,9 +324,10 @@ impl Strobed {
         false
     }
 
-    /// The acknowledged repetition was noticed while the one before it was on the air, or just
-    /// before. But the neighbour may have been awake for another reason, so a single observation
-    /// that contradicts the known rhythm is not accepted, unless it comes from a search.
+    /// Updates the phase from an acknowledged copy, which was noticed while the one before it was
+    /// on the air, or just before. But the neighbour may have been awake for another reason, so a
+    /// single observation that contradicts the known phase is not accepted, unless it comes from a
+    /// search.
     fn learn(
         &mut self,
         wake: &Wake,
@@ -347,7 +350,7 @@ impl Strobed {
         };
     }
 
-    /// Returns whether the next strobe is to search for its rhythm.
+    /// Returns whether the next strobe is to search for its wake-up phase.
     fn is_to_be_sought(&self) -> bool {
         let doubtful = self.trust == Trust::Once
             && self.failures > 0
@@ -355,7 +358,8 @@ impl Strobed {
         self.rhythm.is_none() || doubtful || self.failures >= MAX_FAILURES
     }
 
-    /// Returns whether it may be awake since its last acknowledgement, awaiting more of a burst.
+    /// Returns whether it may still be awake since its last acknowledgement, awaiting more of a
+    /// burst.
     fn is_awake_yet(&self, wake: &Wake, end: &StrobeEnd) -> bool {
         let repetitions = repetition(end.len) * u32::from(end.times.saturating_sub(1));
         let begun = end.sfd - PREAMBLE_SFD - repetitions;
@@ -395,17 +399,17 @@ impl Strobed {
         self.rests_until = self.not_before;
     }
 
-    /// Nothing was sent, as the channel was busy. That is no evidence about the neighbour, but on
-    /// the channel of a search the neighbour may take part in the traffic. The source of the busy
-    /// channel, another sender or an oven, may be in step with the wake-ups: so the channel is not
-    /// assessed at the same phase again.
+    /// Handles a busy channel, so that nothing was sent. That is no evidence about the neighbour,
+    /// but on the channel of a search the neighbour may take part in the traffic. The source of the
+    /// busy channel, another sender or an oven, may be in step with the wake-ups: so the channel is
+    /// not assessed at the same phase again.
     fn deferred(&mut self, now: Instant, wake: &Wake, random: &mut Random) {
         self.earlier = random.bits(EARLIER_BITS) as u8;
         self.back_off(now, wake, random.bits(DEFERRED_EXPONENT));
     }
 
-    /// With a known rhythm the next strobe is for the first wake-up after this one, and so many
-    /// more.
+    /// Backs off. With a known phase the next strobe is for the first wake-up after this one, and
+    /// `periods` more.
     fn back_off(&mut self, now: Instant, wake: &Wake, periods: u32) {
         self.not_before = now + wake.period * periods + wake.period / 4;
     }
@@ -573,7 +577,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         let bursts = self.bursts_with(dst);
         let listens = self.listens(now, dst);
         self.answers = if bursts { self.burst.is_some_and(|burst| burst.answers) } else { listens };
-        // It listens once.
+        // It listens only once.
         self.listener = None;
         if bursts {
             count(&mut self.stats.in_bursts);
@@ -619,8 +623,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
                 let missed = entry.failures > 0;
                 entry.acknowledged(now);
-                // A recipient that acknowledges the first transmission woke before it: no
-                // observation.
+                // A recipient that acknowledges the first transmission woke before it, so this is
+                // no observation.
                 if end.times > 1 && goes_on.is_none() && acknowledged && !was_awake {
                     entry.learn(&wake, end, channel, (searches, missed));
                 }
@@ -631,7 +635,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
                     self.burst = Some(Burst { dst: end.dst, until, answers, is_close });
                 }
             }
-            // An answer that is not received is no evidence about the recipient's rhythm.
+            // A missing answer is no evidence about the recipient's wake-up phase.
             StrobeResult::Unanswered | StrobeResult::Busy if answers && goes_on.is_none() => {
                 count(&mut self.stats.failed);
             }

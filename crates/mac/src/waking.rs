@@ -1,10 +1,11 @@
-//! A device that samples the channel several times a second: its receiving end of ContikiMAC (see
+//! A device that samples the channel several times a second: the receiving end of ContikiMAC (see
 //! `wake.rs`).
 //!
 //! A wake-up is two samples. A busy channel may be a frame for this device, one for another, or
-//! noise: the radio stays on until a frame has come, or until it is clear that none will, because
-//! the channel is silent for longer than a strobe ever is, or busy for longer than a frame can be.
-//! After a frame with the frame-pending bit it is off until the next one of the burst is due.
+//! noise: the radio stays on until a frame is received, or until it is clear that none will be,
+//! because the channel is silent for longer than a strobe ever is, or busy for longer than a frame
+//! can be. After a frame with the frame-pending bit it is off until the next one of the burst is
+//! due.
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
@@ -20,23 +21,23 @@ use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
 
 /// Largest delay of a wake-up. A later one is skipped: the device was sending, and a neighbour that
-/// knows its rhythm uses the next one.
+/// knows its wake-up phase uses the next one.
 const LATE: Duration = Duration::from_millis(1);
 /// Interval between samples of a listening radio: the shortest silence of a strobe, that of a radio
 /// that turns around at once, contains a whole sample at any offset.
 const LOOK: Duration =
     Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() - CCA.as_micros());
-/// Samples of a silent channel that are more than one silence of a strobe. A frame just above the
-/// threshold is noticed only by a sample that lies within it.
+/// Number of samples of a silent channel that span more than one silence of a strobe. A frame just
+/// above the threshold is noticed only by a sample that lies within it.
 const SILENT_LOOKS: u8 = 4;
 const _: () = assert!(
     (SILENT_LOOKS as u64 - 1) * LOOK.as_micros() > STROBE_GAP.as_micros() + CCA.as_micros()
 );
-/// A channel that is busy for longer than that carries noise, and no frame that can be received. An
+/// A channel that is busy for longer than this carries noise, and no frame that can be received. An
 /// oven is on for half a period of the mains, 10 ms of 50 Hz, and silent for the other half.
 const NOISE: Duration = Duration::from_micros(10_000 + 2 * LONGEST.as_micros() + LOOK.as_micros());
 const _: () = assert!(NOISE.as_micros() > LONGEST.as_micros() + LOOK.as_micros());
-/// The radio listens earlier by this for the next frame of a burst than it came last time: the
+/// Lead with which the radio listens for the next frame of a burst, before its expected time: the
 /// duration of preamble and SFD.
 const EARLY: Duration = PREAMBLE_SFD;
 
@@ -50,11 +51,12 @@ pub struct Waking<L> {
     next: Instant,
     /// The senders whose frames are admitted.
     admits: Admission,
-    /// The present burst answers a burst of this device.
+    /// True if the present burst answers a burst of this device.
     is_answer: bool,
-    /// The last frame ended a burst of several that is no answer.
+    /// True if the last frame ended a burst of several frames that is not an answer.
     may_answer: bool,
-    /// In the present burst, from the end of a frame's exchange to the next frame, if it is known.
+    /// In the present burst, time from the end of a frame's exchange to the next frame, if it is
+    /// known.
     gap: Option<Duration>,
     /// Latest time until which frames keep it awake; `None` before the first one.
     awake_until: Option<Instant>,
@@ -67,24 +69,24 @@ pub struct Waking<L> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It has not begun, or does not wake.
+    /// It has not begun, or is not duty-cycled.
     Off,
-    /// Until the next wake-up.
+    /// Off until the next wake-up.
     Asleep,
-    /// The samples of a wake-up are to be taken, which was due then.
+    /// The samples of a wake-up that was due at this time are to be taken.
     Due(Instant),
-    /// They are being taken.
+    /// The samples are being taken.
     Sampling,
-    /// They have noticed something.
+    /// The samples have found the channel busy.
     Roused(Roused),
-    /// A burst goes on: the next frame is awaited from then on, until then.
+    /// A burst continues: the next frame is awaited from `from` until `until`.
     Burst { since: Instant, from: Instant, until: Instant },
     /// A burst has been sent to the neighbour with this short address, and it may answer, from
     /// `since` to `until`. Frames of others are ignored: an acknowledgement would suggest a wake-up
     /// at that time.
     Answered { whom: u16, since: Instant, until: Instant },
-    /// The last frame has come. The radio listens for its repetition by itself, in the mode set for
-    /// the frame, until then.
+    /// The last frame has been received. The radio listens for its repetition by itself, in the
+    /// mode set for the frame, until this time.
     Ended { told: Mode, until: Instant },
 }
 
@@ -96,11 +98,11 @@ struct Roused {
     silent_at: Instant,
     /// Consecutive silent samples.
     silent: u8,
-    /// Time of the next sample; `None` from then on until it is taken.
+    /// Time of the next sample; `None` from that time on until it is taken.
     look_at: Option<Instant>,
-    /// It is to be taken now.
+    /// True if it is to be taken now.
     look_due: bool,
-    /// No frame comes later.
+    /// Latest time of a frame.
     until: Instant,
 }
 
@@ -109,7 +111,7 @@ impl<L> Waking<L> {
         self.wake.filter(|wake| wake.sleeps)
     }
 
-    /// The next wake-up is not before that.
+    /// Sets the next wake-up to the first one at or after this time.
     fn wait(&mut self, wake: Wake, not_before: Instant) {
         let turn = Turn { at: self.next, channel: self.next_channel };
         self.next = next_after(self.next, wake.period, not_before);
@@ -118,7 +120,7 @@ impl<L> Waking<L> {
         }
     }
 
-    /// Nothing more is awaited before the next wake-up; those that have passed are left out.
+    /// Sleeps until the next wake-up; those that have passed are skipped.
     fn sleep(&mut self, now: Instant, wake: Wake) {
         self.state = State::Asleep;
         (self.gap, self.awake_until) = (None, None);
@@ -126,13 +128,13 @@ impl<L> Waking<L> {
         self.wait(wake, now + Duration::from_micros(1));
     }
 
-    /// Nothing is awaited.
+    /// Returns whether no frame is awaited.
     const fn is_asleep(&self) -> bool {
         matches!(self.state, State::Off | State::Asleep | State::Due(_) | State::Sampling)
     }
 
-    /// A frame with the frame-pending bit began at `began`, and its exchange ended at `ended`.
-    /// Returns whether the wait is over nevertheless.
+    /// Handles a frame with the frame-pending bit that began at `began`, and whose exchange ended
+    /// at `ended`. Returns whether the wait is over nevertheless.
     fn follow(&mut self, now: Instant, wake: Wake, began: Instant, ended: Instant) -> bool {
         if let State::Burst { since, .. } = self.state {
             self.learn_gap(began - since);
@@ -151,14 +153,15 @@ impl<L> Waking<L> {
         false
     }
 
-    /// `until`, or earlier if a frame whose exchange ended at `ended` has kept it awake for as long
-    /// as a burst can last: any device can send an endless burst, or repeat a frame for ever.
+    /// Returns `until`, or earlier if a frame whose exchange ended at `ended` has kept it awake for
+    /// as long as a burst can last: any device can send an endless burst, or repeat a frame without
+    /// end.
     fn not_longer(&mut self, wake: Wake, ended: Instant, until: Instant) -> Instant {
         until.min(*self.awake_until.get_or_insert(ended + longest_burst(wake)))
     }
 
-    /// The last frame began so long after the exchange before it. If the gap is a repetition longer
-    /// than expected the radio may have been switched on too late for the first one.
+    /// Records the time from the previous exchange to the last frame. If it is a repetition longer
+    /// than expected, the radio may have been switched on too late for the first copy.
     fn learn_gap(&mut self, gap: Duration) {
         self.gap = Some(match self.gap {
             Some(expected) if gap > expected + STROBE_GAP + STROBE_LEAST => expected - expected / 4,
@@ -203,7 +206,7 @@ impl<L> Waking<L> {
 
 impl Roused {
     fn at(now: Instant, wake: Wake) -> Self {
-        // The rest of the noticed frame, and as many as may follow.
+        // The rest of the noticed frame, and as many copies as may follow.
         let until = now + repetition(MAX_FRAME) * u32::from(wake.repeats) + LONGEST;
         Roused {
             since: now,
@@ -215,7 +218,7 @@ impl Roused {
         }
     }
 
-    /// Takes the result of a sample; `None` if no frame can be expected any more.
+    /// Handles the result of a sample; `None` if no frame can be expected any more.
     fn looked(mut self, now: Instant, busy: bool, stats: &mut WakeStats) -> Option<Self> {
         if busy {
             self.silent = 0;
@@ -245,11 +248,11 @@ fn longest_burst(wake: Wake) -> Duration {
     strobe + wake.burst + wake.burst_wait() * 2
 }
 
-/// The first wake-up. Neighbours that were switched on together wake at different times, as their
-/// addresses differ: the golden ratio spreads consecutive addresses.
+/// Returns the first wake-up. Neighbours that were switched on together wake at different times,
+/// because their addresses differ: the golden ratio spreads consecutive addresses.
 fn first(now: Instant, wake: Wake, config: &Config<()>) -> Instant {
     let [.., a, b, c] = config.extended;
-    // The short address may be a part of the other one: a sum of both still differs.
+    // The short address may be a part of the extended one: a sum of both still differs.
     let name = u32::from_be_bytes([0, a, b, c]).wrapping_add(config.short.into());
     let spread = u64::from(name.wrapping_mul(0x9e37_79b9));
     let offset = wake.period.as_micros().saturating_mul(spread) >> 32;
@@ -334,7 +337,7 @@ impl<L: Listening> Listening for Waking<L> {
     fn handle_frame(&mut self, now: Instant, config: &Config<()>, frame: &FromParent) -> bool {
         let Some(wake) = self.wakes() else {
             if let Some(wake) = self.wake.filter(|_| frame.more) {
-                // It stays on its channel while the burst goes on.
+                // It stays on its channel while the burst continues.
                 self.wait(wake, frame.ended() + wake.burst_wait());
             }
             return self.inner.handle_frame(now, config, frame);

@@ -1,7 +1,7 @@
 //! Memory plans as types.
 //!
-//! A layer owns tables: queue slots, neighbours, connections, packet buffers. How many there are is
-//! the choice of whoever composes a node, and on a microcontroller that choice must be made at
+//! A layer owns tables: queue slots, neighbours, connections, packet buffers. The application that
+//! composes a node chooses their sizes, and on a microcontroller that choice must be made at
 //! compile time without an allocator. Const generics do that for one table; for a stack of a dozen
 //! tables they would turn every signature into a list of numbers. Here a *plan* is a type that
 //! implements a layer's `Sizes` trait, and each table is an associated type bounded by
@@ -37,8 +37,8 @@ mod reasons;
 use core::ops::{Deref, DerefMut, Range};
 pub use kinglet_octets::copy;
 
-/// Moves the octets `from` to `to`; the two places may overlap. Nothing changes if one of them is
-/// not inside of `octets`.
+/// Moves the octets `from` to `to`; the two ranges may overlap. Returns `None` and changes nothing
+/// if one of them is not inside `octets`.
 #[inline]
 pub fn move_within(octets: &mut [u8], from: Range<usize>, to: usize) -> Option<()> {
     let len = from.end.checked_sub(from.start)?;
@@ -50,7 +50,7 @@ pub fn move_within(octets: &mut [u8], from: Range<usize>, to: usize) -> Option<(
     None
 }
 
-/// A value that an unused table slot holds, known at compile time.
+/// Value of an unused table slot, known at compile time.
 pub trait Empty {
     /// The unused value. All-zero where possible, so that tables end up in `.bss`.
     const EMPTY: Self;
@@ -68,15 +68,15 @@ impl<T> Empty for Option<T> {
     const EMPTY: Self = None;
 }
 
-/// What stands in a place that may be empty: `Option<Held<T>>` is all zero when it is `None`.
+/// Content of a slot that may be empty: `Option<Held<T>>` is all zero when it is `None`.
 ///
 /// For `Option<T>` the compiler marks `None` with any value that a field of `T` cannot have, seldom
-/// zero. A table of large slots is then an image in flash, copied at start-up, for the sake of one
-/// octet in each.
+/// zero. A table of large slots is then an image in flash, copied at start-up, because of one octet
+/// in each slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Held<T> {
-    /// It.
+    /// The content.
     This(T) = 1,
 }
 

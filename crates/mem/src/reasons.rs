@@ -1,7 +1,7 @@
 //! Counters, and the reasons for which a layer discards, evicts, refuses or gives up.
 
-/// Makes an enumeration of reasons for a discard: its variants, and the name and the place of the
-/// counter of each. A variant may carry one value, which does not change the counter.
+/// Makes an enumeration of discard reasons: its variants, and the name and the index of the counter
+/// of each. A variant may carry one value, which does not change the counter.
 ///
 /// ```
 /// kinglet_mem::reasons! {
@@ -36,7 +36,7 @@ macro_rules! reasons {
             /// The number of reasons.
             pub const KINDS: usize = [$(stringify!($Reason)),*].len();
 
-            /// The place of the reason's name and counter.
+            /// The index of the reason's name and counter.
             #[inline]
             pub const fn index(self) -> usize {
                 enum Place { $($Reason),* }
@@ -48,8 +48,9 @@ macro_rules! reasons {
     };
 }
 
-/// Makes the counters of a layer: those of what passed, and those of reasons for which it evicted,
-/// refused or gave something up; with those of its [`reasons!`] for discards, if it has some.
+/// Makes the counters of a layer: those of successes, and those of the reasons for which it
+/// evicted, refused or gave up something; with those of its [`reasons!`] for discards, if it has
+/// some.
 ///
 /// ```
 /// # kinglet_mem::reasons! { pub enum Discard { Malformed, QueueFull } }
@@ -100,8 +101,8 @@ macro_rules! counters {
                 $( discards: [0; $Discard::KINDS], )?
             };
 
-            /// Every reason for which something was discarded, evicted, refused or given up, by the
-            /// name of its counter or variant, with its count.
+            /// Returns the count of each reason for which something was discarded, evicted, refused
+            /// or given up, with the name of its counter or variant.
             pub fn reasons(&self) -> impl Iterator<Item = (&'static str, u32)> {
                 let counters = [$( (stringify!($reason), self.$reason) ),*].into_iter();
                 $( let counters = counters.chain($Discard::NAMES.into_iter().zip(self.discards)); )?

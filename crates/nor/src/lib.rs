@@ -1,10 +1,10 @@
-//! A [`Driver`] for serial NOR flash with the commands that most parts share, M25P80 and its
-//! successors among them: on any bus that is an `SpiDevice` of `embedded-hal` 1.0.
+//! A [`Driver`] for serial NOR flash with the commands that most parts share, among them M25P80 and
+//! its successors. It works on any bus that is an `SpiDevice` of `embedded-hal` 1.0.
 //!
-//! Nothing waits for the part. A call takes as long as its octets take on the bus: 260 of them are
-//! a quarter of a millisecond at 8 MHz. Whether the part has ended is asked for each time that
-//! [`Driver::poll_event`] is called, with two octets; so it need not be called more often than the
-//! event is wanted.
+//! No call waits for the part. A call takes as long as its octets take on the bus: 260 of them take
+//! a quarter of a millisecond at 8 MHz. Each call of [`Driver::poll_event`] reads the status
+//! register of the part with two octets, so it need not be called more often than the event is
+//! wanted.
 //!
 //! ```
 //! use kinglet_flash::{Command, Driver, Geometry};
@@ -33,7 +33,7 @@ use embedded_hal::spi::{Operation, SpiDevice};
 use kinglet_flash::{Busy, Command, Driver, Event, Failure, Geometry, MAX_PAGE};
 use kinglet_time::{Duration, Instant};
 
-/// Instructions, by the names of the data sheets.
+/// Instructions, named as in the data sheets.
 mod instruction {
     /// Write enable: before each program and erasure.
     pub(crate) const WREN: u8 = 0x06;
@@ -52,29 +52,29 @@ mod instruction {
 }
 use instruction::{DP, PP, RDP, RDSR, READ, SE, WREN};
 
-/// The part programs or erases.
+/// Status bit: the part is programming or erasing.
 const WRITE_IN_PROGRESS: u8 = 1 << 0;
-/// It will do so when it is told to; this ends when it has.
+/// Status bit: the part accepts the next program or erase; it clears the bit when that has ended.
 const WRITE_ENABLED: u8 = 1 << 1;
 
-/// Whether the part listens.
+/// Power state of the part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Power {
-    /// It is powered down, or may be.
+    /// It is or may be powered down.
     Down,
-    /// It has been woken, and listens from then on.
+    /// It has been woken, and accepts instructions from this instant on.
     From(Instant),
 }
 
-/// What is outstanding.
+/// The outstanding command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Work {
     command: Command,
-    /// The part was given it.
+    /// The part has received it.
     begun: bool,
 }
 
-/// A part, and the bus that it is on.
+/// A part and its bus.
 #[derive(Debug)]
 pub struct Nor<S> {
     spi: S,
@@ -82,25 +82,26 @@ pub struct Nor<S> {
     wakes_in: Duration,
     power: Power,
     work: Option<Work>,
-    /// The octets of a program, until the part takes them.
+    /// Octets of a program, kept until the part receives them.
     octets: [u8; MAX_PAGE],
     len: usize,
 }
 
 impl<S: SpiDevice> Nor<S> {
-    /// The part of this geometry on a bus. After its release from deep power-down it listens within
-    /// `wakes_in` (data sheets: tRES1). Its sectors are those of `SE`, 64 KiB in most parts.
+    /// Creates a driver for a part of this geometry on a bus. The part accepts instructions within
+    /// `wakes_in` after its release from deep power-down (data sheets: tRES1). Its sectors are
+    /// those of `SE`, 64 KiB in most parts.
     pub const fn new(spi: S, geometry: Geometry, wakes_in: Duration) -> Self {
         let (power, work) = (Power::Down, None);
         Nor { spi, geometry, wakes_in, power, work, octets: [0; MAX_PAGE], len: 0 }
     }
 
-    /// The bus.
+    /// Returns the bus.
     pub fn release(self) -> S {
         self.spi
     }
 
-    /// Whether a command can be done at all.
+    /// Returns whether the command lies inside the part and is known.
     fn exists(&self, command: Command) -> bool {
         match command {
             Command::Read { page, offset, len } => self.geometry.has(page, offset, len.into()),
@@ -111,7 +112,7 @@ impl<S: SpiDevice> Nor<S> {
         }
     }
 
-    /// An instruction and the address of an octet.
+    /// Returns an instruction and the address of an octet.
     fn at(&self, instruction: u8, page: u16, offset: u8) -> [u8; 4] {
         let start = u32::from(page).saturating_mul(self.geometry.page_size.into());
         let [_, high, middle, low] = start.saturating_add(offset.into()).to_be_bytes();
@@ -126,7 +127,7 @@ impl<S: SpiDevice> Nor<S> {
         Ok(status)
     }
 
-    /// Goes on with `work`: whether it is done, or what else is to be.
+    /// Continues `work` by at most one step, and returns the result of that step.
     fn go_on(&mut self, now: Instant, work: Work, out: &mut [u8]) -> Result<Step, S::Error> {
         match self.power {
             Power::Down => {
@@ -137,13 +138,13 @@ impl<S: SpiDevice> Nor<S> {
             Power::From(at) if now < at => return Ok(Step::Waits),
             Power::From(_) => {}
         }
-        // It may still do what was outstanding before a reset.
+        // The part may still be busy with a command from before a reset.
         let status = self.status()?;
         if status & WRITE_IN_PROGRESS != 0 {
             return Ok(Step::Waits);
         }
         if work.begun {
-            // Where it is protected the part does nothing, and goes on waiting for it.
+            // A protected part ignores the command and leaves the bit set.
             return Ok(if status & WRITE_ENABLED == 0 { Step::Done } else { Step::Failed });
         }
         match work.command {
@@ -172,7 +173,7 @@ impl<S: SpiDevice> Nor<S> {
         }
     }
 
-    /// Has the part program so many of the octets, or erase.
+    /// Starts a program of the first `len` octets, or an erase.
     fn write(&mut self, address: [u8; 4], len: usize) -> Result<Step, S::Error> {
         self.spi.write(&[WREN])?;
         if self.status()? & WRITE_ENABLED == 0 {
@@ -184,9 +185,9 @@ impl<S: SpiDevice> Nor<S> {
     }
 }
 
-/// What has become of a command.
+/// Result of a step.
 enum Step {
-    /// Nothing yet.
+    /// The part is not ready yet.
     Waits,
     /// The part has begun with it.
     Begun,
@@ -207,7 +208,7 @@ impl<S: SpiDevice> Driver for Nor<S> {
         if self.work.is_some() {
             return Err(Busy);
         }
-        // More than there is room for reaches beyond its page.
+        // A longer program reaches beyond its page, and fails for that.
         self.len = octets.len();
         self.octets.iter_mut().zip(octets).for_each(|(to, from)| *to = *from);
         self.work = Some(Work { command, begun: false });

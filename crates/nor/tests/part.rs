@@ -1,4 +1,4 @@
-//! The driver and a part that does what its data sheet says, octet by octet.
+//! The driver against a part that follows its data sheet, octet by octet.
 
 use embedded_hal::spi::{ErrorKind, ErrorType, Operation, SpiDevice};
 use kinglet_flash::{Busy, Command, Driver, Event, Failure, Geometry, MAX_PAGE};
@@ -13,8 +13,8 @@ const PROGRAM: Duration = Duration::from_micros(1_400);
 const ERASE: Duration = Duration::from_secs(1);
 const SECTOR: usize = 1 << 16;
 
-/// An M25P80 as its data sheet describes it. What it is told while it is powered down, wakes, or is
-/// busy is ignored, but for what it can then be told.
+/// An M25P80 as its data sheet describes it. It ignores instructions while it is powered down,
+/// wakes, or is busy, except those that are allowed in that state.
 struct Part {
     now: Instant,
     octets: Vec<u8>,
@@ -22,9 +22,9 @@ struct Part {
     listens_from: Instant,
     busy_until: Instant,
     enabled: bool,
-    /// Nothing of it can be written.
+    /// No sector can be programmed or erased.
     is_protected: bool,
-    /// The bus does not work.
+    /// Every bus transaction fails.
     is_broken: bool,
     transactions: u32,
 }
@@ -38,7 +38,7 @@ impl Part {
         u8::from(self.is_busy()) | u8::from(self.enabled) << 1
     }
 
-    /// What it does with the octets that it was sent; what it answers to `asked` more.
+    /// Processes the octets that it received, and returns its response of `asked` octets.
     fn take(&mut self, sent: &[u8], asked: usize) -> Vec<u8> {
         if !self.is_busy() && self.busy_until > Instant::ZERO {
             (self.enabled, self.busy_until) = (false, Instant::ZERO);
@@ -62,7 +62,7 @@ impl Part {
             0x06 => self.enabled = true,
             0x03 => return self.octets[address..address + asked].to_vec(),
             0x02 if self.enabled && !self.is_protected => {
-                // Beyond the end of a page it begins at its start again.
+                // A program wraps from the end of a page to its start.
                 for (n, octet) in rest[3..].iter().enumerate() {
                     let at = address & !0xff | (address + n) & 0xff;
                     self.octets[at] &= octet;
@@ -152,7 +152,7 @@ impl Bench {
         self.nor.poll_event(self.now, &mut self.read)
     }
 
-    /// Does it; what came of it, and how long it took.
+    /// Executes a command; returns its event and the time that it took.
     fn done(&mut self, command: Command, octets: &[u8]) -> (Event, Duration) {
         let began = self.now;
         self.nor.submit(began, command, octets).expect("it is idle");
@@ -214,7 +214,7 @@ fn one_command_is_outstanding_at_a_time_and_nothing_waits_for_the_part() {
     assert_eq!(bench.poll(), None);
     bench.now += WAKES_IN;
     assert_eq!(bench.poll(), None);
-    // From then on each question is one transaction.
+    // From then on each status poll is one transaction.
     let before = bench.part.borrow().transactions;
     bench.now += ERASE - Duration::from_micros(1);
     assert_eq!((bench.poll(), bench.part.borrow().transactions), (None, before + 1));

@@ -1,6 +1,5 @@
-//! Octets in bulk: what is copied, cleared and summed, made for cores that load words from even
-//! places only; and, for the sake of their size, the divisions that such cores have no instruction
-//! for.
+//! Copies, clears and sums octets in bulk, for cores that load words from even addresses only. To
+//! save code size it also has the divisions for which such cores lack an instruction.
 //!
 //! | | ARMv6-M | everywhere else |
 //! |---|---|---|
@@ -9,15 +8,15 @@
 //! | [`sum`] | `armv6m.s` | words in Rust |
 //! | `__aeabi_uidiv`, `…mod`, `__aeabi_uldivmod` | `armv6m.s` | the compiler's own |
 //!
-//! A Cortex-M0+ moves four words with two instructions if both ends lie at words. The compiler's
-//! own copy finds that out late, and moves octets where the ends lie differently. Whatever links
-//! this crate has these routines instead, for its slices and for structures that are moved. The
-//! compiler's divisions are unrolled, to 1.4 kB; those here take 120 octets, and a stack that
-//! hardly divides while data flows loses nothing by their turns for each bit.
+//! A Cortex-M0+ moves four words with two instructions if both ends are word-aligned. The
+//! compiler's own copy detects that late, and moves octets where the alignments differ. A binary
+//! that links this crate uses these routines instead, for its slices and for structures that are
+//! moved. The compiler's divisions are unrolled, to 1.4 kB; those here take 120 octets. They loop
+//! over the bits, which costs little in a stack that hardly divides while data flows.
 //!
-//! This is the one crate of the stack with `unsafe` in it, for calling assembly. The image `octets`
-//! of `examples/firmware` compares every routine with a plain one, at each length and alignment or
-//! for numbers of each length.
+//! This is the only crate of the stack with `unsafe` code: it calls assembly. The image `octets` of
+//! `examples/firmware` compares every routine with a plain one, at each length and alignment or for
+//! numbers of each length.
 
 #![no_std]
 #![deny(unsafe_code)]
@@ -33,9 +32,9 @@ use armv6m::{copy_equal, sum_words};
 #[cfg(not(armv6m))]
 use plain::{copy_equal, sum_words};
 
-/// Copies as many octets from the start of `from` to the start of `to` as both have, and returns
-/// how many. `copy_from_slice` panics if the lengths differ, and that they cannot is seldom plain
-/// to the compiler.
+/// Copies octets from the start of `from` to the start of `to`, as many as both have, and returns
+/// their number. `copy_from_slice` panics if the lengths differ, and the compiler can seldom prove
+/// that they are equal.
 #[inline]
 pub fn copy(to: &mut [u8], from: &[u8]) -> usize {
     let len = to.len().min(from.len());

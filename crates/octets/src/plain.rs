@@ -1,7 +1,8 @@
 //! The same without assembly.
 
-/// Eight octets at a turn, as two words: a packet's octets are seldom aligned alike in two places,
-/// and the compiler's own copy does not know that a Cortex-M4 loads words from odd places.
+/// Copies eight octets per iteration, as two words: source and destination are seldom aligned
+/// alike, and the compiler's own copy does not use the fact that a Cortex-M4 loads words from odd
+/// addresses.
 pub(crate) fn copy_equal(to: &mut [u8], from: &[u8]) {
     let (to_eights, to) = to.as_chunks_mut::<8>();
     let (from_eights, from) = from.as_chunks::<8>();
@@ -16,9 +17,10 @@ pub(crate) fn copy_equal(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// The ones' complement sum of the octets as words of this machine, zeros appended.
+/// The ones' complement sum of the octets as words of this machine, padded with zeros.
 pub(crate) fn sum_words(octets: &[u8]) -> u32 {
-    // Carries gather in the upper half: 2^32 words fit, more than a slice of packet octets has.
+    // Carries accumulate in the upper half: it has room for 2^32 words, more than the octets of a
+    // packet.
     let mut total = 0_u64;
     let (words, rest) = octets.as_chunks::<4>();
     for &word in words {
@@ -42,14 +44,14 @@ mod tests {
         assert_eq!(copy(&mut octets, &[1, 2]), 2);
         assert_eq!(copy(&mut octets[2..], &[7, 8, 9]), 1);
         assert_eq!(octets, [1, 2, 7]);
-        // Longer than what is copied in one turn.
+        // Longer than one iteration copies.
         let (mut octets, from) = ([0; 30], core::array::from_fn::<u8, 27, _>(|i| i as u8 + 1));
         assert_eq!(copy(&mut octets[2..], &from), 27);
         assert_eq!((octets[0], octets[1], octets[29]), (0, 0, 0));
         assert_eq!(octets[2..29], from);
     }
 
-    /// RFC 1071, 4.1, with the carries added as they come.
+    /// The algorithm of RFC 1071, 4.1, with each carry added at once.
     fn slow(octets: &[u8]) -> u16 {
         octets.chunks(2).fold(0, |sum: u16, pair| {
             let word = u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]);

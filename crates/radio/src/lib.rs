@@ -2,55 +2,56 @@
 //!
 //! There is no `send` and no `receive`: between such calls sits a CPU, and interframe spacing,
 //! acknowledgements and sampled listening cannot wait for it. Instead the MAC submits [`Command`]s
-//! whose start is either "as soon as possible" or the instant at which the start-of-frame delimiter
-//! (SFD) ends on the air, with one command of look-ahead, and the driver reports timestamped
-//! [`Event`]s. What the hardware does by itself is declared in [`Capabilities`]; the MAC does the
-//! rest in software.
+//! that start either as soon as possible or so that the start-of-frame delimiter (SFD) ends on the
+//! air at a given instant, with one command of look-ahead. The driver reports timestamped
+//! [`Event`]s. [`Capabilities`] declare the functions of the hardware; the MAC does the rest in
+//! software.
 //!
 //! # Rules for drivers
 //!
-//! * `Receive`, `Await` and `Off` are *modes*: they hold until replaced. `Transmit` interrupts the
-//!   mode, ends with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or
-//!   [`Event::Missed`], and the radio then returns by itself to the mode that held before (or that
+//! * `Receive`, `Await` and `Off` are *modes*: they persist until replaced. `Transmit` interrupts
+//!   the mode and ends with exactly one [`Event::Transmitted`], [`Event::ChannelBusy`] or
+//!   [`Event::Missed`]. The radio then returns by itself to the previous mode (or to the one that
 //!   was submitted meanwhile). From `Off` it wakes for the transmission, and for the
 //!   acknowledgement if it waits for one, and goes back to sleep.
-//! * `Pending` is neither: it changes what acknowledgements say, at once and until changed again.
+//! * `Pending` is neither: it changes the frame-pending bit of acknowledgements, at once and until
+//!   changed again.
 //! * A frame in these interfaces is the PSDU without its two FCS octets: the radio appends and
 //!   checks the FCS, and frames with a wrong FCS are not reported.
 //! * While a frame that passes the [`Filter`] is being received, a `Transmit` with `Start::Asap`
-//!   and a change of mode wait until reception (and its acknowledgement, if the radio sends it)
-//!   has ended.
-//! * The MAC keeps the interframe spacing ([`spacing_after`]) between what it sends, or says in a
-//!   `Strobe` which it is. After an
-//!   acknowledgement that the radio has sent by itself a `Transmit` that waited for it puts nothing
-//!   on the air for another [`SIFS`].
-//! * A radio with [`Capabilities::SECURES`] that has been given a key completes each frame of a
-//!   `Transmit` whose Security Enabled bit is set: it encrypts the private payload and writes the
-//!   message integrity code over the octets at the end that the frame has for it, as the auxiliary
-//!   security header says, whose frame counter the MAC has filled in. Of received frames with that
-//!   bit it reports those whose code is right, with the private payload in the clear and the octets
-//!   of the code in their place, whatever they are then. It knows nothing of replays. Immediate
-//!   acknowledgements are not secured, and are sent and taken whatever becomes of the frame.
+//!   and a change of mode wait until reception (and its acknowledgement, if the radio sends it) has
+//!   ended.
+//! * The MAC keeps the interframe spacing ([`spacing_after`]) between its frames, or gives it in a
+//!   `Strobe`. After an acknowledgement that the radio has sent by itself, a `Transmit` that waited
+//!   for it puts nothing on the air for another [`SIFS`].
+//! * A radio with [`Capabilities::SECURES`] and a key completes each frame of a `Transmit` with the
+//!   Security Enabled bit set: it encrypts the private payload and writes the message integrity
+//!   code (MIC) over the octets at the end that the frame reserves for it. It follows the auxiliary
+//!   security header, in which the MAC has filled in the frame counter. Of the received frames with
+//!   that bit it reports those with a correct MIC; their private payload is in the clear, and the
+//!   octets of the MIC have undefined values. The radio does no replay protection. Immediate
+//!   acknowledgements are not secured; they are sent and accepted regardless of the security of the
+//!   frame.
 //! * `Sense` interrupts the mode as a `Transmit` does: from `Off` the radio wakes, assesses the
-//!   channel for eight symbols, as often as it is told, [`SENSES_APART`] apart, and goes back to
-//!   sleep; between two assessments it may sleep too. A radio that listens on that channel goes on
-//!   listening, whatever it is receiving: it tells what the last eight symbols were. `Sense` ends
-//!   with exactly one [`Event::Sensed`], at the first assessment that finds the channel busy,
-//!   within [`time_limit`] of [`Access::Cca`] and 20 ms, and until then counts as the outstanding
-//!   `Transmit`.
-//! * `Strobe` is a `Transmit` whose frame goes out again and again, each time [`STROBE_GAP`] after
-//!   its end at the latest, without being loaded or the channel being assessed again, until its
-//!   acknowledgement has come or the next one would begin too long after the first. What begins in
-//!   the gap and is no acknowledgement is waited for as long as one could take. It ends with
-//!   exactly one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`]. One behind
-//!   another waits by itself until the spacing is over that it names, so that its frame is made and
-//!   loaded in that time.
+//!   channel for eight symbols, the given number of times, [`SENSES_APART`] apart, and goes back to
+//!   sleep; between two assessments it may sleep too. A radio that listens on that channel
+//!   continues to listen, even during a reception: it reports the state of the channel over the
+//!   last eight symbols. `Sense` ends with exactly one [`Event::Sensed`], at the first assessment
+//!   that finds the channel busy, within [`time_limit`] of [`Access::Cca`] and 20 ms, and until
+//!   then counts as the outstanding `Transmit`.
+//! * `Strobe` is a `Transmit` that repeats its frame, each time at most [`STROBE_GAP`] after the
+//!   end of the previous copy, without loading it or assessing the channel again, until its
+//!   acknowledgement has come or the next copy would begin too long after the first. If another
+//!   frame begins in the gap, the radio waits as long as an acknowledgement could take. It ends
+//!   with exactly one [`Event::Strobed`], [`Event::ChannelBusy`] or [`Event::Missed`]. A `Strobe`
+//!   that follows another one waits by itself for the spacing that it gives, so that its frame is
+//!   made and loaded in that time.
 //! * At most one `Transmit` is outstanding. A second one is refused with [`Busy`], and nothing
 //!   changes.
 //! * The event that ends a `Transmit` can be polled within [`time_limit`] of its submission, or of
-//!   the instant that it was submitted for. Later the MAC takes the event for lost and submits
-//!   `Reset`. From then on nothing is reported of what was submitted before: events name no
-//!   transmission, so a late one would be taken for that of the next.
+//!   its scheduled instant. After that the MAC considers the event lost and submits `Reset`. After
+//!   a `Reset`, no event of an earlier command is reported: events do not name their transmission,
+//!   so a late one would be attributed to the next one.
 //!
 //! ```
 //! use kinglet_radio::{Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
@@ -82,21 +83,22 @@ use kinglet_time::{Duration, Instant};
 pub const MAX_PSDU: usize = 127;
 /// Octets of the frame check sequence, which the radio appends and removes.
 pub const FCS_LEN: usize = 2;
-/// The longest silence between two repetitions of a [`Command::Strobe`]: until an acknowledgement
-/// would have been noticed by its SFD, a symbol to decide, and a turnaround.
+/// Longest silence between two copies of a [`Command::Strobe`]: the time until the SFD of an
+/// acknowledgement would have been received, a symbol to decide, and a turnaround.
 pub const STROBE_GAP: Duration =
     Duration::from_micros(ACK_NOTICED.as_micros() + SYMBOL.as_micros() + TURNAROUND.as_micros());
-/// From the end of a frame to the end of the SFD of its acknowledgement.
+/// Time from the end of a frame to the end of the SFD of its acknowledgement.
 pub const ACK_NOTICED: Duration =
     Duration::from_micros(TURNAROUND.as_micros() + 5 * OCTET.as_micros());
-/// After an acknowledgement, until a repetition of what it is for would have been noticed.
+/// Time after an acknowledgement until a repetition of the acknowledged frame would have been
+/// noticed.
 pub const LINGER: Duration =
     Duration::from_micros(STROBE_GAP.as_micros() + 5 * OCTET.as_micros() + 2 * SYMBOL.as_micros());
-/// From the end of one assessment of a [`Command::Sense`] to the start of the next: one symbol
+/// Time from the end of one assessment of a [`Command::Sense`] to the start of the next: one symbol
 /// more than [`STROBE_GAP`], so that not both fall into the same silence of a strobe.
 pub const SENSES_APART: Duration =
     Duration::from_micros(STROBE_GAP.as_micros() + SYMBOL.as_micros());
-/// A frame that is on the air for so long is noticed by one of two assessments in a row whenever
+/// Shortest time on the air with which one of two assessments in a row notices a frame, whenever
 /// they begin.
 pub const STROBE_LEAST: Duration =
     Duration::from_micros(SENSES_APART.as_micros() + 2 * CCA.as_micros());
@@ -126,9 +128,8 @@ pub const LIFS: Duration = Duration::from_micros(640);
 /// aMaxSifsFrameSize: the longest PSDU in octets that counts as short.
 pub const MAX_SIFS_PSDU: usize = 18;
 
-/// Interframe spacing (IEEE 802.15.4-2015, 6.2.4): how long after a frame with a PSDU of `psdu_len`
-/// octets, or after its acknowledgement if it has one, its sender's next frame follows at the
-/// earliest.
+/// Interframe spacing (IEEE 802.15.4-2015, 6.2.4): shortest time between a frame with a PSDU of
+/// `psdu_len` octets, or its acknowledgement if it has one, and the next frame of its sender.
 pub const fn spacing_after(psdu_len: usize) -> Duration {
     if psdu_len <= MAX_SIFS_PSDU { SIFS } else { LIFS }
 }
@@ -138,15 +139,15 @@ pub const fn air_time(psdu_len: usize) -> Duration {
     Duration::from_micros(SHR_PHR.as_micros() + OCTET.as_micros() * psdu_len as u64)
 }
 
-/// What a driver may take beside what the standard gives a transmission: to load the frame over a
-/// slow line, to wake the radio, and until the CPU comes to the event behind whatever else it has
-/// to do. No standard bounds that. An event that is lost costs as much, and is rare: a second is
-/// hundreds of full frames of CPU time, and TCP waits as long for its first acknowledgement
-/// (RFC 6298, 2.1).
+/// Allowance for the driver in addition to the time that the standard gives a transmission: to load
+/// the frame over a slow line, to wake the radio, and until the CPU handles the event after all its
+/// other work. No standard bounds that. A lost event costs as much, and is rare: a second is the
+/// CPU time of hundreds of full frames, and TCP waits as long for its first acknowledgement (RFC
+/// 6298, 2.1).
 const DRIVER_TIME: Duration = Duration::from_secs(1);
 
-/// How long a `Transmit` with this access takes at the most, from its submission or, with
-/// [`Start::At`], from that instant to its event. In order of time (sections of
+/// Longest time that a `Transmit` with this access takes, from its submission or, with
+/// [`Start::At`], from that instant to its event. It is the sum of, in order of time (sections of
 /// IEEE 802.15.4-2015):
 ///
 /// * the longest frame that is being received then (11.2), its acknowledgement and the spacing
@@ -154,7 +155,7 @@ const DRIVER_TIME: Duration = Duration::from_secs(1);
 /// * CSMA-CA if the radio does it, each time with the longest backoff, that of macMaxBe (6.2.5.1),
 ///   or one assessment;
 /// * the turnaround and the longest frame;
-/// * macAckWaitDuration (8.4.3), as if each frame asked for an acknowledgement;
+/// * macAckWaitDuration (8.4.3), as if each frame requested an acknowledgement;
 /// * a second for the driver.
 pub const fn time_limit(access: Access) -> Duration {
     let frame = air_time(MAX_PSDU).as_micros() + TURNAROUND.as_micros();
@@ -169,7 +170,7 @@ const fn longest_access(access: Access) -> Duration {
         Access::Cca => return CCA,
         Access::Csma(params) => params,
     };
-    // No exponent is greater than 8 (Table 8-94). At most 256 backoffs of 82 ms: 32 bits hold that,
+    // No exponent is greater than 8 (Table 8-94). At most 256 backoffs of 82 ms fit into 32 bits,
     // which a small core multiplies at once.
     let units = (1 << if max_be < 8 { max_be } else { 8 }) - 1;
     let each = units * UNIT_BACKOFF.as_micros() as u32 + CCA.as_micros() as u32;
@@ -181,12 +182,12 @@ const fn longest_access(access: Access) -> Duration {
 pub struct Channel(u8);
 
 impl Channel {
-    /// The channel with this number, or `None` outside of 11..=26.
+    /// Returns the channel with this number, or `None` outside of 11..=26.
     pub const fn new(number: u8) -> Option<Self> {
         if number >= 11 && number <= 26 { Some(Channel(number)) } else { None }
     }
 
-    /// The channel number, 11 to 26.
+    /// Returns the channel number, 11 to 26.
     pub const fn number(self) -> u8 {
         self.0
     }
@@ -199,19 +200,19 @@ impl Default for Channel {
     }
 }
 
-/// When a command takes effect.
+/// Time at which a command takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// As soon as the hardware can.
     Asap,
-    /// So that the SFD ends at this instant (transmit), or listening starts at it (receive).
+    /// Such that the SFD ends at this instant (transmit), or that listening starts at it (receive).
     At(Instant),
 }
 
 /// Channel access before a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// None: acknowledgements and strobes.
+    /// None; for acknowledgements and strobes.
     Immediate,
     /// One clear channel assessment; busy ends the command with [`Event::ChannelBusy`].
     Cca,
@@ -227,7 +228,7 @@ pub struct CsmaParams {
     pub min_be: u8,
     /// macMaxBE, 3 to 8; default 5.
     pub max_be: u8,
-    /// macMaxCsmaBackoffs, 0 to 5: how many busy assessments after the first are tolerated;
+    /// macMaxCsmaBackoffs, 0 to 5: number of busy assessments after the first that are tolerated;
     /// default 4.
     pub max_backoffs: u8,
 }
@@ -238,7 +239,7 @@ impl Default for CsmaParams {
     }
 }
 
-/// An AES-128 key. It is not shown.
+/// An AES-128 key. `Debug` does not print it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub [u8; 16]);
 
@@ -248,19 +249,20 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What a radio that secures frames by itself has to know beside what is in them.
+/// Parameters with which a radio secures frames by itself, in addition to the fields of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkKey {
     /// The key of all devices of the PAN.
     pub key: Key,
-    /// The key index (key identifier mode 1) of the frames that it is for.
+    /// The key index (key identifier mode 1) of the frames that use the key.
     pub index: u8,
-    /// The first six octets of the EUI-64 that a device with a short address has for the nonce;
-    /// the short address is the last two. Frames with an extended source address use that.
+    /// The first six octets of the EUI-64 that the nonce contains for a device with a short
+    /// address; the short address is the last two. For frames with an extended source address the
+    /// nonce contains that address.
     pub eui64_prefix: [u8; 6],
 }
 
-/// Whose frames [`Command::Await`] is for: those with such a source address.
+/// Source addresses of the frames that [`Command::Await`] waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// Any.
@@ -272,7 +274,8 @@ pub enum Whose {
 }
 
 impl Whose {
-    /// Whether frames are awaited whose source is this short address, or `None` if it is none.
+    /// Returns whether frames with this short source address are awaited; `None` is a source
+    /// without one.
     pub fn takes(self, short: Option<u16>) -> bool {
         match self {
             Whose::Anybodys => true,
@@ -282,121 +285,120 @@ impl Whose {
     }
 }
 
-/// What the MAC asks of the radio. More commands may be added; each will belong to a capability
+/// Command of the MAC to the radio. More commands may be added; each will belong to a capability
 /// that announces it, so that a driver can ignore those that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Lowest power; hears nothing.
+    /// Lowest power; no reception.
     Off,
-    /// Listen on `channel` from `start`, until `until` or until replaced.
+    /// Listens on `channel` from `start`, until `until` or until replaced.
     Receive {
-        /// When listening starts.
+        /// Start of listening.
         start: Start,
-        /// When it ends by itself (the mode then becomes `Off`); `None` = until replaced.
+        /// Time at which it ends by itself (the mode then becomes `Off`); `None` = until replaced.
         until: Option<Instant>,
-        /// Where to listen.
+        /// The channel.
         channel: Channel,
     },
-    /// The same until `until`, or until a frame has come that passes the filter, and its
-    /// acknowledgement has gone if the radio sends it: the mode becomes `Off` then, before anybody
-    /// has seen the frame. If that was acknowledged and its frame-pending bit is zero, the radio
-    /// listens for [`LINGER`] first: the acknowledgement may be lost, and the frame repeated. In a
-    /// radio with [`Capabilities::STROBES`].
+    /// The same until `until`, or until a frame that passes the filter has been received, and its
+    /// acknowledgement has been sent if the radio sends it: the mode becomes `Off` then, before any
+    /// software has seen the frame. If the frame was acknowledged and its frame-pending bit is
+    /// zero, the radio listens for [`LINGER`] first: the acknowledgement may be lost, and the frame
+    /// repeated. In a radio with [`Capabilities::STROBES`].
     Await {
-        /// When listening starts.
+        /// Start of listening.
         start: Start,
-        /// When it ends at the latest.
+        /// Latest end of listening.
         until: Instant,
-        /// Where to listen.
+        /// The channel.
         channel: Channel,
-        /// Frames of others are as if the filter did not take them: nobody acknowledges or sees
-        /// them. A part that acknowledges all that its own filter takes has to be told frame by
-        /// frame (CC2420: the strobes SACK and SFLUSHRX).
+        /// Frames from other sources do not pass the filter: they are neither acknowledged nor
+        /// reported. A part that acknowledges all frames that its own filter accepts needs a
+        /// command for each frame (CC2420: the strobes SACK and SFLUSHRX).
         whose: Whose,
     },
-    /// Send the frame that is passed along, once.
+    /// Sends the frame that is passed along, once.
     Transmit {
-        /// When the SFD ends on the air.
+        /// Time at which the SFD ends on the air.
         start: Start,
-        /// How the channel is won.
+        /// Channel access.
         access: Access,
-        /// Where to send.
+        /// The channel.
         channel: Channel,
         /// Output power in dBm; the driver rounds to its nearest step.
         power_dbm: i8,
-        /// Whether the radio waits for an acknowledgement afterwards
-        /// (needs [`Capabilities::ACK_WAIT`]; otherwise the MAC times it in software).
+        /// True if the radio waits for an acknowledgement afterwards (needs
+        /// [`Capabilities::ACK_WAIT`]; otherwise the MAC times it in software).
         ack: bool,
     },
-    /// Whether acknowledgements of data requests (MAC command 4) say that a frame is pending, in a
-    /// radio with [`Capabilities::AUTO_ACK`]; initially none do. Acknowledgements of other frames
-    /// never say so.
+    /// Sets the frame-pending bit of acknowledgements of data requests (MAC command 4), in a radio
+    /// with [`Capabilities::AUTO_ACK`]; initially it is zero. In acknowledgements of other frames
+    /// it is always zero.
     Pending {
-        /// Of data requests from this short address, with [`Capabilities::SOURCE_MATCH`]; from
-        /// anybody without.
+        /// Source of the data requests, with [`Capabilities::SOURCE_MATCH`]; without it the bit is
+        /// the same for all sources.
         short: u16,
-        /// Whether a frame is pending.
+        /// True if a frame is pending.
         pending: bool,
     },
-    /// Assess the channel, beginning as soon as possible, and send nothing; in a radio with
+    /// Assesses the channel, beginning as soon as possible, and sends nothing; in a radio with
     /// [`Capabilities::SENSES`].
     Sense {
-        /// Which one.
+        /// The channel.
         channel: Channel,
-        /// How often, 1 to 8, if none finds it busy.
+        /// Number of assessments, 1 to 8, if none finds it busy.
         times: u8,
     },
-    /// Send the frame that is passed along again and again; in a radio with
-    /// [`Capabilities::STROBES`].
+    /// Sends the frame that is passed along repeatedly; in a radio with [`Capabilities::STROBES`].
     Strobe {
-        /// When its SFD ends for the first time.
+        /// Time at which its SFD ends for the first time.
         start: Start,
-        /// Assessments of the channel before, as in `Sense`, 0 to 8: busy ends the command with
-        /// [`Event::ChannelBusy`].
+        /// Number of prior assessments of the channel, as in `Sense`, 0 to 8: busy ends the command
+        /// with [`Event::ChannelBusy`].
         senses: u8,
-        /// Where to send.
+        /// The channel.
         channel: Channel,
         /// Output power in dBm, as in `Transmit`.
         power_dbm: i8,
-        /// Whether an acknowledgement ends it.
+        /// True if an acknowledgement ends it.
         ack: bool,
-        /// How long after its first preamble the last one may begin.
+        /// Longest time from the first preamble to the last one.
         lasting: Duration,
-        /// How long after the end of a `Strobe` before it, acknowledgement included, its first
-        /// preamble begins at the earliest.
+        /// Shortest time from the end of the previous `Strobe`, acknowledgement included, to the
+        /// first preamble.
         spacing: Duration,
     },
-    /// Secure and open frames with this key from now on; in a radio with
+    /// Secures and opens frames with this key from now on; in a radio with
     /// [`Capabilities::SECURES`].
     Secure(LinkKey),
-    /// Begin anew, now: a transmission is given up, no frame is pending for anybody and the mode is
-    /// `Off`, as at the start. The filter and the key of `Secure` stay.
+    /// Restarts the radio at once: a transmission is aborted, no frame is pending for any neighbour
+    /// and the mode is `Off`, as at the start. The filter and the key of `Secure` stay.
     Reset,
 }
 
-/// What became of the acknowledgement of a transmitted frame.
+/// Result of the wait for the acknowledgement of a transmitted frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ack {
     /// The radio was not asked to wait for one.
     NotAwaited,
-    /// It came.
+    /// It was received.
     Received {
-        /// The frame-pending bit of the acknowledgement: after a data request, that a frame will
-        /// come.
+        /// The frame-pending bit of the acknowledgement: after a data request, true if a frame will
+        /// follow.
         frame_pending: bool,
     },
-    /// It did not come within macAckWaitDuration.
+    /// It was not received within macAckWaitDuration.
     Missing,
 }
 
-/// What the radio reports. More events may be added; each will answer a command that is new too.
+/// Report of the radio. More events may be added; each will answer a command that is new too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A frame with a right FCS that passed the filter; its octets are in the caller's buffer.
+    /// A frame with a correct FCS that passed the filter; its octets are in the caller's buffer.
     Received {
-        /// When its SFD ended on the air.
+        /// Time at which its SFD ended on the air.
         sfd: Instant,
         /// Octets of the frame, FCS not counted.
         len: u8,
@@ -404,14 +406,14 @@ pub enum Event {
         rssi_dbm: i8,
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
-        /// Whether the radio has acknowledged it by itself.
+        /// True if the radio has acknowledged it by itself.
         acked: bool,
     },
-    /// The outstanding transmission is over.
+    /// The outstanding transmission has ended.
     Transmitted {
-        /// When its SFD ended on the air.
+        /// Time at which its SFD ended on the air.
         sfd: Instant,
-        /// What became of the acknowledgement.
+        /// Result of the wait for the acknowledgement.
         ack: Ack,
     },
     /// The outstanding transmission did not happen: the channel was busy (every time, for hardware
@@ -419,48 +421,48 @@ pub enum Event {
     ChannelBusy,
     /// The outstanding transmission did not happen: its scheduled start could not be met.
     Missed,
-    /// The outstanding `Strobe` is over.
+    /// The outstanding `Strobe` has ended.
     Strobed {
-        /// When the SFD of the last frame ended on the air.
+        /// Time at which the SFD of the last frame ended on the air.
         sfd: Instant,
-        /// What became of its acknowledgement.
+        /// Result of the wait for its acknowledgement.
         ack: Ack,
-        /// How often the frame was on the air, at least once.
+        /// Number of times that the frame was on the air, at least 1.
         times: u16,
     },
-    /// What a `Sense` has found.
+    /// Result of a `Sense`.
     Sensed {
-        /// Whether the channel was busy, as for a transmission with [`Access::Cca`].
+        /// True if the channel was busy, as for a transmission with [`Access::Cca`].
         busy: bool,
     },
 }
 
-/// What the hardware does by itself, as a set of bits.
+/// Functions that the hardware does by itself, as a set of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities(u8);
 
 impl Capabilities {
-    /// Nothing: the MAC does it all.
+    /// None: the MAC does it all.
     pub const NONE: Capabilities = Capabilities(0);
-    /// Filters by address and acknowledges frames that ask for it, 12 symbols after their end.
+    /// Filters by address and acknowledges frames that request it, 12 symbols after their end.
     pub const AUTO_ACK: Capabilities = Capabilities(1);
     /// Waits for the acknowledgement of a transmitted frame and reports it.
     pub const ACK_WAIT: Capabilities = Capabilities(1 << 1);
     /// Does the whole CSMA-CA for a transmission.
     pub const CSMA: Capabilities = Capabilities(1 << 2);
-    /// Can meet `Start::At`.
+    /// Honours `Start::At`.
     pub const SCHEDULED: Capabilities = Capabilities(1 << 3);
-    /// Knows for which neighbours a frame is pending; otherwise it has one bit for all.
+    /// Keeps the frame-pending bit for each neighbour; otherwise it has one bit for all.
     pub const SOURCE_MATCH: Capabilities = Capabilities(1 << 4);
-    /// Secures frames by itself, with the key of [`Command::Secure`]: what is to be sent as it goes
-    /// on the air, what has come before it is reported (CCM* of IEEE 802.15.4-2015, 9.3).
+    /// Secures frames by itself, with the key of [`Command::Secure`]: sent frames as they go on the
+    /// air, received frames before they are reported (CCM* of IEEE 802.15.4-2015, 9.3).
     pub const SECURES: Capabilities = Capabilities(1 << 5);
     /// Assesses the channel without sending ([`Command::Sense`]).
     pub const SENSES: Capabilities = Capabilities(1 << 6);
-    /// Repeats a frame by itself, and knows its acknowledgement ([`Command::Strobe`]).
+    /// Repeats a frame by itself, and recognises its acknowledgement ([`Command::Strobe`]).
     pub const STROBES: Capabilities = Capabilities(1 << 7);
 
-    /// Whether every bit of `other` is set in `self`.
+    /// Returns whether every bit of `other` is set in `self`.
     pub const fn contains(self, other: Capabilities) -> bool {
         self.0 & other.0 == other.0
     }
@@ -473,7 +475,7 @@ impl BitOr for Capabilities {
     }
 }
 
-/// Which frames a radio with [`Capabilities::AUTO_ACK`] takes (IEEE 802.15.4-2015, 6.7.2).
+/// Address filter of a radio with [`Capabilities::AUTO_ACK`] (IEEE 802.15.4-2015, 6.7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// Own PAN.
@@ -488,9 +490,9 @@ pub struct Filter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy;
 
-/// A radio. Strangers implement this; see the rules at the top of the crate.
+/// A radio. Third parties implement this trait; see the rules at the top of the crate.
 pub trait Driver {
-    /// What the hardware does by itself; constant over the driver's life.
+    /// Returns the functions of the hardware; constant over the driver's life.
     fn capabilities(&self) -> Capabilities;
 
     /// Sets the address filter; a radio without [`Capabilities::AUTO_ACK`] may ignore it.
@@ -503,7 +505,7 @@ pub trait Driver {
     /// [`Busy`] if a transmission is outstanding and `command` is another one; nothing changes.
     fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy>;
 
-    /// The next event, oldest first; a received frame is written to the start of `frame`.
+    /// Returns the next event, oldest first; a received frame is written to the start of `frame`.
     fn poll_event(&mut self, now: Instant, frame: &mut [u8; MAX_FRAME]) -> Option<Event>;
 }
 

@@ -1,8 +1,10 @@
-//! A radio at the other end of a serial line: [`Command`]s one way, [`Event`]s the other.
+//! A radio at the other end of a serial line: [`Command`]s in one direction, [`Event`]s in the
+//! other.
 //!
 //! Messages are framed as in RFC 1055 (SLIP): octet C0 ends a message, C0 and DB inside of one are
-//! sent as DB DC and DB DD. A line that starts in the middle loses one message and is in step
-//! again. A message is a kind, fixed fields and, in two kinds, the octets of a frame without FCS:
+//! sent as DB DC and DB DD. A receiver that starts in the middle of a message loses that one and is
+//! then synchronised. A message is a kind, fixed fields and, in two kinds, the octets of a frame
+//! without FCS:
 //!
 //! | kind | to the radio | octets after the kind |
 //! |---|---|---|
@@ -18,23 +20,23 @@
 //! | kind | from the radio | octets after the kind |
 //! |---|---|---|
 //! | 80 | `Received` | dBm, LQI, acknowledged, frame |
-//! | 81 | `Transmitted` | number, what became of the acknowledgement |
+//! | 81 | `Transmitted` | number, acknowledgement result |
 //! | 82 | `ChannelBusy` | number |
 //! | 83 | `Missed` | number |
-//! | 84 | `Sensed` | number, whether the channel was busy |
+//! | 84 | `Sensed` | number, channel busy |
 //!
 //! Access is 0 (immediate), 1 (CCA) or 2 (CSMA-CA with macMinBE, macMaxBE, macMaxCsmaBackoffs,
-//! which do not matter otherwise); dBm are signed; whether to wait for an acknowledgement, whether
-//! one was sent and whether a frame is pending is 0 or 1; what became of it is 0 (not awaited), 1
-//! (received), 2 (received, with frame pending) or 3 (missing).
+//! which are ignored otherwise); dBm are signed. The flags "wait for an acknowledgement",
+//! "acknowledged", "pending" and "channel busy" are 0 or 1. The acknowledgement result is 0 (not
+//! awaited), 1 (received), 2 (received, with frame pending) or 3 (missing).
 //!
-//! The number of a transmission is chosen by whoever asks for it and comes back with the event that
-//! ends it. So an event that a `Reset` has crossed on the line is told from that of the next
-//! transmission.
+//! The sender of a `Transmit` or `Sense` chooses its number, and the event that ends it returns
+//! that number. So an event that a `Reset` has crossed on the line is distinguished from that of
+//! the next transmission.
 //!
-//! There is no clock in common, so no instant crosses the line: such a radio has no
-//! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and an event counts as of when it
-//! was read.
+//! The two ends have no common clock, so no instant crosses the line: such a radio has no
+//! [`Capabilities::SCHEDULED`](crate::Capabilities::SCHEDULED), and the time of an event is the
+//! time at which it was read.
 
 use crate::{
     Access, Ack, Channel, Command, CsmaParams, Event, Filter, Key, LinkKey, MAX_FRAME, Start,
@@ -49,7 +51,7 @@ const ESC: u8 = 0xDB;
 const ESC_END: u8 = 0xDC;
 const ESC_ESC: u8 = 0xDD;
 
-/// What goes to the radio.
+/// Message to the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// [`Driver::set_filter`](crate::Driver::set_filter)
@@ -57,11 +59,11 @@ pub enum Request<'a> {
     /// [`Driver::submit`](crate::Driver::submit). Instants in the command are not transferred: it
     /// takes effect as soon as possible.
     Command {
-        /// What to do.
+        /// The command.
         command: Command,
-        /// Comes back with the event that ends a `Transmit` or `Sense`; 0 with other commands.
+        /// Returned by the event that ends a `Transmit` or `Sense`; 0 with other commands.
         number: u8,
-        /// That of a `Transmit`, and empty with other commands.
+        /// Frame of a `Transmit`; empty with other commands.
         frame: &'a [u8],
     },
 }
@@ -108,7 +110,7 @@ impl<F: FnMut(u8)> Framer<F> {
             Command::Sense { channel, times } => {
                 self.put(&[0x07, channel.number(), times, number]);
             }
-            // No radio behind a line can: `Request::parse` knows none.
+            // A radio behind a line cannot do these: `Request::parse` does not know them.
             Command::Strobe { .. } | Command::Await { .. } => {}
             Command::Secure(LinkKey { key, index, eui64_prefix }) => {
                 self.put(&[0x06]);
@@ -121,7 +123,7 @@ impl<F: FnMut(u8)> Framer<F> {
 }
 
 impl Request<'_> {
-    /// Hands the message's octets to `line`, one by one.
+    /// Passes the octets of the message to `line`, one by one.
     pub fn send(&self, line: impl FnMut(u8)) {
         let mut line = Framer(line);
         match *self {
@@ -135,7 +137,7 @@ impl Request<'_> {
         line.raw(&[END]);
     }
 
-    /// The request in `message`; `None` if it is none.
+    /// Parses a request; `None` if the message is invalid.
     pub fn parse(message: &[u8]) -> Option<Request<'_>> {
         Some(match *message {
             [0x00, a, b, c, d, ref extended @ ..] => {
@@ -196,8 +198,8 @@ const fn alone(command: Command) -> Request<'static> {
     Request::Command { command, number: 0, frame: &[] }
 }
 
-/// Hands the octets of an event's message to `line`, one by one; `frame` is that of a `Received`,
-/// and `number` that of the transmission that any other one ends.
+/// Passes the octets of an event's message to `line`, one by one. `frame` is that of a `Received`;
+/// `number` is that of the transmission that any other event ends.
 pub fn send_event(event: Event, number: u8, frame: &[u8], line: impl FnMut(u8)) {
     let mut line = Framer(line);
     match event {
@@ -217,14 +219,14 @@ pub fn send_event(event: Event, number: u8, frame: &[u8], line: impl FnMut(u8)) 
         Event::ChannelBusy => line.put(&[0x82, number]),
         Event::Missed => line.put(&[0x83, number]),
         Event::Sensed { busy } => line.put(&[0x84, number, u8::from(busy)]),
-        // That of a command that cannot be sent.
+        // The command that it ends cannot be sent.
         Event::Strobed { .. } => {}
     }
     line.raw(&[END]);
 }
 
-/// The event in `message`, as of `now`, with the number of the transmission that it ends, or the
-/// frame of a `Received`, whose number is 0; `None` if it is none.
+/// Parses an event that is read at `now`; returns it with the number of the transmission that it
+/// ends (0 for a `Received`) and the frame of a `Received`. `None` if the message is invalid.
 pub fn parse_event(now: Instant, message: &mut [u8]) -> Option<(Event, u8, &mut [u8])> {
     Some(match *message {
         [0x80, rssi, lqi, acked, ref mut frame @ ..] if frame.len() <= MAX_FRAME && acked < 2 => {
@@ -247,27 +249,27 @@ pub fn parse_event(now: Instant, message: &mut [u8]) -> Option<(Event, u8, &mut 
     })
 }
 
-/// Finds the messages in what comes over the line.
+/// Extracts the messages from the octets of the line.
 #[derive(Debug)]
 pub struct Receiver {
     message: [u8; MAX_MESSAGE],
     len: usize,
     escaped: bool,
-    /// The message that ends next is not whole.
+    /// True if the current message is incomplete or invalid.
     broken: bool,
-    /// The message has been handed out.
+    /// True if the message has been handed out.
     ended: bool,
 }
 
 impl Receiver {
-    /// Before the first octet.
+    /// Creates a receiver that has seen no octet.
     pub const fn new() -> Self {
         let message = [0; MAX_MESSAGE];
         Receiver { message, len: 0, escaped: false, broken: false, ended: false }
     }
 
-    /// Takes an octet of the line; the message that it ends. Empty messages do not count, and what
-    /// is too long or wrongly escaped is left out.
+    /// Processes an octet of the line; returns the message that it ends. Empty messages are
+    /// ignored; messages that are too long or wrongly escaped are dropped.
     pub fn push(&mut self, octet: u8) -> Option<&mut [u8]> {
         if self.ended {
             *self = Receiver { message: self.message, ..Receiver::new() };
@@ -389,7 +391,7 @@ mod tests {
     fn what_is_cut_too_long_or_wrongly_escaped_costs_one_message() {
         let good = [0x01, END];
         let whole = Vec::from([Vec::from([0x01])]);
-        // The end of another message, an empty one, escapes of nothing and of the end.
+        // The end of another message, an empty one, an invalid escape and an escaped end.
         for bad in [&[END][..], &[END, END], &[ESC, 0x01, END], &[0x01, ESC, END]] {
             assert_eq!(messages(&[bad, &good].concat()), whole, "{bad:?}");
         }

@@ -1,7 +1,8 @@
-//! The dice of a layer: back-off, jitter, message identifiers.
+//! Random numbers of a layer: back-off, jitter, message identifiers.
 //!
-//! A layer is deterministic: what it draws follows from its seed, and a simulation that is repeated
-//! draws the same. The dice are not for secrets; for those there is a keyed hash, [`SipHash24`].
+//! A layer is deterministic: its random numbers follow from its seed, and a repeated simulation
+//! draws the same ones. They are not fit for secrets; for those there is a keyed hash,
+//! [`SipHash24`].
 //!
 //! ```
 //! use kinglet_random::Random;
@@ -26,8 +27,8 @@ use kinglet_time::Duration;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// A generator (PCG32) that is made on its first use, because its crate cannot make one in a
-/// constant.
+/// A generator (PCG32) that is initialised on its first use, because its crate cannot create one in
+/// a constant.
 pub struct Random {
     seed: u64,
     stream: u64,
@@ -35,33 +36,32 @@ pub struct Random {
 }
 
 impl Random {
-    /// Layers of one node that are given the same `seed` draw different numbers if their `stream`
-    /// differs.
+    /// Layers of one node with the same `seed` draw different numbers if their `stream` differs.
     #[must_use]
     pub const fn new(seed: u64, stream: u64) -> Self {
         Random { seed, stream, generator: None }
     }
 
-    /// Uniform in all of `u32`.
+    /// Returns a number uniform in all of `u32`.
     pub fn next_u32(&mut self) -> u32 {
         let (seed, stream) = (self.seed, self.stream);
         self.generator.get_or_insert_with(|| Pcg32::new(seed, stream)).next_u32()
     }
 
-    /// Uniform in 0..2^`bits`; from 32 bits on, in all of `u32`.
+    /// Returns a number uniform in 0..2^`bits`; from 32 bits on, in all of `u32`.
     pub fn bits(&mut self, bits: u8) -> u32 {
         let mask = 1u32.checked_shl(u32::from(bits)).map_or(u32::MAX, |n| n.saturating_sub(1));
         self.next_u32() & mask
     }
 
-    /// Uniform in 0..=`max` microseconds (up to an error of 2^-32 of the range).
+    /// Returns a time uniform in 0..=`max` microseconds (up to an error of 2^-32 of the range).
     pub fn up_to(&mut self, max: Duration) -> Duration {
         let choices = u128::from(max.as_micros()).saturating_add(1);
         let micros = choices.saturating_mul(u128::from(self.next_u32())) >> 32;
         Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 
-    /// Uniform from `low` to `high`, both included; `low` if `high` is less.
+    /// Returns a time uniform from `low` to `high`, both included; `low` if `high` is less.
     pub fn between(&mut self, low: Duration, high: Duration) -> Duration {
         low + self.up_to(high - low)
     }

@@ -1,7 +1,7 @@
-//! SipHash-2-4 (Aumasson and Bernstein 2012), the keyed hash that RFC 9293 §3.4.1 asks for: of its
-//! results nobody learns another one without the key.
+//! SipHash-2-4 (Aumasson and Bernstein 2012), the keyed hash that RFC 9293 §3.4.1 asks for: without
+//! the key, no further hash can be computed from known ones.
 //!
-//! Of our own because it is to be small: a segment with SYN costs a few hashes, all others none,
+//! This implementation is for size: a segment with SYN costs a few hashes and all others cost none,
 //! and a hash that is fast on large machines unrolls into two kilobytes on a small one.
 
 use core::hash::Hasher;
@@ -9,14 +9,15 @@ use core::hash::Hasher;
 /// The state of a hash, octets of an unfinished word included.
 pub struct SipHash24 {
     v: [u64; 4],
-    /// Octets since the last whole word, the first in the lowest ones once there are eight.
+    /// Octets since the last whole word; once there are eight, the first is in the least
+    /// significant octet.
     word: u64,
-    /// Octets, modulo 256.
+    /// Number of octets, modulo 256.
     len: u8,
 }
 
 impl SipHash24 {
-    /// Before the first octet; the key of 16 octets is a secret.
+    /// Starts a hash; the key of 16 octets is a secret.
     pub fn new(key: &[u8; 16]) -> Self {
         let key = u128::from_le_bytes(*key);
         let (k0, k1) = (key as u64, (key >> 64) as u64);
@@ -29,7 +30,7 @@ impl SipHash24 {
         SipHash24 { v, word: 0, len: 0 }
     }
 
-    /// So many rounds; a loop of half rounds, which are alike but for their distances.
+    /// Performs `count` rounds, as a loop of half rounds that differ only in their shift distances.
     #[inline(never)]
     fn rounds(&mut self, count: u8) {
         let [mut a, mut b, mut c, mut d] = self.v;
@@ -66,7 +67,7 @@ impl Hasher for SipHash24 {
 
     fn finish(&self) -> u64 {
         let SipHash24 { v, word, len } = *self;
-        // Fills up with zeros, and the length on top.
+        // Pads with zeros, and the length in the most significant octet.
         let mut last = SipHash24 { v, word, len };
         loop {
             let fill = if last.len % 8 == 7 { len } else { 0 };

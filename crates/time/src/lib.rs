@@ -1,10 +1,10 @@
-//! The clock vocabulary of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds,
-//! [`Expected`], by which transports say when an answer is due, and [`Limit`], by which layers keep
-//! what others cause within bounds.
+//! Time types of the Kinglet stack: [`Instant`] and [`Duration`] in integer microseconds;
+//! [`Expected`], with which transports announce when a response is due; and [`Limit`], with which
+//! layers limit the rate of work that other nodes cause.
 //!
 //! No layer reads a clock. Every call that depends on time takes `now: Instant` as its first
-//! argument, and every layer answers `deadline() -> Option<Instant>`: when it next wants to be
-//! called. Arithmetic saturates, so no timestamp, however hostile, can panic or wrap.
+//! argument, and every layer returns from `deadline() -> Option<Instant>` the time of its next
+//! call. Arithmetic saturates, so no timestamp, however hostile, can panic or wrap.
 //!
 //! ```
 //! use kinglet_time::{Duration, Instant};
@@ -27,7 +27,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// A point in time: microseconds since an origin that the caller chose (usually start-up).
 ///
-/// An `Option<Instant>` takes no more room than an `Instant`, and `None` is all zero.
+/// An `Option<Instant>` is no larger than an `Instant`, and `None` is all zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(
     /// Microseconds since the origin, plus one.
@@ -203,20 +203,20 @@ pub const fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant>
     }
 }
 
-/// Something is expected from a peer, and when: for whoever decides when the radio listens. What it
-/// is, and how the times follow, is for the transport to say which expects it.
+/// Window in which a response from a peer is expected, for the code that decides when the radio
+/// listens. The transport that expects the response defines its meaning and the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// When that was sent which is to be answered.
+    /// Time at which the message was sent that is to be answered.
     pub since: Instant,
-    /// Hardly before.
+    /// Earliest likely time of the response.
     pub from: Instant,
-    /// Probably until.
+    /// Latest likely time of the response.
     pub until: Instant,
 }
 
 impl Expected {
-    /// The one that spans both.
+    /// Returns the window that spans both.
     pub fn and(self, other: Expected) -> Expected {
         Expected {
             since: self.since.min(other.since),

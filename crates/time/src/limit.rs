@@ -1,25 +1,25 @@
-//! How often others may cause work.
+//! Rate limit for work that other nodes cause.
 
 use crate::{Duration, Instant};
 
-/// So many events at once, and then so many in each window.
+/// Allows a burst of events, and the same number in each window after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     window: Duration,
     between: Duration,
-    /// When there may be as many at once again.
+    /// Time from which a full burst is allowed again.
     rested: Instant,
 }
 
 impl Limit {
-    /// `most` in `window`; as one if it is 0.
+    /// Creates a limit of `most` events in `window`; 0 counts as 1.
     pub const fn new(most: u8, window: Duration) -> Self {
         let most = if most == 0 { 1 } else { most };
         let between = Duration::from_micros(window.as_micros().div_ceil(most as u64));
         Limit { window, between, rested: Instant::ZERO }
     }
 
-    /// Whether there may be one more; then it counts.
+    /// Returns whether one more event is allowed, and counts it if it is.
     pub fn allows(&mut self, now: Instant) -> bool {
         let allowed = now >= self.next();
         if allowed {
@@ -28,7 +28,7 @@ impl Limit {
         allowed
     }
 
-    /// From when on there may be one more.
+    /// Returns the time from which one more event is allowed.
     pub fn next(&self) -> Instant {
         self.rested + self.between - self.window
     }

@@ -1,7 +1,9 @@
-//! Trickle (RFC 6206): a timer that speaks often while there is news and ever less without.
+//! Trickle (RFC 6206): a timer that transmits often after a change and less and less often without
+//! one.
 //!
-//! An interval ends with the next, twice as long, up to a longest. Once in each, at a random time
-//! in its second half, it is time to speak, unless enough others have said the same before.
+//! When an interval ends, the next one is twice as long, up to a maximum. Once in each interval, at
+//! a random time in its second half, the node transmits, unless it has received enough consistent
+//! messages in that interval.
 //!
 //! ```
 //! use kinglet_random::Random;
@@ -29,25 +31,25 @@ extern crate std;
 use kinglet_random::Random;
 use kinglet_time::{Duration, Instant};
 
-/// How a timer is set (RFC 6206, 4.1).
+/// Parameters of a timer (RFC 6206, 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// Imin: the shortest interval.
+    /// Imin: shortest interval.
     pub shortest: Duration,
-    /// The longest interval. RFC 6206 gives it as a number of doublings, Imax.
+    /// Longest interval. RFC 6206 gives it as a number of doublings, Imax.
     pub longest: Duration,
-    /// k: after so many of others that say the same, one's own is left out. 0: never.
+    /// k: number of consistent messages that suppress the node's own. 0: never suppressed.
     pub redundancy: u8,
 }
 
-/// c: how many others have said the same in an interval. `()` for a timer that nobody tells of
-/// others, in which the number takes no room.
+/// c: number of consistent messages received in an interval. `()` is for a timer that never
+/// receives any; the counter then takes no memory.
 pub trait Heard: Copy {
-    /// Nobody yet.
+    /// None received.
     const NONE: Self;
-    /// One more.
+    /// Counts one more.
     fn hear(&mut self);
-    /// How many they are.
+    /// Returns their number.
     fn count(self) -> u8;
 }
 
@@ -76,14 +78,14 @@ impl Heard for u8 {
 #[derive(Clone, Copy)]
 struct Interval<H> {
     len: Duration,
-    /// When to speak, until that is done.
+    /// Time of the transmission, until it is done.
     fire: Option<Instant>,
     end: Instant,
     heard: H,
 }
 
-/// The timer; its owner knows the parameters, which it gives with every call. Until it was first
-/// asked it is due at once, because a constant knows no time.
+/// The timer. Its owner keeps the parameters and passes them with every call. A new timer is due at
+/// once, because a constant has no current time.
 pub struct Trickle<H: Heard = u8>(Option<Interval<H>>);
 
 impl<H: Heard> Default for Trickle<H> {
@@ -93,7 +95,7 @@ impl<H: Heard> Default for Trickle<H> {
 }
 
 impl<H: Heard> Trickle<H> {
-    /// A timer that begins when it is first asked.
+    /// Creates a timer that starts at the first call of [`Trickle::handle_deadline`].
     #[must_use]
     pub const fn new() -> Self {
         Trickle(None)
@@ -104,8 +106,8 @@ impl<H: Heard> Trickle<H> {
         self.0 = Some(Interval { len, fire, end: now + len, heard: H::NONE });
     }
 
-    /// There is news or an inconsistency (RFC 6206, 4.2, rule 6): begins anew with the shortest
-    /// interval, unless it is in one.
+    /// Handles an inconsistency (RFC 6206, 4.2, rule 6): starts again with the shortest interval,
+    /// unless the current one is the shortest.
     pub fn reset(&mut self, now: Instant, pace: &Parameters, random: &mut Random) {
         let shortest = pace.shortest;
         if self.0.is_none_or(|interval| interval.len > shortest) {
@@ -113,9 +115,9 @@ impl<H: Heard> Trickle<H> {
         }
     }
 
-    /// As [`Trickle::reset`], but a shortest interval in which has been spoken begins again, or bad
-    /// news would wait for the next, twice as long. A deviation from RFC 6206, for those who must
-    /// tell a change within a bound.
+    /// As [`Trickle::reset`], but restarts a shortest interval in which the node has already
+    /// transmitted; otherwise bad news would wait for the next interval, twice as long. This
+    /// deviates from RFC 6206, for protocols that must announce a change within a bound.
     pub fn hasten(&mut self, now: Instant, pace: &Parameters, random: &mut Random) {
         let shortest = pace.shortest;
         let soon = |interval: Interval<H>| interval.len <= shortest && interval.fire.is_some();
@@ -124,14 +126,14 @@ impl<H: Heard> Trickle<H> {
         }
     }
 
-    /// Another has said what this one would say (rule 3).
+    /// Counts a consistent message (rule 3).
     pub fn hear_consistent(&mut self) {
         if let Some(interval) = &mut self.0 {
             interval.heard.hear();
         }
     }
 
-    /// Whether it is time to speak; goes on to the next interval when one has ended.
+    /// Returns whether the node transmits now; starts the next interval when one has ended.
     pub fn handle_deadline(
         &mut self,
         now: Instant,
@@ -152,12 +154,12 @@ impl<H: Heard> Trickle<H> {
         fires && !redundant
     }
 
-    /// When to call [`Trickle::handle_deadline`].
+    /// Returns the time of the next call of [`Trickle::handle_deadline`].
     pub fn deadline(&self) -> Instant {
         self.0.map_or(Instant::ZERO, |interval| interval.fire.unwrap_or(interval.end))
     }
 
-    /// The length of the current interval; `None` before the first.
+    /// Returns the length of the current interval; `None` before the first.
     pub fn interval(&self) -> Option<Duration> {
         self.0.map(|interval| interval.len)
     }
@@ -199,7 +201,7 @@ mod tests {
         let now = Instant::from_secs(200);
         trickle.hasten(now, &pace, &mut random);
         assert!(trickle.deadline() >= now + SHORTEST / 2 && trickle.deadline() <= now + SHORTEST);
-        // Not put off by more news, and not held up by having just spoken.
+        // The transmission is neither delayed by further news, nor by one just made.
         let first = trickle.deadline();
         trickle.hasten(first - Duration::from_millis(1), &pace, &mut random);
         assert_eq!(trickle.deadline(), first);

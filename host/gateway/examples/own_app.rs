@@ -1,4 +1,4 @@
-//! An application of one's own on simulated motes behind the gateway:
+//! A custom application on simulated motes behind the gateway:
 //!
 //! ```text
 //! $ unshare -rn bash
@@ -16,11 +16,11 @@ use kinglet_gateway::{Options, OwnApp, run_with};
 use kinglet_lab::scenario::{Prefix, Scenario};
 use std::error::Error;
 
-/// Where it listens.
+/// UDP port of the application.
 pub const PORT: u16 = 4_000;
 
-/// Answers every datagram with how long its node has been up. In firmware, where there is no heap,
-/// it would write the answer to an array.
+/// Answers every datagram with the uptime of its node. In firmware, where there is no heap, it
+/// would write the answer to an array.
 #[derive(Default)]
 pub struct Clock {
     socket: Option<UdpHandle>,
@@ -37,19 +37,19 @@ impl App for Clock {
             let up = now.as_micros() / 1_000_000;
             let answer = format!("up for {up} s, asked {} times\n", self.asked);
             let mut datagrams = node.datagrams();
-            // An answer for which there is no room is one that gets lost.
+            // If there is no space for the answer, it is lost.
             let _ = datagrams.send(now, socket, from.src, from.src_port, answer.as_bytes());
         }
         self.asked > before
     }
 
     fn deadline(&self) -> Option<Instant> {
-        // Until it has its port.
+        // Due until it has its port.
         self.socket.is_none().then_some(Instant::ZERO)
     }
 }
 
-/// The application on every node but the border router.
+/// Returns the application for every node but the border router.
 pub fn everywhere(scenario: &Scenario) -> Vec<OwnApp> {
     let motes = 1..scenario.nodes.len() as u32;
     motes.map(|node| -> OwnApp { (node, Box::new(Clock::default())) }).collect()

@@ -1,11 +1,11 @@
-//! Devices outside the simulation that share its radio channel by ZEP: frames received at a place
-//! leave as datagrams, and frames in incoming datagrams are sent from there.
+//! Devices outside the simulation that share its radio channel by ZEP: frames received at a
+//! position leave as datagrams, and frames in incoming datagrams are sent from there.
 //!
-//! Both sides are acknowledged on behalf of the other, as neither can wait for it. The sender of a
-//! datagram waits less than a millisecond of wall clock, and [`Air`] acknowledges. A simulated
+//! Both sides are acknowledged on behalf of the other, because neither can wait for it. The sender
+//! of a datagram waits less than a millisecond of wall clock, and [`Air`] acknowledges. A simulated
 //! sender waits as little of virtual time, and [`Beyond`] acknowledges for devices known from
-//! datagrams. A frame acknowledged so is retransmitted up to three times on the other side, as by
-//! any MAC, and then lost. Acknowledgements of simulated nodes are not passed on.
+//! datagrams. A frame acknowledged like this is retransmitted up to three times on the other
+//! side, as by any MAC, and then lost. Acknowledgements of simulated nodes are not forwarded.
 
 use crate::GatewayError;
 use kinglet::wire::ieee802154::{Address, Frame, FrameType, Repr, Version};
@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 
 /// Frames that may wait for the simulated air; more are lost.
 const BACKLOG: usize = 64;
-/// Remembered external devices; the one silent for longest is evicted.
+/// Number of external devices that are stored; the one silent for longest is evicted.
 const PEERS: usize = 64;
 /// macMaxFrameRetries (IEEE 802.15.4-2015, table 8-94).
 const RETRIES: u8 = 3;
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) power_dbm: i8,
     /// Link addresses of all nodes that are simulated.
     pub(crate) members: Arc<[Address]>,
-    /// Notified when a frame, an acknowledgement or an error has come.
+    /// Notified when a frame, an acknowledgement or an error has arrived.
     pub(crate) news: Arc<Notify>,
 }
 
@@ -62,7 +62,7 @@ struct Unacknowledged {
     at: Instant,
 }
 
-/// The radio at one place.
+/// The radio at one position.
 pub(crate) struct Beyond {
     air: Air,
     heard: Receiver<Heard>,
@@ -73,7 +73,7 @@ pub(crate) struct Beyond {
     waiting: VecDeque<Vec<u8>>,
     tries: u8,
     unacknowledged: VecDeque<Unacknowledged>,
-    /// An acknowledgement, and the required end of its SFD.
+    /// An acknowledgement to be sent, and the required end of its SFD.
     owed: Option<(Instant, Vec<u8>)>,
     sending: Sending,
     frame: Vec<u8>,
@@ -81,7 +81,7 @@ pub(crate) struct Beyond {
 }
 
 impl Beyond {
-    /// Opens this air.
+    /// Opens this ZEP link.
     pub(crate) fn open(ends: Ends, shared: &Shared) -> Result<Self, GatewayError> {
         let (sender, heard) = channel();
         let news = Arc::clone(&shared.news);
@@ -114,7 +114,7 @@ impl Beyond {
         })
     }
 
-    /// Takes everything that has come, without waiting.
+    /// Processes everything that has been received, without waiting.
     pub(crate) fn exchange(&mut self) -> io::Result<()> {
         loop {
             match self.heard.try_recv() {
@@ -126,7 +126,8 @@ impl Beyond {
         }
     }
 
-    /// An external device has acknowledged the oldest frame with this number.
+    /// Handles an acknowledgement of an external device: the oldest frame with this number was
+    /// received.
     fn acknowledged(&mut self, sequence: u8) {
         let frames = &mut self.unacknowledged;
         if let Some(place) = frames.iter().position(|it| it.sequence == sequence) {
@@ -149,14 +150,14 @@ impl Beyond {
         }
     }
 
-    /// A frame was received at this place.
+    /// Handles a frame received at this position.
     fn pass(&mut self, now: Instant, sfd: Instant, octets: &[u8]) {
         let Ok(frame) = Frame::parse(octets) else { return };
-        // Acknowledgements, and frames of external devices, are not passed on.
+        // Acknowledgements, and frames of external devices, are not forwarded.
         if frame.frame_type() == FrameType::Ack || self.peers.contains(&frame.src()) {
             return;
         }
-        // A datagram that the system refuses is lost, as a frame that no device receives.
+        // A datagram that the system refuses is lost, like a frame that no device receives.
         let _ = self.air.send(self.channel, octets);
         let asked = frame.ack_request() && frame.version() != Version::V2015;
         let mut ack = vec![0; ACK_PSDU - FCS_LEN];
@@ -164,7 +165,7 @@ impl Beyond {
             && self.peers.contains(&frame.dst())
             && Repr::ack(sequence, false).emit(&mut ack).is_ok()
         {
-            // From the SFD on: the octet of the length, and the PSDU (IEEE 802.15.4-2015, 12.1).
+            // From the SFD on: the length octet, and the PSDU (IEEE 802.15.4-2015, 12.1).
             if self.unacknowledged.len() < BACKLOG {
                 let (frame, at) = (octets.to_vec(), now + ACK_WAIT);
                 self.unacknowledged.push_back(Unacknowledged { frame, sequence, tries: 0, at });
@@ -174,7 +175,7 @@ impl Beyond {
         }
     }
 
-    /// The present transmission has ended.
+    /// Handles the end of the present transmission.
     fn sent(&mut self, arrived: bool) {
         if core::mem::replace(&mut self.sending, Sending::Nothing) != Sending::Frame {
             return;
@@ -209,7 +210,7 @@ impl Device for Beyond {
             return Some((Command::Receive { start: Start::Asap, until: None, channel }, &[]));
         }
         if self.sending != Sending::Nothing {
-            // For an acknowledgement it is too late then.
+            // It is too late for an acknowledgement then.
             self.owed = None;
             return None;
         }
@@ -255,7 +256,7 @@ mod tests {
     const BEYOND: Address = Address::Extended([2, 0, 0, 0xff, 0xfe, 0, 0, 9]);
     const SEQUENCE: u8 = 77;
 
-    /// The radio, and the socket of an external device.
+    /// Returns the radio, and the socket of an external device.
     fn opened() -> (Beyond, UdpSocket) {
         let peer = UdpSocket::bind("127.0.0.1:0").expect("loopback");
         peer.set_nonblocking(true).expect("a socket");

@@ -13,13 +13,13 @@ use std::io;
 use std::time::Duration as WallDuration;
 use tokio::time::Instant as WallInstant;
 
-/// Virtual time between two looks for packets to the host; a fraction of the air time of a frame
+/// Virtual time between two checks for packets to the host; a fraction of the air time of a frame
 /// (4 ms), so that even a network that catches up cannot overflow its host queue in between.
 const SLICE: Duration = Duration::from_millis(1);
 /// Longest time spent catching up before signals, packets and reports get their turn.
 const BUDGET: WallDuration = WallDuration::from_millis(50);
 
-/// Where a network meets a host.
+/// An end of a network at which a host is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// At its border router.
@@ -28,45 +28,45 @@ pub enum End {
     Far,
 }
 
-/// What the bridge needs of a network: time that can be driven, and ends at which hosts are.
+/// The network as the bridge needs it: a controllable time, and ends with hosts.
 #[allow(async_fn_in_trait, reason = "the bridge runs on one thread")]
 pub trait Network {
-    /// The present.
+    /// Returns the present virtual time.
     fn now(&self) -> Instant;
     /// Runs every event up to `until`, which becomes the present.
     fn run_until(&mut self, until: Instant);
-    /// When the next event is due; pure.
+    /// Returns the time of the next event, without side effects.
     fn next_event(&self) -> Option<Instant>;
-    /// Whether it takes an IPv6 packet from the host at `end` now; if not, an event will come after
-    /// which it may; pure.
+    /// Returns whether it accepts an IPv6 packet from the host at `end` now, without side effects;
+    /// if not, an event will come after which it may.
     fn takes(&self, end: End) -> bool;
-    /// An IPv6 packet from the host at `end`, which the network takes.
+    /// Handles an IPv6 packet from the host at `end`, which the network accepts.
     fn handle_host_packet(&mut self, end: End, packet: &[u8]);
-    /// The next IPv6 packet for the host at `end`.
+    /// Returns the next IPv6 packet for the host at `end`.
     fn poll_host_packet(&mut self, end: End, buf: &mut [u8]) -> Option<usize>;
-    /// Exchanges what has come and what waits with motes outside of the simulation, if there are
-    /// any, at the present; never waits.
+    /// Exchanges all received and waiting data with motes outside the simulation, if there are any;
+    /// never waits.
     ///
     /// # Errors
-    /// A mote is gone.
+    /// The connection to a mote is lost.
     fn exchange(&mut self) -> io::Result<()>;
-    /// Waits until such a mote has something to say. Nothing is lost if the future is dropped.
+    /// Waits for data from such a mote. Nothing is lost if the future is dropped.
     async fn outside(&self);
 }
 
-/// What the bridge needs of the host: a place to take packets from and to give packets to.
+/// The host as the bridge needs it: a source and a destination of packets.
 #[allow(async_fn_in_trait, reason = "the bridge runs on one thread")]
 pub trait HostLink {
     /// Waits for a packet from the host and writes it to `buf`. Nothing is lost if the future is
     /// dropped before it is ready.
     ///
     /// # Errors
-    /// The link is broken.
+    /// The link has failed.
     async fn recv(&self, buf: &mut [u8]) -> io::Result<usize>;
-    /// Gives a packet to the host.
+    /// Passes a packet to the host.
     ///
     /// # Errors
-    /// The host does not take this packet.
+    /// The host does not accept this packet.
     async fn send(&self, packet: &[u8]) -> io::Result<()>;
 }
 
@@ -76,7 +76,7 @@ impl HostLink for tun_rs::AsyncDevice {
     }
 
     async fn send(&self, packet: &[u8]) -> io::Result<()> {
-        // A device that is down is never ready, and must not be waited for.
+        // A device that is down is never ready, so the bridge must not wait for it.
         self.try_send(packet).map(|_| ())
     }
 }
@@ -84,14 +84,14 @@ impl HostLink for tun_rs::AsyncDevice {
 /// The hosts of a network.
 #[derive(Debug)]
 pub struct Hosts<'a, L> {
-    /// The one at the border router.
+    /// The host at the border router.
     pub border: &'a L,
-    /// The one at the far end of a tunnel, if there is one.
+    /// The host at the far end of a tunnel, if there is one.
     pub far: Option<&'a L>,
 }
 
 impl<'a, L: HostLink> Hosts<'a, L> {
-    /// Only one, at the border router.
+    /// Returns a single host, at the border router.
     pub const fn one(border: &'a L) -> Self {
         Hosts { border, far: None }
     }
@@ -102,7 +102,7 @@ impl<'a, L: HostLink> Hosts<'a, L> {
     }
 }
 
-/// What crossed the bridge so far, of all hosts.
+/// Counters of the bridge, over all hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BridgeStats {
     /// Packets from hosts into the network.
@@ -113,21 +113,21 @@ pub struct BridgeStats {
     pub packets_out: u64,
     /// Their octets.
     pub octets_out: u64,
-    /// Packets that a host did not take.
+    /// Packets that a host did not accept.
     pub refused: u64,
-    /// How far virtual time is behind real time now, in milliseconds.
+    /// Present lag of virtual time behind real time, in milliseconds.
     pub lag_ms: u64,
-    /// The largest lag so far, in milliseconds.
+    /// Largest lag so far, in milliseconds.
     pub lag_ms_max: u64,
 }
 
-/// Someone who looks at the bridge from time to time.
+/// A periodic observer of the bridge.
 pub trait Observer<N: Network> {
     /// Called once per report interval.
     fn report(&mut self, network: &mut N, stats: &BridgeStats);
 }
 
-/// Bridges until `stop` is ready or a link breaks.
+/// Runs the bridge until `stop` is ready or a link fails.
 ///
 /// # Errors
 /// The error of a link's `recv`, or of [`Network::exchange`].
@@ -146,8 +146,8 @@ pub async fn run<N: Network>(
     tokio::pin!(stop);
     loop {
         advance(network, hosts, &clock, &mut stats).await?;
-        // A network that is behind is never waited for below, and only waiting lets the runtime see
-        // signals, packets and its clock.
+        // The bridge never waits below for a network that is behind, and the runtime handles
+        // signals, packets and its clock only while it waits.
         tokio::task::yield_now().await;
         let wake = network.next_event().map(|at| clock.wall(at));
         tokio::select! {
@@ -165,7 +165,7 @@ pub async fn run<N: Network>(
                 let (end, len) = received?;
                 stats.packets_in += 1;
                 stats.octets_in += len as u64;
-                // The packet arrives now, not at the event before.
+                // The packet arrives now, not at the previous event.
                 advance(network, hosts, &clock, &mut stats).await?;
                 let packet = bufs[end as usize].get(..len).unwrap_or_default();
                 network.handle_host_packet(end, packet);
@@ -176,7 +176,8 @@ pub async fn run<N: Network>(
     }
 }
 
-/// Waits for a packet of a host from which the network takes one: whose it is, and its length.
+/// Waits for a packet of a host from which the network accepts one. Returns the host's end and the
+/// length.
 async fn receive(
     network: &impl Network,
     hosts: &Hosts<'_, impl HostLink>,
@@ -189,7 +190,7 @@ async fn receive(
             None => std::future::pending().await,
         }
     };
-    // Whoever sends without a pause must not keep the other one waiting: not biased.
+    // Not biased: a host that sends without a pause must not block the other one.
     tokio::select! {
         received = hosts.border.recv(border), if network.takes(End::Border) => {
             Ok((End::Border, received?))
@@ -198,7 +199,8 @@ async fn receive(
     }
 }
 
-/// What to say of a far device that breaks: unlike the other one it is in somebody else's hands.
+/// Returns the error for a far device that fails: unlike the other one it is under the user's
+/// control.
 fn gone(error: &io::Error) -> io::Error {
     let what = "the TUN device at the far end is gone, as it is when its network namespace is \
                 deleted";
@@ -235,8 +237,7 @@ async fn forward_to_hosts(
     let mut buf = [0u8; LONGEST];
     for (end, host) in hosts.each() {
         while let Some(len) = network.poll_host_packet(end, &mut buf) {
-            // A refused packet is a lost packet: TCP on both ends copes, and the count says it
-            // happened.
+            // A refused packet is lost: TCP on both ends recovers, and a counter reports it.
             match host.send(buf.get(..len).unwrap_or_default()).await {
                 Ok(()) => {
                     stats.packets_out += 1;
@@ -248,7 +249,7 @@ async fn forward_to_hosts(
     }
 }
 
-/// The relation of the two times.
+/// The relation of virtual and real time.
 struct Clock {
     start: WallInstant,
     /// Virtual time at `start`.

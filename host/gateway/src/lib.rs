@@ -1,25 +1,25 @@
-//! A simulated 802.15.4 network behind a Linux TUN device, in real time: `ping`, `curl` and
-//! anything else that speaks TCP/IPv6 on this machine talk to simulated motes, end to end, with the
+//! A simulated 802.15.4 network behind a Linux TUN device, in real time: `ping`, `curl` and any
+//! other TCP/IPv6 program on this machine communicate with simulated motes, end to end, with the
 //! kernel's own TCP on one side and Kinglet's on the other.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`bridge`] | the loop that ties virtual to real time and moves packets |
-//! | [`network`] | a network of the lab as the bridge sees it |
-//! | `port` | where a computer is joined to a node, and the line between them |
-//! | [`tun`] | the TUN devices, and what to do without the right to create one |
+//! | [`bridge`] | the loop that synchronises virtual with real time and moves packets |
+//! | [`network`] | a network of the lab as the bridge uses it |
+//! | `port` | the connection of a computer to a node, and the line between them |
+//! | [`tun`] | the TUN devices, and help if the right to create one is missing |
 //! | `serial` | motes outside of the simulation, behind a serial line |
-//! | `beyond` | others who share the simulated air by ZEP |
-//! | [`policy`] | what nodes have dropped by a rule about origins |
-//! | [`status`] | what each node is doing |
+//! | `beyond` | external devices that share the simulated channel by ZEP |
+//! | [`policy`] | packets that nodes have dropped because of their origin |
+//! | [`status`] | the present state of each node |
 //! | [`show`] | announcement, live table, summary |
-//! | `map` | a page with the nodes at their places and their ways, written anew every second |
+//! | `map` | a page with the nodes and their routes, rewritten every second |
 //!
 //! # Using it
 //!
 //! A scenario needs a border router (node 0 of a `line` or `grid`) and, to be of interest, web
-//! servers: `[[flow]]` with `kind = "http-server"`. Creating a TUN device takes CAP_NET_ADMIN; in a
-//! network namespace of one's own everybody has it:
+//! servers: `[[flow]]` with `kind = "http-server"`. Creating a TUN device requires CAP_NET_ADMIN;
+//! in a network namespace of one's own every user has it:
 //!
 //! ```text
 //! $ unshare -rn bash
@@ -43,77 +43,78 @@
 //! real    0m46.721s
 //! ```
 //!
-//! Ctrl-C, SIGTERM or SIGHUP ends it with a summary and exit code 0; the device goes with the
+//! Ctrl-C, SIGTERM or SIGHUP ends it with a summary and exit code 0; the device disappears with the
 //! program.
 //!
-//! Every mote has an echo, a sink and a source on TCP ports 7, 9 and 19, as far as tables have room
-//! for them. Flows of the scenario that end at its host (`to` is the number after the last node's)
-//! send to this machine: their ports are announced, and a connection that is refused is tried again
-//! after 1, 2, 4, … 60 s. Faults happen at their times after `ready`.
+//! Every mote has an echo, a sink and a source on TCP ports 7, 9 and 19, as far as the tables have
+//! space for them. Flows of the scenario that end at its host (`to` is the number after the last
+//! node's) send to this machine: their ports are announced, and a refused connection is tried again
+//! after 1, 2, 4, … 60 s. Times of faults count from `ready`.
 //!
-//! # One's own application
+//! # Custom applications
 //!
-//! [`run_with`] takes applications beside those of the scenario: anything that is a
-//! [`kinglet_apps::App`], as firmware has it. `examples/own_app.rs` is one of forty lines.
+//! [`run_with`] takes applications in addition to those of the scenario: any [`kinglet_apps::App`],
+//! as in firmware. `examples/own_app.rs` is one of forty lines.
 //!
-//! # How it is connected
+//! # Network configuration
 //!
 //! The host has the address [`Prefix::host`] with a prefix of [`Prefix::LEN`] bits, which spans the
 //! mesh's /64, so one address brings the only route that is needed. `--prefix` chooses another one;
-//! a second gateway of this machine or network namespace needs it, and is refused without. All
-//! motes know that address as a 6LoWPAN context of 128 bits: on the air it takes no octets. The MTU
-//! is 1280 both ways, unless the scenario says more, which no host has to discover. Packets of up
-//! to 1500 octets may come in fragments of IPv6 (a `ping -s 1400`), and are answered so; longer
-//! ones are refused with a Parameter Problem. What the kernel says by itself on a new interface
-//! (router solicitations, multicast listener reports) is discarded; a mote's address that does not
-//! exist is answered with "address unreachable".
+//! a second gateway on this machine or in this network namespace needs it, and is refused without.
+//! All motes have that address as a 6LoWPAN context of 128 bits: on the air it takes no octets. The
+//! MTU is 1280 in both directions, unless the scenario has a larger one, so no host needs path MTU
+//! discovery. Packets of up to 1500 octets may arrive as IPv6 fragments (a `ping -s 1400`), and the
+//! response is fragmented too; longer ones are refused with a Parameter Problem. Packets that the
+//! kernel sends by itself on a new interface (router solicitations, multicast listener reports) are
+//! discarded; packets to a mote's address that does not exist are answered with "address
+//! unreachable".
 //!
 //! # A computer at either end
 //!
 //! With `[tunnel]` in the scenario a second TUN device leads to the node that it names, and the
-//! kernel behind it has that node's address: what two kernels say to each other crosses the
-//! network. One machine has two in two network namespaces; in one its kernel would answer itself.
-//! The second device is made without an address, for its user to move; the announcement has the
-//! commands. `rate_kbps` gives both computers a serial line to their nodes, one packet at a time
-//! each way. `examples/tunnel.toml` has ten hops that sleep.
+//! kernel behind it has that node's address: the traffic between two kernels crosses the network.
+//! One machine runs both in two network namespaces; in a single one its kernel would answer itself.
+//! The second device is created without an address, for its user to move; the announcement contains
+//! the commands. `rate_kbps` gives both computers a serial line to their nodes, one packet at a
+//! time in each direction. `examples/tunnel.toml` has ten duty-cycled hops.
 //!
-//! # Motes that sleep
+//! # Duty-cycled motes
 //!
-//! `examples/gateway-office.toml` is an office of fifteen nodes, four of which are leaves that
-//! sleep. If the nodes find their ways themselves (`routing = "mesh"`), they do so in virtual time
-//! before the first word. On a terminal a table shows five times a second what each radio does,
-//! what share of the last minute and of all time it was on, when a leaf has asked its parent and
-//! when it will ask next, and how many packets wait for it there; with `--json` the same is in
-//! every line.
+//! `examples/gateway-office.toml` is an office of fifteen nodes; four of them are sleepy leaves. If
+//! the nodes discover their routes themselves (`routing = "mesh"`), they do so in virtual time
+//! before the first output. On a terminal a table shows five times a second the state of each
+//! radio, the share of the last minute and of all time in which it was on, the last and next poll
+//! of a leaf, and the number of packets that wait for it at its parent; with `--json` the same is
+//! in every line.
 //!
-//! What comes for a leaf waits until it asks: the first answer takes up to the scenario's
-//! `sleep_interval_s`. While a connection is open, or a CoAP transfer goes on, the leaf asks when
-//! something is due.
+//! A packet for a leaf waits until it polls: the first response takes up to the scenario's
+//! `sleep_interval_s`. While a connection is open, or during a CoAP transfer, the leaf polls when a
+//! response is expected.
 //!
-//! In `examples/gateway-asleep.toml` everybody in that office sleeps, relays and border router too
-//! (`[wake]`). Nobody asks: a packet waits at each hop until the next one wakes.
+//! In `examples/gateway-asleep.toml` all nodes of that office are duty-cycled, including relays and
+//! border router (`[wake]`). No node polls: a packet waits at each hop until the next one wakes.
 //!
 //! # Losses and flows
 //!
-//! A node that loses its parent, DODAG, default router, a registration, a child or a neighbour is a
-//! line of its own, with the reasons that the node counted in the 10 to 20 s before; nodes are
-//! looked at every five seconds. With `--json` that is `"event":"lost"`, and every ten seconds and
-//! at the end `"event":"flows"` has the records of the scenario's flows, in the form of `kinglet
-//! sim --json`. This machine and a mote behind a serial line cannot be asked: what only they know
-//! is absent, `state` included.
+//! A line reports each node that loses its parent, DODAG, default router, a registration, a child
+//! or a neighbour, with the reasons that the node counted in the 10 to 20 s before; nodes are
+//! checked every five seconds. With `--json` that is `"event":"lost"`, and every ten seconds and at
+//! the end `"event":"flows"` has the records of the scenario's flows, in the form of
+//! `kinglet sim --json`. This machine and a mote behind a serial line cannot be queried: values
+//! that only they know are absent, including `state`.
 //!
 //! # The map
 //!
-//! `--map PAGE.html` keeps a page with every node at its place, its way to the border router, its
-//! hops and its load, for static routes, the mesh and RPL alike. It is written anew every second as
-//! a whole, and a browser that has it open follows, unless its slider is at an instant before the
-//! last. It has the last ten minutes, of more than a hundred nodes fewer. When the gateway ends
-//! it stays.
+//! `--map PAGE.html` maintains a page with every node at its position, its route to the border
+//! router, its hops and its load, for static routes, the mesh and RPL alike. It is rewritten as a
+//! whole every second, and a browser that has it open follows, unless its slider is at an earlier
+//! instant. It contains the last ten minutes; with more than a hundred nodes, less. The page stays
+//! when the gateway ends.
 //!
 //! # Time
 //!
-//! Virtual time is the wall clock's. A machine that is too slow for the network falls behind, and
-//! the lag is among the counters; nothing is skipped.
+//! Virtual time equals wall-clock time. A machine that is too slow for the network falls behind,
+//! and the lag is among the counters; nothing is skipped.
 
 mod beyond;
 pub mod bridge;
@@ -145,34 +146,34 @@ use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tun::{TunConfig, TunError};
 
-/// What can be chosen beside the scenario.
+/// Options in addition to the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Nodes in whose place motes outside of the simulation stand, and the Unix sockets of their
+    /// Nodes that are replaced by motes outside the simulation, and the Unix sockets of their
     /// serial lines.
     pub serial: Vec<(NodeId, PathBuf)>,
-    /// Who shares the air by ZEP: the first at the first place of the scenario that is for those
-    /// outside (`role = "outside"`), and so on.
+    /// External devices that share the channel by ZEP: the first at the first position of the
+    /// scenario that is for external devices (`role = "outside"`), and so on.
     pub zep: Vec<Ends>,
     /// Name of the TUN device, at most 15 characters.
     pub tun: String,
-    /// The same of the second one, at the far end of the scenario's tunnel; `None` is the name of
+    /// Name of the second device, at the far end of the scenario's tunnel; `None` is the name of
     /// the first and `-far`.
     pub far_tun: Option<String>,
-    /// What the addresses of the network begin with.
+    /// Prefix of the addresses of the network.
     pub prefix: Prefix,
-    /// Capture every frame on the air in this file.
+    /// File for a capture of every frame on the air.
     pub pcap: Option<PathBuf>,
-    /// Keep a page here that shows the nodes at their places, their ways and their load.
+    /// File for a page that shows the nodes at their positions, their routes and their load.
     pub map: Option<PathBuf>,
-    /// How to talk.
+    /// Output format.
     pub output: Output,
 }
 
-/// An application of one's own, and the node that it is to run on.
+/// A custom application, and the node that it runs on.
 pub type OwnApp = (NodeId, Box<dyn Hosted<LabProfile>>);
 
-/// Why the gateway did not run, or no longer does.
+/// Reason for which the gateway did not run, or has stopped.
 #[derive(Debug)]
 pub enum GatewayError {
     /// The scenario has no node with the role `border-router`.
@@ -180,38 +181,38 @@ pub enum GatewayError {
         /// The scenario's name.
         scenario: String,
     },
-    /// The scenario asks for something that the gateway cannot do.
+    /// The scenario uses a feature that the gateway does not support.
     Unsupported(String),
-    /// This cannot be the name of a network device.
+    /// The name is not valid for a network device.
     BadName {
-        /// The option that says it.
+        /// The option with the name.
         option: &'static str,
         /// The name.
         name: String,
     },
-    /// There is a name for the second device, and no second device.
+    /// A name for the second device is given, but there is no second device.
     NoTunnel {
         /// The scenario's name.
         scenario: String,
         /// The name.
         name: String,
     },
-    /// No mote can stand behind this serial line; says why.
+    /// A mote cannot be connected to this serial line; the text has the reason.
     Serial(String),
-    /// Nobody can share the air so; says why.
+    /// The ZEP configuration is impossible; the text has the reason.
     Zep(String),
-    /// This machine has an address of the prefix already.
+    /// This machine already has an address of the prefix.
     PrefixTaken {
         /// The prefix.
         prefix: Prefix,
-        /// The device that has it.
+        /// The device with that address.
         device: String,
     },
-    /// The map or the capture cannot be written: nothing has begun.
+    /// The map or the capture cannot be written; nothing was started.
     Output(String),
-    /// The gateway ran, and these files are not complete: each with the reason.
+    /// The gateway ran, and these files are incomplete, each with the reason.
     Incomplete(Vec<String>),
-    /// The device could not be made.
+    /// The device could not be created.
     Tun(TunError),
     /// The device, the runtime or the signal handlers failed.
     Io(io::Error),
@@ -278,9 +279,9 @@ impl From<io::Error> for GatewayError {
     }
 }
 
-/// Runs `scenario` behind a TUN device, or between two, until SIGINT (Ctrl-C), SIGTERM or SIGHUP;
-/// that end is a success. The scenario's duration does not matter here, its seed does; the times
-/// of its faults count from `ready` on.
+/// Runs `scenario` behind a TUN device, or between two, until SIGINT (Ctrl-C), SIGTERM or SIGHUP,
+/// which is a successful end. The scenario's duration is ignored here, its seed is used; the times
+/// of its faults count from `ready`.
 ///
 /// # Errors
 /// [`GatewayError`]
@@ -288,7 +289,7 @@ pub fn run(scenario: &Scenario, options: &Options) -> Result<(), GatewayError> {
     run_with(scenario, options, Vec::new())
 }
 
-/// The same with applications of one's own beside those of the scenario (`examples/own_app.rs`).
+/// The same with custom applications in addition to those of the scenario (`examples/own_app.rs`).
 ///
 /// # Errors
 /// [`GatewayError`]
@@ -310,7 +311,7 @@ pub fn run_with(
     runtime.block_on(serve(&scenario, &mut mesh, options, names, apps))
 }
 
-/// What the devices are called: the one at the border router, and the one at the far end of a
+/// Returns the names of the devices: the one at the border router, and the one at the far end of a
 /// tunnel, if there is one.
 fn names(scenario: &Scenario, options: &Options) -> Result<(String, Option<String>), GatewayError> {
     let usable = |option: &'static str, name: String| match tun::is_name(&name) {
@@ -328,7 +329,8 @@ fn names(scenario: &Scenario, options: &Options) -> Result<(String, Option<Strin
     Ok((first, far.map(|name| usable("--far-tun", name)).transpose()?))
 }
 
-/// How the computer at the far end of a tunnel has its device: there it takes the node's address.
+/// Returns the configuration of the device for the computer at the far end of a tunnel, where it
+/// has the node's address.
 fn far_config(scenario: &Scenario, name: Option<String>) -> Option<TunConfig> {
     let (node, name) = (scenario.tunnel?.node, name?);
     Some(device(scenario, name, address_of(scenario.prefix, node)))
@@ -345,7 +347,7 @@ async fn serve(
     (name, far_name): (String, Option<String>),
     apps: Vec<OwnApp>,
 ) -> Result<(), GatewayError> {
-    // Before the first word, so that a signal right after it ends cleanly.
+    // Before the first output, so that a signal right after it ends the program cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
@@ -403,7 +405,7 @@ fn map_error(path: &Path, error: &io::Error) -> GatewayError {
     GatewayError::Output(format!("the map: {}: {error}", path.display()))
 }
 
-/// Who looks at the network from time to time.
+/// Periodic observers of the network.
 struct Watchers {
     screen: Screen,
     map: Option<Map>,
@@ -418,7 +420,7 @@ impl Observer<Mesh> for Watchers {
     }
 }
 
-/// Begins the capture. The receiver gets its failure; the text is the command that reads it.
+/// Starts the capture. The receiver gets its failure; the text is the command that reads it.
 fn capture(
     scenario: &Scenario,
     mesh: &mut Mesh,

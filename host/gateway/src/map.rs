@@ -1,4 +1,4 @@
-//! A page that shows the network and its last ten minutes, written again every second.
+//! A page that shows the network and its last ten minutes, rewritten every second.
 
 use crate::network::Mesh;
 use kinglet_lab::capture::whole;
@@ -11,14 +11,15 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Most instants on the page, one a second: ten minutes.
+/// Largest number of instants on the page, one a second: ten minutes.
 const INSTANTS: usize = 600;
-/// Most places in the trees of all instants: about a megabyte. Large networks have fewer instants.
+/// Largest number of nodes in the trees of all instants: about a megabyte. Large networks have
+/// fewer instants.
 const BRANCHES: usize = 60_000;
 /// Period with which a browser reloads it.
 const REFRESH_S: u32 = 1;
 /// Shortest time between two versions: a little less than the second after which every output mode
-/// of the gateway looks at the network.
+/// of the gateway observes the network.
 const PERIOD: Duration = Duration::from_millis(900);
 
 /// The page and its contents.
@@ -44,7 +45,7 @@ impl Map {
         Ok(map)
     }
 
-    /// Looks at the network and writes the page, once per [`PERIOD`]. After a failure the next
+    /// Observes the network and writes the page, once per [`PERIOD`]. After a failure the next
     /// version follows.
     pub(crate) fn follow(&mut self, mesh: &Mesh) {
         if mesh.uptime() - self.written >= PERIOD {
@@ -54,7 +55,7 @@ impl Map {
         }
     }
 
-    /// Writes the page for the last time: it stays as it is.
+    /// Writes the page for the last time; the file stays.
     pub(crate) fn end(mut self, mesh: &Mesh) -> io::Result<()> {
         self.look(mesh);
         self.write(None)
@@ -71,7 +72,7 @@ impl Map {
     }
 }
 
-/// The time since `ready`.
+/// Returns the time since `ready`.
 fn at(mesh: &Mesh) -> Instant {
     Instant::ZERO + mesh.uptime()
 }
@@ -88,12 +89,12 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
 struct History {
     last: Look,
     trees: VecDeque<Tree>,
-    /// Most trees in it.
+    /// Largest number of trees in it.
     most: usize,
 }
 
 impl History {
-    /// The nodes have sent these numbers of frames at `now`.
+    /// Creates a history; `sent` are the numbers of frames that the nodes have sent by `now`.
     fn new(root: NodeId, now: Instant, sent: Vec<u64>) -> Self {
         // A change is visible between two trees.
         let most = (BRANCHES / sent.len().max(1)).clamp(2, INSTANTS);
@@ -119,7 +120,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::fs;
 
-    /// The path of a page, in a directory of the test's own.
+    /// Returns the path of a page, in a directory for this test alone.
     fn place(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("kinglet-map-{}-{name}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
@@ -134,7 +135,7 @@ mod tests {
         Scenario::from_toml("test.toml", &text).unwrap()
     }
 
-    /// The data of the page's script.
+    /// Returns the data of the page's script.
     fn data(page: &str) -> Value {
         let (_, rest) = page.split_once("<script type=\"application/json\">").unwrap();
         serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()

@@ -1,4 +1,4 @@
-//! A simulated network of the lab with its border router, and what can be seen of it from outside.
+//! A simulated network of the lab with its border router, and its externally visible state.
 
 use crate::GatewayError;
 use crate::beyond::{Beyond, Shared};
@@ -34,7 +34,7 @@ use std::task::Poll;
 use tokio::net::UnixStream;
 use tokio::sync::Notify;
 
-/// What a server speaks.
+/// Protocol of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// HTTP over TCP.
@@ -46,17 +46,17 @@ pub enum Service {
 /// A server of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Where it runs.
+    /// Its node.
     pub node: NodeId,
-    /// What it speaks.
+    /// Its protocol.
     pub service: Service,
     /// Its TCP or UDP port.
     pub port: u16,
-    /// Its number among the applications of the node.
+    /// Its index among the applications of the node.
     app: usize,
 }
 
-/// A mote and its way.
+/// A mote and its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mote {
     /// Its number in the scenario.
@@ -67,12 +67,12 @@ pub struct Mote {
     pub hops: usize,
 }
 
-/// A port of this machine that a mote sends to.
+/// A port of this machine to which a mote sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Who.
+    /// The sending node.
     pub node: NodeId,
-    /// What it is for, by the name of the flow's kind.
+    /// Its purpose, by the name of the flow's kind.
     pub kind: &'static str,
     /// The port.
     pub port: Listening,
@@ -85,51 +85,52 @@ pub struct NodeCounters {
     pub node: NodeId,
     /// Frames put on the air, retries included, acknowledgements not.
     pub frames: u64,
-    /// Of these, repetitions for want of an acknowledgement.
+    /// Retransmissions among these, because of a missing acknowledgement.
     pub retries: u64,
-    /// Frames given up: no acknowledgement after the last retry, or never a clear channel.
+    /// Frames given up: no acknowledgement after the last retry, or no clear channel.
     pub lost: u64,
-    /// Packets dropped for want of queue space or buffers.
+    /// Packets dropped for lack of queue space or buffers.
     pub drops: u64,
-    /// Requests answered, by HTTP and CoAP; with CoAP each block is one.
+    /// Requests answered over HTTP and CoAP; with CoAP each block is one.
     pub served: u64,
     /// HTTP connections open now.
     pub open: u64,
 }
 
-/// For so long at most a network that finds its own ways is left alone before anyone talks to it.
+/// Longest time for route discovery before the network is announced, if the nodes discover routes
+/// themselves.
 const FORMING: Duration = Duration::from_secs(120);
-/// Ways that have not changed for so long are the ones to tell.
+/// Time without route changes after which the routes are announced.
 const SETTLED: Duration = Duration::from_secs(20);
 
 /// A lab network that has a border router.
 pub struct Mesh {
     world: World<Site>,
     border: usize,
-    /// Where computers are: at the border router, and at the far end of a tunnel.
+    /// The ports of computers: at the border router, and at the far end of a tunnel.
     ports: Vec<Port>,
     far_end: Option<NodeId>,
     prefix: Prefix,
-    /// When ways had been found.
+    /// End of the route discovery at the start.
     began: Instant,
     roles: Vec<Role>,
     ways: Ways,
     on: LastMinute,
     /// Nodes behind serial lines.
     serial: Vec<usize>,
-    /// Places where others share the air, and what is told when they do.
+    /// Positions of external devices that share the channel, and the notification of their data.
     beyond: Vec<usize>,
     news: Arc<Notify>,
     motes: Vec<Mote>,
     servers: Vec<Server>,
-    /// Where echo, sink and source are.
+    /// Nodes with echo, sink and source.
     services: Vec<NodeId>,
     calls: Vec<Call>,
     faults: Vec<Fault>,
     /// The scenario with services, and the ends of its own flows.
     scenario: Scenario,
     ends: Vec<build::Ends>,
-    /// Relations of the nodes, if they keep any.
+    /// Observes the relations of the nodes, if they maintain any.
     watch: Option<Watch>,
 }
 
@@ -139,7 +140,7 @@ impl Mesh {
     /// # Errors
     /// [`GatewayError::NoBorderRouter`], [`GatewayError::Unsupported`]
     pub fn new(scenario: &Scenario) -> Result<Self, GatewayError> {
-        // The wire of an office is where this machine is.
+        // This machine takes the place of the host behind the wire.
         if scenario.wire.as_ref().is_some_and(|wire| *wire != Wire::PERFECT) {
             let what = "a simulated [wire]: this machine takes the place of its host";
             return Err(GatewayError::Unsupported(what.to_owned()));
@@ -148,7 +149,7 @@ impl Mesh {
         let faults = scenario.faults.clone();
         let border = border
             .ok_or_else(|| GatewayError::NoBorderRouter { scenario: scenario.name.clone() })?;
-        // Faults wait until somebody can see them.
+        // Faults wait until the network is announced.
         let scenario = Scenario { wire: None, faults: Vec::new(), ..scenario.clone() };
         let own_flows = scenario.flows.len();
         let scenario = with_services(scenario, border as NodeId);
@@ -203,8 +204,8 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// Lets the nodes find ways to each other and the border router, if that is left to them, until
-    /// they have none that is better.
+    /// Runs until the nodes have discovered routes to each other and the border router, if they
+    /// have to, and these do not improve any more.
     fn form(&mut self) {
         let (mut ways, mut since) = (Vec::new(), self.world.now());
         while !self.ways.are_static() && self.world.now() < Instant::ZERO + FORMING {
@@ -224,12 +225,13 @@ impl Mesh {
         }
     }
 
-    /// Since anybody could talk to it: what it took to find ways is not counted.
+    /// Returns the time since the network was announced; the time of the initial route discovery
+    /// does not count.
     pub fn uptime(&self) -> Duration {
         self.world.now() - self.began
     }
 
-    /// The next node on the way of `from` to `to`.
+    /// Returns the next hop on the route of `from` to `to`.
     fn next_hop(&self, from: usize, to: usize) -> Option<usize> {
         let stack = match self.world.device(from) {
             Site::Simulated(station) => Some(station.node()),
@@ -239,7 +241,7 @@ impl Mesh {
         next.map(|next| next as usize)
     }
 
-    /// Radio hops on the way of `from` to `to`; `None` if it ends or loops.
+    /// Returns the radio hops on the route of `from` to `to`; `None` if it ends or loops.
     fn hops(&self, from: usize, to: usize) -> Option<usize> {
         let (mut at, mut hops) = (from, 0);
         while at != to {
@@ -249,10 +251,10 @@ impl Mesh {
         Some(hops)
     }
 
-    /// Puts the mote at the other end of `line` in the place of `node`.
+    /// Replaces `node` by the mote at the other end of `line`.
     ///
     /// # Errors
-    /// [`GatewayError::Serial`]: there is no such node, or somebody is behind it already.
+    /// [`GatewayError::Serial`]: there is no such node, or it is connected already.
     pub fn attach(&mut self, node: NodeId, line: UnixStream) -> Result<(), GatewayError> {
         let index = node as usize;
         let has_computer = |index: usize| self.ports.iter().any(|port| port.node() == index);
@@ -281,10 +283,10 @@ impl Mesh {
         Ok(())
     }
 
-    /// Has others share the air, each at the next place that is for them.
+    /// Lets external devices share the channel, each at the next position that is for them.
     ///
     /// # Errors
-    /// [`GatewayError::Zep`]: there are fewer places, or there is no such air.
+    /// [`GatewayError::Zep`]: there are fewer positions, or a ZEP link cannot be opened.
     pub fn share(&mut self, scenario: &Scenario, all: &[Ends]) -> Result<(), GatewayError> {
         if !all.is_empty() && scenario.mac.security.is_some() {
             let what = "--zep: frames are encrypted, and no other program has the key; give the \
@@ -319,11 +321,11 @@ impl Mesh {
         Ok(())
     }
 
-    /// Adds an application to `node`; a fault that starts the node anew ends it.
+    /// Adds an application to `node`; a fault that restarts the node ends it.
     ///
     /// # Errors
-    /// [`GatewayError::Unsupported`]: there is no such node in the simulation, or a computer takes
-    /// its place.
+    /// [`GatewayError::Unsupported`]: there is no such node in the simulation, or a computer
+    /// replaces it.
     pub fn add(
         &mut self,
         node: NodeId,
@@ -347,58 +349,59 @@ impl Mesh {
         Ok(())
     }
 
-    /// Whether `node` is behind a serial line.
+    /// Returns whether `node` is behind a serial line.
     pub fn is_serial(&self, node: NodeId) -> bool {
         self.serial.contains(&(node as usize))
     }
 
-    /// The node that a second computer is behind, if there is one.
+    /// Returns the node in front of a second computer, if there is one.
     pub fn far_end(&self) -> Option<NodeId> {
         self.far_end
     }
 
-    /// Every node that can be reached from outside, by number.
+    /// Returns every node that can be reached from outside, by number.
     pub fn motes(&self) -> &[Mote] {
         &self.motes
     }
 
-    /// The servers, in the order of the scenario.
+    /// Returns the servers, in the order of the scenario.
     pub fn servers(&self) -> &[Server] {
         &self.servers
     }
 
-    /// Whether `node` has an echo, a sink and a source ([`kinglet_lab::apps::services::PORTS`]).
+    /// Returns whether `node` has an echo, a sink and a source
+    /// ([`kinglet_lab::apps::services::PORTS`]).
     pub fn has_services(&self, node: NodeId) -> bool {
         self.services.contains(&node)
     }
 
-    /// The ports of this machine that motes send to, in the order of the scenario.
+    /// Returns the ports of this machine to which motes send, in the order of the scenario.
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
-    /// What goes wrong on purpose, in seconds of [`Mesh::uptime`].
+    /// Returns the faults of the scenario, with times in seconds of [`Mesh::uptime`].
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
-    /// Captures what is on the air from now on, or no longer.
+    /// Captures the frames on the air from now on, or no longer.
     pub fn set_pcap(&mut self, pcap: Option<Pcap>) {
         self.world.set_pcap(pcap);
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.world.nodes()
     }
 
-    /// The role of `node`.
+    /// Returns the role of `node`.
     pub fn role(&self, node: NodeId) -> Role {
         self.roles[node as usize]
     }
 
-    /// What every node is doing. Looking changes nothing, except that the last minute of
-    /// [`Status::duty_cycle`] is a minute of looks.
+    /// Returns the present state of every node. It has no side effects on the network; the last
+    /// minute of [`Status::duty_cycle`] is measured between calls.
     pub fn status(&mut self) -> Vec<Status> {
         let nodes = 0..self.nodes();
         let on = nodes.clone().map(|node| self.world.energy(node).ledger.total()).collect();
@@ -446,7 +449,7 @@ impl Mesh {
         status
     }
 
-    /// What the border router's queue for packets of this machine has seen, if there is one.
+    /// Returns the state of the border router's queue for packets of this machine, if there is one.
     pub fn border_queue(&self) -> Option<BorderResult> {
         match self.world.device(self.border) {
             Site::Simulated(station) => BorderResult::of(station.node()),
@@ -454,34 +457,35 @@ impl Mesh {
         }
     }
 
-    /// The border router.
+    /// Returns the border router.
     pub const fn root(&self) -> NodeId {
         self.border as NodeId
     }
 
-    /// The next node on the way of each node to the border router.
+    /// Returns the next hop of each node on the route to the border router.
     pub fn parents(&self) -> Vec<Option<NodeId>> {
         let parent =
             |node| if node == self.border { None } else { self.next_hop(node, self.border) };
         (0..self.nodes()).map(|node| parent(node).map(|next| next as NodeId)).collect()
     }
 
-    /// Frames that each node has put on the air, acknowledgements not counted.
+    /// Returns the number of frames that each node has put on the air, without acknowledgements.
     pub fn frames_sent(&self) -> Vec<u64> {
         (0..self.nodes()).map(|node| self.world.counters(node).frames_sent).collect()
     }
 
-    /// Who hears whom, the smaller number first.
+    /// Returns the pairs of nodes in range of each other, the smaller number first.
     pub fn links(&self, scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
         links(&self.world, scenario)
     }
 
-    /// The counters of every node. Looking changes nothing.
+    /// Returns the counters of every node. It has no side effects.
     pub fn counters(&mut self) -> Vec<NodeCounters> {
         (0..self.world.nodes()).map(|node| self.counters_of(node)).collect()
     }
 
-    /// Reasons for which each node has lost frames and packets; `None` behind a serial line.
+    /// Returns the reasons for which each node has lost frames and packets; `None` behind a serial
+    /// line.
     pub fn reasons(&mut self) -> Vec<Option<Reasons>> {
         let of = |site: &mut Site| match site {
             Site::Simulated(station) => Some(Reasons::of(station, None)),
@@ -491,15 +495,15 @@ impl Mesh {
         nodes.map(|node| self.world.with_device(node, |site, _| of(site))).collect()
     }
 
-    /// The records of the scenario's flows, as they would be if the network ended now. An end on
-    /// this machine, or behind a serial line, cannot be asked: what follows from it is absent.
+    /// Returns the records of the scenario's flows, as if the network ended now. An end on this
+    /// machine, or behind a serial line, cannot be queried: values that depend on it are absent.
     pub fn flows(&self) -> Vec<FlowResult> {
         let seconds = self.world.now().as_micros() as f64 / 1e6;
         flow_records(self, (&self.scenario, &self.ends), &self.ways, seconds)
     }
 
-    /// The relations that nodes have lost since the last call, in seconds of [`Mesh::uptime`];
-    /// nodes are looked at every five seconds at most.
+    /// Returns the relations that nodes have lost since the last call, in seconds of
+    /// [`Mesh::uptime`]; nodes are checked at most every five seconds.
     pub fn losses(&mut self) -> Vec<LossResult> {
         let Some(watch) = &mut self.watch else { return Vec::new() };
         let began_s = (self.began - Instant::ZERO).as_micros() as f64 / 1e6;
@@ -539,12 +543,12 @@ impl Mesh {
     }
 }
 
-/// The same with echo, sink and source at every node, as far as tables have room: else where a way
-/// leads already, else nowhere.
+/// Returns the scenario with echo, sink and source at every node if the tables have space for them;
+/// otherwise only at nodes with a route, or at none.
 fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
     let ways: BTreeSet<_> = scenario.routes().iter().map(|route| route.node).collect();
     let fits = |scenario: &Scenario| check(scenario).is_ok();
-    // A peer's stack stands where the host is: at the border router it would take its packets.
+    // The stack of a peer replaces the host: at the border router it would take its packets.
     let tcp = &scenario.tcp;
     let is_taken = tcp.peer_stack.unwrap_or(tcp.stack).is_some();
     let inside = |node: NodeId| {
@@ -561,14 +565,14 @@ fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
     if fits(&some) { some } else { scenario }
 }
 
-/// Where computers are, each with its line, in the order of [`End`].
+/// Returns the ports of computers, each with its line, in the order of [`End`].
 fn ports(scenario: &Scenario, border: usize) -> Vec<Port> {
     let rate_kbps = scenario.tunnel.and_then(|tunnel| tunnel.rate_kbps);
     let far = scenario.tunnel.map(|tunnel| Port::new(tunnel.node as usize, rate_kbps));
     [Port::new(border, rate_kbps)].into_iter().chain(far).collect()
 }
 
-/// Which ports of the host the flows of `scenario` send to.
+/// Returns the ports of the host to which the flows of `scenario` send.
 fn calls(scenario: &Scenario) -> Vec<Call> {
     let flows = scenario.flows.iter().enumerate();
     let calls = flows.filter_map(|(place, flow)| {
@@ -578,10 +582,10 @@ fn calls(scenario: &Scenario) -> Vec<Call> {
     calls.collect()
 }
 
-/// Refuses a mote that says it is another node than the one in whose place it stands: nothing that
-/// is sent to either of them would be answered.
+/// Refuses a mote that has the address of another node than the one that it replaces: packets to
+/// either of them would not be answered.
 fn right_place(node: NodeId, short: u16) -> io::Result<()> {
-    // From 0xFFFE on it is nobody yet (IEEE 802.15.4-2015, 8.4.3.1).
+    // From 0xFFFE on it has no short address yet (IEEE 802.15.4-2015, 8.4.3.1).
     if short == short_of(node) || short >= 0xfffe || short == 0 {
         return Ok(());
     }
@@ -624,7 +628,7 @@ impl bridge::Network for Mesh {
     }
 
     fn run_until(&mut self, until: Instant) {
-        // What comes off a line does so between two events.
+        // Packets leave a line between two events.
         let arrival = |ports: &[Port]| ports.iter().filter_map(Port::arrival).min();
         while let Some(at) = arrival(&self.ports).filter(|at| *at <= until) {
             self.world.run_until(at);
@@ -683,7 +687,7 @@ impl bridge::Network for Mesh {
         let lines = poll_fn(|context| {
             let readable = self.serial.iter().any(|&node| match self.world.device(node) {
                 Site::Simulated(_) | Site::Beyond(_) => false,
-                // An error shows when it is read.
+                // A read then returns the error.
                 Site::Serial(mote) => mote.poll_readable(context).is_ready(),
             });
             if readable { Poll::Ready(()) } else { Poll::Pending }

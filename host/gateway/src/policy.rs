@@ -11,7 +11,7 @@ const INSIDE: [(&str, Discard); 3] = [
     ("unsolicited", Discard::Unsolicited),
 ];
 const RULES: usize = INSIDE.len() + FROM_HOST.len() + TO_HOST.len();
-/// A line of text is shorter than this.
+/// Limit for the length of a line of text.
 const COLUMNS: usize = 78;
 
 /// All rules, by the names of their counters.
@@ -20,13 +20,13 @@ fn rules() -> impl Iterator<Item = (&'static str, Discard)> {
     INSIDE.into_iter().chain(border)
 }
 
-/// How many packets a node has dropped by each rule since the start. In JSON it is a map of the
-/// rules that have dropped any.
+/// Number of packets that a node has dropped by each rule since the start. In JSON it is a map of
+/// the rules with a count above zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops([u64; RULES]);
 
 impl Drops {
-    /// Those of a node's network layer.
+    /// Returns those of a node's network layer.
     pub(crate) fn of(stats: &Stats) -> Self {
         let mut drops = Drops::default();
         for (count, (_, reason)) in drops.0.iter_mut().zip(rules()) {
@@ -35,7 +35,7 @@ impl Drops {
         drops
     }
 
-    /// Of all nodes together.
+    /// Returns the sum over all nodes.
     pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Drops>) -> Self {
         all.fold(Drops::default(), |mut sum, drops| {
             sum.0.iter_mut().zip(drops.0).for_each(|(sum, count)| *sum += count);
@@ -43,12 +43,12 @@ impl Drops {
         })
     }
 
-    /// The rules that have dropped packets, and how many.
+    /// Returns the rules that have dropped packets, with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         rules().zip(self.0).map(|((name, _), count)| (name, count)).filter(|(_, count)| *count > 0)
     }
 
-    /// The same as lines of text; none if nothing was dropped.
+    /// Returns the same as lines of text; none if nothing was dropped.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = Vec::<String>::new();
         for (name, count) in self.counts() {

@@ -1,8 +1,8 @@
-//! Where a computer is joined to a node: the line between them, and what is on it.
+//! The connection of a computer to a node: the line between them, and the packets on it.
 //!
-//! A line without a rate takes no time. Else one packet at a time is on it each way, and the others
-//! wait where they come from: those of the computer in its kernel, those of the node in its packet
-//! slots, as with the serial line of a mote.
+//! A line without a rate takes no time. Otherwise one packet at a time is on it in each direction,
+//! and the others wait at their source: those of the computer in its kernel, those of the node in
+//! its packet slots, as with the serial line of a mote.
 
 use crate::serial::Site;
 use crate::tun::LONGEST;
@@ -14,25 +14,26 @@ pub(crate) struct Port {
     node: usize,
     /// Bits per second of each direction.
     rate_bps: Option<f64>,
-    /// What is on its way to the node, and when it is there.
+    /// The packet on the line to the node, and its time of arrival.
     inward: Option<(Instant, Vec<u8>)>,
     /// The same to the computer.
     outward: Option<(Instant, Vec<u8>)>,
 }
 
 impl Port {
-    /// The port of `node`, with a line of `rate_kbps` each way.
+    /// Creates the port of `node`, with a line of `rate_kbps` in each direction.
     pub(crate) fn new(node: usize, rate_kbps: Option<f64>) -> Self {
         let rate_bps = rate_kbps.map(|kbps| kbps * 1e3);
         Port { node, rate_bps, inward: None, outward: None }
     }
 
-    /// The node.
+    /// Returns the node.
     pub(crate) const fn node(&self) -> usize {
         self.node
     }
 
-    /// Whether the line is free for a packet of the computer, and its node has room for one.
+    /// Returns whether the line is free for a packet of the computer, and its node has space for
+    /// one.
     pub(crate) fn takes(&self, world: &World<Site>) -> bool {
         let has_room = match world.device(self.node) {
             Site::Simulated(station) => station.node().takes_host_packet(),
@@ -41,12 +42,12 @@ impl Port {
         has_room && self.inward.is_none()
     }
 
-    /// When a packet comes off the line at the node.
+    /// Returns the time at which a packet arrives at the node.
     pub(crate) fn arrival(&self) -> Option<Instant> {
         self.inward.as_ref().map(|(at, _)| *at)
     }
 
-    /// When a packet comes off the line at either end.
+    /// Returns the time at which a packet arrives at either end.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         earliest(self.arrival(), self.outward.as_ref().map(|(at, _)| *at))
     }
@@ -57,7 +58,7 @@ impl Port {
         self.deliver(world);
     }
 
-    /// Gives the node what has come off the line by now.
+    /// Passes the packet that has arrived by now to the node.
     pub(crate) fn deliver(&mut self, world: &mut World<Site>) {
         let now = world.now();
         let Some((_, packet)) = self.inward.take_if(|(at, _)| *at <= now) else { return };
@@ -69,8 +70,8 @@ impl Port {
         });
     }
 
-    /// Writes the next packet that has come off the line at the computer to `buf`, which has room
-    /// for [`LONGEST`] octets; its length.
+    /// Writes the next packet that has arrived at the computer to `buf`, which has space for
+    /// [`LONGEST`] octets. Returns its length.
     pub(crate) fn poll(&mut self, world: &mut World<Site>, buf: &mut [u8]) -> Option<usize> {
         if self.outward.is_none() {
             let mut room = [0; LONGEST];
@@ -86,7 +87,7 @@ impl Port {
         Some(packet.len())
     }
 
-    /// How long a packet of `len` octets is on the line.
+    /// Returns the time that a packet of `len` octets is on the line.
     fn span(&self, len: usize) -> Duration {
         let us = self.rate_bps.map_or(0.0, |bps| len as f64 * 8e6 / bps);
         Duration::from_micros(us as u64)

@@ -1,6 +1,5 @@
-//! A mote outside of the simulation: its radio is a simulated one, at the other end of a serial
-//! line (see [`kinglet_radio::serial`]). The line is a Unix socket, as an emulator offers it for a
-//! UART.
+//! A mote outside the simulation: its radio is a simulated one, at the other end of a serial line
+//! (see [`kinglet_radio::serial`]). The line is a Unix socket, as an emulator offers it for a UART.
 
 use crate::beyond::Beyond;
 use kinglet_lab::build::Site as Simulated;
@@ -14,33 +13,33 @@ use std::io;
 use std::task::{Context, Poll};
 use tokio::net::UnixStream;
 
-/// Octets that may wait for a mote that does not read; received frames beyond are lost, as they are
-/// to a driver that does not empty its radio.
+/// Octets that may wait for a mote that does not read; further received frames are lost, as they
+/// are to a driver that does not empty its radio.
 const BACKLOG: usize = 16 * 1024;
-/// Most octets taken from a line at once.
+/// Largest number of octets read from a line at once.
 const CHUNK: usize = 1024;
 
-/// What stands at a node of the network.
+/// A node of the network.
 pub(crate) enum Site {
     /// Stack and applications in the simulation.
     Simulated(Box<Simulated>),
     /// A mote behind a serial line.
     Serial(Box<SerialMote>),
-    /// A radio for those who share the air by ZEP.
+    /// A radio for external devices that share the channel by ZEP.
     Beyond(Box<Beyond>),
 }
 
-/// A mote behind a serial line, as the simulated radio sees it.
+/// A mote behind a serial line, as the simulated radio uses it.
 pub(crate) struct SerialMote {
     line: UnixStream,
     receiver: Receiver,
-    /// Commands that the radio has not taken yet, with their numbers and frames.
+    /// Commands that the radio has not processed yet, with their numbers and frames.
     commands: VecDeque<(Command, u8, Vec<u8>)>,
-    /// The frame of the command that it has taken last.
+    /// The frame of the last processed command.
     frame: Vec<u8>,
     /// The number of the outstanding transmission; a second one has to wait.
     sending: Option<u8>,
-    /// The address filter that the mote has asked for since it was last looked at.
+    /// The address filter that the mote has set since the last call.
     filter: Option<Filter>,
     /// Octets for the mote.
     out: Vec<u8>,
@@ -59,8 +58,8 @@ impl SerialMote {
         }
     }
 
-    /// Takes what the mote has sent and gives it what waits for it, without waiting for either.
-    /// Returns the filter that it has asked for.
+    /// Reads from the mote and writes waiting octets to it, without blocking. Returns the filter
+    /// that it has set.
     pub(crate) fn exchange(&mut self) -> io::Result<Option<Filter>> {
         let mut chunk = [0; CHUNK];
         loop {
@@ -112,7 +111,7 @@ impl Device for SerialMote {
     fn poll_radio(&mut self, _now: Instant) -> Option<(Command, &[u8])> {
         let sends = |command| matches!(command, Command::Transmit { .. });
         if let Some(reset) = self.commands.iter().rposition(|c| c.0 == Command::Reset) {
-            // What was asked for before is not wanted any more.
+            // Commands before a reset are cancelled.
             self.commands.drain(..reset);
             self.sending = None;
         }

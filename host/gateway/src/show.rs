@@ -1,4 +1,4 @@
-//! What the gateway says: the addresses at the start, counters while it runs, a summary at the end.
+//! Output of the gateway: the addresses at the start, counters while it runs, a summary at the end.
 
 use crate::bridge::{BridgeStats, Observer};
 use crate::network::{Call, Mesh, Mote, NodeCounters, Server, Service};
@@ -18,23 +18,23 @@ use std::time::Duration;
 
 /// Octets of the transfers that the announcement proposes: half a minute at one hop.
 const TRANSFER: u32 = 200_000;
-/// The same for motes that sleep, which send and listen in turns.
+/// The same for duty-cycled motes, which alternate between sending and listening.
 const SLEEPY_TRANSFER: u32 = 20_000;
-/// Most nodes in the table of a terminal: those that sleep, and the busiest. With the lines around
-/// them they fit a terminal of 80 columns and 24 lines.
+/// Largest number of nodes in the table on a terminal: duty-cycled ones, and the busiest. With the
+/// lines around them they fit a terminal of 80 columns and 24 lines.
 const ROWS: usize = 16;
 
-/// Looks for a line of text where there is no terminal: one every five seconds.
+/// Number of reports per line of text without a terminal: one line every five seconds.
 const LOOKS: u32 = 5;
 
-/// Looks for a line of JSON with the records of flows: one every ten seconds, as all that a flow
-/// has delivered is counted again for it.
+/// Number of reports per line of JSON with the records of flows: one every ten seconds, because all
+/// that a flow has delivered is counted again for it.
 const FLOW_LOOKS: u32 = 10;
 
-/// How the gateway talks.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// For people: a table that refreshes itself on a terminal, else a line every few seconds.
+    /// Text: a table that refreshes itself on a terminal, otherwise a line every few seconds.
     Text,
     /// One JSON object per line.
     Json,
@@ -46,18 +46,18 @@ pub(crate) struct Screen {
     /// The refreshing table, on a terminal.
     table: Option<ProgressBar>,
     last: BridgeStats,
-    /// Looks that have said nothing since the last line.
+    /// Reports without output since the last line.
     silent: u32,
-    /// Looks without the records of flows since the last of these.
+    /// Reports without the records of flows since the last of these.
     without_flows: u32,
 }
 
 /// The devices at both ends of the network.
 #[derive(Clone, Copy)]
 pub(crate) struct Devices<'a> {
-    /// The one of this machine.
+    /// The device of this machine.
     pub(crate) border: &'a TunConfig,
-    /// The one of a second computer, and how that has to set it up.
+    /// The device of a second computer, and its configuration there.
     pub(crate) far: Option<&'a TunConfig>,
 }
 
@@ -72,12 +72,13 @@ struct Line<'a> {
     look: &'a Look,
 }
 
-/// What the network looks like.
+/// A snapshot of the network.
 #[derive(Serialize)]
 struct Look {
-    /// Of packets for the radio; nothing if they wait with what the border router relays.
+    /// Queue of packets for the radio; `None` if they wait together with the packets that the
+    /// border router relays.
     border_queue: Option<BorderResult>,
-    /// What all nodes together have dropped by a rule about origins.
+    /// Packets that all nodes together have dropped because of their origin.
     policy: Drops,
     /// Reasons for which all simulated nodes together have lost frames and packets.
     reasons: Reasons,
@@ -91,8 +92,8 @@ struct Row {
     counters: NodeCounters,
     #[serde(flatten)]
     status: Status,
-    /// Reasons for which it has lost frames and packets: those that occurred. Of a node behind a
-    /// serial line they are not known.
+    /// Reasons for which it has lost frames and packets: those that occurred. Unknown for a node
+    /// behind a serial line.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasons: Option<Reasons>,
 }
@@ -121,11 +122,11 @@ struct ReadyNode {
     address: Ipv6Addr,
     http: Vec<u16>,
     coap: Vec<u16>,
-    /// Echo, sink and source on their ports.
+    /// True if it has echo, sink and source on their ports.
     services: bool,
 }
 
-/// A port of this machine that a mote sends to.
+/// A port of this machine to which a mote sends.
 #[derive(Serialize)]
 struct ReadyCall {
     node: u32,
@@ -150,13 +151,13 @@ struct Ready<'a> {
     host: Ipv6Addr,
     nodes: Vec<ReadyNode>,
     calls: Vec<ReadyCall>,
-    /// What a second computer gets.
+    /// The device of a second computer.
     far: Option<ReadyFar<'a>>,
     /// The command that reads the capture.
     capture: Option<&'a str>,
 }
 
-/// Prints without caring whether anyone reads it: the bridge goes on when a pipe is closed.
+/// Prints, and ignores errors: the bridge continues when a pipe is closed.
 fn say(text: &str) {
     let mut out = stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -181,16 +182,16 @@ impl Screen {
         Screen { output, table, last: BridgeStats::default(), silent: 0, without_flows: 0 }
     }
 
-    /// How often counters are looked at.
+    /// Returns the time between reports.
     pub(crate) fn interval(&self) -> Duration {
         match (self.output, &self.table) {
-            // A radio is on for some milliseconds at a time: a second would be too slow to see it.
+            // A radio is on for some milliseconds at a time: an interval of a second would miss it.
             (Output::Text, Some(_)) => Duration::from_millis(200),
             (Output::Json, _) | (Output::Text, None) => Duration::from_secs(1),
         }
     }
 
-    /// Says what answers where; the first device is up by now.
+    /// Announces the services and their addresses; the first device is up by now.
     pub(crate) fn ready(
         &self,
         name: &str,
@@ -235,7 +236,7 @@ impl Screen {
         }
     }
 
-    /// Says what it came to.
+    /// Prints the summary.
     pub(crate) fn summary(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
         if let Some(table) = self.table.take() {
             table.finish_and_clear();
@@ -277,7 +278,7 @@ fn flows(mesh: &Mesh) {
 }
 
 impl Screen {
-    /// Says what nodes have lost since the last look.
+    /// Prints the relations that nodes have lost since the last report.
     fn losses(&self, mesh: &mut Mesh) {
         for lost in &mesh.losses() {
             let LossResult { at_s, node, loss } = lost;
@@ -294,7 +295,7 @@ impl Screen {
 impl Observer<Mesh> for Screen {
     fn report(&mut self, mesh: &mut Mesh, stats: &BridgeStats) {
         self.losses(mesh);
-        // Also if nothing is said: the last minute consists of looks.
+        // Also if nothing is printed: the last minute is measured between reports.
         let look = Look::at(mesh);
         match (self.output, &self.table) {
             (Output::Json, _) => {
@@ -310,7 +311,7 @@ impl Observer<Mesh> for Screen {
                 self.silent += 1;
                 return;
             }
-            // Silence says that nothing happened.
+            // No output means that nothing happened.
             (Output::Text, None) if self.last.packets_in == stats.packets_in => self.silent = 0,
             (Output::Text, None) => {
                 self.silent = 0;
@@ -331,7 +332,8 @@ fn ports_of(mesh: &Mesh, node: u32, service: Service) -> Vec<u16> {
     mine.map(|server| server.port).collect()
 }
 
-/// One line with the sums over all nodes, what waits at the border router, and who sleeps.
+/// Returns one line with the sums over all nodes, the queue of the border router, and the sleeping
+/// nodes.
 fn totals(Look { border_queue, policy, nodes, .. }: &Look, stats: &BridgeStats) -> String {
     let BridgeStats { packets_in, octets_in, packets_out, octets_out, lag_ms, .. } = stats;
     format!(
@@ -360,7 +362,7 @@ fn requests(rows: &[Row]) -> String {
     format!("{} served, {} open", sum(rows, |n| n.served), sum(rows, |n| n.open))
 }
 
-/// What waits at the border router for the radio, and waited.
+/// Returns the state of the border router's queue for the radio.
 fn waiting(queue: &BorderResult) -> String {
     format!(
         "border queue: {} wait, at most {}, {:.0} ms; {} passed on, {} dropped",
@@ -372,7 +374,7 @@ fn waiting(queue: &BorderResult) -> String {
     )
 }
 
-/// How many of the leaves sleep now, and how much their radios are on; nothing without leaves.
+/// Returns how many leaves sleep now, and their duty cycle; `None` without leaves.
 fn sleepers(rows: &[Row]) -> Option<String> {
     let leaves: Vec<&Status> =
         rows.iter().map(|row| &row.status).filter(|status| status.role == Role::Leaf).collect();
@@ -389,8 +391,8 @@ fn sleepers(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// What crossed the bridge, the sums, and one line for each of the `rows` nodes of most interest.
-/// Lines are shorter than 80 columns: a longer one would take two.
+/// Returns the counters of the bridge, the sums, and one line for each of the `rows` nodes of most
+/// interest. Lines are shorter than 80 columns: a longer one would take two.
 fn table(
     Look { border_queue, policy, nodes, .. }: &Look,
     stats: &BridgeStats,
@@ -453,7 +455,7 @@ fn row_text(Row { counters, status, .. }: &Row) -> String {
     )
 }
 
-/// Three digits of a number below a thousand, and all of a larger one.
+/// Formats a number below a thousand with three digits, and a larger one in full.
 fn short(number: f64) -> String {
     match number {
         ..9.995 => format!("{number:.2}"),
@@ -462,14 +464,14 @@ fn short(number: f64) -> String {
     }
 }
 
-/// A count in `width` digits, or in thousands or millions.
+/// Formats a count in `width` digits, or in thousands or millions.
 fn count(count: u64, width: usize) -> String {
     let fits = |text: &String| text.len() <= width;
     let forms = [count.to_string(), format!("{}k", count / 1_000)];
     forms.into_iter().find(fits).unwrap_or_else(|| format!("{}M", count / 1_000_000))
 }
 
-/// What is where, and commands to paste.
+/// Returns the announcement: addresses, services, and commands to paste.
 fn announcement(name: &str, mesh: &Mesh, devices: Devices<'_>, reading: Option<&str>) -> String {
     let TunConfig { name: device, address, prefix_len, mtu } = devices.border;
     let mut text = format!(
@@ -515,7 +517,7 @@ fn announcement(name: &str, mesh: &Mesh, devices: Devices<'_>, reading: Option<&
     text
 }
 
-/// What answers at `mote`.
+/// Returns the services at `mote`.
 fn answers(mesh: &Mesh, mote: &Mote) -> String {
     let mut answers = String::from("ping");
     if mesh.has_services(mote.node) {
@@ -541,8 +543,8 @@ fn answers(mesh: &Mesh, mote: &Mote) -> String {
     answers
 }
 
-/// How the second computer, behind `node`, is set up as another network namespace of this one,
-/// which has the address `host`.
+/// Returns the commands that set up the second computer, behind `node`, as another network
+/// namespace of this machine, which has the address `host`.
 fn second_computer(node: u32, far: &TunConfig, host: Ipv6Addr) -> String {
     let TunConfig { name: device, address, prefix_len, mtu } = far;
     format!(
@@ -559,7 +561,7 @@ fn second_computer(node: u32, far: &TunConfig, host: Ipv6Addr) -> String {
     )
 }
 
-/// What the services are, and commands for the farthest mote that has them.
+/// Describes the services, with commands for the farthest mote that has them.
 fn services(mesh: &Mesh) -> String {
     let motes = mesh.motes().iter().filter(|mote| mesh.has_services(mote.node));
     let Some(Mote { address, .. }) = motes.max_by_key(|mote| mote.hops) else {
@@ -575,7 +577,7 @@ fn services(mesh: &Mesh) -> String {
     )
 }
 
-/// Who sends to which port of this machine.
+/// Lists the nodes that send to this machine, with their ports.
 fn calls(mesh: &Mesh) -> String {
     let Some(first) = mesh.calls().first() else { return String::new() };
     let mut text = String::from(
@@ -590,7 +592,7 @@ fn calls(mesh: &Mesh) -> String {
     text
 }
 
-/// What goes wrong on purpose, and when.
+/// Lists the faults of the scenario and their times.
 fn faults(mesh: &Mesh) -> String {
     let mut text = String::new();
     for Fault::Partition { nodes, from_s, to_s } in mesh.faults() {
@@ -602,7 +604,7 @@ fn faults(mesh: &Mesh) -> String {
     text
 }
 
-/// The servers to try: the nearest and the farthest.
+/// Returns the proposed servers: the nearest and the farthest.
 fn proposals(mesh: &Mesh, service: Service) -> Vec<(Mote, u16)> {
     let mote = |server: &Server| mesh.motes().iter().find(|mote| mote.node == server.node).copied();
     let servers = mesh.servers().iter().filter(|server| server.service == service);

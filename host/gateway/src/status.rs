@@ -1,4 +1,4 @@
-//! What each node is doing at this moment: the live table's part that is not counters.
+//! The present state of each node: the part of the live table that is not counters.
 
 use crate::policy::Drops;
 use core::net::Ipv6Addr;
@@ -7,22 +7,22 @@ use kinglet_time::{Duration, Instant};
 use serde::{Serialize, Serializer};
 use std::collections::VecDeque;
 
-/// What a radio is on for, or not.
+/// Activity of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activity {
     /// The radio is off.
     Asleep,
-    /// It is on for whatever may come, or for what its parent has promised.
+    /// It listens for any frame, or for one that its parent has announced.
     Listening,
     /// It sends a data request, or awaits its acknowledgement.
     Polling,
-    /// It sends anything else, or awaits its acknowledgement.
+    /// It sends any other frame, or awaits its acknowledgement.
     Sending,
 }
 
 impl Activity {
-    /// A word for it.
+    /// Returns a word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Activity::Asleep => "asleep",
@@ -33,7 +33,7 @@ impl Activity {
     }
 }
 
-/// A word for a role.
+/// Returns a word for a role.
 pub const fn role_name(role: Role) -> &'static str {
     match role {
         Role::BorderRouter => "border",
@@ -44,42 +44,42 @@ pub const fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// How the link to a neighbour is.
+/// Quality of the link to a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Link {
-    /// Average strength of what comes from there, in dBm.
+    /// Average signal strength of received frames, in dBm.
     pub rssi_dbm: Option<i8>,
-    /// Expected transmissions until a frame to there is acknowledged, 1 at best.
+    /// Expected transmissions until a frame to it is acknowledged, at best 1.
     pub etx: Option<f64>,
 }
 
-/// A node now.
+/// Present state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Status {
     /// Its address.
     pub address: Ipv6Addr,
-    /// Its part in the network.
+    /// Its role in the network.
     #[serde(serialize_with = "as_word")]
     pub role: Role,
-    /// The next node on its way to the border router: a leaf's parent.
+    /// The next hop to the border router: a leaf's parent.
     pub parent: Option<NodeId>,
-    /// Radio hops from the border router, if there is a way.
+    /// Radio hops from the border router, if there is a route.
     pub hops: Option<usize>,
-    /// What its radio does; unknown behind a serial line.
+    /// Activity of its radio; unknown behind a serial line.
     pub radio: Option<Activity>,
-    /// The share of the last minute in which its radio was on, 0 to 1.
+    /// Share of the last minute in which its radio was on, 0 to 1.
     pub duty_cycle: f64,
     /// The same since it was switched on.
     pub duty_cycle_overall: f64,
-    /// Seconds since it has asked its parent for data.
+    /// Seconds since its last poll of the parent.
     pub polled_s_ago: Option<f64>,
-    /// Seconds until it asks again, if nothing happens before.
+    /// Seconds until its next poll, if nothing happens before.
     pub next_poll_s: Option<f64>,
-    /// Packets that wait for it at its parent, if it sleeps.
+    /// Number of packets that wait for it at its parent, if it sleeps.
     pub waiting: Option<usize>,
     /// Its link to its parent.
     pub link: Option<Link>,
-    /// What it has dropped by a rule about origins; in JSON by the names of the rules.
+    /// Packets that it has dropped because of their origin; in JSON by the names of the rules.
     pub policy: Drops,
 }
 
@@ -87,24 +87,25 @@ fn as_word<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error>
     serializer.serialize_str(role_name(*role))
 }
 
-/// How far a [`Status::duty_cycle`] looks back.
+/// Measuring period of [`Status::duty_cycle`].
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Microseconds for which each radio was on, at every look of the last minute.
+/// Microseconds for which each radio was on, at every report of the last minute.
 #[derive(Default)]
 pub(crate) struct LastMinute(VecDeque<(Instant, Vec<u64>)>);
 
 impl LastMinute {
-    /// A look at `now`: so long has each radio been on altogether.
+    /// Adds a report at `now`; `on_us` is the total time for which each radio was on.
     pub(crate) fn add(&mut self, now: Instant, on_us: Vec<u64>) {
         self.0.push_back((now, on_us));
-        // The oldest one kept is a minute old, or a little more.
+        // The oldest report kept is a minute old, or a little more.
         while self.0.get(1).is_some_and(|(at, _)| *at + MINUTE <= now) {
             self.0.pop_front();
         }
     }
 
-    /// The share of time in which the radio of `node` was on since the oldest look, 0 to 1.
+    /// Returns the share of time in which the radio of `node` was on since the oldest report, 0 to
+    /// 1.
     pub(crate) fn share(&self, node: usize) -> f64 {
         let (Some(first), Some(last)) = (self.0.front(), self.0.back()) else { return 0.0 };
         let on = |(_, on_us): &(Instant, Vec<u64>)| on_us.get(node).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The TUN devices: creating them, and saying what to do when the system forbids it.
+//! The TUN devices: their creation, and help if the system forbids it.
 
 use core::net::Ipv6Addr;
 use kinglet_lab::scenario::Prefix;
@@ -9,17 +9,18 @@ use std::time::Duration;
 
 use tun_rs::{AsyncDevice, DeviceBuilder};
 
-/// Octets of the longest packet that a mesh may take: as many as eleven bits say (RFC 4944 §5.3).
+/// Octets of the longest packet that a mesh may accept: the largest value of eleven bits (RFC 4944
+/// §5.3).
 pub const LONGEST: usize = 2047;
 
 /// Longest name of a Linux network device (IFNAMSIZ less the final zero).
 pub const MAX_NAME: usize = 15;
 
-/// How often, and how far apart, a new address is tried: for five seconds in all.
+/// Number of attempts to use a new address, and the time between them: five seconds in all.
 const USABLE_TRIES: u32 = 500;
 const USABLE_PAUSE: Duration = Duration::from_millis(10);
 
-/// How a host's end of the bridge is set up.
+/// Configuration of a host's end of the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunConfig {
     /// Interface name; see [`is_name`].
@@ -29,16 +30,16 @@ pub struct TunConfig {
     /// Prefix length of that address. It spans the mesh's prefix, so the kernel routes the whole
     /// mesh to this interface without a further route.
     pub prefix_len: u8,
-    /// The longest packet that the mesh takes, so that no host ever has to discover it: 1280 octets
-    /// (RFC 8200 §5, RFC 4944 §4) unless the scenario says more.
+    /// Longest packet that the mesh accepts, so that no host needs path MTU discovery: 1280 octets
+    /// (RFC 8200 §5, RFC 4944 §4) unless the scenario has a larger one.
     pub mtu: u16,
 }
 
-/// Why the device could not be made.
+/// Reason for which the device could not be created.
 #[derive(Debug)]
 pub struct TunError {
     name: String,
-    /// The option that gives another name.
+    /// The option for another name.
     option: &'static str,
     cause: io::Error,
 }
@@ -65,7 +66,7 @@ impl fmt::Display for TunError {
     }
 }
 
-/// Where this program is, for commands to paste.
+/// Returns the path of this program, for commands to paste.
 fn program() -> String {
     std::env::current_exe().map_or("kinglet".to_owned(), |path| path.display().to_string())
 }
@@ -76,8 +77,8 @@ impl std::error::Error for TunError {
     }
 }
 
-/// Whether `name` can name a device. Narrower than what the kernel takes, so that it means the same
-/// to every tool.
+/// Returns whether `name` is valid for a device. Stricter than the kernel, so that it means the
+/// same to every tool.
 pub fn is_name(name: &str) -> bool {
     let usable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=MAX_NAME).contains(&name.len())
@@ -85,16 +86,16 @@ pub fn is_name(name: &str) -> bool {
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Where Linux lists the addresses of this network namespace.
+/// List of the addresses of this network namespace.
 const ADDRESSES: &str = "/proc/net/if_inet6";
 
-/// The device of this machine that has an address of `prefix`, if there is one: two gateways with
-/// one prefix would take each other's packets.
+/// Returns the device of this machine that has an address of `prefix`, if there is one: two
+/// gateways with one prefix would take each other's packets.
 pub fn holder(prefix: Prefix) -> Option<String> {
     std::fs::read_to_string(ADDRESSES).ok().and_then(|text| holder_in(&text, prefix))
 }
 
-/// The same in a list of addresses: 32 digits, four fields of no interest here, the device.
+/// The same in a list of addresses: 32 digits, four unused fields, the device.
 fn holder_in(list: &str, prefix: Prefix) -> Option<String> {
     let [a, b, c, ..] = prefix.host().segments();
     let digits = format!("{a:04x}{b:04x}{c:04x}");
@@ -106,7 +107,7 @@ fn holder_in(list: &str, prefix: Prefix) -> Option<String> {
 /// address. It disappears with the process.
 ///
 /// # Errors
-/// [`TunError`], whose message names the command that gives the missing right.
+/// [`TunError`], whose message names the command that grants the missing right.
 pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
     let error = |cause| TunError { name: config.name.clone(), option: "--tun", cause };
     let device = DeviceBuilder::new()
@@ -119,8 +120,8 @@ pub async fn create(config: &TunConfig) -> Result<AsyncDevice, TunError> {
     Ok(device)
 }
 
-/// Creates a device without an address, that is down: for another network namespace, where its user
-/// gives it one. It disappears with the process, wherever it is then.
+/// Creates a device that is down and has no address: for another network namespace, where its user
+/// gives it one. It disappears with the process, in any namespace.
 ///
 /// # Errors
 /// [`TunError`]
@@ -131,7 +132,8 @@ pub fn create_to_move(config: &TunConfig) -> Result<AsyncDevice, TunError> {
 }
 
 /// Waits until a socket can be bound to `address`. A new address is tentative at first (RFC 4862
-/// §5.4): on a TUN, which has no neighbours to ask, until the kernel gets round to it.
+/// §5.4): on a TUN, which has no neighbours for the detection of duplicates, until the kernel
+/// completes that.
 async fn usable(address: Ipv6Addr) -> io::Result<()> {
     let mut result = Ok(());
     for _ in 0..USABLE_TRIES {
@@ -183,7 +185,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_address_that_the_host_has_not_is_given_up() {
-        // From the prefix for documentation (RFC 3849), which nobody has.
+        // From the documentation prefix (RFC 3849), which no device has.
         let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
         let error = usable(nobody).await.expect_err("an address of nobody");
         assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);

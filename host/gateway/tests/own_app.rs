@@ -1,4 +1,4 @@
-//! The example of an application of one's own, asked by a host.
+//! The example of a custom application, queried by a host.
 
 #[allow(dead_code, unreachable_pub, reason = "an example, whose `main` needs a TUN device")]
 #[path = "../examples/own_app.rs"]
@@ -15,7 +15,7 @@ use own_app::{Clock, PORT, everywhere};
 
 const LINE: &str = "[topology]\nline = { hops = 2 }\n";
 
-/// A datagram from the host's port 9 to `PORT` of `to`.
+/// Returns a datagram from the host's port 9 to `PORT` of `to`.
 fn question(to: Ipv6Addr) -> Vec<u8> {
     let host = Prefix::DEFAULT.host();
     let mut datagram = vec![0; udp::HEADER_LEN + 1];

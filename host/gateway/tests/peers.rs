@@ -1,9 +1,8 @@
-//! The peer stacks against the TCP of the Linux kernel, over a TUN device that loses packets: each
-//! opens a connection and sends, and each is sent to over one that Linux has opened. What Linux
-//! understands of them, and they of it, no test among themselves can show.
+//! The other stacks against the TCP of the Linux kernel, over a TUN device that loses packets: each
+//! stack opens a connection and sends, and receives over one that Linux has opened. Tests of these
+//! stacks among themselves cannot show that they interoperate with Linux.
 //!
-//! As `tests/linux`, it runs in a network namespace of its own, and says so where that is
-//! forbidden.
+//! Like `tests/linux`, it runs in a network namespace of its own, and reports if that is forbidden.
 
 use core::net::Ipv6Addr;
 use kinglet_gateway::tun::{self, TunConfig};
@@ -21,12 +20,12 @@ const PEER: Ipv6Addr = Ipv6Addr::new(0xfd6b, 0x696e, 0x676c, 0x7403, 0, 0, 0, 2)
 /// Ports of Linux and of the peer, plus the stack's number.
 const LINUX_PORT: u16 = 9_000;
 const PEER_PORT: u16 = 7_000;
-/// One packet of so many is lost.
+/// One packet in this number is lost.
 const ONE_IN: u64 = 50;
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(100);
 
-/// Stack, octets each way. The stacks with one segment in flight wait for Linux's delayed
-/// acknowledgement with each, and BLIP for its timer.
+/// Stack, and octets in each direction. The stacks with one segment in flight wait for Linux's
+/// delayed acknowledgement of each segment, and BLIP for its timer.
 const STACKS: [(Stack, usize); 5] = [
     (Stack::Uip, 50_000),
     (Stack::Blip, 20_000),
@@ -53,7 +52,7 @@ fn stream(len: usize) -> Vec<u8> {
     (0..len).map(octet).collect()
 }
 
-/// Linux reads to the end, or writes.
+/// Starts Linux, which reads to the end, or writes.
 fn listen(port: u16) -> JoinHandle<Vec<u8>> {
     let listener = TcpListener::bind((LINUX, port)).expect("a free port");
     thread::spawn(move || {
@@ -74,7 +73,7 @@ fn send(port: u16, len: usize) -> JoinHandle<()> {
     })
 }
 
-/// One connection of the peer that sends.
+/// A connection over which the peer sends.
 struct Sending {
     handle: Handle,
     stack: Stack,
@@ -82,7 +81,7 @@ struct Sending {
     over: bool,
 }
 
-/// And one that is sent to.
+/// A connection over which the peer receives.
 struct Receiving {
     port: u16,
     handle: Option<Handle>,
@@ -116,7 +115,7 @@ impl Exchange {
         lost
     }
 
-    /// Lets the applications work; whether all are done.
+    /// Runs the applications. Returns whether all have ended.
     fn applications(&mut self) -> bool {
         for flow in &mut self.sending {
             let taken = self.host.send(flow.handle, &flow.left);
@@ -152,7 +151,7 @@ impl Exchange {
             let now = self.now();
             self.host.handle_deadline(now);
             if self.applications() {
-                // Last acknowledgements and FINs.
+                // Time for the last acknowledgements and FINs.
                 let since = *over_since.get_or_insert(std::time::Instant::now());
                 if since.elapsed() > std::time::Duration::from_secs(3) {
                     return;

@@ -1,5 +1,5 @@
-//! Somebody outside of the simulation who does on the wire what RIOT does, and shares the air of a
-//! simulated network by ZEP: he joins it, and is reached from the host behind its border router.
+//! An external device that behaves on the wire as RIOT does shares the channel of a simulated
+//! network by ZEP: it joins the network, and can be reached from the host behind its border router.
 
 #![allow(missing_docs, reason = "a test program")]
 
@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, mpsc};
 
-/// A border router, two routers, and the place of somebody who hears the last one.
+/// A border router, two routers, and the position of an external device in range of the last one.
 const LINE: &str = r#"
 node = [
     { x_m = 0, role = "border-router" }, { x_m = 8 }, { x_m = 16 },
@@ -33,7 +33,7 @@ net = { routing = "rpl", rpl_objective = "of0", rpl_option = false, discovery = 
 const MESH: &str = "fd6b:696e:676c:7400::";
 const BORDER: &str = "fd6b:696e:676c:7400:0:ff:fe00:1";
 
-/// What stands in the place of this machine's network.
+/// Replaces this machine's network.
 struct Wire {
     from_host: Mutex<mpsc::UnboundedReceiver<Vec<u8>>>,
     to_host: Sender<Vec<u8>>,
@@ -81,7 +81,7 @@ fn gateway(ends: Ends) -> (mpsc::UnboundedSender<Vec<u8>>, Receiver<Vec<u8>>) {
     (host, heard)
 }
 
-/// Has the one outside ping, and say something to the echo server there.
+/// Lets the external device ping `to`, and send data to the echo server there.
 fn reaches(air: &mut Air, to: Ip) {
     for ident in 0.. {
         assert!(ident < 5, "a reply (lost {}): {:#?}", air.lost, air.nodes);
@@ -107,7 +107,7 @@ fn who_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
     air.until("a DAO that is acknowledged", |nodes| nodes[0].is_known);
     let own = air.nodes[0].addresses[1];
     assert_eq!(own, with_iid(&ip(MESH), air.nodes[0].eui));
-    // Whether its parent is there.
+    // Tests if its parent is reachable.
     let parent = [2, 0, 0, 0xff, 0xfe, 0, 0, 3];
     air.nodes[0].probe(link_local(parent), parent);
     air.until("an answer to a probe", |nodes| nodes[0].count(136, 0) > 0);

@@ -1,5 +1,5 @@
-//! Tests that need a network device: they run again in a network namespace of their own, where
-//! they may make one without being root and meet no other network.
+//! Tests that need a network device: they run again in a network namespace of their own, where they
+//! may create one without being root and are isolated from other networks.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,20 +8,20 @@ use std::process::{Command, Stdio};
 /// Set for the run inside of the namespace.
 const INSIDE: &str = "KINGLET_TEST_IN_NAMESPACE";
 
-/// Runs `talk`, which is the whole of the test of this name, in a network of its own: the test
-/// runs itself again under `unshare`. `tools` are the programs it needs, each with an argument
-/// with which it succeeds at once. Where a namespace is forbidden or a tool is missing it says so
-/// and passes; if the environment has `CI`, it fails instead.
+/// Runs `talk`, which is the whole test of this name, in a network namespace of its own: the test
+/// runs itself again under `unshare`. `tools` are the programs it needs, each with an argument with
+/// which it succeeds at once. If a namespace is forbidden or a tool is missing, it reports so and
+/// passes; if the environment has `CI`, it fails instead.
 ///
 /// # Panics
-/// The test has failed inside of the namespace, or cannot be done in CI.
+/// The test has failed inside the namespace, or cannot run in CI.
 pub fn in_namespace(name: &str, tools: &[(&str, &str)], talk: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return talk();
     }
     if let Some(obstacle) = obstacle(tools) {
         assert!(std::env::var_os("CI").is_none(), "CI must run this test, but {obstacle}");
-        // Past the capture of the test harness, so that it is seen.
+        // This bypasses the capture of the test harness, so that it is visible.
         let _ = writeln!(std::io::stderr(), "SKIPPED: {name}: {obstacle}");
         return;
     }
@@ -32,7 +32,7 @@ pub fn in_namespace(name: &str, tools: &[(&str, &str)], talk: impl FnOnce()) {
     assert!(status.success(), "the run inside of the namespace says why");
 }
 
-/// A command that runs the arguments to come in a network of their own.
+/// Returns a command that runs its further arguments in a network namespace of their own.
 fn namespace() -> Command {
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--net", "--"]);
@@ -49,7 +49,7 @@ fn succeeds(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Why a test with these tools cannot be done here.
+/// Returns the reason for which a test with these tools cannot run here.
 fn obstacle(tools: &[(&str, &str)]) -> Option<String> {
     let tools = [("ip", "-V"), ("unshare", "-V")].iter().chain(tools);
     let missing = tools.into_iter().find(|(tool, arg)| !succeeds(Command::new(tool).arg(arg)));

@@ -18,7 +18,7 @@ fn acked(now_ms: u64, octets: u32) -> Acked {
     }
 }
 
-/// The formulas of RFC 9438 as they stand: segments and seconds.
+/// The formulas of RFC 9438, unchanged: segments and seconds.
 #[derive(Default)]
 struct Model {
     cwnd: f64,
@@ -60,7 +60,7 @@ impl Model {
     }
 }
 
-/// Both through a minute of acknowledgments at a round trip of 100 ms, with a loss at each of
+/// Runs both through a minute of acknowledgments at a round trip of 100 ms, with a loss at each of
 /// these times in milliseconds.
 fn follow(start: u32, losses: &[u64]) -> Vec<(u64, f64)> {
     let mut cubic = Cubic::new(MSS, start * MSS);

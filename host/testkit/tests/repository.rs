@@ -1,8 +1,7 @@
-//! The rules that hold for every file of the repository, checked by reading the repository.
+//! The rules for every file of the repository, checked by reading the repository.
 //!
-//! Each failure names file, line and rule, and says what would be right. Exceptions stand in
-//! `repository-exceptions.txt`; an entry that is no longer needed fails as well, so the list
-//! can only shrink.
+//! Each failure names file, line and rule, and a remedy. `repository-exceptions.txt` lists
+//! exceptions; an entry that is no longer needed fails as well, so the list can only shrink.
 
 mod rules;
 

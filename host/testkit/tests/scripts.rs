@@ -1,7 +1,7 @@
 //! Every segment script of `tests/packetdrill`, each under two sets of sequence numbers.
 //!
-//! `KINGLET_SCRIPT=path` runs one script, or all of a folder, also of somebody else's, and shows
-//! what was ignored; with `KINGLET_SCRIPT_LENIENT=1` as `Variation::lenient` says.
+//! `KINGLET_SCRIPT=path` runs one script, or all of a folder, also of another project, and shows
+//! what was ignored; with `KINGLET_SCRIPT_LENIENT=1` under the conditions of `Variation::lenient`.
 
 use kinglet_testkit::script::{Failure, Outcome, Variation, run};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// The endpoint is built in place and has rings for every need of a script.
+/// The endpoint is built in place and has buffers for every script.
 const STACK: usize = 16 << 20;
 
 fn root() -> PathBuf {
@@ -29,7 +29,7 @@ fn scripts_below(path: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Reasons by script: lines of `script: reason`, others are comments.
+/// Returns reasons by script: lines of `script: reason`, others are comments.
 fn list(name: &str) -> BTreeMap<String, String> {
     let path = root().join("tests/packetdrill").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -74,7 +74,7 @@ fn run_all(base: &Path, scripts: &[PathBuf], lenient: bool) -> Results {
     results
 }
 
-/// One script, or a folder of them, at the wish of whoever runs this.
+/// Runs a chosen script, or a folder of them.
 fn run_chosen(chosen: &Path) {
     let from_root = root().join(chosen);
     let path = if from_root.exists() { from_root } else { chosen.to_owned() };

@@ -1,7 +1,7 @@
-//! The socket, and the thread that hears.
+//! The socket, and the listening thread.
 //!
-//! That thread answers a frame that asks for an acknowledgement before it does anything else: its
-//! sender is another process, which waits 864 µs of wall clock.
+//! That thread acknowledges a frame that requests it before it does anything else: its sender is
+//! another process, which waits 864 µs of wall clock.
 
 use crate::datagram::{Datagram, MAX};
 use core::net::SocketAddr;
@@ -15,26 +15,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
-/// How often the listening thread looks whether anybody still wants to hear.
+/// Period with which the listening thread checks if it is still needed.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(200);
-/// Every frame is as good as it can be: ZEP has no signal strength, and what is heard has a right
+/// Link quality of every frame: ZEP has no signal strength, and every received frame has a correct
 /// FCS.
 const BEST: u8 = u8::MAX;
 /// Frame control of an immediate acknowledgement (IEEE 802.15.4-2015, 7.3.3).
 const ACK_CONTROL: [u8; 2] = [0x02, 0x00];
 
-/// What was heard.
+/// A received item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// A frame that the filter has let through.
+    /// A frame that has passed the filter.
     Frame {
-        /// When it came.
+        /// Time of its arrival.
         at: Instant,
         /// Its octets without FCS.
         frame: Vec<u8>,
         /// Link quality, 0 to 255.
         lqi: u8,
-        /// Whether it has been acknowledged.
+        /// True if it has been acknowledged.
         acked: bool,
     },
     /// An immediate acknowledgement.
@@ -44,26 +44,26 @@ pub enum Heard {
         /// Its frame-pending bit.
         frame_pending: bool,
     },
-    /// The socket does not hear any more.
+    /// The socket does not receive any more.
     Deaf(ErrorKind),
 }
 
-/// What the listening thread has to know: changed by the radio's owner.
+/// Settings of the listening thread; the radio's owner changes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ears {
-    /// For whom frames are.
+    /// Recipients of frames.
     pub who: Who,
-    /// Where it listens; `None` = the radio is off.
+    /// The channel; `None` = the radio is off.
     pub channel: Option<Channel>,
 }
 
-/// For whom frames are.
+/// Recipients of frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// One device: what is not for it is not heard.
+    /// One device: frames for other devices are ignored.
     Device(Filter),
-    /// Those of a network that is reached through this one. Everything is heard; what is for one
-    /// of them is acknowledged in its place.
+    /// The devices of a network that is reached through this one. All frames are received; frames
+    /// for one of its devices are acknowledged on its behalf.
     Network {
         /// Its PAN.
         pan_id: u16,
@@ -72,7 +72,7 @@ pub enum Who {
     },
 }
 
-/// The air, as one device has it.
+/// The ZEP channel, as one device uses it.
 #[derive(Clone)]
 pub struct Air(Arc<Shared>);
 
@@ -85,11 +85,11 @@ struct Shared {
 }
 
 impl Air {
-    /// Sends to `remote` from `local`, and gives `hear` what comes from there, on a thread that
-    /// ends when `hear` answers false or nobody else has the air any more.
+    /// Sends to `remote` from `local`, and passes frames from there to `hear`, on a thread. The
+    /// thread ends when `hear` returns false or no other copy of the `Air` exists any more.
     ///
     /// # Errors
-    /// What the system says of the socket.
+    /// The error of the socket.
     pub fn open(
         local: SocketAddr,
         remote: SocketAddr,
@@ -114,18 +114,18 @@ impl Air {
         Ok(air)
     }
 
-    /// The present, from the opening of the air on.
+    /// Returns the time since the `Air` was opened.
     pub fn now(&self) -> Instant {
         let since = self.0.begin.elapsed().as_micros();
         Instant::ZERO + Duration::from_micros(u64::try_from(since).unwrap_or(u64::MAX))
     }
 
-    /// Who and where the listening thread is from now on.
+    /// Sets the settings of the listening thread.
     pub fn set_ears(&self, ears: Ears) {
         *self.0.ears.lock().unwrap_or_else(PoisonError::into_inner) = ears;
     }
 
-    /// Who and where the listening thread is.
+    /// Returns the settings of the listening thread.
     pub fn ears(&self) -> Ears {
         self.0.ears.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -133,7 +133,8 @@ impl Air {
     /// Sends a frame, whose FCS is added.
     ///
     /// # Errors
-    /// What the system says. Where nobody listens that is not one: a radio cannot know either.
+    /// The error of the system. A closed port at the other end is no error, because a radio cannot
+    /// detect that either.
     pub fn send(&self, channel: Channel, frame: &[u8]) -> io::Result<()> {
         let psdu = [frame, &fcs(frame).to_le_bytes()].concat();
         let sequence = self.0.sequence.fetch_add(1, Ordering::Relaxed);
@@ -145,8 +146,8 @@ impl Air {
         }
     }
 
-    /// A dispatcher hears of a device by its first datagram. This one is an acknowledgement that
-    /// nobody awaits.
+    /// Announces the device to a dispatcher, which learns of a device by its first datagram. This
+    /// one is an acknowledgement that is not awaited.
     ///
     /// # Errors
     /// As [`Air::send`].
@@ -161,7 +162,7 @@ impl Air {
             let heard = match self.0.socket.recv(&mut octets) {
                 Ok(len) => octets.get(..len).and_then(|octets| self.heard(octets)),
                 Err(error) => match error.kind() {
-                    // Nobody there, for now; or it is time to look around.
+                    // The other end is absent for now; or it is time for a check.
                     ErrorKind::ConnectionRefused
                     | ErrorKind::WouldBlock
                     | ErrorKind::TimedOut
@@ -178,7 +179,7 @@ impl Air {
         }
     }
 
-    /// What a datagram is to this device, acknowledged if it asks for that.
+    /// Returns the item in a datagram for this device. A frame that requests it is acknowledged.
     fn heard(&self, octets: &[u8]) -> Option<Heard> {
         let Datagram { channel, lqi, psdu } = Datagram::parse(octets).ok()?;
         let ears = self.ears();
@@ -199,8 +200,8 @@ impl Air {
                 frame.dst_pan() == Some(PanId(*pan_id)) && members.contains(&frame.dst())
             }
         };
-        // Frames of version 2 get another kind of acknowledgement, which needs a radio that
-        // secures it; nobody who speaks ZEP asks for it.
+        // Frames of version 2 get another kind of acknowledgement, which needs a radio that secures
+        // it; no ZEP device requests it.
         let acked = mine
             && frame.ack_request()
             && frame.version() != Version::V2015

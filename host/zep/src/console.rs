@@ -1,4 +1,4 @@
-//! What the console can be asked, and what it says.
+//! Commands and reports of the console.
 
 use core::net::Ipv6Addr;
 use core::str::FromStr;
@@ -6,7 +6,7 @@ use kinglet_sim::trace::Loss;
 use serde::Serialize;
 use std::fmt;
 
-/// What `help` prints.
+/// Output of `help`.
 pub const HELP: &str = "\
 ping ADDRESS [COUNT]         echo requests, one a second; 4 unless said
 tcp ADDRESS PORT [TEXT]      a connection: TEXT and a line end, then what comes back
@@ -22,41 +22,41 @@ quit                         the end, as Ctrl-C and the end of the input";
 pub enum Command {
     /// Echo requests.
     Ping {
-        /// To whom.
+        /// The destination.
         to: Ipv6Addr,
-        /// How many.
+        /// Their number.
         count: u16,
     },
     /// A connection with a text.
     Tcp {
-        /// To whom.
+        /// The destination.
         to: (Ipv6Addr, u16),
-        /// What is said.
+        /// The text to be sent.
         text: String,
     },
     /// A connection with many octets.
     Send {
-        /// To whom.
+        /// The destination.
         to: (Ipv6Addr, u16),
-        /// How many.
+        /// Number of octets.
         octets: u64,
     },
     /// A datagram.
     Udp {
-        /// To whom.
+        /// The destination.
         to: (Ipv6Addr, u16),
-        /// What is said.
+        /// The text to be sent.
         text: String,
     },
-    /// What the node looks like.
+    /// Shows the state of the node.
     Status,
-    /// What RPL knows.
+    /// Shows the state of RPL.
     Rpl,
-    /// What discovery knows.
+    /// Shows the state of neighbour discovery.
     Neighbours,
-    /// What there is.
+    /// Shows the commands.
     Help,
-    /// The end.
+    /// Ends the node.
     Quit,
 }
 
@@ -87,7 +87,7 @@ impl FromStr for Command {
     }
 }
 
-/// The first word, and what follows it.
+/// Returns the first word, and the text that follows it.
 fn next(text: &str) -> (&str, &str) {
     let text = text.trim();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -114,20 +114,20 @@ fn place(text: &str) -> Result<((Ipv6Addr, u16), &str), String> {
 pub struct Candidate {
     /// Its link-local address.
     pub address: Ipv6Addr,
-    /// The rank that it says.
+    /// The rank that it advertises.
     pub rank: u16,
     /// Expected transmissions until a frame to it is acknowledged.
     pub etx: f64,
 }
 
-/// Somebody to whom RPL knows the way down.
+/// A target to which RPL has a downward route.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Target {
     /// An address or prefix.
     pub prefix: String,
-    /// The neighbour that is next, or the target's parent.
+    /// The next hop, or the target's parent.
     pub via: Ipv6Addr,
-    /// Whether it knows no RPL.
+    /// True if it does not run RPL.
     pub external: bool,
 }
 
@@ -136,11 +136,11 @@ pub struct Target {
 pub struct NearBy {
     /// Its address.
     pub address: Ipv6Addr,
-    /// Its link address, "-" if it is being asked for.
+    /// Its link address, "-" if address resolution is in progress.
     pub link: String,
     /// The state of RFC 4861, 7.3.2.
     pub state: String,
-    /// Whether it says that it is a router.
+    /// True if it advertises itself as a router.
     pub router: bool,
 }
 
@@ -149,53 +149,53 @@ pub struct NearBy {
 pub struct Registered {
     /// The address.
     pub address: Ipv6Addr,
-    /// The link address of the neighbour that has it.
+    /// The link address of the neighbour that has registered it.
     pub link: String,
-    /// For how many seconds.
+    /// Remaining lifetime in seconds.
     pub left_s: u64,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Report {
-    /// The node is there.
+    /// The node has started.
     Started {
         /// Its addresses.
         addresses: Vec<Ipv6Addr>,
-        /// Its end of the air.
+        /// Local address of the ZEP link.
         local: String,
-        /// The other end.
+        /// Remote address of the ZEP link.
         remote: String,
     },
     /// An echo reply.
     EchoReply {
-        /// Who answered.
+        /// The responder.
         from: Ipv6Addr,
-        /// Which one.
+        /// Its sequence number.
         seq: u16,
-        /// Hop limit it arrived with.
+        /// Hop limit with which it arrived.
         hop_limit: u8,
         /// Round trip, in milliseconds.
         ms: f64,
     },
-    /// All echo requests are over.
+    /// All echo requests have ended.
     Pinged {
-        /// To whom.
+        /// The destination.
         to: Ipv6Addr,
-        /// How many.
+        /// Number of requests.
         sent: u16,
-        /// How many were answered.
+        /// Number of replies.
         answered: u16,
     },
     /// Octets of a connection.
     Received {
-        /// As text, what is none replaced.
+        /// The octets as text; invalid ones are replaced.
         text: String,
     },
-    /// A connection is over.
+    /// A connection has ended.
     Closed {
-        /// The other end.
+        /// The remote address.
         to: Ipv6Addr,
         /// Its port.
         port: u16,
@@ -203,54 +203,54 @@ pub enum Report {
         sent: u64,
         /// Octets received from it.
         received: u64,
-        /// From its beginning, in seconds.
+        /// Its duration, in seconds.
         seconds: f64,
-        /// Why, if it was before its time.
+        /// The error, if it ended early.
         error: Option<String>,
     },
     /// A datagram.
     Datagram {
-        /// From whom.
+        /// The sender.
         from: Ipv6Addr,
-        /// From which port.
+        /// The sender's port.
         port: u16,
-        /// As text, what is none replaced.
+        /// The octets as text; invalid ones are replaced.
         text: String,
     },
-    /// Somebody says that a packet of ours did not arrive.
+    /// A packet of this node was reported as undelivered.
     Undelivered {
-        /// Who.
+        /// The node that reports it.
         reporter: Ipv6Addr,
-        /// Where it was to go.
+        /// Its destination.
         to: Ipv6Addr,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// What the node looks like.
+    /// State of the node.
     Status {
         /// Its addresses.
         addresses: Vec<Ipv6Addr>,
-        /// Frames on the air, repetitions not counted.
+        /// Frames sent, without retransmissions.
         frames_sent: u32,
-        /// Repetitions.
+        /// Retransmissions.
         repetitions: u32,
         /// Frames given up.
         given_up: u32,
         /// Frames received.
         frames_received: u32,
-        /// Packets received and sent, forwarded ones among them.
+        /// Packets received and sent, including forwarded ones.
         packets: (u32, u32),
         /// TCP segments received and sent.
         segments: (u32, u32),
-        /// Layer, reason and count of each reason for which something was lost.
+        /// Layer, reason and count of each loss reason.
         reasons: Vec<(&'static str, String, u32)>,
     },
-    /// It has other addresses than before.
+    /// The addresses have changed.
     Addresses {
-        /// All that it has now.
+        /// All present addresses.
         addresses: Vec<Ipv6Addr>,
     },
-    /// RPL has another parent.
+    /// RPL's parent has changed.
     Parent {
         /// Its link-local address, if there is one.
         parent: Option<Ipv6Addr>,
@@ -259,9 +259,9 @@ pub enum Report {
         /// The own rank.
         rank: u16,
     },
-    /// It has lost something that it had.
+    /// A relation was lost.
     Lost(Loss),
-    /// What RPL knows.
+    /// State of RPL.
     Rpl {
         /// The DODAG.
         dodag: Option<Ipv6Addr>,
@@ -271,30 +271,30 @@ pub enum Report {
         rank: u16,
         /// The parent's link-local address.
         parent: Option<Ipv6Addr>,
-        /// Who may be the parent.
+        /// Parent candidates.
         candidates: Vec<Candidate>,
-        /// Who is below.
+        /// Targets with a downward route.
         targets: Vec<Target>,
         /// DIS, DIO, DAO and DAO-ACK sent.
         sent: (u32, u32, u32, u32),
         /// DAOs that were given up without an acknowledgement.
         unacknowledged: u32,
     },
-    /// What discovery knows.
+    /// State of neighbour discovery.
     Neighbours {
         /// The default router.
         router: Option<Ipv6Addr>,
-        /// Who is near.
+        /// Known neighbours.
         neighbours: Vec<NearBy>,
-        /// Who is registered here.
+        /// Registered addresses.
         registered: Vec<Registered>,
     },
-    /// What could not be done.
+    /// A command has failed.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A text for people.
+    /// The help text.
     Help {
         /// The text.
         text: &'static str,

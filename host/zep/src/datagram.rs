@@ -1,32 +1,32 @@
 //! A frame on the air as a UDP datagram: a header of 32 octets, big-endian, and the PSDU with its
 //! FCS.
 //!
-//! | octets | what |
+//! | octets | content |
 //! |---|---|
 //! | 0–1 | "EX" |
 //! | 2 | version, 2 |
 //! | 3 | type, 1: a frame |
 //! | 4 | channel |
-//! | 5–6 | who sends |
-//! | 7 | what the next one is: 1, an LQI |
+//! | 5–6 | device ID of the sender |
+//! | 7 | meaning of the next octet: 1, an LQI |
 //! | 8 | LQI |
-//! | 9–16 | time, as NTP has it |
+//! | 9–16 | NTP timestamp |
 //! | 17–20 | sequence number |
 //! | 21–30 | zero |
 //! | 31 | octets of the PSDU |
 //!
-//! As RIOT's native board writes it and Wireshark's dissector reads it. Other types are
-//! acknowledgements of the protocol itself and RIOT's greetings, which are nothing to a receiver.
+//! The format is that of RIOT's native board and Wireshark's dissector. Other types are
+//! acknowledgements of ZEP itself and RIOT's greetings; a receiver ignores them.
 
 use core::fmt;
 use kinglet_radio::{Channel, MAX_PSDU};
 use std::time::{Duration, SystemTime};
 
-/// The UDP port that Wireshark looks at and RIOT's dispatcher has.
+/// The UDP port of Wireshark's dissector and RIOT's dispatcher.
 pub const PORT: u16 = 17_754;
 /// Octets before the PSDU.
 pub const HEADER: usize = 32;
-/// The longest datagram.
+/// Longest datagram.
 pub const MAX: usize = HEADER + MAX_PSDU;
 
 const PREAMBLE: &[u8; 2] = b"EX";
@@ -36,10 +36,10 @@ const LQI_MODE: u8 = 1;
 /// From 1900 to 1970, in seconds (RFC 5905 §6).
 const NTP_ERA: u64 = 2_208_988_800;
 
-/// A frame, and what was said about it.
+/// A frame with its ZEP fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Where it is on the air.
+    /// Its channel.
     pub channel: Channel,
     /// Link quality, 0 (worst) to 255.
     pub lqi: u8,
@@ -47,18 +47,18 @@ pub struct Datagram<'a> {
     pub psdu: &'a [u8],
 }
 
-/// Why a datagram is no frame.
+/// Reason for which a datagram is not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than a header, or without its first two octets.
     NotZep,
     /// Another version than 2.
     Version(u8),
-    /// Not a frame.
+    /// Another type than a frame.
     Type(u8),
     /// No channel of the 2.4 GHz band.
     Channel(u8),
-    /// As many octets of PSDU as it says are not there, or are no PSDU.
+    /// The length field does not match the datagram, or is not that of a PSDU.
     Length(u8),
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 impl<'a> Datagram<'a> {
-    /// Reads `octets`.
+    /// Parses a datagram.
     ///
     /// # Errors
     /// [`Malformed`]
@@ -97,12 +97,12 @@ impl<'a> Datagram<'a> {
         if psdu.len() != usize::from(len) || psdu.is_empty() || psdu.len() > MAX_PSDU {
             return Err(Malformed::Length(len));
         }
-        // In the other mode the octet says that a CRC follows, and nothing of quality.
+        // In the other mode the octet indicates a CRC, and no quality.
         let lqi = if mode == LQI_MODE { lqi } else { u8::MAX };
         Ok(Datagram { channel, lqi, psdu })
     }
 
-    /// The octets of it, as number `sequence` of the device `device`, sent at `time`.
+    /// Returns the datagram with number `sequence` of the device `device`, sent at `time`.
     ///
     /// # Panics
     /// If there are more than 127 octets of PSDU.

@@ -1,4 +1,4 @@
-//! What the layers of a node are told.
+//! Configuration of the layers of a node.
 
 use crate::profile::Process;
 use crate::settings::{self, Objective, RplRole, Settings};
@@ -15,20 +15,20 @@ use kinglet::{Config, Discovered, Node, Rpled};
 use kinglet_time::Instant;
 use std::hash::{BuildHasher, RandomState};
 
-/// For how long what a border router offers is valid, in seconds and in minutes: a day.
+/// Lifetime of the information that a border router offers, in seconds and in minutes: a day.
 const VALID_S: u32 = 86_400;
 const VALID_MIN: u16 = 1_440;
-/// What RIOT's root says of ranks: a hop is 256 (RFC 6550, 17, DEFAULT_MIN_HOP_RANK_INCREASE), and
-/// none may rise by more than seven of them.
+/// Rank parameters of RIOT's root: a hop is 256 (RFC 6550, 17, DEFAULT_MIN_HOP_RANK_INCREASE), and
+/// a rank may rise by at most seven of them.
 const HOP: u16 = 256;
 const MOST_HOPS: u16 = 7;
 
-/// There is no room for more of these.
+/// The table for these is full.
 #[derive(Debug)]
 pub(crate) struct Full(pub(crate) &'static str);
 
-/// The stack's settings. What must differ from node to node and from life to life comes from the
-/// system's source of entropy.
+/// Returns the stack's settings. The values that must differ between nodes and restarts come from
+/// the system's source of entropy.
 pub(crate) fn config(settings: &Settings) -> Config {
     let extended = match settings.extended.0 {
         Address::Extended(extended) => extended,
@@ -52,7 +52,7 @@ pub(crate) fn config(settings: &Settings) -> Config {
     config
 }
 
-/// A node with these settings.
+/// Creates a node with these settings.
 pub(crate) fn node(settings: &Settings, radio: Capabilities) -> Result<Box<Node<Process>>, Full> {
     let config = config(settings).unsecured();
     let routing = Rpled::new(&config, rpl_config(settings));
@@ -110,7 +110,7 @@ fn offer(settings: &Settings, border: Border) -> Offer {
     Offer { registrar: settings.rpl.is_some(), ..Offer::new(border) }
 }
 
-/// A border router, which offers the prefix of its first address, and its contexts.
+/// Creates a border router, which offers the prefix of its first address, and its contexts.
 fn border(settings: &Settings) -> Result<Serving<Process>, Full> {
     let address = first(settings);
     let this = BorderRouter { version: 1, valid_min: VALID_MIN, address };

@@ -1,14 +1,15 @@
-//! ZEP version 2, the air that RIOT's native boards share by UDP, and a Kinglet node on it.
+//! ZEP version 2, the simulated channel that RIOT's native boards share by UDP, and a Kinglet node
+//! on it.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`datagram`] | one frame as one UDP datagram |
-//! | [`air`] | the socket, and the thread that answers acknowledgements |
-//! | [`radio`] | a [`Driver`](kinglet_radio::Driver) over that air |
-//! | [`settings`] | what a node is told by its file |
-//! | [`profile`] | how much of everything it has |
+//! | [`air`] | the socket, and the thread that acknowledges frames |
+//! | [`radio`] | a [`Driver`](kinglet_radio::Driver) over it |
+//! | [`settings`] | the configuration file of a node |
+//! | [`profile`] | the table sizes of a node |
 //! | [`mote`] | a node as a process |
-//! | [`console`] | what its console can be asked |
+//! | [`console`] | the commands and reports of its console |
 //!
 //! Design: `docs/decisions/0036-zep.md`.
 

@@ -24,26 +24,26 @@ use std::io::{self, BufRead};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 
-/// How many connections each service has at a time.
+/// Number of simultaneous connections of each service.
 pub(crate) struct Services;
 
 impl Sizes for Services {
     type Connections<C> = [Place<C>; 3];
 }
 
-/// What is not in the file.
+/// Configuration that is not in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// The own end of the air.
+    /// Local address of the ZEP link.
     pub local: SocketAddr,
-    /// The other: a dispatcher, or another node.
+    /// Remote address: a dispatcher, or another node.
     pub remote: SocketAddr,
 }
 
-/// Why a node ended before its time.
+/// Reason for which a node has ended early.
 #[derive(Debug)]
 pub enum MoteError {
-    /// More addresses, routes, neighbours or contexts than there are places.
+    /// More addresses, routes, neighbours or contexts than fit into a table.
     Full(&'static str),
     /// The socket or a thread.
     Io(io::Error),
@@ -72,21 +72,21 @@ impl From<io::Error> for MoteError {
     }
 }
 
-/// What wakes the loop.
+/// Event that wakes the loop.
 enum Wake {
     Air(Heard),
     Line(String),
     End,
 }
 
-/// Something that may end the loop from another thread.
+/// Ends the loop from another thread.
 #[derive(Clone)]
 pub struct Ending(Sender<Wake>);
 
 impl Ending {
-    /// Ends it.
+    /// Ends the loop.
     pub fn end(&self) {
-        // If nobody listens any more it has ended.
+        // If the receiver is gone, the loop has ended.
         let _ = self.0.send(Wake::End);
     }
 }
@@ -101,14 +101,14 @@ pub struct Mote {
     apps: Apps,
     tasks: Vec<Task>,
     pings: u16,
-    /// From which the console's datagrams leave.
+    /// The socket of the console's datagrams.
     udp: Option<UdpHandle>,
-    /// Own addresses and RPL's parent, as they were told last.
+    /// Own addresses and RPL's parent in the last report.
     told: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
     losses: Losses,
 }
 
-/// Places of own addresses that are looked at: there are fewer.
+/// Number of own addresses that are checked; there are fewer.
 const ADDRESSES: u8 = 16;
 
 struct Apps {
@@ -133,7 +133,7 @@ impl Apps {
 }
 
 impl Mote {
-    /// A node with these settings, whose air is open.
+    /// Creates a node with these settings, and opens its ZEP link.
     ///
     /// # Errors
     /// [`MoteError`]
@@ -165,21 +165,21 @@ impl Mote {
         Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told, losses })
     }
 
-    /// Its addresses.
+    /// Returns its addresses.
     pub fn addresses(&self) -> Vec<Ipv6Addr> {
         addresses(&self.node)
     }
 
-    /// What ends it from another thread.
+    /// Returns a handle to end it from another thread.
     pub fn ending(&self) -> Ending {
         Ending(self.waker.clone())
     }
 
-    /// Reads commands from `lines` on a thread of its own, line by line. Their end is nobody's: a
-    /// node whose input is closed goes on.
+    /// Reads commands from `lines` on a thread of its own, line by line. The end of the input does
+    /// not end the node.
     ///
     /// # Errors
-    /// There is no thread.
+    /// The thread cannot be created.
     pub fn listen_to(&self, lines: impl BufRead + core::marker::Send + 'static) -> io::Result<()> {
         let waker = self.waker.clone();
         let read = move || {
@@ -192,13 +192,13 @@ impl Mote {
         thread::Builder::new().name("console".to_owned()).spawn(read).map(drop)
     }
 
-    /// Runs until it is ended, or the air is gone.
+    /// Runs until it is ended, or the ZEP link fails.
     ///
     /// # Errors
     /// [`MoteError::Io`]
     pub fn run(&mut self, say: &mut dyn FnMut(Report)) -> Result<(), MoteError> {
         let mut next = self.turn(say);
-        // It listens now, and whoever hears the greeting may speak.
+        // It listens now, and a recipient of the greeting may send.
         self.air.greet()?;
         loop {
             let wake = match next {
@@ -224,14 +224,14 @@ impl Mote {
         }
     }
 
-    /// Does what can be done now; when there is more.
+    /// Does all work that can be done now. Returns the time of the next work.
     fn turn(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
         let now = self.air.now();
         let busy = self.apps.poll(now, &mut self.node);
         self.hear_back(say);
         let node = &mut self.node;
         self.tasks.retain_mut(|task| !task.turn(now, node, say));
-        // Last: what the applications have written leaves now.
+        // Last, so that the output of the applications is sent now.
         let driven = self.node.drive(now, &mut self.radio);
         self.tell_changes(say);
         let lost = self.losses.look(now, &*self.node);
@@ -242,7 +242,7 @@ impl Mote {
         earliest(earliest(stack, above), self.radio.deadline())
     }
 
-    /// Addresses that it has got or lost, and another parent.
+    /// Reports changes of the addresses and of the parent.
     fn tell_changes(&mut self, say: &mut dyn FnMut(Report)) {
         let addresses = addresses(&self.node);
         let info = self.node.routing().rpl().info();
@@ -255,7 +255,7 @@ impl Mote {
         }
     }
 
-    /// Echo replies, errors and datagrams.
+    /// Handles echo replies, errors and datagrams.
     fn hear_back(&mut self, say: &mut dyn FnMut(Report)) {
         while let Some(reply) = self.node.datagrams().poll_echo_reply() {
             self.tasks.iter_mut().for_each(|task| task.answered(&reply, say));
@@ -375,7 +375,7 @@ fn addresses(node: &Node<Process>) -> Vec<Ipv6Addr> {
     (0..ADDRESSES).filter_map(|index| node.net().own_address(index)).collect()
 }
 
-/// A link address as the settings have it.
+/// Formats a link address as in the settings.
 fn text(link: Address) -> String {
     match link {
         Address::None => "-".to_owned(),

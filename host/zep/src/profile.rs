@@ -1,12 +1,12 @@
-//! How much of everything a node as a process has.
+//! Table sizes of a node as a process.
 
 use kinglet::nd::Serving;
 use kinglet::net::ExtendedIphc;
 use kinglet::{Discovered, Rpled, rpl};
 
 kinglet::profile! {
-    /// A node on a machine with memory: RPL and discovery in every role, or neither, and more of
-    /// everything than a mote has.
+    /// A node on a machine with enough memory: RPL and discovery in every role, or neither, and
+    /// larger tables than those of a mote.
     pub struct Process {
         routing: Rpled<Self>,
         headers: ExtendedIphc,

@@ -1,4 +1,4 @@
-//! A radio whose air is ZEP, as the stack sees it.
+//! A radio over ZEP, with the interface that the stack uses.
 
 use crate::air::{Air, Ears, Heard, Who};
 use kinglet_radio::{
@@ -7,44 +7,46 @@ use kinglet_radio::{
 use kinglet_time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Received frames that wait for the stack; more are lost, as in a radio that nobody reads.
+/// Number of received frames that may wait for the stack; more are lost, as in a radio that is not
+/// read.
 const BACKLOG: usize = 64;
-/// ZEP has no signal strength. Whatever comes is heard as from a neighbour in the same room, 25 dB
-/// above the sensitivity that the standard asks for (-85 dBm; IEEE 802.15.4-2015, 12.3.4).
+/// Signal strength of every frame, because ZEP has none: that of a neighbour in the same room, 25
+/// dB above the sensitivity that the standard requires (-85 dBm; IEEE 802.15.4-2015, 12.3.4).
 const RSSI_DBM: i8 = -60;
-/// The PSDU's octets before the start of the frame: preamble and delimiter.
+/// Preamble and delimiter, which precede the frame.
 const SYNCHRONISATION: Duration = Duration::from_micros(5 * 32);
 
 /// A transmission whose event has not been polled.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
-    /// When its SFD ended, had it been on the air.
+    /// End of its SFD, as if it had been on the air.
     sfd: Instant,
-    /// When its last octet would have been sent.
+    /// End of its last octet, likewise.
     ends: Instant,
-    /// The sequence number that is to be acknowledged.
+    /// The sequence number of the awaited acknowledgement.
     awaits: Option<u8>,
     /// The frame-pending bit of the acknowledgement.
     answered: Option<bool>,
 }
 
-/// The radio. What its [`Air`] hears has to be handed to [`Radio::hear`].
+/// The radio. Its user passes the items that its [`Air`] receives to [`Radio::hear`].
 pub struct Radio {
     air: Air,
     ack_wait: Duration,
-    /// The channel of the mode; `None` = off.
+    /// The channel of the mode and the end of the mode; `None` = off.
     listens: Option<(Channel, Option<Instant>)>,
     sending: Option<Sending>,
     heard: VecDeque<(Instant, Vec<u8>, u8, bool)>,
 }
 
 impl Radio {
-    /// A radio that is off. It waits `ack_wait` after the end of a frame for its acknowledgement.
+    /// Creates a radio that is off. It waits `ack_wait` after the end of a frame for its
+    /// acknowledgement.
     pub const fn new(air: Air, ack_wait: Duration) -> Radio {
         Radio { air, ack_wait, listens: None, sending: None, heard: VecDeque::new() }
     }
 
-    /// Takes what its air has heard.
+    /// Handles an item that the `Air` has received.
     pub fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Frame { at, frame, lqi, acked } if self.heard.len() < BACKLOG => {
@@ -61,7 +63,7 @@ impl Radio {
         }
     }
 
-    /// When there will be an event even if nothing is heard.
+    /// Returns the time of the next event if nothing is received.
     pub fn deadline(&self) -> Option<Instant> {
         let sending = self.sending.as_ref()?;
         Some(match (sending.awaits, sending.answered) {
@@ -72,10 +74,10 @@ impl Radio {
 
     fn send(&mut self, now: Instant, channel: Channel, ack: bool, frame: &[u8]) {
         let ends = now + air_time(frame.len() + FCS_LEN);
-        // The sequence number follows the frame control (7.2.3); what asks for an acknowledgement
-        // has one.
+        // The sequence number follows the frame control (7.2.3); a frame that requests an
+        // acknowledgement has one.
         let awaits = frame.get(2).copied().filter(|_| ack);
-        // A frame that the system does not take is lost, as one that nobody hears.
+        // A frame that the system refuses is lost, like one that no device receives.
         let _ = self.air.send(channel, frame);
         let sfd = now + SYNCHRONISATION;
         self.sending = Some(Sending { sfd, ends, awaits, answered: None });
@@ -90,7 +92,7 @@ impl Radio {
 }
 
 impl Driver for Radio {
-    /// There is nothing to be sensed: CSMA-CA costs no time, and the stack leaves it to the radio.
+    /// There is no channel to sense: CSMA-CA takes no time, and the stack leaves it to the radio.
     fn capabilities(&self) -> Capabilities {
         Capabilities::AUTO_ACK | Capabilities::ACK_WAIT | Capabilities::CSMA
     }
@@ -109,7 +111,7 @@ impl Driver for Radio {
                 (self.sending, self.heard) = (None, VecDeque::new());
                 self.listen(None);
             }
-            // Of abilities that it has not, and of children, which a node here does not have.
+            // Commands of missing capabilities, and for children, which a node here does not have.
             _ => {}
         }
         Ok(())

@@ -29,23 +29,23 @@ pub struct Settings {
     pub extended: Link,
     /// Its short address, 0 to 0xFFFD; without one its frames have the EUI-64.
     pub short: Option<u16>,
-    /// The PAN; 0x0023, as RIOT has it, unless said.
+    /// The PAN; by default 0x0023, as in RIOT.
     #[serde(default = "riot_pan")]
     pub pan: u16,
-    /// The channel, 11 to 26; 26 unless said.
+    /// The channel, 11 to 26; by default 26.
     #[serde(default = "riot_channel")]
     pub channel: u8,
     /// Longest delay of an acknowledgement after the end of its frame, in milliseconds; 5 unless
-    /// set, as it comes from another process.
+    /// set, because it comes from another process.
     #[serde(default = "ack_wait")]
     pub ack_wait_ms: u16,
     /// Enables forwarding; off unless set here or implied by one of the next two.
     #[serde(default)]
     pub forward: bool,
-    /// Its part in neighbour discovery; none unless set, or that of every node of RPL.
+    /// Its role in neighbour discovery; none unless set, or that of every node of RPL.
     #[serde(default)]
     pub discovery: Discovery,
-    /// Its part in RPL; none unless set.
+    /// Its role in RPL; none unless set.
     pub rpl: Option<Rpl>,
     /// Own addresses in addition to the link-local ones, each with its prefix length.
     #[serde(default)]
@@ -73,11 +73,11 @@ const fn ack_wait() -> u16 {
     5
 }
 
-/// A node's part in neighbour discovery.
+/// Role of a node in neighbour discovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discovery {
-    /// Nothing: link addresses follow from addresses and `neighbour`.
+    /// None: link addresses follow from IPv6 addresses and `neighbour`.
     #[default]
     Off,
     /// It answers Neighbor Solicitations for its link address, and sends its own (RFC 4861).
@@ -92,23 +92,23 @@ pub enum Discovery {
     BorderRouter,
 }
 
-/// A node's part in RPL (RFC 6550).
+/// Configuration of RPL (RFC 6550) on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rpl {
     /// Its role.
     pub role: RplRole,
-    /// A root's objective function: RIOT's, OF0, unless said.
+    /// A root's objective function; by default OF0, as in RIOT.
     #[serde(default)]
     pub objective: Objective,
-    /// A root's mode: storing, as RIOT's, unless said.
+    /// A root's mode; by default storing, as in RIOT.
     #[serde(default)]
     pub mode: Mode,
-    /// The RPL instance, 0 to 127: a root has 0 and others join the one that is advertised, unless
-    /// said.
+    /// The RPL instance, 0 to 127. By default a root has 0 and other nodes join the one that is
+    /// advertised.
     #[serde(default)]
     pub instance: Option<u8>,
-    /// Adds RPL's option to packets; off unless set, as RIOT's have none.
+    /// Adds RPL's option to packets; off unless set, as in RIOT.
     #[serde(default)]
     pub option: bool,
 }
@@ -119,7 +119,7 @@ pub struct Rpl {
 pub enum RplRole {
     /// It has a parent.
     Leaf,
-    /// It relays for others.
+    /// It forwards packets of other nodes.
     Router,
     /// Its first address is the DODAG's.
     Root,
@@ -140,7 +140,7 @@ pub enum Objective {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// By tables in the routers.
+    /// In the routing tables of the routers.
     #[default]
     Storing,
     /// By source routes from the root.
@@ -191,7 +191,7 @@ pub struct Via(pub NextHop);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Prefix {
-    /// All of the address.
+    /// The whole address.
     pub address: Ipv6Addr,
     /// Length of the prefix in bits, 0 to 128.
     pub len: u8,
@@ -268,7 +268,7 @@ impl TryFrom<String> for Prefix {
 pub struct SettingsError {
     /// The file, the error and its position.
     pub message: String,
-    /// The file cannot be read; otherwise its content is invalid.
+    /// True if the file cannot be read; otherwise its content is invalid.
     pub io: bool,
 }
 
@@ -307,7 +307,7 @@ impl Settings {
         if !(11..=26).contains(&self.channel) {
             return Err(format!("channel: {} is not in 11 to 26", self.channel));
         }
-        // RFC 6550, 5.1: those above are local ones.
+        // RFC 6550, 5.1: instances above that are local ones.
         let instance = self.rpl.and_then(|rpl| rpl.instance);
         if let Some(instance) = instance.filter(|&instance| instance > 127) {
             return Err(format!("rpl.instance: {instance} is not in 0 to 127"));

@@ -1,4 +1,4 @@
-//! What the console has asked for and is not over.
+//! Tasks that the console has started and that have not ended.
 
 use crate::console::Report;
 use crate::profile::Process;
@@ -11,12 +11,12 @@ use kinglet_time::{Duration, Instant, earliest};
 
 /// Octets of an echo request.
 const PING: [u8; 32] = *b"Kinglet asks whether you are up.";
-/// From one echo request to the next, and how long the last one is waited for.
+/// Time between echo requests, and the wait for the last reply.
 const PING_PERIOD: Duration = Duration::from_secs(1);
 /// Octets read at once.
 const CHUNK: usize = 1280;
 
-/// Something that goes on.
+/// A task in progress.
 pub(crate) enum Task {
     Ping(Ping),
     Talk(Talk),
@@ -24,7 +24,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Does what can be done now; whether it is over.
+    /// Does all work that can be done now. Returns whether the task has ended.
     pub(crate) fn turn(
         &mut self,
         now: Instant,
@@ -46,7 +46,7 @@ impl Task {
         }
     }
 
-    /// Takes an echo reply, if it is for this task.
+    /// Handles an echo reply, if it is for this task.
     pub(crate) fn answered(&mut self, reply: &EchoReply, say: &mut dyn FnMut(Report)) {
         if let Task::Ping(ping) = self {
             ping.answered(reply, say);
@@ -107,7 +107,7 @@ impl Ping {
     }
 }
 
-/// A connection that says one thing and prints what comes back.
+/// A connection that sends one text and prints the response.
 pub(crate) struct Talk {
     to: (Ipv6Addr, u16),
     handle: Handle,
@@ -119,7 +119,7 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// `None` if no connection can be opened now.
+    /// Opens a connection; `None` if that is not possible now.
     pub(crate) fn new(
         now: Instant,
         to: (Ipv6Addr, u16),
@@ -139,7 +139,7 @@ impl Talk {
     ) -> bool {
         let mut streams = node.streams();
         let rest = self.text.get(self.said..).unwrap_or_default();
-        // An error shows when it is read.
+        // A read then returns the error.
         self.said += streams.send(self.handle, rest).unwrap_or_default();
         let mut chunk = [0; CHUNK];
         let ended = loop {
@@ -157,7 +157,7 @@ impl Talk {
         let stands = node.tcp().state(self.handle) != Some(State::SynSent);
         if !self.closed && stands && self.said == self.text.len() || ended.is_some() {
             self.closed = true;
-            // What has ended with an error has nothing to be closed.
+            // A connection that ended with an error need not be closed.
             let _ = node.streams().close(self.handle);
         }
         let Some(error) = ended else { return false };
@@ -166,7 +166,7 @@ impl Talk {
     }
 }
 
-/// A connection that sends as fast as it goes.
+/// A connection that sends as fast as possible.
 pub(crate) struct Send {
     to: (Ipv6Addr, u16),
     sender: bulk::Sender,
@@ -188,13 +188,14 @@ impl Send {
         while self.sender.turn(now, node) {}
         let Some(handle) = self.sender.connection() else { return false };
         let state = node.tcp().state(handle);
-        // FIN-WAIT-2: all is acknowledged, the FIN too; what the peer still says is not asked for.
+        // FIN-WAIT-2: all octets are acknowledged, and the FIN too; further octets of the peer are
+        // not needed.
         if !matches!(state, None | Some(State::FinWait2 | State::TimeWait | State::Closed)) {
             return false;
         }
         let error = node.tcp().info(handle).and_then(|info| info.error);
         say(closed(now, node, self.to, handle, self.began, error.map(|error| error.to_string())));
-        // Released in time, or gone.
+        // Released in time, or ended already.
         let _ = node.streams().release(now, handle, None);
         true
     }
@@ -215,7 +216,7 @@ fn closed(
     Report::Closed { to: to.0, port: to.1, sent, received, seconds, error }
 }
 
-/// The earliest of all.
+/// Returns the earliest deadline.
 pub(crate) fn deadline(tasks: &[Task]) -> Option<Instant> {
     tasks.iter().fold(None, |first, task| earliest(first, task.deadline()))
 }

@@ -1,5 +1,5 @@
-//! A node as a process beside others that behave as RIOT does: as a host, as the router of hosts,
-//! as a leaf, a router and a root of RPL.
+//! A node as a process together with others that behave as RIOT does: as a host, as the router of
+//! hosts, and as a leaf, a router and a root of RPL.
 
 #![allow(missing_docs, reason = "a test program")]
 
@@ -19,7 +19,7 @@ use std::thread;
 const EUI: [u8; 8] = [2, 0x12, 0x4b, 0, 0, 0, 0, 0x0a];
 const TEXT: &[u8] = b"What a stranger says comes back to him.";
 
-/// A node on a thread, and what is around it.
+/// A node on a thread, and the devices around it.
 struct Beside {
     air: Air,
     says: Receiver<Report>,
@@ -71,7 +71,7 @@ impl Beside {
         });
     }
 
-    /// The node pings this address, and says something to whoever is there.
+    /// Lets the node ping this address, and send a text to the echo server there.
     fn reaches(&mut self, to: &str) {
         self.said.clear();
         self.ask(&format!("ping {to} 5"));
@@ -89,7 +89,7 @@ impl Beside {
         self.until("a connection", |_, said| said.iter().any(closed));
     }
 
-    /// One of them pings this address, and says something to the echo server there.
+    /// Lets a device ping this address, and send a text to the echo server there.
     fn is_reached(&mut self, who: usize, to: Ip) {
         for ident in 0.. {
             assert!(ident < 5, "a reply");
@@ -108,7 +108,7 @@ impl Beside {
     }
 }
 
-/// RPL's state, as the console says it.
+/// Returns RPL's state, as the console reports it.
 fn rpl(beside: &mut Beside) -> Report {
     beside.said.clear();
     beside.ask("rpl");

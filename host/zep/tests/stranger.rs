@@ -1,5 +1,5 @@
-//! A node beside a peer that is written from what RIOT's native board does on the wire, octet by
-//! octet, and shares no code with the stack; and two nodes beside each other.
+//! A node with a peer that imitates RIOT's native board on the wire, octet by octet, and shares no
+//! code with the stack; and two nodes with each other.
 
 #![allow(missing_docs, reason = "a test program")]
 
@@ -16,9 +16,9 @@ const NODE: &str = "02:12:4b:00:00:00:00:0a";
 const NODE_EUI: [u8; 8] = [0x02, 0x12, 0x4b, 0, 0, 0, 0, 0x0a];
 const PEER_EUI: [u8; 8] = [0x9e, 0xe1, 0x9f, 0x02, 0x01, 0x5a, 0xf2, 0x03];
 const PAN: u16 = 0x0023;
-/// How long something that must come may take on a busy machine.
+/// Longest time for something that must arrive, on a busy machine.
 const LONG: Duration = Duration::from_secs(10);
-/// How long something that must not come is waited for.
+/// Waiting time for something that must not arrive.
 const SHORT: Duration = Duration::from_millis(100);
 
 fn free() -> SocketAddr {
@@ -29,7 +29,7 @@ fn settings(extended: &str) -> Settings {
     toml::from_str(&format!("extended = \"{extended}\"\nack_wait_ms = 20")).unwrap()
 }
 
-/// A node on a thread: what it says. It ends with the program.
+/// Runs a node on a thread and returns its reports. It ends with the program.
 fn run(settings: Settings, ends: Ends, lines: &'static str) -> Receiver<Report> {
     let mut mote = Mote::new(&settings, ends).unwrap();
     mote.listen_to(Cursor::new(lines)).unwrap();
@@ -45,7 +45,7 @@ impl Peer {
         let (mine, node) = (free(), free());
         let socket = UdpSocket::bind(mine).unwrap();
         socket.connect(node).unwrap();
-        // What it says nobody asks for.
+        // Its reports are not needed.
         drop(run(settings(NODE), Ends { local: node, remote: mine }, ""));
         let peer = Peer(socket);
         let greeting = peer.psdu(LONG).expect("a dispatcher must hear of the node");
@@ -66,7 +66,7 @@ impl Peer {
         self.put([b'E', b'X', 2, 1, 26], &with_fcs(frame));
     }
 
-    /// The next PSDU.
+    /// Returns the next PSDU.
     fn psdu(&self, patience: Duration) -> Option<Vec<u8>> {
         self.0.set_read_timeout(Some(patience)).unwrap();
         let mut octets = [0; 200];
@@ -92,7 +92,7 @@ fn with_fcs(frame: &[u8]) -> Vec<u8> {
     [frame, &crc.to_le_bytes()].concat()
 }
 
-/// A data frame with long addresses that asks for an acknowledgement: FCF 0xdc61.
+/// Returns a data frame with long addresses that requests an acknowledgement: FCF 0xdc61.
 fn data(sequence: u8, pan: u16, dst: [u8; 8], payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x61, 0xdc, sequence];
     frame.extend(pan.to_le_bytes());
@@ -110,7 +110,7 @@ fn link_local(eui: [u8; 8]) -> [u8; 16] {
     address
 }
 
-/// An echo request, its IPv6 header uncompressed (dispatch 0x41).
+/// Returns an echo request with an uncompressed IPv6 header (dispatch 0x41).
 fn echo_request(text: &[u8]) -> Vec<u8> {
     let (src, dst) = (link_local(PEER_EUI), link_local(NODE_EUI));
     let mut icmp = [&[128, 0, 0, 0, 0x47, 0x11, 0, 9], text].concat();
@@ -150,7 +150,7 @@ fn a_frame_without_acknowledgement_comes_again() {
     let reply = peer.psdu(LONG).unwrap();
     peer.acknowledge(reply[2].wrapping_add(1));
     assert_eq!(peer.psdu(LONG), Some(reply.clone()));
-    // Another process answers when it can: 5 ms of 20.
+    // Another process answers when it can: after 5 ms of 20.
     thread::sleep(Duration::from_millis(5));
     peer.acknowledge(reply[2]);
     assert_eq!(peer.psdu(SHORT), None);

@@ -1,4 +1,4 @@
-//! A client that asks for one thing after another, block by block where it takes several.
+//! A client that sends one request after another, block-wise if necessary.
 
 use super::server::exponent_of;
 use super::socket::Socket;
@@ -17,58 +17,60 @@ use kinglet_time::{Expected, Instant, earliest};
 pub struct Request<'a> {
     code: Code,
     path: &'a str,
-    /// Octets of the body, which [`Asker::read`] has.
+    /// Octets of the body, which [`Asker::read`] provides.
     length: u32,
-    /// Octets of a block at most.
+    /// Largest number of octets of a block.
     block: u16,
 }
 
 impl<'a> Request<'a> {
-    /// GET of a path, in blocks of at most `block` octets: a power of two, 16 to 1024.
+    /// Creates a GET of a path, in blocks of at most `block` octets: a power of two, 16 to 1024.
     pub const fn get(path: &'a str, block: u16) -> Self {
         Request { code: Code::GET, path, length: 0, block }
     }
 
-    /// PUT of a body of `length` octets.
+    /// Creates a PUT of a body of `length` octets.
     pub const fn put(path: &'a str, block: u16, length: u32) -> Self {
         Request { code: Code::PUT, length, ..Self::get(path, block) }
     }
 
-    /// POST of a body of `length` octets.
+    /// Creates a POST of a body of `length` octets.
     pub const fn post(path: &'a str, block: u16, length: u32) -> Self {
         Request { code: Code::POST, length, ..Self::get(path, block) }
     }
 }
 
-/// Why a request came to nothing.
+/// Reason for which a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// A message of it does not fit into those of the plan.
+    /// A message of it does not fit into the buffers of the plan.
     NoRoom,
-    /// No answer, or a Reset.
+    /// No response, or a Reset.
     Lost(kinglet_coap::Failure),
-    /// The server refused it, or the blocks did not make a body.
+    /// The server refused it, or the blocks did not form a body.
     Transfer(TransferError),
 }
 
-/// Who asks, and takes the answers.
+/// Source of requests, and recipient of their responses.
 pub trait Asker {
-    /// When it wants to ask; `None` if it does not. Not looked at while a request is under way.
+    /// Returns the time of the next request; `None` if there is none. Not called while a request is
+    /// outstanding.
     fn next(&self) -> Option<Instant>;
 
-    /// Whom.
+    /// Returns the server.
     fn to(&self) -> Peer;
 
-    /// What. It stays the same until it is answered.
+    /// Returns the request. It stays the same until it is answered.
     fn request(&self) -> Request<'_>;
 
-    /// Fills `out` with octets of the request's body, from octet `at` of it on.
+    /// Fills `out` with octets of the request's body, starting at octet `at`.
     fn read(&self, _at: u32, _out: &mut [u8]) {}
 
-    /// Takes the next octets of the answer's body.
+    /// Receives the next octets of the response's body.
     fn take(&mut self, octets: &[u8]);
 
-    /// The request that began at `since` is over: whether it was answered, or why not.
+    /// Handles the end of the request that began at `since`: its response, or the reason for its
+    /// failure.
     fn end(&mut self, now: Instant, since: Instant, outcome: Result<(), Failure>);
 }
 
@@ -78,7 +80,7 @@ enum Transfer {
     Up(Upload),
 }
 
-/// A request under way.
+/// An outstanding request.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     since: Instant,
@@ -86,7 +88,7 @@ struct Open {
     /// The exchange for its next block.
     exchange: Option<Handle>,
     outcome: Option<Result<(), Failure>>,
-    /// What the next request of the transfer echoes.
+    /// The Echo option of the next request of the transfer.
     echo: Option<Echo>,
 }
 
@@ -110,7 +112,7 @@ impl Echo {
     }
 }
 
-/// A client that asks for `A`, one thing at a time.
+/// A client that sends the requests of `A`, one at a time.
 pub struct Client<A, Z: Sizes> {
     socket: Socket<Z>,
     asker: A,
@@ -118,22 +120,22 @@ pub struct Client<A, Z: Sizes> {
 }
 
 impl<A: Asker, Z: Sizes> Client<A, Z> {
-    /// A client at a port of its own.
+    /// Creates a client at a port of its own.
     pub const fn new(config: Config, asker: A) -> Self {
         Client { socket: Socket::new(0, config), asker, open: None }
     }
 
-    /// Who asks.
+    /// Returns the source of requests.
     pub const fn asker(&self) -> &A {
         &self.asker
     }
 
-    /// The same, to change what it asks.
+    /// Returns the source of requests, to change it.
     pub const fn asker_mut(&mut self) -> &mut A {
         &mut self.asker
     }
 
-    /// The counters of its endpoint.
+    /// Returns the counters of its endpoint.
     pub const fn stats(&self) -> Stats {
         self.socket.stats()
     }
@@ -150,7 +152,7 @@ impl<A: Asker, Z: Sizes> Client<A, Z> {
         self.open = Some(Open { since: now, transfer, exchange: None, outcome: None, echo: None });
     }
 
-    /// Sends the request for the next block, if none is under way.
+    /// Sends the request for the next block, if none is outstanding.
     fn ask(&mut self, now: Instant) {
         let Some(open) = &mut self.open else { return };
         if open.exchange.is_some() || open.outcome.is_some() {
@@ -170,7 +172,7 @@ impl<A: Asker, Z: Sizes> Client<A, Z> {
         open.exchange = made.ok();
     }
 
-    /// Closes the books on a request that is over; whether one was.
+    /// Reports the end of a request. Returns whether one has ended.
     fn end(&mut self, now: Instant) -> bool {
         let Some(open) = self.open.take_if(|open| open.outcome.is_some()) else { return false };
         if let Some(outcome) = open.outcome {
@@ -204,11 +206,11 @@ fn write(
 }
 
 impl Open {
-    /// Takes the response to the exchange under way.
+    /// Handles the response to the outstanding exchange.
     fn take(&mut self, response: &Message<'_>, asker: &mut impl Asker) {
         self.exchange = None;
         let echoed = core::mem::replace(&mut self.echo, Echo::of(response));
-        // It proves its address with the same request (RFC 9175 §2.3), once.
+        // The client proves its address with the same request (RFC 9175 §2.3), once.
         if response.header.code == Code::UNAUTHORIZED && echoed.is_none() && self.echo.is_some() {
             return;
         }

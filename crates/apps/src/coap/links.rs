@@ -1,4 +1,4 @@
-//! What `/.well-known/core` says of a site (RFC 6690).
+//! The content of `/.well-known/core` of a site (RFC 6690).
 
 use crate::site::{Link, number_of};
 use crate::text::{Text, number};
@@ -6,7 +6,7 @@ use kinglet_coap::Message;
 use kinglet_coap::option::URI_QUERY;
 
 impl Link {
-    /// Whether a filter lets it pass: `name=value`, where a `*` at the end stands for anything
+    /// Returns whether it matches a filter: `name=value`, where a `*` at the end matches anything
     /// (RFC 6690 §4.1).
     fn passes(&self, filter: &[u8]) -> bool {
         let mut parts = filter.splitn(2, |octet| *octet == b'=');
@@ -46,8 +46,8 @@ impl Link {
     }
 }
 
-/// Writes the links that `request` asks for from octet `at` of them on; how many octets all of them
-/// have.
+/// Writes the links that match `request`, starting at octet `at`. Returns the number of octets of
+/// all of them.
 pub(super) fn write(links: &[Link], request: &Message<'_>, at: usize, out: &mut [u8]) -> usize {
     let mut text = Text::new(at, out);
     let mut separator: &[u8] = b"";

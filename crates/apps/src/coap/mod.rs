@@ -1,5 +1,5 @@
-//! CoAP (RFC 7252, RFC 7959) over a node's UDP sockets: what servers, clients and sensors share,
-//! a server and a client.
+//! CoAP (RFC 7252, RFC 7959) over a node's UDP sockets: the socket that servers, clients and
+//! sensors share, a server and a client.
 
 mod client;
 mod links;

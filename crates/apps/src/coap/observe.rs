@@ -6,16 +6,16 @@ use kinglet_coap::{Delivery, Token};
 use kinglet_mem::copy;
 use kinglet_time::{Duration, Instant};
 
-/// The longest path that can be observed.
+/// Longest path that can be observed.
 const PATH: usize = 32;
-/// From one notification to the next at least (RFC 7641 §4.5.1).
+/// Shortest time between two notifications (RFC 7641 §4.5.1).
 const PAUSE: Duration = Duration::from_secs(3);
-/// Age of the last confirmation from which on the next notification is confirmable, so that an
-/// observer that has vanished is not notified for ever. RFC 7641 §4.5 requires one in 24 hours.
+/// Age of the last confirmation after which the next notification is confirmable, so that an
+/// observer that has vanished is not notified without end. RFC 7641 §4.5 requires one in 24 hours.
 const CONFIRM: Duration = Duration::from_secs(600);
-/// Age of the last confirmation from which on an observer has to confirm its interest if a newcomer
-/// finds no place. An acknowledgement takes MAX_TRANSMIT_WAIT at most (RFC 7252 §4.8.2), which is
-/// 93 s.
+/// Age of the last confirmation after which an observer has to confirm its interest if a new
+/// observer finds the table full. An acknowledgement takes at most MAX_TRANSMIT_WAIT (RFC 7252
+/// §4.8.2), which is 93 s.
 const DOUBT: Duration = Duration::from_secs(60);
 /// Bits of a sequence number that are sent (§2).
 const NUMBER: u32 = 0xFF_FFFF;
@@ -29,14 +29,15 @@ pub struct Observer {
     path_len: usize,
     /// Blocks have 2 to the power of this plus four octets.
     exponent: u8,
-    /// The version of the resource that was sent last, and its sequence number.
+    /// Version of the resource that was sent last, and its sequence number.
     version: u32,
     number: u32,
     sent: Instant,
     confirmed: Instant,
     /// Time at which the resource is checked again.
     next: Instant,
-    /// The next notification is sent although nothing has changed, and is to be acknowledged.
+    /// True if the next notification is sent although nothing has changed, and is to be
+    /// acknowledged.
     doubted: bool,
 }
 
@@ -89,8 +90,8 @@ impl Observer {
         self.next
     }
 
-    /// Makes the next notification confirmable, and due now, because a newcomer finds no place: it
-    /// shows whether this observer still exists (RFC 7641 §4.5).
+    /// Makes the next notification confirmable, and due now, because a new observer finds the table
+    /// full: it shows whether this observer still exists (RFC 7641 §4.5).
     pub(super) fn doubt(&mut self, now: Instant) {
         if now >= self.confirmed + DOUBT {
             self.doubted = true;
@@ -106,7 +107,7 @@ impl Observer {
         is_new && now >= soonest
     }
 
-    /// Notes that a notification with `fresh` is sent, and returns its delivery.
+    /// Records that a notification with `fresh` is sent, and returns its delivery.
     pub(super) fn told(&mut self, now: Instant, fresh: Fresh) -> Delivery {
         self.version = fresh.version;
         self.number = self.number.wrapping_add(1) & NUMBER;
@@ -119,7 +120,7 @@ impl Observer {
         Delivery::Confirmable
     }
 
-    /// Notes that no notification could be sent yet.
+    /// Records that no notification could be sent yet.
     pub(super) fn wait(&mut self, now: Instant) {
         self.next = now + PAUSE;
     }

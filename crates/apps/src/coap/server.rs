@@ -1,5 +1,4 @@
-//! A server that shows a site, block by block where it takes several, and the list of its resources
-//! (RFC 6690).
+//! A server of a site, block-wise if necessary, and of the list of its resources (RFC 6690).
 
 use super::links;
 use super::observe::Observer;
@@ -16,38 +15,38 @@ use kinglet_coap::{
 use kinglet_mem::{Array, copy};
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
-/// As many octets as block numbers of the largest blocks reach.
+/// Largest body that block numbers address with the largest blocks.
 const MAX_BYTES: usize = 1 << 30;
-/// The longest path.
+/// Longest path.
 const PATH: usize = 64;
-/// All CoAP nodes of a link, and of a site.
+/// Groups of all CoAP nodes of a link, and of a site.
 const GROUPS: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0xfd), Ipv6Addr::new(0xff05, 0, 0, 0, 0, 0, 0, 0xfd)];
-/// DEFAULT_LEISURE (RFC 7252 §4.8): in which the answers of a group are spread.
+/// DEFAULT_LEISURE (RFC 7252 §4.8): time over which the responses of a group are spread.
 const LEISURE: Duration = Duration::from_secs(5);
-/// Blocks of 64 octets, for requests to a group from a peer whose address is not proven. One such
-/// block may answer any request.
+/// Blocks of 64 octets, for group requests from a peer whose address is not proven. One such block
+/// may answer any request.
 const SMALL: u8 = 2;
-/// The format of links (RFC 6690 §7.2).
+/// The link format (RFC 6690 §7.2).
 const LINKS: u32 = 40;
 
-/// Sizes of the endpoint's tables, and of that of observers.
+/// Sizes of the endpoint's tables, and of the observer table.
 pub trait Plan: Sizes {
-    /// Places of observers (RFC 7641). A client that finds none is answered as if it had not asked
-    /// to observe; if there are none at all, observing is not linked.
+    /// The observer table (RFC 7641). If it is full, a registration is answered as a plain request;
+    /// if it has no entries at all, observing is not linked.
     type Observers: Array<Option<Observer>>;
 
-    /// Whether the server joins the groups of all CoAP nodes (RFC 7252 §12.8) of its link and its
-    /// site, so that clients find it that do not know its address.
+    /// True if the server joins the groups of all CoAP nodes (RFC 7252 §12.8) of its link and its
+    /// site, so that clients find it without knowing its address.
     const IS_FOUND: bool;
 }
 
-/// A server at a port, which shows `S`.
+/// A server of `S` at a port.
 pub struct Server<S: Site, Z: Plan> {
     socket: Socket<Z>,
     resources: Resources<S>,
     observers: Z::Observers,
-    /// It has joined its groups, as far as the node has room for them.
+    /// True if it has joined its groups, as far as the node's table has space for them.
     has_joined: bool,
 }
 
@@ -57,11 +56,11 @@ struct Resources<S: Site> {
     upload: Reception<Peer>,
     inbox: Option<S::Inbox>,
     served: u32,
-    /// The request served last was for a block that is not the last one.
+    /// True if the last request was for a block other than the last one.
     goes_on: bool,
 }
 
-/// A request: whose, and what it says.
+/// A request: its origin and its message.
 struct Request<'a, 'b> {
     now: Instant,
     origin: Origin,
@@ -70,7 +69,8 @@ struct Request<'a, 'b> {
 }
 
 impl<S: Site, Z: Plan> Server<S, Z> {
-    /// A server on `port` whose blocks have at most `block` octets (a power of two, 16 to 1024).
+    /// Creates a server on `port` whose blocks have at most `block` octets (a power of two, 16 to
+    /// 1024).
     pub const fn new(port: u16, site: S, block: u16, config: Config) -> Self {
         let resources = Resources {
             site,
@@ -94,18 +94,18 @@ impl<S: Site, Z: Plan> Server<S, Z> {
         self.observers.as_slice().iter().flatten().count()
     }
 
-    /// Requests answered, wrapping; one for each block.
+    /// Returns the number of requests answered, wrapping; one for each block.
     pub const fn served(&self) -> u32 {
         self.resources.served
     }
 
-    /// The counters of its endpoint.
+    /// Returns the counters of its endpoint.
     pub const fn stats(&self) -> Stats {
         self.socket.stats()
     }
 }
 
-/// The size exponent of blocks of at most `block` octets.
+/// Returns the size exponent of blocks of at most `block` octets.
 pub const fn exponent_of(block: u16) -> u8 {
     let mut exponent = 0;
     while exponent < MAX_EXPONENT && block >= 32 << exponent {
@@ -119,7 +119,7 @@ impl<S: Site, Z: Plan> App for Server<S, Z> {
         let Server { socket, resources, observers, has_joined } = self;
         if Z::IS_FOUND && !core::mem::replace(has_joined, true) {
             for group in GROUPS {
-                // A node without room for it is not found.
+                // If the node's table is full, clients cannot find it by the group.
                 let _ = node.interface().join_group(group);
             }
         }
@@ -181,7 +181,7 @@ impl<S: Site> Resources<S> {
                 place = observers.iter_mut().find(|place| place.is_none());
             }
         }
-        // A node of a group does not answer that it has nothing (RFC 7252 §8.2).
+        // A member of a group does not report that it has no such resource (RFC 7252 §8.2).
         let refused = self.answer(endpoint, request, place).err();
         if let Some(code) = refused.filter(|_| !request.origin.to_group) {
             refuse(endpoint, request, code);
@@ -203,7 +203,7 @@ impl<S: Site> Resources<S> {
         for place in observers {
             let Some(observer) = place.as_mut() else { continue };
             let Some(fresh) = self.site.fresh(now, observer.path()) else {
-                // It is not there any more (RFC 7641 §4.2).
+                // The resource has gone (RFC 7641 §4.2).
                 let to = observer.to();
                 let (kind, code) = (Delivery::NonConfirmable, Code::NOT_FOUND);
                 let _ = endpoint.notify(now, to, kind, code, |_| Ok(()));
@@ -224,7 +224,8 @@ impl<S: Site> Resources<S> {
         busy
     }
 
-    /// Sends the resource as it is now; returns whether there was room for it.
+    /// Sends the present state of the resource. Returns whether there was space for the
+    /// notification.
     fn notify<Z: Sizes>(
         &mut self,
         now: Instant,
@@ -300,8 +301,7 @@ impl<S: Site> Resources<S> {
         })
     }
 
-    /// Answers with the part that is asked for of `len` octets, which `read` copies from where they
-    /// are.
+    /// Responds with the requested part of `len` octets, which `read` copies from their source.
     fn respond<Z: Plan>(
         &mut self,
         endpoint: &mut Endpoint<Peer, Z>,
@@ -311,7 +311,7 @@ impl<S: Site> Resources<S> {
         read: &dyn Fn(&S, usize, &mut [u8]),
     ) -> Result<(), Code> {
         let message = request.message;
-        // RFC 7252 §5.10.4: what is not there in the format that is wanted is not to be had.
+        // RFC 7252 §5.10.4: a resource that is not available in the requested format is refused.
         if message.values(option::ACCEPT).next().is_some() && message.uint(option::ACCEPT) != format
         {
             return Err(Code::NOT_ACCEPTABLE);
@@ -322,13 +322,14 @@ impl<S: Site> Resources<S> {
         self.goes_on = part.range().end < len;
         let fresh = self.site.fresh(request.now, path);
         let mut observer = None;
-        // Other blocks of what is observed are fetched as of any other body (RFC 7959 §2.6).
+        // Further blocks of an observed resource are fetched like those of any other body (RFC 7959
+        // §2.6).
         if Z::Observers::LEN > 0
             && place.is_some()
             && part.range().start == 0
             && let Some(fresh) = fresh
         {
-            // Notifications are more than was asked for (RFC 7641 §7).
+            // Notifications amplify a request (RFC 7641 §7).
             if !proven {
                 return Err(Code::UNAUTHORIZED);
             }
@@ -346,7 +347,7 @@ impl<S: Site> Resources<S> {
         Ok(())
     }
 
-    /// Takes a block of a body.
+    /// Handles a block of a body.
     fn receive<Z: Plan>(
         &mut self,
         endpoint: &mut Endpoint<Peer, Z>,
@@ -379,19 +380,19 @@ impl<S: Site> Resources<S> {
             Ok(())
         });
         if done == Err(Code::UNAUTHORIZED) {
-            // The body has been taken, and is not to come twice: the answer is short.
+            // The body has been accepted, and must not be sent again: the response is short.
             return give(endpoint, request, code, &mut |response| accepted.write(response));
         }
         done
     }
 }
 
-/// What an answer says of the octets that it carries.
+/// The options of a response.
 struct Answer {
     part: Part,
     format: Option<u32>,
     fresh: Option<Fresh>,
-    /// The number of a notification, or of the answer that is as good as one.
+    /// Sequence number of a notification, or of the response that counts as one.
     observed: Option<u32>,
 }
 
@@ -402,7 +403,7 @@ impl Answer {
         response: &mut Writer<'_>,
         read: &dyn Fn(usize, &mut [u8]),
     ) -> Result<(), WriteError> {
-        // Blocks of several versions are not to be mixed (RFC 7959 §2.4).
+        // Blocks of several versions must not be mixed (RFC 7959 §2.4).
         if let Some(fresh) = self.fresh.filter(|_| self.part.exponent().is_some()) {
             response.option(option::ETAG, &fresh.version.to_be_bytes())?;
         }
@@ -430,7 +431,7 @@ fn forget(observers: &mut [Option<Observer>], who: (Peer, Token)) {
     }
 }
 
-/// Gives the answer that `build` writes.
+/// Sends the response that `build` writes.
 #[inline(never)]
 fn give<Z: Plan>(
     endpoint: &mut Endpoint<Peer, Z>,
@@ -450,11 +451,11 @@ fn give<Z: Plan>(
     })
 }
 
-/// Refuses a request, and says why to whoever reads it (RFC 7252 §5.5.2); one whose answer is for
-/// proven peers only until it proves that it comes from one.
+/// Refuses a request, with a diagnostic message (RFC 7252 §5.5.2). If the response needs a proven
+/// address, it challenges the peer instead.
 fn refuse<Z: Plan>(endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>, code: Code) {
     if code == Code::UNAUTHORIZED {
-        // The ticket is fresh.
+        // The ticket is valid.
         let _ = endpoint.challenge(request.now, request.ticket);
         return;
     }
@@ -467,15 +468,15 @@ fn refuse<Z: Plan>(endpoint: &mut Endpoint<Peer, Z>, request: &Request<'_, '_>, 
         Code::BAD_REQUEST => "no such block",
         _ => "",
     };
-    // There is room for a code in any plan, and the ticket is fresh.
+    // Any plan has space for a code, and the ticket is valid.
     let _ = give(endpoint, request, code, &mut |response| {
-        // What there is no room for is not said.
+        // A diagnostic message that does not fit is left out.
         let _ = response.payload(why.as_bytes());
         Ok(())
     });
 }
 
-/// Writes the path of a request as text; its length, if there is room for it.
+/// Writes the path of a request as text. Returns its length, if it fits.
 fn path_of(message: &Message<'_>, out: &mut [u8]) -> Option<usize> {
     let mut len = 0usize;
     for segment in message.values(option::URI_PATH) {

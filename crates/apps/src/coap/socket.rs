@@ -9,32 +9,32 @@ use kinglet_time::{Duration, Instant};
 
 /// CoAP's port (RFC 7252 §6.1).
 pub const PORT: u16 = 5683;
-/// For how long a server expects the next block of a transfer: as long as a client's first timeout
-/// may be (RFC 7252 §4.8), after which it would ask again.
+/// Time for which a server expects the next block of a transfer: the longest first timeout of a
+/// client (RFC 7252 §4.8), after which it would retransmit.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Where a message came from.
+/// Origin of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Who has sent it.
+    /// The sender.
     pub peer: Peer,
-    /// It went to a group of nodes (RFC 7252 §8), each of which answers at its leisure, and only if
-    /// it has something to say.
+    /// True if it was sent to a group of nodes (RFC 7252 §8). Each member responds at its leisure,
+    /// and only if it has content.
     pub to_group: bool,
 }
 
-/// An endpoint at a UDP port, whose tables are as long as `S` says.
+/// An endpoint at a UDP port; `S` sets the table sizes.
 pub struct Socket<S: Sizes> {
     port: u16,
     socket: Option<UdpHandle>,
     endpoint: Endpoint<Peer, S>,
     datagram: [u8; MAX_DATAGRAM],
-    /// Until when a request is expected that continues one that was served.
+    /// Time until which a request is expected that continues the last one.
     continued: Option<Instant>,
 }
 
 impl<S: Sizes> Socket<S> {
-    /// A socket on `port`; 0 chooses one.
+    /// Creates a socket on `port`; 0 chooses one.
     pub const fn new(port: u16, config: Config) -> Self {
         Socket {
             port,
@@ -45,33 +45,34 @@ impl<S: Sizes> Socket<S> {
         }
     }
 
-    /// The endpoint, to send requests from and to answer them.
+    /// Returns the endpoint, to send requests and responses.
     pub const fn endpoint(&mut self) -> &mut Endpoint<Peer, S> {
         &mut self.endpoint
     }
 
-    /// The endpoint's counters.
+    /// Returns the endpoint's counters.
     pub const fn stats(&self) -> Stats {
         self.endpoint.stats()
     }
 
-    /// Every reason of its endpoint, as [`App::reasons`](crate::App::reasons) has them.
+    /// Reports every reason of its endpoint, as [`App::reasons`](crate::App::reasons).
     pub fn reasons(&self, each: &mut Each<'_>) {
         self.endpoint.stats().reasons().for_each(|(reason, count)| each("coap", reason, count));
     }
 
-    /// Messages received and sent, as [`App::messages`](crate::App::messages) has them.
+    /// Returns the messages received and sent, as [`App::messages`](crate::App::messages).
     pub const fn messages(&self) -> (u32, u32) {
         let stats = self.stats();
         (stats.received, stats.sent)
     }
 
-    /// Expects a peer's next request within 3 s, or none: a transfer goes on, or is over.
+    /// Expects a peer's next request within 3 s if a transfer continues, or none if it has ended.
     pub fn expect_request(&mut self, now: Instant, goes_on: bool) {
         self.continued = goes_on.then(|| now + PATIENCE);
     }
 
-    /// What is to come: an acknowledgement, a response, or a peer's next request.
+    /// Returns the window of the next expected message: an acknowledgement, a response, or a peer's
+    /// next request.
     pub fn expected(&self, now: Instant) -> Option<Expected> {
         let request = |until: Instant| {
             let since = until - PATIENCE;
@@ -81,7 +82,7 @@ impl<S: Sizes> Socket<S> {
         self.endpoint.expected().or(continued.map(request))
     }
 
-    /// Receives and sends what there is; `handle` is given what has arrived, and from whom. Whether
+    /// Receives and sends all messages; `handle` gets the events and their origin. Returns whether
     /// anything happened.
     pub fn poll<P: Profile>(
         &mut self,
@@ -98,7 +99,7 @@ impl<S: Sizes> Socket<S> {
             self.endpoint.handle_deadline(now);
             busy = true;
         }
-        // As many as a socket holds.
+        // At most as many as a socket holds.
         while let Ok(Some(received)) = node.datagrams().recv(socket, &mut self.datagram) {
             let peer = (received.src, received.src_port);
             let octets = self.datagram.get(..received.len).unwrap_or_default();
@@ -107,7 +108,7 @@ impl<S: Sizes> Socket<S> {
             if origin.to_group && !is_for_groups(octets) {
                 continue;
             }
-            // What is no event the endpoint has counted.
+            // The endpoint has counted all other messages.
             if let Ok(event) = self.endpoint.handle_message(now, peer, octets) {
                 handle(&mut self.endpoint, origin, event);
             }
@@ -123,14 +124,14 @@ impl<S: Sizes> Socket<S> {
         busy
     }
 
-    /// When it wants to be polled even if nothing happens.
+    /// Returns the time of the next poll if nothing happens before.
     pub fn deadline(&self) -> Option<Instant> {
         if self.socket.is_none() { Some(Instant::ZERO) } else { self.endpoint.deadline() }
     }
 }
 
-/// Only requests that are not confirmable may go to a group, and nothing else is answered, not even
-/// with a Reset (RFC 7252 §8.1).
+/// Returns whether a message may go to a group: only non-confirmable requests may. Others get no
+/// response, not even a Reset (RFC 7252 §8.1).
 fn is_for_groups(octets: &[u8]) -> bool {
     Message::parse(octets).is_ok_and(|message| {
         message.header.kind == Kind::NonConfirmable && message.header.code.is_request()

@@ -1,36 +1,36 @@
-//! Answers, read as they come: the head line by line, then the body however it is framed
-//! (RFC 9112 §4 to 7).
+//! Incremental parser of responses: the head line by line, then the body in any framing (RFC 9112
+//! §4 to 7).
 
 use super::field::{cut, has, length_of};
 use crate::text::number;
 use kinglet_mem::Array;
 
-/// The most octets of a head, or of what follows the last chunk.
+/// Largest number of octets of a head, or of the trailers after the last chunk.
 const MAX_HEAD: u16 = 8_192;
 
-/// An answer that makes no sense, or is framed in a way that is not understood.
+/// A response that is malformed, or has an unsupported framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Broken;
 
-/// What has come.
+/// Result of parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found<'a> {
-    /// Nothing whole yet, or nothing that matters.
+    /// Nothing complete yet, or nothing relevant.
     Nothing,
-    /// The whole head.
+    /// The complete head.
     Head,
     /// Octets of the body.
     Body(&'a [u8]),
 }
 
-/// What is next.
+/// The part that is parsed next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     StatusLine,
     Fields,
-    /// So many octets of the body.
+    /// Remaining octets of the body.
     Body(u32),
-    /// The body goes on until the connection ends.
+    /// The body ends with the connection.
     ToEnd,
     ChunkSize,
     Chunk(u32),
@@ -39,17 +39,17 @@ enum Part {
     Done,
 }
 
-/// An answer while it comes, with room for one line.
+/// A response that is being received, with a buffer for one line.
 #[derive(Debug)]
 pub(super) struct Answer<L> {
     line: L,
     len: usize,
-    /// The line is longer than its room.
+    /// True if the line is longer than its buffer.
     is_cut: bool,
     /// Octets of head or trailers.
     total: u16,
     part: Part,
-    /// The request was HEAD: there is no body, whatever the head says.
+    /// True if the request was HEAD: there is no body, whatever the head says.
     is_head: bool,
     status: u16,
     is_1_1: bool,
@@ -59,7 +59,7 @@ pub(super) struct Answer<L> {
 }
 
 impl<L: Array<u8>> Answer<L> {
-    /// Before the first octet of the answer to a request, which was HEAD or was not.
+    /// Creates a parser for the response to a request, which was HEAD or not.
     pub(super) const fn new(is_head: bool) -> Self {
         Answer {
             line: L::EMPTY,
@@ -76,37 +76,37 @@ impl<L: Array<u8>> Answer<L> {
         }
     }
 
-    /// Its status (RFC 9110 §15).
+    /// Returns its status (RFC 9110 §15).
     pub(super) const fn status(&self) -> u16 {
         self.status
     }
 
-    /// Octets of the body, if the head says so.
+    /// Returns the length of the body, if the head states it.
     pub(super) const fn length(&self) -> Option<u32> {
         self.length
     }
 
-    /// Whether all of it has come.
+    /// Returns whether it is complete.
     pub(super) fn is_done(&self) -> bool {
         self.part == Part::Done
     }
 
-    /// Whether all of it has come if the connection ends here.
+    /// Returns whether it is complete if the connection ends here.
     pub(super) fn may_end(&self) -> bool {
         matches!(self.part, Part::Done | Part::ToEnd)
     }
 
-    /// Whether the connection can be used again (RFC 9112 §9.3).
+    /// Returns whether the connection can be used again (RFC 9112 §9.3).
     pub(super) fn keeps_alive(&self) -> bool {
         self.is_done() && self.is_1_1 && !self.closes
     }
 
-    /// More has come than the answer: the connection is not to be used again.
+    /// Handles octets after the response: the connection must not be used again.
     pub(super) const fn distrust(&mut self) {
         self.closes = true;
     }
 
-    /// Takes octets up to the next thing that matters: how many, and what that is.
+    /// Parses octets up to the next relevant item. Returns their number, and the item.
     pub(super) fn take<'a>(&mut self, octets: &'a [u8]) -> Result<(usize, Found<'a>), Broken> {
         match self.part {
             Part::Body(left) => {
@@ -180,11 +180,11 @@ impl<L: Array<u8>> Answer<L> {
         if self.total >= MAX_HEAD { Err(Broken) } else { Ok(Found::Nothing) }
     }
 
-    /// How the body is framed (RFC 9112 §6.3).
+    /// Determines the framing of the body (RFC 9112 §6.3).
     fn end_head(&mut self) -> Found<'static> {
         self.total = 0;
         self.part = match (self.status, self.length) {
-            // Another answer follows (RFC 9110 §15.2).
+            // Another response follows (RFC 9110 §15.2).
             (100..=199, _) => {
                 (self.length, self.is_chunked) = (None, false);
                 self.part = Part::StatusLine;
@@ -193,7 +193,7 @@ impl<L: Array<u8>> Answer<L> {
             (204 | 304, _) => Part::Done,
             _ if self.is_head => Part::Done,
             (_, length) if self.is_chunked => {
-                // Who says both may be misunderstood by somebody on the way.
+                // An intermediary may misinterpret a message with both fields.
                 self.closes |= length.is_some();
                 self.length = None;
                 Part::ChunkSize
@@ -206,14 +206,14 @@ impl<L: Array<u8>> Answer<L> {
     }
 }
 
-/// At most `left` octets, and how many are left then.
+/// Returns at most `left` octets, and the number that is left then.
 fn split(octets: &[u8], left: u32) -> (&[u8], u32) {
     let most = usize::try_from(left).unwrap_or(usize::MAX);
     let body = octets.get(..most).unwrap_or(octets);
     (body, left.saturating_sub(u32::try_from(body.len()).unwrap_or(u32::MAX)))
 }
 
-/// What a field line says, if it matters.
+/// A relevant field line.
 enum Field<'a> {
     Other,
     Close,
@@ -222,7 +222,7 @@ enum Field<'a> {
 }
 
 fn field_of(line: &[u8], is_cut: bool) -> Result<Field<'_>, Broken> {
-    // A name that is longer than the line's room is none of those that matter.
+    // A name that is longer than the line's buffer is not one of the relevant ones.
     let Some((name, value)) = cut(line, b':') else {
         return if is_cut { Ok(Field::Other) } else { Err(Broken) };
     };
@@ -230,7 +230,7 @@ fn field_of(line: &[u8], is_cut: bool) -> Result<Field<'_>, Broken> {
     let field = if is(b"content-length") {
         Field::Length(value)
     } else if is(b"transfer-encoding") {
-        // No other coding is known.
+        // Other codings are not supported.
         if value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
             Field::Chunked
         } else {
@@ -244,7 +244,7 @@ fn field_of(line: &[u8], is_cut: bool) -> Result<Field<'_>, Broken> {
     if is_cut { Err(Broken) } else { Ok(field) }
 }
 
-/// Hexadecimal digits, then perhaps extensions, which nobody needs to understand (RFC 9112 §7.1).
+/// Parses hexadecimal digits, perhaps followed by extensions, which may be ignored (RFC 9112 §7.1).
 fn size_of_chunk(line: &[u8], is_cut: bool) -> Result<u32, Broken> {
     let digits = match cut(line, b';') {
         Some((digits, _)) => digits,
@@ -265,7 +265,8 @@ mod tests {
     use std::string::String;
     use std::vec::Vec;
 
-    /// Reads in pieces of `size` octets: the answer, its body and what was not taken.
+    /// Parses in pieces of `size` octets. Returns the status, the body, whether it is complete, and
+    /// the number of octets not taken.
     fn read(text: &str, is_head: bool, size: usize) -> Result<(u16, String, bool, usize), Broken> {
         let mut answer = Answer::<[u8; 40]>::new(is_head);
         let (mut body, mut heads) = (Vec::new(), 0);

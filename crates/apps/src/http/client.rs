@@ -1,4 +1,4 @@
-//! The client.
+//! HTTP client.
 
 use super::answer::{Answer, Found};
 use crate::back_off::BackOff;
@@ -10,9 +10,9 @@ use kinglet_time::{Duration, Instant};
 
 /// Octets moved between connection and socket at a time.
 const CHUNK: usize = 256;
-/// A server that has started anew, or has given the connection up, says nothing any more, and TCP
-/// does not find that out while it has nothing to send. So who waits for an answer gives it up
-/// after the user timeout of RFC 9293 (3.10.1).
+/// Time after which a client gives up an idle response: the user timeout of RFC 9293 (3.10.1). A
+/// server that has restarted, or has dropped the connection, sends nothing more, and TCP cannot
+/// detect that while it has nothing to send.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A request.
@@ -21,39 +21,41 @@ pub struct Request<'a> {
     method: &'static str,
     host: &'a str,
     path: &'a str,
-    /// Octets of the body, which [`Asker::read`] has.
+    /// Octets of the body, which [`Asker::read`] provides.
     length: Option<u32>,
     keeps_alive: bool,
 }
 
 impl<'a> Request<'a> {
-    /// GET of a path, which begins with `/`, at a host as its address or name has it.
+    /// Creates a GET of a path, which begins with `/`, from a host, given by address or name.
     pub const fn get(host: &'a str, path: &'a str) -> Self {
         Request { method: "GET", host, path, length: None, keeps_alive: true }
     }
 
-    /// HEAD: what GET would answer, without the body.
+    /// Creates a HEAD: the response to GET without the body.
     pub const fn head(host: &'a str, path: &'a str) -> Self {
         Request { method: "HEAD", ..Self::get(host, path) }
     }
 
-    /// PUT of a body of `length` octets.
+    /// Creates a PUT of a body of `length` octets.
     pub const fn put(host: &'a str, path: &'a str, length: u32) -> Self {
         Request { method: "PUT", length: Some(length), ..Self::get(host, path) }
     }
 
-    /// POST of a body of `length` octets. Unlike the others it is not sent a second time by itself.
+    /// Creates a POST of a body of `length` octets. Unlike the others it is not repeated
+    /// automatically.
     pub const fn post(host: &'a str, path: &'a str, length: u32) -> Self {
         Request { method: "POST", ..Self::put(host, path, length) }
     }
 
-    /// The same as the last request of its connection, which is otherwise kept for the next.
+    /// Returns the same as the last request of its connection, which is otherwise kept for the
+    /// next.
     #[must_use]
     pub const fn last(self) -> Self {
         Request { keeps_alive: false, ..self }
     }
 
-    /// Writes the request from octet `sent` of it on, as much as there is room for.
+    /// Writes the request from octet `sent` on, as much as fits.
     fn write(&self, asker: &impl Asker, sent: usize, out: &mut [u8]) -> usize {
         let mut text = Text::new(sent, out);
         for part in [self.method, " ", self.path, " HTTP/1.1\r\nHost: ", self.host] {
@@ -79,68 +81,71 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Why a request came to nothing.
+/// Reason for which a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// No connection could be opened.
     NoConnection,
-    /// Nobody listens there, or there is no way there.
+    /// The server does not listen on the port, or there is no route to it.
     Refused,
-    /// The connection ended before the whole answer.
+    /// The connection ended before the response was complete.
     Ended,
-    /// Nothing came for 300 s.
+    /// Nothing was received for 300 s.
     Silent,
-    /// The answer makes no sense.
+    /// The response is malformed.
     Broken,
 }
 
-/// Who asks, and takes the answers.
+/// Source of requests, and recipient of their responses.
 pub trait Asker {
-    /// When it wants to ask; `None` if it does not. Not looked at while a request is under way.
+    /// Returns the time of the next request; `None` if there is none. Not called while a request is
+    /// outstanding.
     fn next(&self) -> Option<Instant>;
 
-    /// Whom.
+    /// Returns the server.
     fn to(&self) -> Peer;
 
-    /// What. It stays the same until it is answered.
+    /// Returns the request. It stays the same until it is answered.
     fn request(&self) -> Request<'_>;
 
-    /// Fills `out` with octets of the request's body, from octet `at` of it on.
+    /// Fills `out` with octets of the request's body, starting at octet `at`.
     fn read(&self, _at: u32, _out: &mut [u8]) {}
 
-    /// The head of the answer has come: status (RFC 9110 §15), and octets of the body if it says
-    /// so.
+    /// Handles the head of the response: its status (RFC 9110 §15), and the length of the body if
+    /// stated.
     fn head(&mut self, _status: u16, _length: Option<u32>) {}
 
-    /// Takes the next octets of the answer's body.
+    /// Receives the next octets of the response's body.
     fn take(&mut self, octets: &[u8]);
 
-    /// The request that began at `since` is over: with the status of the whole answer, or why not.
+    /// Handles the end of the request that began at `since`: the status of the complete response,
+    /// or the reason for its failure.
     fn end(&mut self, now: Instant, since: Instant, outcome: Result<u16, Failure>);
 }
 
-/// A connection, while a request is under way or kept for the next one.
+/// A connection, while a request is outstanding or until the next one.
 #[derive(Clone, Copy, Debug)]
 struct Open<H> {
     handle: H,
     to: Peer,
-    /// When the request began.
+    /// Start of the request.
     since: Instant,
-    /// When an octet of it or of its answer last went or came.
+    /// Time of the last octet sent or received.
     moved: Instant,
-    /// Octets of the request that have gone.
+    /// Octets of the request that have been sent.
     sent: usize,
-    /// A request was answered on it before.
+    /// True if an earlier request was answered on it.
     is_used: bool,
-    /// Nothing of the answer has come.
+    /// True if nothing of the response was received.
     is_silent: bool,
 }
 
-/// A client that asks one thing after another for `A`, with room for a line of an answer in `L`: 64
-/// octets do.
+/// A client that sends the requests of `A` one after another; `L` is a buffer for a line of a
+/// response: 64 octets suffice.
 ///
-/// A connection is kept for the next request if it goes to the same server and nobody minds; who is
-/// refused, or finds no place for a connection, is held off ([`BackOff`]).
+/// A connection is kept for the next request if that goes to the same server and neither side
+/// closes it. After a refusal, or without a free connection slot, the client backs off
+/// ([`BackOff`]).
 #[derive(Debug)]
 pub struct Client<A, L, H = Handle> {
     config: ConnectionConfig,
@@ -152,34 +157,34 @@ pub struct Client<A, L, H = Handle> {
 }
 
 impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
-    /// A client whose connections have these settings.
+    /// Creates a client whose connections have these settings.
     pub const fn new(config: ConnectionConfig, asker: A) -> Self {
         let back_off = BackOff::NEW;
         let answer = Answer::new(false);
         Client { config, asker, open: None, is_asking: false, answer, back_off }
     }
 
-    /// Who asks.
+    /// Returns the source of requests.
     pub const fn asker(&self) -> &A {
         &self.asker
     }
 
-    /// The same, to change what it asks.
+    /// Returns the source of requests, to change it.
     pub const fn asker_mut(&mut self) -> &mut A {
         &mut self.asker
     }
 
-    /// Its connection, if there is one.
+    /// Returns its connection, if there is one.
     pub fn connection(&self) -> Option<H> {
         self.open.as_ref().map(|open| open.handle)
     }
 
-    /// When the next request is to begin.
+    /// Returns the start of the next request.
     fn next(&self) -> Option<Instant> {
         self.asker.next().map(|at| at.max(self.back_off.at()))
     }
 
-    /// Begins a request, on the connection that is there or on a new one.
+    /// Starts a request, on the existing connection or on a new one.
     fn begin<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) {
         let to = self.asker.to();
         let is_head = self.asker.request().method == "HEAD";
@@ -215,7 +220,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         Some(Open { handle, to, since, moved, sent: 0, is_used: false, is_silent: true })
     }
 
-    /// Writes what there is room for; whether anything went.
+    /// Writes as much as fits. Returns whether anything was written.
     fn write<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let Some(open) = &mut self.open else { return false };
         let mut busy = false;
@@ -223,7 +228,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         loop {
             let len = self.asker.request().write(&self.asker, open.sent, &mut chunk);
             let octets = chunk.get(..len).unwrap_or_default();
-            // An end of the connection is seen by who reads.
+            // The read side detects the end of the connection.
             let taken = sockets.send(open.handle, octets).unwrap_or(0);
             if taken == 0 {
                 return busy;
@@ -234,7 +239,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         }
     }
 
-    /// Reads what has arrived; whether anything did.
+    /// Reads received octets. Returns whether there were any.
     fn read<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let Some(open) = &mut self.open else { return false };
         let mut chunk = [0; CHUNK];
@@ -260,7 +265,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
             };
             let is_stale = outcome == Err(Failure::Ended) && open.is_used && open.is_silent;
             if is_stale && self.asker.request().method != "POST" {
-                // The server had ended it before it heard of the request (RFC 9112 §9.3.1).
+                // The server had closed it before it received the request (RFC 9112 §9.3.1).
                 self.again(now, sockets);
             } else {
                 self.end(now, sockets, outcome);
@@ -269,7 +274,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         }
     }
 
-    /// Asks the same once more, over a new connection.
+    /// Sends the same request again, over a new connection.
     fn again<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) {
         let Some(open) = self.open.take() else { return };
         sockets.release(now, open.handle, None);
@@ -282,7 +287,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         }
     }
 
-    /// The request is over.
+    /// Ends the request.
     fn end<S: Sockets<Handle = H>>(
         &mut self,
         now: Instant,
@@ -293,7 +298,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
         let keeps_alive = self.answer.keeps_alive() && self.asker.request().keeps_alive;
         match outcome {
             Ok(_) if keeps_alive => self.open = Some(open),
-            // Nobody would read what may still come.
+            // Further octets would not be read.
             Err(Failure::Silent | Failure::Broken) => {
                 sockets.release(now, open.handle, Some(Duration::ZERO));
             }
@@ -313,7 +318,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> Client<A, L, H> {
     }
 }
 
-/// Takes octets of an answer; the outcome if that is the end of it.
+/// Parses octets of a response. Returns the outcome if it ends with them.
 fn hear<L: Array<u8>>(
     answer: &mut Answer<L>,
     asker: &mut impl Asker,
@@ -348,7 +353,7 @@ impl<A: Asker, L: Array<u8>, H: Copy> StreamApp<H> for Client<A, L, H> {
             self.begin(now, sockets);
             return true;
         }
-        // A connection that is kept ends when its server ends it.
+        // A kept connection ends when its server closes it.
         let ended =
             |open: &mut Open<H>| sockets.peek(open.handle, &mut [0]) != Err(RecvError::WouldBlock);
         let Some(open) = self.open.take_if(ended) else { return false };

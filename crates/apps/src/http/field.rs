@@ -1,15 +1,15 @@
-//! What field lines of requests and of answers have in common.
+//! Parsing that requests and responses have in common.
 
 use crate::text::number;
 
-/// What is before the first `at`, and what is behind it.
+/// Returns the parts before and after the first `at`.
 #[inline(never)]
 pub(super) fn cut(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let (before, rest) = text.split_at_checked(text.iter().position(|octet| *octet == at)?)?;
     Some((before, rest.get(1..).unwrap_or_default()))
 }
 
-/// Whether `option` is in a list.
+/// Returns whether `option` is in a list.
 pub(super) fn has(list: &[u8], option: &[u8]) -> bool {
     let mut rest = Some(list);
     while let Some(list) = rest {
@@ -22,8 +22,8 @@ pub(super) fn has(list: &[u8], option: &[u8]) -> bool {
     false
 }
 
-/// A Content-Length: digits, nothing else, or the same ones several times (RFC 9110 §8.6), also in
-/// a field `before`.
+/// Parses a Content-Length: only digits, or the same ones several times (RFC 9110 §8.6), also in a
+/// field `before`.
 pub(super) fn length_of(value: &[u8], before: Option<u32>) -> Option<u32> {
     let (mut found, mut rest) = (before, Some(value));
     while let Some(list) = rest {

@@ -1,14 +1,14 @@
-//! Heads of requests, read as they come: where they end, and what of them matters to a small
-//! server (RFC 9112 §2 to 5).
+//! Incremental parser of request heads: their end, and the fields that a small server needs (RFC
+//! 9112 §2 to 5).
 
 use super::field::{cut, has, length_of};
 use crate::text::number;
 use kinglet_mem::{Array, move_within};
 
-/// The most octets of a head: more is refused, whatever it says.
+/// Largest number of octets of a head: a longer one is refused.
 const MAX_HEAD: u16 = 8_192;
 
-/// Why a request is refused, or that it is not (RFC 9110 §15).
+/// Status of a response: success, or the reason for a refusal (RFC 9110 §15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// 200
@@ -28,7 +28,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Number and name, as they stand in an answer.
+    /// Returns number and name, as in a response.
     pub const fn text(self) -> &'static str {
         match self {
             Status::Ok => "200 OK",
@@ -42,7 +42,7 @@ impl Status {
     }
 }
 
-/// What is to be done (RFC 9110 §9).
+/// Method of a request (RFC 9110 §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// GET
@@ -57,21 +57,21 @@ pub enum Method {
     Other,
 }
 
-/// A request's head while it comes, in a buffer for its path and, behind it, one line.
+/// A request's head that is being received, in a buffer for its path and, behind it, one line.
 #[derive(Debug)]
 pub struct Head<L> {
     buffer: L,
-    /// Octets of the path, which is in front.
+    /// Octets of the path, at the front of the buffer.
     path: usize,
     /// Octets of the line behind it.
     line: usize,
-    /// The line is longer than its room.
+    /// True if the line is longer than its buffer.
     is_cut: bool,
     /// Octets of the head.
     total: u16,
-    /// Its first line has come.
+    /// True if its first line was received.
     begun: bool,
-    /// The first thing that is wrong with it.
+    /// The first error in it.
     wrong: Option<Status>,
     method: Method,
     is_1_1: bool,
@@ -82,7 +82,7 @@ pub struct Head<L> {
 }
 
 impl<L: Array<u8>> Head<L> {
-    /// Before the first octet.
+    /// State before the first octet.
     pub const NEW: Self = Head {
         buffer: L::EMPTY,
         path: 0,
@@ -99,34 +99,35 @@ impl<L: Array<u8>> Head<L> {
         expects_continue: false,
     };
 
-    /// What is to be done.
+    /// Returns the method.
     pub const fn method(&self) -> Method {
         self.method
     }
 
-    /// The path, without scheme, authority and query (RFC 9112 §3.2).
+    /// Returns the path, without scheme, authority and query (RFC 9112 §3.2).
     pub fn path(&self) -> &[u8] {
         self.buffer.as_slice().get(..self.path).unwrap_or_default()
     }
 
-    /// Octets of the body, if the head says so.
+    /// Returns the length of the body, if the head states it.
     pub const fn content_length(&self) -> Option<u32> {
         self.content_length
     }
 
-    /// Whether the client waits for a sign before it sends the body (RFC 9110 §10.1.1).
+    /// Returns whether the client waits for 100 Continue before it sends the body (RFC 9110
+    /// §10.1.1).
     pub const fn expects_continue(&self) -> bool {
         self.expects_continue && self.is_1_1
     }
 
-    /// Whether the client wants to go on with the connection (RFC 9112 §9.3).
+    /// Returns whether the client wants to keep the connection (RFC 9112 §9.3).
     pub const fn keeps_alive(&self) -> bool {
         self.is_1_1 && !self.closes
     }
 
-    /// Takes octets up to the end of the head, which is after its first empty line: how many, and
-    /// whether that is here. A line may end with LF alone, and empty lines before the head do not
-    /// count (RFC 9112 §2.2).
+    /// Parses octets up to the end of the head, which is after its first empty line. Returns their
+    /// number, and whether the head is complete. A line may end with LF alone, and empty lines
+    /// before the head are ignored (RFC 9112 §2.2).
     pub fn take(&mut self, octets: &[u8]) -> (usize, bool) {
         let mut taken = 0usize;
         for &octet in octets {
@@ -146,10 +147,10 @@ impl<L: Array<u8>> Head<L> {
         (taken, false)
     }
 
-    /// What is wrong with the whole head, if anything is.
+    /// Checks the complete head.
     ///
     /// # Errors
-    /// The status to answer with.
+    /// The status of the response.
     pub fn verdict(&self) -> Result<(), Status> {
         match self.wrong {
             Some(status) => Err(status),
@@ -159,7 +160,7 @@ impl<L: Array<u8>> Head<L> {
         }
     }
 
-    /// The first thing that is wrong counts.
+    /// Records the first error.
     fn refuse(&mut self, status: Status) {
         self.wrong = self.wrong.or(Some(status));
     }
@@ -171,26 +172,26 @@ impl<L: Array<u8>> Head<L> {
                 *place = octet;
                 self.line = self.line.saturating_add(1);
             }
-            // The end of a line that has just as many octets as there is room for.
+            // The end of a line that just fits into the buffer.
             None if octet == b'\r' => {}
             None => self.is_cut = true,
         }
     }
 
-    /// A line has ended; whether the head has.
+    /// Handles the end of a line. Returns whether the head has ended.
     fn end_line(&mut self) -> bool {
         let from = self.path;
         let until = from.saturating_add(self.line);
         let line = self.buffer.as_slice().get(from..until).unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // No recipient of a CR without LF may take it for anything (RFC 9112 §2.2).
+        // A CR without LF must not be accepted as a line end (RFC 9112 §2.2).
         let is_bad = line.iter().any(|octet| matches!(octet, b'\r' | 0));
         let (len, is_cut) = (line.len(), self.is_cut);
         (self.line, self.is_cut) = (0, false);
         if len == 0 {
             return self.begun;
         }
-        // The compiler does not see that a line stays where it is while it is read.
+        // The compiler cannot prove that a line stays in place while it is parsed.
         let found =
             if self.begun { self.field(from, len, is_cut) } else { self.begin(len, is_cut) };
         if let Err(status) = found {
@@ -202,7 +203,7 @@ impl<L: Array<u8>> Head<L> {
         false
     }
 
-    /// The request line, of `len` octets at the front of the buffer.
+    /// Parses the request line, of `len` octets at the front of the buffer.
     fn begin(&mut self, len: usize, is_cut: bool) -> Result<(), Status> {
         self.begun = true;
         if is_cut {
@@ -221,7 +222,7 @@ impl<L: Array<u8>> Head<L> {
             _ => Method::Other,
         };
         let path = path_of(target);
-        // From here to there: whatever follows the target is behind the path.
+        // Start and end of the path; the rest of the target and the version follow it.
         let behind = version.len().saturating_add(1).saturating_add(path.behind);
         let end = len.saturating_sub(behind);
         let from = end.saturating_sub(path.len);
@@ -235,7 +236,7 @@ impl<L: Array<u8>> Head<L> {
         Ok(())
     }
 
-    /// A field line of `len` octets at `from`.
+    /// Parses a field line of `len` octets at `from`.
     fn field(&mut self, from: usize, len: usize, is_cut: bool) -> Result<(), Status> {
         let until = from.saturating_add(len);
         let line = self.buffer.as_slice().get(from..until).unwrap_or_default();
@@ -243,8 +244,7 @@ impl<L: Array<u8>> Head<L> {
         let (name, value) = cut(line, b':').ok_or(wrong)?;
         let is = |known: &&[u8]| known.eq_ignore_ascii_case(name);
         let known = FIELDS.iter().position(is);
-        // Nothing but the name may be in front of the colon, and no line continues another (RFC
-        // 9112 §5.1, 5.2).
+        // No whitespace may precede the colon, and no line continues another (RFC 9112 §5.1, 5.2).
         if name.is_empty() || name.iter().any(|octet| *octet <= b' ' || *octet > b'~') {
             return Err(Status::BadRequest);
         }
@@ -270,7 +270,7 @@ impl<L: Array<u8>> Head<L> {
     }
 }
 
-/// The fields that matter.
+/// The relevant fields.
 const FIELDS: [&[u8]; 5] =
     [b"host", b"connection", b"expect", b"content-length", b"transfer-encoding"];
 const HOST: usize = 0;
@@ -278,14 +278,14 @@ const CONNECTION: usize = 1;
 const EXPECT: usize = 2;
 const CONTENT_LENGTH: usize = 3;
 
-/// Where the path of a request target is: it has so many octets, and so many are behind it.
+/// Position of the path in a request target: its length, and the number of octets behind it.
 struct Path {
     len: usize,
     behind: usize,
 }
 
-/// The path of a request target in origin form or absolute form (RFC 9112 §3.2); one of no octets
-/// is that of the root.
+/// Returns the path of a request target in origin form or absolute form (RFC 9112 §3.2); an empty
+/// one stands for the root.
 fn path_of(target: &[u8]) -> Path {
     let scheme = b"http://";
     let rest = match target.split_at_checked(scheme.len()) {
@@ -308,7 +308,7 @@ mod tests {
 
     type Small = Head<[u8; 64]>;
 
-    /// Reads a head in pieces of `size` octets; how many it took, if it ended.
+    /// Parses a head in pieces of `size` octets. Returns the number of octets it took, if it ended.
     fn read(text: &str, size: usize) -> (Small, Option<usize>) {
         let (mut head, mut taken) = (Small::NEW, 0);
         for octets in text.as_bytes().chunks(size) {
@@ -431,7 +431,7 @@ mod tests {
         // A line that just fits, with its CR or without: 63 octets behind a path of one.
         let just = "y".repeat(63 - "Connection: ".len());
         assert_eq!(at(&format!("\r\nConnection: {just}")), Ok(()));
-        // A head without an end has one.
+        // A head without an end is refused.
         let endless = "X: y\r\n".repeat(2_000);
         let (head, taken) = read(&format!("GET / HTTP/1.1\r\n{endless}"), 100);
         assert_eq!((head.verdict(), taken), (Err(Status::FieldsTooLarge), Some(8_192)));

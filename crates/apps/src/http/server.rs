@@ -1,4 +1,4 @@
-//! The server.
+//! HTTP server.
 
 use super::request::{Head, Method, Status};
 use crate::scarce::{LOSS_PATIENCE, PATIENCE as HURRY};
@@ -12,45 +12,45 @@ use kinglet_time::{Duration, Expected, Instant, earliest};
 
 /// Octets moved between connection and socket at a time.
 const CHUNK: usize = 128;
-/// For how long the first request of a connection is expected: as long as a client waits before it
-/// sends it again (RFC 6298 §2).
+/// Time for which the first request of a connection is expected: the initial RTO of a client (RFC
+/// 6298 §2).
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Who has asked for nothing for so long makes room for others, and so does who has not said all of
-/// a request.
+/// Idle time after which a connection without a complete request is closed.
 const IDLE: Duration = Duration::from_secs(60);
-/// And for so long it may take to say goodbye; what a client sends then is thrown away, because a
-/// reset for it could overtake the answer (RFC 9112 §9.6).
+/// Longest time for which a closing connection is kept. Octets that the client sends meanwhile are
+/// discarded, because an RST for them could overtake the response (RFC 9112 §9.6).
 const LINGER: Duration = Duration::from_secs(10);
-/// Who neither takes an answer nor sends the rest of a body for so long has gone: the user timeout
-/// of RFC 9293 (3.10.1).
+/// Time after which a client that neither takes a response nor sends the rest of a body counts as
+/// gone: the user timeout of RFC 9293 (3.10.1).
 const STUCK: Duration = Duration::from_secs(300);
 /// RFC 9110 §15.2.1.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// How many of everything: a memory plan (see `kinglet_mem`).
+/// Number and size of all tables: a memory plan (see `kinglet_mem`).
 pub trait Sizes {
-    /// Room for a request's path and one line behind it. A longer line that matters is refused; 64
-    /// octets do for short paths, and 96 leave room for what clients say of the connection.
+    /// Buffer for a request's path and one line behind it. A relevant line that does not fit is
+    /// refused; 64 octets suffice for short paths, and 96 for the connection fields that clients
+    /// send.
     type Line: Array<u8>;
-    /// Connections that are served at a time. Who gets the last place, or is served while others
-    /// wait, is told not to keep it.
+    /// Connections that are served at a time. The connection in the last slot, or any one while
+    /// other clients wait, is closed after its response.
     type Connections<C>: Array<Place<C>>;
 }
 
-/// What the server has done, wrapping.
+/// Counters of the server, wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Requests answered; what is refused is not among them.
+    /// Requests answered, without refused ones.
     pub served: u32,
     /// Octets written to sockets.
     pub sent: u32,
     /// Octets read from sockets.
     pub received: u32,
-    /// Connections left for a client that waited.
+    /// Connections evicted for a waiting client.
     pub evicted: u32,
 }
 
-/// A web server at a port, which shows `S`.
+/// A web server of `S` at a port.
 pub struct Server<S: Site, Z: Sizes, H = Handle> {
     port: u16,
     config: ListenConfig,
@@ -60,32 +60,33 @@ pub struct Server<S: Site, Z: Sizes, H = Handle> {
     stats: Stats,
 }
 
-/// What is answered.
+/// A response.
 #[derive(Clone, Copy)]
 struct Answer<B> {
     status: Status,
-    /// Without one the body says the status again.
+    /// Without content the body repeats the status.
     content: Option<Content<B>>,
-    /// What the resource can do, with status 405.
+    /// Methods that the resource allows, with status 405.
     allow: &'static str,
-    /// The head alone.
+    /// True if only the head is sent.
     is_head: bool,
     keeps_alive: bool,
 }
 
-/// Where a connection stands.
+/// State of a connection.
 enum Stage<S: Site> {
     /// A request is awaited.
     Head,
-    /// Its body comes, and so many octets of it are missing; first so many of [`CONTINUE`] leave.
+    /// Its body is received, and `left` octets of it are missing; before that, `greeting` octets of
+    /// [`CONTINUE`] are sent.
     Body { greeting: usize, left: u32, total: u32, inbox: S::Inbox },
-    /// So many octets of the answer have left.
+    /// `sent` octets of the response have been sent.
     Answer { answer: Answer<S::Body>, sent: usize },
-    /// Nothing more can be done.
+    /// The exchange is complete.
     Over,
-    /// This side is closed. What comes is thrown away, until the client closes its side.
+    /// This side is closed. Received octets are discarded until the client closes its side.
     Closing,
-    /// So is the client's.
+    /// The client's side is closed too.
     Closed,
 }
 
@@ -93,26 +94,26 @@ enum Stage<S: Site> {
 pub struct Connection<S: Site, L, H> {
     handle: H,
     opened: Instant,
-    /// When a request, or an octet of something else, last came or went.
+    /// Time of the last request, or of the last octet sent or received otherwise.
     moved: Instant,
-    /// No request has begun to come.
+    /// True if no request has begun.
     is_new: bool,
     stage: Stage<S>,
     head: Head<L>,
 }
 
-/// What a connection needs of its server.
+/// The state of the server that a connection needs.
 struct Desk<'a, S> {
     now: Instant,
     site: &'a mut S,
     stats: &'a mut Stats,
-    /// Connections open, and whether there is room for more.
+    /// Number of open connections, and whether a slot is free.
     open: usize,
     has_room: bool,
 }
 
 impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
-    /// A server on `port`, whose connections have the settings of `config`.
+    /// Creates a server on `port`, whose connections have the settings of `config`.
     pub const fn new(port: u16, config: ListenConfig, site: S) -> Self {
         Server {
             port,
@@ -124,12 +125,12 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         }
     }
 
-    /// Counters.
+    /// Returns the counters.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Connections open now, without those that this side has closed.
+    /// Returns the number of open connections, without those that this side has closed.
     pub fn open(&self) -> usize {
         self.connections().filter(|it| !matches!(it.stage, Stage::Closing | Stage::Closed)).count()
     }
@@ -138,7 +139,7 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         self.connections.as_slice().iter().filter_map(|place| place.0.as_deref())
     }
 
-    /// Whether a connection was accepted.
+    /// Accepts connections. Returns whether there was one.
     fn accept<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
         let mut busy = false;
         for place in self.connections.as_mut_slice().iter_mut().filter(|place| place.0.is_none()) {
@@ -152,13 +153,13 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
         busy
     }
 
-    /// The place of the connection that makes room for a client that waits, if one may.
+    /// Returns the slot of the connection to be evicted for a waiting client, if there is one.
     #[inline(never)]
     fn victim<T: Sockets<Handle = H>>(&self, now: Instant, sockets: &T) -> Option<usize> {
         let (mut oldest, mut victim) = (Instant::MAX, None);
         for (index, place) in self.connections.as_slice().iter().enumerate() {
             let Some(it) = place.0.as_deref() else { continue };
-            // Who is done loses nothing.
+            // A client that has its whole response loses nothing.
             let done = it.is_done(sockets);
             let since = if done { Instant::ZERO } else { it.moved };
             if since < oldest && (done || now >= since + it.patience(sockets)) {
@@ -176,7 +177,7 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
         }
         let mut busy = self.accept(now, sockets);
         let open = self.open();
-        // A client that waits repeats what it has sent, and so this is looked at again.
+        // A waiting client retransmits its SYN, so this is checked again.
         let wanted = sockets.is_wanted(self.port);
         let victim = if wanted { self.victim(now, sockets) } else { None };
         let has_room = open < Z::Connections::<Connection<S, Z::Line, H>>::LEN && !wanted;
@@ -205,8 +206,8 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
         each("http", "evicted", self.stats.evicted);
     }
 
-    /// The first request of a connection. That one is being received, or answered, TCP knows by
-    /// itself.
+    /// Returns the window of the first request of a connection. TCP itself knows of requests and
+    /// responses in progress.
     fn awaited(&self, now: Instant) -> Option<Expected> {
         let waits = |it: &&Connection<S, Z::Line, H>| it.is_new && it.opened + PATIENCE > now;
         let since = self.connections().filter(waits).map(|it| it.opened).min()?;
@@ -215,7 +216,7 @@ impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
 }
 
 impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
-    /// When it has to make room for others if nothing moves on it.
+    /// Returns the time at which it is closed if nothing moves on it.
     fn until(&self) -> Instant {
         self.moved
             + match self.stage {
@@ -225,24 +226,25 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             }
     }
 
-    /// For how long nothing moves on it before it makes room for a client that waits.
+    /// Returns the idle time after which it may be evicted for a waiting client.
     fn patience<T: Sockets<Handle = H>>(&self, sockets: &T) -> Duration {
         match self.stage {
             _ if sockets.is_held_back(self.handle) => HURRY,
-            // The end of an answer may still be on its way.
+            // The end of a response may still be in flight.
             Stage::Head if !sockets.has_queued(self.handle) => HURRY,
             _ => LOSS_PATIENCE,
         }
     }
 
-    /// Whether the client has all that it gets, and has only to close its side.
+    /// Returns whether the client has acknowledged its whole response, and has only to close its
+    /// side.
     fn is_done<T: Sockets<Handle = H>>(&self, sockets: &T) -> bool {
         let closing = matches!(self.stage, Stage::Closing);
         closing && sockets.state(self.handle) == Some(State::FinWait2)
     }
 
-    /// Leaves a connection that is over, or has been for too long, or was chosen to make room;
-    /// whether it has.
+    /// Releases a connection that has ended, has timed out, or was chosen for eviction. Returns
+    /// whether it was released.
     fn is_left<T: Sockets<Handle = H>>(
         &mut self,
         now: Instant,
@@ -256,11 +258,11 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
                 return false;
             }
             Stage::Closed => None,
-            // TCP keeps what it needs of one that is done.
+            // TCP keeps the state that it needs of a finished one.
             Stage::Closing if chosen && self.is_done(sockets) => None,
             _ if chosen => Some(Duration::ZERO),
             _ if now < self.until() => return false,
-            // A client that is there learns of it before it asks the next time.
+            // A client that is present detects the close before its next request.
             Stage::Head | Stage::Closing => Some(LINGER),
             _ => Some(Duration::ZERO),
         };
@@ -268,8 +270,8 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         true
     }
 
-    /// Reads what has arrived; whether anything happened. One request at a time: what comes behind
-    /// it stays with TCP until the answer has left.
+    /// Reads received octets. Returns whether anything happened. It handles one request at a time:
+    /// further ones stay in the receive buffer of TCP until the response has been sent.
     fn read<T: Sockets<Handle = H>>(&mut self, desk: &mut Desk<'_, S>, sockets: &mut T) -> bool {
         let mut chunk = [0; CHUNK];
         let found = match &self.stage {
@@ -293,13 +295,13 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         };
         self.is_new = false;
         let taken = self.take(desk, chunk.get(..len).unwrap_or_default());
-        // They are there, and are what has been looked at.
+        // These are the octets that were peeked.
         let _ = sockets.recv(self.handle, chunk.get_mut(..taken).unwrap_or_default());
         desk.stats.received = desk.stats.received.wrapping_add(taken as u32);
         true
     }
 
-    /// Takes what it can use of `octets`; how many these are.
+    /// Processes `octets` as far as possible. Returns the number processed.
     fn take(&mut self, desk: &mut Desk<'_, S>, octets: &[u8]) -> usize {
         if matches!(self.stage, Stage::Closing) {
             return octets.len();
@@ -333,7 +335,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         self.stage = Stage::Answer { answer, sent: 0 };
     }
 
-    /// Answers the request whose head has come.
+    /// Answers the request whose head is complete.
     fn respond(&mut self, desk: &mut Desk<'_, S>) {
         let method = self.head.method();
         let refusal = |status, allow, keeps_alive| Answer {
@@ -350,7 +352,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         let served = desk.stats.served;
         let found = desk.site.find(&Asked { now, path: self.head.path(), served, open });
         let length = self.head.content_length();
-        // What comes with a request that needs no body would be taken for the next one.
+        // The body of a request that needs none would be parsed as the next request.
         let keeps_alive = self.head.keeps_alive() && desk.has_room && length.unwrap_or(0) == 0;
         let answer = match (found, method) {
             (None, _) => refusal(Status::NotFound, "", keeps_alive),
@@ -372,7 +374,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         self.answer(answer);
     }
 
-    /// A body of so many octets is to come.
+    /// Prepares for a body of `left` octets.
     fn receive(&mut self, desk: &mut Desk<'_, S>, inbox: S::Inbox, left: u32) {
         desk.stats.served = desk.stats.served.wrapping_add(1);
         let greeting = if self.head.expects_continue() { CONTINUE.len() } else { 0 };
@@ -382,7 +384,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
         }
     }
 
-    /// Writes what there is room for; whether anything happened.
+    /// Writes as much as fits. Returns whether anything happened.
     fn write<T: Sockets<Handle = H>>(&mut self, desk: &mut Desk<'_, S>, sockets: &mut T) -> bool {
         let mut busy = false;
         let mut chunk = [0; CHUNK];
@@ -404,7 +406,8 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             }
             let octets = chunk.get(..len).unwrap_or_default();
             let Ok(taken) = sockets.send(self.handle, octets) else {
-                // Reset or timed out: nobody waits for the rest, and the next client for the place.
+                // Reset or timed out: the rest is not needed, and another client may wait for the
+                // slot.
                 self.stage = Stage::Over;
                 return true;
             };
@@ -424,14 +427,14 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
 }
 
 impl<B: Copy> Answer<B> {
-    /// Writes the answer from octet `sent` of it on, as much as there is room for.
+    /// Writes the response from octet `sent` on, as much as fits.
     #[inline(never)]
     fn write<S: Site<Body = B>>(&self, site: &S, sent: usize, out: &mut [u8]) -> usize {
         let status = self.status.text().as_bytes();
         let mut text = Text::new(sent, out);
         text.put(b"HTTP/1.1 ");
         text.put(status);
-        // What is said again has an end of line, and no type.
+        // The repeated status has an end of line, and no type.
         let own = u32::try_from(status.len()).unwrap_or(0).saturating_add(1);
         let (len, format) =
             self.content.map_or((own, Format::Octets), |content| (content.len, content.format));

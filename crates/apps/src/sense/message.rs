@@ -9,15 +9,15 @@ use kinglet_coap::{Code, Config, Delivery, Event, HEADER_LEN, Handle, Sizes, Sta
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
-/// From one message without an answer to the next, as in the application of TCPlp.
+/// Time between non-confirmable messages, as in the application of TCPlp.
 pub const PACE: Duration = Duration::from_millis(500);
 
-/// Octets of a message that are no readings, but for the segments of its path: header, a token of
-/// four octets, what ends the options, and the tag.
+/// Octets of a message other than readings and the segments of its path: header, a token of four
+/// octets, the payload marker, and the tag.
 pub const AROUND: usize = HEADER_LEN + 4 + 1 + TAG;
 
-/// A sensor that sends its readings in messages, one at a time: a POST that is confirmed, or a PUT
-/// that is not. Of what is confirmed nothing but a full queue loses readings.
+/// A sensor that sends its readings in messages, one at a time: a confirmable POST, or a
+/// non-confirmable PUT. With confirmable messages only a full queue loses readings.
 pub struct MessageSensor<P, Q, Z: Sizes> {
     readings: Readings<P, Q>,
     to: Peer,
@@ -26,20 +26,20 @@ pub struct MessageSensor<P, Q, Z: Sizes> {
     room: usize,
     delivery: Delivery,
     socket: Socket<Z>,
-    /// The readings of the last message, how many octets they are, and their tag.
+    /// The readings of the last message, their number of octets, and their tag.
     octets: Z::Message,
     len: usize,
     tag: Option<u32>,
     request: Option<Handle>,
     next: Instant,
-    /// Requests made, and what the first timeout of the last one was drawn from.
+    /// Number of requests, and the base from which the first timeout of the last one was drawn.
     asked: u32,
     first_timeout: Duration,
 }
 
 impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, Z: Sizes> MessageSensor<P, Q, Z> {
-    /// A sensor whose messages go to `path` at `to`, with `room` octets of readings in each, or as
-    /// many as a message of `Z` holds.
+    /// Creates a sensor whose messages go to `path` at `to`, with `room` octets of readings in
+    /// each, or as many as a message of `Z` holds.
     pub fn new(
         readings: Readings<P, Q>,
         (to, path): (Peer, &'static str),
@@ -65,27 +65,27 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, Z: Sizes> MessageSensor<P,
         }
     }
 
-    /// Its readings.
+    /// Returns its readings.
     pub const fn readings(&self) -> &Readings<P, Q> {
         &self.readings
     }
 
-    /// The counters of its endpoint.
+    /// Returns the counters of its endpoint.
     pub const fn stats(&self) -> Stats {
         self.socket.stats()
     }
 
-    /// The tag of the last message, unless that has been acknowledged.
+    /// Returns the tag of the last message, unless that has been acknowledged.
     pub const fn tag(&self) -> Option<u32> {
         self.tag
     }
 
-    /// Requests made so far, those that were begun anew among them.
+    /// Returns the number of requests so far, including repeated ones.
     pub const fn asked(&self) -> u32 {
         self.asked
     }
 
-    /// What the first timeout of the last request was drawn from.
+    /// Returns the base from which the first timeout of the last request was drawn.
     pub const fn first_timeout(&self) -> Duration {
         self.first_timeout
     }
@@ -108,7 +108,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, Z: Sizes> MessageSensor<P,
         }
         while let Some((handle, _)) = self.socket.endpoint().poll_failure() {
             if Some(handle) == request {
-                // Given up, and begun anew with the first timeout.
+                // The request timed out, and starts again with the first timeout.
                 self.ask(now);
             }
             busy = true;
@@ -134,8 +134,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, Z: Sizes> MessageSensor<P,
         self.first_timeout = self.socket.endpoint().rto(self.to);
     }
 
-    /// Nobody waits for an answer to what is not confirmable. Whether it has arrived is not known,
-    /// so its tag stays.
+    /// A non-confirmable message gets no response. Its arrival is unknown, so its tag stays.
     fn forget_sent(&mut self, now: Instant) -> bool {
         let Some(request) = self.request.filter(|_| self.delivery != Delivery::Confirmable) else {
             return false;

@@ -1,8 +1,9 @@
-//! Sense and send: readings at a fixed period, which wait in a queue of bounded length and leave in
-//! batches, by TCP or by CoAP.
+//! Sense and send: readings at a fixed period, which wait in a queue of bounded length and are sent
+//! in batches, over TCP or CoAP.
 //!
-//! A new reading that finds the queue full is lost. As soon as a batch waits, readings leave until
-//! the queue is empty; those that come meanwhile go along. So does the application of TCPlp (§8.2).
+//! A new reading is lost if the queue is full. As soon as a batch is complete, readings are sent
+//! until the queue is empty, including those that arrive meanwhile. The application of TCPlp does
+//! the same (§8.2).
 
 mod message;
 mod readings;

@@ -4,66 +4,66 @@ use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant};
 
 /// Octets of a tag, with which each message without a connection begins: the number of its first
-/// reading and the place in it where the message goes on, since readings are cut where a message is
-/// full.
+/// reading and the offset in it at which the message continues, because readings are split where a
+/// message is full.
 pub const TAG: usize = 4;
-/// Bits of a tag for the place in a reading.
+/// Bits of a tag for the offset in a reading.
 const CUT_BITS: u32 = 7;
 
-/// Number and place from a tag.
+/// Returns number and offset from a tag.
 pub const fn untag(tag: u32) -> (u32, usize) {
     (tag >> CUT_BITS, (tag & ((1 << CUT_BITS) - 1)) as usize)
 }
 
-/// What makes readings.
+/// A source of readings.
 pub trait Probe {
-    /// What is kept of a reading until it has left.
+    /// The stored part of a reading until it has been sent.
     type Reading: Copy;
 
-    /// Octets of a reading on its way, at most 127.
+    /// Octets of a sent reading, at most 127.
     const LEN: usize;
 
-    /// So many at its front are never cut from each other: a number by which whoever gets the rest
-    /// knows what it belongs to. May be 0.
+    /// Octets at its front that are never split: a number that identifies the rest of the reading
+    /// for the receiver. May be 0.
     const HEAD: usize;
 
     /// Makes a reading.
     fn sample(&mut self, now: Instant) -> Self::Reading;
 
-    /// Fills `out` with octets of reading `number`, counted from 0, from octet `at` of it on.
+    /// Fills `out` with octets of reading `number`, counted from 0, starting at octet `at`.
     fn write(&self, number: u32, reading: Self::Reading, at: usize, out: &mut [u8]);
 }
 
-/// When readings are made, and how many of them wait for what.
+/// Times of the readings, and sizes of batch and queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampling {
-    /// The first reading.
+    /// Time of the first reading.
     pub start: Instant,
-    /// From one to the next.
+    /// Time between readings.
     pub period: Duration,
-    /// Readings that must wait before any is sent, at least 1.
+    /// Number of readings that must wait before any is sent, at least 1.
     pub batch: usize,
-    /// Readings that can wait, at least `batch`; no more than there is room for.
+    /// Number of readings that can wait, at least `batch`; at most the capacity of the queue.
     pub queue: usize,
 }
 
-/// A reading that waits, and its number.
+/// A waiting reading, and its number.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<R> {
     number: u32,
     reading: R,
 }
 
-/// Octets that leave together.
+/// Octets that are sent together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its first reading and the place in it ([`untag`]).
+    /// Its first reading and the offset in it ([`untag`]).
     pub tag: u32,
-    /// How many octets.
+    /// Number of octets.
     pub len: usize,
 }
 
-/// The readings that wait, with room for so many in `Q`.
+/// The waiting readings; `Q` sets the capacity.
 #[derive(Debug)]
 pub struct Readings<P, Q> {
     probe: P,
@@ -71,9 +71,9 @@ pub struct Readings<P, Q> {
     sampling: Sampling,
     waiting: Q,
     len: usize,
-    /// Octets of the front reading that have left.
+    /// Octets of the front reading that have been sent.
     cut: usize,
-    /// A batch was complete and the queue has not been empty since.
+    /// True if a batch was complete and the queue has not been empty since.
     draining: bool,
     generated: u32,
     dropped: u32,
@@ -81,7 +81,7 @@ pub struct Readings<P, Q> {
 }
 
 impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>> Readings<P, Q> {
-    /// Readings of `probe`.
+    /// Creates a queue for the readings of `probe`.
     pub const fn new(sampling: Sampling, probe: P) -> Self {
         Readings {
             probe,
@@ -97,32 +97,32 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>> Readings<P, Q> {
         }
     }
 
-    /// Readings made.
+    /// Returns the number of readings made.
     pub const fn generated(&self) -> u32 {
         self.generated
     }
 
-    /// Those that were lost because the queue was full.
+    /// Returns the number of readings lost because the queue was full.
     pub const fn dropped(&self) -> u32 {
         self.dropped
     }
 
-    /// Those that have left as a whole.
+    /// Returns the number of readings that were sent completely.
     pub const fn left(&self) -> u32 {
         self.left
     }
 
-    /// Whether anything is to be sent.
+    /// Returns whether anything is to be sent.
     pub const fn is_ready(&self) -> bool {
         self.draining
     }
 
-    /// When the next reading is to be made.
+    /// Returns the time of the next reading.
     pub const fn next(&self) -> Instant {
         self.next
     }
 
-    /// Makes a reading if it is time; whether it was.
+    /// Makes a reading if it is time. Returns whether it was.
     pub fn sample(&mut self, now: Instant) -> bool {
         if now < self.next {
             return false;
@@ -142,8 +142,8 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>> Readings<P, Q> {
         true
     }
 
-    /// Takes as many octets as `out` has room for; how many, and of which reading they begin.
-    /// `None` if nothing is to be sent, or not even the front of a reading fits.
+    /// Takes as many octets as fit into `out`. Returns their number, and the reading with which
+    /// they begin. `None` if nothing is to be sent, or not even the front of a reading fits.
     pub fn take(&mut self, out: &mut [u8]) -> Option<Piece> {
         let first = self.front()?;
         let tag = first.number << CUT_BITS | u32::try_from(self.cut).unwrap_or(0);
@@ -164,7 +164,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>> Readings<P, Q> {
         (taken > 0).then_some(Piece { tag, len: taken })
     }
 
-    /// The front reading leaves again as a whole.
+    /// Sends the front reading again from its start.
     pub const fn restart(&mut self) {
         self.cut = 0;
     }
@@ -174,7 +174,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>> Readings<P, Q> {
     }
 
     fn pop(&mut self) {
-        // From the back on, each moves up by one.
+        // From the back on, each moves forward by one.
         let mut behind = None;
         for place in self.waiting.as_mut_slice().iter_mut().rev() {
             behind = core::mem::replace(place, behind);
@@ -190,7 +190,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>> Readings<P, Q> {
 mod tests {
     use super::*;
 
-    /// Readings of ten octets: their number twice, and what was sensed.
+    /// Readings of ten octets: their number twice, and the sensed value.
     struct Ten;
 
     impl Probe for Ten {
@@ -234,7 +234,7 @@ mod tests {
         queue.sample(at(3));
         assert_eq!(queue.take(&mut out), piece(0, 0, 25));
         assert_eq!(out[..12], [0, 0, 0, 0, 0, 0, 0, 0, 0x03, 0xe8, 0, 0]);
-        // What comes meanwhile goes along, although it is no batch.
+        // Readings that arrive meanwhile are sent too, although they are no batch.
         queue.sample(at(4));
         assert_eq!((queue.take(&mut out), queue.left()), (piece(2, 5, 15), 4));
         assert_eq!(out[..6], [0, 0, 2, 0x0b, 0xb8, 0]);

@@ -6,13 +6,13 @@ use kinglet::tcp::{ConnectionConfig, Handle, State};
 use kinglet_mem::Array;
 use kinglet_time::{Duration, Instant, earliest};
 
-/// From the end of a connection to the next attempt: the application of TCPlp.
+/// Time from the end of a connection to the next attempt, as in the application of TCPlp.
 const RETRY: Duration = Duration::from_secs(3);
 /// Octets moved at a time; more than the front of any reading.
 const CHUNK: usize = 128;
 
-/// A sensor that sends its readings one after another over a connection. What was in the send
-/// buffer of one that has ended is lost, and the next begins with a whole reading.
+/// A sensor that sends its readings one after another over a connection. When a connection fails,
+/// the content of its send buffer is lost, and the next one begins with a whole reading.
 ///
 /// With [`StreamSensor::hanging_up`] each batch has a connection of its own.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct StreamSensor<P, Q, H = Handle> {
 }
 
 impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q, H> {
-    /// A sensor whose connections go to `to`, the first one at `start`.
+    /// Creates a sensor whose connections go to `to`, the first one at `start`.
     pub const fn new(
         readings: Readings<P, Q>,
         to: Peer,
@@ -38,30 +38,30 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
         StreamSensor { readings, to, config, handle, next_attempt, written, hangs_up }
     }
 
-    /// The same with connections that are opened when a batch waits, and closed when all that was
-    /// sent has been acknowledged.
+    /// Returns the same with connections that are opened when a batch waits, and closed when all
+    /// sent octets have been acknowledged.
     #[must_use]
     pub const fn hanging_up(mut self) -> Self {
         self.hangs_up = true;
         self
     }
 
-    /// Its readings.
+    /// Returns its readings.
     pub const fn readings(&self) -> &Readings<P, Q> {
         &self.readings
     }
 
-    /// Its connection, if there is one.
+    /// Returns its connection, if there is one.
     pub const fn connection(&self) -> Option<H> {
         self.handle
     }
 
-    /// Octets given to that.
+    /// Returns the number of octets written to the connection.
     pub const fn written(&self) -> u64 {
         self.written
     }
 
-    /// Whether a connection is wanted where there is none.
+    /// Returns whether a connection is to be opened if there is none.
     fn calls(&self) -> bool {
         self.readings.is_ready() || !self.hangs_up
     }
@@ -83,7 +83,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
             self.readings.restart();
             return self.forget();
         }
-        // If nobody answers it still waits, for the next attempt.
+        // If there is no response, the batch still waits for the next attempt.
         if self.hangs_up && state == State::SynSent {
             return false;
         }
@@ -94,7 +94,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
             let Some(piece) = self.readings.take(out) else {
                 return self.hang_up(now, sockets, handle) || busy;
             };
-            // There is room, and an end of the connection is seen at the next turn.
+            // There is space, and the next call of this function detects the end of the connection.
             let _ = sockets.send(handle, out.get(..piece.len).unwrap_or_default());
             self.written = self.written.saturating_add(piece.len as u64);
             busy = true;
@@ -116,7 +116,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
         self.forget()
     }
 
-    /// There is no connection any more.
+    /// Records that there is no connection any more.
     const fn forget(&mut self) -> bool {
         (self.handle, self.written) = (None, 0);
         true
@@ -132,7 +132,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamApp<H>
     }
 
     fn due(&self) -> Option<Instant> {
-        // A connection wakes the node by itself.
+        // An existing connection wakes the node by itself.
         let attempt = (self.handle.is_none() && self.calls()).then_some(self.next_attempt);
         earliest(Some(self.readings.next()), attempt)
     }

@@ -5,12 +5,12 @@
 pub(super) struct Bits<const N: usize>([u8; N]);
 
 impl<const N: usize> Bits<N> {
-    /// How many there are.
+    /// Number of bits.
     pub(super) const LEN: usize = N.saturating_mul(8);
-    /// None is set.
+    /// No bit is set.
     pub(super) const NONE: Self = Bits([0; N]);
 
-    /// The first `count` are set.
+    /// Returns the value with the first `count` bits set.
     pub(super) fn first(count: usize) -> Self {
         let mut bits = Self::NONE;
         let mut left = count;
@@ -21,7 +21,8 @@ impl<const N: usize> Bits<N> {
         bits
     }
 
-    /// Sets a bit or clears it; whether that has changed it. There is none from [`Bits::LEN`] on.
+    /// Sets or clears a bit. Returns whether that has changed it. Bits from [`Bits::LEN`] on do not
+    /// exist.
     pub(super) fn change(&mut self, index: usize, set: bool) -> bool {
         let mask = 1u8.wrapping_shl((index % 8) as u32);
         let Some(octet) = self.0.get_mut(index / 8) else { return false };
@@ -30,15 +31,15 @@ impl<const N: usize> Bits<N> {
         changed
     }
 
-    /// Whether it is set.
+    /// Returns whether it is set.
     pub(super) fn has(&self, index: usize) -> bool {
         let octet = self.0.get(index / 8).copied().unwrap_or(0);
         octet.wrapping_shr((index % 8) as u32) & 1 == 1
     }
 
-    /// The first set bit from `from` on.
+    /// Returns the first set bit from `from` on.
     pub(super) fn next(&self, from: usize) -> Option<usize> {
-        // Eight at a time, once the octet of `from` is behind.
+        // Eight at a time after the octet of `from`.
         let aligned = from.min(Self::LEN).next_multiple_of(8);
         if let Some(index) = (from..aligned).find(|&index| self.has(index)) {
             return Some(index);
@@ -49,14 +50,15 @@ impl<const N: usize> Bits<N> {
         Some(aligned.saturating_add(at.saturating_mul(8)).saturating_add(first))
     }
 
-    /// The octet of bits `8 * at` to `8 * at + 7` with those of the first `count` that are not set.
+    /// Returns the octet of bits `8 * at` to `8 * at + 7`, inverted, and limited to the first
+    /// `count` bits.
     pub(super) fn unset(&self, at: usize, count: usize) -> u8 {
         let octet = self.0.get(at).copied().unwrap_or(0);
         !octet & low(count.saturating_sub(at.saturating_mul(8)))
     }
 }
 
-/// The lowest `count` bits of an octet, all of them from eight on.
+/// Returns a mask of the lowest `count` bits of an octet, all of them from eight on.
 fn low(count: usize) -> u8 {
     match count {
         0..8 => 1u8.wrapping_shl(count as u32).wrapping_sub(1),

@@ -1,4 +1,4 @@
-//! What is in a datagram.
+//! Format of the datagrams.
 
 use crate::udp::MAX_DATAGRAM;
 use kinglet_mem::copy;
@@ -7,10 +7,10 @@ use kinglet_mem::copy;
 const DATA: usize = 5;
 /// Octets before the bits.
 const MISSING: usize = 4;
-/// The most octets of the file in a datagram.
+/// Largest number of octets of the file in a datagram.
 pub const MAX_PIECE: usize = MAX_DATAGRAM - DATA;
-/// The most octets of bits that a datagram tells of, and so of a [`Sink`](super::Sink)'s and a
-/// [`Source`](super::Source)'s table.
+/// Largest number of octets of bits in a datagram, and so of the table of a [`Sink`](super::Sink)
+/// and a [`Source`](super::Source).
 pub const MAX_TABLE: usize = MAX_DATAGRAM - MISSING;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) enum Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Writes it to `out`, which has room for it; its length.
+    /// Writes it to `out`, which has space for it. Returns its length.
     pub(super) fn write(&self, out: &mut [u8; MAX_DATAGRAM]) -> usize {
         match *self {
             Message::Data { piece, index, octets } => {
@@ -41,7 +41,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// What a datagram says; `None` if nothing that is known.
+    /// Parses a datagram; `None` if it is unknown.
     pub(super) fn parse(datagram: &'a [u8]) -> Option<Self> {
         Some(match *datagram {
             [1, a, b, c, d, ref octets @ ..] => {

@@ -1,4 +1,4 @@
-//! The side that the file is for.
+//! The receiving side.
 
 use super::bits::Bits;
 use super::message::{MAX_TABLE, Message};
@@ -11,30 +11,30 @@ use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
 use kinglet_time::{Duration, Instant};
 
-/// How often it says by itself that nothing is missing before it takes the source for gone: pauses
-/// of 1 to 60 s, three minutes in all.
+/// Number of unrequested reports that nothing is missing before it considers the source gone:
+/// pauses of 1 to 60 s, three minutes in all.
 const FAREWELLS: u8 = 8;
-/// When the stack has no room for an answer, it is left alone for so long: a frame of 127 octets
-/// takes 4.3 ms on the air, and none makes room sooner.
+/// Pause after the stack had no space for a response: a frame of 127 octets takes 4.3 ms on the
+/// air, and no shorter pause frees space.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What is to be answered.
+/// A query to be answered.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     from: Peer,
     round: u8,
-    /// Datagrams of the file.
+    /// Number of datagrams of the file.
     count: usize,
 }
 
-/// The receiving side, for one transfer of `8 * N` datagrams at most, with `N` no more than
-/// [`MAX_TABLE`]. It keeps none of the octets and compares all of them with the known stream.
+/// The receiving side, for one transfer of at most `8 * N` datagrams, with `N` no more than
+/// [`MAX_TABLE`]. It stores none of the octets and compares all of them with the known stream.
 #[derive(Debug)]
 pub struct Sink<const N: usize> {
     port: u16,
     socket: Option<UdpHandle>,
     have: Bits<N>,
-    /// Octets in each datagram, as the first one said.
+    /// Octets in each datagram, according to the first one.
     piece: Option<u16>,
     received: u64,
     duplicates: u32,
@@ -43,7 +43,7 @@ pub struct Sink<const N: usize> {
     question: Option<Question>,
     owes_answer: bool,
     again: Instant,
-    /// All is there, and the source does not know it yet.
+    /// Back-off while the file is complete, and the source does not know it yet.
     farewell: BackOff,
     farewells: u8,
     finished: Option<Instant>,
@@ -51,7 +51,7 @@ pub struct Sink<const N: usize> {
 }
 
 impl<const N: usize> Sink<N> {
-    /// A sink on `port`.
+    /// Creates a sink on `port`.
     pub const fn new(port: u16) -> Self {
         const { assert!(N <= MAX_TABLE) }
         Sink {
@@ -73,28 +73,28 @@ impl<const N: usize> Sink<N> {
         }
     }
 
-    /// Octets of the file that have arrived, each counted once.
+    /// Returns the number of octets of the file received, each counted once.
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// Datagrams that had arrived before.
+    /// Returns the number of duplicate datagrams.
     pub const fn duplicates(&self) -> u32 {
         self.duplicates
     }
 
-    /// Whether all octets that arrived were right.
+    /// Returns whether all received octets were correct.
     pub const fn intact(&self) -> bool {
         self.intact
     }
 
-    /// When the last octet of a file arrived of which all is there, as far as the source has said
-    /// how long it is.
+    /// Returns the time at which the last octet of a complete file was received, as far as the
+    /// source has reported its length.
     pub const fn finished_at(&self) -> Option<Instant> {
         self.finished
     }
 
-    /// Whether the source has said that it knows that.
+    /// Returns whether the source has said goodbye.
     pub const fn parted(&self) -> bool {
         self.parted
     }
@@ -102,7 +102,7 @@ impl<const N: usize> Sink<N> {
     fn hear<P: Profile>(&mut self, now: Instant, socket: UdpHandle, node: &mut Node<P>) -> bool {
         let mut datagram = [0; MAX_DATAGRAM];
         let mut busy = false;
-        // As many as a socket holds.
+        // At most as many as a socket holds.
         while let Ok(Some(received)) = node.datagrams().recv(socket, &mut datagram) {
             busy = true;
             let octets = datagram.get(..received.len).unwrap_or_default();
@@ -137,7 +137,7 @@ impl<const N: usize> Sink<N> {
 
     fn asked(&mut self, now: Instant, from: Peer, round: u8, piece: u16, octets: u32) {
         let count = (octets as usize).div_ceil(piece.max(1).into());
-        // A file that has no room here is never whole, and nothing is said of it.
+        // A file that does not fit the table is never complete, and gets no response.
         if *self.piece.get_or_insert(piece) != piece || count > Bits::<N>::LEN {
             return;
         }
@@ -153,7 +153,7 @@ impl<const N: usize> Sink<N> {
         (0..count.div_ceil(8)).all(|at| self.have.unset(at, count) == 0)
     }
 
-    /// Answers, if it has been asked or has to say that it is done; whether it did.
+    /// Sends a response to a query, or a report that it is complete. Returns whether it did.
     fn speak<P: Profile>(&mut self, now: Instant, socket: UdpHandle, node: &mut Node<P>) -> bool {
         let Some(Question { from, round, count }) = self.question else { return false };
         let parts = self.parts() && now >= self.farewell.at();
@@ -185,7 +185,7 @@ impl<const N: usize> Sink<N> {
         true
     }
 
-    /// Whether it waits for the source's goodbye.
+    /// Returns whether it waits for the source's goodbye.
     const fn parts(&self) -> bool {
         self.finished.is_some() && !self.parted && self.farewells > 0
     }

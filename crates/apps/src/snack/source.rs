@@ -1,4 +1,4 @@
-//! The side that has the file.
+//! The sending side.
 
 use super::bits::Bits;
 use super::message::{MAX_PIECE, MAX_TABLE, Message};
@@ -11,33 +11,33 @@ use kinglet::net::UdpHandle;
 use kinglet::{Node, Profile};
 use kinglet_time::{Duration, Instant};
 
-/// What is sent, and how.
+/// Parameters of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending {
     /// The sink.
     pub to: Peer,
-    /// When it begins.
+    /// Start of the transfer.
     pub start: Instant,
     /// Octets of the file.
     pub octets: u32,
     /// Octets of it in each datagram, 1 to [`MAX_PIECE`]; the last one may have fewer.
     pub piece: u16,
-    /// When the stack has no room for a datagram, how long it is left alone: as long as a frame
-    /// takes at the least, since none makes room sooner. On a node whose CPU is to sleep, longer.
+    /// Pause after the stack had no space for a datagram: at least the duration of a frame, because
+    /// no shorter pause frees space. Longer on a node whose CPU is to sleep.
     pub pause: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Datagrams of the file, from this one on.
+    /// Sends datagrams of the file, from this one on.
     Sending(usize),
-    /// The sink is asked what is missing.
+    /// Waits for the sink's report of missing datagrams.
     Asking,
-    /// The sink has everything; whether it is to hear that this is known.
+    /// The sink has everything; it may still need a goodbye.
     Over { owes_goodbye: bool },
 }
 
-/// The sending side. A file has `8 * N` datagrams at most, with `N` no more than [`MAX_TABLE`].
+/// The sending side. A file has at most `8 * N` datagrams, with `N` no more than [`MAX_TABLE`].
 #[derive(Debug)]
 pub struct Source<const N: usize> {
     sending: Sending,
@@ -48,14 +48,14 @@ pub struct Source<const N: usize> {
     rounds: u32,
     sent: u32,
     refused: u32,
-    /// The stack is not tried before this.
+    /// Time of the next attempt to pass a datagram to the stack.
     again: Instant,
     asking: BackOff,
     finished: Option<Instant>,
 }
 
 impl<const N: usize> Source<N> {
-    /// One transfer. Octets that are too many for the table are left out.
+    /// Creates one transfer. Octets beyond the capacity of the table are left out.
     pub fn new(sending: Sending) -> Self {
         const { assert!(N <= MAX_TABLE) }
         let piece = usize::from(sending.piece).clamp(1, MAX_PIECE);
@@ -77,31 +77,32 @@ impl<const N: usize> Source<N> {
         }
     }
 
-    /// Datagrams of the file that the stack has taken, repetitions included.
+    /// Returns the number of datagrams of the file that the stack has accepted, repetitions
+    /// included.
     pub const fn sent(&self) -> u32 {
         self.sent
     }
 
-    /// How often the stack had no room, or no way.
+    /// Returns the number of datagrams that the stack has refused, for lack of space or of a route.
     pub const fn refused(&self) -> u32 {
         self.refused
     }
 
-    /// How often it was told that something was missing.
+    /// Returns the number of reports of missing datagrams.
     pub const fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// When it heard that the sink has everything.
+    /// Returns the time at which the sink reported that it has everything.
     pub const fn finished_at(&self) -> Option<Instant> {
         self.finished
     }
 
-    /// Takes what the sink says; whether there was anything.
+    /// Handles the messages of the sink. Returns whether there were any.
     fn hear<P: Profile>(&mut self, now: Instant, socket: UdpHandle, node: &mut Node<P>) -> bool {
         let mut datagram = [0; MAX_DATAGRAM];
         let mut busy = false;
-        // As many as a socket holds.
+        // At most as many as a socket holds.
         while let Ok(Some(received)) = node.datagrams().recv(socket, &mut datagram) {
             busy = true;
             if (received.src, received.src_port) != self.sending.to {
@@ -120,7 +121,7 @@ impl<const N: usize> Source<N> {
             *owes_goodbye = true;
             return;
         }
-        // That stays true, whatever it was an answer to.
+        // That stays true, whichever query it answered.
         if bits.is_empty() {
             self.finished = Some(now);
             self.phase = Phase::Over { owes_goodbye: true };
@@ -149,10 +150,10 @@ impl<const N: usize> Source<N> {
         }
     }
 
-    /// Sends what it can; whether that was anything.
+    /// Sends what it can. Returns whether that was anything.
     fn speak<P: Profile>(&mut self, now: Instant, socket: UdpHandle, node: &mut Node<P>) -> bool {
         let mut busy = false;
-        // Until the stack has no room for more, or the round is over.
+        // Until the stack has no space for more, or the round is over.
         while now >= self.again {
             let Sending { to, pause, octets, piece, .. } = self.sending;
             let mut datagram = [0; MAX_DATAGRAM];
@@ -192,7 +193,7 @@ impl<const N: usize> Source<N> {
         busy
     }
 
-    /// Writes datagram `index` of the file to `out`; its length.
+    /// Writes datagram `index` of the file to `out`. Returns its length.
     fn write(&self, index: usize, out: &mut [u8; MAX_DATAGRAM]) -> usize {
         let Sending { octets, piece, .. } = self.sending;
         let begin = index.saturating_mul(piece.into());

@@ -25,7 +25,7 @@ impl Plan for Small {
     const IS_FOUND: bool = true;
 }
 
-/// A value that somebody sets; as many octets as it says.
+/// A value that the test sets; its length is `len` octets.
 struct Value {
     len: u32,
     version: u32,
@@ -69,14 +69,14 @@ impl Site for Value {
     }
 }
 
-/// What a client has heard: kind, code, number of a notification, first octet and length.
+/// A message that a client has received: kind, code, number of a notification, payload.
 type Heard = (Kind, Code, Option<u32>, String);
 
 struct Pair {
     world: World<BorderRouter>,
     server: Server<Value, Small>,
     client: kinglet::net::UdpHandle,
-    /// Whether the client acknowledges, and whether it knows the token still.
+    /// True if the client acknowledges, and true if it still knows the token.
     is_there: bool,
     knows: bool,
     heard: Vec<Heard>,
@@ -99,7 +99,7 @@ impl Pair {
         pair
     }
 
-    /// So many seconds pass.
+    /// Runs for `seconds`. Returns the received messages.
     fn run(&mut self, seconds: u64) -> Vec<Heard> {
         let Pair { world, server, client, is_there, knows, heard, echo, .. } = self;
         world.run(Duration::from_secs(seconds), |now, nodes| {
@@ -128,8 +128,8 @@ impl Pair {
         std::mem::take(heard)
     }
 
-    /// Asks with what `build` writes, and what is answered within a second; where the server wants
-    /// proof of the address, to the same request with that.
+    /// Sends the request that `build` writes, and returns the responses within a second; if the
+    /// server requires a proof of the address, the request is repeated with it.
     fn ask(
         &mut self,
         code: Code,
@@ -172,7 +172,7 @@ impl Pair {
         })
     }
 
-    /// The value changes.
+    /// Changes the value.
     fn set(&mut self, version: u32) {
         self.server.site().version = version;
     }
@@ -214,12 +214,12 @@ fn who_observes_is_told_of_changes_in_their_order_until_it_has_enough() {
     assert_eq!(pair.run(60), [], "nothing has changed");
     pair.set(2);
     assert_eq!(pair.run(1), [content(Kind::NonConfirmable, Some(2), "22")]);
-    // Two changes within the pause are one.
+    // Two changes within the pause are one notification.
     pair.set(3);
     assert_eq!(pair.run(1), []);
     pair.set(4);
     assert_eq!(pair.run(3), [content(Kind::NonConfirmable, Some(3), "44")]);
-    // After ten minutes it is to say that it is still there.
+    // After ten minutes the client has to confirm that it is still there.
     pair.run(600);
     pair.set(5);
     assert!(pair.world.now > now + Duration::from_secs(600));
@@ -233,7 +233,7 @@ fn who_observes_is_told_of_changes_in_their_order_until_it_has_enough() {
 
 #[test]
 fn who_has_gone_is_forgotten_with_a_word_or_without() {
-    // It does not know the token any more.
+    // The client does not know the token any more.
     let mut pair = Pair::new();
     pair.observe(0, 1);
     pair.knows = false;
@@ -241,7 +241,7 @@ fn who_has_gone_is_forgotten_with_a_word_or_without() {
     assert_eq!(pair.run(5).len(), 1);
     pair.set(3);
     assert_eq!((pair.run(5), pair.server.observed()), (vec![], 0));
-    // It says nothing, which shows when it is asked.
+    // The client is silent, which a confirmable notification detects.
     let mut pair = Pair::new();
     pair.observe(0, 1);
     pair.run(601);
@@ -261,7 +261,7 @@ fn an_observer_that_has_gone_loses_its_place_when_another_one_wants_it() {
         let heard = pair.observe(0, message_ids.next().unwrap());
         heard.iter().any(|it| it.0 == Kind::Acknowledgement && it.2.is_some())
     };
-    // A place is free, so the first is not asked.
+    // A slot is free, so the first observer need not confirm.
     assert!(observe(&mut pair, b"one"));
     assert_eq!(pair.run(100), []);
     pair.token = *b"two";
@@ -269,12 +269,13 @@ fn an_observer_that_has_gone_loses_its_place_when_another_one_wants_it() {
     assert!(heard.iter().all(|it| it.0 == Kind::Acknowledgement), "{heard:?}");
     let places = 2;
     assert_eq!(pair.server.observed(), places);
-    // The first has to confirm for one that finds no place, the second observes since a moment.
+    // The first has to confirm because a new observer finds the table full; the second has just
+    // registered.
     assert!(!observe(&mut pair, b"new"));
     pair.run(5);
-    // All observed lately: nothing is asked of them, and the newcomer has its answer.
+    // All registered recently: they need not confirm, and the new client has its response.
     assert_eq!(pair.run(100), []);
-    // After a minute each is asked once, though the value stays the same, and all are there.
+    // After a minute each has to confirm once, though the value stays the same, and all are there.
     pair.token = *b"new";
     let mut asked = pair.observe(0, 900);
     asked.extend(pair.run(5));
@@ -284,7 +285,7 @@ fn an_observer_that_has_gone_loses_its_place_when_another_one_wants_it() {
     assert!(!observe(&mut pair, b"new"));
     assert_eq!(pair.run(300), []);
     assert_eq!(pair.server.observed(), places);
-    // They are gone. Without a reason nobody is asked; a newcomer is a reason.
+    // They are gone. Without a new observer none has to confirm; then each has to.
     pair.is_there = false;
     assert_eq!(pair.run(100), []);
     assert!(!observe(&mut pair, b"new"));
@@ -298,7 +299,7 @@ fn an_observer_that_has_gone_loses_its_place_when_another_one_wants_it() {
 fn a_resource_that_has_gone_is_said_to_be_and_one_without_a_place_is_answered_once() {
     let mut pair = Pair::new();
     pair.observe(0, 1);
-    // The same client with the same token takes no second place.
+    // The same client with the same token takes no second slot.
     pair.observe(0, 2);
     assert_eq!(pair.server.observed(), 1);
     let heard = pair.ask(Code::GET, 3, |request| {
@@ -362,7 +363,7 @@ fn a_client_that_observes_hears_of_every_change_until_it_has_enough() {
     let (mut asked, mut heard, mut echo) = (None, Vec::new(), Vec::new());
     let start = pair.world.now;
     pair.world.run(Duration::from_secs(60), |now, nodes| {
-        // Every ten seconds another version, of which the client wants three.
+        // A new version every ten seconds; the client wants three.
         server.site().version = 1 + ((now - start).as_millis() / 10_000) as u32;
         while server.poll(now, &mut nodes[1]) {}
         let endpoint = socket.endpoint();
@@ -499,7 +500,7 @@ impl Site for Long {
     }
 }
 
-/// Asks once for what `request` is.
+/// Sends `request` once.
 struct Once {
     request: Request<'static>,
     octets: Vec<u8>,
@@ -528,7 +529,8 @@ impl Asker for Once {
     }
 }
 
-/// What a client gets, how many messages it has sent for it, and how many bodies were taken.
+/// Returns the content that a client gets, the number of messages that it has sent for it, and the
+/// number of bodies received.
 fn fetched(request: Request<'static>) -> (Vec<u8>, u32, u32) {
     let mut world: World<BorderRouter> = World::new(2, usual(), 0, 3);
     let mut server: Server<Long, Large> =

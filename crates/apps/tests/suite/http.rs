@@ -11,13 +11,13 @@ use kinglet_apps::{
 const PORT: u16 = 80;
 const PAGE: &[u8] = b"<!doctype html><title>here</title>";
 
-/// A page, ten octets for each letter that is named, and a place to send to.
+/// A page, ten octets for each letter in a path, and an inbox.
 struct Shown;
 
 impl Site for Shown {
-    /// What is at the path, or the letter that is repeated.
+    /// The letter that is repeated (0 stands for the page), or the sum.
     type Body = Result<u8, u32>;
-    /// The sum of what has come.
+    /// The sum of the received octets.
     type Inbox = u32;
 
     fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Self::Body, u32>> {
@@ -57,7 +57,7 @@ impl http::Sizes for Plan {
     type Connections<C> = [Place<C>; 2];
 }
 
-/// More places than TCP has slots.
+/// More slots than TCP has.
 struct Wide;
 
 impl http::Sizes for Wide {
@@ -68,7 +68,7 @@ impl http::Sizes for Wide {
 type Server<Z> = http::Server<Shown, Z>;
 type Nodes = [Box<Node<BorderRouter>>];
 
-/// Two nodes, the server on the second.
+/// Two nodes; the server is on the second.
 struct Pair<Z: http::Sizes = Plan> {
     world: World<BorderRouter>,
     server: Server<Z>,
@@ -86,7 +86,7 @@ impl<Z: http::Sizes> Pair<Z> {
         let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
         let mut pair =
             Pair { world: World::new(3, usual(), 0, 3), server: Server::new(PORT, config, Shown) };
-        // It listens.
+        // The server listens.
         pair.run(Duration::from_secs(1), |_, _| false);
         pair
     }
@@ -96,7 +96,7 @@ impl<Z: http::Sizes> Pair<Z> {
         let server = &mut self.server;
         self.world.run(limit, |now, nodes| {
             let wakes = server.deadline().is_some_and(|at| at <= now);
-            // Rounds in which it finds work are followed by one in which it finds none.
+            // An iteration in which it finds work is followed by one in which it finds none.
             while server.poll(now, &mut nodes[1]) {}
             let still = server.deadline().is_some_and(|at| at <= now);
             assert!(!wakes || !still, "what is due is done");
@@ -113,7 +113,8 @@ impl<Z: http::Sizes> Pair<Z> {
         self.world.nodes[node].streams().connect(now, global(2), PORT, config).expect("a place")
     }
 
-    /// What the server says on `handle` to `request` within `limit`, and whether it has ended.
+    /// Returns the response of the server on `handle` to `request` within `limit`, and whether it
+    /// has ended.
     fn ask(&mut self, handle: Handle, request: &[u8], limit: Duration) -> (String, bool) {
         let (mut said, mut heard, mut ended) = (0, Vec::new(), false);
         self.run(limit, |_, nodes| {
@@ -165,7 +166,7 @@ fn requests_are_answered_or_refused_as_the_standard_says() {
         (with("PUT", "/sum", "Content-Length: 0\r\n"), "200 OK", "\r\n\r\n0", true),
         (with("DELETE", "/", ""), "405 Method Not Allowed", "\r\nAllow: GET, HEAD\r\n", true),
         (with("GET", "/sum", ""), "405 Method Not Allowed", "\r\nAllow: PUT, POST\r\n", true),
-        // A body that nobody asked for is not the next request.
+        // An unexpected body is not the next request.
         (with("GET", "/x", length) + "GET", "200 OK", "close\r\n\r\nxxxxxxxxxx", true),
     ] {
         let (text, ended) = answer(&request);
@@ -213,7 +214,8 @@ fn who_asks_for_nothing_makes_room_for_others_also_in_the_midst_of_a_request() {
     assert_eq!(pair.server.open(), 0);
 }
 
-/// What clients do that take a place and do not give it back: what they say, and whether they read.
+/// Behaviours of clients that take a slot and do not release it: the octets they send, and whether
+/// they read.
 const SQUATTERS: [(&[u8], bool); 5] = [
     (b"", true),
     (b"GET / HT", true),
@@ -222,8 +224,8 @@ const SQUATTERS: [(&[u8], bool); 5] = [
     (b"GET /long HTTP/1.1\r\nHost: m\r\n\r\n", false),
 ];
 
-/// So many such clients come, one after another, and stay. How long a page takes after that, and
-/// then how many of the clients have lost their connection.
+/// Connects `clients` such clients, one after another, which stay. Returns the time of a page after
+/// that, and the number of clients that have lost their connection then.
 fn page_after<Z: http::Sizes>(clients: usize, (said, reads): (&[u8], bool)) -> (Duration, usize) {
     let mut pair = Pair::<Z>::with_plan();
     let mut squatters = Vec::new();
@@ -233,7 +235,7 @@ fn page_after<Z: http::Sizes>(clients: usize, (said, reads): (&[u8], bool)) -> (
         let mut left = said;
         pair.run(Duration::from_secs(3), |_, nodes| {
             left = &left[nodes[node].streams().send(handle, left).unwrap_or(0)..];
-            // The page is taken, and the connection not closed.
+            // The page is read, and the connection not closed.
             while reads && nodes[node].streams().recv(handle, &mut [0; 200]).is_ok_and(|it| it > 0)
             {
             }
@@ -264,7 +266,7 @@ fn page_after<Z: http::Sizes>(clients: usize, (said, reads): (&[u8], bool)) -> (
 #[test]
 fn a_client_that_waits_gets_the_place_of_one_that_is_idle() {
     for squatter in SQUATTERS {
-        // As many as there are places, and as many as there are slots.
+        // As many as the server has slots, and as many as TCP has.
         for (took, gone) in [page_after::<Plan>(2, squatter), page_after::<Wide>(4, squatter)] {
             let text = String::from_utf8_lossy(squatter.0);
             assert!(took <= Duration::from_secs(2), "{text}: {took:?}");
@@ -275,7 +277,7 @@ fn a_client_that_waits_gets_the_place_of_one_that_is_idle() {
 
 #[test]
 fn who_has_just_come_is_not_sent_away_for_the_next() {
-    // Four clients of a server with two places, none of which waits for a moment.
+    // Four clients of a server with two slots; each sends its next request at once.
     let mut pair = Pair::new();
     let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";
     let mut clients: Vec<(usize, Handle, usize, Vec<u8>, u32)> =
@@ -314,7 +316,7 @@ fn who_has_just_come_is_not_sent_away_for_the_next() {
         clients.iter().all(|client| client.4 >= 10)
     });
     assert!(done, "{:?}", clients.iter().map(|client| client.4).collect::<Vec<_>>());
-    // A client whose SYN and request are both lost says nothing for three seconds (RFC 6298, 5.7).
+    // A client whose SYN and request are both lost sends nothing for three seconds (RFC 6298, 5.7).
     assert!(sent_away <= 1, "{sent_away}");
 }
 
@@ -342,7 +344,7 @@ fn a_request_is_expected_for_three_seconds_of_a_new_connection() {
     assert_eq!(pair.server.expected(pair.world.now), None, "TCP sees the rest");
 }
 
-/// A TCP with one connection, of which the test says how it is.
+/// A TCP with one connection, whose state the test sets.
 struct Single {
     accepted: bool,
     said: &'static [u8],
@@ -413,7 +415,7 @@ impl Sockets for Single {
 #[test]
 fn an_answer_that_is_on_its_way_is_not_idle() {
     let request = b"GET / HTTP/1.1\r\nHost: m\r\nConnection: keep-alive\r\n\r\n";
-    // Acknowledged after so many milliseconds; left, for a client that waits, after so many.
+    // Acknowledged after `acked_ms`; evicted for a waiting client after `left_ms`.
     for (acked_ms, left_ms) in [(0, 1_000), (5_000, 5_000), (30_000, 10_000)] {
         let config = ListenConfig::default();
         let mut server = http::Server::<Shown, Plan, ()>::new(PORT, config, Shown);
@@ -423,13 +425,13 @@ fn an_answer_that_is_on_its_way_is_not_idle() {
         for ms in (0..20_000).step_by(500) {
             let now = begin + Duration::from_millis(ms);
             while server.turn(now, &mut tcp) {}
-            // The next client comes when the connection has been kept alive.
+            // The next client arrives when the connection has been kept alive.
             tcp.wanted = true;
             tcp.queued &= ms < acked_ms;
         }
         assert_eq!(tcp.said, b"", "it is answered");
         let left = begin + Duration::from_millis(left_ms);
-        // It is seen at the next turn.
+        // The next call detects it.
         let released = tcp.released.expect("a client waits");
         assert!(left <= released && released <= left + Duration::from_millis(500), "{released:?}");
     }

@@ -43,7 +43,7 @@ fn octets(number: u32, second: u64) -> [u8; 10] {
     octets
 }
 
-/// All readings up to a number, of which the first is made in the second second.
+/// All readings up to a number; the first is made in the second second.
 fn stream(count: u32) -> Vec<u8> {
     (0..count).flat_map(|number| octets(number, u64::from(number) + 2)).collect()
 }
@@ -55,10 +55,10 @@ fn readings(batch: usize) -> Readings<Clock, Queue> {
     Readings::new(Sampling { start, period, batch, queue: 8 }, Clock)
 }
 
-/// What one connection has brought, and whether it has ended.
+/// Octets received over one connection, and whether it has ended.
 type Call = (Handle, Vec<u8>, bool);
 
-/// Lets time pass with this sensor at the first node, and everybody heard who calls the second.
+/// Runs with this sensor at the first node, and records all connections to the second.
 fn listen(
     world: &mut Nodes,
     sensor: &mut StreamSensor<Clock, Queue>,
@@ -87,7 +87,7 @@ fn listen(
     });
 }
 
-/// All octets that were heard.
+/// Returns all received octets.
 fn whole(heard: &[Call]) -> Vec<u8> {
     heard.iter().flat_map(|(_, octets, _)| octets.iter().copied()).collect()
 }
@@ -100,14 +100,14 @@ fn readings_arrive_by_stream_in_batches_and_a_connection_that_was_refused_is_tri
     let mut sensor: StreamSensor<Clock, Queue> =
         StreamSensor::new(readings(4), to, Instant::ZERO, connection);
     let mut heard = Vec::new();
-    // Nobody listens: every three seconds it asks.
+    // The port is closed: the sensor tries every three seconds.
     listen(&mut world, &mut sensor, &mut heard, 5);
     assert!(heard.is_empty());
     let refused = world.nodes[1].tcp().stats().received;
     assert_eq!(refused, 2);
     let config = ListenConfig { backlog: 2, connection, ..ListenConfig::default() };
     world.nodes[1].streams().listen(6_000, config).expect("room");
-    // What has waited leaves when there is a connection, then 12 to 15 as a batch; 16 waits.
+    // Waiting readings are sent when there is a connection, then 12 to 15 as a batch; 16 waits.
     listen(&mut world, &mut sensor, &mut heard, 10);
     assert_eq!(whole(&heard), stream(14), "{heard:?}");
     let left = sensor.readings();
@@ -122,7 +122,7 @@ fn a_sensor_that_hangs_up_has_a_connection_for_each_batch_and_waits_for_one_that
     let mut sensor =
         StreamSensor::<Clock, Queue>::new(readings(4), to, Instant::ZERO, connection).hanging_up();
     let mut heard = Vec::new();
-    // Nobody listens, and nothing is to be said until the fourth reading, in the fifth second.
+    // The port is closed, and nothing is to be sent until the fourth reading, in the fifth second.
     listen(&mut world, &mut sensor, &mut heard, 4);
     assert!(heard.is_empty());
     assert_eq!(world.nodes[1].tcp().stats().received, 0, "it has not called");
@@ -156,8 +156,8 @@ impl coap::Plan for Small {
 /// Codes and payloads of messages.
 type Heard = Vec<(Code, Vec<u8>)>;
 
-/// The messages with readings that arrive in so many seconds while `hears` says that somebody is
-/// there, and the sensor afterwards.
+/// Returns the messages with readings that arrive within `seconds`, while `hears` is true for a
+/// present receiver, and the sensor afterwards.
 fn messages(
     room: usize,
     delivery: Delivery,
@@ -186,7 +186,7 @@ fn messages(
     (heard, sensor)
 }
 
-/// The octets of messages in their places, and how many messages there are.
+/// Returns the octets of messages at their positions, and checks the code of each.
 fn placed(heard: &[(Code, Vec<u8>)], code: Code) -> Vec<u8> {
     let mut placed = Vec::new();
     for (found, octets) in heard {
@@ -211,7 +211,7 @@ fn readings_arrive_in_messages_whether_they_are_confirmed_or_not() {
         assert_eq!((heard.len(), sensor.asked()), (6, 6));
         assert_eq!(sensor.tag().is_none(), delivery == Delivery::Confirmable);
     }
-    // As many as fit into a message of the plan, all four readings.
+    // As many as fit into a message of the plan: all four readings.
     assert_eq!(messages(1_000, Delivery::Confirmable, 6, |_| true).0.len(), 1);
 }
 
@@ -220,7 +220,7 @@ fn what_is_given_up_begins_anew_and_only_a_full_queue_loses_readings() {
     let (heard, sensor) =
         messages(1_000, Delivery::Confirmable, 300, |now| now > Instant::from_secs(200));
     assert!(sensor.stats().timeouts > 0 && sensor.asked() > 1);
-    // Four in the message, eight in the queue, and all that came later.
+    // Four in the message, eight in the queue, and all later ones.
     let readings = sensor.readings();
     assert!(readings.dropped() > 150, "{}", readings.dropped());
     let first = placed(&heard[..1], Code::POST);
@@ -230,7 +230,7 @@ fn what_is_given_up_begins_anew_and_only_a_full_queue_loses_readings() {
     assert!(second.starts_with(&stream(8)[40..]));
 }
 
-/// A stream of any length, and a place to send one to.
+/// A stream of any length, and an inbox for one.
 struct Stream;
 
 impl Site for Stream {
@@ -267,7 +267,7 @@ fn content(len: u32, body: Option<bool>) -> Content<Option<bool>> {
     Content { format: Format::Octets, len, body }
 }
 
-/// Asks for these one after another.
+/// Sends these requests one after another.
 struct List {
     requests: &'static [Request<'static>],
     heard: Vec<u8>,
@@ -345,7 +345,7 @@ fn a_client_whose_server_is_not_there_says_so() {
     let mut world = nodes();
     let list = List { requests: REQUESTS, heard: Vec::new(), outcomes: Vec::new() };
     let mut client = Client::<List, Small>::new(Config::new(1), list);
-    // The node's socket takes what nobody reads.
+    // The node's socket accepts datagrams that are never read.
     world.nodes[1].datagrams().bind(PORT).expect("room");
     world.run(Duration::from_secs(200), |now, nodes| {
         while client.poll(now, &mut nodes[0]) {}

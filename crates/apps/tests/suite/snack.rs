@@ -1,4 +1,4 @@
-//! Files by UDP over a path that loses, repeats and reorders what it likes.
+//! Files over UDP over a path that loses, repeats and reorders datagrams.
 
 use crate::common::{World, global, usual};
 use kinglet::net::UdpHandle;
@@ -17,7 +17,7 @@ fn sending(to: (core::net::Ipv6Addr, u16), octets: u32, piece: u16) -> Sending {
     Sending { to, start: Instant::from_secs(2), octets, piece, pause: Duration::from_millis(5) }
 }
 
-/// Runs both sides at the ends of the path until they are done with each other, or for `limit`.
+/// Runs both sides at the ends of the path until both have ended, or for `limit`.
 fn run<const N: usize>(
     world: &mut World<BorderRouter>,
     source: &mut Source<N>,
@@ -76,7 +76,7 @@ fn a_file_is_as_long_as_the_table_has_room_for() {
     let (source, sink, over) = direct(1_000_000, 10, 0);
     assert!(over && sink.intact());
     assert_eq!((sink.received(), source.sent()), (64 * 8 * 10, 64 * 8));
-    // A piece has one octet at the least, and fits into a datagram.
+    // A piece has at least one octet, and fits into a datagram.
     for piece in [0, u16::MAX] {
         let (_, sink, over) = direct(300, piece, 0);
         assert!(over && sink.intact() && sink.received() == 300);
@@ -123,11 +123,11 @@ fn a_mote_can_be_either_side() {
     assert!(over && sink.intact() && sink.received() == 4_000);
 }
 
-/// What is done to a datagram, by its kind (the first octet) and how many of that kind came before.
+/// Number of copies of a datagram, by its kind (the first octet) and the number of earlier ones of
+/// that kind.
 type Fate = fn(u8, u32, &mut Pcg32) -> u32;
 
-/// Passes on what the ends say to each other, each datagram as often as its fate wants, and out of
-/// order.
+/// Forwards the datagrams of the ends, with the number of copies of its `fate`, and out of order.
 struct Unruly {
     fate: Fate,
     shuffles: bool,
@@ -165,7 +165,7 @@ impl Unruly {
                 held.push((address, port, buf[..came.len].to_vec()));
             }
         }
-        // Two stay back, so that those behind them overtake, but not for long.
+        // Two are held back, so that those behind them overtake, but not for long.
         let holds = !(now.as_millis() / 100).is_multiple_of(4);
         let stays = if self.shuffles && holds { 2 } else { 0 };
         while held.len() > stays {
@@ -255,7 +255,7 @@ fn what_nobody_has_written_is_noticed() {
         let mut datagrams = nodes[0].datagrams();
         if socket.is_none() {
             let bound = *socket.insert(datagrams.bind(0).expect("a free socket"));
-            // Data 1 of pieces of 4 octets, which are 4, 5, 6 and 7, and strange ones.
+            // Data 1 of pieces of 4 octets, which are 4, 5, 6 and 7, and unknown datagrams.
             for octets in [&[1, 0, 4, 0, 1, 4, 5, 6, 8][..], &[], &[9; 40], &[3, 0, 0, 0, 1]] {
                 datagrams.send(now, bound, global(2), PORT, octets).expect("room");
             }

@@ -93,7 +93,8 @@ impl service::Sizes for One {
     type Connections<C> = [Place<C>; 1];
 }
 
-/// What comes back of `said` from a service within `limit`, and whether it ended and how.
+/// Returns the octets that a service returns for `said` within `limit`, and the end of the stream,
+/// if any.
 fn talk<V: service::Service>(said: &[u8], limit: Duration) -> (Vec<u8>, Option<RecvError>) {
     let mut world = nodes();
     let mut server = service::Server::<V, One>::new(listen());
@@ -126,7 +127,7 @@ fn talk<V: service::Service>(said: &[u8], limit: Duration) -> (Vec<u8>, Option<R
 fn services_do_what_they_always_did() {
     let mut said = [0; 5_000];
     fill(0, &mut said);
-    // An end of the stream that is no error.
+    // The stream ends without an error.
     let ended = Some(RecvError::WouldBlock);
     let (heard, end) = talk::<Echo>(&said, Duration::from_secs(30));
     assert!(heard == said && end == ended, "{} octets, {end:?}", heard.len());
@@ -150,7 +151,7 @@ impl http::Sizes for Plan {
     type Connections<C> = [Place<C>; 2];
 }
 
-/// Asks for the same again and again.
+/// Sends the same request repeatedly.
 struct Again {
     path: &'static str,
     next: Option<Instant>,
@@ -208,12 +209,12 @@ impl Asker for Again {
 type Web = Client<Again, [u8; 64]>;
 const PAGE: &[u8] = b"<!doctype html><title>here</title>";
 
-/// A page, and a place to send the known stream to.
+/// A page, and an inbox for the known stream.
 struct Shown;
 
 impl Site for Shown {
     type Body = &'static [u8];
-    /// Octets so far, and whether they are right.
+    /// Number of octets so far, and whether they are correct.
     type Inbox = (u64, bool);
 
     fn find(&mut self, asked: &Asked<'_>) -> Option<Resource<Self::Body, Self::Inbox>> {
@@ -268,7 +269,7 @@ fn a_connection_is_kept_for_the_next_request_unless_it_is_the_last() {
 
 #[test]
 fn a_connection_that_its_server_has_ended_meanwhile_is_replaced() {
-    // After a minute the server makes room for others.
+    // After a minute the server closes the idle connection.
     let (web, _) = ask(Again::new("/", 90, false), 400);
     assert_eq!(web.asker().outcomes, [Ok(200); 5]);
 }

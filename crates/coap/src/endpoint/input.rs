@@ -1,4 +1,4 @@
-//! What arrives (RFC 7252 §4 and 5).
+//! Input of messages (RFC 7252 §4 and 5).
 
 use super::{Endpoint, Event};
 use crate::config::Sizes;
@@ -11,11 +11,11 @@ use kinglet_mem::{Array, Held};
 use kinglet_time::Instant;
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
-    /// Takes a datagram from `peer`. What the protocol answers by itself (acknowledgements, Resets,
-    /// 4.02 Bad Option, a response again) is offered by [`Endpoint::poll_message`].
+    /// Handles a datagram from `peer`. The automatic replies of the protocol (acknowledgements,
+    /// Resets, 4.02 Bad Option, a repeated response) are returned by [`Endpoint::poll_message`].
     ///
     /// # Errors
-    /// [`Discard`]: it is nothing for the application.
+    /// [`Discard`]: the message is not for the application.
     pub fn handle_message<'a>(
         &mut self,
         now: Instant,
@@ -59,8 +59,8 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
             {
                 self.handle_response(now, peer, message)
             }
-            // RFC 7252 §4.3: an empty confirmable message asks for a sign of life, and a code of a
-            // reserved class is rejected alike.
+            // RFC 7252 §4.3: an empty confirmable message is a ping, and gets a Reset; so does a
+            // code of a reserved class.
             _ => {
                 self.reject(peer, kind, message_id);
                 if kind == Kind::Confirmable && code == Code::EMPTY {
@@ -72,7 +72,8 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Rejects a message: with a Reset if it is confirmable, else by silence (RFC 7252 §4.2, 4.3).
+    /// Rejects a message: with a Reset if it is confirmable, otherwise silently (RFC 7252 §4.2,
+    /// 4.3).
     fn reject(&mut self, peer: K, kind: Kind, message_id: u16) {
         let free = self.resets.as_mut_slice().iter_mut().find(|place| place.is_none());
         if let Some(place) = free.filter(|_| kind == Kind::Confirmable) {
@@ -80,7 +81,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// The exchange whose message, sent and confirmable, has this ID.
+    /// Returns the exchange with an outstanding confirmable message with this ID.
     fn unacknowledged(&mut self, peer: K, message_id: u16) -> Option<&mut Exchange<K>> {
         self.exchanges_mut().find(|it| {
             it.peer == peer && it.message_id == message_id && it.tries > 0 && it.is_outstanding()
@@ -106,7 +107,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         let lifetime = self.config.lifetimes.0;
         let mut sent = self.exchanges_mut().filter(|it| it.peer == peer && it.tries > 0);
         let exchange = sent.find(|it| {
-            // What is not confirmable was over when it had left.
+            // A non-confirmable message is complete once it is sent.
             let is_over = it.notifies && it.state == State::Done;
             it.message_id == message_id
                 && (is_over
@@ -145,7 +146,8 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
                         it.tries > 0 && it.message_id == header.message_id
                     }
                     (State::Ready | State::Unacknowledged | State::Waiting, _) => it.tries > 0,
-                    // The acknowledgement of a response was lost, and it comes again.
+                    // The acknowledgement of a response was lost, and the response is
+                    // retransmitted.
                     (State::Done, Kind::Confirmable) => it.peer_id == header.message_id,
                     (State::Observing, kind) => kind != Kind::Acknowledgement,
                     _ => false,
@@ -156,7 +158,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
             return Err(if is_bad { Discard::BadOption } else { Discard::Unexpected });
         };
         exchange.owes_ack = confirmable;
-        // The first response may have had the ID of the request, which is none of the peer's.
+        // The first response may have had the ID of the request, which is not an ID of the peer.
         let is_repeated = exchange.state == State::Observing
             && exchange.confirmable
             && exchange.peer_id == header.message_id;
@@ -170,17 +172,17 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         exchange.state = if goes_on { State::Observing } else { State::Done };
         exchange.peer_id = header.message_id;
         exchange.confirmable = header.kind != Kind::Acknowledgement;
-        // Without a timeout: it is kept until its place is needed.
+        // Without a timeout: it is kept until its slot is needed.
         exchange.set_due(now, kinglet_time::Duration::ZERO);
-        // What came after an acknowledgement, or without one, is the application's time and not the
-        // network's.
+        // A response after an acknowledgement, or without one, measures the application's time and
+        // not the network's.
         if !matches!(state, State::Waiting | State::Observing) {
             self.sample(now, peer, first, tries);
         }
         Ok(Event::Response { handle, message })
     }
 
-    /// Takes a request of `len` octets.
+    /// Handles a request of `len` octets.
     fn handle_request<'a>(
         &mut self,
         now: Instant,
@@ -209,14 +211,14 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         slot.generation = slot.generation.wrapping_add(1);
         let ticket = Ticket(Handle { index, generation: slot.generation });
         if let Some(code) = bad_option {
-            // There is room for a header and a token in any plan that works at all.
+            // Any working plan has space for a header and a token.
             let _ = self.respond(now, ticket, code, |_| Ok(()));
             return Err(Discard::BadOption);
         }
         Ok(Event::Request { ticket, message })
     }
 
-    /// Whether a request was seen before; its answer is then offered again (RFC 7252 §4.5).
+    /// Returns whether a request is a duplicate; its response is then sent again (RFC 7252 §4.5).
     fn is_repeated(&mut self, peer: K, message_id: u16, len: usize) -> bool {
         let mut served = self.served.as_mut_slice().iter_mut();
         let seen = served.find_map(|slot| {
@@ -227,7 +229,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         let Some(exchange) = seen else { return false };
         exchange.earn(len);
         match (exchange.state, exchange.kind) {
-            // It will be answered.
+            // The response will follow.
             (State::Received | State::Ready, _) => {}
             (State::Done, Kind::Acknowledgement) if exchange.may_send(exchange.len) => {
                 exchange.state = State::Ready;
@@ -238,13 +240,13 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     }
 }
 
-/// Whether a request of `len` octets wants to be answered again when the resource changes.
+/// Returns whether a request of `len` octets registers an observer.
 fn observes(request: &[u8], len: u16) -> bool {
     let request = request.get(..usize::from(len)).unwrap_or_default();
     Message::parse(request).is_ok_and(|request| request.uint(option::OBSERVE) == Some(0))
 }
 
-/// The code with which a message is to be rejected for one of its options (RFC 7252 §5.4).
+/// Returns the code with which a message is rejected because of one of its options (RFC 7252 §5.4).
 fn bad_option(message: &Message<'_>) -> Option<Code> {
     let mut last = None;
     for (number, value) in message.options() {

@@ -1,5 +1,5 @@
-//! The endpoint: requests under way and requests being served, each with the message that may have
-//! to be sent again.
+//! The endpoint: outstanding requests and requests being served, each with the message that may
+//! have to be retransmitted.
 
 mod input;
 mod notify;
@@ -16,89 +16,91 @@ use kinglet_mem::{Array, Held};
 use kinglet_random::Random;
 use kinglet_time::{Duration, Expected, Instant, earliest};
 
-/// The stream of this layer's dice: "coap".
+/// Stream of this layer's random numbers: "coap".
 const DICE: u64 = 0x636f_6170;
 
-/// Whether a message is to be acknowledged.
+/// Confirmable or non-confirmable message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is, and it is sent again until then.
+    /// It is retransmitted until it is acknowledged.
     Confirmable,
-    /// It is not; how often such messages are sent is the application's responsibility.
+    /// It is sent once without an acknowledgement; the application is responsible for the rate of
+    /// such messages.
     NonConfirmable,
 }
 
-/// What a message brought.
+/// Result of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// Nothing for the application.
+    /// There is nothing for the application.
     Nothing,
-    /// A request, to be answered with [`Endpoint::respond`]. One that is not confirmable may stay
-    /// without an answer.
+    /// A request, to be answered with [`Endpoint::respond`]. A non-confirmable request may remain
+    /// without a response.
     Request {
-        /// Names it.
+        /// Identifies it.
         ticket: Ticket,
-        /// What it says.
+        /// The message.
         message: Message<'a>,
     },
-    /// The response to a request, which is over with it.
+    /// The response to a request, which ends with it.
     Response {
-        /// Names the request.
+        /// Identifies the request.
         handle: Handle,
-        /// What it says.
+        /// The message.
         message: Message<'a>,
     },
 }
 
-/// Why [`Endpoint::request`] failed.
+/// Reason for which [`Endpoint::request`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// As many requests are under way as there is room for.
+    /// The table of outstanding requests is full.
     TableFull,
-    /// It could not be written.
+    /// The message could not be written.
     Write(WriteError),
 }
 
-/// Why [`Endpoint::respond`] failed.
+/// Reason for which [`Endpoint::respond`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RespondError {
-    /// The request was answered already, or forgotten: after its lifetime, or, if it is not
-    /// confirmable, to make room for another.
+    /// The request was answered already, or its entry was removed: after its lifetime, or, if it is
+    /// non-confirmable, in favour of another.
     Stale,
-    /// The response could not be written; the request is still to be answered.
+    /// The response could not be written; the request remains to be answered.
     Write(WriteError),
     /// The response has more than three times the octets of the request, and the peer's address is
-    /// not proven (RFC 9175 §2.4); the request is still to be answered, with less or by
-    /// [`Endpoint::challenge`].
+    /// not proven (RFC 9175 §2.4); the request remains to be answered, with a shorter response or
+    /// by [`Endpoint::challenge`].
     Unproven,
 }
 
-/// When a message is offered again that the transport has refused.
+/// Time until a message that the transport has refused is offered again.
 const REFUSED_FOR: Duration = Duration::from_millis(20);
-/// How much longer than the round trip an answer may take: what a peer may wait before it
+/// Additional time of a response over the round trip: the time for which a peer may wait before it
 /// acknowledges without a response.
 const HESITATION: Duration = Duration::from_millis(500);
 
-/// Client and server in one, as RFC 7252 calls it. `K` names a peer: address, port and whatever
-/// else the caller needs to reach it. What it hashes proves a peer's address.
+/// CoAP client and server, as RFC 7252 defines an endpoint. `K` identifies a peer: address, port
+/// and all else that the caller needs to reach it. Its hash is part of the proof of a peer's
+/// address.
 pub struct Endpoint<K: Copy + Eq, S: Sizes> {
     config: Config,
     random: Random,
-    /// None until the first is drawn.
+    /// `None` until the first is drawn.
     message_id: Option<u16>,
-    /// Counts requests, so that they are sent in their order.
+    /// Counts requests, so that they are sent in order.
     order: u16,
     requests: S::Requests<K>,
     served: S::Served<K>,
     peers: S::Peers<K>,
     resets: S::Resets<K>,
-    /// The transport has refused a message; nothing is offered before.
+    /// Time until which no message is offered, because the transport has refused one.
     hold: Option<Instant>,
     stats: Stats,
 }
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
-    /// An endpoint at rest.
+    /// Creates an idle endpoint.
     pub const fn new(config: Config) -> Self {
         let config = config.clamped();
         Endpoint {
@@ -127,11 +129,11 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     /// Sends a request, whose options and payload `build` writes. It ends with one
     /// [`Event::Response`], or with one [`Endpoint::poll_failure`], unless it is cancelled.
     ///
-    /// One with an Observe option of 0 (RFC 7641 §3.1) keeps its place after a response that has
-    /// that option too, and others may follow, each an event of the same handle: until one comes
-    /// without the option or with an error, or the request is cancelled, whereupon the next one
-    /// that is confirmable is answered with a Reset (§3.6). [`Newest`](crate::Newest) tells which
-    /// of them came late. Who has heard nothing for longer than Max-Age asks anew (§3.3.1).
+    /// A request with an Observe option of 0 (RFC 7641 §3.1) keeps its slot after a response with
+    /// that option. Further responses may follow, each an event of the same handle, until one has
+    /// no such option or reports an error, or the request is cancelled; the next confirmable one
+    /// then gets a Reset (§3.6). [`Newest`](crate::Newest) detects late ones. A client that has
+    /// received none for longer than Max-Age registers again (§3.3.1).
     ///
     /// # Errors
     /// [`RequestError`]; nothing is sent.
@@ -145,7 +147,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     ) -> Result<Handle, RequestError> {
         let (message_id, order) = (self.next_message_id(), self.order.wrapping_add(1));
         self.order = order;
-        // 32 bits, as RFC 7252 §5.3.1 wants from who is on the Internet.
+        // 32 bits, as RFC 7252 §5.3.1 requires of a client connected to the Internet.
         let token = Token::new(&self.random.next_u32().to_be_bytes());
         let (kind, state) = match delivery {
             Delivery::Confirmable => (Kind::Confirmable, State::Queued),
@@ -161,14 +163,14 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         Ok(Handle { index, generation: slot.generation })
     }
 
-    /// Forgets a request: it is not sent again, and what is answered is ignored.
+    /// Ends a request: it is not retransmitted, and its response is ignored.
     pub fn cancel(&mut self, handle: Handle) {
         if let Some(slot) = self.request_mut(handle) {
             slot.exchange = None;
         }
     }
 
-    /// Whether a request has been sent, if it is still under way.
+    /// Returns whether a request has been sent, if it is still outstanding.
     pub fn is_sent(&self, handle: Handle) -> Option<bool> {
         let slot = self.requests.as_slice().get(usize::from(handle.index))?;
         let exchange = slot.exchange.filter(|_| slot.generation == handle.generation)?;
@@ -180,7 +182,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         (slot.generation == handle.generation).then_some(slot)
     }
 
-    /// A request that came to nothing, each once.
+    /// Returns a request that has failed, each once.
     pub fn poll_failure(&mut self) -> Option<(Handle, Failure)> {
         let slots = self.requests.as_mut_slice().iter_mut();
         for (slot, index) in slots.zip(0u8..=u8::MAX) {
@@ -194,9 +196,10 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         None
     }
 
-    /// Answers a request with what `build` writes: in the acknowledgement if that has not left yet,
-    /// else in a message of its own, which is sent until it is acknowledged. To a peer whose
-    /// address is not proven it is sent as often as three times the octets of its requests allow.
+    /// Answers a request with the content that `build` writes: in the acknowledgement if that has
+    /// not been sent yet, otherwise in a separate message, which is retransmitted until it is
+    /// acknowledged. To a peer whose address is not proven it is sent only as often as three times
+    /// the octets of its requests allow.
     ///
     /// # Errors
     /// [`RespondError`]; nothing is sent.
@@ -228,8 +231,8 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// The same for a request that came to a group: nobody else may answer at once either, so the
-    /// response leaves at an instant of the next `leisure` that is drawn (RFC 7252 §8.2).
+    /// The same for a request that was sent to a group: the members must not all answer at once, so
+    /// the response is sent at a random time within the next `leisure` (RFC 7252 §8.2).
     ///
     /// # Errors
     /// [`RespondError`]; nothing is sent.
@@ -251,17 +254,17 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Whether an acknowledgement or a response is awaited, and when it can be here: from SRTT −
-    /// 4·RTTVAR after what it answers, or at once while no round trip is known, to SRTT + 4·RTTVAR
-    /// and half a second in which the peer may hesitate, or until the message is sent again; after
-    /// an acknowledgement without a response, until that is given up.
+    /// Returns the window in which an acknowledgement or a response is expected, if one is. It
+    /// begins SRTT − 4·RTTVAR after the message, or at once without a round-trip estimate. It ends
+    /// after SRTT + 4·RTTVAR and half a second for the delay of the peer, or at the retransmission
+    /// of the message; after an acknowledgement without a response, at the response timeout.
     pub fn expected(&self) -> Option<Expected> {
         let exchanges = self.exchanges().filter(|exchange| exchange.awaits());
         exchanges.map(|exchange| self.expected_of(exchange)).reduce(Expected::and)
     }
 
-    /// What the next first timeout of a message to `peer` is drawn from: up to half as much again.
-    /// With CoCoA it is the overall estimate, as long as that is not too old.
+    /// Returns the base from which the next first timeout of a message to `peer` is drawn: up to
+    /// half as much again. With CoCoA it is the overall estimate, as long as that is not too old.
     pub fn rto(&self, peer: K) -> Duration {
         let known = self.peers.as_slice().iter().flatten().find(|known| known.peer == peer);
         rto::base(self.config.rto, self.config.ack_timeout, known.map(|known| &known.estimate))
@@ -292,13 +295,13 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         slots.filter_map(|slot| slot.exchange.as_deref_mut())
     }
 
-    /// When [`Endpoint::handle_deadline`] is to be called at the latest.
+    /// Returns the latest time of the next call of [`Endpoint::handle_deadline`].
     pub fn deadline(&self) -> Option<Instant> {
         let due = self.exchanges().filter(|exchange| exchange.is_timed()).map(|it| it.due);
         earliest(due.min(), self.hold)
     }
 
-    /// Does what is due: what must be sent again is offered, what has taken too long is given up.
+    /// Handles due timers: offers retransmissions, and ends exchanges that have timed out.
     pub fn handle_deadline(&mut self, now: Instant) {
         if self.hold.is_some_and(|until| until <= now) {
             self.hold = None;
@@ -343,7 +346,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         self.stats.timeouts = self.stats.timeouts.wrapping_add(timeouts);
     }
 
-    /// Occupancy of the tables.
+    /// Returns the occupancy of the tables.
     pub fn info(&self) -> Info {
         let served = || self.served.as_slice().iter().filter_map(|slot| slot.exchange);
         let kept = served().filter(|exchange| exchange.state == State::Done).count();
@@ -356,7 +359,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         }
     }
 
-    /// Counters.
+    /// Returns the counters.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
@@ -372,7 +375,7 @@ fn write(
     u16::try_from(writer.finish()).map_err(|_| WriteError::Full)
 }
 
-/// The estimate of `peer`; a new one takes the place of the one that was used the longest ago.
+/// Returns the estimate of `peer`; a new one replaces the least recently used.
 fn estimate_of<K: Copy + Eq>(
     now: Instant,
     peers: &mut [Option<PeerEstimate<K>>],
@@ -392,14 +395,14 @@ fn estimate_of<K: Copy + Eq>(
 }
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
-    /// The first timeout of a message to `peer`, with `running` others under way.
+    /// Returns the first timeout of a message to `peer`, with `running` others outstanding.
     fn first_timeout(&mut self, now: Instant, peer: K, running: u8) -> Duration {
         let Config { rto, ack_timeout, .. } = self.config;
         let known = estimate_of(now, self.peers.as_mut_slice(), peer);
         rto::first(rto, ack_timeout, known, now, running, &mut self.random)
     }
 
-    /// An answer from `peer` after `tries` transmissions, the first of them at `first`.
+    /// Records an answer from `peer` after `tries` transmissions, the first of them at `first`.
     fn sample(&mut self, now: Instant, peer: K, first: Instant, tries: u8) {
         let rto = self.config.rto;
         if let Some(known) = estimate_of(now, self.peers.as_mut_slice(), peer) {

@@ -1,4 +1,4 @@
-//! Answers after the first one: notifications of those who observe a resource (RFC 7641).
+//! Notifications to observers of a resource (RFC 7641).
 
 use super::{Delivery, Endpoint, RequestError, write};
 use crate::config::Sizes;
@@ -9,10 +9,11 @@ use kinglet_mem::{Array, Held};
 use kinglet_time::Instant;
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
-    /// Answers the request of `peer` with this token once more, with what `build` writes: an
-    /// Observe option, and what the resource holds now. Only for a peer whose address is proven
-    /// ([`Endpoint::is_proven`]). It takes a place of [`Sizes::Served`]. If the peer rejects it, or
-    /// does not acknowledge one that is confirmable, [`Endpoint::poll_gone`] says so.
+    /// Sends another response to the request of `peer` with this token, with the content that
+    /// `build` writes: an Observe option, and the present state of the resource. Only for a peer
+    /// whose address is proven ([`Endpoint::is_proven`]). It takes a slot of [`Sizes::Served`]. If
+    /// the peer rejects it, or does not acknowledge a confirmable one, [`Endpoint::poll_gone`]
+    /// reports that.
     ///
     /// # Errors
     /// [`RequestError`]; nothing is sent.
@@ -40,8 +41,8 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         Ok(())
     }
 
-    /// Whether a notification waits to be sent or acknowledged: the next one is to wait for that
-    /// (RFC 7641 §4.5.2).
+    /// Returns whether a notification waits to be sent or acknowledged: the next one has to wait
+    /// for that (RFC 7641 §4.5.2).
     pub fn is_notifying(&self, (peer, token): (K, Token)) -> bool {
         let mut served = self.served.as_slice().iter().filter_map(|slot| slot.exchange.as_deref());
         served.any(|it| {
@@ -50,8 +51,8 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         })
     }
 
-    /// Somebody who does not want notifications any more, or is not there (RFC 7641 §4.2); each
-    /// notification that failed once.
+    /// Returns an observer that has rejected or not acknowledged a notification (RFC 7641 §4.2),
+    /// once for each such notification.
     pub fn poll_gone(&mut self) -> Option<(K, Token)> {
         let mut served = self.served.as_mut_slice().iter_mut();
         served.find_map(|slot| {

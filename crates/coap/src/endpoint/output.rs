@@ -1,4 +1,4 @@
-//! What leaves: Resets, acknowledgements, then messages in their order.
+//! Output: Resets, acknowledgements, then messages in order.
 
 use super::{Endpoint, REFUSED_FOR};
 use crate::config::Sizes;
@@ -8,11 +8,11 @@ use core::hash::Hash;
 use kinglet_mem::Array;
 use kinglet_time::Instant;
 
-/// What is next.
+/// The next message.
 #[derive(Clone, Copy)]
 enum Output<K> {
     Reset(Reset<K>),
-    /// The acknowledgement that an exchange owes.
+    /// The acknowledgement of an exchange.
     Ack(K, u16),
     /// The message of a request, or of a served one.
     Request(usize),
@@ -20,8 +20,8 @@ enum Output<K> {
 }
 
 impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
-    /// Gives the next message to `send`, which tells whether the transport has taken it; `None` if
-    /// there is none. What was refused is offered again after 20 ms.
+    /// Passes the next message to `send`, which returns whether the transport has accepted it;
+    /// `None` if there is none. A refused message is offered again after 20 ms.
     pub fn poll_message<E>(
         &mut self,
         now: Instant,
@@ -81,13 +81,13 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
         let waiting = requests
             .filter_map(|(index, slot)| slot.exchange.as_deref().map(|it| (index, it)))
             .filter(|(_, exchange)| is_next(exchange));
-        // The one that has waited longest; the count may have wrapped.
+        // The one that has waited longest; the counter may have wrapped.
         let age = |exchange: &Exchange<K>| self.order.wrapping_sub(exchange.order);
         let oldest = waiting.max_by_key(|(_, exchange)| age(exchange));
         oldest.map(|(index, _)| Output::Request(index))
     }
 
-    /// Confirmable messages under way to `peer`.
+    /// Returns the number of outstanding confirmable messages to `peer`.
     fn running(&self, peer: K) -> u8 {
         let running = self.exchanges().filter(|it| it.peer == peer && it.is_outstanding());
         u8::try_from(running.count()).unwrap_or(u8::MAX)
@@ -151,7 +151,7 @@ fn message(octets: &[u8], len: u16) -> &[u8] {
 
 fn short(kind: Kind, message_id: u16) -> [u8; HEADER_LEN] {
     let mut octets = [0; HEADER_LEN];
-    // It fits: a header is what an empty message has.
+    // It fits: an empty message consists of a header.
     let _ = Writer::new(&mut octets, empty(kind, message_id));
     octets
 }

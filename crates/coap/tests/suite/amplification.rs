@@ -1,4 +1,5 @@
-//! What a server sends to an address that is not proven (RFC 7252 §11.3, RFC 9175 §2.4).
+//! Limits on the octets that a server sends to an address that is not proven (RFC 7252 §11.3, RFC
+//! 9175 §2.4).
 
 use crate::common::*;
 use kinglet_coap::*;
@@ -24,7 +25,7 @@ fn respond(server: &mut End, now_ms: u64, ticket: Ticket, len: usize) -> Result<
     server.respond(at(now_ms), ticket, Code::CONTENT, |w| w.payload(&[b'x'; 99][..len]))
 }
 
-/// All that the server sends until nothing is due any more.
+/// Returns the octets that the server sends until nothing is due any more.
 fn all_sent(server: &mut End, mut now_ms: u64) -> usize {
     let mut octets = 0;
     for _ in 0..50 {
@@ -49,7 +50,7 @@ fn no_request_of_an_unproven_peer_gets_more_than_three_times_its_octets() {
                 let ticket = ask(&mut server, 0, &octets).unwrap();
                 let mut total = 0;
                 if late && kind == Kind::Confirmable {
-                    // The acknowledgement leaves before the response is there.
+                    // The acknowledgement is sent before the response is available.
                     let due = wait(&mut server);
                     total += HEADERS + must_send(&mut server, due).len();
                 }
@@ -99,7 +100,7 @@ fn a_peer_that_echoes_is_proven_until_its_exchanges_are_forgotten() {
     let other = server.handle_message(at(2), 9, &octets);
     assert!(matches!(other, Ok(Event::Request { ticket, .. }) if !server.is_proven(ticket)));
     server.handle_deadline(at(200_000));
-    // The exchanges are over, and with them what they have proven.
+    // The exchanges have ended, and with them the proof.
     while server.info().kept > 0 {
         wait(&mut server);
     }

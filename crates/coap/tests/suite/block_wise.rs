@@ -17,7 +17,7 @@ fn request(download: &Download) -> Vec<u8> {
     with(Kind::Confirmable, Code::GET, 1, b"", |w| w.path("big").and(download.write(w)))
 }
 
-/// A server that has blocks of at most 2^(`exponent` + 4) octets.
+/// Returns the response of a server with blocks of at most 2^(`exponent` + 4) octets.
 fn answer(request: &[u8], exponent: u8, etag: &[u8]) -> Vec<u8> {
     let request = Message::parse(request).unwrap();
     let part = match Part::of(&request, BODY, exponent) {
@@ -183,7 +183,7 @@ fn a_server_may_answer_each_block_as_if_it_were_all() {
             other => break assert_eq!((other, count), (Ok(UploadStep::Done), 3)),
         }
     }
-    // One that does not say what it answers has not understood.
+    // A response without the Block1 option shows that the server has not understood it.
     let mut upload = Upload::new(BODY, 3);
     let response = with(Kind::Acknowledgement, Code::CHANGED, 1, b"", |_| Ok(()));
     let result = upload.handle(&Message::parse(&response).unwrap());

@@ -118,7 +118,7 @@ fn options() -> impl Strategy<Value = Parts> {
 }
 
 proptest! {
-    /// What is written is read again.
+    /// A written message is read again.
     #[test]
     fn round_trip(
         kind in kinds(),
@@ -143,7 +143,7 @@ proptest! {
         prop_assert_eq!(read, options);
     }
 
-    /// Octets are refused or read, and what is read lies inside of them in its order.
+    /// Octets are refused or read; all parts that are read lie inside of them in order.
     #[test]
     fn arbitrary_octets(octets in prop::collection::vec(any::<u8>(), 0..60), plausible: bool) {
         let mut octets = octets;
@@ -159,7 +159,7 @@ proptest! {
     }
 }
 
-/// RFC 7252, §5.4.3: an option of a length that it cannot have is one that is not recognised.
+/// RFC 7252, §5.4.3: an option with an impossible length counts as unrecognised.
 #[test]
 fn a_value_that_an_option_cannot_have_is_not_its_value() {
     let cases = [

@@ -1,4 +1,4 @@
-//! CoAP keeps the laws of a layer, with any datagrams and any order of calls.
+//! CoAP keeps the contract of a layer, with any datagrams and any order of calls.
 
 use crate::common::*;
 use kinglet_coap::*;
@@ -11,11 +11,11 @@ struct Both {
     end: End,
     handle: Option<Handle>,
     ticket: Option<Ticket>,
-    /// What was sent last, for datagrams that fit it.
+    /// The last sent message, for datagrams that match it.
     last: Vec<u8>,
 }
 
-/// Places of requests, of served ones, and of Resets.
+/// Slots for requests, for served ones, and for Resets.
 const TABLES: (usize, usize, usize) = (3, 2, 2);
 
 impl Both {
@@ -28,7 +28,7 @@ impl Both {
     }
 
     fn send(&mut self, now: Instant, peer: u8, delivery: Delivery) -> bool {
-        // Some want to be answered again.
+        // Some register as observers.
         let observes = now.as_micros() & 4 == 0;
         let sent = self.end.request(now, peer, delivery, Code::PUT, |w| {
             if observes {
@@ -41,7 +41,7 @@ impl Both {
     }
 }
 
-/// An answer to `last` with a random code, a request with one of few message IDs, or noise.
+/// Returns an answer to `last` with a random code, a request with one of few message IDs, or noise.
 fn some_datagram(random: &mut Pcg32, last: &[u8]) -> Vec<u8> {
     let dice = random.next_u32();
     let kinds =
@@ -73,7 +73,8 @@ fn some_datagram(random: &mut Pcg32, last: &[u8]) -> Vec<u8> {
 }
 
 impl Subject for Both {
-    /// Each exchange may owe an acknowledgement and a message, and each failure is told.
+    /// Each exchange may have an acknowledgement and a message to send, and each failure is
+    /// reported.
     const DRAIN_BOUND: usize = 3 * (TABLES.0 + TABLES.1) + TABLES.2;
 
     fn fresh(seed: u64) -> Self {
@@ -97,7 +98,7 @@ impl Subject for Both {
 
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String {
         let dice = random.next_u32();
-        // Mostly the same one of three: more than there are estimates for.
+        // Mostly the same one of three: there are more peers than estimates.
         let peer = [SERVER, SERVER, CLIENT, 9][(dice >> 4 & 3) as usize];
         match dice & 15 {
             0 | 1 => format!("request {}", self.send(now, peer, Delivery::Confirmable)),

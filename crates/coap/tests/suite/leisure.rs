@@ -1,4 +1,4 @@
-//! Answers to a group (RFC 7252 §8).
+//! Responses to group requests (RFC 7252 §8).
 
 use crate::common::*;
 use kinglet_coap::*;

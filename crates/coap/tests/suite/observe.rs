@@ -1,9 +1,9 @@
-//! Answers after the first one (RFC 7641).
+//! Notifications of a server (RFC 7641).
 
 use crate::common::*;
 use kinglet_coap::*;
 
-/// Registers, and takes the first answer away.
+/// Registers the client, and drops the first response.
 fn registered(client: &mut End, server: &mut End) -> (u8, Token) {
     get(client, at(0));
     let request = must_send(client, at(0));

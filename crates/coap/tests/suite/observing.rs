@@ -3,7 +3,7 @@
 use crate::common::*;
 use kinglet_coap::*;
 
-/// A client whose request with this Observe option was sent: its handle and message.
+/// Returns a client whose request with this Observe option was sent: its handle and message.
 fn asked(observe: u32) -> (End, Handle, Header) {
     let mut client = end(1);
     let handle = client.request(at(0), SERVER, Delivery::Confirmable, Code::GET, |w| {
@@ -33,18 +33,18 @@ fn who_observes_is_answered_again_and_acknowledges_what_is_confirmable() {
     let first = notification(ack, Code::CONTENT, message_id, token, Some(1));
     assert!(is_answer(&mut client, 50, &first, handle));
     assert_eq!((client.deadline(), sent(&mut client, at(50))), (None, None), "it rests");
-    // Also one that happens to have the ID of the request.
+    // Also a notification that happens to have the ID of the request.
     for (id, kind) in [(message_id, non), (7, con), (8, non)] {
         let next = notification(kind, Code::CONTENT, id, token, Some(2));
         assert!(is_answer(&mut client, 9_000, &next, handle), "{id}");
         let answered = sent(&mut client, at(9_000)).map(|(_, octets)| header(&octets));
         assert_eq!(answered.is_some_and(|it| it.kind == ack && it.message_id == 7), kind == con);
-        // It comes again.
+        // It is repeated.
         let event = client.handle_message(at(9_010), SERVER, &next);
         assert_eq!(event, Err(Discard::Duplicate));
         assert_eq!(sent(&mut client, at(9_010)).is_some(), kind == con);
     }
-    // Its place is not given to others, nor does what others say count.
+    // Its slot is not evicted, and messages of other peers do not count.
     get(&mut client, at(9_100));
     get(&mut client, at(9_100));
     let more = client.request(at(9_100), SERVER, Delivery::Confirmable, Code::GET, |_| Ok(()));
@@ -115,7 +115,7 @@ fn four_octets_are_no_number_of_a_notification() {
         assert!(matches!(client.handle_message(at(1), SERVER, &first), Ok(Event::Response { .. })));
         let next = with(Kind::NonConfirmable, Code::CONTENT, 77, token, said);
         assert_eq!(client.handle_message(at(2), SERVER, &next).is_ok(), goes_on, "{value:?}");
-        // Such a number is never the newest of those that count.
+        // A response with such a number counts as one without a number, which is always newer.
         let octets = with(Kind::NonConfirmable, Code::CONTENT, 78, token, said);
         let mut newest = Newest::NONE;
         let taken = [1, 2].map(|_| newest.take(at(3), &Message::parse(&octets).unwrap()));

@@ -1,4 +1,4 @@
-//! Messages that get lost, come twice or come late (RFC 7252 §4).
+//! Lost, duplicate and late messages (RFC 7252 §4).
 
 use crate::common::*;
 use kinglet_coap::*;
@@ -33,7 +33,7 @@ fn a_request_is_sent_five_times_with_doubled_timeouts_and_then_given_up() {
     assert_eq!(sent(&mut client, over), None);
     assert_eq!(client.poll_failure(), Some((handle, Failure::TimedOut)));
     assert_eq!((client.poll_failure(), client.deadline()), (None, None));
-    // The next one begins afresh.
+    // The next one starts with the initial timeout.
     get(&mut client, over);
     must_send(&mut client, over);
     assert!(client.deadline().unwrap() - over <= ms(3_000));
@@ -86,9 +86,9 @@ fn a_late_response_is_acknowledged_as_a_message_of_its_own() {
     let ack = must_send(&mut server, at(500));
     assert_eq!(ack, message(Kind::Acknowledgement, Code::EMPTY, header(&request).message_id, b""));
     assert_eq!(client.handle_message(at(600), SERVER, &ack), Ok(Event::Nothing));
-    // The request is not repeated any more; the response may take its time.
+    // The request is not retransmitted any more; the response may be late.
     assert_eq!(client.deadline(), Some(at(93_600)));
-    // A repetition that was under way is acknowledged again.
+    // A repetition that was in flight is acknowledged again.
     let repeated = server.handle_message(at(650), CLIENT, &request);
     assert_eq!((repeated, must_send(&mut server, at(650))), (Err(Discard::Duplicate), ack));
 
@@ -109,7 +109,7 @@ fn a_late_response_is_acknowledged_as_a_message_of_its_own() {
     assert_eq!(server.info().serving, 0);
 }
 
-/// Asks at 0; the acknowledgement is lost, and this is the response of 700 ms.
+/// Sends a request at 0; the acknowledgement is lost, and this is the response of 700 ms.
 fn respond_unacknowledged(client: &mut End, server: &mut End) -> Vec<u8> {
     let (_, ticket) = ask(client, server, at(0));
     wait(server);
@@ -171,7 +171,7 @@ fn only_one_request_to_a_peer_is_under_way() {
     assert_eq!(client.is_sent(elsewhere), Some(true));
     let full = client.request(at(0), SERVER, Delivery::Confirmable, Code::GET, |_| Ok(()));
     assert_eq!(full, Err(RequestError::TableFull));
-    // An acknowledgement makes room.
+    // An acknowledgement lets the next request be sent.
     let ack = message(Kind::Acknowledgement, Code::EMPTY, header(&first).message_id, b"");
     client.handle_message(at(50), SERVER, &ack).unwrap();
     must_send(&mut client, at(50));
@@ -278,7 +278,7 @@ fn requests_that_nobody_answers_do_not_make_others_forgotten() {
     assert_eq!(ask(&mut server, 3), Err(Some(Discard::Busy)));
     server.respond(at(0), tickets[1], Code::CONTENT, |_| Ok(())).unwrap();
     must_send(&mut server, at(0));
-    // The place of an answer that was sent is used again; the ticket is void then.
+    // The slot of a response that was sent is used again; the ticket is void then.
     ask(&mut server, 3).unwrap();
     assert_eq!(ask(&mut server, 4), Err(Some(Discard::Busy)));
     assert!(server.respond(at(0), tickets[1], Code::CONTENT, |_| Ok(())).is_err());
@@ -296,9 +296,9 @@ fn a_request_that_needs_no_answer_does_not_keep_others_from_being_heard() {
             other => Err(other.err()),
         }
     };
-    // More than there are places for: the oldest goes.
+    // More than there are slots for: the oldest is evicted.
     let tickets = [1, 2, 3].map(|id| ask(Kind::NonConfirmable, id).unwrap());
-    // What is still there is recognised.
+    // Requests that are still stored are recognised.
     assert_eq!(ask(Kind::NonConfirmable, 3), Err(Some(Discard::Duplicate)));
     ask(Kind::Confirmable, 4).unwrap();
     ask(Kind::Confirmable, 5).unwrap();
@@ -309,7 +309,7 @@ fn a_request_that_needs_no_answer_does_not_keep_others_from_being_heard() {
         let stale = server.respond(at(9), ticket, Code::CHANGED, |_| Ok(()));
         assert_eq!(stale, Err(RespondError::Stale));
     }
-    // Answers that are kept go before requests that may get one.
+    // Stored responses are evicted before requests that may get one.
     let mut server = end(2);
     let mut ask = |id| {
         let request = message(Kind::NonConfirmable, Code::POST, id, b"t");
@@ -374,7 +374,8 @@ fn what_is_expected_follows_the_round_trips() {
     assert!(last.until < last.since + ms(920), "{last:?}");
 }
 
-// What is not confirmable is answered when the application likes: that is no round trip.
+// The time of a response to a non-confirmable request is the application's choice and no round
+// trip.
 #[test]
 fn answers_to_what_is_not_confirmable_are_no_round_trips() {
     let mut client = Endpoint::new(Config { rto: Rto::Cocoa, ..Config::new(1) });
@@ -426,7 +427,7 @@ fn an_answer_counts_only_from_the_peer_that_was_asked() {
     let event = client.handle_message(at(1), SERVER, &response);
     assert!(matches!(event, Ok(Event::Response { handle: it, .. }) if it == handle), "{event:?}");
 
-    // What a server sends by itself is acknowledged by its peer alone, too.
+    // The peer of a server also acknowledges messages that the server sends on its own initiative.
     let mut server = end(2);
     let to = (CLIENT, Token::new(b"t"));
     let notify = |server: &mut End| {

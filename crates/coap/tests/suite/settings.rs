@@ -1,4 +1,4 @@
-//! Every transmission parameter (RFC 7252 §4.8) decides what it says.
+//! Every transmission parameter (RFC 7252 §4.8) has its documented effect.
 
 use crate::common::*;
 use kinglet_coap::*;
@@ -10,7 +10,7 @@ fn with_config(change: impl FnOnce(&mut Config)) -> End {
     Endpoint::new(config)
 }
 
-/// When a request is sent again, and at last given up.
+/// Returns the times of the retransmissions of a request, and of its timeout.
 fn timeouts(client: &mut End) -> Vec<u64> {
     get(client, at(0));
     must_send(client, at(0));
@@ -24,7 +24,7 @@ fn timeouts(client: &mut End) -> Vec<u64> {
     times
 }
 
-/// A server that has just got a request, confirmable or not.
+/// Returns the ticket of a request that a server has just received, confirmable or not.
 fn asked(server: &mut End, kind: Kind) -> Ticket {
     let request = message(kind, Code::GET, 7, b"t");
     match server.handle_message(at(0), CLIENT, &request) {
@@ -43,7 +43,7 @@ fn ack_timeout_is_the_least_time_to_the_first_retransmission() {
 fn max_retransmit_is_how_often_a_message_is_sent_again() {
     for most in [0, 1, 6] {
         let times = timeouts(&mut with_config(|config| config.max_retransmit = most));
-        // The last one is the end.
+        // The last one is the timeout.
         assert_eq!(times.len(), usize::from(most) + 1);
     }
 }
@@ -79,7 +79,7 @@ fn response_timeout_is_how_long_an_acknowledged_request_waits() {
     assert_eq!(client.poll_failure(), Some((handle, Failure::TimedOut)));
 }
 
-/// When the repetition of a request counts as a new one.
+/// Returns the time from which the repetition of a request counts as a new one.
 fn forgotten(kind: Kind) -> Instant {
     let mut server = with_config(|config| config.lifetimes = (ms(30_000), ms(20_000)));
     let ticket = asked(&mut server, kind);

@@ -1,4 +1,4 @@
-//! Acknowledging in software, for radios that do not.
+//! Acknowledgements in software, for radios that do not acknowledge by themselves.
 
 use super::{Mac, Outstanding, Sizes};
 use crate::air::{PREAMBLE_SFD, end_of_frame};
@@ -10,10 +10,10 @@ use kinglet_radio::{
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Repr;
 
-/// An immediate acknowledgement for a frame that has just been received.
+/// An immediate acknowledgement to be sent for a frame that has just been received.
 pub(crate) struct OwedAck {
     frame: [u8; ACK_PSDU - FCS_LEN],
-    /// When the frame to be acknowledged ended; `None` when nothing is owed.
+    /// End of the frame to be acknowledged; `None` if no acknowledgement is to be sent.
     received: Option<Instant>,
 }
 
@@ -30,11 +30,11 @@ impl OwedAck {
 }
 
 impl<S: Sizes> Mac<S> {
-    /// Notes that a frame of `len` octets asked for an acknowledgement, with this frame-pending
-    /// bit.
+    /// Records that a frame of `len` octets requested an acknowledgement, which gets this
+    /// frame-pending bit.
     pub(crate) fn owe_ack(&mut self, sfd: Instant, len: usize, sequence: u8, pending: bool) {
-        // While the radio has another frame to send it cannot take this one, and afterwards it is
-        // too late: the sender will repeat.
+        // While the radio has another frame to send it cannot accept this one, and afterwards it is
+        // too late: the sender will retransmit.
         let possible = self.outstanding == Outstanding::None
             && Repr::ack(sequence, pending).emit(&mut self.owed_ack.frame).is_ok();
         let before = match possible {
@@ -46,7 +46,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Forgets the acknowledgement owed if it is too late for it: the sender waits
+    /// Discards the pending acknowledgement if it is too late for it: the sender waits
     /// macAckWaitDuration for its end.
     pub(crate) fn drop_late_ack(&mut self, now: Instant) {
         let start = |received| received + (ACK_WAIT - air_time(ACK_PSDU));
@@ -56,11 +56,11 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The command that sends the acknowledgement owed.
+    /// Returns the command that sends the pending acknowledgement.
     pub(crate) fn take_owed_ack(&mut self, now: Instant) -> Option<Command> {
         let received = self.owed_ack.received.take()?;
         self.outstanding = Outstanding::Ack;
-        // It is due within macAckWaitDuration, which the limit holds anyway.
+        // It is due within macAckWaitDuration, which the limit includes anyway.
         self.silent_at = now + time_limit(Access::Immediate);
         let start = match self.capabilities.contains(Capabilities::SCHEDULED) {
             true => Start::At(received + TURNAROUND + PREAMBLE_SFD),

@@ -1,4 +1,4 @@
-//! The MAC itself: its state, what it takes and what it gives.
+//! The MAC itself: its state, its inputs and its outputs.
 
 mod acknowledge;
 pub(crate) mod receive;
@@ -28,8 +28,8 @@ use kinglet_random::Random;
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, COMMAND_DATA_REQUEST, Csl, FrameType, Repr, Version};
 
-/// The stream of the MAC's dice: the one that the documentation of the generator's crate names as
-/// the usual one.
+/// Stream of the MAC's random numbers: the usual one according to the documentation of the
+/// generator's crate.
 const DICE: u64 = 0x0a02_bdbf_7bb3_c0a7;
 
 /// Additional time of a radio for several samples instead of one (the rules of [`kinglet_radio`]).
@@ -37,20 +37,20 @@ const SAMPLES_TIME: Duration = Duration::from_millis(20);
 
 /// Sizes and component types of a [`Mac`].
 pub trait Sizes {
-    /// Frames that wait, are being sent, or whose outcome was not fetched yet.
+    /// Frames that wait, are being sent, or whose outcome has not been fetched yet.
     type Queue: Array<Slot>;
     /// Neighbours with link statistics and duplicate rejection.
     type Neighbours: Array<Neighbour>;
     /// Control of the receiver: [`AlwaysOn`](crate::AlwaysOn), [`Polled`](crate::Polled) or
     /// [`Sampled`](crate::Sampled), or [`Waking`](crate::Waking) of one of these.
     type Listening: Listening;
-    /// Delivery to devices whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if none
-    /// sleeps, or [`Strobing`](crate::Strobing) of one of these.
+    /// Delivery to devices whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if there are
+    /// none, or [`Strobing`](crate::Strobing) of one of these.
     type Reach: Reach;
     /// Implementation of link security, or `()` for none; all others give the same frames.
     type Security: LinkSecurity;
-    /// CSMA-CA backoff before the channel is assessed: [`Exponential`](crate::Exponential), or
-    /// [`TinyOs`](crate::TinyOs), or one's own.
+    /// CSMA-CA backoff before the channel is assessed: [`Exponential`](crate::Exponential),
+    /// [`TinyOs`](crate::TinyOs), or another implementation.
     type Backoff: Backoff;
 }
 
@@ -66,7 +66,7 @@ pub struct Submission<'a> {
     pub frame: &'a [u8],
 }
 
-/// The radio's present use, to account for its energy.
+/// Current use of the radio, for energy accounting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RadioUse {
     /// It is off.
@@ -76,7 +76,7 @@ pub enum RadioUse {
     /// A data request or a synchronisation with the parent: sending it and waiting for its
     /// acknowledgement.
     Polling,
-    /// A frame at the instant of the next sample; between samples it is off.
+    /// Listening for a frame at the instant of the next sample; between samples it is off.
     Sampling,
     /// Waiting for the frame that the acknowledgement of a data request has announced.
     Window,
@@ -94,7 +94,7 @@ pub(crate) enum Outstanding {
     Samples,
 }
 
-/// A snapshot for diagnosis.
+/// Snapshot for diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Slots in use: frames waiting, being sent, or with an outcome to be fetched.
@@ -103,7 +103,7 @@ pub struct Info {
     pub tx: TxState,
     /// The largest retry delay in force.
     pub retry_delay_max: Duration,
-    /// The radio's present use.
+    /// Current use of the radio.
     pub radio: RadioUse,
 }
 
@@ -125,7 +125,7 @@ pub struct Mac<S: Sizes> {
     pub(crate) outstanding: Outstanding,
     /// Time limit for the radio's event about the outstanding command.
     pub(crate) silent_at: Instant,
-    /// The next command resets the radio.
+    /// True if the next command resets the radio.
     pub(crate) reset_radio: bool,
     /// End of the interframe spacing after this device's last frame.
     pub(crate) spaced_until: Instant,
@@ -142,7 +142,7 @@ pub struct Mac<S: Sizes> {
 pub(crate) enum Header<'a> {
     /// The header of most frames.
     Plain(Plain),
-    /// Anything.
+    /// Any header.
     Any(&'a Repr),
 }
 
@@ -175,9 +175,9 @@ impl Header<'_> {
 }
 
 impl<S: Sizes> Mac<S> {
-    /// A MAC for a radio with these capabilities. `seed` decides its random numbers; devices must
-    /// differ in it. Impossible values of `config` are replaced by the nearest possible ones (see
-    /// [`Config::check`]).
+    /// Creates a MAC for a radio with these capabilities. `seed` determines its random numbers;
+    /// devices must have different ones. Impossible values of `config` are replaced by the nearest
+    /// possible ones (see [`Config::check`]).
     pub const fn new(config: Config<KeyOf<S>>, capabilities: Capabilities, seed: u64) -> Self {
         let (mut config, key) = (config.unsecured().clamped(), config.security);
         config.csl = match config.csl {
@@ -212,13 +212,13 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The filter to set in the radio before the first command.
+    /// Returns the filter to set in the radio before the first command.
     pub const fn filter(&self) -> Filter {
         let Config { pan_id, short, extended, .. } = self.config;
         Filter { pan_id: pan_id.0, short, extended }
     }
 
-    /// Octets of payload that fit into one frame to `dst`.
+    /// Returns the number of octets of payload that fit into one frame to `dst`.
     pub fn max_payload(&self, dst: Address) -> usize {
         MAX_FRAME
             .saturating_sub(self.header(FrameType::Data, dst, false).header_len())
@@ -230,8 +230,8 @@ impl<S: Sizes> Mac<S> {
         self.queue.can_accept(class, self.spare())
     }
 
-    /// Queues a frame. `fill` writes the payload to the front of the slice it is given, which has
-    /// [`Mac::max_payload`] octets, and returns how many it wrote; if none, nothing is queued. An
+    /// Queues a frame. `fill` writes the payload to the front of the slice that it gets, which has
+    /// [`Mac::max_payload`] octets, and returns its length; if that is 0, nothing is queued. An
     /// indirect frame whose transmission has failed keeps its sequence number when it is queued
     /// again with the same token (IEEE 802.15.4-2015, 6.7.3).
     ///
@@ -336,8 +336,8 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Takes an event of the radio; `frame` holds the octets of a `Received`. A data frame or data
-    /// request for this device comes back as an [`Indication`], decrypted where it is if it was
+    /// Handles an event of the radio; `frame` holds the octets of a `Received`. A data frame or
+    /// data request for this device is returned as an [`Indication`], decrypted in place if it was
     /// secured.
     ///
     /// # Errors
@@ -367,8 +367,8 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The next command for the radio. Before the next event, deadline or call there are at most
-    /// four, and one for each change of a neighbour's pending state in the radio.
+    /// Returns the next command for the radio. Before the next event, deadline or call there are at
+    /// most four, and one for each change of a neighbour's pending state in the radio.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
         self.drop_late_ack(now);
         if core::mem::take(&mut self.reset_radio) {
@@ -426,7 +426,7 @@ impl<S: Sizes> Mac<S> {
         Some(Command::Sense { channel: self.listens_on(), times })
     }
 
-    /// [`Event::Sensed`]
+    /// Handles [`Event::Sensed`].
     fn handle_sensed(&mut self, now: Instant, busy: bool) -> Result<(), Discard> {
         if self.outstanding != Outstanding::Samples {
             return Err(self.unexpected());
@@ -452,7 +452,7 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The radio did not sample the channel: treated as a silent channel.
+    /// Handles samples that the radio did not take: they count as a silent channel.
     pub(crate) fn samples_failed(&mut self, now: Instant) {
         if self.listening.handle_sensed(now, false) {
             self.start_next(now);
@@ -476,7 +476,7 @@ impl<S: Sizes> Mac<S> {
         earliest(earliest(tx, self.silence_deadline()), duty)
     }
 
-    /// Does what is due; before the deadline, nothing.
+    /// Handles due timers; before the deadline, does nothing.
     pub fn handle_deadline(&mut self, now: Instant) {
         match self.tx {
             TxState::Backoff { until } if now >= until => self.tx = TxState::Ready,
@@ -495,7 +495,7 @@ impl<S: Sizes> Mac<S> {
         self.reach.handle_deadline(now);
     }
 
-    /// Returns whether there is nothing to send and no outcome to fetch.
+    /// Returns whether nothing is to be sent and no outcome is to be fetched.
     pub fn is_idle(&self) -> bool {
         self.queue.used() == 0
             && self.listening.is_idle()
@@ -504,13 +504,13 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Sends `parent` a data request for a frame that it holds for this device.
-    /// [`Mac::poll_data_request`] returns its outcome; frames come as indications like all others.
-    /// The request waits for its turn in the queue, and no other frame is begun until its response
-    /// has come or time is up.
+    /// [`Mac::poll_data_request`] returns its outcome; frames are indicated like all others. The
+    /// request waits for its turn in the queue, and no other frame is begun until its response has
+    /// been received or has timed out.
     ///
     /// # Errors
-    /// [`QueueFull`] if no slot is free, or the outcome of a request before was not fetched yet, or
-    /// the device is always on.
+    /// [`QueueFull`] if no slot is free, or the outcome of an earlier request has not been fetched
+    /// yet, or the device is always on.
     pub fn request_data(&mut self, now: Instant, parent: Address) -> Result<(), QueueFull> {
         if !S::Listening::SLEEPS || !self.listening.may_ask() {
             return Err(QueueFull);
@@ -534,8 +534,8 @@ impl<S: Sizes> Mac<S> {
 
     /// Sets the parent for data requests, or `None`. If the device samples the channel
     /// ([`Sampled`](crate::Sampled), with [`Config::csl`]), sampling begins as soon as the parent
-    /// knows of it, or ends. Returns whether it begins: it may not be configured, or the radio
-    /// cannot act at a given time.
+    /// knows of it, or ends. Returns whether sampling is used: it may not be configured, or the
+    /// radio may lack scheduled commands.
     pub fn set_parent(&mut self, now: Instant, parent: Option<Address>) -> bool {
         let samples = self.listening.set_parent(now, &self.config, self.capabilities, parent);
         self.queue_sync(now);
@@ -547,8 +547,8 @@ impl<S: Sizes> Mac<S> {
         self.listening.is_sampling()
     }
 
-    /// Returns whether a waiting frame should be left to the next sample, not polled, because its
-    /// time of arrival is a measurement of the clock drift. That is so at the beginning only:
+    /// Returns whether a waiting frame should be sent at the next sample and not be polled, because
+    /// its time of arrival is a measurement of the clock drift. That is so at the beginning only:
     /// alternating between polls and samples later would delay responses too much for TCP.
     pub fn is_learning_drift(&self) -> bool {
         self.listening.is_learning_drift()
@@ -574,7 +574,7 @@ impl<S: Sizes> Mac<S> {
         Repr { version: Version::V2015, filling: 0, csl: Some(csl), ..header }
     }
 
-    /// If the head is a synchronisation frame: writes its content for a transmission as soon as
+    /// Writes the content of a synchronisation frame at the head, for a transmission as soon as
     /// possible, and returns the required end of its SFD.
     pub(crate) fn write_sync(&mut self, now: Instant) -> Option<Instant> {
         let (csl, sfd) = self.listening.sync(now, &self.config)?;
@@ -582,24 +582,24 @@ impl<S: Sizes> Mac<S> {
         let header = Repr { sequence, ..self.sync_header(dst, csl) };
         let slot = self.queue.head_mut()?;
         header.emit(&mut slot.frame).ok()?;
-        // Its content differs from the attempt before, so it needs another counter.
+        // Its content differs from the previous attempt, so it needs another counter.
         slot.secured = false;
         Some(sfd)
     }
 
-    /// The result of a frame of the MAC's own is known.
+    /// Handles the result of a frame of the MAC's own.
     pub(crate) fn own_frame_sent(&mut self, now: Instant, told: &Told) {
         if S::Listening::SLEEPS {
             self.listening.handle_sent(now, &self.config, told);
         }
     }
 
-    /// Notes whether a frame is pending for the neighbour with this short address, for the
+    /// Records whether a frame is pending for the neighbour with this short address, for the
     /// acknowledgements of its data requests. The frame itself stays with the caller until
     /// [`Indication::DataRequest`] or [`Mac::poll_listener`] names the neighbour.
     ///
     /// # Errors
-    /// [`TableFull`]; the neighbour's acknowledgements will say that nothing is pending.
+    /// [`TableFull`]; the neighbour's acknowledgements will have the frame-pending bit clear.
     pub fn set_pending(
         &mut self,
         now: Instant,
@@ -611,14 +611,14 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// Returns a neighbour that will listen soon, and for which a frame is pending: send it, as
-    /// [`Class::Indirect`], as after a data request.
+    /// Returns a neighbour that will listen soon, and for which a frame is pending. The caller
+    /// sends it, as [`Class::Indirect`], as after a data request.
     pub fn poll_listener(&mut self, _now: Instant) -> Option<u16> {
         self.reach.poll_listener()
     }
 
-    /// `src` has sent a data request. If its acknowledgement had the frame-pending bit because of
-    /// another neighbour, an empty frame lets it sleep again.
+    /// Handles a data request of `src`. If its acknowledgement had the frame-pending bit set
+    /// because of another neighbour, an empty frame lets `src` sleep again.
     pub(crate) fn handle_data_request(&mut self, now: Instant, src: Address) {
         if !self.reach.handle_request(self.capabilities, src) {
             return;
@@ -630,13 +630,13 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Changes whether the radio listens while nothing is sent or awaited (macRxOnWhenIdle), for a
-    /// leaf that looks for a parent.
+    /// Sets macRxOnWhenIdle: the radio listens while nothing is sent or awaited. Used by a leaf
+    /// that searches for a parent.
     pub const fn set_rx_on_when_idle(&mut self, rx_on_when_idle: bool) {
         self.config.rx_on_when_idle = rx_on_when_idle;
     }
 
-    /// Access to the backoff, for a type with further settings.
+    /// Returns the backoff, for a type with further settings.
     pub const fn backoff_mut(&mut self) -> &mut S::Backoff {
         &mut self.backoff
     }
@@ -666,12 +666,12 @@ impl<S: Sizes> Mac<S> {
         self.reach.strobe_stats()
     }
 
-    /// The configuration in force, but for the key.
+    /// Returns the configuration in force, except the key.
     pub const fn config(&self) -> &Config<()> {
         &self.config
     }
 
-    /// A snapshot for diagnosis.
+    /// Returns a snapshot for diagnosis.
     pub fn info(&self) -> Info {
         let retry_delay_max = self.retry_delay();
         let (slots_used, radio) = (self.queue.used(), self.radio_use());
@@ -707,12 +707,12 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Returns whether an acknowledgement is owed or being sent.
+    /// Returns whether an acknowledgement is to be sent or being sent.
     pub fn is_acknowledging(&self) -> bool {
         self.owed_ack.is_waiting() || self.outstanding == Outstanding::Ack
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub const fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -724,7 +724,7 @@ impl<S: Sizes> Mac<S> {
             && self.backoff.is_by_radios()
     }
 
-    /// The header that most frames have: unsecured data between short addresses. It has the octets
+    /// Returns the most frequent header: unsecured data between short addresses. It has the octets
     /// of [`Mac::header`] for a tenth of the instructions; [`Mac::plain`] reads it.
     pub(crate) fn plain_header(&self, dst: Address, ack: bool, pending: bool) -> Option<Plain> {
         let (Address::Short(dst), Address::Short(src)) = (dst, self.config.source()) else {

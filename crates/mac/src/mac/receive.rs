@@ -1,4 +1,4 @@
-//! Receiving: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
+//! Reception: the address filter of IEEE 802.15.4-2015, 6.7.2, duplicate rejection, indication.
 
 use super::{Mac, Sizes};
 use crate::config::MAX_RETRIES;
@@ -35,9 +35,10 @@ pub enum Indication {
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
     },
-    /// A sleepy neighbour listens now, for a short time: send its pending frame, as
-    /// [`Class::Indirect`](crate::Class::Indirect). A request whose acknowledgement was lost comes
-    /// again, and then its window begins again; but another device may have recorded it.
+    /// A sleepy neighbour listens now, for a short time: its pending frame is to be sent, as
+    /// [`Class::Indirect`](crate::Class::Indirect). A request whose acknowledgement was lost is
+    /// repeated, and its window begins again; but a repetition may also be a recording of another
+    /// device.
     DataRequest {
         /// Source of the request.
         src: Address,
@@ -45,8 +46,8 @@ pub enum Indication {
         rssi_dbm: i8,
         /// Link quality indication, 0 (worst) to 255.
         lqi: u8,
-        /// The same request came before: it is no evidence of the neighbour's presence, and no
-        /// further attempt.
+        /// True if the same request was received before: it is neither evidence of the neighbour's
+        /// presence, nor another attempt.
         repeated: bool,
     },
 }
@@ -61,7 +62,7 @@ impl<S: Sizes> Mac<S> {
         lqi: u8,
     ) -> Result<Option<Indication>, Discard> {
         let result = self.receive(now, sfd, octets, rssi_dbm, lqi);
-        // The awaited frame has come, though it is discarded.
+        // The awaited frame has been received, though it is discarded.
         if S::Listening::WAKES
             && matches!(&result, Err(reason) if *reason != Discard::Duplicate)
             && self.listening.handle_broadcast(now)
@@ -120,7 +121,7 @@ impl<S: Sizes> Mac<S> {
             && heard.sequence.is_some_and(|it| self.listening.takes_again(heard.src, it, payload))
     }
 
-    /// Reads a frame of any kind; `None` if it was an awaited acknowledgement. With link security,
+    /// Parses a frame of any kind; `None` if it was an awaited acknowledgement. With link security,
     /// the frame counter identifies repetitions.
     fn parse(
         &mut self,
@@ -147,7 +148,7 @@ impl<S: Sizes> Mac<S> {
         Ok(Some((Heard::of(&frame, rssi_dbm, lqi), sealed)))
     }
 
-    /// Reads the most frequent kind of frame: data for the short address of this device, from
+    /// Parses the most frequent kind of frame: data for the short address of this device, from
     /// another one in its PAN, which the radio has acknowledged. Other frames, and doubtful ones,
     /// are for [`Mac::parse`], which gives the same result for these. A secured one must have the
     /// fields that decryption needs.
@@ -228,8 +229,8 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// The third level of filtering, for a device that is not PAN coordinator. Beacons pass, which
-    /// have no destination in the older versions.
+    /// The third level of filtering, for a device that is not PAN coordinator. Beacons pass; in the
+    /// older versions they have no destination.
     pub(crate) fn filter_frame(&self, frame: &Frame<'_>) -> Result<(), Discard> {
         let own_pan = |pan| pan == PanId::BROADCAST || pan == self.config.pan_id;
         let for_us = match frame.dst() {
@@ -287,16 +288,17 @@ impl<S: Sizes> Mac<S> {
         Ok(Seen::New)
     }
 
-    /// A secured frame has the counter of the one before it: its sender has repeated it, or another
-    /// device that has recorded it. It counts as repeated only for as long, and as often, as its
-    /// sender can do so, and is no evidence about the link or the time of transmission.
+    /// Handles a secured frame with the counter of the previous one: its sender has repeated it, or
+    /// another device has recorded it. It counts as repeated only for the time in which, and as
+    /// often as, its sender can repeat it, and is no evidence about the link or the time of
+    /// transmission.
     fn note_copy(
         &mut self,
         now: Instant,
         heard: &Heard,
         lifetime: Duration,
     ) -> Result<Seen, Discard> {
-        // Strobes are repeated until their recipient has woken, and have no limit of attempts.
+        // Strobes are repeated until their recipient has woken, without a limit of attempts.
         let most = if self.strobes() { u8::MAX } else { MAX_RETRIES };
         let neighbour = self.neighbours.find(heard.src).ok_or(Discard::Replay)?;
         let last = &mut neighbour.last_frame;
@@ -312,11 +314,11 @@ impl<S: Sizes> Mac<S> {
 /// Relation of a frame to its sender's last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// Another one.
+    /// A different frame.
     New,
-    /// By its sequence number the same one, repeated by its sender.
+    /// The same frame by its sequence number, repeated by its sender.
     Repeated,
-    /// The same one by its counter: octet for octet what came before.
+    /// The same frame by its counter: octet for octet the previous one.
     Copied,
 }
 
@@ -329,7 +331,7 @@ pub(crate) struct Heard {
     frame_type: FrameType,
     sequence: Option<u8>,
     payload: Range<usize>,
-    /// A data request.
+    /// True for a data request.
     asks: bool,
     /// The frame-pending bit.
     more: bool,

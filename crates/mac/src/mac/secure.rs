@@ -1,4 +1,4 @@
-//! Securing and opening the frames of a [`Mac`], as its plan's [`LinkSecurity`] does it.
+//! Secures and opens the frames of a [`Mac`] with the [`LinkSecurity`] of its plan.
 
 use super::{Mac, Sizes};
 use crate::level::{HEADER, MIC, Sealed};
@@ -8,26 +8,26 @@ use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{self, Address};
 
 impl<S: Sizes> Mac<S> {
-    /// A bound on the frame counters, to be written to flash, for
+    /// Returns a bound on the frame counters, to be written to flash, for
     /// [`Security::first_counter`](crate::Security::first_counter) after the next start: once right
-    /// after a start, and from then on when half of the way to the last one is used. Call this
-    /// before [`Mac::poll_radio`]. The first one must be in flash before the first frame is on the
-    /// air; for each later one there is time for 8192 frames.
+    /// after a start, and later when half of the counters up to the last bound are used. Call this
+    /// before [`Mac::poll_radio`]. The first bound must be in flash before the first frame is on
+    /// the air; for each later one there is time for 8192 frames.
     pub fn poll_counter_bound(&mut self, _now: Instant) -> Option<u32> {
         self.security.poll_counter_bound(&self.key)
     }
 
-    /// The security header of a frame that is queued; its counter comes with the transmission.
+    /// Returns the security header of a queued frame; its counter is set at the transmission.
     pub(crate) fn security_header(&self) -> Option<ieee802154::Security> {
         S::Security::is_on(&self.key).then_some(HEADER)
     }
 
-    /// Octets to be kept at the end of a frame.
+    /// Returns the number of octets to be reserved at the end of a frame.
     pub(crate) fn mic_len(&self) -> usize {
         if S::Security::is_on(&self.key) { MIC } else { 0 }
     }
 
-    /// Secures the head of the queue, unless that is done or not wanted.
+    /// Secures the head of the queue, unless it is secured already or stays unsecured.
     pub(crate) fn secure_head(&mut self) -> Result<(), CounterError> {
         if !S::Security::is_on(&self.key) {
             return Ok(());
@@ -41,7 +41,7 @@ impl<S: Sizes> Mac<S> {
         Ok(())
     }
 
-    /// Decrypts a frame where it is; see [`LinkSecurity::open`].
+    /// Decrypts a frame in place; see [`LinkSecurity::open`].
     pub(crate) fn open(
         &mut self,
         source: Address,

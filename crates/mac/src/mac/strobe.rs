@@ -1,9 +1,9 @@
-//! Sending to neighbours that wake several times a second, as in ContikiMAC (`wake.rs`): the choice
-//! of the next frame, its strobe, and the handling of the result.
+//! Transmission to neighbours that wake several times a second, as in ContikiMAC (`wake.rs`): the
+//! choice of the next frame, its strobe, and the handling of the result.
 //!
 //! A strobe is the first level of retransmission: the radio repeats the frame. If no
-//! acknowledgement comes, the second level is a back-off of the recipient ([`Reach::turn`]). The
-//! frame is then the first one for that recipient again.
+//! acknowledgement is received, the second level is a back-off for the recipient ([`Reach::turn`]).
+//! Then the same frame is again the first one for that recipient.
 
 use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
@@ -18,7 +18,7 @@ use kinglet_radio::{Access, Ack, Capabilities, Command, Start, time_limit};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::{Address, Repr, Version};
 
-/// The maximum number of frames for one neighbour in the queue.
+/// Maximum number of frames for one neighbour in the queue.
 const FRAMES_EACH: usize = 2;
 
 /// The radio cannot sense, strobe and send at a given time by itself, or the plan has no types that
@@ -50,15 +50,16 @@ impl<S: Sizes> Mac<S> {
         S::Reach::STROBES && self.reach.wake().is_some()
     }
 
-    /// Returns whether the queue takes a frame for `dst` now. With strobes, each neighbour may have
-    /// two frames in the queue, the one that is sent and the one that follows it, so that frames
-    /// for others find slots while it backs off.
+    /// Returns whether the queue accepts a frame for `dst` now. With strobes, each neighbour may
+    /// have two frames in the queue, the one that is sent and the one that follows it, so that
+    /// frames for others find slots while it backs off.
     pub fn accepts(&self, dst: Address) -> bool {
         !self.strobes() || self.queue.waiting_for(dst) < FRAMES_EACH
     }
 
-    /// Sets the neighbours whose bursts there is room for; the others keep their frames. Only a
-    /// duty-cycled device can refuse bursts. A frame that is being received may still come.
+    /// Sets the neighbours for whose bursts there is buffer space; the others keep their frames.
+    /// Only a duty-cycled device can refuse bursts. A frame that is being received may still
+    /// arrive.
     pub fn admit(&mut self, now: Instant, whom: Admission) {
         if S::Listening::WAKES && self.listening.admit(now, whom) {
             self.start_next(now);
@@ -71,7 +72,7 @@ impl<S: Sizes> Mac<S> {
         if self.strobes() { 0 } else { S::Reach::SPARE }
     }
 
-    /// Lengthens the frame that was just written, whose payload has so many octets, so that
+    /// Lengthens the frame that was just written, with a payload of `payload_len` octets, so that
     /// recipients that sample the channel detect it. A secured frame is long enough.
     pub(crate) fn lengthen(&mut self, header: &Repr, payload_len: usize) {
         let Some(slot) = self.queue.filled() else { return };
@@ -104,7 +105,7 @@ impl<S: Sizes> Mac<S> {
             return self.finish_head(now, Delivery::NoAck, false);
         }
         if let Some(at) = queue.advance_by(|dst| reach.turn(now, dst)) {
-            // Within a burst the radio itself leaves the spacing, while it loads the frame.
+            // Within a burst the radio itself keeps the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
         }
@@ -216,7 +217,8 @@ impl<S: Sizes> Mac<S> {
         self.choose(now);
     }
 
-    /// The radio could not begin in time: the next wake-up of the recipient is another chance.
+    /// Handles a strobe that the radio could not begin in time: the next wake-up of the recipient
+    /// is another chance.
     pub(crate) fn strobe_missed(&mut self, now: Instant) {
         self.tx = TxState::Idle;
         self.choose(now + Duration::from_millis(1));

@@ -14,8 +14,8 @@ use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, St
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
-/// The number of attempts after the first for a neighbour that answers nothing. Each frame tests if
-/// it is back, and more attempts would delay the frames for others.
+/// Number of attempts after the first for a silent neighbour. Each frame tests if it is back, and
+/// more attempts would delay the frames for others.
 const SILENT_RETRIES: u8 = 1;
 
 impl<S: Sizes> Mac<S> {
@@ -82,8 +82,8 @@ impl<S: Sizes> Mac<S> {
 
     /// Ends frames that cannot be sent now and need not be sent later: an indirect frame that has
     /// missed its sample, a synchronisation with a former parent. Returns whether there was one:
-    /// then there is an outcome to fetch, and room for another frame. [`Mac::poll_radio`] does the
-    /// same, but a caller that fills the queue before it would see the room at the next event only.
+    /// then an outcome can be fetched, and a slot is free. [`Mac::poll_radio`] does the same, but a
+    /// caller that fills the queue before it would see the free slot only at the next event.
     // Inlined, it costs a comparison.
     #[inline(always)]
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
@@ -245,9 +245,9 @@ impl<S: Sizes> Mac<S> {
         (self.outstanding != Outstanding::None).then_some(self.silent_at)
     }
 
-    /// Gives up the outstanding transmission if its time is over: the event has been lost, or the
+    /// Ends the outstanding transmission if its time limit is over: the event has been lost, or the
     /// radio has stopped. The radio's state is unknown, so it is reset before anything else;
-    /// [`kinglet_radio`] guarantees that the event does not come any more then. The frame may have
+    /// [`kinglet_radio`] guarantees that the event is not reported after that. The frame may have
     /// been on the air or not: that costs an attempt, and is no evidence about the link.
     pub(crate) fn handle_silence(&mut self, now: Instant) {
         if self.silence_deadline().is_none_or(|at| now < at) {
@@ -266,8 +266,8 @@ impl<S: Sizes> Mac<S> {
         }
     }
 
-    /// Takes an acknowledgement with this sequence number and frame-pending bit whose SFD ended at
-    /// `sfd`, and returns whether it was awaited.
+    /// Handles an acknowledgement with this sequence number and frame-pending bit whose SFD ended
+    /// at `sfd`, and returns whether it was awaited.
     pub(crate) fn handle_ack(
         &mut self,
         now: Instant,
@@ -297,7 +297,7 @@ impl<S: Sizes> Mac<S> {
         count(&mut self.stats.ack_missing);
         let to = self.queue.head().map_or(Address::None, |slot| slot.dst);
         let link = self.neighbours.link(to);
-        // An absent neighbour is no reason to wait longer before frames for others.
+        // An absent neighbour is no reason for longer waits before frames for others.
         if !link.is_some_and(Link::is_silent) {
             self.judge_transmission(link.and_then(Link::rssi_dbm), false);
         }
@@ -330,15 +330,15 @@ impl<S: Sizes> Mac<S> {
                 let least = self.retry_delay_before_loss(left);
                 self.random.up_to(longest.max(least))
             }
-            // No hidden terminal: the channel was sensed busy, and CSMA-CA has waited already, or
-            // the radio was reset after a longer time than any delay.
+            // There is no hidden terminal: the channel was sensed busy, and CSMA-CA has waited
+            // already, or the radio was reset after a longer time than any delay.
             _ => Duration::ZERO,
         };
         self.backoff.begin(&self.csma_params());
         self.go_on(now, delay);
     }
 
-    /// Returns whether the head's recipient answers nothing.
+    /// Returns whether the head's recipient is silent.
     fn head_is_silent(&self) -> bool {
         let link = self.queue.head().and_then(|slot| self.neighbours.link(slot.dst));
         link.is_some_and(Link::is_silent)
@@ -350,7 +350,7 @@ impl<S: Sizes> Mac<S> {
         if self.config.adaptive_retry_delay { self.adaptation.of(longest) } else { longest }
     }
 
-    /// Returns the least d of a retry if `left` more may follow it.
+    /// Returns the minimum of d for a retry that at most `left` more can follow.
     fn retry_delay_before_loss(&self, left: u8) -> Duration {
         let applies = self.config.adaptive_retry_delay && self.head_way() == Way::Usual;
         if !applies || self.head_is_silent() {

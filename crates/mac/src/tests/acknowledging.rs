@@ -1,4 +1,4 @@
-//! Acknowledging received frames.
+//! Acknowledgement of received frames.
 
 use super::*;
 use kinglet_radio::{ACK_WAIT, OCTET, TURNAROUND};

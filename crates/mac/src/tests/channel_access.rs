@@ -3,7 +3,7 @@
 use super::*;
 use kinglet_radio::{CsmaParams, UNIT_BACKOFF};
 
-/// How many unit backoffs the MAC waits from `now`.
+/// Returns the number of unit backoffs that the MAC waits from `now`.
 fn backoff_units(mac: &TestMac, now: Instant) -> u64 {
     let wait = mac.deadline().map_or(Duration::ZERO, |at| at - now);
     assert_eq!(wait.as_micros() % UNIT_BACKOFF.as_micros(), 0, "backoffs are whole units");
@@ -111,7 +111,7 @@ fn hardware_csma_is_one_command_without_backoff_of_the_mac() {
         panic!("{command:?}");
     };
     assert_eq!(params, CsmaParams::default());
-    // The radio has tried macMaxCsmaBackoffs + 1 times when it says busy.
+    // The radio has tried macMaxCsmaBackoffs + 1 times when it reports a busy channel.
     mac.handle_radio(T0, Event::ChannelBusy, &mut []).unwrap();
     assert_eq!(mac.poll_outcome(T0).unwrap().result, Delivery::ChannelAccessFailure);
 }
@@ -143,7 +143,7 @@ fn a_refused_command_is_submitted_again_after_a_backoff_and_costs_no_attempt() {
     assert_eq!(mac.stats().refused, 20);
 }
 
-/// As [`Plan`], and it backs off as TinyOS does.
+/// As [`Plan`], with the backoff of TinyOS.
 struct Patient;
 impl Sizes for Patient {
     type Queue = [Slot; 4];
@@ -165,7 +165,7 @@ fn tinyos_waits_long_first_and_then_shortly_until_its_bound_ends_the_attempt() {
         *range = (range.0.min(drawn), range.1.max(drawn));
     };
     for seed in 0..2_000 {
-        // What the radio could do by itself is something else, so the MAC does it.
+        // The radio could only do another backoff by itself, so the MAC does it.
         let csma = Csma::Hardware;
         let config = Config { csma, max_frame_retries: 1, ..config() }.unsecured();
         let (mut mac, mut now) = (Mac::<Patient>::new(config, all(), seed), T0);

@@ -1,8 +1,8 @@
-//! What a memory plan leaves out is not there.
+//! Functions that a memory plan omits take no memory.
 
 use super::*;
 
-/// Always on, nobody sleeps, nothing is secured.
+/// Always on, no sleepy neighbours, no security.
 struct Plain;
 impl Sizes for Plain {
     type Queue = [Slot; 4];
@@ -13,7 +13,7 @@ impl Sizes for Plain {
     type Backoff = Exponential;
 }
 
-/// A leaf that asks, and has leaves of its own that ask.
+/// A leaf that polls, and has leaves of its own that poll.
 struct Asking;
 impl Sizes for Asking {
     type Queue = [Slot; 4];

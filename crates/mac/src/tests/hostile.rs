@@ -1,5 +1,5 @@
-//! What strangers can do to a device that wakes several times a second: it goes to sleep again in
-//! bounded time, and has its own turn in between.
+//! Attacks by other devices on a device that wakes several times a second: it sleeps again in
+//! bounded time, and sends its own frames in between.
 
 use super::waking::{FULL, OWN, able, frame, poll, receive_at, roused, sense, sensed, wait};
 use super::*;
@@ -24,7 +24,7 @@ type Device = Mac<Plan>;
 const KEY: Security =
     Security { key: Key([7; 16]), eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter: 0 };
 const WAKE: Wake = Wake::DEFAULT;
-/// How often a stranger begins anew.
+/// Number of times that an attacker starts again.
 const SIEGES: u32 = 20;
 
 fn device(short: u16, security: Option<Security>) -> Device {
@@ -37,8 +37,8 @@ fn device(short: u16, security: Option<Security>) -> Device {
     mac
 }
 
-/// What is on the air is never a frame for this device; for how long it was awake at so many
-/// wake-ups.
+/// Returns the time for which the device was awake at `wake_ups` wake-ups, if no frame on the air
+/// is for it.
 fn awake_for(mac: &mut Device, wake_ups: u32, mut busy: impl FnMut() -> bool) -> Duration {
     let mut on = Duration::ZERO;
     for _ in 0..wake_ups {
@@ -73,7 +73,7 @@ fn whatever_noise_there_is_a_radio_is_off_for_four_fifths_of_the_time() {
     let bound = (repetition(FULL) * 4 + air_time(FULL + 2) + CCA * 2) * WAKE_UPS;
     assert!(bound < WAKE.period * WAKE_UPS / 5);
     let mut longest = Duration::ZERO;
-    // Busy so often of 256 looks, and nothing else is known of it.
+    // Busy in `often` of 256 samples, at random.
     for often in [256, 255, 250, 230, 192, 128, 64, 16] {
         let mut random = Pcg32::new(often, 1);
         let mut mac = device(1, None);
@@ -81,7 +81,7 @@ fn whatever_noise_there_is_a_radio_is_off_for_four_fifths_of_the_time() {
         assert!(on <= bound, "{often}: {on:?}");
         longest = longest.max(on);
     }
-    // Noise that knows when it is looked for: silent just often enough.
+    // Noise that knows the sampling times: silent just often enough.
     for silent_every in 2..12 {
         let mut looks = 0;
         let mut mac = device(1, None);
@@ -95,8 +95,9 @@ fn whatever_noise_there_is_a_radio_is_off_for_four_fifths_of_the_time() {
     assert!(longest > bound / 2, "the bound is that of the worst: {longest:?}");
 }
 
-/// A stranger sends frames for ever: `next` gives each, and how long after the last exchange it
-/// comes. How long the device was awake at a time at the most, and how many of its own it has sent.
+/// Simulates an attacker that sends frames without end: `next` returns each, and `gap` is the time
+/// after the last exchange. Returns the longest time for which the device was awake, and the number
+/// of its own frames that it has sent.
 fn besieged(mac: &mut Device, gap: Duration, mut next: impl FnMut() -> Vec<u8>) -> (Duration, u32) {
     let (mut longest, mut sent, mut now) = (Duration::ZERO, 0, T0);
     for _ in 0..SIEGES {
@@ -133,7 +134,8 @@ fn goes_off(mac: &mut Device, now: Instant) -> bool {
     core::iter::from_fn(|| poll(mac, now)).any(|command| command == Command::Off)
 }
 
-/// Whether the frame that waits is sent at one of the next wake-ups, at which nothing is noticed.
+/// Returns whether the waiting frame is sent at one of the next wake-ups, which find the channel
+/// silent.
 fn own_goes_out(mac: &mut Device, mut now: Instant) -> bool {
     for _ in 0..50 {
         match poll(mac, now) {
@@ -153,7 +155,8 @@ fn own_goes_out(mac: &mut Device, mut now: Instant) -> bool {
     false
 }
 
-/// The longest time for which a burst of a device with the same settings keeps this one awake.
+/// Returns the longest time for which a burst of a device with the same settings keeps this one
+/// awake.
 fn longest_burst() -> Duration {
     let roused = repetition(FULL) * 4 + air_time(FULL + 2);
     let strobe = WAKE.period + CHECK + repetition(FULL) * 4;
@@ -184,7 +187,7 @@ fn a_frame_that_is_repeated_for_ever_is_left_too() {
     assert_eq!(sent, SIEGES);
 }
 
-/// Frames of a device that has the key, on their way to device 1.
+/// Returns frames to device 1 from a device that has the key.
 fn sealed(mac: &mut Device, count: u8) -> Vec<Vec<u8>> {
     let ack = Ack::Received { frame_pending: false };
     let mut frames = Vec::new();
@@ -225,7 +228,8 @@ fn with_a_key_the_frame_of_a_stranger_lets_it_sleep_at_once() {
 fn with_a_key_a_frame_that_was_recorded_keeps_nobody_awake_for_longer_than_a_burst() {
     let mut mac = device(1, Some(KEY));
     let recorded = sealed(&mut device(2, Some(KEY)), 3);
-    // The last one that was heard: nobody can tell it from one whose acknowledgement was lost.
+    // The last one that was received cannot be distinguished from one whose acknowledgement was
+    // lost.
     let (longest, sent) = besieged(&mut mac, Duration::from_millis(3), || recorded[1].clone());
     assert!(longest > WAKE.burst && longest < longest_burst(), "{longest:?}");
     assert_eq!((mac.stats().received, sent), (1, SIEGES), "and it is taken once");

@@ -1,4 +1,4 @@
-//! A leaf: its radio is off, it asks its parent for data, and waits for the answer.
+//! A leaf: its radio is off, it polls its parent, and waits for the response.
 
 use super::*;
 use DataRequestOutcome::{NoAck, NothingPending, Received, TimedOut};
@@ -10,14 +10,14 @@ fn leaf_config() -> Config {
     Config { rx_on_when_idle: false, ..config() }
 }
 
-/// A leaf whose radio is off already.
+/// Returns a leaf whose radio is off already.
 fn leaf(config: Config, capabilities: Capabilities) -> TestMac {
     let mut mac = Mac::new(config, capabilities, 1);
     assert_eq!(commands(&mut mac, T0), [Command::Off]);
     mac
 }
 
-/// All that the MAC submits at once.
+/// Returns all commands that the MAC submits at once.
 fn commands(mac: &mut TestMac, now: Instant) -> Vec<Command> {
     core::iter::from_fn(|| mac.poll_radio(now).map(|submission| submission.command)).collect()
 }
@@ -26,7 +26,7 @@ fn is_receive(command: &Command) -> bool {
     matches!(command, Command::Receive { start: Start::Asap, until: None, .. })
 }
 
-/// A leaf whose data request is with the radio.
+/// Returns a leaf whose radio has the data request.
 fn asking(config: Config, now: &mut Instant) -> TestMac {
     let mut mac = leaf(config, all());
     mac.request_data(*now, PEER).unwrap();
@@ -39,7 +39,7 @@ fn asking(config: Config, now: &mut Instant) -> TestMac {
     mac
 }
 
-/// A leaf whose parent has promised a frame.
+/// Returns a leaf whose parent has announced a frame.
 fn waiting(config: Config, now: &mut Instant) -> TestMac {
     let mut mac = asking(config, now);
     transmitted(&mut mac, *now, PENDING);
@@ -48,7 +48,7 @@ fn waiting(config: Config, now: &mut Instant) -> TestMac {
     mac
 }
 
-/// A data frame of the parent with this frame-pending bit.
+/// Returns a data frame of the parent with this frame-pending bit.
 fn answer(sequence: u8, frame_pending: bool) -> Vec<u8> {
     let mut frame = data_frame(PEER, ME, sequence, true);
     frame[0] |= if frame_pending { 0x10 } else { 0 };
@@ -169,7 +169,7 @@ fn in_a_burst_each_frame_that_promises_another_opens_the_window_anew() {
     let mut other = waiting(config, &mut now);
     receive(&mut mac, now, &answer(3, false)).unwrap();
     assert_eq!(mac.poll_data_request(now), Some(Received { more: false }));
-    // What was promised and does not come is still there.
+    // A frame that was announced and did not arrive is still pending.
     receive(&mut other, now, &answer(1, true)).unwrap();
     let end = other.deadline().unwrap();
     other.handle_deadline(end);
@@ -247,7 +247,7 @@ fn a_leaf_that_looks_for_a_parent_listens() {
     assert_eq!(commands(&mut mac, T0), [Command::Off]);
 }
 
-/// As the parent sends it after a later data request; with a key it has another counter.
+/// The parent retransmits the frame after a later data request; with a key it has another counter.
 #[test]
 fn a_frame_that_comes_again_after_a_later_request_is_recognised() {
     let mut now = T0;
@@ -257,7 +257,7 @@ fn a_frame_that_comes_again_after_a_later_request_is_recognised() {
     // Longer than any repetition by the MAC takes.
     now += leaf_config().duplicate_lifetime * 10;
     assert_eq!(receive(&mut mac, now, &answer(9, true)), Err(Discard::Duplicate));
-    // Neither an empty frame nor a broadcast stands between a frame and its repetition.
+    // Neither an empty frame nor a broadcast hides the repetition of the frame before it.
     let mut empty = answer(20, false);
     empty.truncate(empty.len() - 3);
     assert_eq!(receive(&mut mac, now, &empty), Ok(None));

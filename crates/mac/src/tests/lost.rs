@@ -1,5 +1,5 @@
-//! Neighbours whose clocks drift, who start anew, are on another channel than was thought, or seem
-//! to: they are found again, after so many failures at the most.
+//! Neighbours whose clocks drift, that restart, or are (or seem to be) on another channel than
+//! expected: they are found again, after a bounded number of failures.
 
 use super::waking::{Plan, able, poll};
 use super::*;
@@ -10,15 +10,16 @@ use kinglet_radio::air_time;
 const LEN: usize = 100;
 const NEIGHBOUR: u16 = 2;
 const PERIOD: Duration = Wake::DEFAULT.period;
-/// After so many failed strobes in a row the next one takes a whole period.
+/// After this number of failed strobes in a row the next one takes a whole period.
 const FAILURES: u32 = 16;
 
-/// Who wakes in a rhythm, by a clock that runs too fast or too slow, and goes round channels.
+/// A neighbour that wakes periodically, by a clock that runs too fast or too slow, and hops over
+/// channels.
 struct Sleeping {
     first: Instant,
     /// Parts per million.
     drift: i64,
-    /// All channels, and where it wakes first.
+    /// The set of channels, and the channel of its first wake-up.
     channels: u16,
     channel: Channel,
 }
@@ -28,9 +29,9 @@ impl Sleeping {
         Sleeping { first, drift, channels: 0, channel: Channel::default() }
     }
 
-    /// The first wake-up from `at` on.
+    /// Returns the first wake-up from `at` on.
     fn wakes(&self, at: Instant) -> Instant {
-        // A million periods in microseconds, by the clock of who sends.
+        // A million periods in microseconds, by the clock of the sender.
         let million = 1_000_000_u64.saturating_add_signed(self.drift);
         let period = u128::from(PERIOD.as_micros() * million);
         let since = u128::from((at - self.first).as_micros()) * 1_000_000;
@@ -43,8 +44,8 @@ impl Sleeping {
         Turn { at: self.first, channel: self.channel }.moved_to(&wake, woke).channel
     }
 
-    /// The repetition that it acknowledges, from 0, if the strobe lasts long enough: it is noticed
-    /// by one of the samples, and the next one is heard whole.
+    /// Returns the copy that it acknowledges, from 0, if the strobe lasts long enough: one of the
+    /// samples notices a copy, and the next copy is received whole.
     fn hears(&self, strobe: &Sent) -> Option<u16> {
         let apart = repetition(LEN).as_micros();
         let mut woke = self.wakes(strobe.begin);
@@ -55,14 +56,14 @@ impl Sleeping {
         if strobe.channel != self.channel_at(woke) {
             return None;
         }
-        // Awake before its samples have ended, it hears the repetition that begins next.
+        // If it is awake before its samples have ended, it receives the copy that begins next.
         let next = (woke + CHECK - strobe.begin).as_micros().div_ceil(apart);
         let last = strobe.lasting.as_micros() / apart;
         (next <= last).then(|| u16::try_from(next).unwrap())
     }
 }
 
-/// A strobe: when its first preamble begins, and for how long another one may.
+/// A strobe: begin of its first preamble, and the time in which another one may begin.
 struct Sent {
     begin: Instant,
     lasting: Duration,
@@ -107,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// Nobody sends to this device.
+    /// Handles the commands of a device to which no frame is sent.
     fn idles(&mut self, command: Command) {
         if let Command::Sense { .. } = command {
             let sensed = Event::Sensed { busy: false };
@@ -115,7 +116,7 @@ impl Sender {
         }
     }
 
-    /// Reports how a strobe ended.
+    /// Reports the result of a strobe.
     fn end(&mut self, sent: &Sent, heard: Option<u16>) {
         let (sfd, ack, times) = match heard {
             Some(n) => {
@@ -130,8 +131,8 @@ impl Sender {
         while self.mac.poll_outcome(self.now).is_some() {}
     }
 
-    /// Sends a frame until `neighbour` hears it: how many strobes have failed, and how often the
-    /// frame was on the air in the last one.
+    /// Sends a frame until `neighbour` receives it. Returns the number of failed strobes, and the
+    /// number of copies in the last one.
     fn send(&mut self, neighbour: &Sleeping) -> (u32, u16) {
         self.put();
         for failures in 0..1_000 {
@@ -149,7 +150,7 @@ impl Sender {
 #[test]
 fn clocks_that_drift_by_100_ppm_are_hit_as_well_after_an_hour_as_at_first() {
     for drift in [-100, -37, 100] {
-        // As far as is reckoned with.
+        // The drift that the configuration allows for.
         let mut sender = Sender::new(Wake { drift_ppm: 100, ..Wake::DEFAULT });
         let neighbour = Sleeping::new(T0 + Duration::from_millis(41), drift);
         sender.send(&neighbour);
@@ -183,8 +184,8 @@ fn a_clock_that_drifts_by_more_than_is_reckoned_with_is_lost_and_found_again() {
     }
 }
 
-/// What the second frame takes after a neighbour was found: that it was heard too early is believed
-/// when it has happened twice.
+/// Returns the cost of the second frame after a neighbour was found: an acknowledgement that is too
+/// early is accepted as evidence when it has happened twice.
 fn settled(sender: &mut Sender, neighbour: &Sleeping) -> (u32, u16) {
     sender.now += Duration::from_secs(1);
     let (failed, _) = sender.send(neighbour);
@@ -205,8 +206,8 @@ fn a_neighbour_that_starts_anew_is_found_after_sixteen_failures_at_the_most() {
         neighbour.first += later;
         let (failed, _) = sender.send(&neighbour);
         assert!(failed <= FAILURES, "{later:?}: {failed}");
-        // Then its rhythm is known. One that is a little later than before may have been hit by
-        // chance, by a repetition after the one that is due; that teaches nothing.
+        // Then its phase is known. A neighbour that is a little later than before may have been
+        // reached by chance, by a copy after the one that is due; that is no evidence.
         let by_chance = if failed == 0 { Wake::DEFAULT.repeats } else { 0 };
         let (failed, on_air) = settled(&mut sender, &neighbour);
         assert!(failed == 0 && on_air <= 4 + u16::from(by_chance), "{later:?}: {failed}, {on_air}");
@@ -215,7 +216,7 @@ fn a_neighbour_that_starts_anew_is_found_after_sixteen_failures_at_the_most() {
 
 const CHANNELS: [u8; 4] = [11, 15, 20, 26];
 
-/// A device whose neighbours go round these channels, and such a neighbour.
+/// Returns a device whose neighbours hop over these channels, and such a neighbour.
 fn on_channels(first: Duration, drift: i64) -> (Sender, Sleeping) {
     let channels = CHANNELS.iter().fold(0, |set, channel| set | 1 << (channel - 11));
     let mut mac = Mac::new(Config { channel: channel(26), ..config() }.unsecured(), able(), 1);
@@ -232,8 +233,8 @@ fn channel(number: u8) -> Channel {
 fn a_neighbour_that_goes_round_channels_is_found_in_two_rounds_and_then_hit_on_each() {
     for (first, drift) in [(1, 0), (40, 80), (77, -80), (124, 20)] {
         let (mut sender, neighbour) = on_channels(Duration::from_millis(first), drift);
-        // It is looked for on one channel, and comes there once in as many periods as there are: in
-        // a strobe, or between two of them, and then on another one.
+        // The search is on one channel, on which the neighbour is once in as many periods as there
+        // are channels: during a strobe, or between two of them, and then on another one.
         let (failed, _) = sender.send(&neighbour);
         assert!(failed < 2 * CHANNELS.len() as u32, "{first}: {failed}");
         sender.now += Duration::from_secs(1);
@@ -256,7 +257,7 @@ fn a_neighbour_that_goes_round_channels_is_found_in_two_rounds_and_then_hit_on_e
 fn after_hours_without_a_word_a_neighbour_is_looked_for_on_one_channel() {
     let (mut sender, neighbour) = on_channels(Duration::from_millis(40), 80);
     sender.send(&neighbour);
-    // Its clock may be off by more than half a period: it would be thought to be elsewhere.
+    // Its clock may be off by more than half a period, and would indicate another channel.
     sender.now += Duration::from_secs(3 * 3_600);
     let (failed, _) = sender.send(&neighbour);
     assert!(failed < 2 * CHANNELS.len() as u32, "{failed}");
@@ -273,7 +274,7 @@ fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
         let began = sender.now;
         let (failed, _) = sender.send(&neighbour);
         let took = sender.now - began;
-        // It may only have been busy, so it is not forgotten before it was silent for a minute.
+        // It may only have been busy, so it is not discarded before it was silent for a minute.
         assert!(took < Duration::from_secs(70), "channel {to}: {failed} failures, {took:?}");
         sender.now += Duration::from_secs(1);
         assert_eq!(sender.send(&neighbour).0, 0);
@@ -284,7 +285,7 @@ fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
 fn a_neighbour_that_was_awake_for_somebody_else_is_found_where_it_wakes() {
     for (before, first) in (1..=3).flat_map(|n| [1, 40, 77, 124].map(|first| (n, first))) {
         let (mut sender, neighbour) = on_channels(Duration::from_millis(first), 0);
-        // It hears a search where it was some wake-ups ago, and is there yet.
+        // It receives a search on the channel of an earlier wake-up, where it still is.
         sender.put();
         sender.now += Duration::from_secs(1);
         loop {
@@ -303,8 +304,8 @@ fn a_neighbour_that_was_awake_for_somebody_else_is_found_where_it_wakes() {
     }
 }
 
-/// Nobody can tell a forged acknowledgement: it has a sequence number, and no more. With one its
-/// frame is lost on this hop. But what it teaches is forgotten.
+/// A forged acknowledgement cannot be recognised: it has only a sequence number. Its frame is lost
+/// on this hop. But the false wake-up phase is discarded later.
 #[test]
 fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
     let mut most = 0;
@@ -314,8 +315,8 @@ fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
         for n in 0..forged {
             sender.put();
             let sent = sender.strobe();
-            // Of one of the first repetitions, wherever they are, before the neighbour can have
-            // heard one. The first strobe takes a whole period, and there it is most wrong.
+            // For one of the first copies, wherever they are, before the neighbour can have
+            // received one. The first strobe takes a whole period, in which the error is largest.
             sender.end(&sent, Some(1 + (n % 3) as u16));
             sender.now += Duration::from_millis(1_700 + 13 * n);
         }

@@ -52,7 +52,7 @@ fn config() -> Config {
     Config { short: 1, extended: [2, 0, 0, 0, 0, 0, 0, 1], ..Config::DEFAULT }
 }
 
-/// Where the payload of a data frame is.
+/// Returns the position of the payload of a data frame.
 fn payload(indication: Option<Indication>) -> core::ops::Range<usize> {
     match indication {
         Some(Indication::Data { payload, .. }) => payload,
@@ -60,7 +60,7 @@ fn payload(indication: Option<Indication>) -> core::ops::Range<usize> {
     }
 }
 
-/// A MAC whose radio listens already.
+/// Returns a MAC whose radio listens already.
 fn mac(config: Config, capabilities: Capabilities, seed: u64) -> TestMac {
     let mut mac = Mac::new(config, capabilities, seed);
     let first = mac.poll_radio(T0).map(|submission| submission.command);
@@ -80,7 +80,7 @@ fn put(mac: &mut TestMac, now: Instant, request: TxRequest) -> Result<(), QueueF
     })
 }
 
-/// Waits for the end of the backoff, if there is one, and takes what the MAC submits.
+/// Waits for the end of the backoff, if there is one, and returns the submission of the MAC.
 fn submitted(mac: &mut TestMac, now: &mut Instant) -> (Command, Vec<u8>) {
     if let Some(at) = mac.deadline() {
         *now = at;
@@ -94,7 +94,7 @@ fn transmitted(mac: &mut TestMac, now: Instant, ack: Ack) {
     assert_eq!(mac.handle_radio(now, Event::Transmitted { sfd: now, ack }, &mut []), Ok(None));
 }
 
-/// A data frame from `src`.
+/// Returns a data frame from `src`.
 fn data_frame(src: Address, dst: Address, sequence: u8, ack_request: bool) -> Vec<u8> {
     let repr = Repr {
         frame_type: FrameType::Data,

@@ -1,4 +1,4 @@
-//! A parent: what its acknowledgements promise, and frames for those who asked.
+//! A parent: the frame-pending bit of its acknowledgements, and frames for devices that polled.
 
 use super::*;
 use kinglet_radio::UNIT_BACKOFF;
@@ -34,7 +34,7 @@ fn with(indirect: Indirect) -> Config {
     Config { indirect, retry_delay_max: Duration::from_secs(1), ..config() }
 }
 
-/// Where the next frame that is submitted goes.
+/// Returns the destination of the next frame that is submitted.
 fn next_destination(mac: &mut TestMac, now: &mut Instant) -> Address {
     Frame::parse(&submitted(mac, now).1).unwrap().dst()
 }
@@ -179,7 +179,7 @@ fn preemption_ends_a_retry_delay_and_the_interrupted_frame_keeps_its_attempts() 
     transmitted(&mut mac, now, Ack::Missing);
     let outcome = mac.poll_outcome(now).unwrap();
     assert_eq!((outcome.token, outcome.result), (Token(2), Delivery::NoAck));
-    // Two attempts are left of four.
+    // Two of four attempts remain.
     for _ in 0..2 {
         assert_eq!(mac.poll_outcome(now), None);
         assert_eq!(next_destination(&mut mac, &mut now), PEER);
@@ -242,7 +242,7 @@ fn every_frame_has_one_outcome_also_when_frames_are_preempted() {
     let (mut mac, mut now) = (mac(config, all(), 3), T0);
     let (mut ended, mut token) = (Vec::new(), 0);
     for round in 0..2_000u32 {
-        // Any classes, any results; the multiplier is Knuth's.
+        // Any classes and results; the multiplier is Knuth's.
         let dice = round.wrapping_mul(2_654_435_761) >> 16;
         let request = if dice & 1 == 0 { indirect(token) } else { request(token) };
         token += u32::from(dice & 6 != 0 && put(&mut mac, now, request).is_ok());
@@ -263,7 +263,7 @@ fn every_frame_has_one_outcome_also_when_frames_are_preempted() {
     assert!(!in_order && ended.len() + mac.info().slots_used == token as usize);
 }
 
-/// The child may have it: only by its number it can tell so.
+/// The child may have received it, and recognises it only by its sequence number.
 #[test]
 fn an_indirect_frame_that_failed_keeps_its_number_until_it_is_delivered() {
     let indirect_once = Indirect { max_retries: 0, ..Indirect::DEFAULT };
@@ -275,7 +275,7 @@ fn an_indirect_frame_that_failed_keeps_its_number_until_it_is_delivered() {
         let number = sequence_of(&submitted(&mut mac, &mut now).1);
         transmitted(&mut mac, now, ack);
         mac.poll_outcome(now).unwrap();
-        // Others have numbers of their own meanwhile.
+        // Other frames have sequence numbers of their own meanwhile.
         put(&mut mac, now, TxRequest { dst: PEER, ..request(100) }).unwrap();
         let other = sequence_of(&submitted(&mut mac, &mut now).1);
         transmitted(&mut mac, now, ACKED);

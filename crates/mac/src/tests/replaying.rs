@@ -1,4 +1,4 @@
-//! Frames with a key that are sent again, by their sender or by another device without the key.
+//! Secured frames that are sent again, by their sender or by another device without the key.
 
 use super::*;
 use crate::config::MAX_RETRIES;
@@ -14,7 +14,7 @@ fn secured(short: u16) -> TestMac {
     mac(Config { short, extended, security, ..config() }, all(), u64::from(short))
 }
 
-/// A data request of [`CHILD`], and its parent, which has received it at [`T0`].
+/// Returns a data request of [`CHILD`], and its parent, which has received it at [`T0`].
 fn asked_once() -> (TestMac, Vec<u8>) {
     let (mut child, mut parent, mut now) = (secured(1), secured(2), T0);
     child.request_data(now, PEER).unwrap();
@@ -58,7 +58,7 @@ fn a_frame_is_repeated_as_often_as_a_sender_can_and_no_longer_than_it_can() {
     assert_eq!(receive(&mut parent, T0, &request), Err(Discard::Replay));
     let (mut parent, request) = asked_once();
     let lifetime = parent.config().duplicate_lifetime;
-    // The time counts from the first one, whatever has come since.
+    // The time counts from the first one, whatever was received since.
     for since in [lifetime / 2, lifetime] {
         assert_eq!(receive(&mut parent, T0 + since, &request), asked(true));
     }
@@ -97,7 +97,7 @@ fn a_copy_says_nothing_of_the_link_and_takes_no_place() {
     }
     let link = *parent.link(CHILD).unwrap();
     assert_eq!((link.rssi_dbm(), link.received), (before.rssi_dbm(), before.received));
-    // Three others take the places of the table; the copy does not take one back.
+    // Three other devices take the entries of the table; the copy does not restore one.
     for short in 3..=5 {
         let (mut other, mut at) = (secured(short), T0 + Duration::from_secs(61));
         put(&mut other, at, request(1)).unwrap();
@@ -111,7 +111,7 @@ fn a_copy_says_nothing_of_the_link_and_takes_no_place() {
     assert!(parent.link(Address::Short(3)).is_some());
 }
 
-/// When the parent will send to its child, at the sample that the child has named.
+/// Returns the time of the parent's next frame to its child, at the announced sample.
 fn next_sample(parent: &mut TestMac, now: Instant) -> Instant {
     parent.set_pending(now, 1, true).unwrap();
     let ask_at = parent.deadline().unwrap();
@@ -125,7 +125,7 @@ fn next_sample(parent: &mut TestMac, now: Instant) -> Instant {
     sfd
 }
 
-/// A leaf that is about to say when it samples the channel, the instant at which it does, and the
+/// Returns a leaf that is about to announce its sampling schedule, the time of that frame, and the
 /// frame.
 fn sampling_leaf() -> (TestMac, Instant, Vec<u8>) {
     let period = Duration::from_secs(1);
@@ -165,7 +165,7 @@ fn a_copy_teaches_a_leaf_nothing_about_its_parents_clock() {
         let (_, frame) = submitted(&mut parent, &mut now);
         let (mut leaf, sfd, _) = sampling_leaf();
         transmitted(&mut leaf, sfd, Ack::Received { frame_pending: false });
-        // After some seconds a frame tells something of the drift.
+        // After some seconds a frame shows the drift.
         let mut window = (sfd, sfd);
         while window.0 < sfd + Duration::from_secs(5) {
             let at = leaf.deadline().unwrap().max(window.1);

@@ -67,7 +67,7 @@ fn csma_starts_afresh_for_a_retry() {
         submitted(&mut mac, &mut now);
         transmitted(&mut mac, now, Ack::Missing);
         longest = longest.max(mac.deadline().map_or(Duration::ZERO, |at| at - now));
-        // And all five assessments are there again.
+        // And all five assessments are available again.
         for _ in 0..4 {
             submitted(&mut mac, &mut now);
             mac.handle_radio(now, Event::ChannelBusy, &mut []).unwrap();
@@ -87,7 +87,7 @@ fn the_delay_can_be_changed_while_running() {
     assert!(mac.deadline().is_some_and(|at| at > now + UNIT_BACKOFF * 7));
 }
 
-/// Frames whose first transmission arrives, or all whose transmissions are lost.
+/// Sends frames whose first transmission arrives, or whose transmissions are all lost.
 fn send(mac: &mut TestMac, now: &mut Instant, frames: u32, lost: bool) {
     for token in 0..frames {
         put(mac, *now, request(token)).unwrap();
@@ -106,7 +106,7 @@ fn the_adaptive_delay_grows_from_nothing_while_repetitions_fail() {
     let (mut mac, mut now) = (mac(adaptive, all(), 1), T0);
     send(&mut mac, &mut now, 100, false);
     assert_eq!(mac.info().retry_delay_max, Duration::ZERO);
-    // Two frames with three repetitions each, among many that fare well.
+    // Two frames with three retransmissions each, among many that are delivered.
     send(&mut mac, &mut now, 2, true);
     let grown = mac.info().retry_delay_max;
     assert!(grown > d / 6 && grown < d / 2, "{grown:?}");
@@ -206,7 +206,7 @@ fn without_ack_wait_only_an_acknowledgement_with_the_right_number_counts() {
     put(&mut mac, now, request(1)).unwrap();
     let (_, frame) = submitted(&mut mac, &mut now);
     let sequence = sequence_of(&frame);
-    // Somebody else's, with the same number, before our frame was on the air.
+    // An acknowledgement for another device, with the same number, before the frame was on the air.
     assert_eq!(
         receive(&mut mac, now - Duration::from_micros(1), &ack_frame(sequence, false)),
         Ok(None)
@@ -251,7 +251,8 @@ fn etx_counts_transmissions_per_delivered_frame() {
     assert_eq!((link.delivered, link.lost, link.transmissions), (100, 0, 200));
 }
 
-/// Sends a frame that nobody answers. Returns its transmissions and the longest time before one.
+/// Sends a frame that is never acknowledged. Returns its transmissions and the longest time before
+/// one.
 fn unanswered(mac: &mut TestMac, now: &mut Instant) -> (u8, Duration) {
     put(mac, *now, request(0)).unwrap();
     let mut longest = Duration::ZERO;

@@ -1,4 +1,5 @@
-//! What a sender learns of the wake-ups of a neighbour, and when it searches for them again.
+//! Estimation of the wake-up phase of a neighbour by a sender, and when it searches for the phase
+//! again.
 
 use super::strobing::{A, ACKED, LEN, PERIOD, acquaint, end, meet, put_one, sender, strobe};
 use super::*;
@@ -17,8 +18,8 @@ fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
         put_one(&mut mac, now, A);
         let first = strobe(&mut mac, &mut now).first.unwrap();
         begins.push((first - woke).as_micros() % PERIOD.as_micros());
-        // The acknowledgement comes 20 ms before the earliest possible wake-up, as if the recipient
-        // had been awake for another reason.
+        // The acknowledgement arrives 20 ms before the earliest possible wake-up, as if the
+        // recipient had been awake for another reason.
         let sfd = first - Duration::from_millis(20);
         end(&mut mac, first, sfd, ACKED, 3);
     }
@@ -98,7 +99,7 @@ fn repetitions_that_are_lost_do_not_shift_a_rhythm() {
         let begin = next.first.expect("at a given time") - Duration::from_micros(160);
         assert!(begin < woke + PERIOD * periods, "it has begun when the neighbour wakes");
         assert!(next.lasting < Duration::from_millis(35), "{:?}", next.lasting);
-        // The fourth repetition after the wake-up is the first that arrives.
+        // The fourth copy after the wake-up is the first that arrives.
         let sfd = begin + Duration::from_micros(160) + repetition(LEN) * 5;
         now = sfd + air_time(LEN + 2) + Duration::from_millis(1);
         end(&mut mac, now, sfd, ACKED, 6);

@@ -1,4 +1,4 @@
-//! A leaf that samples the channel, whose parent has another clock.
+//! A leaf that samples the channel, with a parent whose clock differs.
 
 use super::*;
 
@@ -9,13 +9,13 @@ const PERIOD: Duration = Duration::from_secs(1);
 struct Leaf {
     mac: TestMac,
     now: Instant,
-    /// When the parent believes that the leaf first listens after its last word, by the leaf's
-    /// clock, and when that was said.
+    /// First sample after the last synchronisation as the parent knows it, by the leaf's clock, and
+    /// the time of that synchronisation.
     told: Instant,
     synced: Instant,
-    /// From one word to the next.
+    /// Times between synchronisations.
     intervals: Vec<Duration>,
-    /// The longest that it listened for a sample.
+    /// Longest time of listening for a sample.
     longest: Duration,
 }
 
@@ -33,8 +33,8 @@ impl Leaf {
         Leaf { mac, now: T0, told: T0, synced: T0, intervals, longest }
     }
 
-    /// When something comes, by the leaf's clock, that the parent, whose clock is late by so many
-    /// parts per million, sends at the sample after `at`.
+    /// Returns the arrival, by the leaf's clock, of a frame that the parent sends at the sample
+    /// after `at`, if its clock is late by `late_ppm` parts per million.
     fn arrival(&self, at: Instant, late_ppm: i64) -> Instant {
         let sample = csl_after(self.told, at);
         let age = (sample - self.synced).as_micros() as i64;
@@ -42,7 +42,8 @@ impl Leaf {
         Instant::from_micros((sample.as_micros() as i64 + late) as u64)
     }
 
-    /// Runs until `end`, with a parent that acknowledges; no sample may miss what it would send.
+    /// Runs until `end`, with a parent that acknowledges; no sample may miss a frame that it would
+    /// send.
     fn run(&mut self, end: Instant, late_ppm: i64) {
         while self.now < end {
             self.now = self.mac.deadline().map_or(self.now, |at| at.max(self.now));
@@ -62,7 +63,7 @@ impl Leaf {
         }
     }
 
-    /// The leaf has told when it listens.
+    /// Handles a synchronisation of the leaf.
     fn hear(&mut self, sfd: Instant, frame: &[u8]) {
         let csl = Frame::parse(frame).unwrap().csl().unwrap();
         if self.mac.is_sampling() {
@@ -74,7 +75,7 @@ impl Leaf {
         transmitted(&mut self.mac, sfd, Ack::Received { frame_pending: false });
     }
 
-    /// A frame comes at a sample some seconds after the leaf's last word.
+    /// Sends the leaf a frame at a sample some seconds after its last synchronisation.
     fn frame(&mut self, late_ppm: i64) {
         while !(4..7).contains(&((self.now - self.synced).as_micros() / 1_000_000)) {
             self.run(self.now + PERIOD, late_ppm);
@@ -111,7 +112,7 @@ fn a_parent_that_was_left_is_not_told() {
     assert!(leaf.mac.is_sampling());
 }
 
-/// The most that a leaf listens: a symbol of each end and 0.4 ms, before and after.
+/// Longest listening of a leaf: a symbol of each end and 0.4 ms, before and after.
 const MOST: Duration = Duration::from_micros(160 + 2 * (32 + 400) + 2);
 
 #[test]
@@ -120,7 +121,7 @@ fn an_idle_leaf_synchronises_before_it_has_to_listen_for_long() {
         for late_ppm in [drift_ppm, -drift_ppm, 0] {
             let mut leaf = Leaf::new(drift_ppm.unsigned_abs() as u16);
             leaf.run(T0 + Duration::from_secs(600), late_ppm);
-            // What comes in between is rounded to a period and takes its time to leave.
+            // The time is rounded to a period, and the frame needs time to leave.
             let expected = Duration::from_secs(seconds);
             for &interval in &leaf.intervals {
                 let late = interval - expected;
@@ -159,7 +160,7 @@ fn what_was_measured_long_ago_is_believed_less() {
         let mut leaf = Leaf::new(40);
         leaf.run(T0 + Duration::from_secs(2), 20);
         leaf.frame(20);
-        // It gets warmer or colder, 10 ppm in each of two hours, and nothing comes.
+        // It warms up or cools down by 10 ppm in each of two hours, and receives nothing.
         for minute in 1..=120 {
             let end = leaf.now + Duration::from_secs(60);
             leaf.run(end, 20 + warms * minute / 6);
@@ -186,7 +187,7 @@ fn a_frame_that_comes_near_a_sample_by_chance_does_not_mislead_a_leaf() {
     leaf.now = comes + SFD;
     let frame = data_frame(PEER, Address::Short(1), 200, true);
     assert!(receive(&mut leaf.mac, leaf.now, &frame).is_ok());
-    // It goes on to listen at every sample, and learns where that is from the next frame.
+    // It continues to listen at every sample, and derives the drift from the next frame.
     leaf.run(leaf.now + Duration::from_secs(100), 0);
     leaf.frame(0);
     assert!(!leaf.mac.is_learning_drift());

@@ -1,4 +1,4 @@
-//! Link security between two MACs, and what is refused.
+//! Link security between two MACs, and refused frames.
 
 use super::*;
 use crate::cipher::{octets, words};
@@ -18,7 +18,7 @@ fn secured(short: u16, first_counter: u32) -> TestMac {
     mac(with_key(short, first_counter), all(), u64::from(short))
 }
 
-/// Queues four octets for `dst` and lets them out.
+/// Queues four octets for `dst` and returns the submitted frame.
 fn sent(mac: &mut TestMac, now: &mut Instant, dst: Address) -> Vec<u8> {
     put(mac, *now, TxRequest { dst, ..request(1) }).unwrap();
     submitted(mac, now).1
@@ -33,7 +33,7 @@ fn counter_of(frame: &[u8]) -> u32 {
     Frame::parse(frame).unwrap().security().unwrap().frame_counter.unwrap()
 }
 
-/// What a device with the key makes of the frame.
+/// Returns the payload that a device with the key receives, or its reason to discard the frame.
 fn opened(to: &mut TestMac, now: Instant, frame: &[u8]) -> Result<Vec<u8>, Discard> {
     let mut octets = frame.to_vec();
     let len = octets.len() as u8;
@@ -139,7 +139,7 @@ fn with_a_key_unsecured_frames_are_refused_and_without_one_secured_ones() {
     assert_eq!(with.stats().discarded(Discard::Unsecured), 1);
     let frame = sent(&mut secured(2, 0), &mut now, Address::Short(1));
     assert_eq!(opened(&mut without, now, &frame), Err(Discard::Secured));
-    // Another level, another key, no counter: nothing that this device has.
+    // Another level, another key, no counter: this device has none of these.
     for (at, value) in [(9, 0x0e), (9, 0x15), (14, 2)] {
         let mut other = frame.clone();
         other[at] = value;
@@ -181,7 +181,7 @@ fn a_device_that_starts_again_below_its_counter_is_taken_for_a_replay() {
     }
 }
 
-/// Sends until the bound moves; how many frames that took, and the bound.
+/// Sends until the bound moves; returns the number of frames, and the bound.
 fn next_bound(from: &mut TestMac, now: &mut Instant) -> (u32, u32) {
     for frames in 0.. {
         if let Some(bound) = from.poll_counter_bound(*now) {
@@ -235,7 +235,7 @@ fn what_a_device_has_sent_is_a_replay_however_many_others_were_heard_since() {
     let dst = Address::Short(9);
     let old = sent(&mut secured(1, 0), &mut now, dst);
     assert!(opened(&mut to, now, &sent(&mut secured(1, 1), &mut now, dst)).is_ok());
-    // Three neighbours have room for their statistics, four for their counters.
+    // The tables have entries for the statistics of three neighbours and the counters of four.
     for short in 2..=4 {
         let frame = sent(&mut secured(short, 0), &mut now, dst);
         assert!(opened(&mut to, now, &frame).is_ok());
@@ -260,7 +260,7 @@ fn nobody_without_the_key_takes_a_place_or_a_counter() {
     assert!(opened(&mut to, now, &frame).is_ok());
 }
 
-/// A frame with the counter of the last one is one that was repeated, or one that claims to be.
+/// A frame with the counter of the last one is a repetition, or claims to be one.
 #[test]
 fn a_repetition_that_was_changed_does_nothing() {
     let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);
@@ -348,7 +348,7 @@ fn each_attempt_to_tell_the_time_is_secured_anew() {
         transmitted(&mut leaf, now, ack);
     }
     assert!(leaf.is_sampling());
-    // Whichever attempt the parent goes by, it finds the leaf listening.
+    // The leaf listens, whichever attempt the parent has received.
     let Command::Receive { start: Start::At(from), until: Some(until), .. } =
         leaf.poll_radio(now).unwrap().command
     else {
@@ -379,8 +379,8 @@ impl<S: LinkSecurity> Sizes for With<S> {
     type Backoff = Exponential;
 }
 
-/// The first frame of a device with the key, as it is given to its radio, and what the radio was
-/// told before.
+/// Returns the first frame of a device with the key, as its radio gets it, and the commands before
+/// it.
 fn first_frame<S>(radio: Capabilities) -> (Vec<Command>, Vec<u8>)
 where
     S: LinkSecurity<Key = Option<Security>>,
@@ -401,7 +401,7 @@ where
     (commands, frame)
 }
 
-/// A peripheral that encrypts single blocks with the key and the text that it finds in memory.
+/// A peripheral that encrypts single blocks, with the key and the text in memory.
 struct Peripheral {
     key: [u8; 16],
     text: [u8; 16],
@@ -439,7 +439,7 @@ fn a_radio_that_secures_frames_gets_the_key_and_frames_that_lack_nothing_else() 
     assert_eq!(commands.iter().filter(|&&c| c == Command::Secure(key)).count(), 1);
     assert_eq!(counter_of(&frame), 5);
     assert_eq!((frame.len(), &frame[15..19]), (9 + 6 + 4 + 4, &b"data"[..]));
-    // What the radio has opened is taken once, and from then on nothing older.
+    // A frame that the radio has opened is accepted once, and after that no older one.
     let mut to: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), secures, 2);
     let mut hear = |mut frame: Vec<u8>| {
         let len = frame.len() as u8;
@@ -483,7 +483,8 @@ fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
     assert!(size_of::<Mac<With<()>>>() + 96 <= size_of::<TestMac>(), "four peers, round keys");
 }
 
-/// The parent has failed to send it, secures it anew after the next request, and the child has it.
+/// The parent has failed to send it, secures it again after the next request, and the child has
+/// received it.
 #[test]
 fn a_sleeping_device_recognises_a_repetition_with_another_counter() {
     for (sleeps, second) in [(true, Err(Discard::Duplicate)), (false, Ok(b"data".to_vec()))] {

@@ -1,4 +1,4 @@
-//! A radio that never says what became of a transmission.
+//! A radio that never reports the result of a transmission.
 
 use super::*;
 use kinglet_radio::{CsmaParams, time_limit};
@@ -8,13 +8,13 @@ const ACKED: Ack = Ack::Received { frame_pending: false };
 const LISTEN: Command =
     Command::Receive { start: Start::Asap, until: None, channel: Config::DEFAULT.channel };
 
-/// All that the MAC submits at once.
+/// Returns all commands that the MAC submits at once.
 fn commands(mac: &mut TestMac, now: Instant) -> Vec<Command> {
     core::iter::from_fn(|| mac.poll_radio(now).map(|submission| submission.command)).collect()
 }
 
-/// Lets the time pass in which the radio should have said something. The MAC then gives it these
-/// commands, before it sends anything.
+/// Lets the time limit for the radio's event pass. The MAC then submits these commands, before it
+/// sends anything.
 fn wait_in_vain(mac: &mut TestMac, now: &mut Instant, limit: Duration, expected: &[Command]) {
     let silent = mac.stats().radio_silent;
     let at = *now + limit;
@@ -159,7 +159,7 @@ fn a_radio_that_was_reset_is_told_again_for_whom_frames_are_pending() {
     }
 }
 
-/// The most that can be: one command for each reason, and news of each neighbour.
+/// The maximum: one command for each reason, and one for the pending state of each neighbour.
 #[test]
 fn a_radio_that_was_reset_is_told_everything_before_and_after_the_next_attempt() {
     let csl = Csl { period: T0 - Instant::ZERO, drift_ppm: 40, sync_interval: Duration::MAX };

@@ -3,7 +3,7 @@
 use super::*;
 use kinglet_radio::{ACK_PSDU, LIFS, SIFS, TURNAROUND, air_time};
 
-/// No backoff, so that what is waited for is the spacing.
+/// Returns a MAC without backoff, so that it only waits for the spacing.
 fn eager(capabilities: Capabilities) -> TestMac {
     let csma_params = kinglet_radio::CsmaParams { min_be: 0, ..Default::default() };
     mac(Config { csma_params, ..config() }, capabilities, 1)
@@ -16,7 +16,8 @@ fn put_octets(mac: &mut TestMac, now: Instant, request: TxRequest, payload_len: 
 /// Octets of a data frame without payload: header and FCS.
 const EMPTY_PSDU: usize = 11;
 
-/// When a frame of `psdu_len` octets ends whose SFD ended at `sfd`: PHR and PSDU follow it.
+/// Returns the time at which a frame of `psdu_len` octets ends whose SFD ended at `sfd`: PHR and
+/// PSDU follow it.
 fn end(sfd: Instant, psdu_len: usize) -> Instant {
     sfd + (air_time(psdu_len) - Duration::from_micros(160))
 }
@@ -34,7 +35,7 @@ fn the_next_frame_waits_after_the_acknowledgement_for_as_long_as_the_last_one_as
         submitted(&mut mac, &mut now);
         let sfd = now + Duration::from_micros(500);
         let psdu_len = EMPTY_PSDU + payload_len;
-        // A slow host hears of it 100 us late: by then a part of the spacing is over.
+        // A slow host reads the event 100 us late: by then a part of the spacing is over.
         let told = end_of_ack(sfd, psdu_len) + Duration::from_micros(100);
         let ack = Ack::Received { frame_pending: false };
         mac.handle_radio(told, Event::Transmitted { sfd, ack }, &mut []).unwrap();

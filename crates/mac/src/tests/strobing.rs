@@ -1,5 +1,5 @@
-//! Sending to neighbours that sample the channel: the order of recipients, the length of a strobe,
-//! bursts, and the handling of unanswered strobes.
+//! Transmission to neighbours that sample the channel: the order of recipients, the length of a
+//! strobe, bursts, and the handling of unacknowledged strobes.
 
 use super::*;
 use crate::wake::{CHECK, MIN_FRAME, repetition};
@@ -84,8 +84,8 @@ pub(super) fn end(mac: &mut Sender, now: Instant, sfd: Instant, ack: Ack, times:
     while mac.poll_outcome(now).is_some() {}
 }
 
-/// Provides one observation of the wake-up phase of `dst`: the second of two repetitions is
-/// acknowledged shortly after `T0`.
+/// Provides one observation of the wake-up phase of `dst`: the second of two copies is acknowledged
+/// shortly after `T0`.
 pub(super) fn meet(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant {
     put_one(mac, *now, dst);
     let at = strobe(mac, now);
@@ -119,7 +119,7 @@ fn who_is_not_known_is_sent_to_for_a_whole_period_and_then_hit() {
     now = sfd + Duration::from_millis(4);
     end(&mut mac, now, sfd, ACKED, 11);
 
-    // The recipient woke during the previous repetition, or just before it.
+    // The recipient woke during the previous copy, or just before it.
     let woke = sfd - Duration::from_micros(160) - repetition(LEN) - CHECK;
     for periods in [4, 20, 200] {
         let wake_up = woke + PERIOD * periods;
@@ -137,7 +137,7 @@ fn who_is_not_known_is_sent_to_for_a_whole_period_and_then_hit() {
         let last = begin + next.lasting - Wake::DEFAULT.stubborn(LEN);
         assert!(last > wake_up + CHECK + repetition(LEN) * 2, "until it must have woken");
         assert!(next.lasting < Duration::from_millis(33), "and not much longer");
-        // An acknowledgement of the first repetition is no observation of the phase.
+        // An acknowledgement of the first copy is no observation of the phase.
         now = begin + Duration::from_millis(4);
         end(&mut mac, now, begin, ACKED, 1);
     }
@@ -171,8 +171,8 @@ fn frames_for_one_neighbour_follow_each_other_in_a_burst() {
     assert_eq!(mac.strobe_stats().unwrap().in_bursts, 2);
 }
 
-/// A recipient that processes a frame at once is given no time for that (IEEE 802.15.4-2015,
-/// 6.2.4). One that needs the time misses a frame in each burst, and receives the repetition.
+/// A recipient that processes a frame at once gets no additional time (IEEE 802.15.4-2015, 6.2.4).
+/// One that needs the time misses a frame in each burst, and receives the repetition.
 #[test]
 fn frames_of_a_burst_follow_soon_until_one_is_not_heard_at_once() {
     let mut mac = sender(Wake::DEFAULT);
@@ -180,7 +180,7 @@ fn frames_of_a_burst_follow_soon_until_one_is_not_heard_at_once() {
     acquaint(&mut mac, &mut now, A);
     for _ in 0..2 {
         put_one(&mut mac, now, A);
-        // The number of repetitions of the first frame is no evidence: its recipient was asleep.
+        // The number of copies of the first frame is no evidence: its recipient was asleep.
         for (times, spacing) in [(3, LIFS), (1, SIFS), (2, SIFS), (1, LIFS), (1, LIFS)] {
             put_one(&mut mac, now, A);
             let next = strobe(&mut mac, &mut now);
@@ -287,7 +287,7 @@ fn a_frame_is_given_up_after_so_many_strobes_if_that_is_wanted() {
     assert_eq!((outcome.result, outcome.transmissions), (Delivery::NoAck, 120));
 }
 
-/// Strobes frames for `A` until `last`, all of them unanswered. Returns the number of strobes
+/// Strobes frames for `A` until `last`, all of them unacknowledged. Returns the number of strobes
 /// before each strobe that lasts a period, and the time of the latter.
 fn unanswered(mac: &mut Sender, now: &mut Instant, last: Instant) -> Vec<(u32, Instant)> {
     let mut searches = Vec::new();
@@ -320,7 +320,7 @@ fn a_rhythm_that_leads_nowhere_is_looked_for_and_forgotten_at_last() {
     put_one(&mut mac, now, A);
     let known = now;
     let searches = unanswered(&mut mac, &mut now, known + Duration::from_secs(70));
-    // A neighbour that does not answer may only be busy.
+    // A neighbour that does not acknowledge may only be busy.
     let all = searches.iter().enumerate().all(|(index, (failed, _))| *failed == 16 + index as u32);
     assert!(all && searches.len() > 4, "{searches:?}");
 }
@@ -344,7 +344,7 @@ fn frames_for_a_silent_neighbour_are_given_up_until_it_is_heard() {
         now = next.first.unwrap_or(now) + next.lasting;
         end(&mut mac, now, now, Ack::Missing, 6);
     }
-    // One frame is tried after the back-off, and a busy channel is no reason to give it up.
+    // One frame is tried after the back-off, and is not discarded because of a busy channel.
     while mac.info().slots_used == 0 {
         now += PERIOD;
         put_one(&mut mac, now, A);

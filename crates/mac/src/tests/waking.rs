@@ -1,4 +1,4 @@
-//! A device that samples the channel several times a second, and what it does with what it notices.
+//! A device that samples the channel several times a second, and its reaction to a busy channel.
 
 use super::*;
 use crate::air::end_of_ack;
@@ -35,7 +35,7 @@ pub(super) fn poll<P: Sizes>(mac: &mut Mac<P>, now: Instant) -> Option<Command> 
     mac.poll_radio(now).map(|submission| submission.command)
 }
 
-/// Goes on to the next deadline.
+/// Advances to the next deadline.
 pub(super) fn wait<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     let now = mac.deadline().expect("something is due");
     mac.handle_deadline(now);
@@ -50,7 +50,7 @@ pub(super) fn sense(times: u8) -> Option<Command> {
     Some(Command::Sense { channel: Channel::default(), times })
 }
 
-/// Wakes, and finds the channel busy; when that was.
+/// Wakes, and finds the channel busy; returns the time of that.
 pub(super) fn roused<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     let now = wait(mac);
     assert_eq!(poll(mac, now), sense(2));
@@ -65,7 +65,7 @@ pub(super) fn roused<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     now
 }
 
-/// A frame of full length for this device, or for all.
+/// Returns a frame of full length for this device, or for all.
 pub(super) fn frame(dst: Address, sequence: u8, more: bool) -> Vec<u8> {
     let repr = Repr {
         frame_type: FrameType::Data,
@@ -116,7 +116,7 @@ fn it_goes_round_the_channels_with_another_one_at_each_wake_up() {
         seen.push(channel.number());
         sensed(&mut mac, now + CCA, false);
     }
-    // Four of a set of four are all of them, and it begins where it was said to.
+    // Four of a set of four are all of them, and the first is the configured one.
     assert_eq!(seen[..4], seen[4..]);
     assert_eq!(seen[0], Channel::default().number());
     let mut all = seen[..4].to_vec();
@@ -143,7 +143,7 @@ fn who_listens_always_goes_round_too_and_stays_while_a_burst_goes_on() {
     }
     seen.dedup();
     assert_eq!((seen[0], seen.len()), (first.number(), 4), "{seen:?}");
-    // A frame says that another one follows, just before it would go on.
+    // A frame announces another one, just before the device would hop.
     let sfd = mac.deadline().unwrap() - Duration::from_millis(6);
     assert!(matches!(receive(&mut mac, sfd, &frame(OWN, 1, true)), Ok(Some(_))));
     let (mut now, mut moved) = (sfd, None);
@@ -156,7 +156,7 @@ fn who_listens_always_goes_round_too_and_stays_while_a_burst_goes_on() {
 
 #[test]
 fn devices_that_are_switched_on_together_wake_at_different_times() {
-    // As the lab has it, the short address is the end of the other one.
+    // In the lab, the short address is the end of the extended one.
     let first = |short: u16| {
         let [high, low] = short.to_be_bytes();
         let extended = [2, 0, 0, 0xff, 0xfe, 0, high, low];
@@ -188,7 +188,7 @@ fn a_frame_without_more_lets_it_sleep_again() {
     let now = wait(&mut mac);
     assert_eq!((now - ended, poll(&mut mac, now)), (LINGER, Some(Command::Off)));
     assert_eq!(mac.wake_stats().unwrap().in_vain, 0);
-    // Who hears of it too late need not wait.
+    // A device that handles the frame too late need not wait.
     let sfd = roused(&mut mac) + air_time(FULL + 2) * 2;
     let late = end_of_ack(sfd, FULL) + LINGER;
     assert!(receive_at(&mut mac, late, sfd, &frame(OWN, 2, false)).unwrap().is_some());
@@ -271,8 +271,8 @@ fn what_is_never_silent_for_long_ends_after_the_frames_that_may_follow() {
     assert_eq!(mac.wake_stats().unwrap().too_long, 1);
 }
 
-/// Receives a burst whose frames begin `gap` after the exchange before; what the radio was told to
-/// do between them, counted from the end of the exchange.
+/// Receives a burst whose frames begin `gap` after the previous exchange. Returns the commands to
+/// the radio between them, counted from the end of the exchange.
 fn burst(mac: &mut Sleeper, gap: Duration, frames: u8) -> Vec<Duration> {
     let mut sfd = roused(mac) + air_time(FULL + 2);
     let mut waits = Vec::new();
@@ -296,7 +296,7 @@ fn in_a_burst_it_sleeps_until_the_next_frame_is_due() {
     let gap = Duration::from_millis(3);
     let early = gap - Duration::from_micros(160);
     assert_eq!(burst(&mut mac, gap, 4), [Duration::ZERO, early, early]);
-    // The next burst is another sender's.
+    // The next burst is from another sender.
     assert_eq!(burst(&mut mac, gap * 2, 2), [Duration::ZERO]);
     let mut restless = sleeper(Wake { rests: false, ..Wake::DEFAULT });
     assert_eq!(burst(&mut restless, gap, 4), [Duration::ZERO; 3]);
@@ -314,7 +314,7 @@ fn a_burst_whose_next_frame_does_not_come_is_over() {
     assert!(gave_up - ended > repetition(FULL) * 12, "as long as its sender tries");
     assert_eq!(poll(&mut mac, gave_up), Some(Command::Off));
     assert_eq!(mac.wake_stats().unwrap().bursts_broken, 1);
-    // It is in its rhythm again.
+    // It wakes periodically again.
     let now = wait(&mut mac);
     assert_eq!(poll(&mut mac, now), sense(2));
 }
@@ -356,7 +356,7 @@ fn a_radio_that_cannot_strobe_or_sense_is_refused() {
     }
 }
 
-/// The neighbour that `frame` comes from.
+/// The neighbour that sends `frame`.
 const THEIRS: u16 = 2;
 
 fn put(mac: &mut Sleeper, now: Instant, frames: usize) {
@@ -397,7 +397,7 @@ fn who_has_no_room_does_not_listen() {
     assert_eq!(poll(&mut mac, now), sense(2));
     sensed(&mut mac, now, true);
     assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));
-    // Now there is no room at all.
+    // Now there is no buffer space at all.
     mac.admit(now, Admission::Nobody);
     assert_eq!(poll(&mut mac, now), Some(Command::Off));
     let due = wait(&mut mac);
@@ -408,8 +408,8 @@ fn who_has_no_room_does_not_listen() {
     assert_eq!(mac.wake_stats().unwrap().refused, 1);
 }
 
-/// Receives a burst of so many frames from a neighbour, for which frames wait; when its last
-/// exchange has ended.
+/// Receives a burst of `frames` frames from a neighbour for which frames wait; returns the end of
+/// its last exchange.
 fn heard(mac: &mut Sleeper, frames: u8) -> Instant {
     let mut sfd = roused(mac) + air_time(FULL + 2);
     for n in 0..frames {
@@ -421,7 +421,7 @@ fn heard(mac: &mut Sleeper, frames: u8) -> Instant {
     sfd - Duration::from_millis(3)
 }
 
-/// Waits until a frame is strobed, while nothing is heard at wake-ups.
+/// Waits until a frame is strobed, while the channel is silent at wake-ups.
 fn strobe(mac: &mut Sleeper) -> (Instant, Start, u8) {
     for _ in 0..100 {
         let now = wait(mac);
@@ -440,7 +440,7 @@ fn strobe(mac: &mut Sleeper) -> (Instant, Start, u8) {
 fn a_burst_is_answered_at_once_if_something_waits_and_a_single_frame_is_not() {
     for (frames, answered) in [(1, false), (2, true), (5, true)] {
         let mut mac = sleeper(Wake::DEFAULT);
-        // It is known where that neighbour listens.
+        // The channel on which that neighbour listens is known.
         put(&mut mac, T0, 1);
         assert!(matches!(poll(&mut mac, T0), Some(Command::Strobe { .. })));
         let ack = Ack::Received { frame_pending: false };
@@ -458,7 +458,7 @@ fn a_burst_is_answered_at_once_if_something_waits_and_a_single_frame_is_not() {
     }
 }
 
-/// Sends a burst of two frames, both acknowledged; when that was over.
+/// Sends a burst of two frames, both acknowledged; returns its end.
 fn burst_sent(mac: &mut Sleeper) -> Instant {
     let ack = Ack::Received { frame_pending: false };
     let mut now = T0;

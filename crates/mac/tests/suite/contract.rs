@@ -1,4 +1,4 @@
-//! The MAC keeps the laws of a layer, with any radio and any order of calls.
+//! The MAC keeps the contract of a layer, with any radio and any order of calls.
 
 use kinglet_mac::{
     Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Exponential, Indirect, Key,
@@ -21,9 +21,9 @@ const SLEEPERS: usize = 2;
 const SECURITY: Option<Security> =
     Some(Security { key: Key([1; 16]), eui64_prefix: [0; 6], first_counter: u32::MAX - 99 });
 
-/// What a memory plan chooses beside its lengths.
+/// Choices of a memory plan other than its lengths.
 trait Choice: Sizes {
-    /// The configuration with what the plan has for a key.
+    /// Returns the configuration with the key type of the plan.
     fn config(config: Config) -> Config<KeyOf<Self>>;
 }
 
@@ -67,12 +67,12 @@ choice!(
     core::convert::identity
 );
 
-/// A MAC whose radio is chosen by the seed, and whether it sleeps.
+/// A MAC; the seed selects its radio, and whether it is duty-cycled.
 struct Device<P: Choice> {
     mac: Mac<P>,
     accepted: usize,
     reported: usize,
-    /// Data requests, and their outcomes.
+    /// Number of data requests, and of their outcomes.
     asked: usize,
     answered: usize,
 }
@@ -90,8 +90,8 @@ fn request(dst: u16, class: Class) -> TxRequest {
     TxRequest { dst: Address::Short(dst), ack: true, token, class, frame_pending }
 }
 
-/// A frame from a device with the same key. Its counter is one of a few, so that it may have been
-/// used before.
+/// Returns a frame from a device with the same key. Its counter is one of a few, so that it may
+/// have been used before.
 fn sealed_frame(now: Instant, random: &mut Pcg32) -> Vec<u8> {
     let dice = random.next_u32();
     let first_counter = [dice >> 27, dice >> 5, u32::MAX][(dice & 0xff) as usize % 3];
@@ -111,7 +111,7 @@ fn sealed_frame(now: Instant, random: &mut Pcg32) -> Vec<u8> {
     frame
 }
 
-/// A frame that is well-formed, damaged or noise.
+/// Returns a frame that is well-formed, damaged or noise.
 fn some_frame(random: &mut Pcg32) -> Vec<u8> {
     let [kind, dst, src, sequence] = random.next_u32().to_le_bytes();
     let mut frame = vec![0; MAX_FRAME];
@@ -176,9 +176,8 @@ fn some_event(now: Instant, random: &mut Pcg32) -> (Event, Vec<u8>) {
 }
 
 impl<P: Choice> Subject for Device<P> {
-    /// A reset, a key, two modes, news of pending frames, an acknowledgement or a frame for the
-    /// radio, who listens, the outcomes of all slots and that of a data request, and a bound of
-    /// counters.
+    /// A reset, a key, two modes, pending states, an acknowledgement or a frame for the radio,
+    /// listeners, the outcomes of all slots and that of a data request, and a bound of counters.
     const DRAIN_BOUND: usize = 5 + 2 * SLEEPERS + SLOTS + 2;
 
     fn fresh(seed: u64) -> Self {
@@ -229,7 +228,7 @@ impl<P: Choice> Subject for Device<P> {
             sleeps: !seed.is_multiple_of(4),
             channels: if seed.is_multiple_of(3) { 0x8421 } else { 0 },
         };
-        // Where radio or plan cannot, it stays as it is.
+        // If the radio or the plan does not support it, nothing changes.
         let _ = mac.set_wake(Some(wake));
         Device { mac, accepted: 0, reported: 0, asked: 0, answered: 0 }
     }
@@ -285,7 +284,7 @@ impl<P: Choice> Subject for Device<P> {
             return Some(format!("{child} listens"));
         }
         if let Some(outcome) = self.mac.poll_data_request(now) {
-            // One that samples may be told of more without having asked.
+            // A device that samples may get more outcomes than it has sent requests.
             self.answered += usize::from(self.answered < self.asked);
             return Some(format!("{outcome:?}"));
         }
@@ -316,7 +315,7 @@ impl<P: Choice> Subject for Device<P> {
             _ => return false,
         };
         self.mac.radio_refused(now);
-        // An acknowledgement that is refused is too late, and its frame will be repeated.
+        // A refused acknowledgement is too late, and its frame will be retransmitted.
         refused != Access::Immediate
     }
 
@@ -325,8 +324,8 @@ impl<P: Choice> Subject for Device<P> {
     }
 
     fn occupancy(&self) -> Vec<(usize, usize)> {
-        // Every frame that was accepted and not reported holds a slot; beside these, only a data
-        // request that is not answered does, and empty frames for others.
+        // Every frame that was accepted and not reported holds a slot; all other used slots hold a
+        // data request without a response, or empty frames for other devices.
         let info = self.mac.info();
         assert!(info.slots_used >= self.accepted - self.reported);
         assert!(self.asked - self.answered <= 1);

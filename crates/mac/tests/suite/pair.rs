@@ -1,5 +1,5 @@
-//! Two MACs over a medium that loses frames and acknowledgements, with radios that do everything
-//! and radios that do nothing.
+//! Two MACs over a medium that loses frames and acknowledgements, with radios that have all
+//! capabilities or none.
 
 use kinglet_mac::{
     CcmStar, Class, Config, Csma, Delivery, Exponential, Indication, Key, Mac, Neighbour, Peer,
@@ -55,7 +55,7 @@ impl Pair {
         self.random.next_u32().is_multiple_of(4)
     }
 
-    /// Sends what `from` submits, if anything.
+    /// Transmits the submission of `from`, if any.
     fn transmit(&mut self, from: usize) -> bool {
         let Some(submission) = self.macs[from].poll_radio(self.now) else {
             return false;
@@ -149,6 +149,6 @@ fn what_is_reported_delivered_arrives_once_and_in_order() {
 
 #[test]
 fn an_acknowledgement_fits_into_the_wait_for_it() {
-    // What the software acknowledgement relies on: 12 symbols, then 352 us, within 864 us.
+    // The basis of acknowledgements in software: 12 symbols, then 352 us, within 864 us.
     assert!(TURNAROUND + air_time(ACK_PSDU) <= ACK_WAIT);
 }

@@ -7,15 +7,15 @@ struct Echo {
     now: Instant,
     delay: Duration,
     period: Duration,
-    /// What waits to be returned, when, and who sent it.
+    /// Packets to be returned, with their times and senders.
     waiting: VecDeque<(Instant, End, Vec<u8>)>,
-    /// Packets go to the other end.
+    /// True if packets go to the other end.
     crosses: bool,
-    /// Until then nothing is taken at the border.
+    /// Time until which no packet is accepted at the border.
     closed_until: Instant,
-    /// When events were run.
+    /// Times of the events run.
     events: Vec<Instant>,
-    /// Real time that a millisecond of virtual time costs.
+    /// Real time that a millisecond of virtual time takes.
     cost: WallDuration,
 }
 
@@ -86,13 +86,13 @@ impl Network for Echo {
     }
 }
 
-/// A host that sends packets at given times, in milliseconds, and notes when some come back.
+/// A host that sends packets at given times, in milliseconds, and records when some come back.
 struct Host {
     start: WallInstant,
     to_send: RefCell<VecDeque<(u64, Vec<u8>)>>,
     taken: RefCell<Vec<(u64, Vec<u8>)>>,
     refuses: Cell<bool>,
-    /// The link breaks instead of falling silent.
+    /// True if the link fails instead of falling silent.
     breaks: bool,
 }
 
@@ -132,7 +132,7 @@ impl HostLink for Host {
     }
 }
 
-/// Notes the statistics that it is shown.
+/// Records the reported statistics.
 #[derive(Default)]
 struct Notes(Vec<BridgeStats>);
 
@@ -190,7 +190,7 @@ async fn a_network_without_events_is_brought_to_the_present_at_the_end() {
     assert_eq!((network.now - Instant::from_secs(5)).as_millis() / 10, 700);
 }
 
-/// Notes how far the network is when it is looked at, in tenths of a second.
+/// Records the network's time at each report, in tenths of a second.
 struct Looks(Vec<u64>);
 
 impl Observer<Echo> for Looks {
@@ -256,7 +256,7 @@ async fn a_broken_link_ends_the_bridge_with_its_error() {
     let host = Host { breaks: true, ..Host::new(&[(1, b"a")]) };
     let error = bridge_for(&mut network, &host, &mut notes, 1000).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-    // Of two, it says which.
+    // With two devices, the error names the failed one.
     let (border, far) = (Host::new(&[]), host);
     let hosts = Hosts { border: &border, far: Some(&far) };
     let stop = tokio::time::sleep(SECOND);
@@ -281,7 +281,7 @@ async fn a_network_too_slow_for_real_time_is_stopped_in_time_and_its_lag_shows()
     network.period = Duration::from_millis(1);
     let began = std::time::Instant::now();
     let stats = bridge_for(&mut network, &host, &mut notes, 300).await.unwrap();
-    // Catching up with 300 ms would take half a minute; the bound leaves room for a busy machine.
+    // Catching up with 300 ms would take half a minute; the bound has a margin for a busy machine.
     assert!(began.elapsed() < WallDuration::from_secs(10), "Ctrl-C must not wait");
     assert!(stats.lag_ms_max >= 100, "100 times too slow for 300 ms: {} ms", stats.lag_ms_max);
 }

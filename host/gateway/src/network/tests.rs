@@ -32,7 +32,7 @@ fn mesh() -> Mesh {
     Mesh::new(&scenario(LINE)).unwrap()
 }
 
-/// An IPv6 packet of the host with this upper layer, whose checksum is at `field`.
+/// Returns an IPv6 packet of the host with this upper layer; its checksum is at `field`.
 fn packet(dst: Ipv6Addr, next_header: u8, hop_limit: u8, upper: &[u8], field: usize) -> Vec<u8> {
     let mut packet = vec![0x60, 0, 0, 0];
     packet.extend((upper.len() as u16).to_be_bytes());
@@ -46,7 +46,7 @@ fn packet(dst: Ipv6Addr, next_header: u8, hop_limit: u8, upper: &[u8], field: us
     packet
 }
 
-/// Internet checksum (RFC 1071), by the book.
+/// Internet checksum (RFC 1071).
 fn checksum_of(start: u16, octets: &[u8]) -> u16 {
     let mut sum = u32::from(start);
     for pair in octets.chunks(2) {
@@ -64,7 +64,7 @@ fn echo_request(dst: Ipv6Addr, hop_limit: u8, data: &[u8]) -> Vec<u8> {
     packet(dst, protocol::ICMPV6, hop_limit, &upper, 2)
 }
 
-/// What comes out for the host within `span` after `packet` went in.
+/// Returns the packets to the host within `span` after `packet` was sent.
 fn exchange(mesh: &mut Mesh, packet: &[u8], span: Duration) -> Vec<Vec<u8>> {
     mesh.handle_host_packet(End::Border, packet);
     let until = mesh.now() + span;
@@ -228,7 +228,7 @@ fn an_office_has_found_its_ways_before_anyone_talks_to_it() {
     };
     assert!((1..15).all(|node| serves(node, Service::Http) && serves(node, Service::Coap)));
     assert_eq!(office.uptime(), Duration::ZERO);
-    // No better way turns up while somebody reads what has been announced.
+    // Routes do not improve while the announcement is read.
     let told = office.motes().to_vec();
     office.run_until(office.now() + Duration::from_secs(10));
     for mote in told {
@@ -243,7 +243,7 @@ fn leaves_sleep_ask_and_are_seen_doing_so() {
     let start = office.now();
     let mut seen = Vec::new();
     let mut asked = 0;
-    // Not a multiple of a second, which is how often it asks.
+    // Not a multiple of a second, which is the poll interval.
     for look in 0..1500 {
         office.run_until(start + Duration::from_millis(41) * look);
         let leaf = office.status()[LEAF];
@@ -269,7 +269,7 @@ fn leaves_sleep_ask_and_are_seen_doing_so() {
 #[test]
 fn a_packet_for_a_leaf_waits_at_its_parent_until_the_leaf_asks() {
     let mut office = office();
-    // Until it has just asked: then there is a second for the way there.
+    // Until it has just polled: then there is a second for the path to the parent.
     while office.status()[13].polled_s_ago.is_none_or(|ago| ago > 0.01) {
         let next = office.now() + Duration::from_millis(5);
         office.run_until(next);
@@ -281,7 +281,7 @@ fn a_packet_for_a_leaf_waits_at_its_parent_until_the_leaf_asks() {
     assert_eq!(office.status()[13].waiting, Some(0));
 }
 
-/// A data frame from `from` to `to`, with an acknowledgement asked for.
+/// Returns a data frame from `from` to `to` that requests an acknowledgement.
 fn frame(from: u16, to: u16) -> Vec<u8> {
     use kinglet_wire::ieee802154::{Address, FrameType, PanId, Repr, Version};
     let header = Repr {
@@ -394,13 +394,13 @@ async fn a_mote_that_is_another_node_than_the_one_in_whose_place_it_stands_is_re
 fn services_are_where_tables_have_room_for_them() {
     let everywhere = mesh();
     assert!((0..4).all(|node| everywhere.has_services(node)));
-    // More routes than a border router has: only who has a way already.
+    // More routes than fit into a border router: only nodes with a route have services.
     let text = "[topology]\ngrid = { columns = 10, rows = 8 }\n\
                 [[flow]]\nkind = \"http-server\"\nnode = 12\n";
     let large = Mesh::new(&scenario(text)).unwrap();
     let with: Vec<_> = (0..80).filter(|node| large.has_services(*node)).collect();
     assert!(with.contains(&0) && with.contains(&12) && with.len() < 10, "{with:?}");
-    // Twelve ports are taken: nobody has room for more.
+    // Twelve ports are in use: the tables are full.
     let web = |port| format!("[[flow]]\nkind = \"http-server\"\nnode = 1\nport = {port}\n");
     let ports: String = (80..92).map(web).collect();
     let full =
@@ -418,7 +418,7 @@ fn times_of_faults_count_from_the_moment_at_which_the_network_is_ready() {
         mesh.run_until(mesh.began + Duration::from_secs(at));
         exchange(&mut mesh, &echo_request(mote(1), 64, b"x"), Duration::from_millis(500)).len()
     };
-    // Long after `duration_s`, too: it had no end.
+    // Also long after `duration_s`: the fault has no end.
     assert_eq!([0, 1, 3, 100].map(&mut pings), [1, 1, 0, 0]);
 }
 
@@ -441,10 +441,10 @@ fn records_of_flows_are_those_of_a_simulation() {
     assert!(datagrams.segments_received > Some(50) && datagrams.segment_loss.is_some());
     assert_eq!((transfer.bytes, transfer.complete), (Some(5000), Some(true)));
     assert!(transfer.goodput_kbps > Some(1.0) && transfer.is_well(), "{transfer:?}");
-    // This machine has the other end: what only that could say is absent.
+    // This machine has the other end: values that only it knows are absent.
     assert_eq!((to_machine.kind, to_machine.to), ("tcp-bulk", Some(4)));
     assert_eq!((to_machine.state, to_machine.bytes, to_machine.intact), (None, None, None));
-    // A record has the same names wherever it comes from.
+    // A record has the same fields from either source.
     let names = |flow| same(flow).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let simulated = kinglet_lab::run::run(&scenario, 1, &kinglet_lab::run::Options::default());
     let simulated = simulated.unwrap().flows;

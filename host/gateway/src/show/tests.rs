@@ -34,7 +34,7 @@ fn the_announcement_says_what_answers_where_and_ends_with_ready() {
     assert!(text.ends_with("\nready\n"));
 }
 
-/// A node with this number, role and count of frames.
+/// Returns a node with this number, role and count of frames.
 fn row(node: u32, role: Role, frames: u64) -> Row {
     let counters = NodeCounters { node, frames, ..NodeCounters::default() };
     let sleeps = role == Role::Leaf;
@@ -55,7 +55,7 @@ fn row(node: u32, role: Role, frames: u64) -> Row {
     Row { counters, status, reasons: None }
 }
 
-/// These nodes, and a queue at the border router that has worked for long.
+/// Returns these nodes, and a queue at the border router with large counters.
 fn look(nodes: impl Into<Vec<Row>>) -> Look {
     let (taken, passed, dropped) = (u32::MAX, u32::MAX - 9_999_999, 9_999_987);
     let queue =
@@ -123,7 +123,7 @@ fn a_row_says_what_a_node_does_under_the_right_headings() {
     assert_eq!(sleep, "1 of 1 leaves asleep, radio on 0.61 %, 2 packets wait for them");
     let columns = "11 leaf 6 asleep 0.61 1.23 0.40 0.60 2 -77 1.03 321 0";
     assert_eq!(row.split_whitespace().collect::<Vec<_>>().join(" "), columns);
-    // Numbers end where their headings end.
+    // Numbers are right-aligned with their headings.
     for (heading, value) in [
         ("via", "6"),
         ("min %", "0.61"),
@@ -192,7 +192,7 @@ fn the_second_computer_is_told_how_to_be_one() {
         "\n  ip -n far link set tun7-far up\n",
         "\n  ip netns exec far ping -6 -c 3 fd6b:696e:676c:7401::1\n",
         "\n  curl -g 'http://[fd6b:696e:676c:7400:0:ff:fe00:4]:8000/'\n",
-        // The farthest with services is another one.
+        // The farthest node with services is another one.
         "\n  echo hello | nc -N fd6b:696e:676c:7400:0:ff:fe00:3 7\n",
     ] {
         assert!(text.contains(needle), "{needle:?} is not in:\n{text}");

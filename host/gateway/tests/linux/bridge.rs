@@ -27,13 +27,13 @@ pub(crate) const LINUX_PORT: u16 = 9;
 /// 16 segments.
 pub(crate) const RING: usize = 16 * 1220;
 
-/// Time that a packet takes, either way.
+/// Time that a packet takes, in either direction.
 const DELAY: Duration = Duration::from_millis(3);
-/// The longest that a packet is held back, in milliseconds.
+/// Longest time that a packet is held back, in milliseconds.
 const HELD_MS: u64 = 12;
-/// Chances in 1/1000.
+/// Probabilities in 1/1000.
 const LOSS: u32 = 20;
-/// Of what is ECN-capable.
+/// For ECN-capable packets.
 const MARK: u32 = 10;
 const DUPLICATE: u32 = 10;
 const HOLD: u32 = 30;
@@ -67,7 +67,7 @@ enum Way {
     ToKinglet,
 }
 
-/// A packet, by arrival and then by sending.
+/// A packet, ordered by arrival and then by sending.
 type UnderWay = (Instant, u64, Way, Vec<u8>);
 
 pub(crate) struct Bridge<'a> {
@@ -78,14 +78,14 @@ pub(crate) struct Bridge<'a> {
     random: Pcg64Mcg,
     under_way: BinaryHeap<Reverse<UnderWay>>,
     sequence: u64,
-    /// Of the round under way.
+    /// Connections of the current round.
     flows: Vec<Flow>,
     /// Octets of the connection that Linux is to open.
     expected: Option<usize>,
     packets: u64,
     lost: u64,
     silence: Duration,
-    /// SYNs of Linux that were looked at.
+    /// Number of SYNs of Linux that were checked.
     syns: u32,
     /// SYNs with data: to Linux, to Kinglet.
     fast: [u32; 2],
@@ -100,7 +100,7 @@ impl<'a> Bridge<'a> {
         let mut random = Pcg64Mcg::new(u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15);
         let mut secret = [0; 16];
         random.fill_bytes(&mut secret);
-        // Other ports than the case before, whose connections Linux still has in TIME-WAIT.
+        // Other ports than the previous case, whose connections are still in TIME-WAIT on Linux.
         let first = 49_152 + (seed as u16 % 16) * 1_000;
         let config_of_all =
             Config { ephemeral_first: first, ephemeral_last: first + 999, ..Config::new(secret) };
@@ -138,12 +138,12 @@ impl<'a> Bridge<'a> {
         self.flows = vec![Flow::new(now, handle, (port, LINUX_PORT), total)];
     }
 
-    /// Linux will open one.
+    /// Prepares for a connection that Linux opens.
     pub(crate) fn expect(&mut self, total: usize) {
         self.expected = Some(total);
     }
 
-    /// Runs until both connections are over; whether they are within `patience`.
+    /// Runs until both connections have ended. Returns whether they have within `patience`.
     pub(crate) async fn serve(&mut self, patience: std::time::Duration) -> bool {
         let end = std::time::Instant::now() + patience;
         let mut packet = [0; 2048];
@@ -172,7 +172,7 @@ impl<'a> Bridge<'a> {
         false
     }
 
-    /// Whether both are over.
+    /// Returns whether both have ended.
     fn applications(&mut self, now: Instant) -> bool {
         if let Some(total) = self.expected
             && let Some(handle) = self.tcp.accept(KINGLET_PORT)
@@ -222,7 +222,7 @@ impl<'a> Bridge<'a> {
         self.random.next_u32() % 1000 < of_1000
     }
 
-    /// A packet enters the wire.
+    /// Puts a packet on the wire.
     fn offer(&mut self, way: Way, packet: &[u8]) {
         let Ok(ip) = Header::read(packet) else { return };
         if ip.next_header != protocol::TCP || (ip.src != KINGLET && ip.dst != KINGLET) {
@@ -259,7 +259,7 @@ impl<'a> Bridge<'a> {
         }
     }
 
-    /// Looks for what must and must not be there; the ports, Kinglet's first.
+    /// Checks the contents of a packet. Returns the ports, Kinglet's first.
     fn inspect(&mut self, way: Way, octets: &[u8]) -> (u16, u16) {
         let segment = Segment::parse(octets).expect("a well-formed segment");
         let header = segment.header;
@@ -267,7 +267,7 @@ impl<'a> Bridge<'a> {
             Way::ToLinux => (header.src_port, header.dst_port),
             Way::ToKinglet => (header.dst_port, header.src_port),
         };
-        // A late duplicate of what is over may be answered with RST, and by Linux is.
+        // A late duplicate for a closed connection may be answered with RST, and Linux does so.
         let open = self.flows.iter().find(|flow| flow.ports == ports);
         if header.flags.contains(Flags::RST) && open.is_some_and(|f| f.digest(&self.tcp).is_none())
         {
@@ -301,7 +301,7 @@ impl<'a> Bridge<'a> {
         }
     }
 
-    /// What the whole case must have seen.
+    /// Checks what the whole case must have observed.
     pub(crate) fn judge(&self) {
         assert!(self.syns >= 4, "two connections opened by each side");
         let fast = self.fast.map(|count| count > 0);

@@ -1,4 +1,4 @@
-//! One of Kinglet's connections: its application, and how it gets on.
+//! One of Kinglet's connections: its application, and its progress.
 
 use crate::bridge::{RING, Tcp};
 use crate::host::{Hash, TO_LINUX, octet};
@@ -7,11 +7,11 @@ use kinglet_time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 
-/// Longest silence that needs no lost packet: a few RTOs of some 250 ms.
+/// Longest silence without a lost packet: a few RTOs of some 250 ms.
 const SILENCE: Duration = Duration::from_secs(1);
-/// A silence is judged if the thread has waited for a core for at most this share of it, 1 / n.
+/// A silence is checked if the thread has waited for a core for at most this share of it, 1 / n.
 const WAITED: u64 = 20;
-/// Packets that a failure's report shows.
+/// Number of packets that a failure's report shows.
 const LOG: usize = 80;
 
 /// One direction's progress.
@@ -20,7 +20,7 @@ struct Progress {
     since: Instant,
     /// Time that this thread had waited for a core by then.
     waited: Duration,
-    /// For each lost packet: `done` from which it cannot be the reason for a silence.
+    /// For each lost packet: the value of `done` from which it cannot be the reason for a silence.
     losses: Vec<u64>,
     longest: Duration,
 }
@@ -35,9 +35,9 @@ pub(crate) struct Flow {
     hash: Sha256,
     eof: bool,
     closed: bool,
-    /// To Linux, from Linux.
+    /// Progress to Linux, and from Linux.
     progress: [Progress; 2],
-    /// The last packets and what became of them, for a failure's report.
+    /// The last packets and their fates, for a failure's report.
     log: VecDeque<String>,
 }
 
@@ -64,7 +64,8 @@ impl Flow {
         }
     }
 
-    /// What has been read, when all has been read and all that was sent is acknowledged.
+    /// Returns the hash of the octets read, when all have been read and all sent octets are
+    /// acknowledged.
     pub(crate) fn digest(&self, tcp: &Tcp) -> Option<Hash> {
         let acked = tcp.info(self.handle).is_none_or(|info| info.bytes_queued == 0);
         (self.eof && self.closed && acked).then(|| self.hash.clone().finalize().into())
@@ -80,7 +81,7 @@ impl Flow {
                 break;
             }
         }
-        // In SYN-SENT closing would take back what is queued.
+        // In SYN-SENT, closing would discard the queued octets.
         let open = tcp.state(self.handle) != Some(State::SynSent);
         if self.sent == self.total && !self.closed && open {
             tcp.close(self.handle).unwrap();
@@ -106,14 +107,14 @@ impl Flow {
         self.log.push_front(line);
     }
 
-    /// A packet of this connection was lost on purpose: of the window that is under way.
+    /// Records a deliberate loss of a packet of this connection, in the window in flight.
     pub(crate) fn lost(&mut self) {
         for progress in &mut self.progress {
             progress.losses.push(progress.done + RING as u64);
         }
     }
 
-    /// Judges the silence before what has come about, if something has.
+    /// Checks the length of the silence when there is progress.
     pub(crate) fn watch(&mut self, now: Instant, tcp: &Tcp) {
         let Some(info) = tcp.info(self.handle) else { return };
         let end = self.total as u64;

@@ -11,13 +11,13 @@ use std::net::{Shutdown, SocketAddrV6, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::thread::{self, JoinHandle};
 
-/// Which way a stream goes; their contents differ.
+/// Directions of a stream; their contents differ.
 pub(crate) const TO_LINUX: u8 = 0x55;
 pub(crate) const TO_KINGLET: u8 = 0xaa;
 
 pub(crate) type Hash = [u8; 32];
 
-/// Octet `i` of a stream: no period that a lost or doubled segment could hide in.
+/// Octet `i` of a stream, without a period in which a lost or duplicated segment could hide.
 pub(crate) fn octet(i: usize, way: u8) -> u8 {
     ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8 ^ way
 }
@@ -27,7 +27,7 @@ pub(crate) fn digest(total: usize, way: u8) -> Hash {
     Sha256::digest(&octets).into()
 }
 
-/// Serves one connection to `port`; the hash of what it has read.
+/// Serves one connection to `port`. Returns the hash of the octets read.
 pub(crate) fn listen(port: u16, total: usize) -> JoinHandle<Hash> {
     let listener = TcpListener::bind((HOST, port)).unwrap();
     thread::spawn(move || {
@@ -57,7 +57,7 @@ fn converse(stream: TcpStream, total: usize) -> Hash {
         writing.write_all(&octets).unwrap();
         writing.shutdown(Shutdown::Write).unwrap();
     });
-    // With Fast Open nothing may be read before something is written.
+    // With Fast Open, the first write must precede the first read.
     let (mut hash, mut reading, mut buffer) = (Sha256::new(), stream, vec![0; 65_536]);
     loop {
         match reading.read(&mut buffer) {

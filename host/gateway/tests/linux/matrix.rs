@@ -1,4 +1,4 @@
-//! The cases: what Linux offers and accepts.
+//! The cases: features that Linux offers and accepts.
 
 use crate::bridge::{Bridge, HOST, LINUX_PORT, TUN};
 use crate::host;
@@ -16,17 +16,17 @@ pub(crate) struct Case {
 
 /// Octets that each end of a long connection sends.
 const LONG: usize = 2_000_000;
-/// And of a short one before it, which brings a Fast Open cookie.
+/// Octets of a short connection before it, which provides a Fast Open cookie.
 const SHORT: usize = 1_000;
-/// The longest that a case may take: 4 MB at 2 % loss take three seconds on an idle machine, a
-/// minute on one with six busy threads to two cores.
+/// Longest time of a case: 4 MB at 2 % loss take three seconds on an idle machine, a minute on one
+/// with six busy threads to two cores.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 fn cases(all: bool) -> Vec<Case> {
     let bit = |n: u8, bit: u8| n >> bit & 1 == 1;
     let case =
         |n| Case { sack: bit(n, 0), timestamps: bit(n, 1), ecn: bit(n, 2), fast_open: bit(n, 3) };
-    // Everything; nothing; SACK and Fast Open; timestamps and ECN.
+    // All features; none; SACK and Fast Open; timestamps and ECN.
     if all { (0..16).rev().map(case).collect() } else { [15, 0, 9, 6].map(case).to_vec() }
 }
 
@@ -40,11 +40,11 @@ impl Case {
         set("tcp_sack", flag(self.sack));
         set("tcp_timestamps", flag(self.timestamps));
         set("tcp_ecn", flag(self.ecn));
-        // For clients, for servers, and for every listener without asking.
+        // For clients, for servers, and for every listener by default.
         set("tcp_fastopen", if self.fast_open { "1027" } else { "0" });
         // A lost SYN with data must not end Fast Open for an hour.
         set("tcp_fastopen_blackhole_timeout_sec", "0");
-        // What one case taught must not change the next; Fast Open cookies are kept all the same.
+        // Metrics of one case must not affect the next; Fast Open cookies are kept all the same.
         set("tcp_no_metrics_save", "1");
     }
 }

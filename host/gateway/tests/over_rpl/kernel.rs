@@ -11,35 +11,35 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often what has come is looked at.
+/// Time between reads of received octets.
 const LOOK: Duration = Duration::from_millis(5);
-/// The longest that anybody waits for a connection.
+/// Longest wait for a connection.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// From the end of one attempt to the next, as sensors of the lab have it.
+/// Time from the end of one attempt to the next, as for the lab's sensors.
 const RETRY: Duration = Duration::from_secs(3);
-/// For so long what is due waits for a connection.
+/// Time for which a packet waits for a connection.
 const KEPT: Duration = Duration::from_millis(QUEUE as u64 * PERIOD_MS as u64);
-/// Timeouts of a SYN that do not grow, if the kernel has them: the lab's Linux has none.
+/// Number of SYN timeouts that do not grow, if the kernel supports them: the lab's Linux has none.
 const LINEAR: &str = "/proc/sys/net/ipv4/tcp_syn_linear_timeouts";
 /// Congestion control. The lab's Linux has CUBIC; with windows as small as these it grows as Reno
-/// does (RFC 9438 §4.3), which whoever has a network of its own may always choose. Machines may
-/// have chosen something else for all.
+/// does (RFC 9438 §4.3), which is always allowed in a network namespace of one's own. The default
+/// of a machine may be another one.
 const CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 const CONTROLS: [&str; 2] = ["cubic", "reno"];
 
-/// Who sends and receives on this machine.
+/// The senders and receivers on this machine.
 pub(crate) struct Kernel {
     over: Arc<AtomicBool>,
-    /// Octets that have come, or that were written by the ports of those who did.
+    /// Octets received; octets written by the sending ports.
     come: Arc<Mutex<u64>>,
     written: Arc<Mutex<BTreeMap<u16, u64>>>,
-    /// Connections of those who send: one that writes may wait for long.
+    /// Connections of the senders: a write may block for long.
     sending: Arc<Mutex<Vec<TcpStream>>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Kernel {
-    /// `now` is a second before the flows begin.
+    /// Starts them; `now` is a second before the flows begin.
     pub(crate) fn begin(scenario: &Scenario, now: Instant) -> Kernel {
         let _ = std::fs::write(LINEAR, "0");
         let is_allowed = |control: &&&str| std::fs::write(CONTROL, control).is_ok();
@@ -68,7 +68,7 @@ impl Kernel {
         kernel
     }
 
-    /// Octets that have arrived.
+    /// Returns the number of octets that have arrived.
     pub(crate) fn octets(self) -> u64 {
         let unacknowledged = unacknowledged();
         self.over.store(true, Ordering::Relaxed);
@@ -87,14 +87,14 @@ impl Kernel {
         arrived + come
     }
 
-    /// A packet each period from `at` on, however long TCP has not sent those before.
+    /// Sends a packet each period from `at` on, even if TCP has not sent the previous ones.
     fn send(&mut self, to: SocketAddr, mut at: Instant) {
         let (over, written) = (Arc::clone(&self.over), Arc::clone(&self.written));
         let sending = Arc::clone(&self.sending);
         self.threads.push(thread::spawn(move || {
             wait_until(at);
             let Some(mut stream) = connect(&to, &over) else { return };
-            // No more than so many are kept for a connection, as in the lab.
+            // The number of packets kept for a connection is limited, as in the lab.
             at = at.max(Instant::now().checked_sub(KEPT).unwrap_or(at));
             let known = stream.try_clone().expect("a handle");
             sending.lock().expect("nobody has panicked").push(known);
@@ -137,7 +137,8 @@ impl Kernel {
     }
 }
 
-/// A connection, as soon as there is one: an attempt ends if the border router has no way.
+/// Returns a connection, as soon as there is one: an attempt fails if the border router has no
+/// route.
 fn connect(to: &SocketAddr, over: &AtomicBool) -> Option<TcpStream> {
     while !over.load(Ordering::Relaxed) {
         if let Ok(stream) = TcpStream::connect_timeout(to, PATIENCE) {
@@ -148,10 +149,11 @@ fn connect(to: &SocketAddr, over: &AtomicBool) -> Option<TcpStream> {
     None
 }
 
-/// From a second before the flows on: the sensors of the lab begin anywhere in a period after it.
+/// Returns the start, counted from a second before the flows: the sensors of the lab begin anywhere
+/// in a period after it.
 fn begin(flow: &Flow, place: usize) -> Duration {
     let start = Duration::from_secs_f64(flow.start_s - f64::from(START_S - 1));
-    // No two of them at the same time, with any number of places.
+    // No two of them begin at the same time, with any number of places.
     let share = (place as f64 * 0.618_034).fract();
     start + Duration::from_secs_f64(share * f64::from(PERIOD_MS) / 1e3)
 }
@@ -160,7 +162,7 @@ fn wait_until(at: Instant) {
     thread::sleep(at.saturating_duration_since(Instant::now()));
 }
 
-/// Octets in each send queue that are not acknowledged, by port.
+/// Returns the number of unacknowledged octets in each send queue, by port.
 fn unacknowledged() -> BTreeMap<u16, u64> {
     let text = std::fs::read_to_string("/proc/net/tcp6").expect("the kernel's connections");
     let entry = |line: &str| {

@@ -1,10 +1,10 @@
 //! Thirty flows between the nodes of a building and a host, as in `experiments/rpl-throughput`: in
 //! real time with the kernel's TCP behind a TUN device, and several times in virtual time with the
-//! lab's Linux. What the one carries must be what the others vary about, or nearly: else that is no
-//! Linux.
+//! lab's Linux. The goodput of the former must lie within the variation of the latter, or nearly:
+//! otherwise the lab's Linux is no model of the kernel.
 //!
-//! Each case runs in a network namespace of its own, for a little more than a minute, and says so
-//! where that is forbidden.
+//! Each case runs in a network namespace of its own, for a little more than a minute, and reports
+//! if that is forbidden.
 
 mod kernel;
 
@@ -23,27 +23,27 @@ use rand_pcg::Pcg64Mcg;
 use std::time::Duration;
 
 const TUN: &str = "klrpl0";
-/// Octets of a packet, and one a second.
+/// Octets of a packet, and the time between two: a second.
 const LEN: u16 = 82;
 const PERIOD_MS: u32 = 1_000;
 /// Packets that wait for TCP at a sender of the lab.
 const QUEUE: u16 = 8;
-/// When flows begin, in virtual time, and how long they last.
+/// Start of the flows, in virtual time, and their duration.
 const START_S: u32 = 120;
 const MEASURED_S: u32 = 60;
-/// The building that all runs are in.
+/// Seed of the building in all runs.
 const SEED: u64 = 3;
 
-/// Runs in virtual time, which differ in when senders begin.
+/// Number of runs in virtual time; they differ in the start of the senders.
 const RUNS: u64 = 16;
-/// Student's t of 15 degrees of freedom: of a thousand runs of the same, one is not between the
-/// bounds.
+/// Student's t of 15 degrees of freedom: of a thousand equal runs, one lies outside the bounds.
 const STUDENT: f64 = 4.073;
-/// Where all that is offered arrives the runs hardly vary, and are not normal. This part of their
-/// mean is a third of what a Linux lost in the lab that delayed the wrong acknowledgements.
+/// If all packets arrive, the runs hardly vary, and are not normally distributed. This fraction of
+/// their mean is a third of the loss of a Linux model in the lab that delayed the wrong
+/// acknowledgements.
 const NEARLY: f64 = 0.1;
 
-/// A test of each, which has to know what it is called.
+/// A test of each, which needs to know its own name.
 macro_rules! cases {
     ($($name:ident: $case:expr;)*) => {
         $(
@@ -64,7 +64,7 @@ cases! {
 
 #[derive(Clone, Copy)]
 struct Case {
-    /// Nodes have Kinglet's settings and not TinyOS's.
+    /// True for Kinglet's settings, false for TinyOS's.
     ours: bool,
     up: bool,
 }
@@ -95,7 +95,7 @@ impl Case {
         let system = if self.ours { base.as_kinglet() } else { base.as_tinyos(LEN) };
         let mut scenario = Scenario { wire: Some(wire), seed: SEED, ..system };
         scenario.duration_s = (START_S + MEASURED_S).into();
-        // Of 2013; no kernel of today does it.
+        // A property of 2013; no current kernel has it.
         scenario.tcp.quirks.tiny_pieces = false;
         let (host, mut random) = (scenario.host(), Pcg64Mcg::seed_from_u64(phases));
         let nodes = (0..host).filter(|node| *node != building.root());
@@ -110,7 +110,7 @@ impl Case {
         scenario
     }
 
-    /// Packets a minute and flow.
+    /// Returns the packets per minute and flow.
     fn virtually(self, phases: u64) -> f64 {
         let result = run(&self.scenario(phases), SEED, &Options::default());
         let flows = result.expect("it can be simulated").flows;
@@ -137,7 +137,7 @@ impl Case {
             let hosts = Hosts::one(&device);
             let stats = bridge::run(&mut mesh, &hosts, interval, &mut Nobody, over).await;
             let stats = stats.expect("the bridge holds");
-            // A machine that is too slow has carried less, and says nothing of TCP.
+            // A machine that is too slow has carried less, which is no evidence about TCP.
             assert!(stats.lag_ms_max < 500, "{stats:?}");
             a_minute(kernel.octets() as f64 / f64::from(LEN), scenario.flows.len())
         })

@@ -1,5 +1,5 @@
-//! Frames of a radio nearby that has no key: it records what it receives and repeats it, forges
-//! frames and acknowledgements, and sends on top of others.
+//! Frames of a nearby radio without the key: it records received frames and repeats them, forges
+//! frames and acknowledgements, and jams other transmissions.
 
 use super::Known;
 use super::message::{KINDS, packet, upper};
@@ -8,15 +8,15 @@ use core::net::Ipv6Addr;
 use kinglet_time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
 
-/// Frames that it remembers.
+/// Number of frames that it stores.
 const RECORDED: usize = 128;
-/// Frames that it has in mind to send.
+/// Number of frames that may wait to be sent.
 const WAITING: usize = 16;
-/// The longest frame without FCS.
+/// Longest frame without FCS.
 const MAX_FRAME: usize = 125;
 /// Octets of the FCS.
 const FCS: u32 = 2;
-/// On the air at 250 kb/s (IEEE 802.15.4-2015, 12.2): an octet, and the turnaround before an
+/// Times on the air at 250 kb/s (IEEE 802.15.4-2015, 12.2): an octet, and the turnaround before an
 /// acknowledgement.
 const OCTET: Duration = Duration::from_micros(32);
 const TURNAROUND: Duration = Duration::from_micros(192);
@@ -26,34 +26,35 @@ const SYNCHRONISATION: u32 = 5;
 const IPV6: u8 = 0x41;
 const FIRST_FRAGMENT: u8 = 0xc0;
 
-/// What it does besides sending forgeries and late replays; chances in 1/256 for a frame received.
+/// Its actions in addition to forgeries and late replays; probabilities in 1/256 for each received
+/// frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
-    /// The pause between two rounds of forgeries is at most so long, in milliseconds.
+    /// Longest pause between two rounds of forgeries, in milliseconds.
     pub pause_ms: u32,
-    /// A replay at once.
+    /// An immediate replay.
     pub replays: u32,
     /// A forged acknowledgement.
     pub acknowledges: u32,
-    /// Noise on top of the acknowledgement or of the next frame.
+    /// Noise that collides with the acknowledgement or the next frame.
     pub jams: u32,
 }
 
 /// A frame to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shot {
-    /// Its SFD ends then; `None` is as soon as possible.
+    /// Time at which its SFD ends; `None` is as soon as possible.
     pub at: Option<Instant>,
-    /// Whether the channel is assessed before.
+    /// True if the channel is assessed before.
     pub polite: bool,
     /// The frame without FCS.
     pub octets: Vec<u8>,
 }
 
-/// How many frames of each kind it has sent.
+/// Numbers of frames sent, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shots {
-    /// Recorded frames as they were.
+    /// Recorded frames, unchanged.
     pub replayed: u32,
     /// Recorded frames with octets changed.
     pub altered: u32,
@@ -61,7 +62,7 @@ pub struct Shots {
     pub forged: u32,
     /// Acknowledgements.
     pub acknowledged: u32,
-    /// Frames on top of others.
+    /// Frames that collide with others.
     pub jammed: u32,
 }
 
@@ -79,19 +80,19 @@ pub struct Air {
 }
 
 impl Air {
-    /// Records from now on, and attacks from `from` until `until`.
+    /// Creates an attacker that records from now on, and attacks from `from` until `until`.
     pub fn new(seed: u64, known: Known, habits: Habits, (from, until): (Instant, Instant)) -> Air {
         let (recorded, waiting, shots) = (Vec::new(), VecDeque::new(), Shots::default());
         let random = Seeded::new(seed);
         Air { random, known, habits, recorded, waiting, next_at: from, from, until, shots }
     }
 
-    /// What it has sent.
+    /// Returns the numbers of frames sent.
     pub fn shots(&self) -> Shots {
         self.shots
     }
 
-    /// A frame was received whose SFD ended at `sfd`.
+    /// Handles a received frame whose SFD ended at `sfd`.
     pub fn handle_frame(&mut self, now: Instant, sfd: Instant, octets: &[u8]) {
         if self.recorded.len() < RECORDED {
             self.recorded.push(octets.to_vec());
@@ -120,7 +121,7 @@ impl Air {
         }
     }
 
-    /// The next frame that is to be sent now.
+    /// Returns the next frame that is to be sent now.
     pub fn poll(&mut self, now: Instant) -> Option<Shot> {
         if now >= self.until {
             self.waiting.clear();
@@ -134,7 +135,7 @@ impl Air {
         self.waiting.pop_front()
     }
 
-    /// When it wants to be polled next.
+    /// Returns the time of the next poll.
     pub fn deadline(&self) -> Option<Instant> {
         let next = (self.next_at < self.until).then_some(self.next_at);
         let waiting = (!self.waiting.is_empty()).then_some(Instant::ZERO);
@@ -147,7 +148,7 @@ impl Air {
         }
     }
 
-    /// A late replay, an altered one, or a forgery.
+    /// Queues a late replay, an altered one, or a forgery.
     fn forge(&mut self) {
         let what = self.random.below(4);
         let len = self.recorded.len() as u32;
@@ -167,7 +168,7 @@ impl Air {
         self.put(None, true, octets);
     }
 
-    /// Other flags, another counter, another length, or any bit.
+    /// Changes flags, the counter, the length, or any bit.
     fn alter(&mut self, octets: &mut Vec<u8>) {
         for _ in 0..self.random.between(1, 3) {
             let within = if self.random.chance(128) { 16 } else { octets.len() as u32 };
@@ -181,7 +182,8 @@ impl Air {
         }
     }
 
-    /// A frame of any type and version without security, from a node or from no node.
+    /// Returns a frame of any type and version without security, from a node or from an address of
+    /// no node.
     fn unsecured(&mut self) -> Vec<u8> {
         let kind = self.random.below(8) as u8;
         let version = self.random.below(3) as u8;
@@ -204,7 +206,7 @@ impl Air {
         octets
     }
 
-    /// A packet that says it is from a neighbour, whole or as the first fragment of one.
+    /// Returns a packet with a neighbour as its source, whole or as the first fragment of one.
     fn datagram(&mut self, from: usize, to: Option<usize>) -> Vec<u8> {
         let group = [1, 2, 0x1a][self.random.below(3) as usize];
         let all = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, group);
@@ -235,7 +237,7 @@ impl Air {
     }
 }
 
-/// Whether a frame has a sequence number and asks for an immediate acknowledgement.
+/// Returns whether a frame has a sequence number and requests an immediate acknowledgement.
 fn asks(octets: &[u8]) -> bool {
     matches!(octets, [low, high, _, ..] if low & 0x20 != 0 && high & 0x30 != 0x20)
 }

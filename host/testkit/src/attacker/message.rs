@@ -13,7 +13,7 @@ const OWN: u16 = 49_152;
 /// A CoAP request for the list of all resources, confirmable (RFC 6690, 4).
 const WELL_KNOWN_CORE: [u8; 21] = *b"\x40\x01\x12\x34\xbb.well-known\x04core";
 
-/// The kinds of message that routing, discovery and MLD have, and those of anyone.
+/// Kinds of messages: those of routing, discovery and MLD, and those of any host.
 pub(super) const KINDS: [Kind; 20] = [
     Kind::Dio,
     Kind::Dao,
@@ -37,7 +37,7 @@ pub(super) const KINDS: [Kind; 20] = [
     Kind::Nonsense,
 ];
 
-/// What a forged packet says.
+/// Kind of a forged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Dio,
@@ -62,7 +62,7 @@ pub(super) enum Kind {
     Nonsense,
 }
 
-/// An IPv6 packet with this body.
+/// Returns an IPv6 packet with this body.
 pub(super) fn packet(
     (src, dst): (Ipv6Addr, Ipv6Addr),
     next_header: u8,
@@ -78,7 +78,8 @@ pub(super) fn packet(
     octets
 }
 
-/// A message of this kind between these addresses: its protocol, and the octets with checksum.
+/// Returns a message of this kind between these addresses: its protocol, and the octets with
+/// checksum.
 pub(super) fn upper(
     random: &mut Seeded,
     known: &Known,
@@ -116,7 +117,7 @@ pub(super) fn upper(
     (next_header, octets)
 }
 
-/// Draws of what a message contains.
+/// Random contents of a message.
 struct Draw<'a> {
     random: &'a mut Seeded,
     known: &'a Known,
@@ -131,13 +132,13 @@ impl Draw<'_> {
         self.random.below(256) as u8
     }
 
-    /// So many octets, from `least` on.
+    /// Returns `least` to `most` random octets.
     fn octets(&mut self, least: u32, most: u32) -> Vec<u8> {
         let len = self.random.between(least, most);
         (0..len).map(|_| self.octet()).collect()
     }
 
-    /// An address inside of the mesh, perhaps of no node.
+    /// Returns an address inside the mesh, perhaps of no node.
     fn inside(&mut self) -> Ipv6Addr {
         let node = self.below(self.known.nodes.len() as u32);
         let mut octets = self.known.nodes[node].octets();
@@ -147,7 +148,7 @@ impl Draw<'_> {
         octets.into()
     }
 
-    /// The prefix of the mesh, or the attacker's.
+    /// Returns the prefix of the mesh, or the attacker's.
     fn prefix(&mut self) -> Ipv6Addr {
         let [a, b, c, d, ..] = self.known.nodes[0].segments();
         let own = Ipv6Addr::new(0x2001, 0xdb8, 0xbad, 0, 0, 0, 0, 0);
@@ -164,7 +165,7 @@ fn datagram(src: u16, dst: u16, body: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// A SYN, or a segment of a connection that the attacker cannot see.
+/// Returns a SYN, or a segment of a connection that the attacker cannot see.
 fn segment(random: &mut Draw<'_>, syn: bool) -> Vec<u8> {
     let ports = &random.known.ports;
     let at = random.random.below(ports.len().max(1) as u32) as usize;
@@ -221,8 +222,8 @@ fn icmp(random: &mut Draw<'_>, kind: Kind) -> Vec<u8> {
     }
 }
 
-/// Of the mesh's DODAG with any rank and version, or of a false one; with the shortest Trickle
-/// interval, and with a prefix.
+/// Returns a DIO of the mesh's DODAG with any rank and version, or of a false one; with the
+/// shortest Trickle interval, and with a prefix.
 fn dio(random: &mut Draw<'_>) -> Vec<u8> {
     let root = random.known.nodes[0];
     let dodag = if random.random.chance(128) { root } else { random.inside() };
@@ -236,7 +237,7 @@ fn dio(random: &mut Draw<'_>) -> Vec<u8> {
     [&head[..], &dodag.octets(), &fast, &lasting, &prefix].concat()
 }
 
-/// A node is behind another one, or not any more.
+/// Returns a DAO that a node is behind another one, or not any more.
 fn dao(random: &mut Draw<'_>) -> Vec<u8> {
     let (target, parent) = (random.inside().octets(), random.inside().octets());
     let (sequence, lifetime) = (random.octet(), [0, 30, 255][random.below(3)]);
@@ -247,7 +248,7 @@ fn dao(random: &mut Draw<'_>) -> Vec<u8> {
     [&head[..], &[5, 18, 0, 128], &target, &transit, parent].concat()
 }
 
-/// With a prefix, and with a 6LoWPAN context in the place of one that is known.
+/// Returns an advertisement with a prefix, and with a 6LoWPAN context that replaces a known one.
 fn router_advertisement(random: &mut Draw<'_>) -> Vec<u8> {
     let (prefix, other) = (random.prefix().octets(), random.prefix().octets());
     let life = [0, 0x23, 0xff][random.below(3)];
@@ -258,14 +259,14 @@ fn router_advertisement(random: &mut Draw<'_>) -> Vec<u8> {
     [&head[..], &information, &prefix, &context, &other[..8], &link].concat()
 }
 
-/// A link-layer address option with a short address.
+/// Returns a link-layer address option with a short address.
 fn link(random: &mut Draw<'_>, kind: u8) -> Vec<u8> {
     let shorts = &random.known.shorts;
     let [high, low] = shorts[random.random.below(shorts.len() as u32) as usize].to_be_bytes();
     vec![kind, 1, high, low, 0, 0, 0, 0]
 }
 
-/// An error of any type about a segment of a node to the host.
+/// Returns an error of any type about a segment of a node to the host.
 fn error(random: &mut Draw<'_>) -> Vec<u8> {
     let (src, host) = (random.inside(), random.known.host);
     let mut quoted = segment(random, false);

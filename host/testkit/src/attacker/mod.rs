@@ -1,8 +1,8 @@
-//! An attacker: what an adversary without the key sends, drawn from a seed. Sans-IO; the caller
-//! carries packets and frames to the victims and judges them.
+//! An attacker: packets and frames of an adversary without the key, drawn from a seed. Sans-IO; the
+//! caller carries them to the victims and checks these.
 //!
 //! [`outside`] makes IPv6 packets for the host interface of a border router. [`air`] makes frames
-//! for a radio nearby: replays, altered replays, forged frames, forged acknowledgements, jamming.
+//! for a nearby radio: replays, altered replays, forged frames, forged acknowledgements, jamming.
 
 pub mod air;
 mod message;
@@ -10,7 +10,7 @@ pub mod outside;
 
 use core::net::Ipv6Addr;
 
-/// What an attacker knows of the network: all that is not the key.
+/// The attacker's knowledge of the network: everything except the key.
 #[derive(Clone, Debug)]
 pub struct Known {
     /// Global addresses of the nodes, the border router's first.
@@ -28,7 +28,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// The link-local address of a node.
+    /// Returns the link-local address of a node.
     fn near(&self, node: usize) -> Ipv6Addr {
         Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0xff, 0xfe00, self.shorts[node])
     }

@@ -7,11 +7,11 @@ use crate::pair::{Seeded, Source};
 use core::net::Ipv6Addr;
 use kinglet_wire::ipv6::protocol;
 
-/// Where an attacker is who does not hide.
+/// Address of an attacker with a genuine source address.
 const STRANGER: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xffff, 0, 0, 0, 0, 1);
-/// A packet is in at most so many others.
+/// Largest number of packets in which a packet is encapsulated.
 const TUNNELS: u32 = 29;
-/// The longest packet that a mesh may take (RFC 4944, 5.3: eleven bits).
+/// Longest packet that a mesh may accept (RFC 4944, 5.3: eleven bits).
 const MTU: usize = 2_047;
 /// Types of Routing header: RFC 5095 (deprecated), RFC 6275, RFC 6554, RFC 8754, experiments.
 const ROUTES: [u8; 5] = [0, 2, 3, 4, 253];
@@ -19,10 +19,10 @@ const ROUTES: [u8; 5] = [0, 2, 3, 4, 253];
 /// A packet for the host interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forged {
-    /// All of it.
+    /// The whole packet.
     pub octets: Vec<u8>,
-    /// No border router may let it in: by its source, its destination, or a header that belongs to
-    /// the mesh. `false` of a damaged packet.
+    /// True if no border router may forward it: because of its source, its destination, or a header
+    /// that belongs to the mesh. `false` for a damaged packet.
     pub is_foreign: bool,
 }
 
@@ -30,17 +30,17 @@ pub struct Forged {
 pub struct Outside {
     random: Seeded,
     known: Known,
-    /// The node that the packet in hand is for, in all of its headers.
+    /// The destination node of the current packet, in all of its headers.
     victim: usize,
 }
 
 impl Outside {
-    /// An attacker of this network.
+    /// Creates an attacker of this network.
     pub fn new(seed: u64, known: Known) -> Outside {
         Outside { random: Seeded::new(seed), known, victim: 0 }
     }
 
-    /// The next packet.
+    /// Returns the next packet.
     pub fn packet(&mut self) -> Forged {
         let kind = KINDS[self.random.below(KINDS.len() as u32) as usize];
         self.victim = self.random.below(self.known.nodes.len() as u32) as usize;
@@ -63,7 +63,7 @@ impl Outside {
         Forged { octets, is_foreign }
     }
 
-    /// A flood of SYNs or of echo requests to one node, as many as `most`.
+    /// Returns a flood of SYNs or of echo requests to one node, at most `most`.
     pub fn flood(&mut self, most: u32) -> Vec<Forged> {
         let kind = if self.random.chance(128) { Kind::Syn } else { Kind::Echo };
         let at = self.random.below(self.known.nodes.len() as u32) as usize;
@@ -76,8 +76,8 @@ impl Outside {
         (0..count).map(|_| one()).collect()
     }
 
-    /// Its own address, or one that it has no right to. The host is left out: packets of hosts that
-    /// the configuration names by a 6LoWPAN context are not limited.
+    /// Returns its own address, or one that it has no right to use. The host is left out: packets
+    /// of hosts that the configuration names by a 6LoWPAN context are not limited.
     fn source(&mut self) -> Ipv6Addr {
         let node = self.random.below(self.known.nodes.len() as u32) as usize;
         match self.random.below(12) {
@@ -104,13 +104,14 @@ impl Outside {
         }
     }
 
-    /// An address of the mesh's prefix that no node has.
+    /// Returns an address of the mesh's prefix that no node has.
     fn no_node(&mut self) -> Ipv6Addr {
         let [a, b, c, d, ..] = self.known.nodes[0].segments();
         Ipv6Addr::new(a, b, c, d, 0, 0xff, 0xfe00, 0x700 + self.random.below(200) as u16)
     }
 
-    /// Extension headers before a body: a Routing header, the RPL option, or a fragment.
+    /// Adds an extension header before a body: a Routing header, the RPL option, or a fragment
+    /// header.
     fn extended(&mut self, next: u8, body: &[u8]) -> (u8, Vec<u8>) {
         let node = self.random.below(self.known.nodes.len() as u32) as usize;
         let (through, number) = (self.known.nodes[node].octets(), self.random.below(256) as u8);
@@ -146,7 +147,7 @@ impl Outside {
         octets
     }
 
-    /// Changes some octets of few packets, and makes some too short or too long.
+    /// Changes some octets of a few packets, and makes some too short or too long.
     fn damage(&mut self, octets: &mut Vec<u8>) {
         if self.random.chance(24) {
             let at = self.random.below(octets.len() as u32) as usize;
@@ -160,7 +161,7 @@ impl Outside {
     }
 }
 
-/// Whether a destination is on the link, or a group of the mesh's own (RFC 7346, 2).
+/// Returns whether a destination is on the link, or a group of the mesh itself (RFC 7346, 2).
 fn is_near(dst: Ipv6Addr) -> bool {
     matches!(dst.octets(), [0xfe, 0x80, ..] | [0xff, 2 | 3, ..])
 }

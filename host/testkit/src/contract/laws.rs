@@ -1,4 +1,5 @@
-//! The laws, one function each. All take the seed of the call sequence and its number of steps.
+//! The laws, one function each. All have as arguments the seed of the call sequence and its number
+//! of steps.
 
 use super::run::Run;
 use super::{Subject, Violation};
@@ -6,7 +7,7 @@ use kinglet_time::{Duration, Instant};
 use rand_core::Rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which law.
+/// The laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of the functions")]
 pub enum Law {
@@ -24,7 +25,7 @@ pub enum Law {
     OutsideChangesNothing,
 }
 
-/// All laws, in their order.
+/// All laws, in order.
 pub const ALL: [Law; 12] = [
     Law::TimeIsMonotone,
     Law::DrainingEnds,
@@ -40,7 +41,7 @@ pub const ALL: [Law; 12] = [
     Law::OutsideChangesNothing,
 ];
 
-/// Checks one law, and takes a panic of the layer for a violation of law 10.
+/// Checks one law. A panic of the layer counts as a violation of law 10.
 ///
 /// # Errors
 /// The violation.
@@ -67,10 +68,10 @@ pub fn without_panic<S: Subject>(law: Law, seed: u64, steps: u32) -> Result<(), 
     })
 }
 
-/// Deadlines that are followed without giving the layer anything else to do.
+/// Number of deadlines that are followed without any other input to the layer.
 const FOLLOWED: usize = 8;
 
-/// Law 1: left alone, a layer asks for later and later deadlines.
+/// Law 1: without inputs, each deadline of a layer is later than the one before.
 ///
 /// # Errors
 /// The violation.
@@ -81,7 +82,7 @@ pub fn time_is_monotone<S: Subject>(seed: u64, steps: u32) -> Result<(), Violati
         if run.random.next_u32().is_multiple_of(4) {
             for _ in 0..FOLLOWED {
                 let Some(at) = run.subject.deadline() else { break };
-                // One that is overdue counts from now.
+                // An overdue deadline counts as the present.
                 run.now = run.now.max(at);
                 run.subject.handle_deadline(run.now);
                 run.drain()?;
@@ -162,7 +163,7 @@ pub fn early_is_a_no_op<S: Subject>(seed: u64, steps: u32) -> Result<(), Violati
     Ok(())
 }
 
-/// Law 5: an hour late, one ordinary burst follows, and nothing is left over.
+/// Law 5: after a call an hour late, one ordinary burst follows, and nothing is left over.
 ///
 /// # Errors
 /// The violation.
@@ -198,7 +199,7 @@ pub fn deterministic<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation>
     for _ in 0..steps {
         let (seen, by_twin) = (run.step()?, twin.step()?);
         run.demand(seen == by_twin, || format!("once {seen:?}, once {by_twin:?}"))?;
-        // `deadline` and `observe` are pure: reading one twin twice must not part them.
+        // `deadline` and `observe` are pure: reading one twin twice must not make the twins differ.
         let read = (run.subject.observe(), run.subject.deadline());
         let again = (run.subject.observe(), run.subject.deadline());
         run.demand(read == again, || format!("{read:?} is {again:?} when read again"))?;
@@ -206,10 +207,10 @@ pub fn deterministic<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation>
     Ok(())
 }
 
-/// Deadlines within which a refused output must be offered again.
+/// Number of deadlines within which a refused output must be offered again.
 const OFFERED_WITHIN: usize = 16;
 
-/// Law 7: what a layer owes is the same before and after a refusal, and is offered again.
+/// Law 7: the work that a layer owes is the same before and after a refusal, and is offered again.
 ///
 /// # Errors
 /// The violation.
@@ -217,7 +218,7 @@ pub fn nothing_is_lost_by_refusal<S: Subject>(seed: u64, steps: u32) -> Result<(
     let mut run = Run::<S>::new((7, "nothing is lost by refusal"), seed);
     for _ in 0..steps {
         run.step()?;
-        // Bring the layer to where it may have an output, without draining it.
+        // Brings the layer to a state in which it may have an output, without draining it.
         run.subject.operate(run.now, &mut run.random);
         if let Some(at) = run.subject.deadline() {
             run.now = run.now.max(at);
@@ -241,7 +242,7 @@ pub fn nothing_is_lost_by_refusal<S: Subject>(seed: u64, steps: u32) -> Result<(
     Ok(())
 }
 
-/// Law 8: no table is ever fuller than its size.
+/// Law 8: no table ever holds more than its size.
 ///
 /// # Errors
 /// The violation.
@@ -266,7 +267,7 @@ const MUCH_DATA: usize = 10_000;
 /// The violation.
 pub fn control_proceeds<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation> {
     let mut run = Run::<S>::new((9, "control proceeds"), seed);
-    // Not the random operations of the other laws, because they may be control traffic.
+    // The random operations of the other laws are not used, because they may be control traffic.
     for _ in 0..steps {
         match run.random.next_u32() % 4 {
             0 => drop(run.drain()?),
@@ -317,12 +318,12 @@ pub fn nothing_panics<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation
     Ok(())
 }
 
-/// How often a layer that has nothing to do is asked at one time.
+/// Number of calls to an idle layer at one time.
 const ASKED: usize = 3;
 
-/// Law 11: drained and before its deadline, a layer gives nothing and changes nothing, however
-/// often and at whatever time it is asked; and when it has looked once, it asks none of the layers
-/// inside of it again ([`Subject::work`]) until something happens or is due.
+/// Law 11: drained and before its deadline, a layer returns nothing and changes nothing, however
+/// often and at whatever time it is called; and after one such call, it calls none of its inner
+/// layers again ([`Subject::work`]) until something happens or is due.
 ///
 /// # Errors
 /// The violation.
@@ -359,8 +360,8 @@ pub fn rest_is_free<S: Subject>(seed: u64, steps: u32) -> Result<(), Violation> 
     Ok(())
 }
 
-/// Law 12: what came through the host interface or out of a tunnel changes no table of discovery,
-/// routing, contexts or groups, neither at once nor when the layer has done what follows of it.
+/// Law 12: input from the host interface or from a tunnel changes no table of discovery, routing,
+/// contexts or groups, neither at once nor after the layer has processed it completely.
 ///
 /// # Errors
 /// The violation.

@@ -1,26 +1,27 @@
 //! The contract of a sans-IO layer as a kit of twelve checks.
 //!
 //! A layer is adapted once, as a [`Subject`]; [`check`] then drives it with random call sequences
-//! and panics with the law, the seed and the step of the first violation. The laws are functions of
-//! their own in [`laws`], so that a failure can be replayed alone.
+//! and panics with the law, the seed and the step of the first violation. Each law is a function in
+//! [`laws`], so that a failure can be replayed alone.
 //!
-//! 1. *Time is monotone*: left alone, a layer asks for later and later deadlines.
+//! 1. *Time is monotone*: without inputs, each deadline of a layer is later than the one before.
 //! 2. *Draining ends*: after any call at most [`Subject::DRAIN_BOUND`] outputs follow.
 //! 3. *No stale deadline*: after `handle_deadline(now)` the next deadline is after `now`.
 //! 4. *Early is a no-op*: a twin that is also woken before its deadlines behaves the same.
-//! 5. *Late is safe*: an hour late there is one ordinary burst, and nothing left over.
+//! 5. *Late is safe*: after a call an hour late there is one ordinary burst, and nothing left over.
 //! 6. *Deterministic*: the same seed and calls give the same outputs and deadlines.
-//! 7. *Nothing is lost by refusal*: what a layer owes stays owed and is offered again.
-//! 8. *Bounded*: no table is ever fuller than its size.
+//! 7. *Nothing is lost by refusal*: work that a layer owes stays owed and is offered again.
+//! 8. *Bounded*: no table ever holds more than its size.
 //! 9. *Control proceeds*: data can never fill a layer so that control traffic is refused.
 //! 10. *Nothing panics*: arbitrary bytes, events and call orders, at arbitrary times.
-//! 11. *Rest is free*: asked with nothing to do, a layer gives nothing, changes nothing, and does
-//!     not ask the layers inside of it again.
-//! 12. *Outside changes nothing*: what came through the host interface or out of a tunnel changes
-//!     no table of discovery, routing, contexts or groups.
+//! 11. *Rest is free*: called with nothing to do, a layer returns nothing, changes nothing, and
+//!    does not call its inner layers again.
+//! 12. *Outside changes nothing*: input from the host interface or from a tunnel changes no table
+//!    of discovery, routing, contexts or groups.
 //!
-//! A thirteenth, *what is not chosen is not there*, is about images, where continuous integration
-//! checks it: `tools/size-table --without` looks for what a profile has not chosen.
+//! A thirteenth law, *what is not chosen is not there*, concerns images, and continuous integration
+//! checks it: `tools/size-table --without` searches an image for code that its profile has not
+//! chosen.
 
 pub mod laws;
 mod run;
@@ -32,66 +33,66 @@ use kinglet_time::Instant;
 use rand_pcg::Pcg32;
 
 /// A layer under test. Outputs and states are compared as text, which makes failures readable:
-/// `format!("{:?}", …)` of everything a caller could see will do.
+/// `format!("{:?}", …)` of everything that a caller could see suffices.
 pub trait Subject {
-    /// The most outputs that may follow one call. Derived from the layer's tables.
+    /// Largest number of outputs that may follow one call. Derived from the layer's tables.
     const DRAIN_BOUND: usize;
 
-    /// A new layer. The same seed gives the same layer.
+    /// Creates a layer. The same seed gives the same layer.
     fn fresh(seed: u64) -> Self;
 
-    /// One input, chosen at random: an API call, a packet (well-formed, damaged or noise), an
-    /// event, also such as make no sense now. Returns what the layer answered.
+    /// Makes one input, chosen at random: an API call, a packet (well-formed, damaged or noise), or
+    /// an event, even if it makes no sense at the time. Returns the layer's result.
     fn operate(&mut self, now: Instant, random: &mut Pcg32) -> String;
 
-    /// The next output of any kind, or `None` when drained.
+    /// Returns the next output of any kind, or `None` when drained.
     fn poll(&mut self, now: Instant) -> Option<String>;
 
-    /// The layer's `deadline`.
+    /// Calls the layer's `deadline`.
     fn deadline(&self) -> Option<Instant>;
 
-    /// The layer's `handle_deadline`.
+    /// Calls the layer's `handle_deadline`.
     fn handle_deadline(&mut self, now: Instant);
 
-    /// The layer's visible state: info, stats.
+    /// Returns the layer's visible state: info, stats.
     fn observe(&self) -> String;
 
-    /// Polls an output and refuses it: with a buffer that is too small, or as a busy driver. Tells
-    /// whether there was an output that the layer must not lose. Layers whose outputs cannot be
-    /// refused leave this as it is.
+    /// Polls an output and refuses it: with a buffer that is too small, or as a busy driver.
+    /// Returns whether there was an output that the layer must not lose. Layers whose outputs
+    /// cannot be refused keep this default.
     fn refuse(&mut self, _now: Instant) -> bool {
         false
     }
 
-    /// How many units of work the layer has accepted and not yet finished.
+    /// Returns the number of units of work that the layer has accepted and not yet finished.
     fn owed(&self) -> usize {
         0
     }
 
-    /// How often the layer has asked those inside of it, as far as the subject can count that; for
-    /// [`laws::rest_is_free`]. Layers that have none inside of them leave this as it is.
+    /// Returns how often the layer has called its inner layers, as far as the subject can count
+    /// that; for [`laws::rest_is_free`]. Layers without inner layers keep this default.
     fn work(&self) -> u64 {
         0
     }
 
-    /// Entries in use and size of each table.
+    /// Returns entries in use and size of each table.
     fn occupancy(&self) -> Vec<(usize, usize)> {
         Vec::new()
     }
 
-    /// One input from outside, chosen at random: through the host interface, or in a tunnel. What
-    /// it was; `None` if nothing comes from outside.
+    /// Makes one input from outside, chosen at random: through the host interface, or in a tunnel.
+    /// Returns its description; `None` if there are no inputs from outside.
     fn intrude(&mut self, _now: Instant, _random: &mut Pcg32) -> Option<String> {
         None
     }
 
-    /// The tables of neighbours, routes, contexts and groups, as values, without counters and
-    /// timers.
+    /// Returns the tables of neighbours, routes, contexts and groups, as values, without counters
+    /// and timers.
     fn tables(&self) -> String {
         String::new()
     }
 
-    /// Offers one unit of ordinary traffic and tells whether it was accepted; `None` if the layer
+    /// Offers one unit of ordinary traffic and returns whether it was accepted; `None` if the layer
     /// has no classes of traffic.
     fn offer_data(&mut self, _now: Instant) -> Option<bool> {
         None
@@ -103,7 +104,7 @@ pub trait Subject {
     }
 }
 
-/// A broken law.
+/// A violated law.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Its number, 1 to 12.
@@ -114,7 +115,7 @@ pub struct Violation {
     pub seed: u64,
     /// The step of the call sequence.
     pub step: u32,
-    /// What happened.
+    /// Description of the violation.
     pub what: String,
 }
 

@@ -5,7 +5,7 @@ use kinglet_time::{Duration, Instant};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// The number and name of a law.
+/// Number and name of a law.
 pub(super) type Name = (u8, &'static str);
 
 pub(super) struct Run<S> {
@@ -30,8 +30,8 @@ impl<S: Subject> Run<S> {
         }
     }
 
-    /// Lets time pass, serves the deadline if it is due, makes one input and drains. Returns
-    /// everything that was seen.
+    /// Lets time pass, handles the deadline if it is due, makes one input and drains. Returns all
+    /// that was observed.
     pub(super) fn step(&mut self) -> Result<Vec<String>, Violation> {
         self.step += 1;
         self.pass_time();
@@ -46,7 +46,7 @@ impl<S: Subject> Run<S> {
         Ok(seen)
     }
 
-    /// Sometimes none, sometimes a little, often exactly to the deadline, sometimes well past it.
+    /// Lets no time pass, a little, exactly until the deadline, or well past it.
     fn pass_time(&mut self) {
         let dice = self.random.next_u32();
         let amount = u64::from(self.random.next_u32());
@@ -60,7 +60,7 @@ impl<S: Subject> Run<S> {
         };
     }
 
-    /// All outputs there are now.
+    /// Returns all present outputs.
     pub(super) fn drain(&mut self) -> Result<Vec<String>, Violation> {
         let mut outputs = Vec::new();
         while let Some(output) = self.subject.poll(self.now) {
@@ -73,7 +73,7 @@ impl<S: Subject> Run<S> {
         Ok(outputs)
     }
 
-    /// Tells that the law is broken unless `kept`.
+    /// Returns a violation unless `kept`.
     pub(super) fn demand(
         &self,
         kept: bool,

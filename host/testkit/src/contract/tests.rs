@@ -6,7 +6,7 @@ use kinglet_time::Duration;
 use rand_core::Rng;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What is wrong with a [`Toy`].
+/// Defects of a [`Toy`].
 mod defect {
     pub(super) const NONE: u8 = 0;
     pub(super) const STALE_DEADLINE: u8 = 1;
@@ -29,7 +29,7 @@ const PERIOD: Duration = Duration::from_millis(10);
 
 static SHARED: AtomicU32 = AtomicU32::new(0);
 
-/// Holds each unit for a while, then gives it out; beats once in a period while it holds any.
+/// Holds each unit for a while, then outputs it; beats once in a period while it holds any.
 struct Toy<const DEFECT: u8> {
     waiting: Vec<Instant>,
     ready: usize,
@@ -48,7 +48,7 @@ impl<const DEFECT: u8> Toy<DEFECT> {
         accepted
     }
 
-    /// What a toy does that is asked for what it has not.
+    /// Polls a toy without a ready output.
     fn poll_in_vain(&mut self, now: Instant) -> Option<String> {
         match DEFECT {
             defect::DEADLINE_PUT_OFF => {
@@ -156,7 +156,7 @@ impl<const DEFECT: u8> Subject for Toy<DEFECT> {
     }
 }
 
-/// The law that a toy with this defect is found to break, looking only at `law`.
+/// Returns the law that a toy with this defect is found to violate, if only `law` is checked.
 fn found<const DEFECT: u8>(law: Law) -> Option<u8> {
     (0..40).find_map(|seed| laws::without_panic::<Toy<DEFECT>>(law, seed, 200).err()).map(|v| v.law)
 }

@@ -6,9 +6,9 @@ use kinglet_tcp::congestion::Controller;
 use kinglet_tcp::{ConnectionError, Handle, RecvError, SendError, State};
 use kinglet_time::{Duration, Instant};
 
-/// Which stream: the client's end, the client's port, and whether the client writes it. A stream
-/// has the same content whenever its ports come again, so that what a late segment of an earlier
-/// connection could add would be out of place but for an offset.
+/// Identifies a stream: the client's end, the client's port, and its direction. A stream has the
+/// same content whenever its ports are used again, so octets of a late segment of an earlier
+/// connection would be correct at the same offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     pub(super) client: Side,
@@ -16,8 +16,8 @@ pub(super) struct Stream {
     pub(super) from_client: bool,
 }
 
-/// What streams are cut from, each from a place of its own: constant, so that it can be sent by
-/// reference, and longer than a stream, so that no stretch of a stream comes again in it.
+/// Source of the contents of streams, each from a different offset: constant, so that it can be
+/// sent by reference, and longer than a stream, so that no part of a stream repeats in it.
 static CONTENT: [u8; CONTENT_LEN] = content();
 const CONTENT_LEN: usize = 1 << 17;
 
@@ -40,13 +40,13 @@ impl Stream {
     }
 }
 
-/// How far it has come.
+/// Progress of an application.
 #[derive(Debug)]
 pub(super) struct App {
     pub(super) side: Side,
     pub(super) handle: Handle,
     pub(super) part: Part,
-    /// What it reads; it writes the opposite one.
+    /// The stream that it reads; it writes the opposite one.
     pub(super) reads: Stream,
     pub(super) sent: usize,
     pub(super) got: usize,
@@ -56,7 +56,7 @@ pub(super) struct App {
     pub(super) aborted: bool,
     pub(super) error: Option<ConnectionError>,
     began: Instant,
-    /// When it reads again.
+    /// Time of its next read.
     wake: Instant,
 }
 
@@ -79,12 +79,12 @@ impl App {
         }
     }
 
-    /// Whether it has nothing more to do.
+    /// Returns whether it has nothing more to do.
     pub(super) fn is_over(&self) -> bool {
         self.aborted || (self.closed && (self.eof || self.error.is_some()))
     }
 
-    /// When it has to be called, if nothing happens before.
+    /// Returns the time of its next call, if nothing happens before.
     pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
         let abort = match self.part.ending {
             Ending::Abort(after) => Some(self.began + after),
@@ -110,13 +110,13 @@ impl App {
         if self.wake <= now && self.error.is_none() {
             self.read(now, end);
         }
-        // After an error too: until then the connection is kept for questions.
+        // After an error too: until then the connection is kept for queries.
         let done = match self.part.ending {
             Ending::Close => self.sent == self.part.total,
             Ending::AfterEof => self.eof,
             Ending::Abort(_) => false,
         } || self.error.is_some();
-        // In SYN-SENT it would take the queued octets with it.
+        // In SYN-SENT a close would discard the queued octets.
         let opening = end.state(self.handle) == Some(State::SynSent);
         if done && !self.closed && !opening {
             end.close(self.handle).expect("a handle of a living connection");
@@ -175,8 +175,8 @@ impl App {
                     self.error = Some(error);
                     return;
                 }
-                // It has closed its side, and a new connection has the slot of this one, which was
-                // over: had octets been unread, the stream would not be whole.
+                // It has closed its side, and a new connection has the slot of this one, which had
+                // ended: if octets had been unread, the stream would not be complete.
                 Err(RecvError::InvalidHandle) if self.closed => self.eof = true,
                 Err(error) => panic!("recv: {error}"),
             }

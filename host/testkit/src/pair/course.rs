@@ -1,51 +1,51 @@
-//! What a run is to be: settings of both ends, faults of the link, what the applications do.
+//! Parameters of a run: settings of both ends, faults of the link, behaviour of the applications.
 
 use super::source::Source;
 use kinglet_tcp::{ConnectionConfig, KeepAlive, Rto};
 use kinglet_time::{Duration, Instant};
 
-/// What happens to segments on their way in one direction; chances in 1/256.
+/// Faults of segments in one direction; probabilities in 1/256.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Faults {
     pub(super) loss: u32,
     pub(super) duplicate: u32,
     pub(super) reorder: u32,
-    /// Marked as congested, if it is ECN-capable.
+    /// Probability of a congestion mark, for ECN-capable segments.
     pub(super) mark: u32,
-    /// An octet changed, or the end cut off.
+    /// Probability of a changed octet, or of truncation.
     pub(super) damage: u32,
-    /// The longest row of lost or damaged segments: what is chance for a seed is free choice for a
-    /// fuzzer, and nothing survives a link that lets nothing through.
+    /// Longest sequence of lost or damaged segments: a fuzzer is free to choose the faults that are
+    /// random for a seed, and no connection survives a link without any delivery.
     pub(super) streak: u32,
-    /// The link says that a segment was lost; sometimes of one that was not, as a link does whose
-    /// acknowledgement was lost.
+    /// Probability of a loss report of the link; sometimes for a segment that was not lost, as on a
+    /// link whose acknowledgement was lost.
     pub(super) told: u32,
     pub(super) delay: Duration,
-    /// Time that an octet occupies the link; a busy link takes no segment.
+    /// Time that an octet occupies the link; a busy link accepts no segment.
     pub(super) per_octet: Duration,
 }
 
-/// How an application ends its side.
+/// The way to end an application's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// When all is sent it closes and reads on.
+    /// It closes when all is sent, and continues to read.
     Close,
     /// It closes when the peer has closed.
     AfterEof,
-    /// It aborts this long after it began.
+    /// It aborts this long after its start.
     Abort(Duration),
 }
 
-/// What an application does.
+/// Behaviour of an application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     /// Octets that it sends.
     pub(super) total: usize,
     /// Octets that it reads and writes in a call.
     pub(super) chunk: usize,
-    /// Every so many writes, one is by reference; 0: none.
+    /// One in this number of writes is by reference; 0: none.
     pub(super) constant_every: usize,
-    /// How long it does not read after it has read.
+    /// Pause after a read.
     pub(super) pause: Duration,
     pub(super) ending: Ending,
 }
@@ -55,25 +55,26 @@ pub(super) struct Part {
 pub(super) struct Opening {
     pub(super) at: Instant,
     pub(super) client: usize,
-    /// The same local port as the connection before; both ends may still know that one.
+    /// True if it has the same local port as the previous connection; both ends may still know that
+    /// one.
     pub(super) same_port: bool,
-    /// The client's and the server's.
+    /// The applications of the client and the server.
     pub(super) apps: [Part; 2],
 }
 
 /// A whole run.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
-    /// Connections may time out by themselves.
+    /// True if connections may time out by themselves.
     pub(super) harsh: bool,
     pub(super) faults: [Faults; 2],
     pub(super) configs: [ConnectionConfig; 2],
-    /// Connections with data in their SYN that a listener takes at a time.
+    /// Largest number of simultaneous connections with data in their SYN at a listener.
     pub(super) fast_open: u8,
     pub(super) openings: Vec<Opening>,
-    /// When which end loses its state.
+    /// Times at which an end loses its state.
     pub(super) reboots: Vec<(Instant, usize)>,
-    /// From when to when nothing arrives.
+    /// Start and end of an outage.
     pub(super) outage: Option<(Instant, Instant)>,
 }
 
@@ -87,11 +88,11 @@ impl Course {
         let mut openings: Vec<_> = (0..count).map(|_| opening(source)).collect();
         openings.sort_by_key(|opening| opening.at);
         openings[0].same_port = false;
-        // What a survivor is never told of it can only find out by asking.
+        // A survivor can detect a lost peer only by probes.
         let aborts = openings.iter().flat_map(|o| o.apps);
         let aborts = aborts.into_iter().any(|app| matches!(app.ending, Ending::Abort(_)));
         let must_probe = harsh || aborts || !reboots.is_empty();
-        // A path that takes no time at all has a round-trip time of zero.
+        // A path without any delay has a round-trip time of zero.
         let instant = source.chance(24);
         let rate = !instant && source.chance(128);
         let outage = source.chance(40).then(|| {
@@ -105,8 +106,8 @@ impl Course {
         let configs = [config(source, harsh, must_probe), config(source, harsh, must_probe)];
         let fast_open = if source.chance(128) { source.between(1, 3) as u8 } else { 0 };
         let mss = usize::from(configs[0].mss.min(configs[1].mss));
-        // Nothing befalls a segment when the choices have been used up, so that more of them than
-        // fill the largest ring would only cost time.
+        // No faults occur when the choices have been used up, so more segments than fill the
+        // largest buffer would only cost time.
         let longest = source.segments().saturating_add(SEGMENTS).saturating_mul(mss);
         for app in openings.iter_mut().flat_map(|opening| &mut opening.apps) {
             app.total = app.total.min(longest);
@@ -114,7 +115,7 @@ impl Course {
         Course { harsh, faults, configs, fast_open, openings, reboots, outage }
     }
 
-    /// Whether the course itself ends this connection before its time, or may.
+    /// Returns whether the run lets this connection end regularly.
     pub(super) fn spares(&self, opening: &Opening) -> bool {
         let abort = |app: &Part| matches!(app.ending, Ending::Abort(_));
         !self.harsh && self.reboots.is_empty() && !opening.apps.iter().any(abort)
@@ -138,7 +139,7 @@ fn opening(source: &mut dyn Source) -> Opening {
     }
 }
 
-/// Octets of the longest stream, exclusive.
+/// Upper limit of the length of a stream, exclusive.
 pub(super) const MAX_STREAM: usize = 40_000;
 
 fn app(source: &mut dyn Source) -> Part {
@@ -154,7 +155,7 @@ fn app(source: &mut dyn Source) -> Part {
     } else {
         Ending::Close
     };
-    // Single octets are no harmless choice: each costs a call.
+    // Single octets are expensive: each costs a call.
     let least = if pause > 0 { 500 } else { 1 };
     let chunk = (least + 1499 - source.below(1500)) as usize;
     let constant_every = if source.chance(80) { source.between(1, 3) as usize } else { 0 };
@@ -182,9 +183,9 @@ fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {
     }
 }
 
-/// The largest MSS, and with it the largest ring.
+/// The largest MSS, which determines the largest buffer.
 pub(super) const MSS: u16 = 1220;
-/// Segments in the largest ring.
+/// Segments in the largest buffer.
 pub(super) const SEGMENTS: usize = 16;
 
 fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionConfig {
@@ -201,8 +202,8 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
     let keepalive = KeepAlive { idle, interval: ms(3000, 10_000), probes: 0 };
     let (patience, probes) = match harsh {
         true => (source.between(3, 12), source.between(1, 5)),
-        // Outlasts the longest outage and the worst luck: with at most five losses in a row on
-        // either way, one exchange in 36 succeeds.
+        // Outlasts the longest outage and the worst luck: with at most five losses in a row in each
+        // direction, one exchange in 36 succeeds.
         false => (60, source.between(45, 60)),
     };
     let keepalive = KeepAlive { probes: probes as u8, ..keepalive };
@@ -244,7 +245,7 @@ fn config(source: &mut dyn Source, harsh: bool, must_probe: bool) -> ConnectionC
     if source.chance(60) { with_policies(config, source) } else { config }
 }
 
-/// The policies of simpler TCPs.
+/// Applies the policies of simpler TCPs.
 fn with_policies(config: ConnectionConfig, source: &mut dyn Source) -> ConnectionConfig {
     let rules = [Rto::RoundTrips, Rto::AtLeast, Rto::Static, Rto::FirstRoundTrip];
     ConnectionConfig {

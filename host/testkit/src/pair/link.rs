@@ -1,4 +1,4 @@
-//! The link: segments that are late, lost, doubled, overtaken or damaged.
+//! The link: it delays, loses, duplicates, reorders and damages segments.
 
 use super::course::Faults;
 use super::source::Source;
@@ -8,13 +8,13 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::verify_checksum;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Debug)]
 pub(super) struct Flying {
     pub(super) at: Instant,
     pub(super) ecn: Ecn,
     pub(super) octets: Vec<u8>,
-    /// The receiver must notice.
+    /// True if the receiver must detect damage.
     pub(super) damaged: bool,
 }
 
@@ -22,8 +22,8 @@ pub(super) struct Flying {
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) faults: Faults,
-    /// By connection (its ports): segments in a row that did not arrive as they were sent. Were
-    /// they counted together, one connection's luck could be another's end.
+    /// Number of consecutive segments that did not arrive unchanged, by connection (its ports).
+    /// With a single counter, the luck of one connection could end another.
     streaks: BTreeMap<[u8; 4], u32>,
     pub(super) flying: VecDeque<Flying>,
     pub(super) busy_until: Instant,
@@ -34,7 +34,7 @@ impl Way {
         Way { faults, streaks: BTreeMap::new(), flying: VecDeque::new(), busy_until: Instant::ZERO }
     }
 
-    /// Takes a segment; says what became of it.
+    /// Accepts a segment and returns its fate.
     pub(super) fn launch(
         &mut self,
         now: Instant,
@@ -69,7 +69,7 @@ impl Way {
                 fate = "damaged";
                 damage(&mut octets, source);
                 if verify_checksum(&octets, Host::seen_from(from).pseudo_header_sum(octets.len())) {
-                    // One in 65,535 is beyond what any TCP can notice.
+                    // One in 65,535 cannot be detected by any TCP.
                     continue;
                 }
             }
@@ -82,13 +82,13 @@ impl Way {
         fate
     }
 
-    /// The next segment that has arrived by `now`.
+    /// Returns the next segment that has arrived by `now`.
     pub(super) fn arrived(&mut self, now: Instant) -> Option<Flying> {
         if self.flying.front()?.at <= now { self.flying.pop_front() } else { None }
     }
 }
 
-/// Changes an octet or cuts off the end.
+/// Changes an octet or truncates the segment.
 fn damage(octets: &mut Vec<u8>, source: &mut dyn Source) {
     let at = source.below(octets.len() as u32) as usize;
     if source.chance(64) {

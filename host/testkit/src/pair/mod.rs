@@ -1,15 +1,15 @@
-//! Two TCP endpoints with applications, and a link between them that loses, delays, doubles,
-//! overtakes and damages: one run from opening to silence, in virtual time, judged as it goes.
+//! Two TCP endpoints with applications, and a link between them that loses, delays, duplicates,
+//! reorders and damages segments: one run from opening to silence, in virtual time, checked
+//! throughout.
 //!
-//! Every choice comes from a [`Source`]: buffers of 1 to 16 segments, settings, faults, what the
-//! applications do and when, reboots that lose an end's state and secret. A seed, a property test
-//! and a fuzzer drive the same run.
+//! Every choice comes from a [`Source`]: buffers of 1 to 16 segments, settings, faults, actions of
+//! the applications and their times, reboots in which an end loses state and secret. A seed, a
+//! property test and a fuzzer drive the same run.
 //!
-//! The judge: every octet read is the one written; where neither an application nor the course of
-//! the run ends a connection before its time, both streams arrive whole; every connection ends; a
-//! damaged segment is refused; no deadline lies in the past, a call before it changes nothing;
-//! draining ends; when all is over no timer runs, nothing is left to send and every slot can be
-//! used again.
+//! The checks: every octet read is the one written; both streams arrive completely unless an
+//! application or the run ends the connection early; every connection ends; a damaged segment is
+//! refused; no deadline lies in the past, and a call before it changes nothing; draining ends; at
+//! the end no timer runs, nothing is left to send and every slot can be used again.
 
 mod app;
 mod course;
@@ -28,7 +28,7 @@ use kinglet_tcp::{Endpoint, HalfOpen, KnownServer, Listener, Peer, Piece, Sizes,
 /// An end: 0 or 1.
 type Side = usize;
 
-/// Both addresses as seen by one end.
+/// Both addresses from the view of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Host {
     own: u8,
@@ -53,7 +53,7 @@ impl Peer for Host {
 }
 
 const RING: usize = course::SEGMENTS * course::MSS as usize;
-/// Three connections, and what three more have left behind before a reboot.
+/// Three connections, and the remains of three more from before a reboot.
 const SLOTS: usize = 6;
 
 /// The memory of an end.
@@ -77,24 +77,24 @@ impl<C: Controller> Sizes for Memory<C> {
 
 type End<C> = Endpoint<Host, Memory<C>>;
 
-/// What runs have seen; they add up.
+/// Sums over all runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Connections asked for.
+    /// Connections requested.
     pub connections: u64,
-    /// Of which both streams arrived whole and both ends closed.
+    /// Connections with both streams complete and both ends closed.
     pub whole: u64,
-    /// Ends that a fault, an abort or a reboot left with an error.
+    /// Ends with an error after a fault, an abort or a reboot.
     pub errors: u64,
-    /// Times that an end lost its state.
+    /// Number of losses of an end's state.
     pub reboots: u64,
     /// Octets that applications have read.
     pub octets: u64,
     /// Segments sent.
     pub segments: u64,
-    /// Segments of them lost or damaged on the way.
+    /// Segments lost or damaged among these.
     pub lost: u64,
-    /// SYNs of them that carried data (RFC 7413).
+    /// SYNs with data among these (RFC 7413).
     pub fast_opens: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -133,7 +133,7 @@ impl AddAssign for Report {
 /// standard error.
 ///
 /// # Panics
-/// With what was wrong.
+/// With a description of the violation.
 pub fn run<C: Controller>(source: &mut dyn Source, trace: bool) -> Report {
     world::World::<C>::new(source, trace).run()
 }

@@ -1,25 +1,25 @@
-//! Where the choices of a run come from: a seed, or octets that a fuzzer or a property supplies.
+//! Source of the choices of a run: a seed, or octets that a fuzzer or a property test supplies.
 
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// Makes choices. Zero is always the harmless one, so that a source that has run dry leaves a
+/// Makes choices. Zero is always the harmless one, so that a source that is used up results in a
 /// faultless link and applications that finish.
 pub trait Source {
-    /// A number from 0 to `bound` - 1; `bound` is at least 1.
+    /// Returns a number from 0 to `bound` - 1; `bound` is at least 1.
     fn below(&mut self, bound: u32) -> u32;
 
-    /// Whether something of this chance, in 1/256, happens.
+    /// Returns true with this probability, in 1/256.
     fn chance(&mut self, of_256: u32) -> bool {
         of_256 > 0 && self.below(256) >= 256_u32.saturating_sub(of_256)
     }
 
-    /// A number from `low` to `high`.
+    /// Returns a number from `low` to `high`.
     fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high - low + 1)
     }
 
-    /// How many segments there are choices for.
+    /// Returns the number of segments for which there are choices.
     fn segments(&self) -> usize {
         usize::MAX
     }
@@ -29,7 +29,7 @@ pub trait Source {
 pub struct Seeded(Pcg64Mcg);
 
 impl Seeded {
-    /// Different seeds make unrelated choices.
+    /// Creates a source; different seeds make unrelated choices.
     pub fn new(seed: u64) -> Seeded {
         // The generator's first outputs resemble those of neighbouring states.
         let mut random = Pcg64Mcg::new((u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15) | 1);

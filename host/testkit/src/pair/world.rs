@@ -1,4 +1,4 @@
-//! The run: time, events, and what must hold at each of them.
+//! The run: time, events, and the conditions that are checked at each of them.
 
 use super::app::{App, Stream};
 use super::course::{Course, MSS, Opening};
@@ -11,19 +11,21 @@ use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::tcp::Segment;
 
 const PORT: u16 = 7;
-/// Segments that an end may send in one instant: a ring of single octets for each connection.
+/// Largest number of segments that an end may send in one instant: a buffer of single octets for
+/// each connection.
 const DRAIN: usize = 8_000;
-/// Events of a run: the longest honest one seen in 100,000 has about a tenth.
+/// Largest number of events of a run: the longest regular one in 100,000 has about a tenth.
 const EVENTS: u64 = 1_000_000;
-/// Virtual time of a run.
+/// Longest virtual time of a run.
 const PATIENCE: Duration = Duration::from_secs(48 * 3600);
 
-/// A connection that was asked for, and its applications.
+/// A requested connection, and its applications.
 struct Record {
     opening: Opening,
     port: u16,
     client: App,
-    /// More than one if the port was used again, or if a SYN with data came twice (RFC 7413 §6.1).
+    /// More than one if the port was used again, or if a SYN with data arrived twice (RFC 7413
+    /// §6.1).
     servers: Vec<App>,
 }
 
@@ -40,7 +42,7 @@ pub(super) struct World<'a, C: Controller> {
     now: Instant,
     ends: [Box<End<C>>; 2],
     ways: [Way; 2],
-    /// How many of the course's openings and reboots are past.
+    /// Number of openings and reboots that have happened.
     opened: usize,
     records: Vec<Record>,
     reboots_left: Vec<(Instant, Side)>,
@@ -103,7 +105,7 @@ impl<'a, C: Controller> World<'a, C> {
         self.report
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     fn next(&self) -> Option<Instant> {
         let opening = self.course.openings.get(self.opened).map(|opening| opening.at);
         let mut next = earliest(opening, self.reboots_left.first().map(|&(at, _)| at));
@@ -142,9 +144,9 @@ impl<'a, C: Controller> World<'a, C> {
         self.check_amounts();
     }
 
-    /// Nobody reads more than was written. A client that opens the same port again soon may be
-    /// taken for the one before whose connection is accepted late: their streams are the same
-    /// octets, so only the larger amount counts.
+    /// Checks that no application reads more than was written. A client that soon uses the same
+    /// port again may be mistaken for the previous one, if that connection is accepted late: their
+    /// streams have the same octets, so only the larger number counts.
     fn check_amounts(&self) {
         for record in &self.records {
             let namesakes = || {
@@ -153,7 +155,7 @@ impl<'a, C: Controller> World<'a, C> {
             };
             let sent = namesakes().map(|r| r.client.sent).max().unwrap_or(0);
             assert!(record.servers.iter().all(|s| s.got <= sent), "more read than written");
-            // One of them it talks to; others are what a SYN with data has left.
+            // The client communicates with one of them; others are the result of a SYN with data.
             let sent = namesakes().flat_map(|r| &r.servers).map(|server| server.sent).max();
             assert!(record.client.got <= sent.unwrap_or(0), "more read than written");
         }
@@ -198,28 +200,28 @@ impl<'a, C: Controller> World<'a, C> {
             self.ends[side] = end(self.source, &self.course, side);
             self.report.reboots += 1;
             self.say(|| format!("end {side} reboots"));
-            // Its applications are gone as if they had never waited for anything.
+            // Its applications are treated as if they had never waited for anything.
             for app in self.records.iter_mut().flat_map(Record::apps).filter(|a| a.side == side) {
                 app.aborted = true;
             }
         }
     }
 
-    /// Now and then an owner changes the segment size of a connection.
+    /// Occasionally changes the segment size of a connection.
     fn resize(&mut self) {
         if !self.source.chance(2) {
             return;
         }
         let mss = 64 + self.source.below(u32::from(MSS) - 63) as u16;
         for app in self.records.iter_mut().flat_map(Record::apps) {
-            // The handle of one that is over may be stale.
+            // The handle of a connection that has ended may be stale.
             let _ = self.ends[app.side].set_mss(app.handle, mss);
         }
     }
 
     fn drain(&mut self, side: Side) {
         let mut count = 0;
-        // A link that is busy is a radio without a free buffer: nothing is polled.
+        // A busy link is like a radio without a free buffer: nothing is polled.
         while self.ways[side].busy_until <= self.now {
             let end = &mut self.ends[side];
             let packet = end.poll_packet(self.now);
@@ -293,13 +295,13 @@ impl<'a, C: Controller> World<'a, C> {
         let apps = self.apps().filter(|app| app.side == side);
         let info = |app: &App| {
             let info = end.info(app.handle)?;
-            // Half an hour is as far back as a connection remembers.
+            // A connection remembers at most half an hour.
             Some(Info { last_sent: Instant::ZERO, last_progress: Instant::ZERO, ..info })
         };
         (end.deadline(), apps.map(info).collect(), *end.stats())
     }
 
-    /// Nothing will ever happen again.
+    /// Checks the final state, after which no event follows.
     fn judge(&mut self) {
         (0..2).for_each(|side| self.count_end(side));
         assert!(self.ways.iter().all(|way| way.flying.is_empty()));
@@ -336,9 +338,10 @@ impl<'a, C: Controller> World<'a, C> {
         }
     }
 
-    /// An end that answers with SYN cookies remembers no handshake: a late segment of a connection
-    /// that is over opens it once more, and that one waits for a peer who has gone, until its
-    /// application loses patience (RFC 4987 §3.6 has the price of cookies). Ours have none.
+    /// Ends connections that only one end has. An end that answers with SYN cookies stores no
+    /// handshake: a late segment of an ended connection opens it once more, and that connection
+    /// waits for an absent peer until its application times out (RFC 4987 §3.6 describes this cost
+    /// of cookies). The applications here have no timeout.
     fn end_phantoms(&mut self) {
         for record in self.records.iter_mut().filter(|record| record.servers.len() > 1) {
             for server in record.servers.iter_mut().filter(|server| !server.is_over()) {
@@ -352,7 +355,7 @@ impl<'a, C: Controller> World<'a, C> {
         self.ways.iter_mut().for_each(|way| way.flying.clear());
     }
 
-    /// Adds up the counters of an end that will be asked no more.
+    /// Adds up the counters of an end that is not used any more.
     fn count_end(&mut self, side: Side) {
         let (_, infos, _) = self.snapshot(side);
         let timeouts = infos.iter().flatten().map(|info| u64::from(info.counters.timeouts));

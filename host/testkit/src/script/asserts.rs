@@ -16,7 +16,7 @@ pub(super) fn check(code: &str, info: Option<&[u8]>) -> Result<(), String> {
         let info = info.ok_or("there is no connection yet to make assertions about")?;
         let mut parser = Parser { tokens: tokens(claim)?, at: 0, info, seen: Vec::new() };
         let value = parser.disjunction()?;
-        // After a comma comes what Python would print.
+        // The text after a comma is a message for Python to print.
         if parser.peek().is_some_and(|token| token != ",") {
             return Err(format!("not understood in a code block: {statement}"));
         }
@@ -29,7 +29,7 @@ pub(super) fn check(code: &str, info: Option<&[u8]>) -> Result<(), String> {
     Ok(())
 }
 
-/// Lines and parts between semicolons, but not inside of parentheses.
+/// Splits code into lines and at semicolons, but not inside parentheses.
 fn statements(code: &str) -> Vec<String> {
     let mut out = vec![String::new()];
     let mut depth = 0;
@@ -72,7 +72,7 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
     Ok(out)
 }
 
-/// A parser that computes as it goes; `and` and `or` evaluate both sides.
+/// A parser that evaluates directly; `and` and `or` evaluate both sides.
 struct Parser<'a> {
     tokens: Vec<String>,
     at: usize,
@@ -139,7 +139,7 @@ impl Parser<'_> {
         Ok(holds.map_or(left, i64::from))
     }
 
-    /// `|`, stronger `&`, stronger shifts.
+    /// `|`, then `&` with a higher precedence, then shifts.
     fn bits(&mut self, level: usize) -> Result<i64, String> {
         let Some(operator) = ["|", "&", "<<"].get(level) else { return self.sum() };
         let mut value = self.bits(level + 1)?;

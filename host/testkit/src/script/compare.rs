@@ -1,16 +1,17 @@
-//! The script's numbers and the live ones, and the comparison of a segment with the script's.
+//! Translation between the script's numbers and the live ones, and comparison of a segment with the
+//! script's.
 
 use super::Variation;
 use super::segment::{Opt, SegmentText};
 use kinglet_wire::tcp::Flags;
 use std::collections::BTreeMap;
 
-/// How the script's numbers translate.
+/// Translation of the script's numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
     /// The stack's initial sequence number: the script's and the live one.
     local: Option<(u32, u32)>,
-    /// The next SYN of the stack begins another connection.
+    /// True if the next SYN of the stack begins another connection.
     relearn: bool,
     /// The peer's initial sequence number in the script.
     remote_isn: u32,
@@ -26,7 +27,7 @@ pub(super) fn pattern(offset: u32) -> u8 {
     (offset % 251) as u8
 }
 
-/// Whether `octets` are those of a stream from `first` on.
+/// Returns whether `octets` are those of a stream from `first` on.
 pub(super) fn is_pattern(first: u32, octets: &[u8]) -> bool {
     let places = (0..).map(|i| first.wrapping_add(i));
     places.zip(octets).all(|(place, octet)| *octet == pattern(place))
@@ -44,7 +45,7 @@ impl Numbers {
         }
     }
 
-    /// A new connection begins, as far as the stack's numbers go.
+    /// Prepares for a new connection with new numbers of the stack.
     pub(super) fn expect_new_local(&mut self) {
         self.relearn = true;
     }
@@ -57,12 +58,12 @@ impl Numbers {
         self.local.map_or(0, |(script, live)| live.wrapping_sub(script))
     }
 
-    /// A sequence number of the stack as it stands on the wire.
+    /// Returns a sequence number of the stack as on the wire.
     pub(super) fn local_live(&self, script: u32) -> u32 {
         script.wrapping_add(self.local_shift())
     }
 
-    /// The peer's segment as octets without checksum sum: live numbers and payload.
+    /// Returns the peer's segment with live numbers, and its payload, before encoding.
     pub(super) fn inbound(&self, script: &SegmentText) -> (SegmentText, Vec<u8>) {
         let mut live = script.clone();
         live.seq = script.seq.wrapping_add(self.variation.remote_offset);
@@ -91,8 +92,8 @@ impl Numbers {
         (live, payload)
     }
 
-    /// A live segment of the stack in the script's numbers. `expected` tells what the script calls
-    /// the initial sequence number, if this is where it is learned.
+    /// Returns a live segment of the stack in the script's numbers. `expected` has the script's
+    /// initial sequence number, if this segment determines it.
     pub(super) fn outbound(&mut self, live: &SegmentText, expected: &SegmentText) -> SegmentText {
         let syn = live.flags.contains(Flags::SYN) && expected.flags.contains(Flags::SYN);
         if syn && (self.local.is_none() || self.relearn) {
@@ -100,7 +101,7 @@ impl Numbers {
             self.relearn = false;
         }
         let mut script = live.clone();
-        // A reset that answers a segment without ACK has the number zero, whoever it is for.
+        // A reset that answers a segment without ACK has the number zero, for whatever peer.
         if live.flags != Flags::RST | Flags::ACK || live.seq != 0 {
             script.seq = live.seq.wrapping_sub(self.local_shift());
         }
@@ -145,17 +146,17 @@ impl Numbers {
         script
     }
 
-    /// Whether nothing is known yet that a cookie's name stands for.
+    /// Returns whether the value of a cookie's name is still unknown.
     pub(super) fn lacks_cookie(&self, name: &str) -> bool {
         !self.cookies.contains_key(name)
     }
 
-    /// Whether `cookie` is what the name stands for, from now on if from no earlier time.
+    /// Returns whether `cookie` is the value of the name; an unknown name gets this value.
     pub(super) fn learn_cookie(&mut self, name: &str, cookie: &[u8]) -> bool {
         self.cookies.entry(name.to_owned()).or_insert_with(|| cookie.to_vec()) == cookie
     }
 
-    /// Whether the payload of a live segment is what the application wrote.
+    /// Returns whether the payload of a live segment equals the octets that the application wrote.
     pub(super) fn payload_is_right(&self, live: &SegmentText, payload: &[u8]) -> bool {
         let isn = self.local.map_or(live.seq, |(_, live)| live);
         let syn = u32::from(live.flags.contains(Flags::SYN));
@@ -164,7 +165,7 @@ impl Numbers {
     }
 }
 
-/// Names of the fields in which `actual` is not what the script expects.
+/// Returns the names of the fields in which `actual` differs from the script.
 pub(super) fn differences(
     expected: &SegmentText,
     actual: &SegmentText,
@@ -176,7 +177,7 @@ pub(super) fn differences(
             out.push(name);
         }
     };
-    // Where a burst ends is the writer's affair: Linux marks it elsewhere.
+    // The sender chooses the end of a burst: Linux marks it elsewhere.
     let comparable = |flags: Flags| if lenient { flags | Flags::PSH } else { flags };
     let mark = expected.ecn.zip(actual.ecn);
     differs("IP mark", mark.is_some_and(|(want, have)| !have.iter().all(|v| want.contains(v))));
@@ -198,7 +199,7 @@ pub(super) fn differences(
     out
 }
 
-/// Options without padding and order; SACK blocks keep theirs.
+/// Returns the options without padding and order; SACK blocks keep theirs.
 fn normal(options: &[Opt], by_presence: bool) -> Vec<Opt> {
     let mut out: Vec<Opt> =
         options.iter().filter(|o| !matches!(o, Opt::Nop | Opt::Eol)).cloned().collect();

@@ -1,13 +1,13 @@
-//! Reading a script's text from front to back, with the place of whatever is wrong.
+//! Reading of a script's text from front to back, with positions for errors.
 
-/// What is wrong, and at which octet of the text.
+/// An error, and its offset in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-/// Line and column of an octet, both from 1.
+/// Returns line and column of an offset, both from 1.
 pub(super) fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// What follows, white space and comments not counted.
+    /// Returns the text that follows, after white space and comments.
     pub(super) fn rest(&mut self) -> &'a str {
         loop {
             let rest = &self.text[self.at..];
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where what follows begins.
+    /// Returns the offset of the text that follows.
     pub(super) fn at(&mut self) -> usize {
         self.rest();
         self.at
@@ -64,31 +64,31 @@ impl<'a> Cursor<'a> {
         self.rest().starts_with(mark)
     }
 
-    /// Takes `mark` if it is next.
+    /// Skips `mark` if it is next. Returns whether it was.
     pub(super) fn eat(&mut self, mark: &str) -> bool {
         let found = self.starts_with(mark);
         self.at += if found { mark.len() } else { 0 };
         found
     }
 
-    /// Takes `mark`, which has to be next.
+    /// Skips `mark`, which must be next.
     pub(super) fn expect(&mut self, mark: &str) -> Result<(), Wrong> {
         if self.eat(mark) { Ok(()) } else { Err(self.wrong(&format!("`{mark}` is missing"))) }
     }
 
-    /// Takes the word `word` if it is next.
+    /// Skips the word `word` if it is next. Returns whether it was.
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let found = self.rest();
         let len = found.find(|c| !is_word(c)).unwrap_or(found.len());
         found[..len] == *word && self.eat(word)
     }
 
-    /// Takes the letters, digits and underscores that are next; empty if there are none.
+    /// Reads the letters, digits and underscores that are next; empty if there are none.
     pub(super) fn word(&mut self) -> &'a str {
         self.run(is_word)
     }
 
-    /// Takes the characters that are next as long as they are such.
+    /// Reads the next characters as long as `such` returns true.
     pub(super) fn run(&mut self, such: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let len = rest.find(|c| !such(c)).unwrap_or(rest.len());
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         &rest[..len]
     }
 
-    /// Takes everything up to `close`, and `close`.
+    /// Reads everything up to `close`, and skips `close`.
     pub(super) fn until(&mut self, close: &str) -> Result<&'a str, Wrong> {
         let rest = &self.text[self.at..];
         let Some(len) = rest.find(close) else {
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
         Ok(&rest[..len])
     }
 
-    /// Takes a decimal number.
+    /// Reads a decimal number.
     pub(super) fn number<T: std::str::FromStr>(&mut self) -> Result<T, Wrong> {
         let mut ahead = self.clone();
         let digits = ahead.word();
@@ -117,7 +117,7 @@ impl<'a> Cursor<'a> {
         Ok(number)
     }
 
-    /// That what follows is wrong.
+    /// Returns an error at the text that follows.
     pub(super) fn wrong(&mut self, what: &str) -> Wrong {
         let rest = self.rest().lines().next().unwrap_or_default();
         let shown: String = rest.chars().take(40).collect();

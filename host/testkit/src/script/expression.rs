@@ -1,4 +1,4 @@
-//! Arguments of calls: numbers and names of them, strings, lists and structures.
+//! Arguments of calls: numbers and their names, strings, lists and structures.
 
 use super::cursor::{Cursor, Wrong};
 use crate::socket::symbol;
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Number(i64),
     Text(String),
     List(Vec<Expression>),
-    /// Fields with their names; without one by their place.
+    /// Fields with their names; a field without one has its position.
     Structure(Vec<(String, Expression)>),
 }
 
@@ -27,7 +27,7 @@ impl Expression {
             Kind::Any
         } else if cursor.eat("\"") {
             let text = cursor.until("\"")?.to_owned();
-            // A string with dots is one repeated without end.
+            // A string with dots is repeated without end.
             cursor.eat("...");
             Kind::Text(text)
         } else if cursor.eat("[") {
@@ -44,7 +44,7 @@ impl Expression {
         Wrong { at: self.at, what: what.to_owned() }
     }
 
-    /// A number, also the only one of a list; `None` for `...`.
+    /// Returns a number, or the only one of a list; `None` for `...`.
     pub(super) fn number(&self) -> Result<Option<i64>, Wrong> {
         match &self.kind {
             Kind::Any => Ok(None),
@@ -54,20 +54,20 @@ impl Expression {
         }
     }
 
-    /// A number of C's `int`, where `...` counts as `default`.
+    /// Returns a number of C's `int`; `...` counts as `default`.
     pub(super) fn int(&self, default: i32) -> Result<i32, Wrong> {
         let number = self.number()?.unwrap_or(i64::from(default));
         let wrapped = u32::try_from(number).map(u32::cast_signed);
         i32::try_from(number).or(wrapped).map_err(|_| self.wrong("this number is out of range"))
     }
 
-    /// The field `name` of a structure.
+    /// Returns the field `name` of a structure.
     pub(super) fn field(&self, name: &str) -> Option<&Expression> {
         let Kind::Structure(fields) = &self.kind else { return None };
         fields.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// The parts of a list; of anything else it alone.
+    /// Returns the parts of a list; any other expression is its only part.
     pub(super) fn parts(&self) -> &[Expression] {
         match &self.kind {
             Kind::List(list) => list,
@@ -76,7 +76,7 @@ impl Expression {
     }
 }
 
-/// Expressions with commas between, up to `close`.
+/// Parses expressions with commas between them, up to `close`.
 pub(super) fn list(cursor: &mut Cursor, close: &str) -> Result<Vec<Expression>, Wrong> {
     let mut out = Vec::new();
     while !cursor.eat(close) {
@@ -88,7 +88,7 @@ pub(super) fn list(cursor: &mut Cursor, close: &str) -> Result<Vec<Expression>, 
     Ok(out)
 }
 
-/// `name=value`, `name(hint)=value` or a value alone, up to the brace.
+/// Parses `name=value`, `name(hint)=value` or a value alone, up to the brace.
 fn fields(cursor: &mut Cursor) -> Result<Vec<(String, Expression)>, Wrong> {
     let mut out = Vec::new();
     while !cursor.eat("}") {
@@ -111,10 +111,10 @@ fn fields(cursor: &mut Cursor) -> Result<Vec<(String, Expression)>, Wrong> {
     Ok(out)
 }
 
-/// Operators by their strength.
+/// Operators by precedence, lowest first.
 const OPERATORS: [&[&str]; 5] = [&["|"], &["&"], &["<<"], &["+", "-"], &["*"]];
 
-/// C's arithmetic, from operators of `level` on.
+/// Evaluates C's arithmetic, from operators of `level` on.
 fn number(cursor: &mut Cursor, level: usize) -> Result<i64, Wrong> {
     let Some(operators) = OPERATORS.get(level) else { return atom(cursor) };
     let mut value = number(cursor, level + 1)?;
@@ -134,7 +134,7 @@ fn number(cursor: &mut Cursor, level: usize) -> Result<i64, Wrong> {
     Ok(value)
 }
 
-/// A value without operators, unless they are in parentheses.
+/// Parses a value without operators, unless they are in parentheses.
 pub(super) fn atom(cursor: &mut Cursor) -> Result<i64, Wrong> {
     if cursor.eat("-") {
         return Ok(atom(cursor)?.wrapping_neg());

@@ -1,11 +1,11 @@
-//! What a script drives, and the stack in this process.
+//! The interface to a stack under test, and the stack in this process.
 
 use crate::socket::{Answer, Emitted, Request, Settings, Stack};
 use kinglet_time::Instant;
 
-/// A stack that a script drives: packetdrill's way of looking at one.
+/// A stack that a script drives, with packetdrill's view of it.
 pub trait Interface {
-    /// Its clock.
+    /// Returns the time of its clock.
     fn now(&mut self) -> Instant;
 
     /// Lets time pass until `until`.
@@ -14,37 +14,37 @@ pub trait Interface {
     /// Delivers an IPv6 packet.
     fn deliver(&mut self, packet: &[u8]);
 
-    /// The next packet that has left. If there is none time passes until one leaves, but not beyond
-    /// `limit` if that can be helped.
+    /// Returns the next packet that was sent. If there is none, time passes until one is sent, but
+    /// if possible not beyond `limit`.
     fn receive(&mut self, limit: Instant) -> Option<Emitted>;
 
-    /// A call that does not wait; `None` if it would have to.
+    /// Makes a call that does not block; `None` if it would have to.
     fn call(&mut self, request: Request) -> Option<Answer>;
 
-    /// A call that may wait, made by a second thread. There is at most one at a time.
+    /// Starts a call that may block, made by a second thread. There is at most one at a time.
     fn begin(&mut self, request: Request);
 
-    /// The answer to the call that was begun, and when it came, once.
+    /// Returns the result of the call that was started, and its time, once.
     fn finished(&mut self) -> Option<(Instant, Answer)>;
 
-    /// Changes a setting during the run; `false` if that cannot be.
+    /// Changes a setting during the run; `false` if that is not possible.
     fn set(&mut self, name: &str, value: &str) -> bool;
 
-    /// What was asked for and ignored since the last time.
+    /// Returns the requests that were ignored since the last call.
     fn notes(&mut self) -> Vec<String>;
 
-    /// The next timer, if it can be told.
+    /// Returns the time of the next timer, if it is known.
     fn next_timer(&mut self) -> Option<Instant> {
         None
     }
 
-    /// What has left and nobody has taken, if it can be told.
+    /// Returns the packets that were sent and not taken, if they are known.
     fn leftovers(&mut self) -> Vec<Emitted> {
         Vec::new()
     }
 }
 
-/// Steps until something happens; more are a stack that spins.
+/// Largest number of steps until something happens; more indicate an endless loop.
 const STEPS: usize = 100_000;
 
 /// The stack in this process.
@@ -65,7 +65,7 @@ impl Local {
         Local { stack, waiting: None, finished: None }
     }
 
-    /// Tries the call that waits once more.
+    /// Retries the blocked call.
     fn retry(&mut self) {
         let Some(mut request) = self.waiting.take() else { return };
         match self.stack.call(&mut request) {

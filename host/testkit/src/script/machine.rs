@@ -1,4 +1,4 @@
-//! The run of a script: events in their order, and what the stack sends between.
+//! The run of a script: its events in order, and the segments of the stack between them.
 
 use super::compare::{Numbers, differences, is_pattern, pattern};
 use super::cursor::place;
@@ -17,14 +17,14 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::tcp::Flags;
 use std::collections::BTreeMap;
 
-/// How far a segment may be from its time: packetdrill's default.
+/// Largest deviation of a segment from its time: packetdrill's default.
 const TOLERANCE: Duration = Duration::from_micros(4000);
-/// How long `*` waits: longer than two hours of keep-alive.
+/// Longest time that `*` waits: longer than two hours of keep-alive.
 const PATIENCE: Duration = Duration::from_secs(3 * 3600);
 /// Payload of a segment to a peer that has not announced its MSS (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u32 = 1220;
 
-/// A call that waits.
+/// A blocked call.
 struct Blocked {
     at: usize,
     call: Call,
@@ -45,17 +45,17 @@ pub(super) struct Machine<'a, I> {
     text: &'a str,
     variation: Variation,
     interface: I,
-    /// When the script began.
+    /// Start of the script.
     start: Instant,
-    /// When the last event happened.
+    /// Time of the last event.
     last: Instant,
     numbers: Numbers,
     ends: Ends,
     table: BTreeMap<i32, Descriptor>,
-    /// The descriptor of the connection that was opened or accepted last.
+    /// Descriptor of the last opened or accepted connection.
     current: Option<i32>,
     blocked: Option<Blocked>,
-    /// A SYN has been let in for which there is no connection to ask yet.
+    /// True after a SYN from the peer, until there is a connection whose state can be queried.
     opening: bool,
     peer_mss: u32,
     tolerance: Duration,
@@ -122,7 +122,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         self.outcome.warnings.push(format!("{}:{line}: ignored: {what}", self.file));
     }
 
-    /// The instants between which an event has to happen.
+    /// Returns the earliest and latest time of an event.
     fn span(&self, when: When) -> (Instant, Instant) {
         let base = if when.relative { self.last } else { self.start };
         match when.kind {
@@ -173,7 +173,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         odd.iter().for_each(|what| self.warn(what));
     }
 
-    /// The `tcp_info` of the connection that was opened or accepted last.
+    /// Returns the `tcp_info` of the last opened or accepted connection.
     fn info(&mut self) -> Option<Vec<u8>> {
         self.option(SOL_TCP, TCP_INFO)
     }
@@ -186,7 +186,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         }
     }
 
-    /// What assertions are about: all that packetdrill asks for, too, and cannot do without.
+    /// Returns the data for assertions: everything that packetdrill requires.
     fn facts(&mut self) -> Result<Option<Vec<u8>>, String> {
         let Some(mut facts) = self.info() else { return Ok(None) };
         self.option(SOL_TCP, TCP_CC_INFO).ok_or("the stack has no TCP_CC_INFO")?;
@@ -194,8 +194,8 @@ impl<'a, I: Interface> Machine<'a, I> {
         Ok(Some(facts))
     }
 
-    /// Asks the stack for the cookie that the script's peer uses without having got it: by a SYN
-    /// from another port, which is then reset.
+    /// Obtains from the stack the cookie that the script's peer uses without having received it:
+    /// with a SYN from another port, which is then reset.
     fn ask_for_cookies(&mut self, segment: &SegmentText) -> Told {
         for option in segment.options.iter().flatten() {
             let Opt::NamedCookie(name) = option else { continue };
@@ -269,7 +269,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         }
     }
 
-    /// A call that opens a connection, or asks again how far it is.
+    /// Handles a call that opens a connection, or queries its progress.
     fn opens(&mut self, call: &Call) {
         if !self.ends.active || self.current != call_fd(call) {
             self.ends = Ends::ACTIVE;
@@ -278,11 +278,11 @@ impl<'a, I: Interface> Machine<'a, I> {
         self.numbers.expect_new_local();
     }
 
-    /// The request with live descriptors and octets.
+    /// Returns the request with live descriptors and octets.
     fn live(&self, call: &Call) -> Request {
         let mut request = call.request.clone();
         for fd in descriptors(&mut request) {
-            // One that is not open stands for itself; no live one is that small.
+            // A descriptor that is not open is used unchanged; live ones are larger.
             *fd = self.table.get(fd).map_or(*fd, |descriptor| descriptor.live);
         }
         match &mut request {
@@ -306,7 +306,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         call_fd(call).and_then(|fd| self.table.get(&fd)).copied().unwrap_or_default()
     }
 
-    /// Compares an answer with what the script wants, and keeps what it gives.
+    /// Compares a result with the script, and stores its values.
     fn answered(&mut self, call: &Call, answer: &Answer) -> Told {
         if let Some(wrong) = call.mismatch(answer) {
             return Err(wrong);
@@ -346,7 +346,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         Ok(())
     }
 
-    /// Takes the answer of the call that waits, if it has come.
+    /// Handles the result of the blocked call, if there is one.
     fn unblock(&mut self) -> Told {
         let Some((when, answer)) = self.interface.finished() else { return Ok(()) };
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
@@ -360,10 +360,10 @@ impl<'a, I: Interface> Machine<'a, I> {
         Ok(())
     }
 
-    /// The script says that the stack sends a segment.
+    /// Checks a segment that the stack must send according to the script.
     fn expect(&mut self, expected: &SegmentText, from: Instant, to: Instant) -> Told {
         let mut expected = expected.clone();
-        // A segment larger than the MSS stands for several, as packetdrill has it.
+        // A segment larger than the MSS stands for several, as in packetdrill.
         loop {
             let Some(sent) = self.interface.receive(to + self.tolerance) else {
                 self.interface.sleep(to);
@@ -377,7 +377,7 @@ impl<'a, I: Interface> Machine<'a, I> {
             };
             self.unblock()?;
             let (mut live, payload) = packet::outbound(&sent.octets, &mut self.ends)?;
-            // A mark that is not asked for need not be shown.
+            // A mark that the script does not state is not compared.
             live.ecn = live.ecn.filter(|_| expected.ecn.is_some());
             let actual = self.numbers.outbound(&live, &expected);
             if self.is_part(&expected, &actual) {
@@ -423,7 +423,7 @@ impl<'a, I: Interface> Machine<'a, I> {
             && actual.ack == expected.ack
     }
 
-    /// Nothing may be left over but resets.
+    /// Checks the end: only resets may be left over.
     fn end(&mut self) -> Told {
         if let Some(until) = self.blocked.as_ref().map(|blocked| blocked.until) {
             self.interface.sleep(until + self.tolerance);
@@ -436,7 +436,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         for Emitted { at, octets } in self.interface.leftovers() {
             let (live, _) = packet::outbound(&octets, &mut self.ends)?;
             let live = SegmentText { ecn: None, ..live };
-            // packetdrill does not look at what is left over.
+            // packetdrill does not check left-over segments.
             if !live.flags.contains(Flags::RST) && !self.variation.lenient {
                 let expected = SegmentText { flags: Flags::SYN, ..SegmentText::EMPTY };
                 let actual = self.numbers.clone().outbound(&live, &expected);
@@ -450,7 +450,7 @@ impl<'a, I: Interface> Machine<'a, I> {
     }
 }
 
-/// The script's descriptor that a call is about.
+/// Returns the script's descriptor in a call.
 fn call_fd(call: &Call) -> Option<i32> {
     match &call.request {
         Request::Socket { .. } | Request::EpollCreate => Some(-1),
@@ -458,11 +458,11 @@ fn call_fd(call: &Call) -> Option<i32> {
     }
 }
 
-/// What a script asks for before its first event.
+/// Settings that a script requests before its first event.
 pub(super) struct Setup {
     tolerance: Duration,
     outcome: Outcome,
-    /// Settings by name, in their order.
+    /// Settings by name, in order.
     pub(super) settings: Vec<(String, String)>,
 }
 
@@ -516,7 +516,7 @@ impl Setup {
     }
 }
 
-/// Settings of Linux in a shell command, and what else it does.
+/// Returns the settings of Linux in a shell command, and its other commands.
 fn settings(shell: &str) -> (Vec<(String, String)>, Vec<String>) {
     let (mut set, mut odd) = (Vec::new(), Vec::new());
     let joined = shell.replace("\\\n", " ");
@@ -544,7 +544,7 @@ fn settings(shell: &str) -> (Vec<(String, String)>, Vec<String>) {
     (set, odd)
 }
 
-/// `name=value`, also `name="least default most"`, of which the default counts.
+/// Parses `name=value`, also `name="least default most"`, where the default counts.
 fn assignments(command: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut rest = command;

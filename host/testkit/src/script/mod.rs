@@ -1,8 +1,8 @@
 //! Segment scripts in packetdrill's notation, run against [`kinglet_tcp::Endpoint`] in virtual
 //! time.
 //!
-//! A script tells a story in lines: what the application calls, what the peer sends (`<`) and what
-//! the stack must send (`>`), each with its time.
+//! A script is a sequence of lines: calls of the application, segments from the peer (`<`) and
+//! segments that the stack must send (`>`), each with its time.
 //!
 //! ```
 //! use kinglet_testkit::script::{Variation, run};
@@ -23,25 +23,24 @@
 //!   numbers and Linux's names, strings, `[lists]` and `{structures}`.
 //! * Segments: flags `S F R P U E W A .`, or `-` for none; `seq:end(len)`, `ack`, `win`, `urg`;
 //!   options mss, sackOK, sack, TS, wscale, nop, eol, FO, FOEXP, or `<...>` for any; before them
-//!   `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`. One that is larger than the MSS stands for
-//!   several. As in packetdrill the script pads options to a multiple of four octets, and a segment
-//!   of the peer has its `win`.
+//!   `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`. A segment that is larger than the MSS
+//!   stands for several. As in packetdrill, the script pads options to a multiple of four octets,
+//!   and a segment of the peer has its `win`.
 //! * ICMP: `< icmp unreachable host_unreachable [1:101(100)]`, `packet_too_big mtu 1280`,
 //!   `time_exceeded`.
 //! * `%{ assert … }%`: arithmetic and comparisons over the `tcpi_…` and `SK_MEMINFO_…` names of
 //!   [`crate::socket::info_field`].
-//! * `` `…` ``: `sysctl` and `initcwnd` as far as [`crate::socket::Settings`] has them; the rest is
-//!   named as ignored.
+//! * `` `…` ``: `sysctl` and `initcwnd` as far as [`crate::socket::Settings`] has them; other
+//!   commands are reported as ignored.
 //!
-//! What is not understood fails the script with its line and column.
+//! Unsupported text fails the script with its line and column.
 //!
 //! Sequence numbers count from the script's own initial ones; a timestamp echo stands for the value
-//! that the script gave to it. Options are compared with their order and padding. The octets of
-//! every segment and every read are checked too: each has a value that follows from its place in
-//! the stream. A segment that the script expects at no time, and that no later line accounts for,
-//! fails the script at its end.
+//! for which the script gave it. Options are compared with their order and padding. The octets of
+//! every segment and every read are checked too: each has a value that follows from its position in
+//! the stream. A segment that no line expects fails the script at its end.
 //!
-//! [`run`] drives the stack in this process, [`run_on`] any that has an [`Interface`].
+//! [`run`] drives the stack in this process, [`run_on`] any other stack with an [`Interface`].
 
 mod asserts;
 mod compare;
@@ -63,12 +62,12 @@ use local::Local;
 use machine::{Machine, Setup};
 use std::fmt;
 
-/// The numbers that a script must not depend on. Every script should pass under all of them.
+/// Numbers on which a script must not depend. Every script should pass under all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variation {
     /// Key of the endpoint's initial sequence numbers and timestamp offsets.
     pub secret: [u8; 16],
-    /// The endpoint's clock when the script starts; whole milliseconds.
+    /// The endpoint's clock at the start of the script; whole milliseconds.
     pub start: Instant,
     /// Added to the peer's sequence numbers.
     pub remote_offset: u32,
@@ -100,7 +99,7 @@ impl Variation {
         lenient: false,
     };
 
-    /// As names and values of [`Settings`].
+    /// Returns it as names and values of [`Settings`].
     fn settings(&self) -> Vec<(String, String)> {
         let secret = u128::from_be_bytes(self.secret);
         let mut out = vec![
@@ -108,10 +107,10 @@ impl Variation {
             ("start".to_owned(), self.start.as_micros().to_string()),
         ];
         if self.lenient {
-            // What Linux has, and scripts for it count on.
+            // Values of Linux, on which scripts for it rely.
             out.push(("initcwnd".to_owned(), "10".to_owned()));
             out.push(("mss".to_owned(), "1460".to_owned()));
-            // It acknowledges the first segments of a connection at once.
+            // Linux acknowledges the first segments of a connection at once.
             out.push(("tcp_delack_max_us".to_owned(), "0".to_owned()));
             out.push(("tcp_rmem".to_owned(), "131072".to_owned()));
         }
@@ -119,27 +118,27 @@ impl Variation {
     }
 }
 
-/// What a script that passed has to tell.
+/// Result of a script that passed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// What was not understood and has been ignored, as `file:line: what`.
+    /// Unsupported requests that were ignored, as `file:line: what`.
     pub warnings: Vec<String>,
     /// Segments of the stack that were compared.
     pub compared: usize,
 }
 
-/// Why a script failed, and where.
+/// Reason and position of a script's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The script's name as given to [`run`].
+    /// The script's name, as passed to [`run`].
     pub file: String,
     /// Line of the event, from 1.
     pub line: usize,
-    /// Column of what is wrong in it, from 1.
+    /// Column of the error, from 1.
     pub column: usize,
-    /// Time since the start of the script; `None` if it was not understood and so never ran.
+    /// Time since the start of the script; `None` if it could not be parsed and so never ran.
     pub time: Option<Duration>,
-    /// What is wrong; more than one line if segments are compared.
+    /// The error; more than one line if segments are compared.
     pub message: String,
 }
 
@@ -158,7 +157,8 @@ impl std::error::Error for Failure {}
 /// Runs one script.
 ///
 /// # Errors
-/// The first line that was not understood, or at which the stack did not do what the script says.
+/// The first line that could not be parsed, or at which the stack did not do what the script
+/// requires.
 pub fn run(name: &str, text: &str, variation: Variation) -> Result<Outcome, Failure> {
     run_on(name, text, variation, |wanted| {
         let mut settings = Settings::default();
@@ -204,7 +204,7 @@ mod tests {
         +0 accept(3, ..., ...) = 4
     ";
 
-    /// The script with these lines after the ones above; it has to fail.
+    /// Returns the failure of a script with these lines and a last one; it has to fail.
     fn failure(before: &[&str], last: &str) -> Failure {
         let text = format!("{}\n{last}", before.concat());
         run("a.pkt", &text, Variation::WRAPPING).expect_err(last)

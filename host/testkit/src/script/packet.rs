@@ -15,12 +15,12 @@ pub(super) const REMOTE: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 
 /// The port from which a script's peer connects.
 const CLIENT_PORT: u16 = 40_000;
 
-/// The ports of the connection that a script is about.
+/// The ports of the connection of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ends {
     local: u16,
     remote: u16,
-    /// The stack has called `connect`; its port is learned from its SYN.
+    /// True if the stack has called `connect`; its port is then taken from its SYN.
     pub(super) active: bool,
 }
 
@@ -31,12 +31,12 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// The same, but the peer's port is another.
+    /// Returns the same with another port of the peer.
     pub(super) fn elsewhere(self) -> Ends {
         Ends { remote: self.remote ^ 1, ..self }
     }
 
-    /// After a call of `connect`.
+    /// State after a call of `connect`.
     pub(super) const ACTIVE: Ends = Ends { local: 0, remote: SERVER_PORT, active: true };
 }
 
@@ -44,7 +44,7 @@ fn sum(src: Ipv6Addr, dst: Ipv6Addr, len: usize, protocol: u8) -> u16 {
     pseudo_header(src, dst, u32::try_from(len).unwrap_or(u32::MAX), protocol)
 }
 
-/// A segment of the peer as a packet.
+/// Returns a segment of the peer as a packet.
 pub(super) fn inbound(ends: &Ends, live: &SegmentText, payload: &[u8]) -> Vec<u8> {
     let ports = (ends.remote, ends.local);
     let len = live.encode(ports, payload, 0).len();
@@ -53,7 +53,7 @@ pub(super) fn inbound(ends: &Ends, live: &SegmentText, payload: &[u8]) -> Vec<u8
     in_ipv6(REMOTE, LOCAL, protocol::TCP, mark, &octets)
 }
 
-/// An ICMPv6 error about the stack's segment with the sequence number `seq`.
+/// Returns an ICMPv6 error about the stack's segment with the sequence number `seq`.
 pub(super) fn icmp(ends: &Ends, kind: Kind, seq: u32) -> Vec<u8> {
     let quoted = SegmentText { flags: Flags::ACK, seq, ack: Some(0), ..SegmentText::EMPTY };
     let quoted = quoted.encode((ends.local, ends.remote), &[], 0);
@@ -66,7 +66,7 @@ pub(super) fn icmp(ends: &Ends, kind: Kind, seq: u32) -> Vec<u8> {
     in_ipv6(REMOTE, LOCAL, protocol::ICMPV6, 0, &octets)
 }
 
-/// A packet of the stack as a segment and its payload.
+/// Returns a packet of the stack as a segment and its payload.
 pub(super) fn outbound(
     octets: &[u8],
     ends: &mut Ends,

@@ -1,4 +1,4 @@
-//! A script's text as events.
+//! Parser from a script's text to events.
 
 use super::cursor::{Cursor, Wrong};
 use super::request::Call;
@@ -9,7 +9,7 @@ use kinglet_wire::icmpv6::{Kind, unreachable};
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Where it begins in the text.
+    /// Its offset in the text.
     pub(super) at: usize,
     pub(super) when: When,
     pub(super) body: Body,
@@ -83,7 +83,7 @@ fn inbound(cursor: &mut Cursor) -> Result<Body, Wrong> {
     }
 }
 
-/// Names of ICMP's destination unreachable, IPv4's with their IPv6 counterparts.
+/// Names of ICMP's destination unreachable, those of IPv4 with their IPv6 counterparts.
 const UNREACHABLE: [(&str, u8); 7] = [
     ("host_unreachable", unreachable::ADDRESS),
     ("address_unreachable", unreachable::ADDRESS),

@@ -1,4 +1,4 @@
-//! System calls as scripts write them, and what they ask of the sockets.
+//! System calls in scripts, and their requests to the sockets.
 
 use super::cursor::{Cursor, Wrong};
 use super::expression::{self, Expression, Kind};
@@ -8,32 +8,32 @@ use crate::socket::{
 };
 use std::net::{Ipv6Addr, SocketAddrV6};
 
-/// The port of the script's server, wherever it is.
+/// The port of the script's server, at either end.
 pub(super) const SERVER_PORT: u16 = 8080;
 
-/// A call, what it has to return, and what it has to give back.
+/// A call, its required result, and its required output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) name: String,
-    /// With the script's descriptors and without the octets to send.
+    /// The request with the script's descriptors and without the octets to send.
     pub(super) request: Request,
-    /// Octets to send.
+    /// Number of octets to send.
     pub(super) sends: usize,
     /// `None`: any.
     pub(super) result: Option<i64>,
     pub(super) errno: Option<Errno>,
-    /// The number that an option or a request has to give; `None`: any.
+    /// Required number of an option or a request; `None`: any.
     number: Option<i32>,
-    /// What `recvmsg` has to give besides octets; `None`: any.
+    /// Required flags of `recvmsg`; `None`: any.
     flags: Option<i32>,
     control: Option<Vec<Control>>,
-    /// What has to have happened; `None`: any.
+    /// Required events; `None`: any.
     events: Option<Vec<(u32, Option<u64>)>>,
 }
 
 /// The arguments of a call.
 struct Arguments {
-    /// Where the call begins.
+    /// Offset of the call.
     at: usize,
     list: Vec<Expression>,
 }
@@ -48,7 +48,7 @@ impl Arguments {
         self.get(index)?.int(0)
     }
 
-    /// A number of octets or of things.
+    /// Returns a number of octets or of items.
     fn count(&self, index: usize) -> Result<usize, Wrong> {
         size(self.get(index)?)
     }
@@ -163,7 +163,7 @@ impl Call {
             "write" => (args.count(2)?, 0),
             _ => (args.count(2)?, args.int(3)?),
         };
-        // Only these send to somebody; a connection has its peer.
+        // Only these calls have a destination; a connection has its peer.
         if flags & MSG_FASTOPEN != 0 && matches!(self.name.as_str(), "sendto" | "sendmsg") {
             to = Some(address(SERVER_PORT));
         }
@@ -210,7 +210,7 @@ impl Call {
         Ok(Request::EpollWait { epoll: args.int(0)?, most: args.count(2)?, patience })
     }
 
-    /// Why an answer is not the one that the script wants.
+    /// Returns the difference between a result and the script, if there is one.
     pub(super) fn mismatch(&self, answer: &Answer) -> Option<String> {
         let (value, error) = match answer.result {
             Ok(value) => (value, None),
@@ -257,7 +257,7 @@ impl Call {
         }
     }
 
-    /// Whether what it returns is a new descriptor.
+    /// Returns whether its result is a new descriptor.
     pub(super) fn creates(&self) -> bool {
         matches!(
             self.request,
@@ -277,7 +277,7 @@ fn optional(expression: Option<&Expression>) -> Result<Option<i32>, Wrong> {
     }
 }
 
-/// The octets of an I/O vector: `[{..., 10}, {..., 20}]`.
+/// Returns the number of octets of an I/O vector: `[{..., 10}, {..., 20}]`.
 fn vector(expression: &Expression) -> Result<usize, Wrong> {
     let mut total: usize = 0;
     for part in expression.parts() {
@@ -291,7 +291,7 @@ fn vector(expression: &Expression) -> Result<usize, Wrong> {
     Ok(total)
 }
 
-/// The octets of a message without control data.
+/// Returns the number of octets of a message without control data.
 fn message(args: &Arguments) -> Result<usize, Wrong> {
     let message = args.get(1)?;
     if let Some(control) = message.field("msg_control").filter(|c| !c.parts().is_empty()) {
@@ -340,7 +340,7 @@ fn watch(expression: &Expression) -> Result<(u32, Option<u64>), Wrong> {
     Ok((events.cast_unsigned(), data.map(i64::cast_unsigned)))
 }
 
-/// An option's value as octets.
+/// Returns an option's value as octets.
 fn option_value(expression: &Expression, level: i32, name: i32) -> Result<Vec<u8>, Wrong> {
     if (level, name) == (SOL_SOCKET, SO_LINGER) {
         let field = |name: &str| {
@@ -358,7 +358,7 @@ fn option_value(expression: &Expression, level: i32, name: i32) -> Result<Vec<u8
     }
 }
 
-/// The descriptors that a request names.
+/// Returns the descriptors in a request.
 pub(super) fn descriptors(request: &mut Request) -> Vec<&mut i32> {
     match request {
         Request::Socket { .. } | Request::EpollCreate => Vec::new(),

@@ -19,17 +19,16 @@ pub(super) enum Opt {
     Eol,
     /// RFC 7413.
     Cookie(Vec<u8>),
-    /// A Fast Open cookie by a name of the script: what the stack gave when the name was first
-    /// expected, or what it gives to the peer's address when the peer uses it first.
+    /// A Fast Open cookie by a name of the script: the cookie of the stack when the name is first
+    /// expected, or the one for the peer's address when the peer uses it first.
     NamedCookie(String),
     Unknown(u8, Vec<u8>),
 }
 
-/// A segment as a script writes it. Numbers are the script's.
+/// A segment in a script, with the script's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SegmentText {
-    /// The values that the ECN field of the IP header may have; `None`: any, and not set for the
-    /// peer.
+    /// Allowed values of the ECN field of the IP header; `None`: any, and not set for the peer.
     pub(super) ecn: Option<&'static [u8]>,
     pub(super) flags: Flags,
     pub(super) seq: u32,
@@ -54,7 +53,7 @@ const LETTERS: [(char, Flags); 9] = [
 ];
 
 impl SegmentText {
-    /// A segment of which nothing is known.
+    /// A segment without any contents.
     pub(super) const EMPTY: SegmentText = SegmentText {
         ecn: None,
         flags: Flags::NONE,
@@ -94,7 +93,7 @@ impl SegmentText {
             return Err(before_options.wrong(&what));
         }
         if flags.contains(Flags::ACK) {
-            // packetdrill's grammar lets the number of a segment with `.` be left out.
+            // In packetdrill's grammar a segment with `.` may omit the number.
             segment.ack = segment.ack.or(Some(0));
         } else if segment.ack.is_some() {
             return Err(ends.wrong("`ack` needs the flag `.`"));
@@ -102,7 +101,7 @@ impl SegmentText {
         Ok(segment)
     }
 
-    /// What a segment of the peer lacks.
+    /// Returns the item that a segment of the peer lacks.
     pub(super) fn incomplete(&self) -> Option<&'static str> {
         if self.win.is_none() {
             return Some("a segment of the peer needs `win`, as in packetdrill; a reset, `win 0`");
@@ -110,8 +109,8 @@ impl SegmentText {
         self.options.is_none().then_some("a segment of the peer needs its options")
     }
 
-    /// The octets, with these ports, this payload and the pseudo-header's sum for their length.
-    /// Sequence numbers are taken as they stand.
+    /// Encodes the segment, with these ports, this payload and the pseudo-header's sum for their
+    /// length. Sequence numbers are used unchanged.
     pub(super) fn encode(&self, ports: (u16, u16), payload: &[u8], sum: u16) -> Vec<u8> {
         let mut options = Vec::new();
         for option in self.options.iter().flatten() {
@@ -133,7 +132,7 @@ impl SegmentText {
         out
     }
 
-    /// A segment off the wire, and its payload.
+    /// Decodes a segment from the wire, and returns it with its payload.
     pub(super) fn decode(octets: &[u8]) -> Option<(SegmentText, &[u8])> {
         let fixed: &[u8; 20] = octets.first_chunk()?;
         let word = |at: usize| {
@@ -155,13 +154,13 @@ impl SegmentText {
         Some((segment, payload))
     }
 
-    /// Sequence number after the payload.
+    /// Returns the sequence number after the payload.
     pub(super) fn end(&self) -> u32 {
         self.seq.wrapping_add(self.len)
     }
 }
 
-/// The rest of `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`: the values that are meant.
+/// Parses the rest of `[noecn]`, `[ect0]`, `[ect1]`, `[ect01]` or `[ce]`, and returns the values.
 fn parse_ecn(cursor: &mut Cursor) -> Result<&'static [u8], Wrong> {
     let unknown = cursor.wrong("not understood as an IP mark");
     let values: &[u8] = match cursor.until("]")?.trim() {
@@ -258,13 +257,13 @@ fn parse_option(cursor: &mut Cursor) -> Result<Opt, Wrong> {
     })
 }
 
-/// Octets of options that a header has room for (RFC 9293 §3.1).
+/// Largest number of octets of options in a header (RFC 9293 §3.1).
 const MOST_OPTIONS: usize = 40;
-/// Octets of a cookie that the stack gives.
+/// Octets of a cookie of the stack.
 const COOKIE_LEN: usize = 8;
 
-/// What is wrong with the length of options, and how it would be right. packetdrill adds no
-/// padding, because where it stands is a part of what a script says.
+/// Returns an error if the length of options is wrong, with a correct alternative. packetdrill adds
+/// no padding, because its position is a part of the script.
 fn unfit(options: &[Opt]) -> Option<String> {
     let len: usize = options.iter().map(Opt::len).sum();
     if len > MOST_OPTIONS {
@@ -277,7 +276,7 @@ fn unfit(options: &[Opt]) -> Option<String> {
     Some(format!("options of {len} octets are no multiple of 4, <{right}> would be right"))
 }
 
-/// RFC 9768 §3.2.3: counters of 24 bits, whose order gives the kind.
+/// RFC 9768 §3.2.3: counters of 24 bits; their order determines the kind.
 fn parse_accurate_ecn(cursor: &mut Cursor) -> Result<Opt, Wrong> {
     let mut start = cursor.clone();
     let (mut names, mut value) = (Vec::new(), Vec::new());
@@ -296,11 +295,12 @@ fn parse_accurate_ecn(cursor: &mut Cursor) -> Result<Opt, Wrong> {
     }
 }
 
-/// The kind of experimental options and what begins a Fast Open one (RFC 6994, RFC 7413 §A).
+/// The kind of experimental options and the first octets of a Fast Open one (RFC 6994, RFC 7413
+/// §A).
 const EXPERIMENT: u8 = 254;
 const FOEXP_MAGIC: [u8; 2] = [0xF9, 0x89];
 
-/// A name, if what is next is one and no number.
+/// Reads a name, if one is next and not a number.
 fn named(cursor: &mut Cursor) -> Option<String> {
     let mut ahead = cursor.clone();
     let word = ahead.word();
@@ -312,7 +312,7 @@ fn named(cursor: &mut Cursor) -> Option<String> {
     Some(word.to_owned())
 }
 
-/// Octets in hexadecimal digits, perhaps none.
+/// Reads octets in hexadecimal digits, perhaps none.
 fn parse_hex(cursor: &mut Cursor) -> Result<Vec<u8>, Wrong> {
     let mut start = cursor.clone();
     let text = cursor.word();
@@ -345,7 +345,7 @@ impl Opt {
             }
             Opt::Ts { val, ecr } => put(8, &[val.to_be_bytes(), ecr.to_be_bytes()].concat()),
             Opt::Cookie(cookie) => put(34, cookie),
-            // Compared and sent are octets only.
+            // Only cookies with octets are compared and sent.
             Opt::NamedCookie(_) => put(34, &[]),
             Opt::Unknown(kind, value) => put(*kind, value),
             Opt::Nop => out.push(1),
@@ -415,12 +415,12 @@ impl fmt::Display for Opt {
     }
 }
 
-/// Options with commas between.
+/// Formats options with commas between them.
 fn list(options: &[Opt]) -> String {
     options.iter().map(Opt::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// What the notation calls a value of the IP header's ECN field.
+/// Returns the notation's name for a value of the IP header's ECN field.
 fn ecn_name(value: u8) -> &'static str {
     ["noecn", "ect1", "ect0", "ce"].get(usize::from(value)).copied().unwrap_or("?")
 }

@@ -3,10 +3,10 @@
 use super::cursor::{Cursor, Wrong};
 use kinglet_time::Duration;
 
-/// When an event happens.
+/// Time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct When {
-    /// From the end of the event before, not from the start of the script.
+    /// True if it counts from the end of the previous event, not from the start of the script.
     pub(super) relative: bool,
     pub(super) kind: Kind,
 }
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Blocks(Duration, Duration),
 }
 
-/// Takes a time; `None` if none is next.
+/// Reads a time; `None` if none is next.
 pub(super) fn take(cursor: &mut Cursor) -> Result<Option<When>, Wrong> {
     if cursor.eat("*") {
         return Ok(Some(When { relative: true, kind: Kind::Any }));
@@ -42,7 +42,7 @@ pub(super) fn take(cursor: &mut Cursor) -> Result<Option<When>, Wrong> {
     Ok(Some(When { relative, kind: Kind::At(first) }))
 }
 
-/// Decimal seconds.
+/// Reads decimal seconds.
 fn seconds_of(cursor: &mut Cursor) -> Result<Option<Duration>, Wrong> {
     let out_of_range = cursor.wrong("a time out of range");
     let digits = |c: char| c.is_ascii_digit();
@@ -67,7 +67,7 @@ fn seconds_of(cursor: &mut Cursor) -> Result<Option<Duration>, Wrong> {
     }
 }
 
-/// Seconds with six decimals.
+/// Formats seconds with six decimals.
 pub(super) fn seconds(time: Duration) -> String {
     format!("{}.{:06}", time.as_micros() / 1_000_000, time.as_micros() % 1_000_000)
 }

@@ -1,4 +1,4 @@
-//! What calls do with descriptors.
+//! System calls on descriptors.
 
 use super::descriptors::{Epoll, Kind, Socket};
 use super::stack::Flow;
@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use std::net::{Ipv6Addr, SocketAddrV6};
 
 impl Stack {
-    /// Does what a call asks for. `None`: it has to wait, and is to be tried again with what is
-    /// left of `request` when something has happened.
+    /// Executes a call. `None`: it has to wait, and is to be tried again with the rest of `request`
+    /// when something has happened.
     pub fn call(&mut self, request: &mut Request) -> Option<Answer> {
         let answer = self.dispatch(request).unwrap_or_else(|errno| Some(Answer::error(errno)));
         self.drain();
@@ -86,7 +86,7 @@ impl Stack {
     fn listen(&mut self, fd: i32, backlog: i32) -> Outcome {
         let socket = self.table.entry(fd)?;
         let port = socket.local.map_or(0, |address| address.port());
-        // Linux takes a backlog of n for n + 1; the endpoint counts exactly.
+        // With a backlog of n Linux accepts n + 1; the endpoint counts exactly.
         let backlog = u8::try_from(backlog.clamp(1, 255)).unwrap_or(1);
         socket.backlog = backlog;
         let connection = socket.ring_config();
@@ -108,7 +108,7 @@ impl Stack {
         }
     }
 
-    /// Listens anew with other settings. A handshake that is under way is lost.
+    /// Listens again with other settings. Handshakes in progress are lost.
     pub(super) fn listen_again(&mut self, fd: i32) -> Outcome {
         let socket = self.table.entry(fd)?;
         let port = socket.local.map_or(0, |address| address.port());
@@ -125,7 +125,7 @@ impl Stack {
         outcome
     }
 
-    /// Whether there is a connection to accept; it then waits with the socket.
+    /// Returns whether there is a connection to accept; it then waits in the socket.
     pub(super) fn has_connection(&mut self, fd: i32) -> bool {
         let Some(socket) = self.table.sockets.get_mut(&fd) else { return false };
         let port = socket.local.map_or(0, |address| address.port());
@@ -187,7 +187,7 @@ impl Stack {
         }
     }
 
-    /// Between which addresses, and from which port, a fresh socket connects.
+    /// Returns the addresses and the local port with which a fresh socket connects.
     fn way(&mut self, fd: i32, to: SocketAddrV6) -> Result<(Flow, u16), Errno> {
         let default = self.settings.local;
         let local = self.table.entry(fd)?.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
@@ -195,7 +195,7 @@ impl Stack {
         Ok((Flow { local: here, remote: *to.ip() }, local.port()))
     }
 
-    /// Whether data may go to this server in a SYN.
+    /// Returns whether data may be sent to this server in a SYN.
     pub(super) fn has_cookie(&mut self, fd: i32, to: SocketAddrV6) -> Result<bool, Errno> {
         let (flow, _) = self.way(fd, to)?;
         Ok(self.endpoint.has_fast_open_cookie(self.now, &flow, to.port()))
@@ -233,7 +233,7 @@ impl Stack {
         })
     }
 
-    /// Why a connection has ended, if nobody has been told.
+    /// Returns the error of an ended connection, unless it has been reported.
     pub(super) fn take_error(&mut self, fd: i32, handle: Handle) -> Option<Errno> {
         let error = self.endpoint.info(handle)?.error?;
         let socket = self.table.sockets.get_mut(&fd)?;
@@ -275,7 +275,7 @@ impl Stack {
         }
     }
 
-    /// As `recvmsg`, which gives control data as well.
+    /// As `receive`, with control data (`recvmsg`).
     fn receive_message(&mut self, fd: i32, len: usize, flags: i32) -> Outcome {
         let Some(answer) = self.receive(fd, len, flags)? else { return Ok(None) };
         let Output::Octets(octets) = answer.output else { return Ok(Some(answer)) };
@@ -289,8 +289,8 @@ impl Stack {
         Ok(Some(Answer { output, ..answer }))
     }
 
-    /// What MSG_ERRQUEUE gives: Linux's `struct sock_extended_err` with the first and the last
-    /// number of the writes that are over. Ours have been copied.
+    /// Handles MSG_ERRQUEUE: returns Linux's `struct sock_extended_err` with the numbers of the
+    /// first and the last completed write. Here the octets have been copied.
     fn receive_error(&mut self, fd: i32) -> Outcome {
         let news = self.table.entry(fd)?.lent.take_news();
         let (first, last) = news.ok_or(Errno::EAGAIN)?;
@@ -303,7 +303,7 @@ impl Stack {
         Ok(Some(Answer { output, ..Answer::DONE }))
     }
 
-    /// Whether nothing more will arrive: the peer has closed, or the connection has ended.
+    /// Returns whether nothing more will arrive: the peer has closed, or the connection has ended.
     pub(super) fn is_at_end(&self, handle: Handle) -> bool {
         self.endpoint.can_recv(handle) == 0
             && self.endpoint.peek(handle, &mut [0]) != Err(RecvError::WouldBlock)
@@ -365,21 +365,21 @@ impl Stack {
             Kind::Fresh | Kind::Epoll(_) => {}
             Kind::Listening(waiting) => {
                 for handle in waiting {
-                    // One that is gone already leaves nothing to abort.
+                    // If the connection does not exist any more, there is nothing to abort.
                     let _ = self.endpoint.abort(handle);
                 }
                 self.endpoint.unlisten(socket.local.map_or(0, |address| address.port()));
             }
             Kind::Connection(handle) => {
                 self.flush(handle, &mut socket.held);
-                // A connection that is gone already leaves nothing to close.
+                // If the connection does not exist any more, there is nothing to close.
                 let _ = self.endpoint.release(self.now, handle, socket.linger);
             }
         }
         DONE
     }
 
-    /// The local address of a bound socket.
+    /// Returns the local address of a bound socket.
     pub fn local_address(&self, fd: i32) -> Option<SocketAddrV6> {
         let socket = self.table.sockets.get(&fd)?;
         if let Kind::Connection(handle) = socket.kind {

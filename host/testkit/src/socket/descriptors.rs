@@ -1,4 +1,4 @@
-//! The descriptors: what each of them stands for, and what has been set.
+//! The descriptors: their objects and settings.
 
 use super::held::{Held, Lent};
 use super::{Algorithm, Answer, Errno, Settings};
@@ -7,16 +7,16 @@ use kinglet_time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddrV6;
 
-/// What a descriptor stands for.
+/// Object of a descriptor.
 pub(super) enum Kind {
     Fresh,
-    /// Connections that `poll` has taken off the endpoint's queue wait for `accept` here.
+    /// Connections that `poll` has taken from the endpoint's queue wait for `accept` here.
     Listening(VecDeque<Handle>),
     Connection(Handle),
     Epoll(Epoll),
 }
 
-/// An epoll descriptor: what is watched.
+/// An epoll descriptor: the watched descriptors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Epoll(pub(super) BTreeMap<i32, Watch>);
 
@@ -24,9 +24,9 @@ pub(super) struct Epoll(pub(super) BTreeMap<i32, Watch>);
 pub(super) struct Watch {
     pub(super) events: u32,
     pub(super) data: u64,
-    /// What was ready when it was last told, for edges.
+    /// The readiness that was last reported, for edges.
     pub(super) told: i32,
-    /// Octets that had been received then.
+    /// Number of octets received by then.
     pub(super) received: u32,
 }
 
@@ -39,23 +39,23 @@ pub(super) struct Socket {
     pub(super) announced: u16,
     pub(super) keepalive: KeepAlive,
     pub(super) keepalive_on: bool,
-    /// Of `listen`.
+    /// Backlog of `listen`.
     pub(super) backlog: u8,
     /// SO_LINGER.
     pub(super) linger: Option<Duration>,
     pub(super) nonblocking: bool,
     pub(super) local: Option<SocketAddrV6>,
-    /// TCP_FASTOPEN: how many connections of a listener may be early.
+    /// TCP_FASTOPEN: largest number of early connections of a listener.
     pub(super) fast_open: u8,
-    /// Where a `connect` with TCP_FASTOPEN_CONNECT leads to, once there is data.
+    /// Destination of a `connect` with TCP_FASTOPEN_CONNECT, until there is data.
     pub(super) deferred: Option<SocketAddrV6>,
-    /// `connect` has not yet reported success.
+    /// True if `connect` has not yet reported success.
     pub(super) connecting: bool,
-    /// The application has shut down reading.
+    /// True if the application has shut down reading.
     pub(super) deaf: bool,
-    /// The error has been reported: like SO_ERROR, only once.
+    /// True if the error has been reported: like SO_ERROR, only once.
     pub(super) told: bool,
-    /// Octets of a waiting write that are done.
+    /// Number of octets of a waiting write that are done.
     pub(super) partial: usize,
     /// Octets written, modulo 2^32.
     pub(super) written: u32,
@@ -65,7 +65,7 @@ pub(super) struct Socket {
     pub(super) notsent_lowat: u32,
     /// TCP_INQ.
     pub(super) inquires: bool,
-    /// A write has found too little room, and nobody has been told that there is some again.
+    /// True if a write has found too little space, and new space has not been reported yet.
     pub(super) starved: bool,
 }
 
@@ -97,7 +97,7 @@ impl Socket {
         }
     }
 
-    /// The socket of a connection that this one has listened for: what was set stays set.
+    /// Returns the socket of an accepted connection: it inherits the settings.
     pub(super) fn heir(&self, kind: Kind, settings: &Settings) -> Socket {
         Socket {
             config: self.config,
@@ -114,8 +114,8 @@ impl Socket {
         }
     }
 
-    /// Settings for the endpoint: its send ring is always whole, because the socket may be given
-    /// more of it at any time.
+    /// Returns the settings for the endpoint: its send buffer always has full size, because the
+    /// application may increase it at any time.
     pub(super) fn ring_config(&self) -> ConnectionConfig {
         ConnectionConfig { send_buffer: 0, ..self.config }
     }
@@ -127,7 +127,7 @@ pub(super) struct Table {
     descriptors: Descriptors,
 }
 
-/// Where new descriptors come from.
+/// Source of new descriptors.
 type Descriptors = Box<dyn FnMut() -> Option<i32> + Send>;
 
 impl Table {

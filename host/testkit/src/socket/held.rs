@@ -1,25 +1,26 @@
-//! What is between an application and its connection: octets that a socket holds back (TCP_CORK,
-//! MSG_MORE, MSG_EOR of tcp(7) and send(2)) and octets that it has been lent (MSG_ZEROCOPY).
+//! Octets between an application and its connection: those that a socket holds back (TCP_CORK,
+//! MSG_MORE, MSG_EOR of tcp(7) and send(2)) and those that it has been lent (MSG_ZEROCOPY).
 
 use kinglet_time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// How long a part of a segment is held back (tcp(7), TCP_CORK).
+/// Time for which a partial segment is held back (tcp(7), TCP_CORK).
 const CEILING: Duration = Duration::from_millis(200);
 
-/// What a socket has taken and its connection has not.
+/// Octets that a socket has accepted and its connection has not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     pub(super) octets: VecDeque<u8>,
-    /// Where records end in `octets`: what follows begins a segment of its own.
+    /// Ends of records in `octets`: the octets after an end begin a new segment.
     pub(super) ends: VecDeque<usize>,
-    /// The connection has a whole record: what follows waits until all of it has left.
+    /// True if the connection has a whole record: further octets wait until all of it has been
+    /// sent.
     pub(super) fenced: bool,
     /// TCP_CORK.
     pub(super) corked: bool,
-    /// The last write had MSG_MORE.
+    /// True if the last write had MSG_MORE.
     pub(super) more: bool,
-    /// When a part of a segment leaves all the same.
+    /// Time at which a partial segment is sent all the same.
     pub(super) until: Option<Instant>,
 }
 
@@ -32,20 +33,20 @@ impl Held {
         self.until
     }
 
-    /// What is held leaves, though the cork stays (tcp(7), TCP_NODELAY).
+    /// Releases the held octets, though the cork stays (tcp(7), TCP_NODELAY).
     pub(super) fn release(&mut self, now: Instant) {
         self.until = self.until.and(Some(now));
     }
 
-    /// Starts or ends the time for which a part of a segment is held back. A record that waits for
-    /// the one before it waits for as long as that takes.
+    /// Starts or stops the timer of a partial segment. A record that waits for the previous one
+    /// waits without a limit.
     pub(super) fn keep_time(&mut self, now: Instant) {
         let parted = !self.octets.is_empty() && !self.fenced;
         self.until = parted.then(|| self.until.unwrap_or(now + CEILING));
     }
 
-    /// How many octets may go to a connection with these many unsent ones, and whether a record
-    /// ends there.
+    /// Returns the number of octets that may be passed to a connection with `unsent` unsent ones,
+    /// and whether a record ends there.
     pub(super) fn ready(&self, now: Instant, mss: usize, unsent: usize) -> (usize, bool) {
         let end = self.ends.front().copied();
         let available = end.unwrap_or(self.len());
@@ -58,22 +59,22 @@ impl Held {
     }
 }
 
-/// Writes with MSG_ZEROCOPY whose octets may not be changed yet, and what is to be told of others
-/// (the kernel's documentation of MSG_ZEROCOPY).
+/// Writes with MSG_ZEROCOPY whose octets must not be changed yet, and the notifications of
+/// completed ones (the kernel's documentation of MSG_ZEROCOPY).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lent {
     /// SO_ZEROCOPY.
     pub(super) on: bool,
-    /// The number of the next write.
+    /// Number of the next write.
     next: u32,
-    /// Their numbers, and how much was written after each.
+    /// Numbers of the writes, and the total written after each.
     writes: VecDeque<(u32, u32)>,
-    /// The first and the last of writes that are over.
+    /// First and last numbers of completed writes.
     over: VecDeque<(u32, u32)>,
 }
 
 impl Lent {
-    /// A write has ended after `written` octets in all.
+    /// Records a write that ended after `written` octets in total.
     pub(super) fn lend(&mut self, written: u32) {
         if self.on {
             self.writes.push_back((self.next, written));
@@ -81,7 +82,8 @@ impl Lent {
         }
     }
 
-    /// The peer has `acked` octets; `None`: nobody will send them again.
+    /// Completes writes up to `acked` octets, which the peer has received; `None`: no octets will
+    /// be retransmitted.
     pub(super) fn settle(&mut self, acked: Option<u32>) {
         let has = |written: u32| acked.is_none_or(|acked| acked.wrapping_sub(written) < 1 << 31);
         while let Some(&(number, written)) = self.writes.front() {

@@ -4,16 +4,16 @@ use kinglet_tcp::{Info, Repair, State};
 use kinglet_time::Duration;
 use std::ops::Deref;
 
-/// Octets of Linux's structure, and of what follows: fields of our own.
+/// Length of Linux's structure, and of the additional fields of this stack.
 pub const TCP_INFO_LEN: usize = 552;
 
-/// Where our own fields begin.
+/// Offset of the additional fields.
 const OWN: usize = 512;
 
-/// What Linux calls the first value of the threshold.
+/// Linux's initial value of the threshold.
 const INFINITE: i64 = 0x7fff_ffff;
 
-/// A connection as its socket sees it.
+/// A connection with the data of its socket.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) info: &'a Info,
@@ -33,8 +33,8 @@ impl Deref for Seen<'_> {
 
 type Value = fn(Seen<'_>) -> i64;
 
-/// Name, place, octets, value. Windows count segments, times microseconds; names that begin with
-/// `octets_` or `count_` are our own.
+/// Name, offset, octets, value. Windows count segments, times microseconds; names that begin with
+/// `octets_` or `count_` are additional fields.
 const FIELDS: &[(&str, usize, usize, Value)] = &[
     ("tcpi_state", 0, 1, |i| state_number(i.state)),
     ("tcpi_ca_state", 1, 1, |i| repair_number(i.repair)),
@@ -76,17 +76,17 @@ fn micros(d: Duration) -> i64 {
     i64::try_from(d.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// How many segments fit a window.
+/// Returns the number of segments that fit into a window.
 fn segments(seen: Seen<'_>, octets: u32) -> i64 {
     i64::from(octets.checked_div(seen.mss).unwrap_or(0))
 }
 
-/// How many segments these octets are, if all but the last are full.
+/// Returns the number of segments of these octets, if all but the last are full.
 fn begun(seen: Seen<'_>, octets: u32) -> i64 {
     i64::from(octets.div_ceil(seen.mss.max(1)))
 }
 
-/// What is sent again counts as lost until it is acknowledged, but not a probe for a tail loss.
+/// Retransmitted octets count as lost until they are acknowledged, except in a tail loss probe.
 fn lost(seen: Seen<'_>) -> i64 {
     let repairs = matches!(seen.repair, Repair::Fast | Repair::Timeout);
     begun(seen, seen.bytes_lost + if repairs { seen.bytes_retransmitted } else { 0 })
@@ -98,8 +98,8 @@ fn delivered(seen: Seen<'_>) -> i64 {
     i64::from(!opening) + begun(seen, seen.bytes_acked.wrapping_add(seen.bytes_sacked))
 }
 
-/// Segments above a hole that prove its loss as long as no reordering has been seen (RFC 8985
-/// §6.2). Linux counts on; afterwards time decides here.
+/// Number of segments above a hole that prove its loss as long as no reordering has been detected
+/// (RFC 8985 §6.2). Linux keeps counting; here a timer decides after that.
 const DUP_THRESH: i64 = 3;
 
 /// `TCPI_OPT_TIMESTAMPS`, `TCPI_OPT_SACK`, `TCPI_OPT_ECN`, `TCPI_OPT_SYN_DATA`.
@@ -112,7 +112,7 @@ fn ssthresh(seen: Seen<'_>) -> i64 {
     if seen.ssthresh == u32::MAX { INFINITE } else { segments(seen, seen.ssthresh) }
 }
 
-/// Linux's numbers of `TCP_CA_…`.
+/// Returns Linux's number of `TCP_CA_…`.
 fn repair_number(repair: Repair) -> i64 {
     match repair {
         Repair::None => 0,
@@ -123,7 +123,7 @@ fn repair_number(repair: Repair) -> i64 {
     }
 }
 
-/// Linux's numbers of the states.
+/// Returns Linux's number of a state.
 fn state_number(state: State) -> i64 {
     match state {
         State::Established => 1,
@@ -139,7 +139,7 @@ fn state_number(state: State) -> i64 {
     }
 }
 
-/// The structure; without a connection that of a closed one.
+/// Returns the structure; without a connection, that of a closed one.
 pub(super) fn encode(seen: Option<Seen<'_>>) -> Vec<u8> {
     let mut out = vec![0; TCP_INFO_LEN];
     let Some(seen) = seen else {
@@ -147,7 +147,7 @@ pub(super) fn encode(seen: Option<Seen<'_>>) -> Vec<u8> {
         return out;
     };
     for (_, at, len, value) in FIELDS {
-        // The octets of lower worth, in this machine's order.
+        // The less significant octets, in this machine's order.
         let octets = value(seen).to_le_bytes();
         let place = &mut out[*at..*at + *len];
         place.copy_from_slice(&octets[..*len]);
@@ -158,14 +158,14 @@ pub(super) fn encode(seen: Option<Seen<'_>>) -> Vec<u8> {
     out
 }
 
-/// The structure of a listening socket.
+/// Returns the structure of a listening socket.
 pub(super) fn listening() -> Vec<u8> {
     let mut out = vec![0; TCP_INFO_LEN];
     out[0] = 10;
     out
 }
 
-/// The words of Linux's `SO_MEMINFO`, in their order.
+/// The words of Linux's `SO_MEMINFO`, in order.
 const MEMORY: [&str; 9] = [
     "SK_MEMINFO_RMEM_ALLOC",
     "SK_MEMINFO_RCVBUF",
@@ -178,7 +178,8 @@ const MEMORY: [&str; 9] = [
     "SK_MEMINFO_DROPS",
 ];
 
-/// The structure of `SO_MEMINFO`: octets of text alone, where Linux counts its buffers' overhead.
+/// Returns the structure of `SO_MEMINFO`: only octets of data; Linux also counts the overhead of
+/// its buffers.
 pub(super) fn memory(info: Option<&Info>, receive_buffer: usize, send_buffer: usize) -> Vec<u8> {
     let size = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let count = |value: fn(&Info) -> u32| info.map_or(0, value);
@@ -196,7 +197,7 @@ pub(super) fn memory(info: Option<&Info>, receive_buffer: usize, send_buffer: us
     words.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
-/// The field called `name` of the structures of `TCP_INFO` and `SO_MEMINFO`, one behind the other;
+/// Returns the field `name` of the structures of `TCP_INFO` and `SO_MEMINFO`, one after the other;
 /// `None` if this stack does not fill it.
 pub fn field(octets: &[u8], name: &str) -> Option<i64> {
     let memory = MEMORY.iter().position(|known| *known == name);

@@ -2,12 +2,12 @@
 //! calls of Linux, with its error numbers, on the other.
 //!
 //! The segment scripts run on it, and so does packetdrill through `kinglet-packetdrill`. Nothing
-//! here blocks: [`Stack::call`] answers `None` for a call that has to wait, and takes it again
+//! here blocks: [`Stack::call`] returns `None` for a call that has to wait, and is called again
 //! later.
 //!
-//! Where it differs from Linux: a write before the connection is established is queued, as
-//! RFC 9293 §3.10.2 has it, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets, not doubled,
-//! and `SO_RCVBUF` counts only before the handshake.
+//! Differences from Linux: a write before the connection is established is queued, according to RFC
+//! 9293 §3.10.2, and does not fail; `SO_SNDBUF` and `SO_RCVBUF` are octets, not doubled, and
+//! `SO_RCVBUF` is effective only before the handshake.
 
 mod calls;
 mod descriptors;
@@ -55,17 +55,17 @@ pub enum Request {
     EpollWait { epoll: i32, most: usize, patience: Patience },
 }
 
-/// How long `poll` or `epoll_wait` waits.
+/// Time for which `poll` or `epoll_wait` waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// As the call says: milliseconds, or without end if negative.
+    /// As in the call: milliseconds, or without end if negative.
     Timeout(i32),
-    /// It waits already, until then.
+    /// It waits already, until this time.
     Until(Instant),
 }
 
 impl Request {
-    /// When a call that waits gives up, if it does.
+    /// Returns the time at which a waiting call times out, if it does.
     pub fn patience(&self) -> Option<Instant> {
         match self {
             Request::Poll { patience: Patience::Until(until), .. }
@@ -75,17 +75,17 @@ impl Request {
     }
 }
 
-/// What a call gives back besides its result.
+/// Output of a call in addition to its result.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Output {
     /// Nothing.
     #[default]
     None,
-    /// What was received, or the value of an option.
+    /// Received octets, or the value of an option.
     Octets(Vec<u8>),
-    /// What `recvmsg` gives: octets, flags and control data.
+    /// Output of `recvmsg`: octets, flags and control data.
     Message {
-        /// What was received.
+        /// Received octets.
         octets: Vec<u8>,
         /// `msg_flags`.
         flags: i32,
@@ -94,7 +94,7 @@ pub enum Output {
     },
     /// The other end of a connection.
     Address(SocketAddrV6),
-    /// `poll`: what has happened to each descriptor; `epoll_wait`: events and data.
+    /// `poll`: the events of each descriptor; `epoll_wait`: events and data.
     Events(Vec<(u32, u64)>),
 }
 
@@ -110,26 +110,26 @@ pub struct Control {
 }
 
 impl Control {
-    /// Control data of words.
+    /// Creates control data from words.
     pub fn of(level: i32, kind: i32, words: &[u32]) -> Control {
         let data = words.iter().copied().flat_map(u32::to_ne_bytes).collect();
         Control { level, kind, data }
     }
 }
 
-/// What a call came to.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// As the system call.
+    /// Result of the system call.
     pub result: Result<i64, Errno>,
-    /// What it gives back besides.
+    /// Additional output.
     pub output: Output,
 }
 
 impl Answer {
     const DONE: Answer = Answer { result: Ok(0), output: Output::None };
 
-    /// A result and nothing besides.
+    /// A result without additional output.
     pub const fn value(result: i64) -> Answer {
         Answer { result: Ok(result), output: Output::None }
     }
@@ -140,7 +140,7 @@ impl Answer {
     }
 }
 
-/// What a call has come to so far; `Ok(None)`: it has to wait.
+/// Outcome of a call so far; `Ok(None)`: it has to wait.
 type Outcome = Result<Option<Answer>, Errno>;
 
 fn done(result: usize) -> Outcome {

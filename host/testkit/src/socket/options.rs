@@ -13,10 +13,11 @@ use super::{
 use kinglet_tcp::ConnectionConfig;
 use kinglet_time::Duration;
 
-/// Octets of Linux's `union tcp_cc_info`. What this stack has for control says nothing there.
+/// Octets of Linux's `union tcp_cc_info`. The congestion controls of this stack report nothing
+/// there.
 const TCP_CC_INFO_LEN: usize = 20;
 
-/// Octets of a congestion control's name, zeros included (Linux's `TCP_CA_NAME_MAX`).
+/// Octets of the name of a congestion control, zeros included (Linux's `TCP_CA_NAME_MAX`).
 const CONTROL_NAME_LEN: usize = 16;
 
 impl Stack {
@@ -131,7 +132,7 @@ impl Stack {
             self.notes.push(note.to_owned());
         } else if let Kind::Connection(handle) = socket.kind {
             let config = socket.config;
-            // A connection that is gone already has no settings.
+            // A connection that does not exist any more has no settings.
             let _ = match (level, name) {
                 (SOL_TCP, TCP_MAXSEG) => self.endpoint.set_mss(handle, config.mss),
                 _ => self.endpoint.configure(self.now, handle, &config),
@@ -142,7 +143,7 @@ impl Stack {
 }
 
 impl Stack {
-    /// Has a connection use the congestion control of its socket.
+    /// Makes a connection use the congestion control of its socket.
     pub(super) fn choose_congestion(&mut self, fd: i32) {
         let Some(socket) = self.table.sockets.get(&fd) else { return };
         let algorithm = socket.congestion;
@@ -154,7 +155,8 @@ impl Stack {
     }
 }
 
-/// The number at the front of an option's value; Linux takes a single octet for some as well.
+/// Returns the number at the front of an option's value; Linux also accepts a single octet for
+/// some.
 fn word(value: &[u8]) -> Option<i32> {
     value.first_chunk().map(|octets| i32::from_ne_bytes(*octets))
 }

@@ -1,8 +1,8 @@
-//! What an application writes, on its way to a connection: how much a socket takes, and when what
-//! it holds back (`held.rs`) goes on.
+//! Path of written octets to a connection: the number that a socket accepts, and the release of
+//! octets that it holds back (`held.rs`).
 //!
-//! A segment that is whole while it is held back leaves with PSH, as a connection does not know
-//! that there is more; Linux leaves the flag out.
+//! A segment that is complete while it is held back is sent with PSH, because a connection does not
+//! know of further octets; Linux omits the flag.
 
 use super::descriptors::{Kind, Socket};
 use super::held::Held;
@@ -53,7 +53,7 @@ impl Stack {
         done(total)
     }
 
-    /// The connection of a socket that sends; `None` if it has to wait for one.
+    /// Returns the connection of a sending socket; `None` if it has to wait for one.
     fn sending(
         &mut self,
         fd: i32,
@@ -68,7 +68,7 @@ impl Stack {
         match (&socket.kind, to) {
             (Kind::Connection(handle), _) => {
                 let handle = *handle;
-                // It has asked for a cookie, and waits as `connect` does.
+                // It has requested a cookie, and waits as `connect` does.
                 let opening = self.endpoint.state(handle) == Some(State::SynSent);
                 match early && opening {
                     true if waits => Ok(None),
@@ -89,8 +89,8 @@ impl Stack {
         }
     }
 
-    /// Octets that a socket still takes: as far as its buffer is not full, and not more than
-    /// TCP_NOTSENT_LOWAT of them are unsent.
+    /// Returns the number of octets that a socket still accepts: limited by its buffer, and by
+    /// TCP_NOTSENT_LOWAT for unsent ones.
     pub(super) fn room(&self, handle: Handle, socket: &Socket) -> usize {
         let Some(info) = self.endpoint.info(handle) else { return 0 };
         let limit = match socket.config.send_buffer {
@@ -105,8 +105,8 @@ impl Stack {
         room.saturating_sub(info.bytes_queued as usize).saturating_sub(held)
     }
 
-    /// Takes as much of `data` as the socket has room for, a segment at a time, since what leaves
-    /// is no longer unsent.
+    /// Takes as much of `data` as the socket has space for, a segment at a time, because sent
+    /// octets are no longer unsent.
     fn push(
         &mut self,
         fd: i32,
@@ -114,7 +114,7 @@ impl Stack {
         data: &[u8],
         flags: i32,
     ) -> Result<usize, SendError> {
-        // Why nothing will ever be taken, if so.
+        // Fails if no octets will be accepted any more.
         self.endpoint.send(handle, &[])?;
         let mut taken = 0;
         loop {
@@ -140,7 +140,8 @@ impl Stack {
         }
     }
 
-    /// Hands a connection what its socket need not hold back; `false` if that is nothing.
+    /// Passes to a connection the octets that its socket need not hold back; `false` if there are
+    /// none.
     fn feed(&mut self, fd: i32) -> bool {
         let now = self.now;
         let Some(socket) = self.table.sockets.get_mut(&fd) else { return false };
@@ -158,7 +159,7 @@ impl Stack {
         }
         let (count, ends) = held.ready(now, info.mss.max(1) as usize, unsent);
         let part = &held.octets.make_contiguous()[..count];
-        // A connection that has ended takes nothing, and nothing more will be taken from here.
+        // An ended connection accepts no octets, and no more will be passed on here.
         let count = self.endpoint.send(*handle, part).unwrap_or(count);
         held.octets.drain(..count);
         held.ends.iter_mut().for_each(|end| *end -= count);
@@ -170,15 +171,15 @@ impl Stack {
         count > 0
     }
 
-    /// Hands connections what their sockets need not hold back any more; `false` if that is
-    /// nothing.
+    /// Passes to connections the octets that their sockets need not hold back any more; `false` if
+    /// there are none.
     pub(super) fn feed_all(&mut self) -> bool {
         let holding = self.table.sockets.iter().filter(|(_, socket)| socket.held.len() > 0);
         let holding: Vec<i32> = holding.map(|(fd, _)| *fd).collect();
         holding.into_iter().filter(|fd| self.feed(*fd)).count() > 0
     }
 
-    /// Notices which writes with MSG_ZEROCOPY are over.
+    /// Completes the writes with MSG_ZEROCOPY that have been acknowledged.
     pub(super) fn settle_lent(&mut self) {
         for socket in self.table.sockets.values_mut() {
             if let Kind::Connection(handle) = socket.kind {
@@ -188,9 +189,9 @@ impl Stack {
         }
     }
 
-    /// Hands a connection all that its socket holds back, because it is to be closed.
+    /// Passes all held octets to a connection, because it is to be closed.
     pub(super) fn flush(&mut self, handle: Handle, held: &mut Held) {
-        // A connection that has ended takes nothing any more.
+        // An ended connection accepts no more octets.
         let _ = self.endpoint.send(handle, held.octets.make_contiguous());
         held.octets.clear();
         held.ends.clear();

@@ -1,4 +1,4 @@
-//! `poll` and `epoll`: what a descriptor is ready for.
+//! `poll` and `epoll`: readiness of descriptors.
 
 use super::descriptors::{Epoll, Kind, Socket, Watch};
 use super::{
@@ -11,7 +11,7 @@ use kinglet_time::{Duration, Instant};
 use std::collections::BTreeMap;
 
 impl Stack {
-    /// What a descriptor is ready for.
+    /// Returns the readiness of a descriptor.
     fn readiness(&mut self, fd: i32) -> i32 {
         let waiting = self.has_connection(fd);
         let Some(socket) = self.table.sockets.get(&fd) else { return POLLNVAL };
@@ -40,7 +40,7 @@ impl Stack {
         ready
     }
 
-    /// Whether a call without an answer yet has waited long enough.
+    /// Returns whether a call without a result has timed out.
     fn is_over(&self, patience: &mut Patience) -> bool {
         if let Patience::Timeout(timeout) = *patience {
             let until = match u64::try_from(timeout) {
@@ -95,9 +95,9 @@ impl Stack {
         DONE
     }
 
-    /// What is an edge though it was ready before (epoll(7)): text that came after `received`
-    /// octets had come, and room after a write that found too little. With it, the octets that have
-    /// been received.
+    /// Returns edges of events that were ready before (epoll(7)): data received after the first
+    /// `received` octets, and space after a write that found too little; and the number of octets
+    /// received so far.
     fn repeated_edges(&mut self, fd: i32, received: u32) -> (i32, u32) {
         let now = self.info(Some(fd)).map_or(0, |info| info.bytes_received);
         let Some(socket) = self.table.sockets.get_mut(&fd) else { return (0, now) };

@@ -1,27 +1,27 @@
-//! What a stack is built with: names of Linux's sysctls, and a few of our own.
+//! Settings of a stack: names of Linux's sysctls, and some additional ones.
 
 use super::Algorithm;
 use kinglet_tcp::{Config, ConnectionConfig, KeepAlive};
 use kinglet_time::{Duration, Instant};
 use std::net::Ipv6Addr;
 
-/// Settings of a [`super::Stack`]. Unless one says otherwise its window is 65,535 octets and its
-/// MSS 1440, that of Ethernet. A buffer has 1 MiB at most.
+/// Settings of a [`super::Stack`]. By default its window is 65,535 octets and its MSS 1440, that of
+/// Ethernet. A buffer has at most 1 MiB.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// The clock when it starts.
+    /// Time of the clock at the start.
     pub start: Instant,
-    /// Its address, where a socket is not bound to another.
+    /// Its address, unless a socket is bound to another.
     pub local: Ipv6Addr,
     /// Settings of the endpoint.
     pub endpoint: Config,
-    /// Settings of connections whose socket does not say otherwise.
+    /// Settings of connections, unless their socket has others.
     pub connection: ConnectionConfig,
     /// Their congestion control.
     pub congestion: Algorithm,
-    /// Unsent octets with which a socket takes no more; `u32::MAX`: it always does.
+    /// Number of unsent octets at which a socket accepts no more; `u32::MAX`: no limit.
     pub notsent_lowat: u32,
-    /// What `SO_KEEPALIVE` turns on; Linux's defaults.
+    /// The settings that `SO_KEEPALIVE` enables; Linux's defaults.
     pub keepalive: KeepAlive,
 }
 
@@ -35,7 +35,7 @@ impl Default for Settings {
                 mss: 1440,
                 send_buffer: 65_536,
                 receive_buffer: 65_535,
-                // As Linux, for which scripts are written.
+                // As in Linux, for which scripts are written.
                 timestamps: true,
                 pacing: false,
                 ..ConnectionConfig::DEFAULT
@@ -51,7 +51,7 @@ impl Default for Settings {
     }
 }
 
-/// Sysctls that change nothing of what this stack does, or say what it does anyway.
+/// Sysctls that have no effect on this stack, or request its only behaviour.
 const HARMLESS: [&str; 20] = [
     "tcp_dsack",
     "tcp_early_retrans",
@@ -76,14 +76,14 @@ const HARMLESS: [&str; 20] = [
 ];
 
 impl Settings {
-    /// Sets what `name` calls; `false` if there is no such setting or the value is odd.
+    /// Sets the setting `name`; `false` if there is no such setting or the value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> bool {
         let name = name.rsplit(['.', '/']).next().unwrap_or(name);
         let value = value.trim().trim_matches('"');
         self.set_number(name, value).is_some() || self.set_other(name, value).is_some()
     }
 
-    /// Whether `name` is a sysctl that can be ignored without a loss.
+    /// Returns whether `name` is a sysctl that can be ignored.
     pub fn is_harmless(name: &str) -> bool {
         HARMLESS.contains(&name.rsplit(['.', '/']).next().unwrap_or(name))
     }
@@ -96,7 +96,7 @@ impl Settings {
         let count = || u8::try_from(number).unwrap_or(u8::MAX);
         let connection = &mut self.connection;
         match name {
-            // Linux: 1 asks and accepts, 2 accepts. 0, neither, is 2 here.
+            // Linux: 1 requests and accepts, 2 accepts. 0, neither, is 2 here.
             "tcp_ecn" => connection.ecn = number == 1,
             "ack_every" => connection.ack_every = count(),
             // Linux paces by its queueing discipline; here it is a setting of the connection.
@@ -128,7 +128,8 @@ impl Settings {
         match name {
             "tcp_congestion_control" => self.congestion = Algorithm::named(value)?,
             "local" => self.local = value.parse().ok()?,
-            // Linux's, in groups of eight digits, is for cookies only; here one secret is for all.
+            // Linux's key, in groups of eight digits, is for cookies only; here one secret is for
+            // all.
             "secret" | "tcp_fastopen_key" => {
                 let number = u128::from_str_radix(&value.replace('-', ""), 16).ok()?;
                 self.endpoint.secret = number.to_be_bytes();

@@ -1,4 +1,4 @@
-//! How much of everything a stack for scripts has, and its congestion controls.
+//! Table sizes of a stack for scripts, and its congestion controls.
 
 use kinglet_mem::Array;
 use kinglet_tcp::congestion::{Acked, Controller, Cubic, NewReno};
@@ -6,10 +6,10 @@ use kinglet_tcp::{
     HalfOpen, KnownServer, Listener, Peer, Piece, SegmentRecord, Sizes, Slot, TimeWait,
 };
 
-/// Octets of the largest buffer that can be asked for.
+/// Largest buffer that can be requested, in octets.
 pub(super) const LARGEST_BUFFER: usize = 1 << 20;
 
-/// Enough for every script.
+/// A memory plan that suffices for every script.
 pub(super) struct Ample;
 
 impl Sizes for Ample {
@@ -27,8 +27,8 @@ impl Sizes for Ample {
     type Servers<K: Peer> = [Option<KnownServer<K>>; 4];
 }
 
-/// A table that is on the heap, and only if somebody writes to it: the endpoint itself is built on
-/// a thread's stack.
+/// A table that is on the heap, and only if it is written: the endpoint itself is built on a
+/// thread's stack.
 pub(super) struct Heap<const N: usize>(Vec<u8>);
 
 impl<const N: usize> Array<u8> for Heap<N> {
@@ -60,7 +60,7 @@ pub enum Algorithm {
 impl Algorithm {
     const ALL: [Algorithm; 2] = [Algorithm::Reno, Algorithm::Cubic];
 
-    /// What Linux calls it.
+    /// Returns Linux's name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Algorithm::Reno => "reno",
@@ -68,7 +68,7 @@ impl Algorithm {
         }
     }
 
-    /// What Linux calls so.
+    /// Returns the control with this name in Linux.
     pub(super) fn named(name: &str) -> Option<Algorithm> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
@@ -96,7 +96,7 @@ impl Control {
     }
 }
 
-/// A call to whichever control it is.
+/// Calls the chosen control.
 macro_rules! control {
     ($chosen:expr, $name:ident($($argument:expr),*)) => {
         match $chosen {

@@ -1,4 +1,4 @@
-//! The endpoint with a clock, IPv6 around its segments, and the packets it has sent.
+//! The endpoint with a clock, IPv6 headers around its segments, and the packets it has sent.
 
 use super::Settings;
 use super::descriptors::Table;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::hash::Hasher;
 use std::net::Ipv6Addr;
 
-/// Both ends' addresses.
+/// Addresses of both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flow {
     pub(super) local: Ipv6Addr,
@@ -36,15 +36,15 @@ impl Peer for Flow {
     }
 }
 
-/// Packets that may leave at one instant; more are a stack that spins.
+/// Largest number of packets sent at one instant; more indicate an endless loop.
 const MOST_AT_ONCE: usize = 100_000;
 
-/// A packet that has left.
+/// A packet that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emitted {
-    /// When.
+    /// Time at which it was sent.
     pub at: Instant,
-    /// IPv6 header and all.
+    /// The packet with its IPv6 header.
     pub octets: Vec<u8>,
 }
 
@@ -56,14 +56,14 @@ pub struct Stack {
     pub(super) table: Table,
     pub(super) notes: Vec<String>,
     sent: VecDeque<Emitted>,
-    /// How many packets have left so far.
+    /// Number of packets sent so far.
     emitted: u64,
-    /// The connection that was opened or accepted last.
+    /// The last opened or accepted connection.
     pub(super) current: Option<Handle>,
 }
 
 impl Stack {
-    /// A stack whose descriptors come from `descriptors`.
+    /// Creates a stack whose descriptors come from `descriptors`.
     pub fn new(settings: Settings, descriptors: Box<dyn FnMut() -> Option<i32> + Send>) -> Stack {
         Stack {
             endpoint: Box::new(Endpoint::new(settings.endpoint)),
@@ -77,24 +77,24 @@ impl Stack {
         }
     }
 
-    /// Its clock.
+    /// Returns the time of its clock.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// The next timer.
+    /// Returns the time of the next timer.
     pub fn deadline(&self) -> Option<Instant> {
         let held = self.table.sockets.values().filter_map(|socket| socket.held.deadline()).min();
         earliest(self.endpoint.deadline(), held)
     }
 
-    /// Settings for what is opened from now on.
+    /// Returns the settings, for sockets that are opened from now on.
     pub fn settings(&mut self) -> &mut Settings {
         &mut self.settings
     }
 
-    /// Lets time pass until the next timer, which runs, but not beyond `until`. `false` if that was
-    /// `until` and no timer is left before it.
+    /// Lets time pass until the next timer, which runs, but not beyond `until`. Returns `false` if
+    /// it reached `until` and no timer is left before it.
     pub fn step(&mut self, until: Instant) -> bool {
         match self.deadline() {
             Some(deadline) if deadline <= until => {
@@ -110,22 +110,22 @@ impl Stack {
         }
     }
 
-    /// The next packet that has left.
+    /// Returns the next packet that was sent.
     pub fn take_emitted(&mut self) -> Option<Emitted> {
         self.sent.pop_front()
     }
 
-    /// How many packets have left so far, taken or not.
+    /// Returns the number of packets sent so far, taken or not.
     pub fn count_emitted(&self) -> u64 {
         self.emitted
     }
 
-    /// What was asked for and ignored since the last time.
+    /// Returns the requests that were ignored since the last call.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 
-    /// The connection that was opened or accepted last, or that a descriptor stands for.
+    /// Returns information about the last opened or accepted connection, or that of a descriptor.
     pub fn info(&self, fd: Option<i32>) -> Option<Info> {
         let handle = match fd {
             Some(fd) => self.table.handle(fd),
@@ -134,14 +134,14 @@ impl Stack {
         self.endpoint.info(handle?)
     }
 
-    /// Takes a packet off the network, and answers it at once.
+    /// Handles a packet from the network, and sends the response at once.
     pub fn deliver(&mut self, octets: &[u8]) {
         let Ok(packet) = ipv6::Packet::parse(octets) else { return };
         let Ok((upper, place)) = packet.upper() else { return };
         let Some(payload) = packet.octets().get(place) else { return };
         let flow = Flow { local: packet.header().dst, remote: packet.header().src };
         match upper {
-            // Why a segment is dropped is the stack's affair.
+            // The stack counts the reason for a dropped segment.
             protocol::TCP => {
                 let ecn = Ecn::of(packet.header().traffic_class);
                 let _ = self.endpoint.handle_packet(self.now, flow, ecn, payload);
@@ -152,7 +152,7 @@ impl Stack {
         self.drain();
     }
 
-    /// An ICMPv6 error that quotes a segment of ours (RFC 4443 §2.4, RFC 5927).
+    /// Handles an ICMPv6 error that quotes a segment of this stack (RFC 4443 §2.4, RFC 5927).
     fn icmp(&mut self, header: &Header, octets: &[u8]) {
         let sum = header.pseudo_header_sum(octets.len(), protocol::ICMPV6);
         let Ok(message) = icmpv6::Message::parse(octets, sum) else { return };
@@ -181,7 +181,7 @@ impl Stack {
         self.endpoint.notify_network_error(&flow, ports, seq, error);
     }
 
-    /// Lets out what the endpoint has to send at this instant.
+    /// Sends the packets that the endpoint has at this instant.
     pub(super) fn drain(&mut self) {
         for _ in 0..MOST_AT_ONCE {
             let Some(packet) = self.endpoint.poll_packet(self.now) else {
@@ -217,7 +217,7 @@ impl Stack {
     }
 }
 
-/// A packet of IPv6.
+/// Returns an IPv6 packet.
 pub(crate) fn in_ipv6(
     src: Ipv6Addr,
     dst: Ipv6Addr,

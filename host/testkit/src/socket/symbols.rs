@@ -1,4 +1,4 @@
-//! Linux's numbers and the names that scripts call them by.
+//! Linux's numbers and their names in scripts.
 
 /// An error number of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,7 +10,7 @@ macro_rules! errnos {
             $(#[doc = concat!("Linux's ", stringify!($name), ".")]
             pub const $name: Errno = Errno($number);)+
 
-            /// Names and numbers of all that are known here.
+            /// Names and numbers of all known errors.
             pub const ALL: &[(&str, Errno)] = &[$((stringify!($name), Errno::$name)),+];
         }
     };
@@ -26,7 +26,7 @@ errnos! {
 }
 
 impl Errno {
-    /// Its name; `E?` if it is not known here.
+    /// Returns its name; `E?` if it is unknown.
     pub fn name(self) -> &'static str {
         Errno::ALL.iter().find(|(_, number)| *number == self).map_or("E?", |(name, _)| name)
     }
@@ -77,14 +77,14 @@ symbols! {
 /// Edge-triggered notification, the topmost bit.
 pub const EPOLLET: i32 = i32::MIN;
 
-/// The number of a name, error numbers included.
+/// Returns the number of a name, error numbers included.
 pub fn symbol(name: &str) -> Option<i64> {
     let found = SYMBOLS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
     let errno = || Errno::ALL.iter().find(|(known, _)| *known == name).map(|(_, errno)| errno.0);
     match name {
         "EPOLLET" => Some(1 << 31),
         "NULL" => Some(0),
-        // What scripts for both versions of IP call these.
+        // Names in scripts for both versions of IP.
         "CMSG_LEVEL_IP" => Some(SOL_IPV6.into()),
         "CMSG_TYPE_RECVERR" => Some(IPV6_RECVERR.into()),
         _ => found.or_else(errno).map(i64::from),

@@ -1,8 +1,8 @@
-//! No two modules of a crate import each other, however many lie between them.
+//! No two modules of a crate import each other, directly or through other modules.
 //!
-//! A module and what is inside of it are one house: a `mod.rs` may name its rooms, and a room
-//! what its `mod.rs` defines. Everybody else is above or below, never both, so that what a module
-//! is made of can be read without what is made of it. Tests may import anything.
+//! A module and its submodules count as one: a `mod.rs` may name its submodules, and a submodule
+//! may use definitions of its `mod.rs`. Every other pair of modules has one direction, so that the
+//! lower one can be read without the higher one. Tests may import anything.
 
 use super::lexer::{is_word, mask};
 use super::{File, Repository, Violation};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A module by its path below the root of its crate, which is empty.
 type Module = Vec<String>;
-/// Who imports whom.
+/// The imports of each module.
 type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
 pub(crate) fn violations(repository: &Repository) -> Vec<Violation> {
@@ -25,7 +25,7 @@ pub(crate) fn violations(repository: &Repository) -> Vec<Violation> {
     crates.values().flat_map(of_crate).collect()
 }
 
-/// The module of a file below `src`.
+/// Returns the module of a file below `src`.
 fn module(inside: &str) -> Module {
     let path = inside.trim_end_matches(".rs");
     let path = path.trim_end_matches("/mod");
@@ -60,10 +60,10 @@ fn violation(files: &BTreeMap<Module, &File>, circle: &[Module]) -> Violation {
     Violation { measure: Some((String::new(), circle.len())), ..violation }
 }
 
-/// What stands before a module of tests.
+/// The attribute before a module of tests.
 const TEST: &str = "#[cfg(test)]\n";
 
-/// Masked `text` without the modules of tests that are in it.
+/// Returns masked `text` without its modules of tests.
 fn without_tests(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -81,7 +81,7 @@ fn without_tests(text: &str) -> String {
     out + rest
 }
 
-/// Every path of masked `text` that begins with `crate` or `super`.
+/// Returns every path of masked `text` that begins with `crate` or `super`.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let chars: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
@@ -101,7 +101,7 @@ fn paths(text: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Adds what the path or tree of paths at `at` names below `prefix`; where it ends.
+/// Adds the names of the path or tree of paths at `at` below `prefix`. Returns its end.
 fn tree(
     chars: &[char],
     mut at: usize,
@@ -114,7 +114,7 @@ fn tree(
             at += 1;
             while chars.get(at).is_some_and(|c| *c != '}') {
                 at = tree(chars, at, prefix.clone(), found);
-                // Another name for it, and the comma.
+                // Skips another name for it, and the comma.
                 while chars.get(at).is_some_and(|c| *c != ',' && *c != '}') {
                     at += 1;
                 }
@@ -150,7 +150,7 @@ fn word(chars: &[char], at: usize) -> (String, usize) {
     (word, end)
 }
 
-/// The module that `path`, written in `module`, leads into.
+/// Returns the module to which `path`, written in `module`, leads.
 fn resolve(module: &Module, path: &[String], known: &dyn Fn(&[String]) -> bool) -> Option<Module> {
     let ups = path.iter().take_while(|word| *word == "super").count();
     let (mut at, rest) = match ups {
@@ -167,7 +167,7 @@ fn resolve(module: &Module, path: &[String], known: &dyn Fn(&[String]) -> bool) 
     known(&at).then_some(at)
 }
 
-/// The sets of modules of which each leads to each other one, in order.
+/// Returns the sets of modules that reach each other, in order.
 fn circles(imports: &Imports) -> Vec<Vec<Module>> {
     let from: BTreeMap<&Module, BTreeSet<&Module>> =
         imports.keys().map(|module| (module, reached(imports, module))).collect();
@@ -182,7 +182,7 @@ fn circles(imports: &Imports) -> Vec<Vec<Module>> {
     found.into_iter().collect()
 }
 
-/// What `module` imports, and what that imports, and so on.
+/// Returns all modules that `module` imports, directly or indirectly.
 fn reached<'a>(imports: &'a Imports, module: &'a Module) -> BTreeSet<&'a Module> {
     let mut reached = BTreeSet::new();
     let mut next = vec![module];

@@ -1,9 +1,9 @@
-//! Which code meets which requirement of an RFC, and which test shows it.
+//! Traceability of RFC requirements: the code that meets each one, and the test that shows it.
 //!
-//! The requirements stand in `crates/*/compliance/*.toml`, the marks (`//= rfc9293#MUST-17`, for
-//! tests with ` type=test`) above the code, tests and segment scripts. A page is generated for each
-//! list from both, `compliance/rfc9293.md` beside `rfc9293.toml`, and `COMPLIANCE.md` of the crate
-//! counts what all of its lists have.
+//! The requirements are in `crates/*/compliance/*.toml`; the marks (`//= rfc9293#MUST-17`, for
+//! tests with ` type=test`) are above the code, tests and segment scripts. A page is generated for
+//! each list from both, `compliance/rfc9293.md` next to `rfc9293.toml`, and `COMPLIANCE.md` of the
+//! crate has the counts of all its lists.
 
 use super::{File, Repository, Violation};
 use serde::Deserialize;
@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 const MARK: &str = "//= ";
-/// Of so many requirements one may be an exception.
+/// One requirement in this number may be an exception.
 const PER_EXCEPTION: usize = 10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
     title: String,
-    /// Only tests are asked for.
+    /// True if only tests are required.
     #[serde(default)]
     tests_only: bool,
     requirement: Vec<Requirement>,
@@ -42,11 +42,11 @@ struct Requirement {
     id: String,
     section: String,
     text: String,
-    /// How it is met, where the sentence alone would mislead.
+    /// Explains how it is met, if the sentence alone would mislead.
     note: Option<String>,
-    /// Why it is deliberately not met.
+    /// Reason for which it is deliberately not met.
     exception: Option<String>,
-    /// Why there is nothing to meet.
+    /// Reason for which it does not apply.
     not_applicable: Option<String>,
 }
 
@@ -60,14 +60,14 @@ impl Requirement {
     }
 }
 
-/// `//= rfc9293#MUST-17` somewhere.
+/// A mark such as `//= rfc9293#MUST-17`.
 struct Mark {
     /// `rfc9293#MUST-17`
     target: String,
     is_test: bool,
     path: String,
     line: usize,
-    /// What it stands above or in: the name of a function, type or constant; empty for a script.
+    /// The item below or around it: the name of a function, type or constant; empty for a script.
     item: String,
 }
 
@@ -81,7 +81,8 @@ impl Mark {
     }
 }
 
-/// Requirements without code, without test, without reason; marks of unknown requirements.
+/// Returns the requirements without code, without test, or without reason, and marks of unknown
+/// requirements.
 pub(crate) fn gaps(repository: &Repository) -> Vec<Violation> {
     let marks = marks(repository);
     let mut known = BTreeSet::new();
@@ -177,7 +178,7 @@ fn write_list(out: &mut String, name: &str, list: &List, marks: &[Mark]) {
     }
 }
 
-/// The table at this path as it stands in the repository.
+/// Returns the table at this path in the repository.
 pub(crate) fn committed<'a>(repository: &'a Repository, path: &str) -> &'a str {
     repository.files.iter().find(|file| file.path == path).map_or("", |file| &file.text)
 }
@@ -187,7 +188,7 @@ pub(crate) fn bless(path: &str, table: &str) {
     std::fs::write(super::root().join(path), table).expect("a writable repository");
 }
 
-/// A list and where it stands.
+/// A list and its place.
 struct Listed<'a> {
     file: &'a File,
     /// `crates/tcp`
@@ -207,7 +208,7 @@ fn lists(repository: &Repository) -> Vec<Listed<'_>> {
     repository.files.iter().filter_map(listed).collect()
 }
 
-/// Folder and name of a list of requirements, if the file is one.
+/// Returns folder and name of a list of requirements, if the file is one.
 fn list_name(file: &File) -> Option<(&str, &str)> {
     let (folder, name) = file.path.split_once("/compliance/")?;
     let name = name.strip_suffix(".toml")?;
@@ -240,7 +241,7 @@ fn marks(repository: &Repository) -> Vec<Mark> {
     marks
 }
 
-/// The item that begins below line `at`, else the one that line `at` is in.
+/// Returns the item that begins below line `at`, or else the one that contains line `at`.
 fn item(lines: &[&str], at: usize) -> String {
     let below = lines.iter().skip(at).find(|line| {
         let line = line.trim_start();
@@ -250,7 +251,7 @@ fn item(lines: &[&str], at: usize) -> String {
     below.into_iter().chain(above).find_map(|line| name_of(line)).unwrap_or_default()
 }
 
-/// The name that a line declares, if it declares a function, type or constant.
+/// Returns the name that a line declares, if it declares a function, type or constant.
 fn name_of(line: &str) -> Option<String> {
     let mut words = line
         .split_whitespace()

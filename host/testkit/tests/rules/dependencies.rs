@@ -1,4 +1,4 @@
-//! Which crate may see which (ARCHITECTURE.md, section 1), and what each says about itself.
+//! Allowed dependencies between crates (ARCHITECTURE.md, section 1), and required metadata.
 
 use super::{File, Repository, Violation};
 use toml::{Table, Value};
@@ -18,16 +18,15 @@ const LAYERS: [&str; 9] = [
     "kinglet-aodv",
     "kinglet-coap",
 ];
-/// Where relays keep what they take, and the contract of the flash that it may be in.
+/// The flash queue of relays, and the contract of its flash.
 const STORE: &str = "kinglet-store";
 const FLASH: &str = "kinglet-flash";
-/// What mesh and RPL pace themselves by.
+/// The timer of mesh and RPL.
 const TRICKLE: &str = "kinglet-trickle";
 /// Tests of any crate may use it.
 const TESTKIT: &str = "kinglet-testkit";
 
-/// The crates of this workspace that `name` may depend on; `None` for a crate that is not on the
-/// map.
+/// Returns the crates of this workspace that `name` may depend on; `None` for an unknown crate.
 fn allowed(name: &str) -> Option<Vec<&'static str>> {
     let below_node = || [BASE.as_slice(), &LAYERS, &[STORE, FLASH]].concat();
     let below_sim = || [below_node(), vec!["kinglet", "kinglet-apps"]].concat();
@@ -39,26 +38,26 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         TRICKLE => vec!["kinglet-random", "kinglet-time"],
         "kinglet-wire" => vec!["kinglet-mem", "kinglet-octets", "kinglet-time"],
         "kinglet-radio" => vec!["kinglet-mem", "kinglet-time"],
-        // Its segment scripts drive TCP; the rest of it knows clocks only.
+        // Its segment scripts drive TCP; the rest of it only uses clocks.
         "kinglet-testkit" => [BASE.as_slice(), &["kinglet-tcp"]].concat(),
         "kinglet-mesh" => vec!["kinglet-mem", "kinglet-random", "kinglet-time", TRICKLE],
         "kinglet-rpl" => [BASE.as_slice(), &[TRICKLE]].concat(),
         "kinglet-mac" => [BASE.as_slice(), &[RADIO]].concat(),
         FLASH => vec!["kinglet-time"],
-        // A driver, for firmware: nothing of the stack knows it.
+        // A driver, for firmware: no layer of the stack depends on it.
         "kinglet-nor" => vec![FLASH, "kinglet-time"],
         STORE => vec![FLASH, "kinglet-mem", "kinglet-time"],
         "kinglet-net" => [BASE.as_slice(), &[STORE, FLASH]].concat(),
         "kinglet-nd" | "kinglet-tcp" | "kinglet-coap" | "kinglet-aodv" => BASE.to_vec(),
         "kinglet" => below_node(),
-        // The sockets and the script runner of the testkit are what it is made of.
+        // It consists of the sockets and the script runner of the testkit.
         "kinglet-packetdrill" => vec!["kinglet-time", TESTKIT],
-        // What they need of a layer they have from the node, but for CoAP, which it does not know.
+        // They use the layers through the node, except CoAP, which the node does not have.
         "kinglet-apps" => vec!["kinglet", "kinglet-coap", "kinglet-mem", "kinglet-time"],
         "kinglet-sim" => below_sim(),
-        // What other stacks do must not come from ours.
+        // The behaviour of other stacks must not come from Kinglet's.
         "kinglet-peers" => vec!["kinglet-time", "kinglet-wire"],
-        // A protocol of its own, which has nothing of the stack.
+        // A protocol that is independent of the stack.
         "kinglet-pip" => vec![RADIO, "kinglet-time", "kinglet-sim"],
         "kinglet-lab" => [below_lab(), vec!["kinglet-peers", "kinglet-pip"]].concat(),
         "kinglet-gateway" => {
@@ -113,7 +112,8 @@ fn line_with(file: &File, text: &str) -> usize {
     file.text.lines().position(|line| line.starts_with(text)).map_or(0, |index| index + 1)
 }
 
-/// What crates.io and a reader need to know, and that no feature changes what the stack does.
+/// Checks the metadata for crates.io and readers, and that no feature changes the behaviour of the
+/// stack.
 pub(crate) fn metadata(repository: &Repository) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in repository.manifests() {
@@ -144,10 +144,11 @@ pub(crate) fn metadata(repository: &Repository) -> Vec<Violation> {
     found
 }
 
-/// Keys of a manifest that hold an address of the web.
+/// Keys of a manifest with web addresses.
 const ADDRESSES: [&str; 3] = ["repository", "homepage", "documentation"];
 
-/// The project has no place on the web yet, and readers and registries follow what a manifest says.
+/// Forbids web addresses: the project has none yet, and readers and registries follow those in a
+/// manifest.
 pub(crate) fn addresses(repository: &Repository) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in repository.files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {

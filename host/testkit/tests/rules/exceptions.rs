@@ -1,18 +1,18 @@
-//! The list of exceptions, and what it still covers.
+//! The list of exceptions, and the violations that it covers.
 
 use super::{Violation, root};
 use std::fs;
 
-/// An entry of the list, its words as written.
+/// An entry of the list, with its words unchanged.
 type Entry = Vec<String>;
 
-/// The violations that no exception covers.
+/// Returns the violations that no exception covers.
 pub(crate) fn apply(found: &[Violation]) -> Vec<Violation> {
     let entries = parse(&list());
     found.iter().filter(|violation| !entries.contains(&entry_for(violation))).cloned().collect()
 }
 
-/// The entries that cover nothing of what was found.
+/// Returns the entries that cover no violation.
 pub(crate) fn idle(found: &[Violation]) -> Vec<String> {
     let needed: Vec<Entry> = found.iter().map(entry_for).collect();
     let entries = parse(&list());
@@ -30,7 +30,7 @@ fn parse(list: &str) -> Vec<Entry> {
     entries.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
 }
 
-/// The entry that would except `violation`: size rules name the exact size, so that growth
+/// Returns the entry that would except `violation`: size rules name the exact size, so that growth
 /// needs an edit that a reviewer sees, and shrinking one that lowers the number.
 fn entry_for(violation: &Violation) -> Entry {
     let mut entry = vec![violation.rule.to_owned(), violation.path.clone()];

@@ -1,5 +1,5 @@
-//! Just enough of Rust's lexical structure to tell code from comments and literals, and to find
-//! where a function ends.
+//! A minimal lexer for Rust, to distinguish code from comments and literals, and to find the end of
+//! a function.
 
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
@@ -7,15 +7,15 @@ pub(crate) struct Function {
     pub(crate) name: String,
     /// Line of the word `fn`, counted from 1.
     pub(crate) line: usize,
-    /// Lines with code from `fn` to the closing brace.
+    /// Number of lines with code from `fn` to the closing brace.
     pub(crate) code_lines: usize,
 }
 
-/// What stands in for a character of a literal: keeps a literal's lines from counting as blank.
+/// Replaces a character of a literal, so that the lines of a literal do not count as blank.
 const LITERAL: char = '"';
 
-/// `source` with comments turned into blanks and the inside of literals into [`LITERAL`], character
-/// for character, so that positions and lines stay what they were.
+/// Returns `source` with comments turned into blanks and the contents of literals into [`LITERAL`],
+/// character for character, so that positions and lines stay the same.
 pub(crate) fn mask(source: &str) -> String {
     let chars: Vec<char> = source.chars().collect();
     let mut out = String::with_capacity(source.len());
@@ -37,7 +37,7 @@ pub(crate) fn mask(source: &str) -> String {
     out
 }
 
-/// Where the comment or literal that starts at `at` ends, and what replaces it.
+/// Returns the end of the comment or literal that starts at `at`, and its replacement.
 fn token_end(chars: &[char], at: usize) -> Option<(usize, char)> {
     let starts = |text: &str| text.chars().enumerate().all(|(i, c)| get(chars, at + i) == c);
     if starts("//") {
@@ -80,7 +80,7 @@ fn block_comment_end(chars: &[char], start: usize) -> usize {
     at.min(chars.len())
 }
 
-/// The position after the closing `quote`; a backslash takes the next character along.
+/// Returns the position after the closing `quote`; a backslash escapes the next character.
 fn quoted_end(chars: &[char], start: usize, quote: char) -> usize {
     let mut at = start;
     while at < chars.len() {
@@ -93,7 +93,7 @@ fn quoted_end(chars: &[char], start: usize, quote: char) -> usize {
     chars.len()
 }
 
-/// The end of a character literal; `None` for a lifetime or a label.
+/// Returns the end of a character literal; `None` for a lifetime or a label.
 fn char_end(chars: &[char], at: usize) -> Option<usize> {
     if get(chars, at + 1) == '\\' {
         return Some(quoted_end(chars, at + 1, '\''));
@@ -101,7 +101,7 @@ fn char_end(chars: &[char], at: usize) -> Option<usize> {
     (get(chars, at + 2) == '\'').then_some(at + 3)
 }
 
-/// The end of `r"…"`, `r#"…"#` and so on that starts at the `r`; a `b` or `c` before it is
+/// Returns the end of `r"…"`, `r#"…"#` and so on that starts at the `r`; a `b` or `c` before it is
 /// plain code.
 fn raw_string_end(chars: &[char], at: usize) -> Option<usize> {
     if get(chars, at) != 'r' {
@@ -125,12 +125,13 @@ fn raw_string_end(chars: &[char], at: usize) -> Option<usize> {
     Some(chars.len())
 }
 
-/// Lines of masked source that hold code.
+/// Returns the number of lines of masked source with code.
 pub(crate) fn code_lines(masked: &str) -> usize {
     masked.lines().filter(|line| !line.trim().is_empty()).count()
 }
 
-/// Positions (in characters) of `word` in `masked` where it is not a part of a longer word.
+/// Returns the positions (in characters) of `word` in `masked` at which it is not a part of a
+/// longer word.
 pub(crate) fn words(masked: &[char], word: &str) -> Vec<usize> {
     let word: Vec<char> = word.chars().collect();
     let mut found = Vec::new();
@@ -143,12 +144,12 @@ pub(crate) fn words(masked: &[char], word: &str) -> Vec<usize> {
     found
 }
 
-/// The line of position `at`, counted from 1.
+/// Returns the line of position `at`, counted from 1.
 pub(crate) fn line_of(masked: &[char], at: usize) -> usize {
     1 + masked[..at].iter().filter(|&&c| c == '\n').count()
 }
 
-/// The position after the bracket that closes the one at `open`.
+/// Returns the position after the bracket that closes the one at `open`.
 pub(crate) fn closing(masked: &[char], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, &c) in masked.iter().enumerate().skip(open) {
@@ -164,7 +165,7 @@ pub(crate) fn closing(masked: &[char], open: usize) -> usize {
     masked.len()
 }
 
-/// Every function of masked source that has a body, nested ones too.
+/// Returns every function of masked source that has a body, nested ones too.
 pub(crate) fn functions(masked: &str) -> Vec<Function> {
     let chars: Vec<char> = masked.chars().collect();
     let mut found = Vec::new();
@@ -187,7 +188,7 @@ pub(crate) fn functions(masked: &str) -> Vec<Function> {
     found
 }
 
-/// The brace that opens the body; `None` if the declaration ends without one.
+/// Returns the brace that opens the body; `None` if the declaration ends without one.
 fn body_start(chars: &[char], start: usize) -> Option<usize> {
     let mut at = start;
     let mut last = ' ';

@@ -1,4 +1,4 @@
-//! What a rule is, what it reads, and how its findings are reported.
+//! Definition of a rule, its input, and the report of its findings.
 
 pub(crate) mod circles;
 pub(crate) mod compliance;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold no text of ours.
+/// Folders without text of this project.
 const SKIPPED: [&str; 6] = ["target", ".git", "kinglet-out", "artifacts", "corpus", "snapshots"];
 
 /// One file, as text.
@@ -27,7 +27,7 @@ impl File {
         self.path.ends_with(".rs")
     }
 
-    /// Whether it belongs to a crate that runs on a microcontroller.
+    /// Returns whether it belongs to a crate that runs on a microcontroller.
     pub(crate) fn is_stack(&self) -> bool {
         self.path.starts_with("crates/")
     }
@@ -65,7 +65,7 @@ impl Repository {
         Repository { files }
     }
 
-    /// The manifests of the crates of the workspace.
+    /// Returns the manifests of the crates of the workspace.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| {
             let parts: Vec<&str> = file.path.split('/').collect();
@@ -78,7 +78,7 @@ impl Repository {
     }
 }
 
-/// The folder that holds the workspace's manifest.
+/// Returns the folder of the workspace's manifest.
 pub(crate) fn root() -> PathBuf {
     let testkit = Path::new(env!("CARGO_MANIFEST_DIR"));
     testkit.ancestors().nth(2).expect("testkit lies two folders below the root").to_path_buf()
@@ -90,22 +90,22 @@ fn is_text(path: &Path, name: &str) -> bool {
     if name == "Cargo.lock" {
         return false;
     }
-    // Scripts without an extension live in these two folders.
+    // Scripts without an extension are in these two folders.
     let parent = path.parent().and_then(Path::file_name).unwrap_or_default();
     of_ours.contains(&extension.as_ref())
         || (extension.is_empty() && (parent == ".ci" || parent == "tools"))
 }
 
-/// A rule that a file breaks.
+/// A violation of a rule by a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub(crate) rule: &'static str,
     pub(crate) path: String,
-    /// Counted from 1; 0 for the file as a whole.
+    /// Line, counted from 1; 0 for the file as a whole.
     pub(crate) line: usize,
-    /// For a size rule: what is too large, and how large it is.
+    /// For a size rule: the subject that is too large, and its size.
     pub(crate) measure: Option<(String, usize)>,
-    /// What would be right.
+    /// The remedy.
     pub(crate) remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! How long a file, a function and a line may be.
+//! Limits for the length of files, functions and lines.
 
 use super::lexer::{code_lines, functions, mask};
 use super::{File, Repository, Violation};

@@ -1,12 +1,13 @@
-//! What source may not contain, and what the stack crates must declare.
+//! Forbidden text in sources, and required declarations of the stack crates.
 
 use super::lexer::{closing, is_word, line_of, mask, words};
 use super::{File, Repository, Violation};
 
-/// The one place of the stack that may call assembly.
+/// The only file of the stack that may call assembly.
 const ASSEMBLY: &str = "crates/octets/src/armv6m.rs";
 
-/// Stack crates: `no_std`, no allocation, no `unsafe`, no floats, every `allow` with its reason.
+/// Checks the stack crates: `no_std`, no allocation, no `unsafe`, no floats, every `allow` with its
+/// reason.
 pub(crate) fn stack_crates(repository: &Repository) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in repository.rust().filter(|file| file.is_stack()) {
@@ -32,7 +33,7 @@ pub(crate) fn stack_crates(repository: &Repository) -> Vec<Violation> {
 
 fn declarations(file: &File) -> Vec<Violation> {
     let masked = mask(&file.text);
-    // What is forbidden cannot be allowed for one module.
+    // A lint that is forbidden cannot be allowed for one module.
     let calls_assembly = ASSEMBLY.starts_with(file.path.trim_end_matches("lib.rs"));
     let level = if calls_assembly { "#![deny(unsafe_code)]" } else { "#![forbid(unsafe_code)]" };
     let missing = ["#![no_std]", level]
@@ -56,7 +57,7 @@ fn each_word(
         .collect()
 }
 
-/// Positions of `1.5` and the like; `pair.0.1` and `0..9` are none.
+/// Returns the positions of `1.5` and the like; `pair.0.1` and `0..9` do not count.
 fn float_literals(masked: &[char]) -> Vec<usize> {
     let mut found = Vec::new();
     for (at, window) in masked.windows(3).enumerate() {
@@ -79,7 +80,7 @@ fn unexplained_allows(file: &File, masked: &[char]) -> Vec<Violation> {
         for at in words(masked, word) {
             let open = at + word.len();
             let before = at.checked_sub(1).map_or(' ', |i| masked[i]);
-            // An attribute, alone or inside of `cfg_attr`; not a method or a function.
+            // An attribute, alone or inside `cfg_attr`; not a method or a function.
             let attribute =
                 masked.get(open) == Some(&'(') && matches!(before, '[' | ' ' | '(' | '\n');
             if !attribute || declares_function(masked, at) {
@@ -100,7 +101,7 @@ fn declares_function(masked: &[char], at: usize) -> bool {
     before == "fn "
 }
 
-/// `alloc` is out of reach; `std` is there for tests alone.
+/// Forbids `alloc`, and `std` except for tests.
 fn allocation(file: &File, masked: &[char]) -> Vec<Violation> {
     let text: String = masked.iter().collect();
     let mut found = Vec::new();
@@ -118,7 +119,8 @@ fn allocation(file: &File, masked: &[char]) -> Vec<Violation> {
     found
 }
 
-/// On the host only the plug-in that C calls may have it; clippy asks for its reasons there.
+/// On the host only the plug-in that C calls may have `unsafe` code; clippy requires its reasons
+/// there.
 pub(crate) fn unsafe_on_the_host(repository: &Repository) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in repository.rust() {
@@ -131,7 +133,7 @@ pub(crate) fn unsafe_on_the_host(repository: &Repository) -> Vec<Violation> {
     found
 }
 
-/// Their iteration order differs from run to run.
+/// Forbids hashed collections: their iteration order differs from run to run.
 pub(crate) fn hashed_collections(repository: &Repository) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in repository.rust() {
@@ -144,9 +146,9 @@ pub(crate) fn hashed_collections(repository: &Repository) -> Vec<Violation> {
     found
 }
 
-/// Macros, attributes and marks of work that is not done.
+/// Finds macros, attributes and marks of unfinished work.
 pub(crate) fn unfinished(repository: &Repository) -> Vec<Violation> {
-    // In two halves, so that this file does not break its own rule.
+    // In two halves, so that this file does not violate its own rule.
     let marks =
         [concat!("FIX", "ME"), concat!("XX", "X"), concat!("HA", "CK"), concat!("TO", "DO")];
     let mut found = Vec::new();
@@ -179,7 +181,7 @@ fn unfinished_code(file: &File) -> Vec<Violation> {
     found
 }
 
-/// Absolute paths of one machine, in code, scripts or prose.
+/// Finds absolute paths of one machine, in code, scripts or prose.
 pub(crate) fn machine_paths(repository: &Repository) -> Vec<Violation> {
     let roots = ["work", "root", "home", "tmp", "Users"].map(|name| format!("/{name}"));
     let mut found = Vec::new();
@@ -194,7 +196,7 @@ pub(crate) fn machine_paths(repository: &Repository) -> Vec<Violation> {
     found
 }
 
-/// Whether `root` stands in `line` as the start of a path, not in the middle of one.
+/// Returns whether `root` is the start of a path in `line`, not a part in the middle.
 fn holds_path(line: &str, root: &str) -> bool {
     line.match_indices(root).any(|(at, _)| {
         let before = line[..at].chars().next_back().unwrap_or(' ');

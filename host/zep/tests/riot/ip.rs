@@ -11,7 +11,7 @@ pub(crate) fn ip(text: &str) -> Ip {
     text.parse::<std::net::Ipv6Addr>().unwrap().octets()
 }
 
-/// A packet with its checksum, which stands at the end of the upper header's `at`.
+/// Returns a packet with its checksum, which is at `at` in the upper header.
 pub(crate) fn packet(src: Ip, dst: Ip, kind: u8, hops: u8, mut upper: Vec<u8>) -> Vec<u8> {
     let at = if kind == TCP { 16 } else { 2 };
     upper[at..at + 2].fill(0);
@@ -21,7 +21,7 @@ pub(crate) fn packet(src: Ip, dst: Ip, kind: u8, hops: u8, mut upper: Vec<u8>) -
     [&[0x60, 0, 0, 0][..], &len, &[kind, hops], &src, &dst, &upper].concat()
 }
 
-/// Whether the checksum is right.
+/// Returns whether the checksum is correct.
 pub(crate) fn is_right(packet: &[u8]) -> bool {
     let (src, dst) = (part(packet, 8), part(packet, 24));
     sum(src, dst, packet[6], &packet[40..]) == 0xffff

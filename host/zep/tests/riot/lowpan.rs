@@ -1,4 +1,4 @@
-//! 6LoWPAN as RIOT writes and reads it (RFC 4944, RFC 6282), with 64 bits of context 0 at most.
+//! 6LoWPAN as RIOT writes and reads it (RFC 4944, RFC 6282), with at most 64 bits of context 0.
 
 /// Octets of a frame's payload: 127 less FCS and a header with two long addresses.
 const ROOM: usize = 104;
@@ -24,7 +24,7 @@ pub(crate) fn link_local(eui: Eui) -> Ip {
     with_iid(&prefix, eui)
 }
 
-/// The payloads of the frames that carry an IPv6 packet.
+/// Returns the payloads of the frames that carry an IPv6 packet.
 pub(crate) fn frames(
     packet: &[u8],
     from: Eui,
@@ -82,14 +82,14 @@ fn compressed(packet: &[u8], from: Eui, to: Option<Eui>, context: Option<Ip>) ->
     [vec![0x78 | hops, src << 4 | multicast | dst], inline].concat()
 }
 
-/// A datagram that is being put together.
+/// A datagram that is being reassembled.
 pub(crate) struct Partial {
     tag: u16,
     octets: Vec<u8>,
     missing: usize,
 }
 
-/// The IPv6 packet that a frame's payload completes.
+/// Returns the IPv6 packet that a frame's payload completes.
 pub(crate) fn read(
     payload: &[u8],
     (from, to): (Eui, Option<Eui>),
@@ -129,7 +129,7 @@ fn with_lengths(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// The headers, and how many octets they were.
+/// Returns the decompressed headers, and the number of octets that they took.
 fn expanded(
     octets: &[u8],
     (from, to): (Eui, Option<Eui>),
@@ -213,7 +213,7 @@ fn group(second: u8, take: &mut dyn FnMut(usize) -> Vec<u8>) -> Ip {
     address
 }
 
-/// A UDP header of RFC 6282, 4.3, without its length.
+/// Returns a UDP header of RFC 6282, 4.3, without its length.
 fn udp(take: &mut dyn FnMut(usize) -> Vec<u8>) -> Vec<u8> {
     let kind = take(1)[0];
     assert_eq!(kind >> 2, 0b111100, "UDP with its checksum");

@@ -1,5 +1,5 @@
-//! Nodes that behave on the wire as RIOT's native boards do, as far as they were observed, and
-//! share no code with the stack. They are on one socket and hear the node under test, not each
+//! Nodes that behave on the wire as RIOT's native boards do, as far as that was observed, and share
+//! no code with the stack. They use one socket and receive from the node under test, not from each
 //! other.
 
 pub(crate) mod ip;
@@ -14,18 +14,18 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 const PAN: [u8; 2] = [0x23, 0x00];
-/// How long an acknowledgement is awaited, and then between two attempts, of which there are five.
+/// Time to wait for an acknowledgement, and then between two attempts; there are five.
 const ACK_WAIT: Duration = Duration::from_micros(864);
 const PAUSE: Duration = Duration::from_millis(2);
 const ATTEMPTS: usize = 5;
 
-/// The air that the node under test shares with them.
+/// The channel that the node under test shares with them.
 pub(crate) struct Air {
     socket: UdpSocket,
     inbox: VecDeque<Vec<u8>>,
     pub(crate) nodes: Vec<Riot>,
     sequence: u8,
-    /// Frames that nobody acknowledged.
+    /// Number of frames that were not acknowledged.
     pub(crate) lost: usize,
 }
 
@@ -36,7 +36,7 @@ impl Air {
         Air { socket, inbox: VecDeque::new(), nodes, sequence: 0, lost: 0 }
     }
 
-    /// Goes on until that is so, which must be within ten seconds.
+    /// Runs until `done` returns true, which must happen within ten seconds.
     pub(crate) fn until(&mut self, what: &str, mut done: impl FnMut(&mut [Riot]) -> bool) {
         let limit = Instant::now() + Duration::from_secs(10);
         while !done(&mut self.nodes) {
@@ -63,7 +63,7 @@ impl Air {
         }
     }
 
-    /// Takes one frame from the socket. What asks for it is acknowledged at once.
+    /// Receives one frame from the socket. It is acknowledged at once if it requests that.
     fn hear(&mut self, patience: Duration) {
         self.socket.set_read_timeout(Some(patience)).unwrap();
         let mut octets = [0; 200];
@@ -136,8 +136,8 @@ impl Air {
     }
 }
 
-/// Who sent a frame to whom, nobody if to all, and what follows. A short address stands for the
-/// long one that has the same identifier, as RIOT has it.
+/// Returns the source and destination of a frame, `None` for a broadcast, and the octets that
+/// follow. A short address stands for the long one with the same identifier, as in RIOT.
 fn addresses(psdu: &[u8]) -> (Option<Eui>, Option<Eui>, &[u8]) {
     let control = u16::from_le_bytes([psdu[0], psdu[1]]);
     let long = |at: usize| {

@@ -1,4 +1,4 @@
-//! Discovery, RPL and who is beyond, of one of them.
+//! Discovery, RPL and the address beyond the network, of one of them.
 
 use super::ip::{ALL_ROUTERS, ICMPV6, RPL_NODES, TCP, ip, is_right, packet, part};
 use super::lowpan::{Eui, Ip, Partial, link_local, with_iid};
@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// What it is.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
     /// A border router, with another address beyond it.
     Border,
-    /// A node of 6LoWPAN that is no router.
+    /// A 6LoWPAN node that is not a router.
     Host,
     /// The root of a DODAG, with another address beyond it.
     Root,
@@ -20,10 +20,10 @@ pub(crate) enum Part {
     Member,
 }
 
-/// What is beyond border router and root.
+/// Address beyond border router and root.
 pub(crate) const OUTSIDE: &str = "2001:db8::1";
 pub(crate) const PREFIX: &str = "fd00:99::";
-/// Again what was not answered.
+/// Time after which an unanswered message is repeated.
 const AGAIN: Duration = Duration::from_millis(700);
 
 pub(crate) struct Riot {
@@ -33,16 +33,16 @@ pub(crate) struct Riot {
     pub(crate) tag: u16,
     pub(crate) partial: Option<Partial>,
     pub(crate) addresses: Vec<Ip>,
-    /// Where packets go that have no other way.
+    /// The default router.
     router: Option<Eui>,
     /// A member's rank, and its DODAG.
     rank: u16,
     dodag: Ip,
-    /// By way of whom: of hosts that have registered, of targets.
+    /// Next hops of registered hosts and of targets.
     pub(crate) ways: Vec<(Ip, Eui)>,
-    /// Whether it is registered, or its DAO acknowledged.
+    /// True if it is registered, or its DAO acknowledged.
     pub(crate) is_known: bool,
-    /// Type and code of messages, and who sent them.
+    /// Type and code of received messages, and their senders.
     pub(crate) heard: Vec<(u8, u8, Ip)>,
     /// Identifiers of echo replies.
     pub(crate) replies: Vec<u16>,
@@ -99,7 +99,7 @@ impl Riot {
         self.heard.iter().filter(|it| (it.0, it.1) == (kind, code)).count()
     }
 
-    /// What is said again: solicitations, a registration, a DAO, segments.
+    /// Repeats messages: solicitations, a registration, a DAO, segments.
     pub(crate) fn tick(&mut self) {
         if self.again.elapsed() < AGAIN {
             return;
@@ -138,13 +138,13 @@ impl Riot {
         self.send(own, to, packet(own, to, ICMPV6, 64, upper));
     }
 
-    /// Asks whether a neighbour is there, without a registration (RFC 4861, 7.3.1).
+    /// Probes a neighbour, without a registration (RFC 4861, 7.3.1).
     pub(crate) fn probe(&mut self, to: Ip, link: Eui) {
         let upper = [&[135, 0, 0, 0, 0, 0, 0, 0], &to[..], &self.link_option(1)].concat();
         self.icmp(self.addresses[0], to, Some(link), upper);
     }
 
-    /// Opens a connection and says this.
+    /// Opens a connection and sends this text.
     pub(crate) fn say(&mut self, to: Ip, port: u16, text: &[u8]) {
         let (own, tcp) = (*self.addresses.last().unwrap(), Tcp::connect((49_152, port), text));
         let syn = tcp.repeat().unwrap();
@@ -175,7 +175,7 @@ impl Riot {
         [&[kind, 2], &self.eui[..], &[0; 6]].concat()
     }
 
-    /// Takes a packet that came from this neighbour.
+    /// Handles a packet from this neighbour.
     pub(crate) fn hear(&mut self, from: Eui, packet: &[u8]) {
         let (src, dst, upper) = (part(packet, 8), part(packet, 24), &packet[40..]);
         assert!(is_right(packet), "a checksum: {packet:02x?}");
@@ -225,7 +225,8 @@ impl Riot {
         }
     }
 
-    /// Lifetime 1800 s; SLLAO, ABRO, PIO with A alone, 6CO with C for ten minutes: 144 octets.
+    /// Sends an advertisement: lifetime 1800 s; SLLAO, ABRO, PIO with A only, 6CO with C for ten
+    /// minutes: 144 octets.
     fn advertise(&mut self, from: Eui, src: Ip, asked: &[u8]) {
         assert_eq!(asked[8..10], [1, 2], "whose link address it is");
         let prefix = ip(PREFIX);
@@ -264,7 +265,7 @@ impl Riot {
         self.register(from);
     }
 
-    /// SLLAO and ARO for 15 minutes.
+    /// Sends a registration: SLLAO, and ARO for 15 minutes.
     fn register(&mut self, router: Eui) {
         let (own, target) = (self.addresses[1], link_local(router));
         let aro = [&[33, 2, 0, 0, 0, 0, 0, 15], &self.eui[..]].concat();
@@ -294,7 +295,7 @@ impl Riot {
     fn hear_rpl(&mut self, from: Eui, src: Ip, dst: Ip, upper: &[u8]) {
         let (code, body) = (upper[1], &upper[4..]);
         match (code, self.part) {
-            // The configuration goes to whom asks alone.
+            // The configuration only goes to a node that requests it by unicast.
             (0, Part::Root) if dst == RPL_NODES => self.dio(false, None),
             (0, Part::Root) => self.dio(true, Some((src, from))),
             (1, Part::Member) => self.take_dio(from, src, body),
@@ -347,7 +348,7 @@ impl Riot {
         (self.router, self.again) = (Some(from), Instant::now());
     }
 
-    /// K, no DODAGID, one target with its transit.
+    /// Sends a DAO with K, without DODAGID, with one target and its transit information.
     fn dao(&mut self, parent: Eui) {
         let mut body = vec![0, 0x80, 0, 241, 5, 18, 0, 128];
         body.extend(self.addresses[1]);

@@ -1,4 +1,4 @@
-//! TCP as gnrc_tcp does it: MSS and window of 1220 octets, one segment at a time, no other option.
+//! TCP like gnrc_tcp: MSS and window of 1220 octets, one segment at a time, no other option.
 
 const MSS: u16 = 1220;
 const FIN: u8 = 1;
@@ -10,19 +10,19 @@ pub(crate) struct Tcp {
     ports: (u16, u16),
     /// SND.NXT and RCV.NXT.
     next: (u32, u32),
-    /// What is sent and not acknowledged: its flags and octets.
+    /// The segment in flight: its flags and octets.
     flight: Option<(u8, Vec<u8>)>,
     waiting: Vec<u8>,
     echoes: bool,
     peer_is_done: bool,
     is_done: bool,
     pub(crate) received: Vec<u8>,
-    /// Both ends have closed.
+    /// True if both ends have closed.
     pub(crate) over: bool,
 }
 
 impl Tcp {
-    /// An echo server, for the SYN that it has been sent.
+    /// Creates an echo server from a received SYN.
     pub(crate) fn accept(segment: &[u8]) -> Option<Tcp> {
         (segment[13] & (SYN | ACK) == SYN).then(|| {
             let ports = (u16::from_be_bytes([segment[2], segment[3]]), port(segment));
@@ -33,7 +33,7 @@ impl Tcp {
         })
     }
 
-    /// A client that says this, and closes.
+    /// Creates a client that sends this text, and closes.
     pub(crate) fn connect(ports: (u16, u16), text: &[u8]) -> Tcp {
         let mut tcp = Tcp::new(ports, false);
         tcp.flight = Some((SYN, Vec::new()));
@@ -61,13 +61,13 @@ impl Tcp {
         self.ports == (u16::from_be_bytes([segment[2], segment[3]]), port(segment))
     }
 
-    /// What is sent again after a while.
+    /// Returns the segment to be retransmitted.
     pub(crate) fn repeat(&self) -> Option<Vec<u8>> {
         let (flags, octets) = self.flight.as_ref()?;
         Some(self.segment(*flags, octets))
     }
 
-    /// Takes a segment; what is sent then.
+    /// Handles a segment. Returns the segments sent in response.
     pub(crate) fn take(&mut self, segment: &[u8]) -> Vec<Vec<u8>> {
         let (flags, header) = (segment[13], usize::from(segment[12] >> 4) * 4);
         assert_eq!(flags & 4, 0, "no reset");
@@ -128,7 +128,7 @@ impl Tcp {
     }
 }
 
-/// The source port.
+/// Returns the source port.
 pub(crate) fn port(segment: &[u8]) -> u16 {
     u16::from_be_bytes([segment[0], segment[1]])
 }

@@ -32,7 +32,7 @@ pub(crate) fn end(seed: u64) -> End {
     Endpoint::new(Config::new(seed))
 }
 
-/// The next message, as octets.
+/// Returns the next message, as octets.
 pub(crate) fn sent(end: &mut End, now: Instant) -> Option<(u8, Vec<u8>)> {
     let mut out = None;
     let result = end.poll_message(now, |peer, octets| {
@@ -43,7 +43,7 @@ pub(crate) fn sent(end: &mut End, now: Instant) -> Option<(u8, Vec<u8>)> {
     out
 }
 
-/// The next message, which there has to be.
+/// Returns the next message, which must exist.
 pub(crate) fn must_send(end: &mut End, now: Instant) -> Vec<u8> {
     sent(end, now).expect("a message").1
 }
@@ -56,7 +56,7 @@ pub(crate) fn get(end: &mut End, now: Instant) -> Handle {
     end.request(now, SERVER, Delivery::Confirmable, Code::GET, |w| w.path("a")).expect("room")
 }
 
-/// A message by hand.
+/// Returns a message made by hand.
 pub(crate) fn message(kind: Kind, code: Code, message_id: u16, token: &[u8]) -> Vec<u8> {
     with(kind, code, message_id, token, |_| Ok(()))
 }
@@ -76,7 +76,7 @@ pub(crate) fn with(
     octets[..len].to_vec()
 }
 
-/// Serves the deadline, which has to be there; when it was.
+/// Handles the deadline, which must exist; returns its time.
 pub(crate) fn wait(end: &mut End) -> Instant {
     let due = end.deadline().expect("a deadline");
     end.handle_deadline(due);

@@ -4,7 +4,8 @@ use super::*;
 
 const TUNNEL: &str = "[topology]\nline = { hops = 3 }\n[tunnel]\nnode = 3\n";
 
-/// What comes out at `end` until `until`, and when in milliseconds after `from`.
+/// Returns the packets that leave at `end` until `until`, with their times in milliseconds after
+/// `from`.
 fn come(mesh: &mut Mesh, end: End, from: Instant, until: Instant) -> Vec<(u64, Vec<u8>)> {
     let (mut out, mut buf) = (Vec::new(), [0; 1280]);
     while mesh.now() < until {
@@ -17,7 +18,7 @@ fn come(mesh: &mut Mesh, end: End, from: Instant, until: Instant) -> Vec<(u64, V
     out
 }
 
-/// The same packet the other way.
+/// Returns the same packet in the other direction.
 fn back(packet: &[u8]) -> Vec<u8> {
     let mut packet = packet.to_vec();
     let (src, dst) = packet[8..40].split_at_mut(16);
