@@ -38,8 +38,8 @@ pub(crate) const BELOW: &str = "networks_below";
 const LEAST: f64 = 0.95;
 /// Seeds of these runs. Nothing was tuned with them.
 const SEEDS: [u64; 3] = [701, 702, 703];
-/// Sets of networks, each of which covers all pairs. Nothing was tuned with those from the second
-/// one on.
+/// Sets of networks; each set covers all pairs. Nothing was tuned with the sets from the second one
+/// on.
 const VARIANTS: usize = 6;
 
 fn duration_s(is_whole: bool) -> u32 {

@@ -87,7 +87,7 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
     scenario
 }
 
-/// Nobody gets more than it offers.
+/// The bound of each flow is the load that it offers.
 fn refine(rows: &mut Rows) {
     rows.bound("goodput_median", |row| Some(row.x));
     for row in rows.all.clone().into_iter().filter(|row| row.metric == "goodput_q3") {

@@ -1,4 +1,4 @@
-//! How fast a tree of thirty forms, and heals when the router that carries most of it dies.
+//! Time for a tree of thirty nodes to form, and to be repaired when its busiest router dies.
 
 use super::point;
 use super::ways::Ways;
