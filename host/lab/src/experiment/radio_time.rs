@@ -34,7 +34,7 @@ const CHANGES: [(&str, Change); 8] = [
     // Time per frame that explains the difference between the paper's goodput and its bound (§6.3).
     (" cpu=fitted", |scenario| scenario.radio.host_cost = HostCost::FittedTcplp),
     (" cpu=none", |scenario| scenario.radio.host_cost = HostCost::Micros(0)),
-    // The radio senses energy from -80 dBm on, which signals from two rooms away do not reach.
+    // The radio senses energy from -80 dBm on; signals from two offices away are weaker.
     (" cca=carrier", |scenario| scenario.radio.cca = Cca::Carrier),
     (" interference=double", |scenario| {
         scenario.interference.iter_mut().for_each(|source| source.share *= 2.0);

@@ -83,7 +83,7 @@ impl Config {
 }
 
 /// Counts from time 0, without warm-up, to the end of the run. Each sender can have one attempt
-/// under way at the end, so sums agree to within the number of senders.
+/// in progress at the end, so sums agree to within the number of senders.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
     /// Frames that were acknowledged.

@@ -61,7 +61,7 @@ const SPACING_M: f64 = 8.0;
 /// A range in metres beyond the distance of any two nodes of a scenario.
 const FAR_M: f64 = 200.0;
 /// Computation of a Tmote Sky for each frame, in microseconds. The gap between two frames is 3.0 ms
-/// (5.1), of which copying a frame takes 1.2 and the transceiver's turnaround 0.2.
+/// (5.1); copying a frame takes 1.2 ms of it, and the transceiver's turnaround 0.2 ms.
 const TMOTE_US: u32 = 1_600;
 
 /// A line of sleeping nodes as in the paper: Tmotes with flash and several channels.
