@@ -142,7 +142,7 @@ impl Meter {
         was_on
     }
 
-    /// Begin of the current state if the radio is on.
+    /// Start of the current state if the radio is on.
     pub(crate) fn on_since(&self) -> Option<u64> {
         self.state.is_on().then_some(self.since)
     }

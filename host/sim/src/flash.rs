@@ -94,7 +94,7 @@ pub struct FlashPart {
     octets: Vec<u8>,
     /// Outstanding command, with the octets of a program, and the time of its end.
     work: Option<(Command, Vec<u8>, Instant)>,
-    /// Begin of the power-down.
+    /// Start of the power-down.
     down: Option<Instant>,
     times: FlashTimes,
     /// Number of erasures of each sector.

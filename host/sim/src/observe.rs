@@ -57,7 +57,7 @@ impl Observer {
         }
     }
 
-    /// Records the begin of a frame on the air.
+    /// Records the start of a frame on the air.
     #[allow(clippy::too_many_arguments, reason = "a flat record of one instant")]
     pub(crate) fn started(
         &mut self,

@@ -155,7 +155,7 @@ pub(crate) struct Lock {
     /// Power at the demodulator: the received power less the implementation loss.
     pub(crate) mw: f64,
     pub(crate) dbm: f32,
-    /// Power of the other frames on the air at its begin, in milliwatts.
+    /// Power of the other frames on the air at its start, in milliwatts.
     pub(crate) others_mw: f32,
     /// Loss probability of the link, in units of 2^-32.
     pub(crate) loss: u32,
@@ -172,7 +172,7 @@ pub(crate) struct Lock {
     /// Logarithm of the probability that all bits before `segment` were correct: those of preamble
     /// and SFD until it is synchronised, and those after the SFD from then on.
     pub(crate) ln_success: f64,
-    /// Begin of the current interval of constant interference.
+    /// Start of the current interval of constant interference.
     pub(crate) segment: u64,
 }
 
@@ -399,7 +399,7 @@ impl Radio {
         if self.air.is_ack { &self.ack } else { &self.outgoing }
     }
 
-    /// Sets the begin of the next channel assessment to `at`.
+    /// Sets the start of the next channel assessment to `at`.
     pub(crate) fn assess_at(&mut self, at: u64) {
         self.sense_at = at;
         self.measured = 0.0;

@@ -55,7 +55,7 @@ pub enum Kind {
 /// The end of a strobe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strobed {
-    /// Begin of the strobe.
+    /// Start of the strobe.
     pub(crate) start_us: u64,
     /// End of the strobe.
     pub(crate) end_us: u64,
@@ -98,7 +98,7 @@ pub struct Timeline {
     from_us: u64,
     until_us: u64,
     limit: usize,
-    /// Begin of the first interval beyond the limit.
+    /// Start of the first interval beyond the limit.
     full_at_us: Option<u64>,
     intervals: Vec<Interval>,
     /// Per node, index of the interval that contains the end of its last on time.
@@ -131,7 +131,7 @@ impl Timeline {
         }
     }
 
-    /// Adds an interval with the radio of `node` on; it extends an interval that ends at its begin.
+    /// Adds an interval with the radio of `node` on; it extends an interval that ends at its start.
     pub(crate) fn on(&mut self, node: usize, start_us: u64, end_us: u64) {
         if self.on.len() <= node {
             self.on.resize(node + 1, None);

@@ -52,7 +52,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     let labels = ["first", "second"].into_iter().zip(transfers).take(count);
     let point = |(label, row): (&str, Row)| {
         let mut scenario = row.scenario(600);
-        // The point captures frames, which takes less than an hour.
+        // Flows begin early: a look at the frames needs less than an hour.
         for flow in &mut scenario.flows {
             flow.start_s = (flow.start_s - f64::from(START_S - 1)).max(1.0);
         }

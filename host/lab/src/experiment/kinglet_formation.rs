@@ -52,7 +52,7 @@ const LARGE: u32 = 1_000;
 const SETTLED: Instant = Instant::from_secs(90);
 /// Span in which the share of the channel is measured: two of the longest intervals.
 const INTERVALS: Duration = Duration::from_secs(2 * 32);
-/// Begin of the datagrams.
+/// Start of the datagrams.
 const DATA: Instant = Instant::from_secs(160);
 /// Death of a router.
 const DEATH: Instant = Instant::from_secs(165);

@@ -36,7 +36,7 @@ const METRICS: &[Metric] = &[
 const RATES: [u32; 6] = [1, 2, 3, 4, 5, 6];
 /// Rate of the quick plan.
 const QUICK: u32 = 4;
-/// Begin of the run, in hours after midnight.
+/// Start of the run, in hours after midnight.
 const BUSY: f64 = 11.0;
 /// Series, settings and TCP of the host.
 const WAYS: [(&str, Settings, HostTcp); 3] = [

@@ -333,7 +333,7 @@ impl Metric {
         }
     }
 
-    /// Metric of all flows of any kind; `None` for other metrics.
+    /// Value of a metric of all flows of any kind; `None` for other metrics.
     fn of_all_flows(self, run: &RunResult) -> Option<f64> {
         let rates = || run.flows.iter().filter_map(|flow| flow.goodput_kbps);
         // Flows whose both ends have counted.
@@ -358,7 +358,7 @@ impl Metric {
         }
     }
 
-    /// Metric of the MACs of all nodes; `None` for other metrics.
+    /// Value of a metric of all MACs; `None` for other metrics.
     fn of_mac(self, run: &RunResult) -> Option<f64> {
         let sum = |count: fn(&NodeResult) -> Option<u64>| over_nodes(run, count);
         let (acked, failed) = (sum(|n| n.frames_acked), sum(|n| n.frames_failed));
@@ -384,7 +384,7 @@ impl Metric {
         }
     }
 
-    /// Metric of the first leaf; `None` for other metrics.
+    /// Value of a metric of the first leaf; `None` for other metrics.
     fn of_leaf(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let leaf = scenario.nodes.iter().position(|place| place.role == Role::Leaf)?;
         let leaf = run.nodes.get(leaf).filter(|leaf| leaf.frames_sent > 0)?;
@@ -402,7 +402,7 @@ impl Metric {
         }
     }
 
-    /// Metric of the flows of sensors; `None` for other metrics.
+    /// Value of a metric of sensors' flows; `None` for other metrics.
     fn of_flows(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let over = |carrier, value: &dyn Fn(&FlowResult) -> Option<f64>| {
             mean(sensors(carrier, scenario, run).filter_map(value))
@@ -434,7 +434,7 @@ impl Metric {
         }
     }
 
-    /// Metric of the nodes of sensors; `None` for other metrics.
+    /// Value of a metric of sensors' nodes; `None` for other metrics.
     fn of_nodes(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let share = |carrier, share: &dyn Fn(&NodeResult) -> f64| {
             mean(nodes(carrier, scenario, run).map(|node| share(node) * 100.0))

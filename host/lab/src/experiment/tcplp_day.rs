@@ -39,7 +39,7 @@ const fn frames(settings: Settings) -> u8 {
     }
 }
 
-/// Begin of the run in hours after midnight, and its length in seconds.
+/// Start of the run in hours after midnight, and its length in seconds.
 const fn time(effort: Effort) -> (f64, f64) {
     match effort {
         Effort::Quick => (11.0, 600.0),

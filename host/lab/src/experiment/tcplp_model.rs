@@ -37,7 +37,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// TCPlp's window in segments (§7).
 const WINDOW: f64 = 4.0;
-/// Smallest loss for which Equation 4's l is estimated; without losses it is undetermined.
+/// Smallest loss for Equations 2 and 4; without losses Equation 4's l is undetermined.
 const ENOUGH_LOSS_PERCENT: f64 = 0.5;
 
 /// Goodput by Equation 4 in kb/s, from `mss` in octets, `rtt_ms`, loss probability `p`, window `w`

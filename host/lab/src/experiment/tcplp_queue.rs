@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Begin of the run in hours after midnight.
+/// Start of the run in hours after midnight.
 const BUSY: f64 = 11.0;
 
 fn plan(effort: Effort) -> Vec<Point> {

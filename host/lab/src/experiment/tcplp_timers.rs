@@ -34,7 +34,7 @@ const SERVICES: [(&str, Service); 4] = [
     ("tick_ms=500", Service::Tick(500)),
     ("shared-queue", Service::SharedQueue(8)),
 ];
-/// Begin and end of the flood, if there is one, in seconds.
+/// Start and end of the flood, if there is one, in seconds.
 type Flood = Option<(u64, u64)>;
 /// Name of a transfer with 5 % loss, whether it is idle, and its flood.
 const COURSES: [(&str, bool, Flood); 3] =

@@ -1,4 +1,4 @@
-//! Begin and end of frames at the sender and at all receivers in range.
+//! Start and end of frames at the sender and at all receivers in range.
 
 use super::Core;
 use super::synchronise::survives;
@@ -13,7 +13,7 @@ use kinglet_radio::{Channel, OCTET, air_time};
 /// Bits per microsecond at 250 kb/s.
 const BITS_PER_US: f64 = 0.25;
 
-/// A frame at its begin, without the state of any receiver.
+/// A frame at its start, without the state of any receiver.
 #[derive(Clone, Copy)]
 struct Begin {
     from: u32,

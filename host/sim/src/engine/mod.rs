@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `mod.rs` | commands, modes, dispatch of timers |
 //! | `transmit.rs` | from a command to the air: loading, backoff, assessment, waiting for the ACK |
-//! | `air.rs` | begin and end of frames at receivers, overlap |
+//! | `air.rs` | start and end of frames at receivers, overlap |
 //! | `synchronise.rs` | search for the preamble of a frame or of a rival |
 //! | `sense.rs` | channel assessment |
 //! | `receive.rs` | filter, automatic acknowledgement, readout |
@@ -255,7 +255,7 @@ impl Core {
         self.settle(node);
     }
 
-    /// Arms the timer for the next scheduled action: a transmission, or the begin or end of a
+    /// Arms the timer for the next scheduled action: a transmission, or the start or end of a
     /// receive mode.
     fn arm_schedule(&mut self, node: usize) {
         let now = self.now;

@@ -104,9 +104,9 @@ const METRE_DB: f64 = 40.2;
 /// trace was available: a station that radiates 20 dBm over 20 MHz (ETSI EN 300 328), and so 10 dBm
 /// into 2 MHz of its channel, recorded by a CC2420 at 1 m of free space.
 pub const WIFI_RANGE_DB: f64 = 10.0 - METRE_DB - QUIET_DBM;
-/// The same for a microwave oven, recorded in the same way. Assumed: 10 dBm in 2 MHz.
+/// The same for a microwave oven and this recorder. Assumed: 10 dBm in 2 MHz.
 pub const MICROWAVE_RANGE_DB: f64 = 10.0 - METRE_DB - QUIET_DBM;
-/// The same for a Bluetooth device of class 2 with its usual 0 dBm, recorded in the same way.
+/// The same for a Bluetooth device of class 2 with its usual 0 dBm and this recorder.
 pub const BLUETOOTH_RANGE_DB: f64 = 0.0 - METRE_DB - QUIET_DBM;
 
 impl Pattern {

@@ -50,7 +50,7 @@ struct Levels {
     idle: f64,
 }
 
-/// Bursts or periods generated last: begins and ends in order of time.
+/// Bursts or periods generated last: starts and ends in order of time.
 #[derive(Default)]
 struct Made {
     epoch: Option<u64>,
@@ -169,7 +169,7 @@ impl Source {
             }
         };
         match &self.pattern {
-            // The phase of the mains is the same for all sources, and zero at the begin of a
+            // The phase of the mains is the same for all sources, and zero at the start of a
             // session.
             Pattern::Periodic { period_us, on_us } => {
                 for period in part.start / period_us..=part.end / period_us {

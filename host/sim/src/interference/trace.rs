@@ -13,7 +13,7 @@ const LONGEST_US: f64 = 3.2e13;
 /// last one for as long as its predecessor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Begin of each sample in microseconds from the first.
+    /// Start of each sample in microseconds from the first.
     starts: Vec<u64>,
     /// Power of the samples relative to the strongest.
     shares: Vec<f64>,

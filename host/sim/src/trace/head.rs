@@ -28,7 +28,7 @@ pub struct Head {
     pub icmp_type: Option<u8>,
     /// Octets of payload after the transport header.
     pub payload: u16,
-    /// Begin of the transport header, padded with zeros.
+    /// Start of the transport header, padded with zeros.
     kept: [u8; KEPT],
 }
 

@@ -101,7 +101,7 @@ pub enum What {
         packet: PacketId,
         /// Its headers.
         head: Head,
-        /// Position of its data in the stream, in octets from the begin, for TCP packets whose SYN
+        /// Position of its data in the stream, in octets from the start, for TCP packets whose SYN
         /// has been seen.
         offset: Option<u64>,
         /// Packet that carried the same first octet before.

@@ -55,7 +55,7 @@ pub(super) struct Station {
     pub(super) tags: BTreeMap<(To, u16), PacketId>,
     partials: BTreeMap<(u32, u16), Partial>,
     sent: VecDeque<Sent>,
-    /// Frames that its radio has received and its stack has not, by their begin.
+    /// Frames that its radio has received and its stack has not, by their start.
     heard: VecDeque<(u64, FrameId)>,
     /// Frame at its radio.
     pub(super) current: Option<Framed>,

@@ -56,7 +56,7 @@ fn both_parts_measure_energy_by_default() {
 #[test]
 fn energy_is_averaged_over_the_eight_symbols() {
     let energy = with_mode(CcaMode::Energy);
-    // The frame ends 64 us after the begin of the assessment: half of the energy remains, 3.01 dB
+    // The frame ends 64 us after the start of the assessment: half of the energy remains, 3.01 dB
     // less.
     assert!(busy(energy, -76.9, END - 64) && !busy(energy, -77.1, END - 64));
     // The frame begins 64 us before the end of the assessment.

@@ -109,7 +109,7 @@ fn a_stronger_frame_that_begins_within_the_preamble_takes_the_receiver() {
 
 #[test]
 fn a_radio_that_filters_early_leaves_a_frame_for_others() {
-    // 416 us after the begin of a frame the filter knows its destination.
+    // 416 us after the start of a frame the filter knows its destination.
     for (gap_us, taken) in [(400, 0), (420, 200), (2_000, 200)] {
         assert_eq!(heard(NRF52840, 15.0, gap_us, 9), (0, taken), "{gap_us}");
         assert_eq!(heard(AT86RF233, 15.0, gap_us, 9), (0, 0), "{gap_us}");

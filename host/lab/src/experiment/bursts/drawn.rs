@@ -2,7 +2,7 @@
 
 use crate::run::{Power, Sample};
 
-/// Relays of a path of ten hops; its ends do not lack energy.
+/// Relays of a path of ten hops; the ends have enough energy.
 pub(crate) const RELAYS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 /// Quantity of a node.

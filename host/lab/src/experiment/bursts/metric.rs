@@ -46,13 +46,13 @@ pub enum OfBursts {
     First,
     /// The same of the second flow.
     Second,
-    /// The first flow before the second one begins.
+    /// Throughput of the first flow before the second one begins, kB/s.
     FirstAlone,
-    /// The first flow until the second one ends.
+    /// Throughput of the first flow during the second one, kB/s.
     FirstBeside,
     /// Radio time of node 2 before the second flow begins, %.
     RadioAlone,
-    /// Radio time of node 2 until the second flow ends, %.
+    /// Radio time of node 2 during the second flow, %.
     RadioBeside,
     /// Lost datagrams of the flows other than the first, %.
     CollectionLoss,
@@ -242,7 +242,7 @@ impl OfBursts {
 
 /// Node at which two lines cross.
 const MIDDLE: usize = 2;
-/// Seconds after the begin of a transfer by which senders know the receivers' channels and times.
+/// Seconds after the start of a transfer by which senders know the receivers' channels and times.
 const SETTLED_S: f64 = 20.0;
 
 /// First and last sample within a span of time.

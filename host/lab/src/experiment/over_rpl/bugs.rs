@@ -49,7 +49,7 @@ const METRICS: &[Metric] = &[
     Metric::OfTree(OfTree::Throughput),
 ];
 const DOWN: &[Metric] = &[Metric::OfTree(OfTree::Loss), Metric::OfTree(OfTree::LossSpread)];
-/// Begin of the flow in seconds, and end of the partition of a node that loses its first SYN: it
+/// Start of the flow in seconds, and end of the partition of a node that loses its first SYN: it
 /// ends before BLIP's timeout, so the second SYN arrives.
 const START_S: f64 = 1.0;
 const ALONE_UNTIL_S: f64 = START_S + 2.5;

@@ -54,7 +54,7 @@ pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
 
 /// Number of seeds, independent of the effort, because the worst counts.
 const SEEDS: u64 = 5;
-/// Begin of the datagrams.
+/// Start of the datagrams.
 const DATA_S: f64 = 30.0;
 const PERIOD_MS: u32 = 10_000;
 /// Death of a router.
@@ -190,7 +190,7 @@ struct Watch<'a> {
     /// Duration of the current routing loop, and of the longest one.
     circle: Duration,
     longest: Duration,
-    /// Time without an upward or downward route at any node, from the begin of datagrams until a
+    /// Time without an upward or downward route at any node, from the start of datagrams until a
     /// router dies.
     wayless: Duration,
 }
@@ -236,8 +236,8 @@ impl Watch<'_> {
         (self.world.now() - start).as_micros() as f64 / 1e6
     }
 
-    /// Among the routers without which links still join nodes to the root, the one with most such
-    /// nodes below it. Returns it and all nodes that stay joined.
+    /// The router with the most descendants that links would still join to the root without it.
+    /// Returns it and all nodes that would stay joined.
     fn busiest(
         &self,
         root: NodeId,
@@ -252,7 +252,7 @@ impl Watch<'_> {
     }
 
     /// Share of the flows between these nodes without a received datagram, from now on or from the
-    /// begin of all flows on, %.
+    /// start of all flows on, %.
     fn unreached(&mut self, ends: &[Ends], nodes: &[NodeId]) -> f64 {
         let begun = Instant::from_micros((DATA_S * 1e6) as u64);
         self.run_to(begun);

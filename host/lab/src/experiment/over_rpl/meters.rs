@@ -61,11 +61,11 @@ const MAIN: &str = "meters=250";
 /// Metric by which a whole plan is recognised: only a whole plan measures it.
 const WHOLE: Metric = Metric::OfTree(OfTree::Depth);
 const WHOLE_NAME: &str = OfTree::Depth.name().0;
-/// Begin of the readings.
+/// Start of the readings.
 const READINGS_S: f64 = 600.0;
 /// The same in the plan, whose networks form faster.
 const SOON_S: f64 = 60.0;
-/// Begin of the count of RPL messages, and end of the run. In storing mode a router refreshes all
+/// Start of the count of RPL messages, and end of the run. In storing mode a router refreshes all
 /// its targets after 127 to 190 minutes; in non-storing mode it never does.
 const STORING: Span = (Instant::from_secs(3_600), Instant::from_secs(4 * 3_600));
 const NON_STORING: Span = (Instant::from_secs(3_600), Instant::from_secs(2 * 3_600));
