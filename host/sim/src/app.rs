@@ -52,7 +52,7 @@ impl<P: Profile, A: App + Any + Send> Hosted<P> for A {
     }
 }
 
-/// Applications of a node, and the response that each has been known to expect.
+/// Applications of a node, each with the expected response that the node was last notified of.
 pub(crate) struct Tenants<P: Profile>(Vec<(Box<dyn Hosted<P>>, Told)>);
 
 impl<P: Profile> Tenants<P> {

@@ -131,8 +131,8 @@ impl Meter {
     };
 
     /// The radio is in `state` for `cause` from `at` on; `at` may be earlier than now but not
-    /// earlier than the last change. Returns the time at which the radio had been switched on, if
-    /// it was on.
+    /// earlier than the last change. Returns the start of the previous state if the radio was on
+    /// in it.
     pub(crate) fn change(&mut self, at: u64, state: RadioState, cause: Cause) -> Option<u64> {
         debug_assert!(at >= self.since, "states change in order of time");
         let was_on = self.on_since();

@@ -75,11 +75,11 @@ pub enum Heard {
     },
 }
 
-/// An interval of one source at a node: begin, end, milliwatts.
+/// An interval of one source at a node: start, end, milliwatts.
 type Burst = (u64, u64, f64);
 
 /// Calls `visit(from, to)`, in order of time, for the bursts in `span_us` of source number `index`
-/// of a run with `seed` that begins `start_us` after midnight, independent of receivers.
+/// of a run with `seed` that begins `start_us` after midnight, regardless of receivers.
 pub fn bursts(
     seed: u64,
     (index, of): (u64, &Interferer),

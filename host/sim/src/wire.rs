@@ -50,7 +50,7 @@ pub struct WireStats {
     pub duplicated: u64,
     /// Packets marked.
     pub marked: u64,
-    /// Packets delayed in addition.
+    /// Packets with an additional delay.
     pub held_back: u64,
 }
 

@@ -151,7 +151,7 @@ impl<D: Device> World<D> {
         world
     }
 
-    /// Schedules a call of the device of `node` at `at`, independent of its deadline.
+    /// Schedules a call of the device of `node` at `at`, regardless of its deadline.
     fn wake_at(&mut self, node: usize, at: u64) {
         let slot = &mut self.slots[node];
         slot.armed.push(at);

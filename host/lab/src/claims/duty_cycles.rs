@@ -30,8 +30,8 @@ fn at(t: &Table<'_>, traffic: &str, hops: u32, cycle: Cycle, us: u32, metric: &s
 /// it.
 const AROUND: f64 = 20.0;
 
-/// A request waits half an interval on average. A hop between two sleeping nodes waits half an
-/// interval in each direction, one interval in total, whatever the phases of the two are.
+/// A request waits half an interval on average. On a hop between two sleeping nodes, the waits of
+/// the two directions add up to one interval, whatever the phases of the two are.
 fn latency(t: &Table<'_>) -> Option<Finding> {
     let (mut bounds, mut compared) = (Bounds::default(), Vec::new());
     let mut ours = 0.0;

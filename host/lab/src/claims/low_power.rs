@@ -140,7 +140,7 @@ fn red_fairness(t: &Table<'_>) -> Option<Finding> {
          {:.1} %",
         office.0, office.1, one.0, one.1
     );
-    // A visible gain is at least a tenth of the unfairness.
+    // A visible gain is at least a tenth of the distance to full fairness.
     let better = |(tail, red): (f64, f64)| red - tail > (100.0 - tail) * 0.1;
     Bounds::default()
         .is(better(office) || better(one), "RED repairs a tenth of what lacks")

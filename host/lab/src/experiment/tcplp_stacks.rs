@@ -122,8 +122,8 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Settings of a stack for a probe. Except for uIP and GNRC, buffers hold four segments, so that the
-/// probe shows whether they are all sent at once.
+/// Settings of a stack for a probe. Except for uIP and GNRC, buffers hold four segments, so that
+/// the probe shows whether they are all sent at once.
 fn asked(stack: Option<Stack>) -> ConnectionConfig {
     let (mss, segments) = match stack {
         Some(Stack::Uip) => (48, 1),

@@ -248,7 +248,7 @@ impl Core {
         self.enter(node, Phase::Waking, until, RadioState::Idle);
     }
 
-    /// The oscillator is ready; the synthesiser started last.
+    /// Handles the end of waking up: the oscillator started first, then the synthesiser.
     fn on_awake(&mut self, node: usize) {
         let settling = self.now - self.radios[node].profile.synthesiser_us;
         self.turn(node, settling, RadioState::Settle);

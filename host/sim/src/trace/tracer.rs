@@ -41,7 +41,7 @@ struct OnAir {
 #[derive(Debug, Default)]
 struct Stream {
     first_seq: Option<u32>,
-    /// Last packets by the sequence number of their start.
+    /// Last packets, each with its first sequence number.
     carried: VecDeque<(u32, PacketId)>,
 }
 

@@ -12,7 +12,7 @@ const fn copied(octets: u64) -> u64 {
 }
 
 /// Node 1 does `middle`, and receives one broadcast, without acknowledgement, from each other node.
-/// The broadcasts have these starts of their preambles and these lengths.
+/// `frames` has the start of each preamble and the length of the broadcast.
 fn world(middle: Script, frames: &[(u64, usize)]) -> World<Script> {
     let sender = |(start, len): &(u64, usize)| {
         let command = transmit(Access::Immediate, false);
