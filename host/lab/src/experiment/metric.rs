@@ -87,8 +87,7 @@ pub enum Metric {
     RadioFor(Carrier, Cause),
     /// Share of time in which a sensor's radio starts, which the duty cycle does not contain; %.
     RadioStarting(Carrier),
-    /// Share of time in which a sensor's radio sleeps between two attempts to send the same frame;
-    /// %.
+    /// Share of time in which a sensor's radio sleeps between attempts to send the same frame; %.
     RadioBetweenAttempts(Carrier),
     /// Transmissions of a sensor, repetitions included, per hour.
     FramesSent(Carrier),
