@@ -1,12 +1,12 @@
-//! How many full-size frames are lost at a node that alone hears a source of interference, as a
-//! function of the source's mean level and of the signal, and how busy each source is.
+//! Loss of full-size frames at the only node in range of a source of interference, by the source's
+//! mean level and the signal, and the duty of each source.
 //!
 //! `cargo run --release -p kinglet-sim --example interference [MINUTES]`
 //!
-//! A frame of 127 octets is sent at random instants, without carrier sense and without a retry, to
-//! a CC2420 that alone hears the source. Figures are for comparison with figure 6 of Duquennoy et
-//! al., "Lossy Links, Low Power, High Throughput" (SenSys 2011). It does not say how strong the
-//! signal was.
+//! A frame of 127 octets is sent at random instants, without carrier sense and without retries, to
+//! a CC2420 that alone receives the source. The figures are for comparison with figure 6 of
+//! Duquennoy et al., "Lossy Links, Low Power, High Throughput" (SenSys 2011), which does not state
+//! the signal strength.
 
 use kinglet_radio::{Access, Channel, Command, Event, Filter, Start};
 use kinglet_sim::cpu::HostCost;
@@ -54,7 +54,7 @@ impl Device for Node {
     fn handle_deadline(&mut self, _: Instant) {}
 }
 
-/// The share of frames of `signal_dbm` that are lost within `minutes`.
+/// Share of frames of `signal_dbm` lost within `minutes`.
 fn loss(pattern: &Pattern, mean_dbm: f64, range_db: f64, signal_dbm: f64, minutes: u64) -> f64 {
     let heard = Heard::By { node: 1, mean_dbm, range_db };
     let source = Interferer {
@@ -68,7 +68,7 @@ fn loss(pattern: &Pattern, mean_dbm: f64, range_db: f64, signal_dbm: f64, minute
     let medium = MediumConfig {
         connectivity: Connectivity::LinkMatrix(vec![link]),
         overlap: Overlap::SinrBer,
-        // What CC2420's implementation loss in the profile goes with.
+        // The CC2420's implementation loss in the profile refers to this noise floor.
         noise_floor_dbm: -100.0,
         interferers: vec![source],
         ..MediumConfig::unit_disc(1.0)

@@ -1,5 +1,5 @@
-//! How fast engine, medium and radio are without a stack: pairs of nodes, each sender keeping one
-//! 127-octet unicast frame after the other in the air, with a random software backoff.
+//! Speed of engine, medium and radio without a stack: pairs of nodes whose senders transmit
+//! 127-octet unicast frames continuously with a random software backoff.
 //!
 //! `cargo run --release -p kinglet-sim --example speed [PAIRS] [SECONDS]`
 

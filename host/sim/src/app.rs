@@ -1,11 +1,11 @@
-//! What an application on a simulated node is.
+//! Applications on simulated nodes.
 
 use core::any::Any;
 use kinglet::{Each, Node, Profile};
 use kinglet_apps::{App, Told};
 use kinglet_time::{Expected, Instant, earliest};
 
-/// An application on a node of profile `P`, behind a pointer.
+/// An application on a node of profile `P`, as a trait object.
 pub trait Hosted<P: Profile>: Send {
     /// [`App::poll`]
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool;
@@ -17,12 +17,12 @@ pub trait Hosted<P: Profile>: Send {
     fn messages(&self) -> (u32, u32);
     /// [`App::reasons`]
     fn reasons(&self, _each: &mut Each<'_>) {}
-    /// TCP segments that it has received and sent by itself, wrapping; those of its node's TCP are
-    /// not among them.
+    /// TCP segments that the application itself has received and sent, wrapping; those of its
+    /// node's TCP are not counted.
     fn segments(&self) -> u32 {
         0
     }
-    /// Itself, so that whoever runs the simulation can look at its results.
+    /// The application itself, so that the caller of the simulation can read its results.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -52,7 +52,7 @@ impl<P: Profile, A: App + Any + Send> Hosted<P> for A {
     }
 }
 
-/// The applications of a node, and what it knows of what each expects.
+/// Applications of a node, each with the expected response that the node was last notified of.
 pub(crate) struct Tenants<P: Profile>(Vec<(Box<dyn Hosted<P>>, Told)>);
 
 impl<P: Profile> Tenants<P> {
@@ -60,7 +60,7 @@ impl<P: Profile> Tenants<P> {
         Tenants(apps.into_iter().map(|app| (app, Told::default())).collect())
     }
 
-    /// Adds an application; its number.
+    /// Adds an application. Returns its number.
     pub(crate) fn add(&mut self, app: Box<dyn Hosted<P>>) -> usize {
         self.0.push((app, Told::default()));
         self.0.len() - 1
@@ -80,7 +80,7 @@ impl<P: Profile> Tenants<P> {
         Some(self.0.get(index)?.0.as_ref().as_any())
     }
 
-    /// Polls every application once; whether any of them did something.
+    /// Polls every application once. Returns whether any of them did anything.
     pub(crate) fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = false;
         for (number, (app, told)) in (0..).zip(&mut self.0) {
@@ -90,7 +90,7 @@ impl<P: Profile> Tenants<P> {
         busy
     }
 
-    /// The earliest deadline among applications.
+    /// Earliest deadline of the applications.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.iter().fold(None, |soonest, app| earliest(soonest, app.deadline()))
     }

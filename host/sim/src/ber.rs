@@ -9,11 +9,11 @@ const CHOOSE_16: [f64; 15] = [
     120.0, 16.0, 1.0,
 ];
 
-/// From this SINR on (6 dB) the bit error rate is below 2e-17 and counts as zero.
+/// At and above this SINR (6 dB) the bit error rate is below 2e-17 and counts as zero.
 pub(crate) const PERFECT: f64 = 4.0;
 
-/// The bit error rate at a signal to interference and noise ratio of `sinr` (linear):
-/// 8/15 * 1/16 * sum over k = 2..16 of (-1)^k C(16,k) exp(20 sinr (1/k - 1)).
+/// Bit error rate at a signal to interference and noise ratio of `sinr` (linear): 8/15 * 1/16 * sum
+/// over k = 2..16 of (-1)^k C(16,k) exp(20 sinr (1/k - 1)).
 pub fn bit_error_rate(sinr: f64) -> f64 {
     if sinr >= PERFECT {
         return 0.0;
@@ -27,18 +27,18 @@ pub fn bit_error_rate(sinr: f64) -> f64 {
     (sum / 30.0).clamp(0.0, 0.5)
 }
 
-/// Steps of [`LN_RIGHT`] per unit of SINR. The curve's steepest part is exp(-19 SINR), which a
-/// straight line over 1/1024 meets to within 5e-5 of its value.
+/// Steps of [`LN_RIGHT`] per unit of SINR. The curve's steepest part is exp(-19 SINR); linear
+/// interpolation over 1/1024 is accurate to 5e-5 of its value.
 const STEPS: f64 = 1024.0;
 
-/// The natural logarithm of the probability that a bit is right, in steps of SINR: the sum of
-/// fifteen exponentials is too slow for every stretch of every frame.
+/// Natural logarithm of the probability that a bit is correct, in steps of SINR. The sum of fifteen
+/// exponentials is too slow to compute for every interval of every frame.
 static LN_RIGHT: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let steps = (PERFECT * STEPS) as u32;
     (0..=steps).map(|i| libm::log1p(-bit_error_rate(f64::from(i) / STEPS))).collect()
 });
 
-/// The natural logarithm of the probability that `bits` bits all arrive right at `sinr`.
+/// Natural logarithm of the probability that all of `bits` bits are correct at `sinr`.
 pub fn ln_success(sinr: f64, bits: f64) -> f64 {
     if sinr >= PERFECT {
         return 0.0;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn error_rate_follows_annex_e() {
-        // Values of ns-3's implementation of the same formula.
+        // Values of the same formula in ns-3.
         for (db, rate) in [(-4.0, 3.9e-2), (-2.0, 5.2e-3), (-1.0, 1.15e-3), (0.0, 1.6e-4)] {
             let ours = bit_error_rate(at_db(db));
             assert!((ours / rate - 1.0).abs() < 0.03, "{db} dB: {ours} instead of {rate}");

@@ -1,15 +1,15 @@
-//! A node's own clock, which begins with the node and may run too fast or too slow.
+//! A node's own clock, which starts with the node and may run fast or slow.
 
 use kinglet_radio::{Command, Event, Start};
 use kinglet_time::Instant;
 
 const MILLION: u64 = 1_000_000;
 
-/// Converts between true time and a node's time: with t the true time since it began,
-/// local = floor(t * rate / 10^6).
+/// Converts between true time and a node's time. With t the true time since the node's start, local
+/// = floor(t * rate / 10^6).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// Its microseconds in a million of true ones.
+    /// Microseconds of the clock in a million true ones.
     rate: u64,
     begin_us: u64,
 }
@@ -20,23 +20,24 @@ impl Clock {
         Clock { rate, begin_us: begin_us.into() }
     }
 
-    /// Whether it shows the true time.
+    /// True if the clock shows the true time.
     fn is_true(self) -> bool {
         self.rate == MILLION && self.begin_us == 0
     }
 
-    /// The node's time at true time `us`; zero before it begins.
+    /// The node's time at true time `us`; zero before its start.
     pub(crate) fn local(self, us: u64) -> Instant {
         let us = us.saturating_sub(self.begin_us);
         if self.rate == MILLION {
             return Instant::from_micros(us);
         }
-        // Whole millions and the rest, so that no product leaves 64 bits before the result does.
+        // Whole millions and the remainder separately, so that no product overflows 64 bits before
+        // the result.
         let whole = (us / MILLION).saturating_mul(self.rate);
         Instant::from_micros(whole.saturating_add(us % MILLION * self.rate / MILLION))
     }
 
-    /// The earliest true time at which the node's clock shows `local` or later.
+    /// Earliest true time at which the node's clock shows `local` or later.
     pub(crate) fn true_us(self, local: Instant) -> u64 {
         let us = local.as_micros();
         if us == u64::MAX {
@@ -54,7 +55,7 @@ impl Clock {
         Instant::from_micros(self.true_us(local))
     }
 
-    /// A command with its times in true time.
+    /// Converts the times of a command to true time.
     pub(crate) fn command(self, command: Command) -> Command {
         if self.is_true() {
             return command;
@@ -79,12 +80,12 @@ impl Clock {
                 let start = fix(start);
                 Command::Strobe { start, senses, channel, power_dbm, ack, lasting, spacing }
             }
-            // No other one names an instant.
+            // No other command contains a time.
             _ => command,
         }
     }
 
-    /// An event with its times in the node's time.
+    /// Converts the times of an event to the node's time.
     pub(crate) fn event(self, event: Event) -> Event {
         if self.is_true() {
             return event;

@@ -1,35 +1,35 @@
-//! What a node's CPU has to do, how long that takes and what it draws.
+//! Work of a node's CPU, with its time and current.
 
 use core::ops::Add;
 use kinglet_time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Pieces of work, or how many of each have been done.
+/// Counts of pieces of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CpuWork {
     /// Frames taken from the radio.
     pub frames_received: u64,
     /// Frames given to the radio, repetitions included.
     pub frames_sent: u64,
-    /// TCP segments that came for this node or went out from it, acknowledgements included.
+    /// TCP segments received for or sent by this node, acknowledgements included.
     pub segments: u64,
-    /// UDP datagrams that came for this node.
+    /// UDP datagrams received for this node.
     pub datagrams_received: u64,
-    /// UDP datagrams that this node has made, those of routing included.
+    /// UDP datagrams made by this node, those of routing included.
     pub datagrams_sent: u64,
-    /// CoAP messages that came.
+    /// CoAP messages received.
     pub messages_received: u64,
     /// CoAP messages sent, repetitions included.
     pub messages_sent: u64,
     /// Runs of the block cipher of link security, each on one block or two.
     pub cipher_runs: u64,
-    /// Deadlines attended to.
+    /// Deadlines handled.
     pub wake_ups: u64,
 }
 
 impl CpuWork {
-    /// None at all.
+    /// No work.
     pub const NONE: CpuWork = CpuWork {
         frames_received: 0,
         frames_sent: 0,
@@ -61,7 +61,7 @@ impl Add for CpuWork {
     }
 }
 
-/// What a device counts by itself of its work, wrapping.
+/// Work that a device counts itself, wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// As in [`CpuWork`].
@@ -79,7 +79,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// The work since `before`.
+    /// Work since `before`.
     pub const fn since(self, before: Counted) -> CpuWork {
         const fn more(now: u32, before: u32) -> u64 {
             now.wrapping_sub(before) as u64
@@ -96,55 +96,55 @@ impl Counted {
     }
 }
 
-/// Instructions that this stack takes for its work, as `tools/instructions` measures them in the
-/// image `measure` of `examples/firmware`.
+/// Instructions of this stack per piece of work, as `tools/instructions` measures them in the image
+/// `measure` of `examples/firmware`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Instructions {
-    /// A frame that is part of a segment, taken from the radio.
+    /// A frame of a segment, taken from the radio.
     pub frame_received: u32,
     /// The next frame of a segment, given to the radio.
     pub frame_sent: u32,
-    /// A segment received and acknowledged, beside its frames and that of the acknowledgement.
+    /// A segment received and acknowledged, without the frames of both.
     pub segment_received: u32,
-    /// A segment sent and its acknowledgement taken, beside the frames of both.
+    /// A segment sent and its acknowledgement processed, without the frames of both.
     pub segment_sent: u32,
-    /// A UDP datagram received, beside its frames: the mean of one in five frames and one in one.
+    /// A UDP datagram received, without its frames: the mean of a datagram of five frames and one
+    /// of one.
     pub datagram_received: u32,
     /// A UDP datagram sent, likewise.
     pub datagram_sent: u32,
-    /// A CoAP request sent, with as much payload as a segment, beside its datagram.
+    /// A CoAP request sent, with as much payload as a segment, without its datagram.
     pub request_sent: u32,
-    /// A CoAP request received, beside its datagram.
+    /// A CoAP request received, without its datagram.
     pub request_received: u32,
-    /// A CoAP response sent, in an acknowledgement and without payload, beside its datagram.
+    /// A CoAP response sent, in an acknowledgement and without payload, without its datagram.
     pub response_sent: u32,
-    /// A CoAP response received, beside its datagram.
+    /// A CoAP response received, without its datagram.
     pub response_received: u32,
-    /// A run of the block cipher, with its share of everything else that securing or opening a full
-    /// frame takes.
+    /// A run of the block cipher, with its share of the other work to secure or open a full frame.
     pub cipher_run: u32,
-    /// A deadline attended to, beside what it is for: a look at everything, on a leaf that sleeps
-    /// and expects something, which is the longest.
+    /// A deadline, without the action that is due: a check of all timers, on a sleepy leaf that
+    /// expects a response, which is the longest case.
     pub wake_up: u32,
 }
 
 impl Instructions {
-    /// A segment and an acknowledgement, at the one end or the other, share this evenly.
+    /// Instructions per TCP segment, with or without data.
     ///
-    /// What is measured is a segment together with its acknowledgement, and what the simulator
-    /// counts is either. The mean of both ends is exact for the two ends of a flow together as long
-    /// as every segment is acknowledged.
+    /// The measurement is of a segment with its acknowledgement, and the simulator counts each of
+    /// them. The mean of both ends is exact for the two ends of a flow together if every segment is
+    /// acknowledged.
     pub const fn segment(&self) -> u32 {
         (self.segment_received + self.segment_sent) / 4
     }
 
-    /// A CoAP message received: what is measured is a request and its response, and what the
-    /// simulator counts is either. The mean is exact for both ends together.
+    /// Instructions per CoAP message received. The measurement is of a request and of a response,
+    /// and the simulator counts each of them. The mean is exact for both ends together.
     pub const fn message_received(&self) -> u32 {
         (self.request_received + self.response_received) / 2
     }
 
-    /// A CoAP message sent, likewise.
+    /// Instructions per CoAP message sent, likewise.
     pub const fn message_sent(&self) -> u32 {
         (self.request_sent + self.response_sent) / 2
     }
@@ -157,31 +157,31 @@ pub struct Cpu {
     pub name: &'static str,
     /// Clock in hertz.
     pub hz: u32,
-    /// Cycles that a thousand instructions take.
+    /// Cycles per thousand instructions.
     pub cycles_per_1000: u32,
     /// Current while working, in microamperes.
     pub active_ua: u32,
-    /// Current otherwise, in microamperes.
+    /// Current while asleep, in microamperes.
     pub sleep_ua: u32,
 }
 
 impl Cpu {
-    /// How long this number of instructions takes, in nanoseconds, rounded down.
+    /// Time for this number of instructions, in nanoseconds, rounded down.
     pub const fn time_ns(&self, instructions: u32) -> u32 {
         let megacycles = instructions as u64 * self.cycles_per_1000 as u64 * 1_000_000;
         (megacycles / self.hz as u64) as u32
     }
 }
 
-/// Cycles for a thousand of this stack's instructions, as `tools/instructions --cycles` sums up the
-/// cycles of Arm's reference manuals over a trace of `measure` (23 November 2026).
+/// Cycles per thousand of this stack's instructions, from `tools/instructions --cycles`, which adds
+/// up the cycles of Arm's reference manuals over a trace of `measure` (23 November 2026).
 ///
-/// Threat to validity: memory without wait states. Flash at these clocks has some, hidden in part
-/// by buffers and caches; what remains makes a real chip slower than this.
+/// Threat to validity: memory without wait states. Flash has some at these clocks, partly hidden by
+/// buffers and caches; the rest makes a real chip slower than this.
 const CYCLES_M0PLUS: u32 = 1_546;
 const CYCLES_M4: u32 = 1_658;
 
-/// Cortex-M0+ of the SAMR21, which Hamilton and so TCPlp's measurements have.
+/// Cortex-M0+ of the SAMR21, the processor of Hamilton and so of TCPlp's measurements.
 pub const SAMR21: Cpu = Cpu {
     name: "Cortex-M0+ at 48 MHz (SAMR21)",
     hz: 48_000_000,
@@ -203,13 +203,13 @@ pub const NRF52840: Cpu = Cpu {
     sleep_ua: 0,
 };
 
-/// What pieces of work cost a node's CPU in time, and its currents.
+/// Time of pieces of work on a node's CPU, and its currents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCost {
-    /// Per frame taken from the radio, in nanoseconds, before the device sees it; one piece of work
-    /// at a time.
+    /// Per frame taken from the radio, in nanoseconds, before the device receives it; pieces of
+    /// work are sequential.
     pub frame_received_ns: u32,
-    /// Per frame given to the radio, in nanoseconds, before that gets it.
+    /// Per frame given to the radio, in nanoseconds, before the radio receives it.
     pub frame_sent_ns: u32,
     /// Per TCP segment, in nanoseconds.
     pub segment_ns: u32,
@@ -217,9 +217,9 @@ pub struct HostCost {
     pub datagram_received_ns: u32,
     /// Per UDP datagram sent, in nanoseconds.
     pub datagram_sent_ns: u32,
-    /// Per CoAP message received, in nanoseconds, beside its datagram.
+    /// Per CoAP message received, in nanoseconds, without its datagram.
     pub message_received_ns: u32,
-    /// Per CoAP message sent, in nanoseconds, beside its datagram.
+    /// Per CoAP message sent, in nanoseconds, without its datagram.
     pub message_sent_ns: u32,
     /// Per run of the block cipher, in nanoseconds.
     pub cipher_run_ns: u32,
@@ -227,12 +227,12 @@ pub struct HostCost {
     pub wake_up_ns: u32,
     /// CPU current while working, in microamperes.
     pub active_ua: u32,
-    /// CPU current otherwise, in microamperes.
+    /// CPU current while asleep, in microamperes.
     pub sleep_ua: u32,
 }
 
 impl HostCost {
-    /// A host that is infinitely fast and draws nothing.
+    /// An infinitely fast host that draws no current.
     pub const NONE: HostCost = HostCost {
         frame_received_ns: 0,
         frame_sent_ns: 0,
@@ -247,14 +247,15 @@ impl HostCost {
         sleep_ua: 0,
     };
 
-    /// The same for every frame (4 s at most), received or sent, and nothing else; draws nothing.
+    /// The same time for every frame received or sent (at most 4 s), and no other work; draws no
+    /// current.
     pub const fn per_frame(time: Duration) -> HostCost {
         let us = time.as_micros();
         let ns = if us > 4_000_000 { 4_000_000_000 } else { us as u32 * 1_000 };
         HostCost { frame_received_ns: ns, frame_sent_ns: ns, ..HostCost::NONE }
     }
 
-    /// What `cpu` takes for these numbers of instructions.
+    /// Times on `cpu` for these numbers of instructions.
     pub const fn measured(counts: &Instructions, cpu: &Cpu) -> HostCost {
         HostCost {
             frame_received_ns: cpu.time_ns(counts.frame_received),
@@ -284,7 +285,7 @@ impl HostCost {
             + work.wake_ups * self.wake_up_ns as u64
     }
 
-    /// Whether anything takes time.
+    /// True if any work takes time.
     pub(crate) const fn takes_time(&self) -> bool {
         let all = CpuWork {
             frames_received: 1,
@@ -301,9 +302,9 @@ impl HostCost {
     }
 }
 
-/// **Fitted**, not measured: about 2 ms a frame make up the difference between TCPlp's bound and
-/// its 75 kb/s over one hop (§6.3: 10.6 ms per segment of five frames). Any result computed with it
-/// says nothing about that difference.
+/// **Fitted**, not measured: about 2 ms per frame explain the difference between TCPlp's bound and
+/// its 75 kb/s over one hop (§6.3: 10.6 ms per segment of five frames). Results computed with it
+/// are no evidence about that difference.
 pub const FITTED_TCPLP_HOST_COST: HostCost =
     HostCost { active_ua: SAMR21.active_ua, ..HostCost::per_frame(Duration::from_millis(2)) };
 

@@ -4,16 +4,17 @@ use crate::cpu::{CpuWork, HostCost};
 use crate::ledger::{Cause, Ledger};
 use crate::profile::Currents;
 
-/// What a radio draws current for. Every microsecond of a run belongs to exactly one of them.
+/// States of a radio by its current. Every microsecond of a run belongs to exactly one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RadioState {
     /// Lowest power.
     Sleep,
     /// Oscillator on or starting, receiver off.
     Idle,
-    /// The synthesiser starts after sleep. Not counted as radio time, though it draws as much.
+    /// The synthesiser starts after sleep. Not counted as radio time, though it draws the current
+    /// of [`RadioState::Ready`].
     Settle,
-    /// Ready to send but not receiving: loading a frame, turning around, backing off in hardware.
+    /// Ready to send but not receiving: loads a frame, turns around, or backs off in hardware.
     Ready,
     /// Receiver on, no frame being received.
     Listen,
@@ -24,8 +25,8 @@ pub enum RadioState {
 }
 
 impl RadioState {
-    /// Whether this counts as radio time, as Energest's LISTEN and TRANSMIT do, with loading
-    /// frames.
+    /// True if the state counts as radio time, like LISTEN and TRANSMIT of Energest, which include
+    /// the loading of frames.
     pub const fn is_on(self) -> bool {
         !matches!(self, RadioState::Sleep | RadioState::Idle | RadioState::Settle)
     }
@@ -41,7 +42,7 @@ impl RadioTimes {
         self.0[state as usize]
     }
 
-    /// All of them: equals the elapsed time.
+    /// Total time, equal to the elapsed time.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -51,8 +52,8 @@ impl RadioTimes {
         self.of(RadioState::Idle) + self.of(RadioState::Settle)
     }
 
-    /// The share of time in which the radio neither sleeps nor starts, 0 to 1: what Energest
-    /// counts as LISTEN plus TRANSMIT, frame loading included.
+    /// Share of time in which the radio neither sleeps nor starts, 0 to 1, like LISTEN plus
+    /// TRANSMIT of Energest. The loading of frames is included.
     pub fn duty_cycle(&self) -> f64 {
         let off = self.of(RadioState::Sleep) + self.starting();
         let total = self.total();
@@ -101,7 +102,7 @@ impl RadioCharges {
 
 const HOUR_US: u64 = 3_600_000_000;
 
-/// Accounts the state changes of one radio.
+/// Accounts for the state changes of one radio.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     state: RadioState,
@@ -111,7 +112,7 @@ pub(crate) struct Meter {
     ledger: Ledger,
     /// Microseconds with the radio on, per hour of the run.
     hours: Vec<u64>,
-    /// The last time booked with the radio on, and for what.
+    /// Cause and length of the last interval with the radio on.
     last: (Cause, u64),
     /// Microseconds asleep between two attempts to send the same frame.
     between_attempts: u64,
@@ -129,8 +130,9 @@ impl Meter {
         between_attempts: 0,
     };
 
-    /// From `at` on the radio is in `state` for `cause`; `at` may be earlier than now, not than the
-    /// last change. Returns since when it was on, if it was.
+    /// The radio is in `state` for `cause` from `at` on; `at` may be earlier than now but not
+    /// earlier than the last change. Returns the start of the previous state if the radio was on
+    /// in it.
     pub(crate) fn change(&mut self, at: u64, state: RadioState, cause: Cause) -> Option<u64> {
         debug_assert!(at >= self.since, "states change in order of time");
         let was_on = self.on_since();
@@ -140,17 +142,17 @@ impl Meter {
         was_on
     }
 
-    /// Since when it is in its state, if that is one with the radio on.
+    /// Start of the current state if the radio is on.
     pub(crate) fn on_since(&self) -> Option<u64> {
         self.state.is_on().then_some(self.since)
     }
 
-    /// Whether it is asleep.
+    /// True if the radio is asleep.
     pub(crate) fn sleeps(&self) -> bool {
         self.state == RadioState::Sleep
     }
 
-    /// The time before the last change was for `cause`, as it turns out now.
+    /// Corrects the cause of the interval before the last change.
     pub(crate) fn was_for(&mut self, cause: Cause) {
         let (booked, us) = self.last;
         self.ledger.0[booked as usize] -= us;
@@ -183,18 +185,18 @@ impl Meter {
         }
     }
 
-    /// Microseconds asleep up to `now`.
+    /// Microseconds asleep until `now`.
     pub(crate) fn asleep(&self, now: u64) -> u64 {
         let more = if self.state == RadioState::Sleep { now.saturating_sub(self.since) } else { 0 };
         self.times.of(RadioState::Sleep) + more
     }
 
-    /// So many microseconds of sleep lay between two attempts to send the same frame.
+    /// Adds sleep between two attempts to send the same frame, in microseconds.
     pub(crate) fn slept_between_attempts(&mut self, us: u64) {
         self.between_attempts += us;
     }
 
-    /// Everything up to `now`.
+    /// Totals until `now`.
     pub(crate) fn until(&self, now: u64) -> Metered {
         let mut meter = self.clone();
         meter.book(now);
@@ -208,7 +210,7 @@ impl Meter {
     }
 }
 
-/// What a [`Meter`] has accounted.
+/// Totals of a [`Meter`].
 #[derive(Clone, Debug)]
 pub(crate) struct Metered {
     radio: RadioTimes,
@@ -224,24 +226,24 @@ pub struct Energy {
     pub elapsed_us: u64,
     /// Time per radio state.
     pub radio: RadioTimes,
-    /// Of the sleep, how much lay between two attempts to send the same frame, less the wake-up
-    /// that each saves who stays awake meanwhile; in microseconds.
+    /// Sleep between two attempts to send the same frame, in microseconds, less the wake-up time
+    /// that a radio saves by staying on in between.
     pub between_attempts_us: u64,
     /// Charge drawn by the radio, in microcoulombs.
     pub radio_uc: f64,
-    /// In which state.
+    /// Charge by state.
     pub radio_charges: RadioCharges,
-    /// What the radio was on for; the sum is the time in which it was neither asleep nor idle.
+    /// Time with the radio on by cause; the sum is the time in which it neither slept nor started.
     pub ledger: Ledger,
-    /// Microseconds with the radio on in each hour of the run, the last of which may be cut short.
+    /// Microseconds with the radio on in each hour of the run; the last hour may be incomplete.
     pub on_by_hour_us: Vec<u64>,
     /// Time the CPU worked, in microseconds (0 without a host cost).
     pub cpu_active_us: u64,
-    /// What it did in that time.
+    /// Work of the CPU in that time.
     pub cpu_work: CpuWork,
     /// Charge drawn by the CPU, in microcoulombs.
     pub cpu_uc: f64,
-    /// Of that, what it drew while it worked.
+    /// Charge drawn by the CPU while it worked, in microcoulombs.
     pub cpu_active_uc: f64,
 }
 

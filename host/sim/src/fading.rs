@@ -1,34 +1,34 @@
-//! Links that change in time: see [`Fading`].
+//! Links that vary with time: see [`Fading`].
 
 use crate::place::Fading;
 use crate::rng::{Purpose, stream};
 use core::f64::consts::TAU;
 use core::ops::Range;
 
-/// Waves of a link. From four on their sum is nearly normal.
+/// Number of waves per link. The sum of four or more is nearly normal.
 const WAVES: usize = 4;
 
-/// A link keeps its loss for this part of the shortest period.
+/// Steps per shortest period; a link's loss is constant within a step.
 const STEPS: f64 = 32.0;
 
-/// One wave: turns per second, and turns at the start.
+/// A wave: turns per second, and turns at the start.
 type Wave = (f64, f64);
 
-/// How each link differs from its mean.
+/// Deviations of links from their mean gains.
 pub(crate) struct Fades {
     sigma_db: f64,
     step_us: u64,
-    /// Of each directed link.
+    /// Waves of each directed link.
     waves: Vec<[Wave; WAVES]>,
-    /// Its gain as a mean, in dB.
+    /// Mean gain of each directed link, in dB.
     mean_db: Vec<f32>,
-    /// The step for which the links of each node have been computed.
+    /// Step for which the links of each node were computed.
     steps: Vec<u64>,
 }
 
 impl Fades {
-    /// The fades of links between `nodes` nodes, each with its ends and its mean gain in dB; `None`
-    /// if there are none.
+    /// Fading of links between `nodes` nodes, each link with its ends and its mean gain in dB;
+    /// `None` if links do not fade.
     pub(crate) fn new(
         fading: Fading,
         seed: u64,
@@ -55,8 +55,8 @@ impl Fades {
         })
     }
 
-    /// Tells the gains, in dB, of the links at `range`, which leave `node`, as they are at `now`,
-    /// unless they are as they were.
+    /// Calls `set` with the gains, in dB, of the links at `range`, which start at `node`, unless
+    /// they are unchanged.
     pub(crate) fn refresh(
         &mut self,
         now: u64,
@@ -84,13 +84,13 @@ mod tests {
 
     const PERIOD_S: f64 = 10.0;
 
-    /// Links 0 to 1 and 0 to 2, and back from 1 to 0, of no mean gain.
+    /// Links 0 to 1, 0 to 2 and 1 to 0, with a mean gain of 0 dB.
     fn fades(sigma_db: f64) -> Option<Fades> {
         let fading = Fading { sigma_db, period_s: PERIOD_S };
         Fades::new(fading, 1, &[(0, 1, 0.0), (0, 2, 0.0), (1, 0, 0.0)], 3)
     }
 
-    /// The gains of the links from `node` at `seconds`; none if they are as they were.
+    /// Gains of the links from `node` at `seconds`; empty if unchanged.
     fn at(fades: &mut Fades, node: usize, seconds: f64) -> Vec<f64> {
         let range = if node == 0 { 0..2 } else { 2..3 };
         let mut gains = Vec::new();

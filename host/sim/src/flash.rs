@@ -1,35 +1,34 @@
-//! A serial NOR flash beside a node's stack: what it holds, how long it takes and what it draws.
+//! Serial NOR flash of a node: content, times and currents.
 //!
-//! It works while the radio does. A bus that both share, as on a Tmote Sky, is not modelled: that
-//! what is read for the next frame is read while the present one is on the air is what interleaving
-//! is for, and then the bus is free.
+//! The flash works in parallel with the radio. A shared bus, as on a Tmote Sky, is not modelled:
+//! interleaving reads the next frame while the current one is on the air, when the bus is free.
 
 use crate::timeline::{Kind, Timeline};
 use kinglet::flash::{Busy, Command, Driver, Event, Failure, Geometry, MAX_PAGE};
 use kinglet_time::{Duration, Instant};
 
-/// What is known of a part on its board.
+/// Parameters of a part on its board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashProfile {
     /// Name in reports.
     pub name: &'static str,
-    /// How it is divided, and its longest times.
+    /// Division into pages and sectors, and the longest times.
     pub geometry: Geometry,
-    /// To read or to pass one octet, in nanoseconds.
+    /// Time to read or write one octet over the bus, in nanoseconds.
     pub octet_ns: u64,
-    /// To program a page, in microseconds.
+    /// Time to program a page, in microseconds.
     pub program_us: u64,
-    /// To erase a sector, in microseconds.
+    /// Time to erase a sector, in microseconds.
     pub erase_us: u64,
-    /// While octets pass its bus, in microamperes.
+    /// Current during transfers over the bus, in microamperes.
     pub read_ua: u64,
-    /// While it programs or erases by itself, in microamperes.
+    /// Current while the part programs or erases, in microamperes.
     pub write_ua: u64,
-    /// Otherwise, in nanoamperes: powered down, and before that.
+    /// Current while powered down, in nanoamperes.
     pub down_na: u64,
-    /// See `down_na`.
+    /// Current while idle and not powered down, in nanoamperes.
     pub standby_na: u64,
-    /// Below this it neither programs nor erases, in millivolts.
+    /// Minimum supply for programming and erasing, in millivolts.
     pub write_mv: u32,
 }
 
@@ -37,27 +36,27 @@ pub struct FlashProfile {
 pub const M25P80: FlashProfile = FlashProfile {
     name: "m25p80",
     geometry: Geometry::M25P80,
-    // Duquennoy et al. (5.1) read a packet in 1.9 ms: 134 octets with address, command and sum, at
-    // 14 us each. It is the CPU's loop: the bus at 1.95 MHz takes 4 us.
+    // Duquennoy et al. (5.1) read a packet in 1.9 ms: 134 octets with address, command and
+    // checksum, at 14 us each. The CPU's loop limits the rate: the bus at 1.95 MHz takes 4 us.
     octet_ns: 14_000,
-    // Data sheet of 2005, typical: 1.4 ms, 1 s.
+    // Typical values of the data sheet of 2005: 1.4 ms, 1 s.
     program_us: 1_400,
     erase_us: 1_000_000,
-    // Sheet: 4 mA, 20 mA, standby 50 uA, deep power-down 1 uA.
+    // Data sheet: 4 mA, 20 mA, standby 50 uA, deep power-down 1 uA.
     read_ua: 4_000,
     write_ua: 20_000,
     down_na: 1_000,
     standby_na: 50_000,
-    // Sheet; the paper says so too (6.1.1).
+    // Data sheet, and also in the paper (6.1.1).
     write_mv: 2_700,
 };
 
-/// In what time a part spent a run.
+/// Time of a part by activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashTimes {
     /// Reading, in microseconds.
     pub read_us: u64,
-    /// Taking in what is to be programmed, in microseconds.
+    /// Receiving data to be programmed, in microseconds.
     pub pass_us: u64,
     /// Programming, in microseconds.
     pub program_us: u64,
@@ -67,45 +66,45 @@ pub struct FlashTimes {
     pub down_us: u64,
 }
 
-/// What a part drew charge for, in microcoulombs.
+/// Charge of a part by activity, in microcoulombs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlashCharges {
     /// Reading.
     pub read_uc: f64,
-    /// Taking in what is to be programmed, and programming.
+    /// Receiving data to be programmed, and programming.
     pub write_uc: f64,
     /// Erasing.
     pub erase_uc: f64,
-    /// Waiting, powered down or not.
+    /// Idle, powered down or not.
     pub rest_uc: f64,
 }
 
 impl FlashCharges {
-    /// All of it.
+    /// Total charge.
     pub fn total_uc(&self) -> f64 {
         self.read_uc + self.write_uc + self.erase_uc + self.rest_uc
     }
 }
 
-/// A part at work.
+/// A simulated part.
 #[derive(Debug)]
 pub struct FlashPart {
     profile: FlashProfile,
     supply_mv: u32,
     octets: Vec<u8>,
-    /// What is outstanding, with the octets of a program, and when it will be over.
+    /// Outstanding command, with the octets of a program, and the time of its end.
     work: Option<(Command, Vec<u8>, Instant)>,
-    /// Since when it is powered down.
+    /// Start of the power-down.
     down: Option<Instant>,
     times: FlashTimes,
-    /// How often each sector was erased.
+    /// Number of erasures of each sector.
     wear: Vec<u32>,
-    /// What it did when, by the node's clock, if that is asked for.
+    /// Timeline of the part's activities by the node's clock, if recorded.
     timeline: Option<Timeline>,
 }
 
 impl FlashPart {
-    /// A part that holds whatever it held, here 0x5A everywhere, at this supply voltage.
+    /// A part with unknown content, here 0x5A everywhere, at this supply voltage.
     pub fn new(profile: FlashProfile, supply_mv: u32) -> FlashPart {
         let Geometry { page_size, sectors, .. } = profile.geometry;
         FlashPart {
@@ -120,18 +119,18 @@ impl FlashPart {
         }
     }
 
-    /// When the event of the outstanding command can be polled.
+    /// Time at which the event of the outstanding command can be polled.
     pub fn deadline(&self) -> Option<Instant> {
         self.work.as_ref().map(|(_, _, at)| *at)
     }
 
-    /// In what time it was active so far.
+    /// Times by activity until `now`.
     pub fn times(&self, now: Instant) -> FlashTimes {
         let down = self.down.map_or(0, |since| (now - since).as_micros());
         FlashTimes { down_us: self.times.down_us + down, ..self.times }
     }
 
-    /// The charge drawn up to `now`.
+    /// Charges until `now`.
     pub fn charges(&self, now: Instant) -> FlashCharges {
         let FlashTimes { read_us, pass_us, program_us, erase_us, down_us } = self.times(now);
         let profile = &self.profile;
@@ -147,13 +146,13 @@ impl FlashPart {
         }
     }
 
-    /// Starts (or with `None` ends) to collect what it does when, by the node's clock; returns what
-    /// was collected before.
+    /// Starts the collection of the part's activities by the node's clock, or ends it with `None`;
+    /// returns the previous collection.
     pub fn set_timeline(&mut self, timeline: Option<Timeline>) -> Option<Timeline> {
         core::mem::replace(&mut self.timeline, timeline)
     }
 
-    /// How often each sector was erased.
+    /// Number of erasures of each sector.
     pub fn wear(&self) -> &[u32] {
         &self.wear
     }
@@ -164,12 +163,12 @@ impl FlashPart {
         from..from + len
     }
 
-    /// Octets that pass the bus with this many of a page: a command and an address before them.
+    /// Bus time for this many octets of a page, including the command and address before them.
     fn passing(&self, len: usize) -> Duration {
         Duration::from_micros((len as u64 + 4) * self.profile.octet_ns / 1_000)
     }
 
-    /// What a command takes, if it can be done.
+    /// Time of a command, if it can be executed.
     fn takes(&mut self, command: Command, len: usize) -> Duration {
         match command {
             Command::Read { len, .. } => {
@@ -191,7 +190,7 @@ impl FlashPart {
         }
     }
 
-    /// Does what has been outstanding; what was read is in `out`.
+    /// Executes the outstanding command; read octets are in `out`.
     fn finish(&mut self, command: Command, octets: &[u8], out: &mut [u8]) -> Result<(), Failure> {
         let geometry = self.profile.geometry;
         let writes = matches!(command, Command::Program { .. } | Command::Erase { .. });
@@ -267,7 +266,7 @@ mod tests {
 
     const T0: Instant = Instant::from_secs(1);
 
-    /// Does it; what happened, how long that took, and what was read.
+    /// Executes a command; returns the event, its duration, and the octets read.
     fn done(part: &mut FlashPart, command: Command, octets: &[u8]) -> (Event, u64, Vec<u8>) {
         let mut out = [0; MAX_PAGE];
         part.submit(T0, command, octets).expect("it is idle");
@@ -287,7 +286,8 @@ mod tests {
         let before = FlashPart::new(M25P80, 3_000).charges(T0).total_uc();
         done(&mut part, Command::Program { page: 0, offset: 0 }, &[1; 128]);
         let mj = (part.charges(T0).total_uc() - before) * 3.0 / 1e3;
-        // 0.101 mJ for writing and reading (3.1.3); it counts the octets of one of both, it seems.
+        // 0.101 mJ for writing and reading (3.1.3); it seems to count the octets of only one of
+        // them.
         assert!(mj > 0.101 && mj < 0.101 * 1.3, "{mj}");
     }
 

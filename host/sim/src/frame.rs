@@ -1,20 +1,20 @@
-//! As much of a MAC header as radio hardware looks at: frame type, acknowledgement request,
+//! The part of a MAC header that radio hardware reads: frame type, acknowledgement request,
 //! sequence number and destination (IEEE 802.15.4-2015, 7.2), and the frame check sequence
 //! (7.2.10).
 
 use kinglet::wire::ieee802154::Frame;
 use kinglet_radio::{FCS_LEN, Filter, MAX_PSDU, OCTET};
 
-/// From the first symbol of the preamble to the end of the SFD: four octets and one.
+/// Time from the first symbol of the preamble to the end of the SFD: four octets and one.
 pub(crate) const SHR_US: u64 = 5 * OCTET.as_micros();
 
 /// Frame type 2: acknowledgement.
 const TYPE_ACK: u8 = 2;
 /// Frame type 3: MAC command.
 const TYPE_COMMAND: u8 = 3;
-/// The frame-pending bit of the frame control field's first octet.
+/// Frame pending bit in the first octet of the frame control field.
 const FRAME_PENDING: u8 = 1 << 4;
-/// The bit of its second octet that says that information elements are present.
+/// Information elements present bit in its second octet.
 const IE_PRESENT: u8 = 1 << 1;
 /// Command identifier of a data request (7.5.5).
 const DATA_REQUEST: u8 = 4;
@@ -27,7 +27,7 @@ pub(crate) struct Psdu {
     pub(crate) header: Header,
 }
 
-/// The destination in a header.
+/// Destination in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     Absent,
@@ -35,14 +35,14 @@ pub(crate) enum Destination {
         pan: u16,
         address: u16,
     },
-    /// Address octets as on the air, least significant first.
+    /// Octets of the address in transmission order, least significant first.
     Extended {
         pan: u16,
         address: [u8; 8],
     },
 }
 
-/// What the hardware reads.
+/// Fields that the hardware reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: u8,
@@ -50,9 +50,9 @@ pub(crate) struct Header {
     pub(crate) frame_pending: bool,
     pub(crate) sequence: Option<u8>,
     pub(crate) destination: Destination,
-    /// The short source address of a data request, if it can be read.
+    /// Short source address of a data request, if it is readable.
     pub(crate) data_request_of: Option<u16>,
-    /// Whether it says when its sender listens (CSL IE).
+    /// True if the frame announces the sender's samples (CSL IE).
     pub(crate) tells_samples: bool,
 }
 
@@ -71,21 +71,21 @@ impl Psdu {
         },
     };
 
-    /// Takes `frame` (1 to [`kinglet_radio::MAX_FRAME`] octets). The FCS is added by
-    /// [`Psdu::with_fcs`], and only when somebody looks at it.
+    /// Loads `frame` (1 to [`kinglet_radio::MAX_FRAME`] octets). [`Psdu::with_fcs`] adds the FCS on
+    /// demand.
     pub(crate) fn load(&mut self, frame: &[u8]) {
         self.octets[..frame.len()].copy_from_slice(frame);
         self.len = (frame.len() + FCS_LEN) as u8;
         self.header = Header::parse(frame);
     }
 
-    /// The immediate acknowledgement of sequence number `sequence` (7.3.3).
+    /// Loads the immediate acknowledgement of sequence number `sequence` (7.3.3).
     pub(crate) fn load_ack(&mut self, sequence: u8, frame_pending: bool) {
         let pending = if frame_pending { FRAME_PENDING } else { 0 };
         self.load(&[TYPE_ACK | pending, 0, sequence]);
     }
 
-    /// The frame without its FCS, to be opened.
+    /// Frame without FCS, for decryption.
     pub(crate) fn frame_mut(&mut self) -> &mut [u8] {
         &mut self.octets[..usize::from(self.len).saturating_sub(FCS_LEN)]
     }
@@ -95,12 +95,12 @@ impl Psdu {
         usize::from(self.len)
     }
 
-    /// The frame without its FCS.
+    /// Frame without FCS.
     pub(crate) fn frame(&self) -> &[u8] {
         &self.octets[..usize::from(self.len).saturating_sub(FCS_LEN)]
     }
 
-    /// The whole PSDU with a right FCS.
+    /// Complete PSDU with a correct FCS.
     pub(crate) fn with_fcs(&self) -> ([u8; MAX_PSDU], usize) {
         let mut octets = self.octets;
         let end = self.frame().len();
@@ -110,7 +110,7 @@ impl Psdu {
 }
 
 impl Header {
-    /// Reads `frame`; a field that the octets end before counts as absent.
+    /// Parses `frame`; a field beyond its end counts as absent.
     pub(crate) fn parse(frame: &[u8]) -> Header {
         let mut header = Psdu::EMPTY.header;
         let &[low, high, ref rest @ ..] = frame else { return header };
@@ -126,7 +126,7 @@ impl Header {
             header.sequence = Some(sequence);
             at = tail;
         }
-        // Table 7-2: when a frame of version 2 omits its destination PAN.
+        // Table 7-2: cases in which a frame of version 2 omits the destination PAN.
         let no_pan =
             version_2015 && compressed && (source == 0 || (source == 3 && destination == 3));
         let mut pan = 0xFFFF;
@@ -155,8 +155,8 @@ impl Header {
         header
     }
 
-    /// The short source of the data request whose octets after the destination are `rest`. In frame
-    /// versions 0 and 1 the command identifier is authenticated but never encrypted.
+    /// Short source address of a data request, whose octets after the destination are `rest`. In
+    /// frame versions 0 and 1 the command identifier is authenticated but never encrypted.
     fn data_request_of(low: u8, high: u8, rest: &[u8]) -> Option<u16> {
         let source_pan = if low & 0x40 != 0 { 0 } else { 2 };
         let (source, rest) = rest.get(source_pan..)?.split_first_chunk::<2>()?;
@@ -172,8 +172,8 @@ impl Header {
         self.kind == TYPE_ACK
     }
 
-    /// Whether a radio with address filter `filter` takes this frame (6.7.2), and whether it was
-    /// sent to this node alone.
+    /// Returns whether a radio with address filter `filter` accepts this frame (6.7.2), and whether
+    /// the frame is a unicast to this node.
     pub(crate) fn accepted_by(&self, filter: &Filter) -> (bool, bool) {
         let for_pan = |pan: u16| pan == 0xFFFF || pan == filter.pan_id;
         match self.destination {
@@ -193,14 +193,14 @@ impl Header {
         }
     }
 
-    /// Whether the receiver it names is to acknowledge it: data (1) and MAC command frames.
+    /// True if its destination has to acknowledge it: data (1) and MAC command frames.
     pub(crate) fn wants_ack(&self) -> bool {
         self.ack_request && (self.kind == 1 || self.kind == TYPE_COMMAND)
     }
 }
 
-/// The 16-bit ITU-T CRC of `octets`: x^16 + x^12 + x^5 + 1, least significant bit first, initially
-/// 0.
+/// The 16-bit ITU-T CRC of `octets`: x^16 + x^12 + x^5 + 1, least significant bit first, initial
+/// value 0.
 pub fn fcs(octets: &[u8]) -> u16 {
     octets.iter().fold(0, |crc, &octet| {
         let mut crc = crc ^ u16::from(octet);

@@ -1,11 +1,10 @@
-//! Who else uses the band: sources that neither know nor heed this network.
+//! Interference by other users of the band, whose sources do not defer to this network.
 //!
-//! A source is a pattern of bursts and where it is heard: around a place, after path loss, or by
-//! one node alone at a given strength, as in experiments that expose one node to a recorded source.
-//! Nothing happens in the event queue: when a reception or a channel assessment wants to know, the
-//! bursts of the seconds concerned are made from the root seed, so that every question about the
-//! same time has the same answer, a silent hour costs nothing, and a run without sources is what it
-//! was.
+//! A source is a pattern of bursts and its range: around a place, with path loss, or at one node
+//! alone with a given strength, as in experiments that expose one node to a recorded source. It
+//! puts no events into the queue. When a reception or a channel assessment needs the bursts of some
+//! seconds, they are generated from the root seed. So all queries for the same time return the same
+//! bursts, hours without traffic cost nothing, and a run without sources is unaffected.
 
 mod pareto;
 mod pattern;
@@ -32,55 +31,55 @@ use std::ops::{Range, RangeInclusive};
 /// A source of interference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interferer {
-    /// Who hears it, and how strongly.
+    /// Receivers of the source, and its strength.
     pub heard: Heard,
-    /// When it sends while it is active.
+    /// Bursts of the source while it is active.
     pub pattern: Pattern,
-    /// Share of the time in which it is active, 0 to 1, in each hour of the day. It is decided anew
-    /// for every [`SESSION_US`].
+    /// Share of active time in each hour of the day, 0 to 1. It is drawn again for every
+    /// [`SESSION_US`].
     pub hours: [f64; 24],
-    /// When it is switched on and off, in microseconds from the start of the run.
+    /// Time for which it is switched on, in microseconds from the start of the run.
     pub within_us: Range<u64>,
-    /// The channels that it covers, by their numbers.
+    /// Numbers of the channels that it covers.
     pub channels: RangeInclusive<u8>,
 }
 
-/// Who hears a source.
+/// Receivers of a source, and its strength.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
-    /// Everyone, after path loss. Between bursts there is nothing.
+    /// All nodes, with path loss. There is no signal between bursts.
     Around {
-        /// Where it stands.
+        /// Position of the source.
         position: Position,
-        /// Power that it radiates into the network's channel while it is busy (of a trace: with its
-        /// strongest sample), in dBm.
+        /// Power radiated into the network's channel while busy, in dBm; for a trace, the power of
+        /// its strongest sample.
         power_dbm: f64,
-        /// How that power decreases; shadowing is not counted.
+        /// Path loss, without shadowing.
         path: PathLoss,
     },
-    /// One node alone.
+    /// One node only.
     ///
-    /// Strength is that of a recorded trace: the mean over time of its level in dBm, with the
+    /// The strength is that of a recorded trace: the mean over time of its level in dBm, with the
     /// recorder's own noise as idle level. A gain on all samples shifts mean, busy and idle level
-    /// alike, so that the mean tells both levels ([`Pattern::levels_dbm`]). It is the mean of the
-    /// source alone, while it is active: the noise of the receiver comes on top and may well be
-    /// above it. It is taken over levels at each instant; a register that averages over eight
-    /// symbols reads more of bursts that are shorter (see the tests for how much).
+    /// equally, so the mean determines both levels ([`Pattern::levels_dbm`]). It is the mean of the
+    /// active source alone; the receiver's noise is added and may be stronger. It is the mean over
+    /// instantaneous levels. A register that averages over eight symbols shows more for bursts
+    /// shorter than that (the tests have the differences).
     By {
-        /// The node.
+        /// Node that receives it.
         node: usize,
-        /// The mean in dBm.
+        /// Mean in dBm.
         mean_dbm: f64,
-        /// The busy level less the idle one, in dB; a trace has its own.
+        /// Difference between busy and idle level, in dB; a trace has its own.
         range_db: f64,
     },
 }
 
-/// A stretch of one source at a node: from, to, milliwatts.
+/// An interval of one source at a node: start, end, milliwatts.
 type Burst = (u64, u64, f64);
 
 /// Calls `visit(from, to)`, in order of time, for the bursts in `span_us` of source number `index`
-/// of a run with `seed` that begins `start_us` after midnight, whoever hears them.
+/// of a run with `seed` that begins `start_us` after midnight, regardless of receivers.
 pub fn bursts(
     seed: u64,
     (index, of): (u64, &Interferer),
@@ -94,9 +93,9 @@ pub fn bursts(
 /// All sources of a run.
 pub(crate) struct Interference {
     sources: Vec<Source>,
-    /// Of the present question, source after source, each in order of time.
+    /// Bursts of the current query by source, each in order of time.
     found: Vec<Burst>,
-    /// What of `found` is of one source and not yet over.
+    /// For each source, the range of `found` that is not yet over.
     left: Vec<Range<usize>>,
     edges: Vec<u64>,
     /// Microseconds from midnight to the start of the run.
@@ -119,12 +118,12 @@ impl Interference {
         Interference { sources, found, left, edges, start_us }
     }
 
-    /// Whether there can be any.
+    /// True if the run has any source.
     pub(crate) fn exists(&self) -> bool {
         !self.sources.is_empty()
     }
 
-    /// Calls `visit(from, to, milliwatts)` for consecutive stretches that together make up `span`,
+    /// Calls `visit(from, to, milliwatts)` for consecutive intervals that together make up `span`,
     /// with the power that `node` receives on `channel` in each.
     pub(crate) fn stretches(
         &mut self,
@@ -161,7 +160,7 @@ impl Interference {
         }
     }
 
-    /// Mean power at `node` on `channel` in `span`, in milliwatts: what energy detection measures.
+    /// Mean power at `node` on `channel` in `span`, in milliwatts, as energy detection measures it.
     pub(crate) fn mean_mw(&mut self, node: usize, channel: Channel, span: Range<u64>) -> f64 {
         let length = span.end.saturating_sub(span.start).max(1) as f64;
         let mut energy = 0.0;

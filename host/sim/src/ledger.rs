@@ -1,15 +1,15 @@
-//! What radios are on for: every microsecond in which a radio is neither asleep nor idle has one
+//! Causes of radio time: every microsecond in which a radio neither sleeps nor starts has one
 //! cause.
 //!
-//! Causes are told from frames and radio states, not from the stack, so that they mean the same for
-//! any device:
+//! Causes are derived from frames and radio states, not from the stack, so that they mean the same
+//! for any device:
 //!
 //! | time | cause |
 //! |---|---|
-//! | receiver on without a frame for this node: waiting, hearing what others get or lose | listen |
-//! | the same for a time that was set beforehand: sampling the channel | poll |
+//! | receiver on without a frame for this node: waiting, other nodes' or lost frames | listen |
+//! | the same for a time set beforehand: channel sampling | poll |
 //! | preparing, sensing, sending and awaiting the acknowledgement of a MAC command | poll |
-//! | the same for a frame that says when its sender listens (first attempt) | poll |
+//! | the same for a frame that announces its sender's samples (first attempt) | poll |
 //! | the same for a data frame, first attempt | send |
 //! | the same for a frame whose last attempt was not acknowledged | retry |
 //! | the same for a broadcast | control |
@@ -18,11 +18,10 @@
 
 use crate::frame::{Destination, Header};
 
-/// What a radio is on for.
+/// Cause of radio time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Finding out whether there is anything: data requests, or sampling the channel and telling
-    /// when.
+    /// Polling: data requests, channel samples, and frames that announce their times.
     Poll,
     /// Listening without receiving anything for this node.
     Listen,
@@ -30,9 +29,9 @@ pub enum Cause {
     Send,
     /// Receiving data.
     Receive,
-    /// Sending again what was not acknowledged.
+    /// Retransmission of unacknowledged frames.
     Retry,
-    /// Broadcasts, as routing advertisements are, and acknowledgements sent.
+    /// Broadcasts, such as routing advertisements, and acknowledgements sent.
     Control,
 }
 
@@ -41,7 +40,7 @@ impl Cause {
     pub const ALL: [Cause; 6] =
         [Cause::Poll, Cause::Listen, Cause::Send, Cause::Receive, Cause::Retry, Cause::Control];
 
-    /// A word for reports.
+    /// Name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Cause::Poll => "poll",
@@ -64,7 +63,7 @@ impl Ledger {
         self.0[cause as usize]
     }
 
-    /// All of them: equals the time in which the radio was neither asleep nor idle.
+    /// Total: equals the time in which the radio neither slept nor started.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -74,7 +73,7 @@ impl Ledger {
 const COMMAND: u8 = 3;
 const BROADCAST: u16 = 0xFFFF;
 
-/// What a frame is sent or received for, if it is not a repetition.
+/// Cause of a frame that is not a retransmission.
 pub(crate) fn cause_of(header: &Header, first: Cause) -> Cause {
     match header.destination {
         Destination::Short { address: BROADCAST, .. } => Cause::Control,
@@ -84,8 +83,8 @@ pub(crate) fn cause_of(header: &Header, first: Cause) -> Cause {
     }
 }
 
-/// Which sequence numbers were sent last without being acknowledged: a frame with such a number is
-/// a repetition.
+/// Sequence numbers whose last frame was not acknowledged: another frame with such a number is a
+/// retransmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unacknowledged([u64; 4]);
 
@@ -96,10 +95,11 @@ impl Unacknowledged {
         *word = if unacknowledged { *word | bit } else { *word & !bit };
     }
 
-    /// The cause of sending the frame with `header` now.
+    /// Cause of sending the frame with `header` now.
     pub(crate) fn sending(&mut self, header: &Header) -> Cause {
         let Some(sequence) = header.sequence else { return cause_of(header, Cause::Send) };
-        // Half of all numbers ahead: what was given up is forgotten before its number comes again.
+        // Clears the number half the range ahead: a frame that was given up is forgotten before its
+        // number is used again.
         self.set(sequence.wrapping_add(128), false);
         match self.0[usize::from(sequence / 64)] >> (sequence % 64) & 1 {
             0 => cause_of(header, Cause::Send),
@@ -107,7 +107,7 @@ impl Unacknowledged {
         }
     }
 
-    /// The frame with `header` was sent, and acknowledged or not.
+    /// Notes that the frame with `header` was sent, and whether it was acknowledged.
     pub(crate) fn sent(&mut self, header: &Header, acknowledged: bool) {
         if let Some(sequence) = header.sequence {
             self.set(sequence, !acknowledged);

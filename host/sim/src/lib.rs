@@ -3,11 +3,11 @@
 //! | module | subject |
 //! |---|---|
 //! | [`world`] | the event loop, the [`Device`] trait, faults |
-//! | [`medium`] | who hears whom; what overlapping frames do to each other |
+//! | [`medium`] | links; the effect of overlapping frames |
 //! | [`profile`] | radios as data, with sources; the time of one frame by parts |
-//! | [`cpu`] | processors as data; what frames and segments cost them |
-//! | [`energy`], [`stats`] | time and charge per state; what became of every frame |
-//! | [`trace`], [`pcap`], [`timeline`] | what happened to packets, captures, frame timeline |
+//! | [`cpu`] | processors as data; the cost of frames and segments |
+//! | [`energy`], [`stats`] | time and charge per state; the fate of every frame |
+//! | [`trace`], [`pcap`], [`timeline`] | events of packets, captures, frame timeline |
 //! | [`station`], [`wire`] | the real stack with its applications; a faulty wire to a host |
 //! | [`rng`] | one root seed, one stream per (node, purpose) |
 //! | [`ber`] | bit errors of O-QPSK |
@@ -62,7 +62,7 @@
 //! ```
 //!
 //! Not modelled: signal propagation delay (0.1 us over 30 m), enhanced acknowledgements, oscillator
-//! offset between symbols, and receivers that begin to listen within a preamble and find it still.
+//! offset between symbols, and receivers that begin to listen within a preamble and still find it.
 
 #![forbid(unsafe_code)]
 

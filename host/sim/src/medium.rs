@@ -1,7 +1,7 @@
-//! Who hears whom, how strongly, and what happens when frames overlap.
+//! Links between nodes, their strength, and the effect of overlapping frames.
 //!
-//! Each node's neighbours are one stretch of a shared array (compressed sparse rows), so a
-//! transmission touches only the nodes that it reaches.
+//! The links of each node are one range of a shared array (compressed sparse rows), so a
+//! transmission touches only the nodes in range.
 
 use crate::ber::mw_from_dbm;
 use crate::fading::Fades;
@@ -9,22 +9,23 @@ use crate::interference::Interferer;
 pub use crate::place::{Fading, PathLoss, Position};
 use crate::profile::NOISE_FLOOR_DBM;
 
-/// How links come about.
+/// Source of the links.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Connectivity {
-    /// Every node within `range_m` is heard, always equally strongly and whatever the output power.
+    /// Every node within `range_m` is in range, with equal strength and independent of output
+    /// power.
     UnitDisc {
         /// Radius of reception in metres.
         range_m: f64,
-        /// Radius within which a frame disturbs others without being heard or sensed, in metres;
+        /// Radius within which a frame interferes without being received or sensed, in metres;
         /// `None`, or less than `range_m`, means `range_m`.
         interference_range_m: Option<f64>,
         /// Received power of every signal, in dBm.
         rssi_dbm: f64,
     },
-    /// Exactly these directed links, between different nodes of the run.
+    /// Exactly these directed links between different nodes of the run.
     LinkMatrix(Vec<MatrixLink>),
-    /// Log-distance path loss with log-normal shadowing, what nodes differ by, and fading.
+    /// Log-distance path loss with log-normal shadowing, differences between nodes, and fading.
     PathLoss(PathLoss),
 }
 
@@ -37,48 +38,48 @@ pub struct MatrixLink {
     pub to: usize,
     /// Packet reception ratio without interference, 0 to 1.
     pub prr: f64,
-    /// Received power in dBm, whatever the output power.
+    /// Received power in dBm, independent of output power.
     pub rssi_dbm: f64,
 }
 
-/// What happens to frames that overlap at a receiver. Simulators disagree here, so every experiment
-/// names its choice.
+/// Effect of frames that overlap at a receiver. Simulators differ here, so every experiment states
+/// its choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Overlap {
     /// Any overlap loses all frames involved (Cooja's unit disc).
     Strict,
-    /// The receiver stays with the frame it locked on; each stretch of constant interference has
+    /// The receiver stays with the frame it locked on; each interval of constant interference has
     /// the bit error rate of its SINR (ns-3).
     SinrBer,
-    /// The frame being received survives each interferer that is weaker by at least the threshold.
+    /// The frame under reception survives each interferer that is weaker by at least the threshold.
     Capture {
-        /// Required distance in dB.
+        /// Threshold in dB.
         threshold_db: f64,
-        /// Whether the receiver leaves the frame it locked on for one that is stronger by at least
-        /// the threshold.
+        /// Makes the receiver switch from the frame it locked on to one that is stronger by at
+        /// least the threshold.
         relock: bool,
     },
 }
 
 /// The channel model of a run.
 ///
-/// Without [`Overlap::SinrBer`] noise is a step: a frame at or above the receiver's sensitivity is
-/// received unless it overlaps or the link loses it.
+/// Without [`Overlap::SinrBer`] there are no bit errors by noise: a frame at or above the
+/// receiver's sensitivity is received unless it overlaps or the link loses it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediumConfig {
-    /// How links come about.
+    /// Source of the links.
     pub connectivity: Connectivity,
-    /// What overlapping does.
+    /// Effect of overlapping frames.
     pub overlap: Overlap,
-    /// Noise power in dBm; used by [`Overlap::SinrBer`] only. Thermal noise in 2 MHz is -111 dBm,
-    /// to which a receiver adds its noise figure (AT86RF231: 6 dB).
+    /// Noise power in dBm; used by [`Overlap::SinrBer`] only. Thermal noise in 2 MHz is -111 dBm; a
+    /// receiver adds its noise figure (AT86RF231: 6 dB).
     pub noise_floor_dbm: f64,
-    /// Probability that a frame is lost at a receiver for no reason: injected on every link.
+    /// Probability of an additional random loss of a frame at a receiver, on every link.
     pub frame_loss: f64,
-    /// `false` is a control experiment: carrier sense hears every sender of the network, so hidden
-    /// terminals do not exist.
+    /// `false` is a control experiment without hidden terminals: carrier sense detects every sender
+    /// of the network.
     pub hidden_terminals: bool,
-    /// Who else uses the band. Carrier sense measures their energy; receptions suffer from it with
+    /// Other users of the band. Carrier sense measures their energy; they affect receptions with
     /// [`Overlap::SinrBer`] only.
     pub interferers: Vec<Interferer>,
     /// Microseconds from midnight to the start of the run.
@@ -86,7 +87,7 @@ pub struct MediumConfig {
 }
 
 impl MediumConfig {
-    /// A unit disc of `range_m` metres at -60 dBm with strict overlap, and nothing injected.
+    /// A unit disc of `range_m` metres at -60 dBm with strict overlap and no additional losses.
     pub fn unit_disc(range_m: f64) -> Self {
         MediumConfig {
             connectivity: Connectivity::UnitDisc {
@@ -104,7 +105,7 @@ impl MediumConfig {
     }
 }
 
-/// A directed link as the hot path reads it.
+/// A directed link in the form needed during a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     /// Received power at an output power of 0 dBm, in milliwatts.
@@ -115,9 +116,9 @@ pub(crate) struct Link {
     pub(crate) to: u32,
     /// Loss probability in units of 2^-32; `u32::MAX` means always.
     pub(crate) loss: u32,
-    /// Disturbs, but can be neither received nor sensed.
+    /// Interferes, but can be neither received nor sensed.
     pub(crate) interference_only: bool,
-    /// Cut by a fault: nothing arrives at all.
+    /// Cut by a fault: no signal arrives.
     pub(crate) cut: bool,
 }
 
@@ -125,7 +126,7 @@ pub(crate) struct Link {
 pub(crate) struct Links {
     offsets: Vec<u32>,
     links: Vec<Link>,
-    /// Whether output power changes what is received.
+    /// True if the output power affects reception.
     pub(crate) power_matters: bool,
     fades: Option<Fades>,
 }
@@ -137,10 +138,10 @@ fn threshold(probability: f64) -> u32 {
 }
 
 impl Links {
-    /// Links of nodes at `positions`. Panics if a link matrix names a node that does not exist, or
-    /// a link from a node to itself. A path-loss link is kept while it is within 10 dB of the
-    /// receiver's sensitivity at the highest output power: weaker signals are a tenth of the
-    /// weakest frame that could be received and are ignored as interference.
+    /// Links of nodes at `positions`. Panics if a link matrix contains an unknown node or a link
+    /// from a node to itself. A path-loss link is kept if it is within 10 dB of the receiver's
+    /// sensitivity at the highest output power: weaker signals have less than a tenth of the power
+    /// of the weakest receivable frame and are ignored as interference.
     pub(crate) fn build(
         config: &MediumConfig,
         seed: u64,
@@ -177,7 +178,7 @@ impl Links {
             }
             Connectivity::PathLoss(model) => {
                 let weakest = sensitivity_dbm - 10.0;
-                // What is drawn is cut off at four sigma, so distance bounds the search.
+                // Random values are limited to four sigma, which bounds the distance of the search.
                 let sigmas = model.shadowing_sigma_db + 2.0 * model.asymmetry_sigma_db;
                 let budget = max_power_dbm - weakest + 4.0 * sigmas;
                 let exponent = (budget - model.reference_loss_db) / (10.0 * model.exponent);
@@ -217,7 +218,7 @@ impl Links {
         Links { offsets, links, power_matters, fades: None }
     }
 
-    /// Has the links that leave `from` as they are at `now`, in microseconds.
+    /// Updates the links that start at `from` to `now`, in microseconds.
     pub(crate) fn refresh(&mut self, from: usize, now: u64) {
         let range = self.range(from);
         let Links { links, fades, .. } = self;
@@ -228,7 +229,7 @@ impl Links {
         }
     }
 
-    /// Indices of the links that leave `from`.
+    /// Indices of the links that start at `from`.
     pub(crate) fn range(&self, from: usize) -> core::ops::Range<usize> {
         self.offsets[from] as usize..self.offsets[from + 1] as usize
     }
@@ -237,13 +238,13 @@ impl Links {
         &self.links[index]
     }
 
-    /// The link from `from` to `to`, if there is one.
+    /// Link from `from` to `to`, if there is one.
     pub(crate) fn find(&mut self, from: usize, to: usize) -> Option<&mut Link> {
         let place = self.place(from, to)?;
         self.links.get_mut(place)
     }
 
-    /// Whether `to` notices what `from` sends.
+    /// True if `to` is affected by the signals of `from`.
     pub(crate) fn notices(&self, from: usize, to: usize) -> bool {
         self.place(from, to).is_some_and(|place| !self.links[place].cut)
     }
@@ -255,8 +256,8 @@ impl Links {
         Some(range.start + place)
     }
 
-    /// Whether `to` can receive what `from` sends with `power_dbm`, if nothing disturbs and nothing
-    /// is cut.
+    /// True if `to` can receive frames that `from` sends with `power_dbm`, without interference and
+    /// cuts.
     pub(crate) fn reaches(
         &self,
         from: usize,
@@ -274,8 +275,8 @@ impl Links {
         heard && !link.interference_only && link.loss < u32::MAX
     }
 
-    /// Cuts every link between a node for which `inside` holds and one for which it does not, and
-    /// restores all others.
+    /// Cuts every link between a node for which `inside` is true and another node, and restores all
+    /// others.
     pub(crate) fn partition(&mut self, inside: impl Fn(usize) -> bool) {
         for from in 0..self.offsets.len() - 1 {
             for link in
@@ -294,7 +295,7 @@ impl Link {
 }
 
 /// Calls `visit(a, b, distance)` for every pair `a < b` within `outer` metres, in order. Nodes are
-/// sorted into square cells of that size, so only nearby ones are compared.
+/// sorted into square cells of that size, so that only nearby ones are compared.
 fn for_pairs(positions: &[Position], outer: f64, mut visit: impl FnMut(usize, usize, f64)) {
     if outer.is_nan() || outer <= 0.0 {
         return;
@@ -306,7 +307,7 @@ fn for_pairs(positions: &[Position], outer: f64, mut visit: impl FnMut(usize, us
     for (a, p) in positions.iter().enumerate() {
         let (cx, cy) = cell(*p);
         for dx in -1..=1 {
-            // The cells of one column are adjacent in the sorted list.
+            // Cells of one column are adjacent in the sorted list.
             let low =
                 cells.partition_point(|(c, _)| *c < (cx.saturating_add(dx), cy.saturating_sub(1)));
             let high =

@@ -1,4 +1,4 @@
-//! What a run can write down while it happens: trace, capture, timeline. Free when off.
+//! Recording of a run: trace, capture, timeline. No cost when off.
 
 use crate::frame::{Psdu, SHR_US};
 use crate::pcap::{Captures, Direction, Pcap};
@@ -8,18 +8,18 @@ use crate::timeline::{Kind, Strobed, Timeline};
 use crate::trace::{Tracer, What};
 use kinglet_radio::{Ack, Channel, Event, air_time};
 
-/// Everything that watches.
+/// All active recordings.
 #[derive(Default)]
 pub(crate) struct Observer {
     pub(crate) trace: Option<Box<Tracer>>,
     pub(crate) pcap: Option<Pcap>,
-    /// Only beside a trace, which knows the identities.
+    /// Present only with a trace, which knows the identities.
     pub(crate) captures: Option<Captures>,
     pub(crate) timeline: Option<Timeline>,
 }
 
 impl Observer {
-    /// Whether anybody watches.
+    /// True if anything is recorded.
     pub(crate) fn active(&self) -> bool {
         self.trace.is_some() || self.pcap.is_some() || self.timeline.is_some()
     }
@@ -30,14 +30,14 @@ impl Observer {
         }
     }
 
-    /// The radio of `node` is given a frame to send.
+    /// Records that the radio of `node` gets a frame to send.
     pub(crate) fn submitted(&mut self, now: u64, node: usize, frame: &[u8]) {
         if let Some(trace) = &mut self.trace {
             trace.submitted(now, node, frame);
         }
     }
 
-    /// The stack of `node` is about to learn of `event`.
+    /// Records that the stack of `node` is about to get `event`.
     pub(crate) fn receives(&mut self, now: u64, node: usize, event: Event) {
         if let (Some(trace), Event::Received { sfd, .. }) = (&mut self.trace, event) {
             trace.receives(now, node, sfd.as_micros() - SHR_US);
@@ -50,14 +50,14 @@ impl Observer {
         }
     }
 
-    /// The radio of `node` was on.
+    /// Records an interval with the radio of `node` on.
     pub(crate) fn radio_on(&mut self, node: usize, since: u64, until: u64) {
         if let Some(timeline) = self.timeline.as_mut().filter(|_| since < until) {
             timeline.on(node, since, until);
         }
     }
 
-    /// A frame starts on the air.
+    /// Records the start of a frame on the air.
     #[allow(clippy::too_many_arguments, reason = "a flat record of one instant")]
     pub(crate) fn started(
         &mut self,
@@ -92,8 +92,8 @@ impl Observer {
         self.interval(node, now, end, if ack { Kind::SendAck } else { Kind::Send });
     }
 
-    /// What became at `node` of the frame that `sender` has sent, number `from` of the nodes.
-    /// `notices` says whose frames this receiver notices.
+    /// Records the fate at `node` of the frame sent by `sender`, node number `from`. `notices`
+    /// returns true for nodes whose signals affect this receiver.
     pub(crate) fn fate(
         &mut self,
         now: u64,
@@ -122,7 +122,7 @@ impl Observer {
         self.interval(node, on_air.start, on_air.end, kind);
     }
 
-    /// A frame is being loaded.
+    /// Records the load of a frame.
     pub(crate) fn loading(&mut self, now: u64, node: usize, until: u64) {
         if self.active() {
             self.event(now, node, What::Load { until_us: until });
@@ -130,7 +130,7 @@ impl Observer {
         }
     }
 
-    /// A received frame is being read out.
+    /// Records the readout of a received frame.
     pub(crate) fn readout(&mut self, now: u64, until: u64, node: usize) {
         if self.active() {
             self.event(now, node, What::Readout { until_us: until });
@@ -138,7 +138,7 @@ impl Observer {
         }
     }
 
-    /// The channel has been assessed since `since`, after a backoff that began at `ready`.
+    /// Records an assessment of the channel since `since`, after a backoff that began at `ready`.
     pub(crate) fn assessed(
         &mut self,
         now: u64,
@@ -159,19 +159,19 @@ impl Observer {
         }
     }
 
-    /// The channel was sampled from `since` on, to find out whether there is anything.
+    /// Records a channel sample that began at `since`.
     pub(crate) fn sampled(&mut self, now: u64, node: usize, since: u64, busy: bool) {
         self.interval(node, since, now, Kind::Sample { busy });
     }
 
-    /// A frame was strobed.
+    /// Records a strobe.
     pub(crate) fn strobed(&mut self, node: usize, strobe: Strobed) {
         if let Some(timeline) = &mut self.timeline {
             timeline.strobed(node, strobe);
         }
     }
 
-    /// A transmission is over.
+    /// Records the end of a transmission.
     pub(crate) fn finished(&mut self, now: u64, node: usize, event: Event) {
         let Some(trace) = &mut self.trace else { return };
         let word = match event {

@@ -1,6 +1,6 @@
-//! Capture files, with timestamps in microseconds. [`Pcap`]: classic pcap with link type 283
+//! Capture files with timestamps in microseconds. [`Pcap`]: classic pcap with link type 283
 //! (LINKTYPE_IEEE802_15_4_TAP), every frame on the air with its FCS. [`Captures`]: pcapng, a file
-//! for each node with what its radio sent and received, and one for the wire of the host.
+//! per node with the frames that its radio sent and received, and one for the host's wire.
 
 use kinglet_radio::Channel;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// LINKTYPE_IEEE802_15_4_TAP.
 const LINK_TYPE: u32 = 283;
 
-/// Writes a capture. The first failed write ends the capture, not the run.
+/// Writes a capture. The first failed write ends the capture, but not the run.
 pub struct Pcap {
     out: Box<dyn Write + Send>,
 }
@@ -17,7 +17,7 @@ impl Pcap {
     /// Writes the file header.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The writer's error.
     pub fn new(mut out: Box<dyn Write + Send>) -> io::Result<Pcap> {
         let mut header = Vec::with_capacity(24);
         header.extend(0xA1B2_C3D4_u32.to_le_bytes()); // microseconds, in the writer's octet order
@@ -49,16 +49,16 @@ impl Pcap {
         self.out.write_all(&record)
     }
 
-    /// Hands everything written so far to the operating system.
+    /// Flushes everything written so far to the operating system.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The writer's error.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }
 
-/// A frame with its TAP header: FCS type, strength in dBm if it is known, and channel.
+/// A frame with its TAP header: FCS type, strength in dBm if known, and channel.
 fn tap(channel: Channel, strength_dbm: Option<i8>, psdu: &[u8]) -> Vec<u8> {
     let mut data = vec![0, 0, 0, 0]; // TAP version 0, and the header's length, below
     tlv(&mut data, 0, 1, [1, 0, 0, 0]); // FCS type: 16-bit CRC
@@ -82,31 +82,31 @@ fn tlv(record: &mut Vec<u8>, kind: u16, len: u16, value: [u8; 4]) {
 /// LINKTYPE_IPV6.
 const LINK_TYPE_IPV6: u32 = 229;
 
-/// Which way a frame or packet goes, as `epb_flags` has it (pcapng, 4.3.1).
+/// Direction of a frame or packet, as in `epb_flags` (pcapng, 4.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     In = 1,
     Out = 2,
 }
 
-/// A pcapng file with one interface. The first failed write ends it, not the run.
+/// A pcapng file with one interface. The first failed write ends the file, but not the run.
 pub struct PcapNg {
     out: Option<Box<dyn Write + Send>>,
 }
 
 impl PcapNg {
-    /// The capture of a node's radio.
+    /// Creates the capture of a node's radio.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The writer's error.
     pub fn of_radio(out: Box<dyn Write + Send>, name: &str) -> io::Result<PcapNg> {
         PcapNg::new(out, name, LINK_TYPE)
     }
 
-    /// The capture of a wire with IPv6 packets.
+    /// Creates the capture of a wire with IPv6 packets.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The writer's error.
     pub fn of_wire(out: Box<dyn Write + Send>, name: &str) -> io::Result<PcapNg> {
         PcapNg::new(out, name, LINK_TYPE_IPV6)
     }
@@ -115,7 +115,7 @@ impl PcapNg {
         let mut section = Vec::new();
         section.extend(0x1A2B_3C4D_u32.to_le_bytes()); // the writer's octet order
         section.extend([1, 0, 0, 0]); // version 1.0
-        section.extend(u64::MAX.to_le_bytes()); // the length is not told
+        section.extend(u64::MAX.to_le_bytes()); // the length is unspecified
         let mut interface = link_type.to_le_bytes().to_vec();
         interface.extend([0; 4]); // no limit
         option(&mut interface, 2, name.as_bytes());
@@ -146,16 +146,16 @@ impl PcapNg {
     }
 }
 
-/// A file for each node, and one for the wire of the host.
+/// One file per node, and one for the host's wire.
 pub struct Captures {
-    /// Of the radios, in order of the nodes.
+    /// Captures of the radios, in order of the nodes.
     pub nodes: Vec<PcapNg>,
-    /// Of the wire at its host's end, if there is one.
+    /// Capture of the wire at the host's end, if there is one.
     pub host: Option<PcapNg>,
 }
 
 impl Captures {
-    /// A frame that `node` has begun to send, or has received.
+    /// Writes a frame that `node` has begun to send or has received.
     pub(crate) fn frame(
         &mut self,
         (now_us, node): (u64, usize),
@@ -168,7 +168,7 @@ impl Captures {
         }
     }
 
-    /// A packet that the host has sent, or received.
+    /// Writes a packet that the host has sent or received.
     pub(crate) fn packet(&mut self, now_us: u64, out: bool, comment: &str, octets: &[u8]) {
         if let Some(file) = &mut self.host {
             let direction = if out { Direction::Out } else { Direction::In };
@@ -183,7 +183,7 @@ fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [&kind.to_le_bytes(), &len[..], body, &len].concat()
 }
 
-/// Fills up to a multiple of four octets.
+/// Pads to a multiple of four octets.
 fn pad(octets: &mut Vec<u8>) {
     octets.resize(octets.len().next_multiple_of(4), 0);
 }

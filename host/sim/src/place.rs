@@ -1,8 +1,8 @@
-//! Where nodes and interferers stand, and what is lost on the way between two places.
+//! Positions of nodes and interferers, and path loss between two positions.
 
 use crate::rng::{Purpose, stream};
 
-/// Where a node stands, in metres.
+/// Position in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {
     /// East.
@@ -12,7 +12,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The distance to `other` in metres.
+    /// Distance to `other` in metres.
     pub fn distance_m(self, other: Position) -> f64 {
         let (dx, dy) = (self.x_m - other.x_m, self.y_m - other.y_m);
         libm::sqrt(dx * dx + dy * dy)
@@ -22,32 +22,32 @@ impl Position {
 /// Received power = output power - reference loss - 10 n log10(distance / 1 m) - shadowing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathLoss {
-    /// The exponent n.
+    /// Exponent n.
     pub exponent: f64,
     /// Loss at one metre, in dB.
     pub reference_loss_db: f64,
     /// Standard deviation of the shadowing of a link, in dB; drawn once per pair of nodes.
     pub shadowing_sigma_db: f64,
-    /// Standard deviation of what a node's transmitter has more or less than others, in dB, and of
-    /// what its receiver has: with it links are not the same in both directions. Both are drawn
-    /// once per node.
+    /// Standard deviation of the differences between nodes' transmitters, in dB, and of those
+    /// between their receivers. They make links asymmetric. Both are drawn once per node.
     pub asymmetry_sigma_db: f64,
-    /// How links change in time.
+    /// Variation of links with time.
     pub fading: Fading,
 }
 
-/// How the loss of a link changes in time, the same in both directions: by a sum of four waves
-/// whose periods and phases are drawn once per pair of nodes, so that it hangs on time alone.
+/// Variation of a link's loss with time, equal in both directions: a sum of four waves whose
+/// periods and phases are drawn once per pair of nodes, so that it depends on time alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fading {
-    /// Standard deviation in dB; 0 is none. It never goes beyond 2.8 times as much.
+    /// Standard deviation in dB; 0 disables fading. The variation never exceeds 2.8 times this
+    /// value.
     pub sigma_db: f64,
-    /// The shortest period of a wave in seconds; the longest is four times as long.
+    /// Shortest period of a wave in seconds; the longest is four times as long.
     pub period_s: f64,
 }
 
 impl Fading {
-    /// Links stay as they are.
+    /// Links do not vary.
     pub const NONE: Fading = Fading { sigma_db: 0.0, period_s: 60.0 };
 }
 
@@ -59,7 +59,7 @@ impl PathLoss {
     /// 32.4 + 17.3 log10 d + 20 log10 f, sigma 3 dB (as used by OTNS2).
     pub const INDOOR_LOS: PathLoss = PathLoss::constant(1.73, 40.0, 3.0);
 
-    /// The same in both directions, and for ever.
+    /// Path loss that is symmetric and constant in time.
     pub const fn constant(exponent: f64, reference_loss_db: f64, shadowing_sigma_db: f64) -> Self {
         PathLoss {
             exponent,
@@ -70,7 +70,8 @@ impl PathLoss {
         }
     }
 
-    /// How much better than others the transmitter of `node` is, and its receiver, in dB.
+    /// Deviations of the transmitter and receiver of `node` from the mean, in dB; positive is
+    /// better.
     pub(crate) fn hardware_db(&self, seed: u64, node: usize) -> (f64, f64) {
         let mut random = stream(seed, node as u64, Purpose::Hardware);
         let mut draw = || self.asymmetry_sigma_db * random.normal().clamp(-4.0, 4.0);
@@ -79,7 +80,7 @@ impl PathLoss {
     }
 
     /// Loss over `distance_m` metres between two nodes, the lower number first, in the run of
-    /// `seed`: its mean, and the shadowing of this pair. More than four sigma is cut off.
+    /// `seed`: the mean and the shadowing of this pair, limited to four sigma.
     pub fn loss_db(&self, seed: u64, (a, b): (usize, usize), distance_m: f64) -> f64 {
         let pair = (a as u64) << 32 | b as u64;
         let mut random = stream(seed, pair, Purpose::Shadowing);

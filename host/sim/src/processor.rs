@@ -1,12 +1,12 @@
-//! The host CPU: frames wait for it, one piece of work at a time.
+//! The host CPU: frames queue for it, and it does one piece of work at a time.
 
 use crate::cpu::{Counted, CpuWork, HostCost};
 use crate::queue::next_generation;
 use kinglet_radio::{Command, Event};
 use std::collections::VecDeque;
 
-/// Received frames that may wait for the CPU; more are dropped. TCPlp's code base has 50 message
-/// buffers (samkumar/RIOT-OS, tcp-ot-paper).
+/// Maximum number of received frames in the CPU's queue; more are dropped. TCPlp's code base has 50
+/// message buffers (samkumar/RIOT-OS, tcp-ot-paper).
 const QUEUE: usize = 50;
 
 /// Work for the CPU.
@@ -16,12 +16,12 @@ pub(crate) enum Work {
     Event(Event),
     /// A command for the radio.
     Command(Command),
-    /// What the device has done at once: nothing follows from it, but what comes later waits.
+    /// Work that the device has already done: it only delays later work.
     Done(CpuWork),
 }
 
 impl Work {
-    /// The event that ends a transmission.
+    /// True for the event that ends a transmission.
     fn ends_transmission(self) -> bool {
         matches!(self, Work::Event(event) if !matches!(event, Event::Received { .. }))
     }
@@ -38,7 +38,7 @@ impl Work {
     }
 }
 
-/// One queued piece of work with its frame, which most have none of.
+/// One queued piece of work with its frame; most have no frame.
 pub(crate) struct Item {
     pub(crate) work: Work,
     pub(crate) frame: Vec<u8>,
@@ -50,27 +50,27 @@ impl Item {
     }
 }
 
-/// A CPU at work.
+/// State of a CPU.
 pub(crate) struct Processor {
     cost: HostCost,
     queue: VecDeque<Item>,
-    /// How long the first piece of work takes, in microseconds.
+    /// Time of the first piece of work, in microseconds.
     first_us: u64,
-    /// Nanoseconds of earlier work that no microsecond has been taken for yet.
+    /// Nanoseconds of earlier work that do not make a microsecond yet.
     rest_ns: u64,
-    /// Completed work, and how long it took.
+    /// Completed work and its time.
     pub(crate) work: CpuWork,
     pub(crate) active_us: u64,
-    /// What the device had counted when it was last charged for.
+    /// The device's counters when its work was last charged.
     counted: Counted,
-    /// Raised by a reset: completions of earlier work are stale.
+    /// Incremented by a reset: completions of earlier work are stale.
     pub(crate) generation: u32,
     /// The device's deadline passed while the CPU was busy.
     pub(crate) deadline_waits: bool,
 }
 
 impl Processor {
-    /// `None` for a host that costs no time: nothing needs to be queued for it.
+    /// `None` for a host without processing time: nothing needs to be queued for it.
     pub(crate) fn new(cost: &HostCost) -> Option<Box<Processor>> {
         cost.takes_time().then(|| {
             Box::new(Processor {
@@ -91,15 +91,15 @@ impl Processor {
         !self.queue.is_empty()
     }
 
-    /// Queues work. Returns when the first piece is done if it has just been started, or `Err` if
-    /// the queue is full.
+    /// Queues work. Returns the time at which the first piece is done if it has just been started,
+    /// or `Err` if the queue is full.
     pub(crate) fn push(&mut self, now: u64, item: Item) -> Result<Option<u64>, ()> {
         let droppable = matches!(item.work, Work::Event(Event::Received { .. }));
         if droppable && self.queue.len() >= QUEUE {
             return Err(());
         }
         if let Work::Command(Command::Reset) = item.work {
-            // Nothing more is reported of what was submitted before.
+            // Commands submitted before a reset report no results.
             let stale = self.queue.iter_mut().filter(|item| item.work.ends_transmission());
             stale.for_each(|item| item.work = Work::Done(CpuWork::NONE));
         }
@@ -111,12 +111,12 @@ impl Processor {
         Ok(if self.queue.len() == 1 { self.start(now) } else { None })
     }
 
-    /// What the device has counted since it was last charged for.
+    /// Work that the device has counted since it was last charged.
     pub(crate) fn new_work(&mut self, counted: Counted) -> CpuWork {
         counted.since(core::mem::replace(&mut self.counted, counted))
     }
 
-    /// The first piece of work is done: takes it, and says when the next one will be.
+    /// Completes the first piece of work. Returns it and the time at which the next one is done.
     pub(crate) fn complete(&mut self, now: u64) -> (Option<Item>, Option<u64>) {
         self.active_us += self.first_us;
         let done = self.queue.pop_front();
@@ -126,16 +126,16 @@ impl Processor {
         (done, self.start(now))
     }
 
-    /// Starts the first piece of work; when it is done.
+    /// Starts the first piece of work. Returns the time at which it is done.
     fn start(&mut self, now: u64) -> Option<u64> {
         let counts = self.queue.front()?.work.counts();
-        // Whole microseconds pass, and none is lost: the rest goes to the next piece.
+        // Time advances by whole microseconds; the remainder is added to the next piece.
         let ns = self.cost.of(counts) + self.rest_ns;
         (self.first_us, self.rest_ns) = (ns / 1_000, ns % 1_000);
         Some(now + self.first_us)
     }
 
-    /// Forgets all work, as a reset does.
+    /// Drops all work, as a reset does.
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
         self.counted = Counted::default();

@@ -1,28 +1,28 @@
-//! What is known about radios: data, with the source of each figure.
+//! Parameters of radios with the source of each figure.
 //!
-//! Nothing here is fitted to a published result, except what carries the word `FITTED` in its name.
+//! No figure is fitted to a published result, except those with `FITTED` in the name.
 
 use kinglet_radio::{
     ACK_PSDU, CCA, Capabilities, MAX_PSDU, TURNAROUND, UNIT_BACKOFF, air_time, spacing_after,
 };
 use kinglet_time::Duration;
 
-/// How frames get between the host's memory and the radio.
+/// Transfer of frames between the host's memory and the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffering {
-    /// One frame buffer for both directions, filled and emptied over SPI. The radio does not
-    /// receive while a frame is loaded, and not until a received frame has been read out.
+    /// One frame buffer for both directions, filled and emptied over SPI. The radio receives
+    /// neither while a frame is loaded nor until a received frame has been read out.
     SingleOverSpi {
         /// SPI clock in hertz; one bit per cycle.
         hz: u32,
     },
-    /// A FIFO for each direction behind SPI: frames are received and acknowledged while another one
-    /// is loaded or read out. That for reception has room for a frame being read out and one more.
+    /// A FIFO per direction behind SPI: frames are received and acknowledged while another one is
+    /// loaded or read out. The receive FIFO holds a frame under readout and one more.
     FifosOverSpi {
         /// SPI clock in hertz; one bit per cycle.
         hz: u32,
     },
-    /// Frames are received into and sent from RAM; no copy, no blocking.
+    /// Frames are received into RAM and sent from RAM; no copy, no blocking.
     Ram,
 }
 
@@ -41,81 +41,80 @@ pub struct Currents {
     pub transmit_ua: u64,
 }
 
-/// What makes the channel busy (IEEE 802.15.4-2015, 10.2.7).
+/// Condition for a busy channel (IEEE 802.15.4-2015, 10.2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcaMode {
     /// Mode 1: energy at or above the threshold, averaged over the eight symbols.
     Energy,
-    /// Mode 2: a frame on the air, however weak, if it is one that could be received.
+    /// Mode 2: any frame on the air that could be received, however weak.
     Carrier,
-    /// Mode 3 with OR: one of both.
+    /// Mode 3 with OR: either condition.
     Either,
-    /// Mode 3 with AND: both.
+    /// Mode 3 with AND: both conditions.
     Both,
 }
 
-/// How a radio assesses the channel.
+/// Channel assessment of a radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cca {
-    /// What makes it busy.
+    /// Condition for a busy channel.
     pub mode: CcaMode,
-    /// The threshold of energy, in dBm.
+    /// Energy threshold, in dBm.
     pub threshold_dbm: f64,
 }
 
-/// What a radio makes the link quality indication of a frame from. IEEE 802.15.4 leaves it to the
-/// manufacturer.
+/// Basis of a radio's link quality indication, which IEEE 802.15.4 leaves to the manufacturer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkQuality {
-    /// The strength of the signal: 0 at the sensitivity and 255 40 dB above.
+    /// Signal strength: 0 at the sensitivity and 255 at 40 dB above.
     Strength,
-    /// How well the first eight symbols correlate with the sequences of chips that they were taken
-    /// for, which interference spoils as noise does.
+    /// Correlation of the first eight symbols with their chip sequences; interference reduces it as
+    /// noise does.
     Correlation,
 }
 
-/// A radio as the simulator sees it.
+/// Parameters of a radio in the simulator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioProfile {
     /// Name in reports.
     pub name: &'static str,
-    /// What the hardware does by itself; [`RadioProfile::capabilities`] joins them.
+    /// Functions of the hardware; [`RadioProfile::capabilities`] combines them.
     pub abilities: &'static [Capabilities],
-    /// How frames are copied.
+    /// Transfer of frames.
     pub buffering: Buffering,
-    /// From `Off` until the oscillator runs, in microseconds; it draws the idle current.
+    /// Time from `Off` until the oscillator runs, in microseconds; draws the idle current.
     pub oscillator_us: u64,
-    /// From there until frames are heard or prepared, in microseconds; the synthesiser settles and
-    /// draws the ready current.
+    /// Time from there until the radio can receive or prepare a frame, in microseconds; the
+    /// synthesiser settles and draws the ready current.
     pub synthesiser_us: u64,
-    /// From receiving to the state in which a frame is loaded, in microseconds.
+    /// Time from receiving to the state in which a frame is loaded, in microseconds.
     pub prepare_us: u64,
-    /// From the loaded frame to the start of CCA or of the preamble, in microseconds.
+    /// Time from the loaded frame to the start of CCA or of the preamble, in microseconds.
     pub start_us: u64,
-    /// From the end of a clear channel assessment to the preamble, in microseconds.
+    /// Time from the end of a clear channel assessment to the preamble, in microseconds.
     pub cca_to_air_us: u64,
-    /// The power at which one in a hundred frames of 20 octets is lost to noise
-    /// (IEEE 802.15.4-2015, 10.1.7), in dBm.
+    /// Power at which one in a hundred frames of 20 octets is lost to noise (IEEE 802.15.4-2015,
+    /// 10.1.7), in dBm.
     pub sensitivity_dbm: f64,
-    /// How much more signal the receiver needs than the ideal one of IEEE 802.15.4-2006, Annex E,
-    /// in dB. The ideal one loses a hundredth of all frames of 26 octets (preamble, SFD, PHR and 20
-    /// of PSDU) 0.51 dB above the noise; at the sensitivity the data sheet's does.
+    /// Additional signal that the receiver needs compared with the ideal one of IEEE 802.15.4-2006,
+    /// Annex E, in dB. The ideal one loses a hundredth of all frames of 26 octets (preamble, SFD,
+    /// PHR and 20 of PSDU) at 0.51 dB above the noise; the data sheet's does at its sensitivity.
     pub implementation_loss_db: f64,
-    /// When its filter rejects a frame, the receiver is free for another one at once, and not when
-    /// the rejected frame has ended.
+    /// If the filter rejects a frame, the receiver is free for another one at once instead of at
+    /// the end of the rejected frame.
     pub searches_after_filter: bool,
-    /// How it assesses the channel.
+    /// Channel assessment.
     pub cca: Cca,
-    /// What it tells of the quality of a frame.
+    /// Basis of the link quality indication.
     pub link_quality: LinkQuality,
-    /// The output powers that can be set, in dBm.
+    /// Available output powers, in dBm.
     pub power_steps_dbm: &'static [i8],
     /// Supply currents.
     pub currents: Currents,
 }
 
-/// AT86RF233 as on TCPlp's Hamilton: extended operating mode, SPI at 8 MHz. One bit says that a
-/// frame is pending, to whoever asks (AACK_SET_PD in register CSMA_SEED_1, data sheet 8351B).
+/// AT86RF233 as on TCPlp's Hamilton: extended operating mode, SPI at 8 MHz. A single bit announces
+/// a pending frame to every polling node (AACK_SET_PD in register CSMA_SEED_1, data sheet 8351B).
 pub const AT86RF233: RadioProfile = RadioProfile {
     name: "at86rf233",
     abilities: &[
@@ -124,8 +123,8 @@ pub const AT86RF233: RadioProfile = RadioProfile {
         Capabilities::CSMA,
         Capabilities::SCHEDULED,
     ],
-    // Data sheet 8351B: one 128-octet frame buffer shared by both directions. 8 MHz: the clock that
-    // the TCPlp code base configures on Hamilton (samkumar/RIOT-OS, tcp-ot-paper, board.h).
+    // Data sheet 8351B: one 128-octet frame buffer shared by both directions. 8 MHz is the clock of
+    // the TCPlp code base for Hamilton (samkumar/RIOT-OS, tcp-ot-paper, board.h).
     buffering: Buffering::SingleOverSpi { hz: 8_000_000 },
     // SLEEP to TRX_OFF 330 us typical, TRX_OFF to RX_AACK_ON 80 us (Linux at86rf230.c).
     oscillator_us: 330,
@@ -138,20 +137,20 @@ pub const AT86RF233: RadioProfile = RadioProfile {
     cca_to_air_us: TURNAROUND.as_micros(),
     // Data sheet 8351B, features page.
     sensitivity_dbm: -101.0,
-    // 4 dB over the noise, of which the ideal receiver needs 0.51.
+    // 4 dB above the noise, less the 0.51 dB of the ideal receiver.
     implementation_loss_db: 3.49,
-    // Not known: the sheet's text on rejected frames was not available. This is the worse case.
+    // Unknown: the sheet's text on rejected frames was not available. This is the worse case.
     searches_after_filter: false,
-    // PHY_CC_CCA: CCA_MODE 1, which is the reset value and which the driver of the TCPlp code base
-    // sets (samkumar/RIOT-OS, drivers/at86rf2xx). CCA_THRES: reset value 7, two dB each above an
-    // RSSI base of -94 dBm (Linux at86rf230.c, at86rf233_ed_levels).
+    // PHY_CC_CCA: CCA_MODE 1, the reset value and the setting of the TCPlp code base's driver
+    // (samkumar/RIOT-OS, drivers/at86rf2xx). CCA_THRES: reset value 7, two dB each above an RSSI
+    // base of -94 dBm (Linux at86rf230.c, at86rf233_ed_levels).
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: -80.0 },
     link_quality: LinkQuality::Strength,
     // TX_PWR 0x0f to 0x00 (RIOT, at86rf2xx_getset.c).
     power_steps_dbm: &[-17, -12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4],
-    // Data sheet 8351B: DEEP_SLEEP 0.02 uA, TRX_OFF 300 uA, RX_ON 11.8 mA, BUSY_TX 13.8 mA at
-    // +4 dBm, which is used at every power (as Energest does). PLL_ON: the sheet's figure was not
-    // available; RX_ON is an upper bound.
+    // Data sheet 8351B: DEEP_SLEEP 0.02 uA, TRX_OFF 300 uA, RX_ON 11.8 mA, BUSY_TX 13.8 mA at +4
+    // dBm, applied to every power (as Energest does). PLL_ON: the sheet's figure was not available;
+    // RX_ON is an upper bound.
     currents: Currents {
         sleep_na: 20,
         idle_ua: 300,
@@ -171,7 +170,7 @@ pub const NRF52840: RadioProfile = RadioProfile {
         Capabilities::SCHEDULED,
         // The driver's table of pending short addresses (nrf_802154_pending_bit_for_addr_set).
         Capabilities::SOURCE_MATCH,
-        // nrf_802154_cca; repetitions by its timer, as a frame stays in RAM.
+        // nrf_802154_cca; its timer starts repetitions, as a frame stays in RAM.
         Capabilities::SENSES,
         Capabilities::STROBES,
     ],
@@ -186,9 +185,9 @@ pub const NRF52840: RadioProfile = RadioProfile {
     cca_to_air_us: 40,
     // OTNS's figure; the sheet's text was not available.
     sensitivity_dbm: -100.0,
-    // 5 dB over the noise, of which the ideal receiver needs 0.51.
+    // 5 dB above the noise, less the 0.51 dB of the ideal receiver.
     implementation_loss_db: 4.49,
-    // The driver filters while it receives and starts its receiver anew if the destination does not
+    // The driver filters during reception and restarts its receiver if the destination does not
     // match (nrf_802154_core.c, irq_bcmatch_state_rx).
     searches_after_filter: true,
     // NRF_802154_CCA_MODE_DEFAULT and NRF_802154_CCA_ED_THRESHOLD_DBM_DEFAULT
@@ -197,8 +196,8 @@ pub const NRF52840: RadioProfile = RadioProfile {
     link_quality: LinkQuality::Strength,
     // TXPOWER register (product specification, RADIO).
     power_steps_dbm: &[-40, -20, -16, -12, -8, -4, 0, 2, 3, 4, 5, 6, 7, 8],
-    // Product specification, DC/DC at 3 V: RX 6.53 mA, TX 0 dBm 6.40 mA. A disabled radio draws
-    // nothing of its own; the ramp counts as RX.
+    // Product specification, DC/DC at 3 V: RX 6.53 mA, TX 0 dBm 6.40 mA. A disabled radio draws no
+    // current of its own; the ramp counts as RX.
     currents: Currents {
         sleep_na: 0,
         idle_ua: 6_530,
@@ -225,21 +224,20 @@ pub const CC2420: RadioProfile = RadioProfile {
     cca_to_air_us: TURNAROUND.as_micros(),
     // Data sheet, typical.
     sensitivity_dbm: -95.0,
-    // 5 dB over a noise floor of -100 dBm (Castalia's figure for this radio), of which the ideal
-    // receiver needs 0.51. TOSSIM's law, which was measured with it, has half of all frames at 4.6
-    // dB.
+    // 5 dB above a noise floor of -100 dBm (Castalia's figure for this radio), less the 0.51 dB of
+    // the ideal receiver. TOSSIM's law, measured with this radio, has half of all frames at 4.6 dB.
     implementation_loss_db: 4.49,
     // Unknown, as with the AT86RF233.
     searches_after_filter: false,
     // CCA_THR after reset: -32, and an offset of -45 dB.
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: -77.0 },
-    // Data sheet SWRS041B, section 24: an average correlation over eight symbols.
+    // Data sheet SWRS041B, section 24: the average correlation over eight symbols.
     link_quality: LinkQuality::Correlation,
-    // PA_LEVEL 3 to 31 (sheet, table 9), and the two between them that Kim et al. used: -22 and
+    // PA_LEVEL 3 to 31 (sheet, table 9), and two values between them that Kim et al. used: -22 and
     // -17 dBm.
     power_steps_dbm: &[-25, -22, -17, -15, -10, -7, -5, -3, -1, 0],
-    // Data sheet: RX 18.8 mA, TX 17.4 mA at 0 dBm, which is used at every power (as Energest
-    // does). Idle 426 uA and power-down 20 uA are second-hand figures of the same sheet.
+    // Data sheet: RX 18.8 mA, TX 17.4 mA at 0 dBm, applied to every power (as Energest does). Idle
+    // 426 uA and power-down 20 uA are second-hand figures of the same sheet.
     currents: Currents {
         sleep_na: 20_000,
         idle_ua: 426,
@@ -250,8 +248,8 @@ pub const CC2420: RadioProfile = RadioProfile {
 };
 
 /// CC2420 as on a Tmote Sky under Contiki: the nodes of Duquennoy et al., "Lossy Links, Low Power,
-/// High Throughput" (5.1, 6.1.1). ContikiMAC turns it off with its crystal running, times samples
-/// and repetitions by the CPU's timer, and repeats a frame that stays in the FIFO.
+/// High Throughput" (5.1, 6.1.1). ContikiMAC turns the radio off with its crystal running, uses the
+/// CPU's timer for samples and repetitions, and repeats a frame from the FIFO.
 pub const CC2420_CONTIKI: RadioProfile = RadioProfile {
     name: "cc2420-contiki",
     abilities: &[
@@ -261,41 +259,40 @@ pub const CC2420_CONTIKI: RadioProfile = RadioProfile {
         Capabilities::SENSES,
         Capabilities::STROBES,
     ],
-    // The paper's 1.2 ms for building and copying a full frame, which is the CPU's loop: at 3.9 MHz
-    // it takes 37 cycles an octet, where the SPI at half that clock would take 16.
+    // The paper's 1.2 ms to build and copy a full frame are due to the CPU's loop: at 3.9 MHz it
+    // takes 37 cycles per octet, while the SPI at half that clock would take 16.
     buffering: Buffering::FifosOverSpi { hz: 860_000 },
     oscillator_us: 0,
-    // Sheet, typical: idle mode.
+    // Typical value of the sheet: idle mode.
     currents: Currents { sleep_na: 426_000, ..CC2420.currents },
     ..CC2420
 };
 
 /// Thermal noise in 2 MHz at 290 K, -111 dBm, and a noise figure of 6 dB (AT86RF231 data sheet), in
-/// dBm: the noise floor of every medium that names no other.
+/// dBm: the default noise floor of a medium.
 pub const NOISE_FLOOR_DBM: f64 = -105.0;
 
-/// A radio that does what the standard says in the time that it allows and has the ideal receiver
-/// of its Annex E: for comparison with other simulators and with formulas. Currents are those of
-/// the nRF52840.
+/// A radio that meets the standard in the maximum times and has the ideal receiver of its Annex E,
+/// for comparison with other simulators and with formulas. Currents are those of the nRF52840.
 pub const STANDARD: RadioProfile = RadioProfile {
     name: "standard",
     cca_to_air_us: TURNAROUND.as_micros(),
     sensitivity_dbm: NOISE_FLOOR_DBM + 0.51,
     implementation_loss_db: 0.0,
     searches_after_filter: false,
-    // The most that 10.2.7 allows: 10 dB above the sensitivity.
+    // The maximum of 10.2.7: 10 dB above the sensitivity.
     cca: Cca { mode: CcaMode::Energy, threshold_dbm: NOISE_FLOOR_DBM + 10.51 },
     link_quality: LinkQuality::Strength,
     ..NRF52840
 };
 
 impl RadioProfile {
-    /// From `Off` until frames are heard or prepared, in microseconds.
+    /// Time from `Off` until the radio can receive or prepare a frame, in microseconds.
     pub const fn wake_us(&self) -> u64 {
         self.oscillator_us + self.synthesiser_us
     }
 
-    /// What the hardware does by itself.
+    /// Functions of the hardware.
     pub fn capabilities(&self) -> Capabilities {
         self.abilities.iter().fold(Capabilities::NONE, |all, &one| all | one)
     }
@@ -311,7 +308,7 @@ impl RadioProfile {
         self.spi_time(3 + psdu_len)
     }
 
-    /// The step nearest to `power_dbm`, the lower one of two; 0 dBm if there are no steps.
+    /// The step closest to `power_dbm`, the lower one of two; 0 dBm if there are no steps.
     pub fn nearest_power(&self, power_dbm: i8) -> i8 {
         let steps = self.power_steps_dbm.iter().copied();
         steps.min_by_key(|step| step.abs_diff(power_dbm)).unwrap_or(0)
@@ -322,12 +319,12 @@ impl RadioProfile {
         self.power_steps_dbm.iter().copied().max().unwrap_or(0)
     }
 
-    /// Whether the buffer can hold only one frame, received or to be sent.
+    /// True if the buffer holds only one frame, received or to be sent.
     pub(crate) const fn single_buffer(&self) -> bool {
         matches!(self.buffering, Buffering::SingleOverSpi { .. })
     }
 
-    /// Whether it listens while a frame is loaded.
+    /// True if the radio listens while a frame is loaded.
     pub(crate) const fn listens_while_loading(&self) -> bool {
         matches!(self.buffering, Buffering::FifosOverSpi { .. })
     }
@@ -342,8 +339,8 @@ impl RadioProfile {
     }
 }
 
-/// How long one unicast frame keeps its sender busy with its acknowledgement and the spacing before
-/// the next frame, by parts.
+/// Time for which a unicast frame occupies its sender, with its acknowledgement and the spacing
+/// before the next frame, by parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameTime {
     /// Radio state changes before loading and before CCA.
@@ -354,25 +351,25 @@ pub struct FrameTime {
     pub backoff: Duration,
     /// Clear channel assessment.
     pub cca: Duration,
-    /// From the assessment to the preamble.
+    /// Time from the assessment to the preamble.
     pub turnaround: Duration,
     /// The frame on the air.
     pub air: Duration,
-    /// From the frame's end to the acknowledgement's start.
+    /// Time from the frame's end to the acknowledgement's start.
     pub ack_turnaround: Duration,
     /// The acknowledgement on the air.
     pub ack_air: Duration,
-    /// Interframe spacing, before CSMA-CA for the next frame begins.
+    /// Interframe spacing until CSMA-CA for the next frame begins.
     pub spacing: Duration,
 }
 
 impl FrameTime {
-    /// The sum of the parts.
+    /// Sum of the parts.
     pub fn total(&self) -> Duration {
         self.parts().iter().fold(Duration::ZERO, |sum, part| sum + part.1)
     }
 
-    /// The parts with their names, in order of time.
+    /// Parts with their names, in order of time.
     pub fn parts(&self) -> [(&'static str, Duration); 9] {
         let Self {
             state_change,
@@ -399,11 +396,12 @@ impl FrameTime {
     }
 }
 
-/// The parts of sending one unicast frame of `psdu_len` octets (FCS included, at most 127) with
-/// software backoff at `min_be` (macMinBE, 3 by default) and one hardware CCA on a clear channel.
+/// Parts of the time to send one unicast frame of `psdu_len` octets (FCS included, at most 127)
+/// with software backoff at `min_be` (macMinBE, 3 by default) and one hardware CCA on a clear
+/// channel.
 ///
-/// From data sheet and standard alone. TCPlp measured 7.2 ms for 127 octets (§6.3); the difference
-/// is software on that board.
+/// The figures are those of data sheet and standard. TCPlp measured 7.2 ms for 127 octets (§6.3);
+/// the difference is software on that board.
 pub fn frame_time(profile: &RadioProfile, psdu_len: usize, min_be: u8) -> FrameTime {
     let mean_units = (1u64 << min_be.min(8)) - 1;
     FrameTime {

@@ -1,27 +1,27 @@
-//! Link quality indications by correlation, as the CC2420 makes them (data sheet SWRS041B, 24).
+//! Link quality indications by correlation, like the CC2420's (data sheet SWRS041B, 24).
 //!
-//! The radio averages how well the first eight symbols behind the SFD correlate with the sequences
-//! of 32 chips that it took them for: 110 is the best, about 50 that of the worst frames that it
-//! finds. Software spreads that over the standard's 0 to 255. What the sheet does not say is how
-//! correlation follows from noise. Here a chip is wrong with the probability of differential
-//! detection, half of exp(-SINR) at one chip per 2 MHz, and a correlation is the share of right
-//! chips less that of wrong ones: 110 (1 - exp(-SINR)). Where the ideal receiver of Annex E of IEEE
-//! 802.15.4-2006 loses half of all full frames, at -0.68 dB, that makes 63, and 98 at 3.5 dB.
+//! The radio averages the correlation of the first eight symbols after the SFD with the sequences
+//! of 32 chips that it decoded: 110 is the best, and about 50 that of the worst frames that it
+//! finds. Software scales that to the standard's 0 to 255. The sheet does not state the correlation
+//! under noise. In this model a chip is wrong with the probability of differential detection, half
+//! of exp(-SINR) at one chip per 2 MHz. The correlation is the share of correct chips less that of
+//! wrong ones: 110 (1 - exp(-SINR)). At -0.68 dB, where the ideal receiver of Annex E of IEEE
+//! 802.15.4-2006 loses half of all full frames, this is 63; at 3.5 dB it is 98.
 
 use crate::rng::Stream;
 
-/// Of the worst and the best frames.
+/// Correlation of the worst and of the best frames.
 const WORST: f64 = 50.0;
 const BEST: f64 = 110.0;
 
 /// Chips of eight symbols.
 const CHIPS: f64 = 8.0 * 32.0;
 
-/// The indication of a frame whose first eight symbols had `sinr`, as the demodulator has it; what
-/// differs from the mean by chance is drawn from `random`.
+/// Indication of a frame whose first eight symbols had `sinr` at the demodulator; the random
+/// deviation from the mean is drawn from `random`.
 pub(crate) fn by_correlation(sinr: f64, random: &mut Stream) -> u8 {
     let wrong = libm::exp(-sinr) / 2.0;
-    // The mean of so many chips is nearly normal.
+    // The mean of this number of chips is nearly normal.
     let sigma = libm::sqrt(wrong * (1.0 - wrong) / CHIPS);
     let share = (wrong + sigma * random.normal()).clamp(0.0, 0.5);
     let correlation = BEST * (1.0 - 2.0 * share);
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
     use crate::ber::mw_from_dbm;
 
-    /// Mean and standard deviation of the correlation at a signal so far above the noise.
+    /// Mean and standard deviation of the correlation at a signal `sinr_db` above the noise.
     fn correlations(sinr_db: f64) -> (f64, f64) {
         let mut random = Stream::from_seed(1);
         let sinr = mw_from_dbm(sinr_db);

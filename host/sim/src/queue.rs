@@ -1,9 +1,9 @@
 //! The event queue: a 4-ary heap of 16-octet entries, ordered by (time, class, sequence).
 //!
-//! Events are never removed early. Whoever loses interest in a timer raises its generation, and the
-//! event is recognised as stale when it surfaces; that costs no heap operation.
+//! Events are never removed early. A timer is cancelled by a new generation, and its event is
+//! recognised as stale when it is due; this costs no heap operation.
 
-/// What happens; the order of the variants is the order within one microsecond.
+/// Classes of events; the order of the variants is the order within one microsecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Class {
@@ -11,7 +11,7 @@ pub(crate) enum Class {
     Fault,
     /// A frame ends on the air: before everything else that reads the channel.
     AirEnd,
-    /// A radio moves on by itself: a clear channel assessment ends, waking ends, ...
+    /// A radio's phase ends by itself: a clear channel assessment, waking up, ...
     Phase,
     /// A frame has been read out of the radio.
     Readout,
@@ -33,14 +33,14 @@ pub(crate) struct Event(u128);
 const NODE_BITS: u32 = 20;
 const SEQUENCE_BITS: u32 = 40;
 const CLASS_BITS: u32 = 3;
-/// The last microsecond that an event can have.
+/// Latest time of an event in microseconds.
 const LAST: u64 = (1 << 45) - 1;
 
-/// The most nodes that a run can have.
+/// Maximum number of nodes in a run.
 pub(crate) const MAX_NODES: usize = 1 << NODE_BITS;
 
-/// The generation after `generation`. It wraps: a stale event would be taken for a live one if
-/// exactly 2^20 timers had been set since, within the time that the stale one was away.
+/// The generation after `generation`. It wraps: a stale event would count as valid only if exactly
+/// 2^20 timers were set before it is due.
 pub(crate) fn next_generation(generation: u32) -> u32 {
     (generation + 1) % (1 << NODE_BITS)
 }
@@ -72,18 +72,18 @@ impl Event {
     }
 }
 
-/// The heap. Its length is bounded by the live timers plus the stale ones not yet surfaced.
+/// The heap. Its length is bounded by the valid timers plus the stale ones not yet due.
 #[derive(Default)]
 pub(crate) struct Queue {
     heap: Vec<Event>,
-    /// The first place is that of an event that was taken out. What is pushed next goes there: it
-    /// is mostly due soon, and sinks less deep than an event from the end would.
+    /// The first place is that of an event that was removed. The next event is inserted there: it
+    /// is mostly due soon, and sinks less than an event from the end would.
     gap: bool,
     sequence: u64,
 }
 
 impl Queue {
-    /// Adds an event; one later than a year is never going to happen and is dropped.
+    /// Adds an event; an event later than the last possible time is dropped.
     pub(crate) fn push(&mut self, at: u64, class: Class, node: u32, generation: u32) {
         if at > LAST {
             return;
@@ -110,7 +110,7 @@ impl Queue {
         self.heap[hole] = event;
     }
 
-    /// When the next event is due.
+    /// Time of the next event.
     pub(crate) fn next_at(&self) -> Option<u64> {
         let next = match self.gap {
             true => self.heap.iter().skip(1).take(4).min(),
@@ -119,7 +119,7 @@ impl Queue {
         next.map(|event| event.at())
     }
 
-    /// Takes the next event, if it is due by `until`.
+    /// Removes the next event, if it is due by `until`.
     pub(crate) fn pop_until(&mut self, until: u64) -> Option<Event> {
         if self.gap {
             self.gap = false;
@@ -132,14 +132,14 @@ impl Queue {
         Some(next)
     }
 
-    /// Puts `event` where the first one has been.
+    /// Inserts `event` at the place of the first one.
     fn sink(&mut self, event: Event) {
         let heap = &mut self.heap[..];
         let mut hole = 0;
         loop {
             let first = 4 * hole + 1;
             let (least, child) = match heap.get(first..first + 4) {
-                // Written so that the compiler needs no branches, which nothing could predict.
+                // Written without branches, which would be unpredictable.
                 Some(&[a, b, c, d]) => {
                     let left = if b < a { (b, 1) } else { (a, 0) };
                     let right = if d < c { (d, 3) } else { (c, 2) };
@@ -199,7 +199,7 @@ mod tests {
         let mut expected = std::collections::BTreeSet::new();
         let (mut now, mut n) = (0, 0);
         for _ in 0..20_000 {
-            // More than one each time at first, and fewer in the end.
+            // More than one per step at first, and fewer at the end.
             let more = random.below(if n < 15_000 { 4 } else { 2 });
             for _ in 0..more {
                 let at = now + u64::from(random.below(1_000));

@@ -1,4 +1,4 @@
-//! One radio's state.
+//! State of one radio.
 
 use crate::ber::mw_from_dbm;
 use crate::cpu::HostCost;
@@ -23,7 +23,7 @@ pub(crate) enum Phase {
     /// Listening; receiving if `Radio::lock` is set.
     Listen,
     /// From the start of a transmission to the end of its clear channel assessment: state changes
-    /// and loading until `ready_at`, deaf backoff until `sense_at`, then sensing.
+    /// and loading until `ready_at`, deaf backoff until `sense_at`, then the assessment.
     Access,
     /// Between the assessment and the preamble.
     Turnaround,
@@ -35,11 +35,11 @@ pub(crate) enum Phase {
     AckTurnaround,
     /// Sending an acknowledgement.
     AckAir,
-    /// Blocked until the received frame has left the shared buffer.
+    /// Blocked until the readout of the received frame from the shared buffer is complete.
     Readout,
 }
 
-/// The mode that holds while nothing is sent.
+/// Mode of the radio while it does not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Off,
@@ -47,7 +47,7 @@ pub(crate) enum Mode {
         from: u64,
         until: u64,
         channel: Channel,
-        /// Frames that are awaited, until one has come.
+        /// Sources of the awaited frame, until one has been received.
         awaits: Option<Whose>,
     },
 }
@@ -67,7 +67,7 @@ impl Mode {
 pub(crate) enum Task {
     /// `Transmit`.
     Send,
-    /// `Strobe`, whose last repetition begins so many microseconds after the first at the latest.
+    /// `Strobe`, whose last repetition begins at most this many microseconds after the first.
     Strobe(u64),
     /// `Sense`.
     Sense,
@@ -82,17 +82,17 @@ pub(crate) struct Job {
     pub(crate) channel: Channel,
     pub(crate) power_dbm: i8,
     pub(crate) ack: bool,
-    /// Assessments of the channel to be made yet, of `Sense` and `Strobe`.
+    /// Remaining assessments of the channel of `Sense` and `Strobe`.
     pub(crate) senses: u8,
     /// Number of times the frame was on the air, and the time of the first.
     pub(crate) times: u16,
     pub(crate) first_at: u64,
-    /// Least time from a `Strobe` to its preamble.
+    /// Minimum time from a `Strobe` to the next preamble.
     pub(crate) spacing_us: u64,
     /// Preparation has begun.
     pub(crate) begun: bool,
-    /// Time at which preparation must begin to meet `Start::At`; with `Start::Asap` the time at
-    /// which the frame is loaded, if the radio listens meanwhile, and else 0.
+    /// Time at which preparation must begin to meet `Start::At`. With `Start::Asap` it is the time
+    /// at which the frame is loaded if the radio listens meanwhile, otherwise 0.
     pub(crate) begin_at: u64,
     /// Backoff exponent and number of busy assessments of hardware CSMA-CA.
     pub(crate) exponent: u8,
@@ -139,12 +139,12 @@ impl Job {
 pub(crate) struct OnAir {
     pub(crate) start: u64,
     pub(crate) channel: Channel,
-    /// The acknowledgement in `Radio::ack`, not the frame in `Radio::outgoing`.
+    /// True for the acknowledgement in `Radio::ack`, false for the frame in `Radio::outgoing`.
     pub(crate) is_ack: bool,
     pub(crate) active: bool,
 }
 
-/// The frame that a radio is receiving, or searching the preamble of.
+/// The frame that a radio is receiving, or whose preamble it follows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub(crate) from: u32,
@@ -155,24 +155,24 @@ pub(crate) struct Lock {
     /// Power at the demodulator: the received power less the implementation loss.
     pub(crate) mw: f64,
     pub(crate) dbm: f32,
-    /// Power of the other frames on the air when it began, in milliwatts.
+    /// Power of the other frames on the air at its start, in milliwatts.
     pub(crate) others_mw: f32,
     /// Loss probability of the link, in units of 2^-32.
     pub(crate) loss: u32,
     /// Another frame overlapped.
     pub(crate) interfered: bool,
-    /// Nothing has disturbed it yet, and noise does not: there is nothing to account for.
+    /// True if neither a signal nor noise has disturbed it: no accounting is needed.
     pub(crate) undisturbed: bool,
-    /// It cannot survive.
+    /// The frame is already lost.
     pub(crate) corrupted: bool,
-    /// The filter will take it.
+    /// The filter will accept it.
     pub(crate) mine: bool,
     /// Sources whose frames were awaited when it began; the command may have ended since.
     pub(crate) whose: Whose,
-    /// Logarithm of the probability that all bits before `segment` were right: those of preamble
-    /// and SFD until it is synchronised, and those after them from then on.
+    /// Logarithm of the probability that all bits before `segment` were correct: those of preamble
+    /// and SFD until it is synchronised, and those after the SFD from then on.
     pub(crate) ln_success: f64,
-    /// Start of the current stretch of constant interference.
+    /// Start of the current interval of constant interference.
     pub(crate) segment: u64,
 }
 
@@ -183,7 +183,7 @@ pub(crate) struct Signal {
     pub(crate) dbm: f32,
     pub(crate) from: u32,
     pub(crate) channel: Channel,
-    /// It only disturbs: an assessment of the channel does not notice it.
+    /// It only interferes: an assessment of the channel does not detect it.
     pub(crate) unnoticed: bool,
     /// It is strong enough for carrier sense.
     pub(crate) carrier: bool,
@@ -199,14 +199,14 @@ pub(crate) struct Radio {
     pub(crate) channel: Channel,
     pub(crate) job: Option<Job>,
     pub(crate) lock: Option<Lock>,
-    /// The strongest frame that began while the preamble of `lock` was being searched.
+    /// Strongest frame that began during the preamble of `lock`.
     pub(crate) rival: Option<Lock>,
-    /// Everything on the air here, whether it can be received or not.
+    /// All signals at the receiver, receivable or not.
     pub(crate) signals: Vec<Signal>,
-    /// Time at which a frame that was strong enough for carrier sense last ended.
+    /// Time at which the last frame strong enough for carrier sense ended.
     pub(crate) last_carrier: u64,
-    /// While it listens: the power that an assessment detected before the last frame began or
-    /// ended, in mW, and the time of that.
+    /// While listening: the power that an assessment detected before the last change of signals, in
+    /// mW, and the time of that change.
     pub(crate) mw_before: f64,
     pub(crate) changed_at: u64,
     /// End of the interframe spacing after the last automatic acknowledgement.
@@ -215,21 +215,21 @@ pub(crate) struct Radio {
     pub(crate) strobed_at: u64,
     pub(crate) ready_at: u64,
     pub(crate) sense_at: u64,
-    /// Energy that the present assessment has measured until `measured_until`, in mW * us.
+    /// Energy measured by the current assessment until `measured_until`, in mW * us.
     pub(crate) measured: f64,
     pub(crate) measured_until: u64,
-    /// The power register: that of the last frame sent, also used for acknowledgements.
+    /// Power register: the power of the last frame sent, also used for acknowledgements.
     pub(crate) power_dbm: i8,
     pub(crate) air: OnAir,
-    /// Time at which the received frame leaves the buffer.
+    /// Time at which the readout of the received frame is complete.
     pub(crate) readout_until: u64,
     pub(crate) received: Option<Event>,
-    /// The frame behind it in a FIFO.
+    /// Next frame in the receive FIFO.
     pub(crate) behind: Option<(Event, Box<Psdu>)>,
     pub(crate) meter: Meter,
     pub(crate) unacknowledged: Unacknowledged,
-    /// The sequence number of the frame whose last attempt failed, and how long the radio had slept
-    /// then.
+    /// Sequence number of the frame whose last attempt failed, and the radio's total sleep at that
+    /// time.
     pub(crate) failed: Option<(u8, u64)>,
     /// Purposes of the outstanding transmission and of the last received frame.
     pub(crate) sending_for: Cause,
@@ -242,13 +242,13 @@ pub(crate) struct Radio {
     pub(crate) strobes: bool,
     /// Key of `Command::Secure`.
     pub(crate) key: Option<LinkKey>,
-    /// Short addresses for which a frame is pending; without `source_match` not empty means for
-    /// all.
+    /// Short addresses for which a frame is pending. Without `source_match`, any entry applies to
+    /// all nodes.
     pub(crate) pending: Vec<u16>,
     pub(crate) sensitivity_dbm: f32,
-    /// Frames weaker than this are no more than interference.
+    /// Weaker frames are only interference.
     pub(crate) weakest_dbm: f32,
-    /// The share of a frame's power that implementation loss leaves, 0 to 1.
+    /// Share of a frame's power after the implementation loss, 0 to 1.
     pub(crate) demodulated: f64,
     pub(crate) cca_threshold_mw: f64,
     pub(crate) csma_random: Stream,
@@ -280,7 +280,7 @@ pub struct NodeConfig {
 
 impl Radio {
     /// Creates a radio. `grey_db` is the range below the sensitivity in which frames are received
-    /// at times; `random` makes a stream for a purpose.
+    /// occasionally; `random` makes a stream for a purpose.
     pub(crate) fn new(
         config: &NodeConfig,
         grey_db: f64,
@@ -342,7 +342,7 @@ impl Radio {
         }
     }
 
-    /// Returns whether a frame that arrives now finds room.
+    /// Returns whether the receive FIFO can hold another frame.
     pub(crate) const fn has_room(&self) -> bool {
         self.behind.is_none()
     }
@@ -370,7 +370,7 @@ impl Radio {
         if self.source_match { self.pending.contains(&short) } else { !self.pending.is_empty() }
     }
 
-    /// Returns whether an assessment is due while it listens on the channel concerned.
+    /// Returns whether an assessment is due while the radio listens on its channel.
     pub(crate) fn senses_beside(&self, now: u64) -> bool {
         let due = |job: &Job| {
             job.task == Task::Sense && job.channel == self.channel && job.begin_at <= now
@@ -378,7 +378,7 @@ impl Radio {
         self.phase == Phase::Listen && self.job.as_ref().is_some_and(due)
     }
 
-    /// Returns the purpose of its present phase.
+    /// Returns the purpose of the current phase.
     pub(crate) fn cause(&self) -> Cause {
         match self.phase {
             Phase::Listen if self.samples() => Cause::Poll,
@@ -389,17 +389,17 @@ impl Radio {
         }
     }
 
-    /// Returns whether it listens for a time that was set beforehand.
+    /// Returns whether the radio listens until a time that was set beforehand.
     fn samples(&self) -> bool {
         matches!(self.mode, Mode::Receive { until, .. } if until != NEVER)
     }
 
-    /// Returns the frame it has on the air.
+    /// Returns the frame that is on the air.
     pub(crate) fn sending(&self) -> &Psdu {
         if self.air.is_ack { &self.ack } else { &self.outgoing }
     }
 
-    /// Sets the begin of the next assessment of the channel to `at`.
+    /// Sets the start of the next channel assessment to `at`.
     pub(crate) fn assess_at(&mut self, at: u64) {
         self.sense_at = at;
         self.measured = 0.0;
@@ -412,13 +412,13 @@ impl Radio {
         noticed.map(|s| s.mw).sum()
     }
 
-    /// Returns the strongest and the summed power of all signals on this radio's channel but
-    /// `from`'s.
+    /// Returns the strongest and the summed power of all signals on this radio's channel except
+    /// that of `from`.
     pub(crate) fn interference(&self, from: u32) -> (f32, f64) {
         Radio::strength_of_others(&self.signals, self.channel, from)
     }
 
-    /// Returns the strongest and the summed power of `signals` on `channel` but `from`'s.
+    /// Returns the strongest and the summed power of `signals` on `channel` except that of `from`.
     pub(crate) fn strength_of_others(
         signals: &[Signal],
         channel: Channel,

@@ -1,17 +1,17 @@
 //! Random streams: one root seed, one independent generator per (node, purpose).
 //!
 //! A stream's seed is a hash of the root seed, the node number and the purpose. No generator is
-//! shared, so adding a node, or drawing once more for one purpose, shifts nobody else's randomness.
+//! shared, so an additional node or draw does not change any other stream.
 
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// What a stream is used for. The discriminants are part of the seed derivation: never renumber.
+/// Purpose of a stream. The discriminants are part of the seed derivation: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Backoff delays of hardware CSMA-CA.
     Csma = 1,
-    /// Whether a frame survives noise, interference and injected loss at this receiver.
+    /// Survival of a frame under noise, interference and injected loss at this receiver.
     Reception = 2,
     /// Shadowing of the links of the path-loss model (drawn per pair of nodes).
     Shadowing = 3,
@@ -23,17 +23,17 @@ pub enum Purpose {
     Placement = 6,
     /// Faults above the MAC: packet loss, duplication, reordering.
     Fault = 7,
-    /// When sources of interference are on.
+    /// Activity of sources of interference.
     Interference = 8,
-    /// How fast the node's clock is.
+    /// Clock drift of the node.
     Clock = 9,
-    /// Where its flash is first erased.
+    /// First sector that its flash erases.
     Flash = 10,
-    /// How much better or worse than others its transmitter and receiver are.
+    /// Deviations of its transmitter and receiver.
     Hardware = 11,
-    /// How a link changes in time (drawn per pair of nodes).
+    /// Fading of a link (drawn per pair of nodes).
     Fading = 12,
-    /// What a receiver's correlation of symbols differs by from its mean.
+    /// Deviation of a receiver's symbol correlation from its mean.
     Correlation = 13,
 }
 
@@ -81,7 +81,7 @@ impl Stream {
         f64::from(self.bits()) / 4_294_967_296.0
     }
 
-    /// True with probability `p`; draws only if the outcome is open.
+    /// True with probability `p`; draws only if the result is not certain.
     pub fn chance(&mut self, p: f64) -> bool {
         if p <= 0.0 {
             false

@@ -1,5 +1,5 @@
-//! Radios that secure frames by themselves: CCM* of IEEE 802.15.4-2015, 9.3, by a program that is
-//! not the MAC's, so that each is compared with the other.
+//! Radios that secure frames in hardware: CCM* of IEEE 802.15.4-2015, 9.3, implemented
+//! independently of the MAC's, so that each verifies the other.
 
 use ccm::aead::AeadInPlace;
 use ccm::consts::{U4, U13};
@@ -10,17 +10,17 @@ use std::ops::Range;
 
 type CcmStar = Ccm<aes::Aes128, U4, U13>;
 
-/// ENC-MIC-32, the one level that such a radio knows, and octets of its code.
+/// ENC-MIC-32, the only level of such a radio, and the length of its MIC.
 const LEVEL: u8 = 5;
 const MIC: usize = 4;
 
-/// What is secured of a frame, and how.
+/// Nonce and secured part of a frame.
 struct Layout {
     nonce: [u8; 13],
     message: Range<usize>,
 }
 
-/// Encrypts a frame that is to be secured with this key, and writes its code; others stay.
+/// Encrypts a frame that this key secures and writes its MIC; other frames stay unchanged.
 pub(crate) fn seal(link_key: &LinkKey, frame: &mut [u8]) {
     let Some((Layout { nonce, .. }, open, message, mic)) = parts(link_key, frame) else { return };
     let cipher = CcmStar::new(&link_key.key.0.into());
@@ -29,7 +29,7 @@ pub(crate) fn seal(link_key: &LinkKey, frame: &mut [u8]) {
     }
 }
 
-/// Decrypts a frame that is secured with this key; false if its code is wrong. Others stay.
+/// Decrypts a frame secured with this key; false if its MIC is wrong. Other frames stay unchanged.
 pub(crate) fn open(link_key: &LinkKey, frame: &mut [u8]) -> bool {
     let Some((Layout { nonce, .. }, open, message, mic)) = parts(link_key, frame) else {
         return true;
@@ -41,7 +41,7 @@ pub(crate) fn open(link_key: &LinkKey, frame: &mut [u8]) -> bool {
 
 type Parts<'a> = (Layout, &'a [u8], &'a mut [u8], &'a mut [u8]);
 
-/// What is authenticated only, what is encrypted as well, and the place of the code.
+/// The part that is only authenticated, the part that is also encrypted, and the MIC.
 fn parts<'a>(link_key: &LinkKey, frame: &'a mut [u8]) -> Option<Parts<'a>> {
     let layout = layout(link_key, frame)?;
     let (text, mic) = frame.split_at_mut(layout.message.end);

@@ -1,5 +1,5 @@
-//! What stands on a node of the network: the firmware's stack, its applications, and on a border
-//! router possibly a wire to a host.
+//! Software of a node: the firmware's stack, its applications, and on a border router possibly a
+//! wire to a host.
 
 use crate::app::{Hosted, Tenants};
 use crate::cpu::Counted;
@@ -14,8 +14,8 @@ use kinglet::{Each, EachRelation, Node, Profile};
 use kinglet_radio::{Command, Event, MAX_FRAME};
 use kinglet_time::{Instant, earliest};
 
-/// Rounds in which stack and applications may hand work to each other at one instant. Applications
-/// that never come to rest are a bug, and this is the fuse.
+/// Maximum number of rounds in which stack and applications pass work to each other at one instant.
+/// More rounds indicate a bug.
 const ROUNDS: u32 = 64;
 
 /// A node's stack with its applications.
@@ -24,21 +24,21 @@ pub struct Station<P: Profile> {
     apps: Tenants<P>,
     wire: Option<Box<Wire>>,
     flash: Option<Box<FlashPart>>,
-    /// What the layers had counted at the last look of a trace.
+    /// Counters of the layers at the last look of a trace.
     seen: Option<Box<Seen>>,
 }
 
-/// The counters of layers that every stack has.
+/// Counters of layers that every stack has.
 struct Seen {
     node: kinglet::Stats,
     mac: kinglet::mac::Stats,
-    /// Discards of the MAC, of which most counters say nothing.
+    /// Discards of the MAC; most counters do not show them.
     mac_discards: u32,
     net: kinglet::net::Stats,
     tcp: kinglet::tcp::Stats,
 }
 
-/// Notes `now`; whether it is another value than the one before.
+/// Stores `now`. Returns whether it differs from the previous value.
 fn update<T: Copy + PartialEq>(seen: &mut T, now: &T) -> bool {
     let other = *seen != *now;
     if other {
@@ -53,8 +53,8 @@ impl<P: Profile> Station<P> {
         Station { node, apps: Tenants::new(apps), wire: None, flash: None, seen: None }
     }
 
-    /// Gives the stack a flash for frames that wait, if it can use one. The first sector to be
-    /// erased is this one.
+    /// Gives the stack a flash for queued frames, if it can use one. `first_sector` is the first
+    /// sector to be erased.
     pub fn with_flash(mut self, part: FlashPart, first_sector: u16) -> Self {
         if self.node.attach_flash(Instant::ZERO, part.geometry(), first_sector) {
             self.flash = Some(Box::new(part));
@@ -62,22 +62,22 @@ impl<P: Profile> Station<P> {
         self
     }
 
-    /// The flash, if there is one.
+    /// The flash, if present.
     pub fn flash(&self) -> Option<&FlashPart> {
         self.flash.as_deref()
     }
 
-    /// The flash, to be watched.
+    /// The flash, mutable.
     pub fn flash_mut(&mut self) -> Option<&mut FlashPart> {
         self.flash.as_deref_mut()
     }
 
-    /// Hands events and commands between stack and flash until nothing changes.
+    /// Passes events and commands between stack and flash until nothing changes.
     fn run_flash(&mut self, now: Instant) {
         let Some(part) = &mut self.flash else { return };
         for _ in 0..ROUNDS {
             if part.deadline().is_some_and(|at| at <= now) {
-                // Only now, as it is asked at every turn of the loop and mostly works on.
+                // Allocated here, because this loop runs often and the flash is mostly busy.
                 let mut octets = [0; MAX_PAGE];
                 if let Some(event) = part.poll_event(now, &mut octets) {
                     self.node.handle_flash(now, event, &octets);
@@ -90,7 +90,7 @@ impl<P: Profile> Station<P> {
         }
     }
 
-    /// Joins the host interface of this node to a wired host.
+    /// Connects a wired host to the host interface of this node.
     pub fn with_wire(mut self, wire: Wire) -> Self {
         self.wire = Some(Box::new(wire));
         self
@@ -101,12 +101,12 @@ impl<P: Profile> Station<P> {
         &self.node
     }
 
-    /// The stack, to be changed; see [`World::with_device`](crate::World::with_device).
+    /// The stack, mutable; see [`World::with_device`](crate::World::with_device).
     pub fn node_mut(&mut self) -> &mut Node<P> {
         &mut self.node
     }
 
-    /// The wired host, if there is one.
+    /// The wired host, if present.
     pub fn wire(&self) -> Option<&Wire> {
         self.wire.as_deref()
     }
@@ -117,18 +117,18 @@ impl<P: Profile> Station<P> {
     }
 
     /// Calls `each` with layer, reason and count for every reason for which stack and applications
-    /// discard, evict, refuse or give something up.
+    /// discard, evict, refuse or give up something.
     pub fn reasons(&self, each: &mut Each<'_>) {
         self.node.reasons(each);
         self.apps.iter().for_each(|app| app.reasons(each));
     }
 
-    /// Adds an application; its number.
+    /// Adds an application. Returns its number.
     pub fn add_app(&mut self, app: Box<dyn Hosted<P>>) -> usize {
         self.apps.add(app)
     }
 
-    /// Lets applications and wire work until nothing changes.
+    /// Runs applications and wire until nothing changes.
     pub fn run_apps(&mut self, now: Instant) {
         for _ in 0..ROUNDS {
             let mut busy = self.apps.poll(now, &mut self.node);
@@ -182,19 +182,19 @@ impl<P: Profile> Look for Station<P> {
 
 impl<P: Profile> Device for Station<P> {
     fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
-        // The octets on the air are also those that others hear; the stack opens its own.
+        // Other receivers share the octets on the air, so the stack decrypts a copy.
         let mut own = [0; MAX_FRAME];
         let own = &mut own[..frame.len()];
         own.copy_from_slice(frame);
         self.node.handle_radio(now, event, own);
-        // Only what was received can change anything for those above the stack.
+        // Only a received frame affects applications and wire.
         if matches!(event, Event::Received { .. }) {
             self.run_apps(now);
         }
     }
 
     fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {
-        // What comes in and goes out is written and read meanwhile.
+        // The flash is read and written meanwhile.
         self.run_flash(now);
         self.node.poll_radio(now).map(|submission| (submission.command, submission.frame))
     }
@@ -206,7 +206,8 @@ impl<P: Profile> Device for Station<P> {
     }
 
     fn handle_deadline(&mut self, now: Instant) {
-        // If it is for those above, it is early for the stack: a no-op by contract.
+        // A deadline of applications or wire is early for the stack, which then does nothing by
+        // contract.
         self.node.handle_deadline(now);
         self.run_flash(now);
         self.run_apps(now);
@@ -252,7 +253,7 @@ impl<P: Profile> Device for Station<P> {
             }));
             return Changed::Reasons;
         };
-        // What has not changed is not copied: this is asked several times for each frame.
+        // Copies only what has changed, because this is called several times per frame.
         let mac = update(&mut seen.mac, node.mac().stats());
         let net = update(&mut seen.net, node.net().stats());
         let tcp = update(&mut seen.tcp, node.tcp().stats());

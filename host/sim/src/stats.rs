@@ -1,13 +1,13 @@
-//! Counters: what each node's radio did, and what became of every frame that reached it.
+//! Counters: actions of each node's radio, and the fate of every frame that reached it.
 
-/// What became of one frame at one receiver that was near enough to receive it.
+/// Fate of one frame at one receiver in range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Handed up (or, for an acknowledgement, taken by the radio that waited for it).
+    /// Passed up, or for an acknowledgement, accepted by the radio that waited for it.
     Delivered,
-    /// Received whole and dropped by the address filter.
+    /// Received completely and dropped by the address filter.
     Filtered,
-    /// Lost because another frame overlapped at this receiver, or was being received there.
+    /// Lost because another frame overlapped at this receiver or was being received there.
     Collision,
     /// Lost to bit errors of noise alone, those of preamble and SFD included.
     Noise,
@@ -25,22 +25,22 @@ pub enum Fate {
     Turnaround,
     /// The receiver was sending a frame.
     Transmitting,
-    /// The receiver was sending an acknowledgement, or about to.
+    /// The receiver was sending an acknowledgement or preparing to.
     Acknowledging,
-    /// The shared buffer held a frame that had not been read out.
+    /// The shared buffer contained a frame that had not been read out.
     Readout,
     /// The receiver was waiting for an acknowledgement and dropped everything else.
     AwaitingAck,
     /// The receiver listened on another channel.
     OtherChannel,
-    /// Reception was given up for a command or for a better frame (a frame for another node), or
-    /// for a command before the SFD had ended.
+    /// Reception was given up for a command or a stronger frame (if the frame was for another
+    /// node), or for a command before the end of the SFD.
     Abandoned,
     /// The sender was reset in the middle of the frame.
     Truncated,
 }
 
-/// How many kinds of fate there are.
+/// Number of fates.
 pub const FATES: usize = Fate::Truncated as usize + 1;
 
 impl Fate {
@@ -65,7 +65,7 @@ impl Fate {
         Fate::Truncated,
     ];
 
-    /// A word for traces and reports.
+    /// Name in traces and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Fate::Delivered => "delivered",
@@ -88,8 +88,8 @@ impl Fate {
         }
     }
 
-    /// Whether the frame was missed because the receiver was busy with something else than sleeping
-    /// or listening: the single buffer, half duplex, deaf backoff.
+    /// True if the receiver missed the frame because it neither slept nor listened: single buffer,
+    /// half duplex, deaf backoff.
     pub const fn is_deaf(self) -> bool {
         matches!(
             self,
@@ -110,12 +110,12 @@ impl Fate {
 pub struct Fates(pub [u64; FATES]);
 
 impl Fates {
-    /// How many frames had this fate.
+    /// Number of frames with this fate.
     pub fn of(&self, fate: Fate) -> u64 {
         self.0[fate as usize]
     }
 
-    /// All of them.
+    /// Total number of frames.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -135,9 +135,9 @@ pub struct Counters {
     pub acks_sent: u64,
     /// PSDU octets of both.
     pub octets_sent: u64,
-    /// Transmissions whose acknowledgement came.
+    /// Transmissions with an acknowledgement.
     pub acked: u64,
-    /// Transmissions whose acknowledgement did not come.
+    /// Transmissions without the expected acknowledgement.
     pub ack_missing: u64,
     /// Clear channel assessments.
     pub assessments: u64,
@@ -147,13 +147,13 @@ pub struct Counters {
     pub channel_busy: u64,
     /// Transmissions whose scheduled start could not be met.
     pub missed: u64,
-    /// Commands refused: a transmission was outstanding, or the frame had no legal length.
+    /// Commands refused: a transmission was outstanding, or the frame's length was invalid.
     pub refused: u64,
     /// Frames that began within reception range of this node.
     pub arrived: u64,
-    /// What became of them; the sum plus the frames being received equals `arrived`.
+    /// Fates of these frames; their sum plus the frames under reception equals `arrived`.
     pub fates: Fates,
-    /// The same for frames addressed to this node or to all.
+    /// Fates of frames addressed to this node or to all nodes.
     pub mine: Fates,
     /// Frames dropped because the host's queue was full (only with a host cost).
     pub host_dropped: u64,

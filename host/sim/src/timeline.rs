@@ -2,7 +2,7 @@
 
 use kinglet_time::Instant;
 
-/// What a radio, or the flash beside it, did in an interval.
+/// Activity of a radio or of a node's flash in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Loaded a frame.
@@ -19,34 +19,34 @@ pub enum Kind {
     SendAck,
     /// Received a frame.
     Receive,
-    /// A frame was lost here to an overlap.
+    /// A frame was lost at this receiver to an overlap.
     Collision,
-    /// A frame for this node was lost here for another reason.
+    /// A frame for this node was lost at this receiver for another reason.
     Lost,
     /// Read a frame out of the buffer.
     Readout,
-    /// Was on, for whatever purpose.
+    /// Was on for any purpose.
     On,
     /// Sampled the channel, once or several times.
     Sample {
-        /// It was busy.
+        /// The channel was busy.
         busy: bool,
     },
-    /// Sent a frame until somebody acknowledged it.
+    /// Sent a frame repeatedly until it was acknowledged.
     Strobe {
-        /// How often it was on the air.
+        /// Number of transmissions of the frame.
         times: u16,
-        /// Nobody acknowledged it, and somebody should have.
+        /// The expected acknowledgement was not received.
         unheard: bool,
     },
-    /// Sent frames to the same neighbour, one after the other while it stayed awake.
+    /// Sent consecutive frames to the same neighbour, which stayed on for them.
     Burst {
-        /// How many of them were acknowledged, at least two.
+        /// Number of acknowledged frames, at least two.
         frames: u32,
     },
     /// The flash read.
     FlashRead,
-    /// The flash took in what it wrote, and wrote it.
+    /// The flash received data and programmed it.
     FlashWrite,
     /// The flash erased.
     FlashErase,
@@ -55,26 +55,27 @@ pub enum Kind {
 /// The end of a strobe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strobed {
-    /// When it began.
+    /// Start of the strobe.
     pub(crate) start_us: u64,
-    /// When it ended.
+    /// End of the strobe.
     pub(crate) end_us: u64,
-    /// How often the frame was on the air.
+    /// Number of transmissions of the frame.
     pub(crate) times: u16,
-    /// Somebody acknowledged it, or should have; `None` if nobody is asked.
+    /// True if it was acknowledged, false if the expected acknowledgement is missing, `None` if
+    /// none was requested.
     pub(crate) acknowledged: Option<bool>,
-    /// It was sent without looking at the channel, to a neighbour who stays awake for it.
+    /// Sent without an assessment to a neighbour that stays on for it.
     pub(crate) follows: bool,
-    /// It says that another one follows.
+    /// Announces that another frame follows.
     pub(crate) goes_on: bool,
 }
 
-/// A burst that may go on.
+/// A burst that may continue.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     start_us: u64,
     frames: u32,
-    /// Its interval, if it has more than one frame.
+    /// Index of its interval, if it has more than one frame.
     index: Option<usize>,
 }
 
@@ -87,7 +88,7 @@ pub struct Interval {
     pub start_us: u64,
     /// End.
     pub end_us: u64,
-    /// What happened.
+    /// Activity.
     pub kind: Kind,
 }
 
@@ -97,12 +98,12 @@ pub struct Timeline {
     from_us: u64,
     until_us: u64,
     limit: usize,
-    /// Where the first interval began for which there was no room.
+    /// Start of the first interval beyond the limit.
     full_at_us: Option<u64>,
     intervals: Vec<Interval>,
-    /// Per node, which interval says until when it was on.
+    /// Per node, index of the interval that contains the end of its last on time.
     on: Vec<Option<usize>>,
-    /// Per node, the burst that may go on.
+    /// Per node, the burst that may continue.
     bursts: Vec<Option<Burst>>,
 }
 
@@ -130,7 +131,7 @@ impl Timeline {
         }
     }
 
-    /// The radio of `node` was on; what follows immediately belongs to the same interval.
+    /// Adds an interval with the radio of `node` on; it extends an interval that ends at its start.
     pub(crate) fn on(&mut self, node: usize, start_us: u64, end_us: u64) {
         if self.on.len() <= node {
             self.on.resize(node + 1, None);
@@ -145,7 +146,7 @@ impl Timeline {
         self.on[node] = (self.intervals.len() > next).then_some(next);
     }
 
-    /// A strobe of `node` is over: it belongs to the burst before it, or may begin one.
+    /// Adds a strobe of `node`: it continues the previous burst or may begin one.
     pub(crate) fn strobed(&mut self, node: usize, strobe: Strobed) {
         let Strobed { start_us, end_us, times, acknowledged, follows, goes_on } = strobe;
         let unheard = acknowledged == Some(false);
@@ -172,8 +173,8 @@ impl Timeline {
         self.bursts[node] = (heard && goes_on).then_some(burst);
     }
 
-    /// Takes in what another one has collected beside it of `node`, whose clock shows the time that
-    /// `true_us` converts.
+    /// Adds the intervals of another timeline, which was collected by the clock of `node`;
+    /// `true_us` converts its times.
     pub(crate) fn join(&mut self, node: usize, other: &Timeline, true_us: impl Fn(u64) -> u64) {
         let full = [self.full_at_us, other.full_at_us.map(&true_us)];
         self.full_at_us = full.into_iter().flatten().min();
@@ -185,12 +186,13 @@ impl Timeline {
         }));
     }
 
-    /// In microseconds, from where on intervals are missing for want of room; `None` if none is.
+    /// Time in microseconds from which on intervals are missing because of the limit; `None` if
+    /// none is missing.
     pub fn full_at_us(&self) -> Option<u64> {
         self.full_at_us
     }
 
-    /// The intervals, in the order in which their ends became known.
+    /// Intervals in the order in which their ends became known.
     pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
@@ -200,7 +202,8 @@ impl Timeline {
 mod tests {
     use super::*;
 
-    /// Ends of strobes of one node: when, acknowledged or not, and whether they follow and go on.
+    /// Strobes of one node that end at these times: whether each is acknowledged, follows another
+    /// one, and announces another one.
     fn strobes(ends: &[(u64, bool, bool, bool)]) -> Vec<(u64, u64, Kind)> {
         let mut timeline = Timeline::new(Instant::ZERO, Instant::from_micros(900), 99);
         for &(end_us, heard, follows, goes_on) in ends {

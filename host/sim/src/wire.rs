@@ -1,7 +1,6 @@
-//! A wire between a border router and a host, on which packets can be lost, duplicated and
-//! overtaken.
+//! A wire between a border router and a host that can lose, duplicate and reorder packets.
 //!
-//! TCPlp §8.2 injects packet loss at the border router; here this is where it happens, outside of
+//! TCPlp §8.2 injects packet loss at the border router. This module injects it on the wire, outside
 //! the stack. The host runs the same stack without a radio, or another one.
 
 use crate::app::{Hosted, Tenants};
@@ -15,48 +14,47 @@ use kinglet_time::{Duration, Instant, earliest};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The longest packet that a mesh may take (RFC 4944, 5.3: eleven bits).
+/// Maximum packet length in a mesh (RFC 4944, 5.3: eleven bits).
 const MTU: usize = 2047;
 
-/// What the wire does to packets; probabilities from 0 to 1, both directions alike
-/// unless said otherwise.
+/// Behaviour of the wire; probabilities from 0 to 1. Values apply to both directions unless stated
+/// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireConfig {
-    /// Time that a packet takes, once it is on the wire.
+    /// Delay of a packet on the wire.
     pub delay: Duration,
-    /// Bits per second that each direction carries; packets wait for those before them. `None` is
-    /// no limit.
+    /// Bits per second of each direction; packets are queued. `None` means no limit.
     pub rate_bps: Option<u32>,
-    /// Chance that it is lost.
+    /// Probability of loss.
     pub loss: f64,
-    /// Chance that it is lost on its way to the mesh, if that is not `loss`.
+    /// Probability of loss towards the mesh, if it differs from `loss`.
     pub loss_to_mesh: Option<f64>,
-    /// Chance that it arrives twice.
+    /// Probability of a duplicate.
     pub duplicate: f64,
-    /// Chance that it is marked (CE) if its sender is ECN-capable (RFC 3168 §5).
+    /// Probability of a mark (CE) if the sender is ECN-capable (RFC 3168 §5).
     pub mark: f64,
-    /// Chance that it is held back by up to `reorder_delay` more, so that others overtake it.
+    /// Probability of an additional delay of up to `reorder_delay`, so that other packets overtake.
     pub reorder: f64,
-    /// Longest time that a packet is held back.
+    /// Maximum additional delay.
     pub reorder_delay: Duration,
 }
 
-/// What became of the packets on the wire.
+/// Counters of packets on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WireStats {
     /// Packets put on the wire.
     pub sent: u64,
     /// Packets lost.
     pub lost: u64,
-    /// Packets that arrived once more.
+    /// Packets duplicated.
     pub duplicated: u64,
     /// Packets marked.
     pub marked: u64,
-    /// Packets held back.
+    /// Packets with an additional delay.
     pub held_back: u64,
 }
 
-/// Which way a packet goes; ordered so that packets are.
+/// Direction of a packet; its order is used for packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     ToHost,
@@ -72,13 +70,13 @@ struct Packet {
     octets: Vec<u8>,
 }
 
-/// What happened to a packet on the wire, for a trace.
+/// An event of a packet on the wire, for a trace.
 #[derive(Clone, Debug)]
 pub struct Passed {
-    /// It goes to the host, and not to the mesh.
+    /// True towards the host, false towards the mesh.
     pub(crate) to_host: bool,
     pub(crate) fate: Passing,
-    /// Which packet on the wire; a copy has the next number.
+    /// Number of the packet on the wire; a copy has the next number.
     pub(crate) number: u64,
     pub(crate) octets: Vec<u8>,
 }
@@ -92,7 +90,7 @@ pub(crate) enum Passing {
 }
 
 impl Passed {
-    /// Writes it to the capture of the host, if the host has sent or received it.
+    /// Writes the event to the capture of the host if the host has sent or received the packet.
     pub(crate) fn capture(&self, captures: &mut Captures, now: u64, packet: Option<PacketId>) {
         let lost = if self.fate == Passing::Lost { ", lost on the wire" } else { "" };
         let comment = packet.map_or_else(String::new, |packet| format!("packet {packet}{lost}"));
@@ -119,22 +117,22 @@ impl Passing {
     }
 }
 
-/// What stands at the far end of a wire.
+/// Node at the far end of a wire.
 pub trait FarEnd {
-    /// Takes an IPv6 packet.
+    /// Processes an IPv6 packet.
     fn handle_packet(&mut self, now: Instant, packet: &[u8]);
 
-    /// Does what is due; whether anything was.
+    /// Handles deadlines. Returns whether any was due.
     fn expire(&mut self, now: Instant) -> bool;
 
-    /// Lets the applications have their turn; whether they did anything.
+    /// Runs the applications. Returns whether they did anything.
     fn work(&mut self, now: Instant) -> bool;
 
-    /// Writes the next IPv6 packet for the mesh to `buf`, which has room for 2047 octets; its
+    /// Writes the next IPv6 packet for the mesh to `buf`, which holds 2047 octets. Returns its
     /// length.
     fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize>;
 
-    /// When something is due.
+    /// Time of the next deadline.
     fn deadline(&self) -> Option<Instant>;
 
     /// Application number `index`.
@@ -184,17 +182,17 @@ impl<P: Profile> FarEnd for SameStack<P> {
     }
 }
 
-/// The wire and the host at its end.
+/// A wire and the host at its end.
 pub struct Wire {
     far: Box<dyn FarEnd + Send>,
     config: WireConfig,
     random: Stream,
     packets: BinaryHeap<Reverse<Packet>>,
-    /// When what has been put on the wire has left its sender, in each direction.
+    /// Time at which the last packet has left its sender, for each direction.
     free_at: [Instant; 2],
     sequence: u64,
     stats: WireStats,
-    /// What happened, if that is to be traced.
+    /// Events of packets, if traced.
     passed: Option<Vec<Passed>>,
 }
 
@@ -211,23 +209,23 @@ impl Wire {
         self.far.app(index)?.downcast_ref()
     }
 
-    /// What became of the packets.
+    /// Counters of packets.
     pub fn stats(&self) -> &WireStats {
         &self.stats
     }
 
-    /// When something is due on the wire or at the host.
+    /// Time of the next event on the wire or at the host.
     pub fn deadline(&self) -> Option<Instant> {
         let arrival = self.packets.peek().map(|Reverse(packet)| packet.at);
         earliest(arrival, self.far.deadline())
     }
 
-    /// Notes from now on what happens to packets, or no longer.
+    /// Starts or stops the recording of packet events.
     pub(crate) fn trace(&mut self, on: bool) {
         self.passed = on.then(Vec::new);
     }
 
-    /// What has been noted since this was asked last.
+    /// Packet events since the last call.
     pub(crate) fn take_passed(&mut self) -> Vec<Passed> {
         self.passed.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -239,7 +237,7 @@ impl Wire {
         }
     }
 
-    /// Moves what is due between `router` and the host; whether anything moved.
+    /// Moves due packets between `router` and the host. Returns whether any moved.
     pub(crate) fn exchange<P: Profile>(&mut self, now: Instant, router: &mut Node<P>) -> bool {
         let mut busy = self.far.expire(now);
         while self.packets.peek().is_some_and(|Reverse(packet)| packet.at <= now) {
@@ -295,14 +293,14 @@ impl Wire {
 }
 
 impl Wire {
-    /// When a packet of `len` octets has left its sender, behind those before it.
+    /// Time at which a packet of `len` octets has left its sender, after those queued before it.
     fn leaves(&mut self, now: Instant, way: Way, len: usize) -> Instant {
         let Some(rate_bps) = self.config.rate_bps else { return now };
         left_at(rate_bps, &mut self.free_at[way as usize], now, len)
     }
 }
 
-/// When the last bit of `len` octets is on a wire that is free at `free_at`.
+/// Time at which the last bit of `len` octets has been sent on a wire that is free at `free_at`.
 fn left_at(rate_bps: u32, free_at: &mut Instant, now: Instant, len: usize) -> Instant {
     let bits = len as u64 * 8;
     let takes = Duration::from_micros((bits * 1_000_000).div_ceil(u64::from(rate_bps.max(1))));
@@ -310,7 +308,7 @@ fn left_at(rate_bps: u32, free_at: &mut Instant, now: Instant, len: usize) -> In
     *free_at
 }
 
-/// What a congested router does to an IPv6 packet; whether its sender is capable of it.
+/// Marks an IPv6 packet like a congested router. Returns whether the sender is ECN-capable.
 fn mark(packet: &mut [u8]) -> bool {
     // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.
     let Some(octet) = packet.get_mut(1) else { return false };
@@ -330,7 +328,7 @@ mod tests {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let mut free_at = Instant::ZERO;
         let mut leaves = |ms, len| left_at(8_000, &mut free_at, at(ms), len);
-        // An octet a millisecond.
+        // One octet per millisecond.
         assert_eq!(leaves(10, 100), at(110));
         assert_eq!(leaves(20, 50), at(160), "behind the first");
         assert_eq!(leaves(500, 1), at(501), "nothing is in its way");

@@ -1,4 +1,4 @@
-//! The event loop: devices on top of radios on top of the medium.
+//! The event loop: devices over radios over the medium.
 
 use crate::clock::Clock;
 use crate::cpu::{Counted, CpuWork, HostCost};
@@ -16,59 +16,59 @@ use crate::wire::Passed;
 use kinglet_radio::{Command, Event, Filter, MAX_FRAME};
 use kinglet_time::Instant;
 
-/// Commands that a device may give in a row; a MAC has one transmission outstanding and one mode.
+/// Maximum number of consecutive commands of a device; a MAC has one transmission outstanding and
+/// one mode.
 const COMMANDS_IN_A_ROW: u32 = 8;
-/// Deadlines that one device may have in a row at the same instant before it counts as stuck.
+/// Number of consecutive deadlines of a device at one instant after which it counts as stuck.
 const DEADLINES_IN_A_ROW: u32 = 10_000;
 
-/// What the engine drives: a stack together with its application. Sans-IO, as every layer of
-/// Kinglet.
+/// A simulated device: a stack with its application. Like every layer of Kinglet it has no I/O of
+/// its own.
 ///
-/// All times are the device's own clock, which drifts from true time if its node says so.
+/// All times are those of the device's own clock, which drifts from true time if configured.
 pub trait Device {
-    /// The radio reports `event`; `frame` holds the octets of a received frame and is empty
+    /// Handles `event` of the radio; `frame` holds the octets of a received frame and is empty
     /// otherwise.
     fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]);
 
-    /// The next command for the radio with the frame to send, or `None`. Called until it gives
-    /// `None`, whenever anything happened to the device.
+    /// Returns the next command for the radio with the frame to send, or `None`. Called after every
+    /// event of the device until it returns `None`.
     fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])>;
 
-    /// When [`Device::handle_deadline`] wants to be called next.
+    /// Time of the next call of [`Device::handle_deadline`].
     fn deadline(&self) -> Option<Instant>;
 
-    /// The deadline has passed.
+    /// Handles the deadline, which has passed.
     fn handle_deadline(&mut self, now: Instant);
 
-    /// What the device has counted so far of its work beside that of frames.
+    /// Counts of the device's work other than frames.
     fn work(&mut self) -> Counted {
         Counted::default()
     }
 
-    /// What a trace looks at; nothing of a device without a stack.
+    /// View for a trace; `None` for a device without a stack.
     fn look(&self) -> Option<&dyn Look> {
         None
     }
 
-    /// What layers have counted since this was asked last.
+    /// Returns the kind of counters that have changed since the last call.
     fn has_counted(&mut self) -> Changed {
         Changed::Nothing
     }
 
-    /// Notes from now on what happens to packets on a wire, or no longer.
+    /// Starts or stops the recording of packet events on a wire.
     fn trace_wire(&mut self, _on: bool) {}
 
-    /// What has been noted of that since this was asked last.
+    /// Returns the packet events since the last call.
     fn take_passed(&mut self) -> Vec<Passed> {
         Vec::new()
     }
 }
 
-/// Something that happens to the network at a given time.
+/// A change of the network at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// The directed link loses this share of its frames, 0 to 1. No effect if there is no such
-    /// link.
+    /// Sets the loss of a directed link, 0 to 1. No effect if there is no such link.
     LinkLoss {
         /// Sender.
         from: usize,
@@ -77,9 +77,9 @@ pub enum Fault {
         /// Loss probability.
         loss: f64,
     },
-    /// Frames pass only between nodes of the same side. An empty set heals all partitions.
+    /// Frames pass only between nodes of the same side. An empty set ends all partitions.
     Partition(
-        /// The nodes of one side.
+        /// Nodes of one side.
         Vec<usize>,
     ),
 }
@@ -87,14 +87,14 @@ pub enum Fault {
 struct Slot<D> {
     device: D,
     clock: Clock,
-    /// When the deadline events that are pending fire, the earliest last. One is added only if it
-    /// is earlier than all; those after it stay, and are what the device waits for once it has
-    /// fired.
+    /// Times of the pending deadline events, the earliest last. An event is added only if it is
+    /// earlier than all others; later ones stay, and the device's deadline is checked when they
+    /// fire.
     armed: Vec<u64>,
     generation: u32,
-    /// What the device has said of its deadline when it was polled last, by its own clock.
+    /// Deadline of the device at its last poll, by its own clock.
     deadline: Option<Instant>,
-    /// Whether it has been polled at all.
+    /// True if it has been polled.
     begun: bool,
     last_deadline: u64,
     deadlines_in_a_row: u32,
@@ -112,14 +112,15 @@ pub struct World<D> {
 }
 
 impl<D: Device> World<D> {
-    /// Octets of memory that each node takes before it does anything, with its device, and without
-    /// what that has elsewhere.
+    /// Octets of memory of each node at its start, including its device, without memory that the
+    /// device has elsewhere.
     pub const NODE_BYTES: usize = size_of::<Slot<D>>() + size_of::<Radio>() + size_of::<Counters>();
 
-    /// A network at time zero. Every device is polled for the first time when its node begins.
+    /// Creates a network at time zero. Every device is polled for the first time when its node
+    /// begins.
     ///
     /// # Panics
-    /// If there are more than 2^20 nodes, or a link matrix names a link that cannot be.
+    /// If there are more than 2^20 nodes, or a link matrix contains an invalid link.
     pub fn new(seed: u64, medium: &MediumConfig, nodes: Vec<(NodeConfig, D)>) -> World<D> {
         let configs: Vec<NodeConfig> = nodes.iter().map(|(config, _)| *config).collect();
         let slot = |(config, device): (NodeConfig, D)| Slot {
@@ -150,15 +151,14 @@ impl<D: Device> World<D> {
         world
     }
 
-    /// The device of `node` is attended to at `at`, whatever deadline it has.
+    /// Schedules a call of the device of `node` at `at`, regardless of its deadline.
     fn wake_at(&mut self, node: usize, at: u64) {
         let slot = &mut self.slots[node];
         slot.armed.push(at);
         self.core.queue.push(at, Class::Deadline, node as u32, slot.generation);
     }
 
-    /// The same network with other devices in the places of these. What the old ones have asked of
-    /// their radios holds.
+    /// The same network with other devices in place of these. Commands to the radios stay valid.
     pub fn map<E: Device>(self, mut f: impl FnMut(D) -> E) -> World<E> {
         let World { core, slots, faults, events, seed } = self;
         let slot = |slot: Slot<D>| {
@@ -201,7 +201,7 @@ impl<D: Device> World<D> {
         self.seed
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.slots.len()
     }
@@ -211,7 +211,7 @@ impl<D: Device> World<D> {
         self.events
     }
 
-    /// When the next event is due (it may turn out to be stale).
+    /// Time of the next event, which may be stale.
     pub fn next_event_at(&self) -> Option<Instant> {
         self.core.queue.next_at().map(Instant::from_micros)
     }
@@ -221,8 +221,8 @@ impl<D: Device> World<D> {
         &self.slots[node].device
     }
 
-    /// Changes the device of `node` from outside, at [`World::now`] of its own clock, and attends
-    /// to what it wants afterwards.
+    /// Changes the device of `node` from outside, at [`World::now`] by its own clock, and then
+    /// executes its commands.
     pub fn with_device<R>(&mut self, node: usize, f: impl FnOnce(&mut D, Instant) -> R) -> R {
         let slot = &mut self.slots[node];
         let local = slot.clock.local(self.core.now);
@@ -232,13 +232,13 @@ impl<D: Device> World<D> {
         result
     }
 
-    /// Polls the device of `node` and everything that follows at this instant.
+    /// Polls the device of `node` and handles all consequences at this instant.
     pub fn kick(&mut self, node: usize) {
         self.pump(node);
         self.drain();
     }
 
-    /// Handles all events up to and including `until`, which becomes the present.
+    /// Handles all events up to and including `until`, which becomes the current time.
     pub fn run_until(&mut self, until: Instant) {
         let until = until.as_micros();
         while self.step_until(until) {}
@@ -250,7 +250,7 @@ impl<D: Device> World<D> {
         self.step_until(u64::MAX)
     }
 
-    /// Handles the next event, if it is due by `until`; whether it is.
+    /// Handles the next event if it is due by `until`. Returns whether it was.
     fn step_until(&mut self, until: u64) -> bool {
         let Some(event) = self.core.queue.pop_until(until) else { return false };
         assert!(event.at() >= self.core.now, "time never runs backwards");
@@ -308,7 +308,7 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// Takes what the device wants: commands, then its deadline.
+    /// Executes the device's commands, then reads its deadline.
     fn pump(&mut self, node: usize) {
         let now = self.core.now;
         let local = self.slots[node].clock.local(now);
@@ -322,7 +322,7 @@ impl<D: Device> World<D> {
                 Some(trace) => {
                     let own = &mut own[..frame.len()];
                     own.copy_from_slice(frame);
-                    // It may be the first of a packet that has just been formed.
+                    // The frame may be the first of a packet that has just been formed.
                     slot.device.look().inspect(|look| trace.counts(now, node, *look));
                     own
                 }
@@ -344,9 +344,9 @@ impl<D: Device> World<D> {
         self.arm(node);
     }
 
-    /// Sees to it that the deadline of `node` is not missed. A later one than what is armed is
-    /// found out when that fires: most deadlines move later all the time, and this way they cost
-    /// nothing.
+    /// Schedules an event for the deadline of `node`. A deadline later than the scheduled event is
+    /// checked when that event fires: most deadlines are postponed again and again, and so that
+    /// costs nothing.
     fn arm(&mut self, node: usize) {
         let now = self.core.now;
         let slot = &self.slots[node];
@@ -356,7 +356,7 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// What the device of `node` has counted since the last time takes its time now.
+    /// Charges the CPU of `node` for the work that the device has counted since the last call.
     fn charge(&mut self, node: usize) {
         let slot = &mut self.slots[node];
         let Some(processor) = &mut slot.processor else { return };
@@ -366,14 +366,14 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// The device of `node` has done `work` at once, which takes its time now.
+    /// Charges the CPU of `node` for `work` that the device has already done.
     fn done(&mut self, node: usize, work: CpuWork) {
         if self.slots[node].processor.is_some() {
             self.queue_work(node, Item::new(Work::Done(work), &[]));
         }
     }
 
-    /// Gives the CPU of `node` what is never dropped.
+    /// Queues work that is never dropped for the CPU of `node`.
     fn queue_work(&mut self, node: usize, item: Item) {
         let Some(processor) = &mut self.slots[node].processor else { return };
         if let Ok(Some(at)) = processor.push(self.core.now, item) {
@@ -395,12 +395,13 @@ impl<D: Device> World<D> {
         if self.run_deadline(node) || begins {
             self.pump(node);
         } else {
-            // It has moved since it was armed, and nothing has happened to the device.
+            // The deadline has moved since the event was scheduled, and the device has not been
+            // called.
             self.arm(node);
         }
     }
 
-    /// Lets the device of `node` handle its deadline, if that has passed; whether it has.
+    /// Lets the device of `node` handle its deadline if it has passed. Returns whether it had.
     fn run_deadline(&mut self, node: usize) -> bool {
         let slot = &mut self.slots[node];
         let now = self.core.now;
@@ -419,7 +420,7 @@ impl<D: Device> World<D> {
             slot.deadlines_in_a_row = 0;
         }
         slot.device.handle_deadline(local);
-        // A timer may end something that no layer's counters of packets show.
+        // A timer may end something that no layer's packet counters show.
         self.trace_rest(node, true);
         let work = CpuWork { wake_ups: 1, ..CpuWork::NONE };
         self.done(node, work);
@@ -460,7 +461,7 @@ impl<D: Device> World<D> {
         self.pump(node);
     }
 
-    /// Lets `fault` happen at `at` (not before now).
+    /// Schedules `fault` at `at` (not before now).
     pub fn schedule_fault(&mut self, at: Instant, fault: Fault) {
         let index = self.faults.len() as u32;
         self.faults.push(fault);
@@ -479,8 +480,8 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// Replaces the device of `node`, as a reboot does: its radio is switched off at once, a frame
-    /// on the air is cut short. Returns the old device.
+    /// Replaces the device of `node`, like a reboot: its radio is switched off at once, and a frame
+    /// on the air is truncated. Returns the old device.
     pub fn reboot(&mut self, node: usize, device: D) -> D {
         self.core.reset(node);
         let slot = &mut self.slots[node];
@@ -508,8 +509,8 @@ impl<D: Device> World<D> {
         &self.core.counters[node]
     }
 
-    /// Who hears whom: pairs of nodes, the smaller number first, each of which can receive what the
-    /// other sends with about `power_dbm`. Faults and interference do not count.
+    /// Links: pairs of nodes, the smaller number first, that can receive each other's frames at
+    /// about `power_dbm`. Faults and interference are not considered.
     pub fn links(&self, power_dbm: i8) -> Vec<(usize, usize)> {
         let (links, radios) = (&self.core.links, &self.core.radios);
         let reaches = |from: usize, to: usize| {
@@ -521,8 +522,7 @@ impl<D: Device> World<D> {
         pairs.filter(|(a, b)| a < b && reaches(*a, *b) && reaches(*b, *a)).collect()
     }
 
-    /// How many frames `node` is in the middle of receiving or searching the preamble of; their
-    /// fate is open.
+    /// Number of frames that `node` is receiving or whose preambles it follows; their fate is open.
     pub fn receiving(&self, node: usize) -> usize {
         let radio = &self.core.radios[node];
         usize::from(radio.lock.is_some()) + usize::from(radio.rival.is_some())
@@ -538,7 +538,7 @@ impl<D: Device> World<D> {
         Energy::new(self.core.now, times, &radio.profile.currents, active, &slot.cost)
     }
 
-    /// Starts (or with `None` ends) the trace; returns the one before.
+    /// Starts the trace, or ends it with `None`; returns the previous one.
     pub fn set_trace(&mut self, trace: Option<Tracer>) -> Option<Tracer> {
         let on = trace.is_some();
         self.slots.iter_mut().for_each(|slot| slot.device.trace_wire(on));
@@ -549,7 +549,7 @@ impl<D: Device> World<D> {
         core::mem::replace(&mut self.core.observer.trace, trace).map(|trace| *trace)
     }
 
-    /// Traces what a call to the device of `node` has changed: if it has counted anything, or
+    /// Traces the changes by a call to the device of `node`, if it has counted anything or if
     /// `always`.
     #[inline]
     fn trace_call(&mut self, node: usize, always: bool) {
@@ -569,7 +569,7 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// The same of a call that is about no frame in particular.
+    /// The same for a call that concerns no specific frame.
     #[inline]
     fn trace_rest(&mut self, node: usize, always: bool) {
         if let Some(trace) = &mut self.core.observer.trace {
@@ -578,25 +578,25 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// Notes in the trace, if there is one, that `node` has lost a relation.
+    /// Adds a lost relation of `node` to the trace, if there is one.
     pub fn trace_loss(&mut self, node: usize, loss: &Loss) {
         if let Some(trace) = &mut self.core.observer.trace {
             trace.event(self.core.now, node, What::Lost(loss.clone()));
         }
     }
 
-    /// Starts (or with `None` ends) the capture; returns the one before.
+    /// Starts the capture, or ends it with `None`; returns the previous one.
     pub fn set_pcap(&mut self, pcap: Option<Pcap>) -> Option<Pcap> {
         core::mem::replace(&mut self.core.observer.pcap, pcap)
     }
 
-    /// Starts (or with `None` ends) the captures of the nodes; returns those before. They need a
-    /// trace beside them, which knows what to call frames.
+    /// Starts the captures of the nodes, or ends them with `None`; returns the previous ones. They
+    /// need an active trace, which knows the frames' identities.
     pub fn set_captures(&mut self, captures: Option<Captures>) -> Option<Captures> {
         core::mem::replace(&mut self.core.observer.captures, captures)
     }
 
-    /// Adds to the timeline, if there is one, what was collected beside it by the clock of `node`.
+    /// Adds intervals collected by the clock of `node` to the timeline, if there is one.
     pub fn join_timeline(&mut self, node: usize, beside: &Timeline) {
         let clock = self.slots[node].clock;
         if let Some(timeline) = &mut self.core.observer.timeline {
@@ -604,7 +604,7 @@ impl<D: Device> World<D> {
         }
     }
 
-    /// Starts (or with `None` ends) the timeline; returns the one before.
+    /// Starts the timeline, or ends it with `None`; returns the previous one.
     pub fn set_timeline(&mut self, timeline: Option<Timeline>) -> Option<Timeline> {
         self.core.show_on_radios();
         core::mem::replace(&mut self.core.observer.timeline, timeline)

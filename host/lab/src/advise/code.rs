@@ -9,12 +9,12 @@ use kinglet::time::Duration;
 use kinglet::{Config, Polling, aodv, mac};
 use std::fmt::Write as _;
 
-/// Octets that a receive ring's length is a multiple of.
+/// Unit of a receive ring's length in octets.
 const RING_UNIT: usize = 8;
 
-/// What the nodes of `scenario` have, as far as advice is given about it, and of TCP all: a profile
-/// with buffers and parts, and what a node, its connections and its routing are told. What is as by
-/// default is left out.
+/// Rust code for the settings of `scenario` that the advice covers, and for all its TCP settings: a
+/// profile with buffers and features, and the configuration of a node, its connections and its
+/// routing. Defaults are omitted.
 pub fn code(scenario: &Scenario) -> String {
     let connection = connection(scenario, None, None);
     let mut code = String::new();
@@ -35,7 +35,7 @@ pub fn code(scenario: &Scenario) -> String {
 
 fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig) {
     let receive = connection.receive_buffer.next_multiple_of(RING_UNIT);
-    // Two more than full ones fit.
+    // Two more than the number of full segments.
     let segments = connection.send_buffer.div_ceil(usize::from(connection.mss).max(1)) + 2;
     let policies = connection.window_limit > 0
         || connection.window_by_distance
@@ -69,7 +69,7 @@ fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig
 /// Lines for the fields of one struct that differ from its default.
 struct Fields<'a> {
     code: &'a mut String,
-    /// What each begins with, and ends with.
+    /// Text before, within and after each line.
     before: &'static str,
     between: &'static str,
     after: &'static str,
@@ -140,7 +140,7 @@ fn polling(polling: Polling) -> String {
     }
 }
 
-/// A constant of a type that has defaults, called `name`.
+/// A constant called `name` of a type that has defaults.
 fn constant(
     code: &mut String,
     says: &str,

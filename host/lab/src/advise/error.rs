@@ -1,17 +1,17 @@
-//! Why there is no advice.
+//! Reasons for a failure of the advice.
 
 use crate::scenario::ScenarioError;
 use crate::sweep::JournalError;
 use std::fmt;
 
-/// Why there is no advice.
+/// Reason for a failure of the advice.
 #[derive(Debug)]
 pub enum AdviseError {
-    /// The scenario is none, or cannot be simulated.
+    /// The scenario is invalid or cannot be simulated.
     Scenario(ScenarioError),
-    /// What was measured cannot be kept.
+    /// Results cannot be stored.
     Journal(JournalError),
-    /// There is nothing to measure, or nothing to set, or no room.
+    /// No flow can be measured, no setting can be changed, or no combination fits the budget.
     Pointless(String),
 }
 
@@ -27,11 +27,11 @@ impl fmt::Display for AdviseError {
 
 impl std::error::Error for AdviseError {}
 
-/// Why there is no outcome.
+/// Reason for a missing outcome.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// Nobody wants it any more.
+    /// The caller cancelled the search.
     Cancelled,
-    /// It cannot be had.
+    /// The search failed.
     Failed(AdviseError),
 }

@@ -1,8 +1,8 @@
-//! What was measured, in a journal as that of a sweep, so that nothing of it is simulated again.
+//! Results in a journal like that of a sweep, so that no simulation is repeated.
 
 use crate::sweep::{Finished, Journal, JournalError, Record};
 
-/// A journal with what was measured in it.
+/// A journal and the results in it.
 #[derive(Debug)]
 pub struct Kept {
     journal: Journal,
@@ -10,17 +10,17 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Of what [`Journal::open`] gives.
+    /// Results from [`Journal::open`].
     pub const fn new(journal: Journal, finished: Finished) -> Self {
         Kept { journal, finished }
     }
 
-    /// How many simulations it has.
+    /// Number of simulations with results.
     pub fn len(&self) -> usize {
         self.finished.len()
     }
 
-    /// Whether it has none.
+    /// True if there are no results.
     pub fn is_empty(&self) -> bool {
         self.finished.is_empty()
     }

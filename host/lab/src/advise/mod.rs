@@ -1,10 +1,11 @@
-//! Which settings serve a scenario best, and what each of them is worth.
+//! Search for the settings that suit a scenario best, with the gain of each.
 //!
-//! 1. A race (`race.rs`) on some seeds: combinations of settings meet the same seeds, those that
-//!    are certainly worse than the best one leave, and the next ones are drawn near those that
-//!    stay.
-//! 2. What is worth less than [`WORTH_IT`] by itself, or not [surely](SURE_ENOUGH), is taken back.
-//! 3. Seeds that the race has not seen confirm what is left, as a whole and setting by setting.
+//! 1. A race (`race.rs`) on some seeds: combinations of settings run with the same seeds, those
+//!    that are certainly worse than the best are eliminated, and new ones are drawn close to those
+//!    that remain.
+//! 2. Changes that gain less than [`WORTH_IT`] on their own, or not [surely](SURE_ENOUGH), are
+//!    undone.
+//! 3. New seeds confirm the remaining changes, together and one by one.
 //!
 //! ```
 //! use kinglet_lab::advise::{Config, Objective, advise};
@@ -50,34 +51,34 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use trials::Trials;
 
-/// Seeds that confirm come after those of the race by this much.
+/// Distance of the seeds for confirmation from those of the race.
 const HELD_OUT: u64 = 1_000_000;
-/// Seeds by which settings are taken back.
+/// Number of seeds with which changes are undone.
 const SECOND_LOOKS: u64 = 8;
 
-/// How advice is sought.
+/// Parameters of the search.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
-    /// What is to become better.
+    /// Quantity to improve.
     pub objective: Objective,
-    /// Octets that the buffers of one node's connections may take; `None`: any number.
+    /// Maximum octets of the buffers of one node's connections; `None` means no limit.
     pub budget: Option<usize>,
-    /// Simulations of the race, at the most; what follows it needs some more.
+    /// Maximum number of simulations in the race; the later steps need some more.
     pub runs: usize,
-    /// Seeds that confirm, at least 2.
+    /// Number of seeds for confirmation, at least 2.
     pub confirmations: u64,
     /// Threads; 0 = one per core. The advice does not depend on it.
     pub jobs: usize,
-    /// Where what was measured is kept, and where it is looked for.
+    /// Storage of results; stored results are used instead of simulations.
     pub kept: Option<&'a Mutex<Kept>>,
-    /// Nothing more is simulated when this becomes true.
+    /// Stops further simulations when it becomes true.
     pub cancel: &'a AtomicBool,
     /// Called with (finished, planned) simulations.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Config<'_> {
-    /// The defaults: 600 simulations, ten seeds that confirm.
+    /// The defaults: 600 simulations and ten seeds for confirmation.
     pub fn new(objective: Objective) -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Config {
@@ -93,50 +94,51 @@ impl Config<'_> {
     }
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// What was to become better.
+    /// Quantity to improve.
     pub objective: Objective,
-    /// Its unit.
+    /// Unit of that quantity.
     pub unit: &'static str,
-    /// Its mean with the scenario's own settings, by the seeds that confirm.
+    /// Mean of the quantity with the scenario's settings, over the seeds for confirmation.
     pub before: f64,
-    /// Its mean with the advice.
+    /// Mean of the quantity with the advised settings.
     pub after: f64,
-    /// What all settings together are worth, as a share of what there is without them.
+    /// Gain of all changes together.
     pub gain: Verdict,
-    /// Share of what was sent that arrived, 0 to 1, before and after.
+    /// Share of sent data that was received, 0 to 1, before and after.
     pub arrived: [f64; 2],
-    /// Octets of the buffers of the busiest node's connections, before and after.
+    /// Octets of the buffers at the node whose connections have most, before and after.
     pub buffers: [usize; 2],
-    /// Settings that are to be changed, the one that is worth most first.
+    /// Advised changes, the one with the highest gain first.
     pub changes: Vec<Change>,
-    /// Simulations that it took.
+    /// Number of simulations.
     pub runs: usize,
-    /// The seeds that confirm: the first one and how many.
+    /// Seeds for confirmation: the first one and their number.
     pub confirmed_by: (u64, u64),
-    /// The changes as a part of a scenario.
+    /// The changes as a fragment of a scenario file.
     pub toml: String,
-    /// What the scenario's nodes have then as Rust code: a profile and what its node is told.
+    /// The settings of the scenario's nodes with the changes as Rust code: a profile and the
+    /// configuration of its node.
     pub rust: String,
 }
 
-/// One setting that is to be changed.
+/// An advised change of a setting.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
-    /// Its name: that of its key, or of the first of several.
+    /// Name of the setting: its key, or the first of its keys.
     pub name: &'static str,
-    /// What it says in the scenario.
+    /// Value in the scenario.
     pub before: String,
-    /// What it is to say.
+    /// Advised value.
     pub after: String,
-    /// What it is worth by itself: how much is lost, as a share, if it alone is taken back; `None`
-    /// if the others are impossible without it.
+    /// Gain of the change on its own: the relative loss if it alone is undone; `None` if the other
+    /// changes are impossible without it.
     pub worth: Option<Verdict>,
 }
 
-/// Settings for the scenario `base`; `None` if that was cancelled.
+/// Searches settings for the scenario `base`. Returns `None` if cancelled.
 ///
 /// # Errors
 /// [`AdviseError`]

@@ -1,4 +1,4 @@
-//! What is to become better, as one number of a run.
+//! Quantities to improve, each a number per run.
 
 use super::outcome::Outcome;
 use crate::build::transport::connection;
@@ -9,28 +9,28 @@ use crate::sweep::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is to become better.
+/// Quantity to improve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
-    /// Goodput: the mean of what flows carry. A transfer that has not ended carries nothing.
+    /// Goodput: the mean over flows. A transfer that has not ended counts as zero.
     Goodput,
-    /// Energy that nodes without mains spend for what arrives: leaves if there are any, or those
-    /// that wake several times a second, or all but the border router.
+    /// Energy of nodes without mains power for the received data. These are the leaves, or without
+    /// leaves the routers, and the border router if it sleeps.
     Energy,
-    /// How long applications wait: of requests what 95 % of them take at most, of datagrams their
-    /// mean delay, else the mean round trip.
+    /// Latency of applications: for requests the time that 95 % of them do not exceed, for
+    /// datagrams their mean delay, otherwise the mean round-trip time.
     Latency,
-    /// The share of what was sent that arrived: readings, datagrams, requests, transfers.
+    /// Share of readings, datagrams, requests or transfers that succeeded.
     Reliability,
 }
 
 impl Objective {
-    /// All of them.
+    /// All objectives.
     pub const ALL: [Objective; 4] =
         [Objective::Goodput, Objective::Energy, Objective::Latency, Objective::Reliability];
 
-    /// Its name.
+    /// Name of the objective.
     pub const fn name(self) -> &'static str {
         match self {
             Objective::Goodput => "goodput",
@@ -40,7 +40,7 @@ impl Objective {
         }
     }
 
-    /// Its unit.
+    /// Unit of the objective.
     pub const fn unit(self) -> &'static str {
         match self {
             Objective::Goodput => "kb/s",
@@ -54,7 +54,7 @@ impl Objective {
         matches!(self, Objective::Goodput | Objective::Reliability)
     }
 
-    /// What a run has come to; `None` if it has nothing of the kind.
+    /// Outcome of a run; `None` if the run lacks this quantity.
     pub(super) fn of(self, measured: &Record) -> Option<Outcome> {
         let number = |name: &str| measured.get(name)?.as_f64();
         let (value, arrived) = (number(self.name())?, number(ARRIVED)?);
@@ -62,10 +62,10 @@ impl Objective {
     }
 }
 
-/// What the share of what arrived is called in a record.
+/// Name of the received share in a record.
 const ARRIVED: &str = "arrived";
 
-/// All that a run comes to, by name.
+/// All quantities of a run by name.
 pub(super) fn measured(scenario: &Scenario, result: &RunResult) -> Record {
     let mut record = Record::new();
     let Some(arrived) = mean(result.flows.iter().filter_map(arrived_of)) else { return record };
@@ -85,18 +85,18 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Whether a flow is somebody who only answers.
+/// True if the flow is only the server side of others.
 fn serves(flow: &FlowResult) -> bool {
     matches!(flow.kind, "services" | "http-server" | "coap-server")
 }
 
 fn goodput_of(flow: &FlowResult) -> Option<f64> {
-    // An endless flow that carries something does what it is asked to.
+    // An endless flow with some data is as expected.
     let is_well = flow.complete.unwrap_or(!flow.is_dead());
     (!serves(flow)).then(|| flow.goodput_kbps.filter(|_| is_well).unwrap_or(0.0))
 }
 
-/// Share of what a flow sent that arrived.
+/// Received share of a flow's data.
 fn arrived_of(flow: &FlowResult) -> Option<f64> {
     if serves(flow) {
         return None;
@@ -120,7 +120,7 @@ fn latency_of(flow: &FlowResult) -> Option<f64> {
     quantile(flow.latencies_ms(), 0.95).or(flow.delay_ms).or(flow.rtt_ms)
 }
 
-/// Millijoules of nodes without mains for each thousand octets that arrived.
+/// Millijoules of nodes without mains power per thousand octets received.
 fn energy(scenario: &Scenario, result: &RunResult) -> f64 {
     let leaves = scenario.nodes.iter().any(|node| node.role == Role::Leaf);
     let has_battery = |node: &&NodeResult| {
@@ -135,11 +135,11 @@ fn energy(scenario: &Scenario, result: &RunResult) -> f64 {
     let nodes = result.nodes.iter().filter(has_battery);
     let spent: f64 = nodes.map(NodeResult::whole_mj).sum();
     let bytes: u64 = result.flows.iter().filter_map(|flow| flow.bytes).sum();
-    // As if one had arrived: nothing is worse than that.
+    // At least one octet, so that a run without data has the worst value.
     spent / (bytes.max(1) as f64 / 1_000.0)
 }
 
-/// Octets of the buffers of the connections at the node that has most of them.
+/// Octets of the connections' buffers at the node with most of them.
 pub(super) fn buffers_of(scenario: &Scenario) -> usize {
     let mut at: BTreeMap<NodeId, usize> = BTreeMap::new();
     for flow in &scenario.flows {

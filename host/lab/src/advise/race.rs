@@ -1,8 +1,8 @@
-//! A race of combinations: all meet the same seeds, and who is certainly worse leaves.
+//! Race of combinations: all run with the same seeds, and certainly worse ones are eliminated.
 //!
 //! After López-Ibáñez et al., "The irace package: iterated racing for automatic algorithm
-//! configuration" (2016), with a paired test as pairs of runs have their seed in common, and with
-//! settings drawn alike instead of from a distribution for each.
+//! configuration" (2016). The test is paired because pairs of runs have the same seed, and settings
+//! are drawn uniformly instead of from a distribution for each.
 
 use super::error::Stopped;
 use super::outcome::{Candidate, Outcome, loses_too_much, mean};
@@ -10,40 +10,40 @@ use crate::stats::Estimate;
 use kinglet_sim::rng::Stream;
 use std::collections::BTreeSet;
 
-/// Rounds: each draws new combinations near the best of the one before.
+/// Number of rounds; each draws new combinations close to the best of the previous one.
 const ROUNDS: usize = 3;
-/// The share of the simulations that those have. With the rest each value of each setting races
-/// beside the winner's, as single changes are seldom drawn.
+/// Share of the simulations in these rounds. The rest compares each value of each setting with the
+/// winner's, because single changes are seldom drawn.
 const DRAWN: f64 = 0.4;
-/// Seeds that all of a round meet before one of them may leave, and those that each round has at
-/// the least: a race of fewer is a lottery.
+/// Number of seeds before a combination may be eliminated, and minimum number in each round; with
+/// fewer seeds the result would be random.
 const FIRST_TEST: u64 = 3;
-/// So few go on to the next round.
+/// Maximum number of combinations that enter the next round.
 const ELITE: usize = 3;
-/// Seeds after which a round has seen enough.
+/// Maximum number of seeds in a round.
 const MOST_SEEDS: u64 = 8;
-/// Simulations of a round for each of its combinations, about: some leave early.
+/// Approximate number of simulations per combination in a round; some are eliminated early.
 const RUNS_EACH: usize = 5;
-/// Draws of a combination that is new before there are taken to be no more.
+/// Number of draws after which all new combinations are assumed to be exhausted.
 const DRAWS: usize = 200;
 
-/// What comes of combinations with one seed; `None` for those that are impossible.
+/// Outcomes of combinations with one seed; `None` for impossible ones.
 type Measure<'a> = dyn FnMut(&[Candidate], u64) -> Result<Vec<Option<Outcome>>, Stopped> + 'a;
 
-/// A race.
+/// State of a race.
 pub(super) struct Race {
-    /// How many values each setting has, that of the scenario among them.
+    /// Number of values of each setting, including the scenario's.
     choices: Vec<usize>,
     first: u64,
-    /// Simulations that are left.
+    /// Number of simulations left.
     left: usize,
     random: Stream,
     known: BTreeSet<Candidate>,
-    /// What was measured: that costs nothing again.
+    /// Combinations and seeds that were measured; measuring them again costs nothing.
     measured: BTreeSet<(Candidate, u64)>,
 }
 
-/// One that runs, with what has come of it, by seed.
+/// A combination in the race, with its outcomes by seed.
 struct Runner {
     candidate: Candidate,
     outcomes: Vec<Outcome>,
@@ -54,7 +54,7 @@ impl Runner {
         mean(&self.outcomes, Outcome::score)
     }
 
-    /// Whether `self` is certainly worse than `best`, on seeds that both have met.
+    /// True if `self` is certainly worse than `best` on the seeds of both.
     fn loses_to(&self, best: &Runner) -> bool {
         let both = self.outcomes.iter().zip(&best.outcomes);
         let behind: Vec<f64> = both.map(|(own, best)| best.score() - own.score()).collect();
@@ -64,18 +64,19 @@ impl Runner {
 }
 
 impl Race {
-    /// A race between combinations of so many `choices`, with seeds from `first` on, of `runs`
-    /// simulations.
+    /// A race of `runs` simulations, between combinations of settings with these numbers of values,
+    /// with seeds from `first` on.
     pub(super) fn new(choices: Vec<usize>, first: u64, runs: usize) -> Self {
         let random = Stream::from_seed(first);
         let (known, measured) = (BTreeSet::new(), BTreeSet::new());
         Race { choices, first, left: runs, random, known, measured }
     }
 
-    /// The winner, `begin` among those who may be it; `None` if all are impossible.
+    /// Returns the winner; `None` if all combinations are impossible. `begin` are the first
+    /// candidates.
     ///
     /// # Errors
-    /// What `measure` has.
+    /// Errors of `measure`.
     pub(super) fn run(
         &mut self,
         begin: Vec<Candidate>,
@@ -97,7 +98,7 @@ impl Race {
             }
             elite = self.round(field, share, measure)?;
         }
-        // Each may stand on a hill of its own.
+        // Each of the best may be close to another local optimum.
         let mut refined = Vec::new();
         for (done, winner) in elite.iter().enumerate() {
             let share = self.left / (elite.len() - done);
@@ -107,8 +108,8 @@ impl Race {
         Ok(self.round(refined, usize::MAX, measure)?.into_iter().next())
     }
 
-    /// `winner` with each value of each setting that is better beside the others, again and again
-    /// until none is or `share` simulations were done.
+    /// Improves `winner`: for each setting in turn it takes the best value with the other settings
+    /// unchanged, until no value is better or `share` simulations were made.
     fn refined(
         &mut self,
         mut winner: Candidate,
@@ -135,8 +136,8 @@ impl Race {
         Ok(winner)
     }
 
-    /// One that differs from `parent` in half of its settings in the first round, in one in the
-    /// last, and was not there yet.
+    /// Draws a new combination close to `parent`. It differs in at most half of the settings in the
+    /// first round, and in half as many in each later round, but at least in one.
     fn draw(&mut self, parent: &Candidate, round: usize) -> Option<Candidate> {
         let settings = self.choices.len();
         let most = (settings / 2).max(1) >> round;
@@ -154,7 +155,8 @@ impl Race {
         None
     }
 
-    /// Lets `field` run for so many simulations; who is left, the best one first.
+    /// Runs a round of `field` with at most `share` simulations. Returns the remaining
+    /// combinations, the best first.
     fn round(
         &mut self,
         field: Vec<Candidate>,
@@ -162,7 +164,7 @@ impl Race {
         measure: &mut Measure<'_>,
     ) -> Result<Vec<Candidate>, Stopped> {
         let runner = |candidate| Runner { candidate, outcomes: Vec::new() };
-        // What the others lose is compared with what the scenario loses as it is.
+        // The loss of the others is compared with that of the unchanged scenario.
         let mut usual = runner(Candidate::plain(self.choices.len()));
         let mut runners: Vec<Runner> = field.into_iter().map(runner).collect();
         let mut spent = 0_usize;
@@ -194,8 +196,8 @@ impl Race {
     }
 }
 
-/// Those who do not lose too much of what is sent and are not certainly worse than the best one,
-/// which comes first.
+/// Runners that neither lose too much data nor are certainly worse than the best one, which is
+/// first.
 fn survivors(mut runners: Vec<Runner>, usual: &[Outcome]) -> Vec<Runner> {
     runners.retain(|it| !loses_too_much(&it.outcomes, usual));
     runners.sort_by(|a, b| b.score().total_cmp(&a.score()));
@@ -214,13 +216,13 @@ fn survivors(mut runners: Vec<Runner>, usual: &[Outcome]) -> Vec<Runner> {
 mod tests {
     use super::*;
 
-    /// Three settings of which two help, the second only with the first; noise by the seed.
+    /// Two of three settings help, the second one only with the first; the seed adds noise.
     fn measure(candidates: &[Candidate], seed: u64) -> Result<Vec<Option<Outcome>>, Stopped> {
         let one = |candidate: &Candidate| {
             let &[a, b, c] = candidate.0.as_slice() else { return None };
             let mut noise = Stream::from_seed(seed * 1_000 + (a * 100 + b * 10 + c) as u64);
             let value = 10.0 + a as f64 + if a == 3 { 2.0 * b as f64 } else { -(b as f64) };
-            // The third one is impossible in one place, and loses in another.
+            // One value of the third setting is impossible, and another one loses data.
             let arrived = if c == 2 { 0.5 } else { 1.0 };
             let value = if c == 2 { value + 50.0 } else { value };
             let value = value + noise.unit() - 0.5;
@@ -244,15 +246,15 @@ mod tests {
         for runs in [40, 200, 1_000] {
             let (mut count, mut known) = (0, BTreeSet::new());
             let mut counting = |candidates: &[Candidate], seed: u64| {
-                // What was measured costs nothing again.
+                // Measuring again costs nothing.
                 let keys = candidates.iter().map(|it| (it.clone(), seed));
                 count += keys.filter(|key| known.insert(key.clone())).count();
                 measure(candidates, seed)
             };
             let mut race = Race::new(vec![6; 3], 1, runs);
             race.run(Vec::new(), &mut counting).expect("nothing fails");
-            // Each round has at least four combinations and three seeds, and the last of each hill
-            // ends.
+            // Each round has at least four combinations and three seeds, and the last round of each
+            // refinement is completed.
             assert!(count <= runs.max(ROUNDS * 4 * 3) + (ELITE + 1) * 6 * 8, "{count} of {runs}");
         }
     }

@@ -1,4 +1,4 @@
-//! What advice is given about: settings of nodes, each with values that it may have.
+//! Settings that the advice covers: settings of nodes, with their possible values.
 
 use crate::scenario::{Role, Routing, Scenario, Transport};
 use crate::sweep::Base;
@@ -6,13 +6,13 @@ use toml::{Table, Value as Toml};
 
 /// A setting of a scenario's nodes.
 struct Setting {
-    /// The keys that say it, the first of which names it.
+    /// Keys of the setting; the first one is its name.
     keys: &'static [&'static str],
-    /// Keys that say the same in another way.
+    /// Alternative keys for the same setting.
     instead: &'static [&'static str],
-    /// Whether it has a meaning in this scenario.
+    /// True if the setting has an effect in this scenario.
     applies: fn(&Scenario) -> bool,
-    /// Its values as TOML, Kinglet's default first.
+    /// Values as TOML, Kinglet's default first.
     values: &'static [&'static str],
 }
 
@@ -226,27 +226,27 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// A setting that may be changed here.
+/// A setting that can be changed in the scenario.
 pub(super) struct Offered {
-    /// The key that names it.
+    /// Key that is the setting's name.
     pub(super) name: &'static str,
     keys: &'static [&'static str],
-    /// What it may be other than what the scenario says.
+    /// Values other than the scenario's.
     pub(super) values: Vec<Value>,
-    /// The place of Kinglet's default among those, counted from 1; 0 if the scenario has it.
+    /// Index of Kinglet's default among these values, counted from 1; 0 if the scenario has it.
     pub(super) usual: usize,
 }
 
-/// One of its values.
+/// A value of a setting.
 pub(super) struct Value {
-    /// What says it.
+    /// TOML that sets the value.
     says: Table,
-    /// What would say anything else.
+    /// Keys that would set another value.
     unsaid: Vec<&'static str>,
 }
 
 impl Value {
-    /// Puts it into a scenario.
+    /// Sets the value in a scenario.
     fn put(&self, scenario: &mut Table) {
         for key in &self.unsaid {
             remove(scenario, key);
@@ -255,7 +255,7 @@ impl Value {
     }
 }
 
-/// The settings that have an effect in a scenario, with the values that are possible there.
+/// Settings with an effect in the scenario, and their possible values.
 pub(super) fn offered(base: &Base, plain: &Scenario) -> Vec<Offered> {
     let applying = SETTINGS.iter().filter(|setting| (setting.applies)(plain));
     let all = applying.map(|setting| {
@@ -279,14 +279,14 @@ pub(super) fn offered(base: &Base, plain: &Scenario) -> Vec<Offered> {
     all.filter(|offered| !offered.values.is_empty()).collect()
 }
 
-/// The scenario file `base` with these values.
+/// Scenario file `base` with these values.
 pub(super) fn with(base: &Base, values: &[&Value]) -> Table {
     let mut table = base.table().clone();
     values.iter().for_each(|value| value.put(&mut table));
     table
 }
 
-/// What says these values, as TOML; keys that must not be there are comments.
+/// TOML that sets these values; keys that must be absent are comments.
 pub(super) fn fragment(values: &[&Value]) -> String {
     let mut table = Table::new();
     let mut gone = String::new();
@@ -296,12 +296,12 @@ pub(super) fn fragment(values: &[&Value]) -> String {
             gone.push_str(&format!("# not: {key}\n"));
         }
     }
-    // Tables and plain values always have a form.
+    // Tables and plain values can always be serialised.
     gone + &toml::to_string(&table).unwrap_or_default()
 }
 
 impl Offered {
-    /// What a scenario file says of it: values of its keys, or that it has the default.
+    /// Value in a scenario file: values of its keys, or that it has the default.
     pub(super) fn said_by(&self, scenario: &Table) -> String {
         let last = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
         let said: Vec<String> = self
@@ -317,7 +317,7 @@ impl Offered {
     }
 }
 
-/// The value of a dotted key.
+/// Value of a dotted key.
 fn at<'a>(table: &'a Table, key: &str) -> Option<&'a Toml> {
     let (section, key) = key.split_once('.')?;
     table.get(section)?.as_table()?.get(key)
@@ -330,7 +330,7 @@ fn remove(table: &mut Table, key: &str) {
     }
 }
 
-/// Puts the values of `from`, which has no tables in tables, into `into`.
+/// Copies the values of `from` into `into`; tables in `from` are not nested.
 fn merge(into: &mut Table, from: &Table) {
     for (section, values) in from {
         let into = into.entry(section.clone()).or_insert_with(|| Toml::Table(Table::new()));

@@ -1,20 +1,20 @@
-//! What is not worth it is taken back.
+//! Removal of changes with little gain.
 
 use super::error::Stopped;
 use super::outcome::{Candidate, Outcome, loses_too_much};
 use super::verdict::Verdict;
 
-/// What a setting must be worth by itself to be advised, as a share of what there is without it,
+/// Minimum relative gain of an advised change on its own.
 pub const WORTH_IT: f64 = 0.01;
-/// and how sure that must be.
+/// Minimum probability of that gain.
 pub const SURE_ENOUGH: f64 = 0.9;
 
-/// What comes of a combination with a few seeds; nothing if it is impossible.
+/// Outcomes of a combination with a few seeds; empty if it is impossible.
 type Look<'a> = dyn FnMut(&Candidate) -> Result<Vec<Outcome>, Stopped> + 'a;
 
-/// `winner` without the changes that are not worth it and without which no more is lost than in
-/// `usual`, the runs of the scenario as it is. The least one goes first, as what others are worth
-/// may depend on it.
+/// `winner` without changes of little gain, as long as their removal loses no more data than
+/// `usual`, the runs of the unchanged scenario. The change with the lowest gain is removed first,
+/// because the gains of others may depend on it.
 pub(super) fn simplified(
     mut winner: Candidate,
     usual: &[Outcome],
@@ -47,8 +47,8 @@ mod tests {
 
     #[test]
     fn what_pays_stays_and_so_does_what_keeps_losses_away_and_what_others_need() {
-        // The first is worth a tenth and loses; the second makes up for that loss and costs a
-        // little; the third does nothing; without the fourth nothing is possible.
+        // The first change gains a tenth and loses data; the second avoids the loss and costs a
+        // little; the third has no effect; without the fourth no combination is possible.
         let mut look = |candidate: &Candidate| {
             let &[gains, saves, _, needed] = candidate.0.as_slice() else { panic!() };
             let value = 10.0 + gains as f64 - 0.01 * saves as f64;

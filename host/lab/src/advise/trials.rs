@@ -1,4 +1,4 @@
-//! Combinations of settings, simulated once with each seed.
+//! Simulation of combinations of settings, once per seed.
 
 use super::Config;
 use super::error::{AdviseError, Stopped};
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{MutexGuard, PoisonError};
 
-/// What can be set, and what was measured.
+/// Settings of the scenario, and the outcomes of their combinations.
 pub(super) struct Trials<'a> {
     base: &'a Base,
     config: &'a Config<'a>,
@@ -55,12 +55,12 @@ impl<'a> Trials<'a> {
         &self.settings[place]
     }
 
-    /// Simulations that were done.
+    /// Number of simulations made.
     pub(super) fn done(&self) -> usize {
         self.outcomes.len()
     }
 
-    /// How many values each setting has, with that of the scenario.
+    /// Number of values of each setting, including the scenario's.
     pub(super) fn choices(&self) -> Vec<usize> {
         self.settings.iter().map(|setting| setting.values.len() + 1).collect()
     }
@@ -70,22 +70,22 @@ impl<'a> Trials<'a> {
         chosen.filter_map(|(setting, value)| setting.values.get(value.checked_sub(1)?)).collect()
     }
 
-    /// The scenario file with the settings of `candidate`.
+    /// Scenario file with the settings of `candidate`.
     pub(super) fn file_of(&self, candidate: &Candidate) -> toml::Table {
         with(self.base, &self.changes(candidate))
     }
 
-    /// The settings of `candidate` alone, as TOML.
+    /// Settings of `candidate` alone as TOML.
     pub(super) fn fragment(&self, candidate: &Candidate) -> String {
         settings::fragment(&self.changes(candidate))
     }
 
-    /// Kinglet's defaults.
+    /// Combination of Kinglet's defaults.
     pub(super) fn usual(&self) -> Candidate {
         Candidate(self.settings.iter().map(|setting| setting.usual).collect())
     }
 
-    /// What `candidate` simulates, if that is possible.
+    /// Scenario of `candidate`, if it is valid.
     pub(super) fn scenario_of(&mut self, candidate: &Candidate) -> Option<Scenario> {
         if let Some(known) = self.scenarios.get(candidate) {
             return known.clone();
@@ -96,14 +96,14 @@ impl<'a> Trials<'a> {
         scenario
     }
 
-    /// Whether `candidate` is possible and its buffers have room.
+    /// True if `candidate` is possible and its buffers fit the budget.
     pub(super) fn fits(&mut self, candidate: &Candidate) -> bool {
         let most = self.config.budget.unwrap_or(usize::MAX);
         self.scenario_of(candidate).is_some_and(|scenario| buffers_of(&scenario) <= most)
     }
 
-    /// What comes of `candidate` with each of these seeds, whether its buffers have room or not;
-    /// nothing if it is impossible.
+    /// Outcomes of `candidate` with these seeds, even if its buffers exceed the budget; empty if it
+    /// is impossible.
     pub(super) fn outcomes(
         &mut self,
         candidate: &Candidate,
@@ -114,8 +114,8 @@ impl<'a> Trials<'a> {
         Ok(seeds.filter_map(|seed| self.outcome(candidate, seed)).collect())
     }
 
-    /// What comes of these with this seed; `None` for those that are impossible, have no room, or
-    /// do nothing that can be measured. The scenario as it is may take any room.
+    /// Outcomes of these combinations with this seed; `None` for those that are impossible, exceed
+    /// the budget, or have nothing to measure. The unchanged scenario may exceed the budget.
     pub(super) fn measure(
         &mut self,
         candidates: &[Candidate],
@@ -137,7 +137,7 @@ impl<'a> Trials<'a> {
         self.outcomes.get(&(candidate.clone(), seed)).copied()
     }
 
-    /// Simulates what was not simulated yet.
+    /// Simulates runs without a result.
     fn complete(&mut self, mut runs: Vec<(&Candidate, &Scenario, u64)>) -> Result<(), Stopped> {
         runs.retain(|(candidate, _, seed)| self.outcome(candidate, *seed).is_none());
         let Config { progress, runs: planned, objective, .. } = *self.config;
@@ -159,7 +159,7 @@ impl<'a> Trials<'a> {
         if let Some(mut kept) = self.kept() {
             kept.sync().map_err(lost)?;
         }
-        // Those that are impossible have none.
+        // Impossible combinations have no outcome.
         self.outcomes.extend(new?.into_iter().flatten());
         Ok(())
     }
@@ -168,7 +168,7 @@ impl<'a> Trials<'a> {
         self.config.kept.map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What comes of one run, now or before; nothing if it is impossible.
+    /// Results of one run, stored or new; empty if the run is impossible.
     fn simulated(&self, scenario: &Scenario, seed: u64) -> Result<Record, Stopped> {
         let cancel = self.config.cancel;
         let key = self.config.kept.map(|_| keys_of(scenario)(seed));
@@ -181,7 +181,7 @@ impl<'a> Trials<'a> {
         }
         let options = Options { cancel: Some(cancel), ..Options::default() };
         let result = run::run(scenario, seed, &options);
-        // It may have ended early.
+        // The run may have been cancelled.
         if cancel.load(Ordering::Relaxed) {
             return Err(Stopped::Cancelled);
         }

@@ -1,24 +1,24 @@
-//! What a change is worth, by pairs of runs that have their seed in common.
+//! Gain of a change, from pairs of runs with the same seed.
 
 use super::outcome::Outcome;
 use crate::stats::Estimate;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What a change is worth, as a share of what there is without it: 0.1 is a tenth more of what is
-/// wanted, or a tenth less of what is not.
+/// Relative gain of a change: 0.1 is a tenth more of what should increase, or a tenth less of what
+/// should decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The mean.
+    /// Mean gain.
     pub mean: f64,
-    /// Half-width of its 95 % interval.
+    /// Half-width of the 95 % interval.
     pub ci95: f64,
-    /// How sure it is that it is worth more than nothing, 0 to 1, by Student's t.
+    /// Probability of a positive gain, 0 to 1, by Student's t.
     pub sure: f64,
 }
 
 impl Verdict {
-    /// Of pairs without and with the change.
+    /// Gain from pairs of outcomes without and with the change.
     pub(super) fn of(without: &[Outcome], with: &[Outcome]) -> Self {
         let usual = without.iter().map(Outcome::score).sum::<f64>().abs() / without.len() as f64;
         let pairs = without.iter().zip(with);
@@ -31,7 +31,7 @@ impl Verdict {
     }
 }
 
-/// The share of Student's t distribution that lies on the side of a gain.
+/// Share of Student's t distribution on the side of a gain.
 fn sure(gains: &[f64], mean: f64) -> f64 {
     let count = gains.len() as f64;
     let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
@@ -43,7 +43,7 @@ fn sure(gains: &[f64], mean: f64) -> f64 {
             std::cmp::Ordering::Less => 0.0,
         };
     }
-    // Fewer than two pairs say nothing.
+    // Fewer than two pairs allow no statement.
     StudentsT::new(0.0, 1.0, count - 1.0).map_or(0.5, |t| t.cdf(mean / error))
 }
 
@@ -61,7 +61,7 @@ mod tests {
         let verdict = Verdict::of(&without, &of(&[12.0, 22.0, 32.0], true));
         assert!((verdict.mean - 0.1).abs() < 1e-12 && verdict.ci95 < 1e-12, "{verdict:?}");
         assert_eq!(verdict.sure, 1.0);
-        // Of what is to become less.
+        // An outcome that should decrease.
         let less = Verdict::of(&of(&[10.0, 10.0], false), &of(&[5.0, 5.0], false));
         assert_eq!((less.mean, less.sure), (0.5, 1.0));
         // t = 1 with two degrees of freedom: 0.7887.

@@ -1,4 +1,4 @@
-//! What is measured of a bulk transfer.
+//! Measurements of a bulk transfer.
 
 use super::tcp::Socket;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Info, ListenConfig, Repair, State};
@@ -11,33 +11,33 @@ use serde::Serialize;
 /// A sample of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
-    /// Octets.
+    /// Congestion window in octets.
     pub cwnd: u32,
-    /// Slow start threshold in octets; `None` before the first loss, while there is none.
+    /// Slow start threshold in octets; `None` before the first loss.
     pub ssthresh: Option<u32>,
 }
 
-/// How often the retransmission timer has expired, by what the sender knew when it did.
+/// Expiries of the retransmission timer, by the state of the sender at the expiry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct TimeoutCauses {
-    /// In the handshake.
+    /// During the handshake.
     pub handshake: u32,
-    /// While a loss was being repaired: what was sent again was lost, or its acknowledgement.
+    /// During the repair of a loss: a retransmission or its acknowledgement was lost.
     pub repair: u32,
-    /// One segment was in flight, so that nothing later could show that it was lost.
+    /// With one segment in flight, so that no later segment could reveal its loss.
     pub lone: u32,
-    /// Several were, and nothing of them had arrived.
+    /// With several segments in flight and none of them known to have arrived.
     pub silence: u32,
-    /// Several were, and some of them had arrived.
+    /// With several segments in flight and some of them known to have arrived.
     pub other: u32,
-    /// Any of these that turned out to be needless: nothing was lost, the answer was late.
+    /// Expiries of any kind without a loss: the acknowledgement was only late.
     pub needless: u32,
 }
 
 impl TimeoutCauses {
-    /// Counts what has happened from one snapshot to the next.
+    /// Counts the expiries between two snapshots.
     fn count(&mut self, before: &Info, now: &Info) {
         let expired = u32::from(now.counters.timeouts.wrapping_sub(before.counters.timeouts));
         let cause = match before.repair {
@@ -54,23 +54,23 @@ impl TimeoutCauses {
     }
 }
 
-/// The sending side, watched.
+/// Sending side with measurements.
 pub struct BulkSender {
     sender: Sender<Socket>,
-    /// The last snapshot of the connection.
+    /// Last snapshot of the connection.
     info: Option<Info>,
     rtt_sum_us: u64,
     rtt_samples: u64,
-    /// Congestion window over time, if it is recorded.
+    /// Recorded samples of the congestion window, if recording.
     windows: Option<Vec<Window>>,
-    /// The error that ended its last connection, and the last that came before any octet.
+    /// Error that ended the last connection with data, and last error before any data was sent.
     error: Option<ConnectionError>,
     early: Option<ConnectionError>,
     causes: TimeoutCauses,
 }
 
 impl BulkSender {
-    /// As [`Sender::new`].
+    /// Creates a sender as [`Sender::new`] does.
     pub fn new(to: Peer, start: Instant, bytes: Option<u64>, config: ConnectionConfig) -> Self {
         BulkSender {
             sender: Sender::new(to, start, bytes, config),
@@ -84,12 +84,12 @@ impl BulkSender {
         }
     }
 
-    /// Its connection.
+    /// Connection of the sender.
     pub(crate) const fn connection(&self) -> Option<Socket> {
         self.sender.connection()
     }
 
-    /// Why the retransmission timer has expired.
+    /// Causes of the retransmission timeouts.
     pub const fn timeout_causes(&self) -> TimeoutCauses {
         self.causes
     }
@@ -101,23 +101,23 @@ impl BulkSender {
         self
     }
 
-    /// The last snapshot of the connection.
+    /// Last snapshot of the connection.
     pub fn info(&self) -> Option<&Info> {
         self.info.as_ref()
     }
 
-    /// The mean of the round-trip time samples in milliseconds.
+    /// Mean of the round-trip time samples in milliseconds.
     pub fn mean_rtt_ms(&self) -> Option<f64> {
         let samples = self.rtt_samples as f64;
         (self.rtt_samples > 0).then(|| self.rtt_sum_us as f64 / samples / 1e3)
     }
 
-    /// The recorded congestion window.
+    /// Recorded samples of the congestion window.
     pub fn windows(&self) -> &[Window] {
         self.windows.as_deref().unwrap_or_default()
     }
 
-    /// The error that ended the connection, or the last attempt to open one.
+    /// Error that ended the connection, or the last attempt to open one.
     pub fn error(&self) -> Option<ConnectionError> {
         self.error.or(self.early.filter(|_| self.info.is_none()))
     }
@@ -145,13 +145,13 @@ impl BulkSender {
 impl StreamApp<Socket> for BulkSender {
     fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let info = self.sender.connection().and_then(|handle| sockets.info(handle));
-        // Whoever is to receive may begin later, and so may the network.
+        // The receiver and the network may start later than the sender.
         let is_early = |info: &Info| {
             let early = [ConnectionError::Refused, ConnectionError::Unreachable];
             info.error.is_some_and(|error| early.contains(&error))
         };
         match info {
-            // Nothing was sent by that one; what it counted is not what the next one counts.
+            // That connection sent no data, and the next one has counters of its own.
             Some(info) if is_early(&info) => (self.info, self.early) = (None, info.error),
             Some(info) => self.observe(now, info),
             None => {}
@@ -164,7 +164,7 @@ impl StreamApp<Socket> for BulkSender {
     }
 }
 
-/// The receiving side, watched.
+/// Receiving side with measurements.
 pub struct BulkSink {
     receiver: Receiver<Socket>,
     last: Instant,
@@ -172,32 +172,32 @@ pub struct BulkSink {
 }
 
 impl BulkSink {
-    /// As [`Receiver::new`].
+    /// Creates a sink as [`Receiver::new`] does.
     pub fn new(port: u16, config: ListenConfig) -> Self {
         BulkSink { receiver: Receiver::new(port, config), last: Instant::ZERO, info: None }
     }
 
-    /// Octets that arrived in order.
+    /// Octets received in order.
     pub fn received(&self) -> u64 {
         self.receiver.received()
     }
 
-    /// When the last of them did.
+    /// Time at which the last octet was received.
     pub fn last(&self) -> Instant {
         self.last
     }
 
-    /// Whether all of them were right.
+    /// True if all octets were correct.
     pub fn intact(&self) -> bool {
         self.receiver.intact()
     }
 
-    /// Whether the stream has ended as it should.
+    /// True if the stream ended regularly.
     pub fn finished(&self) -> bool {
         self.receiver.finished()
     }
 
-    /// The last snapshot of the connection.
+    /// Last snapshot of the connection.
     pub fn info(&self) -> Option<&Info> {
         self.info.as_ref()
     }

@@ -1,4 +1,4 @@
-//! A bulk transfer under the congestion control that the scenario chooses.
+//! Bulk transfer with a congestion control chosen by the scenario.
 
 use super::bulk::BulkSender;
 use super::tcp::{OnOwn, Socket};
@@ -9,11 +9,11 @@ use kinglet::{Node, Profile};
 use kinglet_sim::Hosted;
 use std::any::Any;
 
-/// A sender of a bulk transfer whose connections have a controller of the scenario's choice.
+/// Sender of a bulk transfer whose connections use the scenario's congestion control.
 pub(crate) struct Controlled {
     sender: OnOwn<BulkSender>,
     control: Control,
-    /// The connection that has it.
+    /// Connection that already has it.
     told: Option<Handle>,
 }
 
@@ -28,7 +28,7 @@ impl<P: Profile<Congestion = AnyControl>> Hosted<P> for Controlled {
         let more = self.sender.poll(now, node);
         if let Some(Socket::Own(handle)) = self.sender.0.connection()
             && self.told != Some(handle)
-            // The handshake's end makes a new one.
+            // The end of the handshake creates a new controller.
             && let Some(info) = node.tcp().info(handle)
             && info.state == State::Established
             && let Some(control) = node.streams().congestion(handle)

@@ -1,9 +1,9 @@
-//! A host that takes in thousands of streams.
+//! A host that receives thousands of streams.
 //!
-//! A [`PeerEnd`](super::peer::PeerEnd) asks all of its applications whenever anything happens, and
-//! its stack looks through all of its connections. Here each application has its port, and a stack
-//! with nothing but its own connections; a packet is looked at by the one it is for. What a sender
-//! sees is the same.
+//! A [`PeerEnd`](super::peer::PeerEnd) polls all of its applications at each event, and its stack
+//! searches all of its connections. Here each application has its own port and a stack with only
+//! its own connections, and only the stack that a packet is addressed to processes the packet.
+//! Senders see no difference.
 
 use super::tcp::{Foreign, Speaker, Tcp};
 use core::any::Any;
@@ -16,24 +16,24 @@ use kinglet_sim::SameStack;
 use kinglet_sim::wire::FarEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// RFC 1700's 64.
+/// 64, as in RFC 1700.
 const HOP_LIMIT: u8 = 64;
-/// Where the Next Header field of IPv6 is (RFC 8200 §3), and the destination port of what follows
-/// the header at once; nothing here sends TCP behind extension headers.
+/// Offset of the Next Header field of IPv6 (RFC 8200 §3), and of the destination port directly
+/// after the header; no node here sends TCP after extension headers.
 const NEXT_HEADER: usize = 6;
 const PORT: usize = HEADER_LEN + 2;
 
-/// An application with the stack that it has to itself.
+/// An application with a stack of its own.
 pub(crate) struct Member<P: Profile> {
     port: u16,
     host: Host,
     app: Box<dyn Speaker<P>>,
-    /// When it is next in the list of what is due.
+    /// Time of its entry in the list of deadlines.
     due: Option<Instant>,
 }
 
 impl<P: Profile> Member<P> {
-    /// `app`, which listens on `port` of `address`; `seed` chooses its numbers.
+    /// `app` listening on `port` of `address`; `seed` determines its sequence numbers.
     pub(crate) fn new(
         app: Box<dyn Speaker<P>>,
         (address, port): (Ipv6Addr, u16),
@@ -43,36 +43,36 @@ impl<P: Profile> Member<P> {
     }
 }
 
-/// All of them, and beside them Kinglet's stack for whatever is not TCP.
+/// All applications, and Kinglet's stack for packets other than TCP.
 pub(crate) struct Crowd<P: Profile> {
     foreign: Foreign,
     members: Vec<Member<P>>,
     by_port: BTreeMap<u16, usize>,
-    /// When something is due for whom.
+    /// Deadlines by time and member.
     due: BTreeSet<(Instant, usize)>,
-    /// Those to whom something has happened, and those who may have packets.
+    /// Members with a new event, and members that may have packets to send.
     awake: BTreeSet<usize>,
     sending: BTreeSet<usize>,
     beside: SameStack<P>,
 }
 
 impl<P: Profile> Crowd<P> {
-    /// These applications with the TCP of `foreign`.
+    /// Creates the host with these applications over the TCP of `foreign`.
     pub(crate) fn new(foreign: Foreign, members: Vec<Member<P>>, beside: SameStack<P>) -> Self {
         let by_port = (0..).zip(&members).map(|(place, member)| (member.port, place)).collect();
-        // All begin to listen.
+        // All members begin to listen.
         let awake = (0..members.len()).collect();
         let (due, sending) = (BTreeSet::new(), BTreeSet::new());
         Crowd { foreign, members, by_port, due, awake, sending, beside }
     }
 
-    /// Something has happened to a member.
+    /// Notes an event of a member.
     fn wake(&mut self, place: usize) {
         self.awake.insert(place);
         self.sending.insert(place);
     }
 
-    /// When the member is due has changed.
+    /// Updates a member's deadline.
     fn schedule(&mut self, place: usize) {
         let member = &mut self.members[place];
         let due = earliest(member.host.deadline(), member.app.due());

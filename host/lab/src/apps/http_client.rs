@@ -1,5 +1,5 @@
 //! Requests at random times, each over a new connection, measured from the dispatch to the last
-//! octet of the answer (TCPlp §8.1).
+//! octet of the response (TCPlp §8.1).
 
 use super::tcp::Socket;
 use kinglet::tcp::ConnectionConfig;
@@ -8,35 +8,35 @@ use kinglet_apps::http::{Asker, Client, Failure, Request};
 use kinglet_apps::{Peer, Sockets, StreamApp, is_intact};
 use kinglet_sim::rng::Stream;
 
-/// The longest line of an answer that is read.
+/// Longest line of a response that is parsed.
 const LINE: usize = 256;
 
-/// What is asked, and when.
+/// Parameters of the requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
     /// The server.
     pub to: Peer,
-    /// Not before this.
+    /// Earliest time of the first request.
     pub start: Instant,
-    /// Octets of the body asked for.
+    /// Octets of the requested body.
     pub bytes: u32,
-    /// Mean pause between an answer and the next request; the pause is uniform between nothing and
-    /// the double.
+    /// Mean pause between a response and the next request; the pause is uniform between zero and
+    /// twice the mean.
     pub pause: Duration,
     /// Settings of the connections.
     pub config: ConnectionConfig,
 }
 
-/// A request that was answered.
+/// A request with its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// When it was dispatched.
+    /// Time of its dispatch.
     pub at: Instant,
-    /// Until the last octet of the answer.
+    /// Time until the last octet of the response.
     pub latency: Duration,
 }
 
-/// Asks, and measures.
+/// Makes the requests and measures them.
 struct Questions {
     to: Peer,
     bytes: u32,
@@ -44,7 +44,7 @@ struct Questions {
     pause: Duration,
     random: Stream,
     next: Instant,
-    /// Octets of the body that have come.
+    /// Octets of the body received so far.
     received: u32,
     answered: Vec<Answered>,
     failed: u32,
@@ -55,7 +55,7 @@ struct Questions {
 pub struct HttpClient(Client<Questions, [u8; LINE], Socket>);
 
 impl HttpClient {
-    /// A client that draws its pauses from `random`.
+    /// Creates a client that draws its pauses from `random`.
     pub fn new(requests: Requests, random: Stream) -> Self {
         let Requests { to, start, bytes, pause, config } = requests;
         let mut questions = Questions {
@@ -74,27 +74,27 @@ impl HttpClient {
         HttpClient(Client::new(config, questions))
     }
 
-    /// The requests that were answered, in order.
+    /// Requests with a complete response, in order.
     pub fn answered(&self) -> &[Answered] {
         &self.0.asker().answered
     }
 
-    /// Connections that ended before the answer was complete.
+    /// Connections that ended before the response was complete.
     pub fn failed(&self) -> u32 {
         self.0.asker().failed
     }
 
-    /// When the request under way was dispatched, or the next one will be.
+    /// Time at which the current request was dispatched or the next one will be.
     pub fn next(&self) -> Instant {
         self.0.asker().next
     }
 
-    /// Octets of the body asked for.
+    /// Octets of the requested body.
     pub fn bytes(&self) -> u32 {
         self.0.asker().bytes
     }
 
-    /// Whether every answer was what was asked for.
+    /// True if every response was correct.
     pub fn intact(&self) -> bool {
         self.0.asker().intact
     }

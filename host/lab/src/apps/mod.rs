@@ -1,4 +1,4 @@
-//! The applications of scenarios: those of `kinglet_apps`, and around them what is measured.
+//! Applications of scenarios: those of `kinglet_apps`, with measurements.
 
 pub mod bulk;
 pub mod coap;

@@ -1,13 +1,14 @@
-//! A peer stack on a node, and at the far end of a border router's wire.
+//! Another TCP stack (peer stack) on a node, and at the far end of a border router's wire.
 //!
-//! It stands behind the node's host interface, as a host behind a border router does, without a
-//! wire between: link layer, 6LoWPAN, IPv6, routing and radio below it are Kinglet's, and no line
-//! of them knows of it. Its address is the node's own, which the node therefore has a route for
-//! instead of the address. It sends with a hop limit that is one higher, so that its frames are as
-//! long as those of a node's own TCP.
+//! On a node, the peer stack is attached to the node's host interface, like a host behind a border
+//! router, but without a wire. Link layer, 6LoWPAN, IPv6, routing and radio are Kinglet's and do
+//! not know of it. Its address is that of the node, which therefore has a route for the address
+//! instead of the address itself. It sends with a hop limit higher by one, so that its frames are
+//! as long as those of the node's own TCP.
 //!
-//! What differs from a stack inside of the node: its segments wait in the node's packet slots, as
-//! TCPlp's do in OpenThread's message buffers, where Kinglet forms a segment when it can leave.
+//! One difference from a stack inside the node remains: its segments wait in the node's packet
+//! slots, like TCPlp's in OpenThread's message buffers. Kinglet forms a segment only when it can be
+//! sent.
 
 use super::tcp::{Foreign, Socket, Speaker, Tcp};
 use crate::profile::STORAGE;
@@ -22,12 +23,12 @@ use kinglet_sim::wire::FarEnd;
 use kinglet_sim::{Hosted, SameStack};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// RFC 1700's 64, and the hop that the node takes off.
+/// 64, as in RFC 1700, and one that the node subtracts.
 const HOP_LIMIT: u8 = 65;
-/// What the node calls the peer when it says that something is expected: TCP's protocol number,
-/// which is no port that an application here has.
+/// Identifier of the peer in the node's list of expected responses: TCP's protocol number, which is
+/// not a port of any application here.
 const EXPECTS: u16 = 6;
-/// A node that sleeps asks for what is expected at most so long; asking again costs nothing.
+/// Maximum time for which a sleepy node polls for an expected response; a renewal costs nothing.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// A peer stack that the applications of one node share.
@@ -38,7 +39,7 @@ pub struct PeerStack {
 }
 
 impl PeerStack {
-    /// A stack at `address`; `seed` chooses its numbers and ports.
+    /// A stack at `address`; `seed` determines its sequence numbers and ports.
     pub fn new(foreign: Foreign, address: Ipv6Addr, seed: u64) -> Self {
         PeerStack { host: Arc::new(Mutex::new(Host::new(address, HOP_LIMIT, seed))), foreign }
     }
@@ -47,7 +48,7 @@ impl PeerStack {
         act(&mut self.host.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lets `app` have its turn; whether it did something.
+    /// Runs `app` once. Returns whether it did anything.
     fn turn<P: Profile>(&self, now: Instant, app: &mut (impl Speaker<P> + ?Sized)) -> bool {
         self.with(|host| app.turn(now, &mut Tcp::Peer(host, self.foreign)))
     }
@@ -61,23 +62,25 @@ impl PeerStack {
     }
 }
 
-/// An application of a node that speaks a peer's TCP.
+/// Application of a node over a peer's TCP.
 pub struct OnPeer<A> {
     app: A,
     peer: PeerStack,
-    /// The first application of a node speaks for the stack.
+    /// True for the first application of a node, which acts for the stack.
     first: bool,
     expects: bool,
 }
 
 impl<A> OnPeer<A> {
-    /// `app` with the sockets of `peer`; `first` if no other application of its node has them.
+    /// Creates `app` with the sockets of `peer`; `first` if it is the first application of its
+    /// node.
     pub const fn new(app: A, peer: PeerStack, first: bool) -> Self {
         OnPeer { app, peer, first, expects: false }
     }
 
-    /// Linux's interface to a mote stops while that has no room, and of what waits for an interface
-    /// TCP adds little (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`). Here it adds nothing.
+    /// True if the stack may pass a packet to the node. Linux's interface to a mote stops while the
+    /// mote's queue is full, and TCP then queues little more (`tcp_small_queue_check` in
+    /// `net/ipv4/tcp_output.c`); here it queues nothing more.
     fn may_send<P: Profile>(&self, node: &Node<P>) -> bool {
         self.peer.foreign.stack != Stack::Linux || node.takes_host_packet()
     }
@@ -87,19 +90,19 @@ impl<A> OnPeer<A> {
         while self.may_send(node)
             && let Some(packet) = self.peer.with(|host| host.poll_packet(now))
         {
-            // What the node has no room for is lost, as on any router.
+            // A packet that finds the node's queue full is lost, as on any router.
             node.handle_host_packet(now, &packet);
             busy = true;
         }
         busy
     }
 
-    /// Tells a node that sleeps whether to ask its parent: while a handshake or farewell lasts, and
-    /// while something is not acknowledged (TCPlp's `gnrc_tcp_freebsd.c`).
+    /// Signals a sleepy node that a response is expected: while a connection opens or closes, and
+    /// while data is unacknowledged (TCPlp's `gnrc_tcp_freebsd.c`).
     fn expect<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
         let expects = self.peer.with(|host| host.connections().any(|info| awaits(&info)));
         if expects && !self.expects {
-            // Three applications have room.
+            // The node accepts the requests of three applications.
             let _ = node.expect(now, EXPECTS, now, now + PATIENCE);
         } else if !expects && self.expects {
             node.expect_nothing(now, EXPECTS);
@@ -120,7 +123,7 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = self.peer.expires(now);
         let mut buf = [0; STORAGE];
-        // One at a time: what answers it leaves before the next is looked at.
+        // One at a time: the response to a packet is sent before the next packet is processed.
         while let Some(len) = node.poll_host_packet(now, &mut buf) {
             self.peer.with(|host| host.handle_packet(now, &buf[..len]));
             self.peer.turn::<P>(now, &mut self.app);
@@ -139,7 +142,7 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
         earliest(StreamApp::due(&self.app), self.peer.with(|host| host.deadline()))
     }
 
-    /// It tells its node by itself.
+    /// The application signals expected responses to its node directly.
     fn expected(&self, _now: Instant) -> Option<Expected> {
         None
     }
@@ -157,20 +160,20 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
     }
 }
 
-/// A peer stack with its applications at the far end of a wire, and beside it Kinglet's, which has
-/// whatever is not TCP.
+/// A peer stack with its applications at the far end of a wire. Kinglet's stack receives packets
+/// other than TCP.
 pub struct PeerEnd<P: Profile> {
     peer: PeerStack,
     apps: Vec<Box<dyn Speaker<P>>>,
     beside: SameStack<P>,
 }
 
-/// Where the Next Header field of IPv6 is (RFC 8200 §3); nothing here sends TCP behind extension
+/// Offset of the Next Header field of IPv6 (RFC 8200 §3); no node here sends TCP after extension
 /// headers.
 const NEXT_HEADER: usize = 6;
 
 impl<P: Profile> PeerEnd<P> {
-    /// `peer` with these applications. Those of `beside` have the numbers that follow theirs.
+    /// `peer` with these applications. Applications of `beside` have the subsequent numbers.
     pub fn new(peer: PeerStack, apps: Vec<Box<dyn Speaker<P>>>, beside: SameStack<P>) -> Self {
         PeerEnd { peer, apps, beside }
     }

@@ -6,11 +6,11 @@ use kinglet::time::{Instant, earliest};
 use kinglet_apps::service::{Echo, Server, Service, Sink, Sizes, Source};
 use kinglet_apps::{Place, Sockets, StreamApp};
 
-/// The ports, and what they do.
+/// Ports and names of the services.
 pub const PORTS: [(u16, &str); 3] =
     [(Echo::PORT, "echo"), (Sink::PORT, "sink"), (Source::PORT, "source")];
 
-/// How many connections each of them has at a time: a mote has others.
+/// Number of connections of each service; a mote has another number.
 struct Plan;
 
 impl Sizes for Plan {
@@ -34,7 +34,7 @@ impl Services {
 
 impl StreamApp<Socket> for Services {
     fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
-        // Ports and room have been checked with the scenario.
+        // The validation of the scenario has checked ports and limits.
         self.echo.turn(now, sockets) | self.sink.turn(now, sockets) | self.source.turn(now, sockets)
     }
 

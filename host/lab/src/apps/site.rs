@@ -1,14 +1,14 @@
-//! What the web and CoAP servers of scenarios show: what a mote has to say, and two resources to
-//! measure with.
+//! Content of the scenarios' web and CoAP servers: information about a node, a sensor, and two
+//! resources for measurements.
 //!
-//! | request | answer |
+//! | request | response |
 //! |---|---|
 //! | `GET /` | a page, or a text, about the node |
 //! | `GET /sensor` | a reading, another one every ten seconds; by CoAP it can be observed |
 //! | `GET /bytes/N` | N octets of the known stream |
 //! | `PUT` or `POST /upload` | length and SHA-256 of the body |
 //!
-//! By CoAP, bodies go block by block, and `/.well-known/core` lists them.
+//! CoAP transfers bodies block by block, and `/.well-known/core` lists the resources.
 
 use super::tcp::Socket;
 use crate::profile::CONNECTIONS;
@@ -21,13 +21,13 @@ use std::fmt::Write;
 
 /// Largest `/bytes/N`.
 const MAX_BYTES: u32 = 100_000_000;
-/// How often the sensor has another reading.
+/// Interval between readings of the sensor.
 const SAMPLING: Duration = Duration::from_secs(10);
 
 /// The web server of a node.
 pub type WebServer = http::Server<MoteSite, Plan, Socket>;
 
-/// The memory plan of a simulated node's servers.
+/// Memory plan of a simulated node's servers.
 pub struct Plan;
 
 impl http::Sizes for Plan {
@@ -35,7 +35,7 @@ impl http::Sizes for Plan {
     type Connections<C> = [Place<C>; CONNECTIONS];
 }
 
-/// How a node is to speak of itself.
+/// Presentation of the node's information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     /// A page for browsers.
@@ -50,10 +50,10 @@ pub struct MoteSite {
     manner: Manner,
 }
 
-/// What is being sent.
+/// Content of a response.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
-    /// What the node says of itself: seconds that it is up, requests served, connections open.
+    /// Information about the node: seconds since its start, requests served, connections open.
     About(u64, u32, usize),
     /// The known stream.
     Stream,
@@ -64,7 +64,7 @@ pub enum Body {
 }
 
 impl MoteSite {
-    /// The site of the node with this name.
+    /// Site of the node with this name.
     pub fn new(name: String, manner: Manner) -> Self {
         MoteSite { name, manner }
     }
@@ -96,12 +96,12 @@ impl MoteSite {
     }
 }
 
-/// The number of the reading that the sensor has at an instant.
+/// Number of the sensor's reading at an instant.
 fn reading_at(now: Instant) -> u32 {
     (now.as_micros() / SAMPLING.as_micros()) as u32
 }
 
-/// What servers say of a body of `len` octets that was uploaded: length and SHA-256.
+/// Response to an upload of `len` octets: length and SHA-256.
 pub(super) fn digest_line(len: u32, hash: [u8; 32]) -> String {
     let mut text = format!("{len} ");
     for octet in hash {

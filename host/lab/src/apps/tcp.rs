@@ -1,4 +1,4 @@
-//! Whose TCP an application speaks: its node's own, or that of a peer stack.
+//! TCP of an application: its node's own TCP, or that of a peer stack.
 
 use core::any::Any;
 use kinglet::tcp::{ConnectionConfig, ConnectionError, Counters, Handle, Info, ListenConfig};
@@ -9,33 +9,33 @@ use kinglet_apps::{Peer, Sockets, StreamApp};
 use kinglet_peers::{self as peers, Failure, Quirks, Settings, Stack};
 use kinglet_sim::Hosted;
 
-/// Somebody else's TCP.
+/// TCP of another stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign {
-    /// Whose.
+    /// Name of the stack.
     pub stack: Stack,
-    /// What is another way with it.
+    /// Variations of its behaviour.
     pub quirks: Quirks,
 }
 
-/// Sockets as an application sees them.
+/// Sockets of an application.
 pub enum Tcp<'a, P: Profile> {
-    /// Those of its node.
+    /// Sockets of its node.
     Own(&'a mut Node<P>),
-    /// Those of a peer stack, behind the node's host interface.
+    /// Sockets of a peer stack, attached to the node's host interface.
     Peer(&'a mut peers::Host, Foreign),
 }
 
-/// A connection of either.
+/// A connection of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Socket {
-    /// Of the node.
+    /// Connection of the node.
     Own(Handle),
-    /// Of a peer stack.
+    /// Connection of a peer stack.
     Peer(peers::Handle),
 }
 
-/// An application over either, behind a pointer.
+/// An application over either kind of sockets, as a trait object.
 pub trait Speaker<P: Profile>: Send {
     /// [`StreamApp::turn`]
     fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool;
@@ -43,7 +43,7 @@ pub trait Speaker<P: Profile>: Send {
     /// [`StreamApp::due`]
     fn due(&self) -> Option<Instant>;
 
-    /// Itself.
+    /// The application itself, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -61,7 +61,7 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Speaker<P> for A {
     }
 }
 
-/// An application over either, with the sockets of its node.
+/// An application written for either kind of sockets, over those of its node.
 pub struct OnOwn<A>(pub A);
 
 impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnOwn<A> {
@@ -205,7 +205,7 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
         }
     }
 
-    /// A peer stack bounds nothing: what is queued leaves, and a FIN.
+    /// A peer stack has no linger timeout: it sends the queued data and a FIN.
     fn release(&mut self, now: Instant, socket: Socket, linger: Option<Duration>) {
         match (self, socket) {
             (Tcp::Own(node), Socket::Own(handle)) => Sockets::release(*node, now, handle, linger),
@@ -215,7 +215,7 @@ impl<P: Profile> Sockets for Tcp<'_, P> {
     }
 }
 
-/// What a peer stack gave, as Kinglet's would say it.
+/// Result of a read from a peer stack, in Kinglet's form.
 fn received(
     found: Option<usize>,
     host: &peers::Host,
@@ -228,12 +228,11 @@ fn received(
     }
 }
 
-/// What a peer stack is told where Kinglet would be told `config`: sizes, and which options are
-/// asked for. Everything else is the stack's own, but that a delay of acknowledgements can be
-/// switched off.
+/// Settings of a peer stack that correspond to Kinglet's `config`: sizes and requested options. All
+/// others are the stack's own, except that delayed acknowledgements can be disabled.
 fn settings(foreign: Foreign, config: &ConnectionConfig) -> Settings {
     let (send, receive) = (config.send_buffer as u32, config.receive_buffer as u32);
-    // Zero is as much as there is.
+    // Zero stands for the maximum.
     let whole = |size| if size == 0 { u32::from(u16::MAX) } else { size };
     let Foreign { stack, quirks } = foreign;
     let settings = Settings::new(stack, config.mss, whole(send), whole(receive));
@@ -271,7 +270,7 @@ const fn state(state: peers::State) -> State {
     }
 }
 
-/// What a peer tells, in the words of Kinglet's; what it does not tell is zero.
+/// State of a peer's connection in Kinglet's form; values that the peer lacks are zero.
 fn info(of: &peers::Info) -> Info {
     let c = &of.counters;
     Info {

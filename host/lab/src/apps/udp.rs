@@ -1,4 +1,4 @@
-//! Datagrams of scenarios: when each was sent and arrived.
+//! Datagrams of scenarios, with the times of their sending and reception.
 
 use kinglet::time::{Duration, Instant};
 use kinglet::{Node, Profile};
@@ -6,40 +6,40 @@ use kinglet_apps::App;
 use kinglet_apps::udp::{Bulk, Sender, Sink, number_of};
 use kinglet_sim::rng::Stream;
 
-/// Room for any datagram: the longest packet that a scenario's mesh takes has 1552 octets.
+/// Storage for any datagram: the longest packet in a scenario's mesh has 1552 octets.
 type Datagram = [u8; 1_552 - 40 - 8];
 
 /// Sends numbered datagrams.
 pub struct UdpSender {
     source: Source,
-    /// When each of them was sent, or refused for want of room.
+    /// Time at which each datagram was sent, or refused for lack of buffer space.
     times: Vec<Instant>,
 }
 
 enum Source {
     Periodic(Sender<Datagram>),
-    /// The same, each period drawn anew from a range.
+    /// The same with periods drawn from a range.
     Random(Sender<Datagram>, (Duration, Duration), Stream),
     Bulk(Bulk<Datagram>),
 }
 
 impl UdpSender {
-    /// A datagram every period.
+    /// Sends a datagram every period.
     pub fn periodic(sender: Sender<Datagram>) -> Self {
         UdpSender { source: Source::Periodic(sender), times: Vec::new() }
     }
 
-    /// The same, with periods between these.
+    /// Sends datagrams with periods drawn from `range`.
     pub fn random(sender: Sender<Datagram>, range: (Duration, Duration), random: Stream) -> Self {
         UdpSender { source: Source::Random(sender, range, random), times: Vec::new() }
     }
 
-    /// As many as the stack takes.
+    /// Sends as many datagrams as the stack accepts.
     pub fn bulk(sender: Bulk<Datagram>) -> Self {
         UdpSender { source: Source::Bulk(sender), times: Vec::new() }
     }
 
-    /// Datagrams that were sent, or refused for want of room.
+    /// Number of datagrams sent, or refused for lack of buffer space.
     pub fn numbered(&self) -> u32 {
         match &self.source {
             Source::Periodic(sender) | Source::Random(sender, ..) => {
@@ -49,7 +49,7 @@ impl UdpSender {
         }
     }
 
-    /// When datagram `number` was sent.
+    /// Time at which datagram `number` was sent.
     pub fn sent_at(&self, number: u32) -> Option<Instant> {
         self.times.get(number as usize).copied()
     }
@@ -81,7 +81,7 @@ impl App for UdpSender {
     }
 }
 
-/// Counts what arrives, and notes when.
+/// Counts received datagrams and records their times.
 pub struct UdpSink {
     sink: Sink<Datagram>,
     arrivals: Vec<(u32, Instant)>,
@@ -93,17 +93,17 @@ impl UdpSink {
         UdpSink { sink: Sink::with_room(port), arrivals: Vec::new() }
     }
 
-    /// Datagrams that arrived.
+    /// Number of received datagrams.
     pub const fn received(&self) -> u32 {
         self.sink.received()
     }
 
-    /// Their payload octets.
+    /// Payload octets of the received datagrams.
     pub const fn bytes(&self) -> u64 {
         self.sink.bytes()
     }
 
-    /// The numbers of those that arrived, and when, by this node's clock.
+    /// Numbers of the received datagrams with the times of reception by this node's clock.
     pub fn arrivals(&self) -> &[(u32, Instant)] {
         &self.arrivals
     }

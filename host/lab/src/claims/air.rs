@@ -1,10 +1,10 @@
-//! Tests of what is asked of the simulated air itself.
+//! Tests of the claims about the simulated medium.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 use crate::row::Row;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "kinglet.air-csma" => csma,
@@ -16,8 +16,8 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// How far a row is from the one with `suffix` behind its metric: in per cent of that, or in points
-/// where both are shares.
+/// Distance of a row from the one with `suffix` after its metric: in per cent of the latter, or in
+/// percentage points if both are shares.
 fn apart(t: &Table<'_>, row: &Row, suffix: &str) -> Option<f64> {
     let reference = t.mean(&row.label, &format!("{}{suffix}", row.metric))?;
     Some(match row.unit.as_str() {
@@ -26,7 +26,7 @@ fn apart(t: &Table<'_>, row: &Row, suffix: &str) -> Option<f64> {
     })
 }
 
-/// The greatest of the distances, how many there are, and where it is.
+/// Greatest distance, number of distances, and label of the greatest.
 fn worst<'a>(
     t: &Table<'_>,
     rows: impl Iterator<Item = &'a Row>,
@@ -66,7 +66,7 @@ fn hidden(t: &Table<'_>) -> Option<Finding> {
     for name in ["frames_acked_of_first", "frames_acked_of_second"] {
         for row in t.all(name) {
             let model = t.mean(&row.label, &format!("{name}_model"))?;
-            // Two per cent, or what two frames a second are.
+            // Two per cent, or two frames per second if that is more.
             most = most.max((row.mean - model).abs() / (model * 0.02).max(2.0));
         }
     }

@@ -1,11 +1,11 @@
-//! What a claim demands, bound by bound, and under which models of the medium.
+//! Bounds of a claim, and the models of the medium under which it is checked.
 
 use super::Finding;
 use crate::experiment::Model;
 use crate::output::short;
 
-/// The bounds of a claim while they are compared with what was measured; those that are not met are
-/// kept in words. What is not a number meets none.
+/// Bounds of a claim during their comparison with the results. Unmet bounds are kept as text. NaN
+/// meets no bound.
 #[derive(Default)]
 pub(super) struct Bounds(Vec<String>);
 
@@ -31,7 +31,7 @@ impl Bounds {
         self.demand(met, what, value, &format!("not {} to {}", short(least), short(most)))
     }
 
-    /// What is no number: `what` says what was asked for.
+    /// Checks a condition that is not a number; `what` is its text.
     pub(super) fn is(mut self, met: bool, what: &str) -> Self {
         if !met {
             self.0.push(what.to_owned());
@@ -46,7 +46,7 @@ impl Bounds {
         self
     }
 
-    /// What the test found: `ours` is the quantity beside the paper's.
+    /// Result of the test: `ours` is the quantity compared with the paper's.
     pub(super) fn found(self, ours: f64, compared: String) -> Option<Finding> {
         let holds = self.0.is_empty();
         Some(Finding { ours, holds, failed: self.0, depends_on_model: false, compared })
@@ -54,7 +54,7 @@ impl Bounds {
 }
 
 impl Finding {
-    /// What holds only if these bounds are met as well, whatever the model.
+    /// Adds bounds that must be met too, independent of the model.
     pub(super) fn and(mut self, bounds: Bounds) -> Finding {
         let met = bounds.0.is_empty();
         self.failed.extend(bounds.0);
@@ -64,8 +64,9 @@ impl Finding {
     }
 }
 
-/// A claim about hops or about d holds if it holds under every model. Ours is the quantity under
-/// the first model where it does not, else under the default. `None` if a model lacks points.
+/// A claim about hops or about d passes if it passes under every model. `ours` is the quantity
+/// under the first model where it fails, or under the default if it passes. `None` if a model lacks
+/// points.
 pub(super) fn under_every_model(judge: impl Fn(Model) -> Option<Finding>) -> Option<Finding> {
     let (mut failed, mut compared) = (Vec::new(), Vec::new());
     let (mut kept, mut first, mut first_failed) = (0, None, None);

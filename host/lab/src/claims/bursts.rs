@@ -1,10 +1,10 @@
-//! Tests of what Duquennoy et al. say of bursts over nodes that sleep, and of what Kinglet does.
+//! Tests of the claims of Duquennoy et al. about bursts over sleeping nodes, and of Kinglet's own.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 use crate::experiment::bursts::{BURSTS, IDLE_RATES, RATES};
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "bf.contikimac.idle" => idle,
@@ -19,7 +19,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// Radio time of the worst node at eight wake-ups a second, %.
+/// Radio time of the worst node at eight wake-ups per second, %.
 fn at_eight(t: &Table<'_>, radio: &str, kind: &str) -> Option<f64> {
     t.mean(&format!("{radio} rate=8{kind}"), "radio_worst")
 }
@@ -39,8 +39,8 @@ fn off(t: &Table<'_>) -> Option<Finding> {
         .found(100.0 - nothing, format!("with a datagram a minute {:.2}", 100.0 - sparse))
 }
 
-/// On the paper's hardware what the paper has, on a radio of today half of that; and what waking
-/// costs goes with how often, whoever wakes.
+/// The paper's figure on its hardware, and half of it on a current radio. The cost is proportional
+/// to the rate of wake-ups on both radios.
 fn ours_idle(t: &Table<'_>) -> Option<Finding> {
     let (paper, today) = (at_eight(t, "cc2420", "")?, at_eight(t, "nrf52840", "")?);
     let noisy = at_eight(t, "nrf52840", " noisy")?;
@@ -60,7 +60,7 @@ fn of(t: &Table<'_>, burst: u32, rate: u32, metric: &str) -> Option<f64> {
     t.mean(&format!("burst={burst} rate={rate}"), metric)
 }
 
-/// Second-long bursts are needed, and then it matters little how often nodes wake.
+/// Bursts of seconds are needed; with them the rate of wake-ups hardly matters.
 fn throughput(t: &Table<'_>) -> Option<Finding> {
     const METRIC: &str = "throughput_of_frames";
     let longest = *BURSTS.last()?;
@@ -78,7 +78,7 @@ fn throughput(t: &Table<'_>) -> Option<Finding> {
         .found(most, format!("without bursts {none:.2}; at 2 s {low:.2} to {high:.2}"))
 }
 
-/// A few hundred milliseconds suffice.
+/// Bursts of a few hundred milliseconds suffice.
 fn energy(t: &Table<'_>) -> Option<Finding> {
     let (half, two) = (of(t, 500, 8, "energy")?, of(t, 2_000, 8, "energy")?);
     let none = of(t, 0, 8, "energy")?;
@@ -88,7 +88,7 @@ fn energy(t: &Table<'_>) -> Option<Finding> {
         .found(half, format!("{two:.1} with 2 s, {none:.1} without bursts"))
 }
 
-/// Within a burst with flash: 130 packets a second.
+/// Rate within a burst with flash: 130 packets per second.
 fn timing(t: &Table<'_>) -> Option<Finding> {
     let rate = t.mean("hops=1 burst=20000", "rate")?;
     let usual = t.mean("hops=1", "rate")?;

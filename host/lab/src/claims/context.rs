@@ -1,10 +1,10 @@
-//! Tests of what the paper takes as given, of where its retransmission timers come from, and of
-//! what other channels and mesh routing change.
+//! Tests of the paper's assumptions, of the causes of its retransmission timeouts, and of the
+//! effects of other channels and of mesh routing.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "tcplp.table1.large-mss" => large_mss,
@@ -36,7 +36,7 @@ fn large_mss(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_least("ratio", plain, 3.0).found(plain, compared)
 }
 
-/// The best length of a segment, in frames, as more frames are lost.
+/// Best length of a segment, in frames, at increasing rates of lost frames.
 fn mss_choice(t: &Table<'_>) -> Option<Finding> {
     let best = |loss: u32| {
         let prefix = format!("choice frame_loss={loss} ");
@@ -61,7 +61,7 @@ fn retry_delay(t: &Table<'_>) -> Option<Finding> {
     let mut compared = Vec::new();
     for (name, model) in [("SINR", ""), ("strict overlap", " overlap=strict")] {
         let (none, forty) = (loss(0, model)?, loss(40, model)?);
-        // A thousandth is as good as none.
+        // A tenth of a per cent counts as no loss.
         least = least.min(none / forty.max(0.1));
         compared.push(format!("{name}: {none:.1} % at d = 0, {forty:.2} % at 40 ms"));
     }
@@ -78,7 +78,7 @@ fn testbed(t: &Table<'_>) -> Option<Finding> {
         "hops of the farthest of four leaves; one-way loss {night:.1} % at 2:00, {work:.1} % at \
          11:00"
     );
-    // Interference that could be overlooked would not be the paper's.
+    // Negligible interference would not be the paper's.
     Bounds::default()
         .is(near && hops.len() == 4 && most == 5.0, "four leaves three to five hops away")
         .below("% lost at night", night, 1.0)
@@ -101,7 +101,7 @@ fn round_trips(t: &Table<'_>) -> Option<Finding> {
         .found(alone, compared)
 }
 
-/// TCPlp §8.2.2, in per cent.
+/// Exceptional loss by TCPlp §8.2.2, in per cent.
 const EXCEPTIONAL: f64 = 15.0;
 
 fn envelope(t: &Table<'_>) -> Option<Finding> {
@@ -118,12 +118,13 @@ fn envelope(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_most("%", three.mean, EXCEPTIONAL).found(three.mean, compared)
 }
 
-/// Where the link leaves less than a hundredth of segments lost.
+/// Delays at which less than a hundredth of the segments is lost.
 const FEW_LOSSES_MS: [u32; 4] = [20, 40, 60, 100];
 
 fn timeouts(t: &Table<'_>) -> Option<Finding> {
     let sum = |metric: &str| {
-        // FreeBSD takes an answer for needless that comes soon, whatever was lost.
+        // FreeBSD counts a timeout as needless if an acknowledgement comes soon, even if data was
+        // lost.
         let at = |d: u32| t.mean(&format!("d_ms={d} stack=kinglet"), metric);
         FEW_LOSSES_MS.into_iter().map(at).sum::<Option<f64>>()
     };
@@ -152,7 +153,7 @@ fn unconfirmed(t: &Table<'_>) -> Option<Finding> {
         at(1, "interference")?,
         at(64, "interference")?
     );
-    // What the outages were fitted to is the mean of the two.
+    // The outages were fitted to the mean of these two.
     let near = |paper: f64| (paper - 2.0, paper + 2.0);
     Bounds::default()
         .within("% of single ones", single, near(93.4))
@@ -165,7 +166,7 @@ fn cpu(t: &Table<'_>) -> Option<Finding> {
     let at = |what: &str| t.mean(&format!("{what} channel=interference"), "cpu_duty_cycle");
     let (tcp, coap) = (at("tcp")?, at("coap")?);
     let (single, batch) = (at("non-confirmable batch=1")?, at("non-confirmable batch=64")?);
-    // Table 7: 0.973, 0.834, 0.52, 0.30.
+    // Table 7 has 0.973, 0.834, 0.52 and 0.30.
     let ratio = tcp / batch;
     let compared = format!(
         "TCP over batches that are not confirmed; CPU of TCP {tcp:.3}, CoAP {coap:.3}, not \
@@ -181,19 +182,19 @@ fn cpu(t: &Table<'_>) -> Option<Finding> {
 const RADIO: &str = "radio_duty_cycle";
 const RELIABILITY: &str = "reliability";
 
-/// A metric with the mesh.
+/// Value of a metric with mesh routing.
 fn meshed(t: &Table<'_>, point: &str, metric: &str) -> Option<f64> {
     t.mean(&format!("{point} routing=mesh"), metric)
 }
 
-/// The largest share of radio time that the mesh takes of its control's, over some points.
+/// Highest radio time with the mesh relative to its control, over some points.
 fn price(t: &Table<'_>, points: &[&str]) -> Option<f64> {
     let metric = format!("{RADIO}_by_static");
     points.iter().try_fold(0.0, |most: f64, point| Some(most.max(meshed(t, point, &metric)?)))
 }
 
-/// What the mesh may cost a leaf: it hears nothing of routes but its parent's answers, so a tenth
-/// is for chance and other paths.
+/// Highest radio time of a leaf relative to static routes. A leaf receives no routing messages
+/// except its parent's responses, so a tenth allows for chance and other paths.
 const MOST_PRICE: f64 = 1.1;
 
 fn mesh_batching(t: &Table<'_>) -> Option<Finding> {
@@ -250,7 +251,7 @@ fn mesh_fairness(t: &Table<'_>) -> Option<Finding> {
         "static paths {control:.1} %; the paper's settings {paper:.1} %; lower quartile {slow:.2} \
          and {slow_paper:.2} kb/s"
     );
-    // The target of static paths (kinglet.fairness).
+    // The target of static routes (kinglet.fairness).
     Bounds::default()
         .at_least("index", own, 95.0)
         .at_least("kb/s of the lower quartile", slow, slow_paper)

@@ -1,11 +1,11 @@
-//! Tests of what Duquennoy et al. say of several flows, interference and transports over bursts,
-//! and of what Kinglet does.
+//! Tests of the claims of Duquennoy et al. about several flows, interference and transports over
+//! bursts, and of Kinglet's own.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 use crate::experiment::bursts::LEVELS;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "bf.fig8.contributions" => contributions,
@@ -31,8 +31,8 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// The longest and the shortest path: channels are worth more the more hops there are, and bursts
-/// several times what single frames have, everywhere.
+/// Longest and shortest path: the gain from channels grows with the hops, and bursts carry several
+/// times as much as single frames at every length.
 fn contributions(t: &Table<'_>) -> Option<Finding> {
     let of = |hops: u32, what: &str| t.mean(&format!("hops={hops} {what}"), "throughput_of_frames");
     let gain = |hops, what| Some(of(hops, "ours")? / of(hops, what)?);
@@ -50,7 +50,7 @@ fn fragments(t: &Table<'_>, payload: u16, attempts: &str, metric: &str) -> Optio
     t.mean(&format!("payload={payload} attempts={attempts}"), metric)
 }
 
-/// With few retransmissions many fragments rarely arrive, with all of them always.
+/// Many fragments rarely arrive with few retransmissions and always arrive with all of them.
 fn reassembly(t: &Table<'_>) -> Option<Finding> {
     let of = |payload, attempts| fragments(t, payload, attempts, "arrived");
     let (small, large) = (of(76, "2")?, of(1_504, "2")?);
@@ -62,7 +62,7 @@ fn reassembly(t: &Table<'_>) -> Option<Finding> {
         .found(all, format!("with two strobes {large:.1} of fifteen fragments, {small:.0} of one"))
 }
 
-/// The most is had with large datagrams and all retransmissions, and small ones lose by more.
+/// Goodput is highest for large datagrams with all retransmissions, and lower with small ones.
 fn goodput(t: &Table<'_>) -> Option<Finding> {
     let of = |payload, attempts| fragments(t, payload, attempts, "throughput");
     let (best, small) = (of(1_504, "all")?, of(76, "all")?);
@@ -81,7 +81,7 @@ fn latency(t: &Table<'_>) -> Option<Finding> {
         .found(most, format!("{least:.0} of one fragment, tried once"))
 }
 
-/// The four points that the paper prints.
+/// The four points in the paper.
 fn loss(t: &Table<'_>) -> Option<Finding> {
     let of = |kind: &str, level: i32| t.mean(&format!("loss {kind} dbm={level}"), "segment_loss");
     let (oven, wifi) = (of("oven", -98)?, of("wifi", -98)?);
@@ -93,7 +93,7 @@ fn loss(t: &Table<'_>) -> Option<Finding> {
         .found(oven, format!("Wi-Fi {wifi:.0} at -98 and {strong:.0} at -76 dBm"))
 }
 
-/// Regular interference is absorbed within bursts.
+/// Bursts absorb regular interference.
 fn oven(t: &Table<'_>) -> Option<Finding> {
     let ours = t.mean("oven paper", "throughput_of_frames")?;
     let failed = t.mean("oven paper", "not_heard")?;
@@ -125,8 +125,8 @@ fn ours_interference(t: &Table<'_>) -> Option<Finding> {
         .found(oven, format!("Wi-Fi {wifi:.2}; nrf52840 {oven_today:.2} and {wifi_today:.2}"))
 }
 
-/// Share that is left of the transfer, what the collection loses, and how much later it comes, in
-/// seconds.
+/// Remaining share of the transfer, loss of the collection, and additional delay of the collection
+/// in seconds.
 fn crossing(t: &Table<'_>, which: &str) -> Option<(f64, f64, f64)> {
     let of = |what: &str, metric| t.mean(&format!("{what} {which}"), metric);
     let left = 100.0 * of("both", "first")? / of("bulk", "first")?;
@@ -237,7 +237,7 @@ fn duty_cycle(t: &Table<'_>) -> Option<Finding> {
         .found(tcp, format!("Snack {worse:.0}, PIP 100"))
 }
 
-/// Energy of a kilobyte at 0, 58 and 82 % of loss, and at the last over the first.
+/// Highest energy of a kilobyte over 0, 58 and 82 % of loss, and its ratio to the lowest.
 fn over_levels(t: &Table<'_>, name: &str) -> Option<(f64, f64)> {
     let all: Option<Vec<f64>> = (0..3).map(|level| at(t, name, level, "energy_3")).collect();
     let all = all?;

@@ -1,10 +1,10 @@
-//! Tests of what "design criteria" says of its settings.
+//! Tests of the claims of "design criteria" about its settings.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 use crate::stats::rank_correlation;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "design.setup.testbed" => several_hops,
@@ -37,11 +37,11 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// Route lengths: the quick plan leaves some out.
+/// Route lengths; the quick plan omits some.
 const HOPS: std::ops::RangeInclusive<u32> = 1..=6;
 const RETRIES: [u32; 4] = [1, 3, 5, 7];
 
-/// The values at every route length that the results have.
+/// Values at every route length in the results.
 fn over_hops(
     t: &Table<'_>,
     metric: &str,
@@ -64,7 +64,7 @@ fn most(values: &[(f64, f64)]) -> f64 {
     values.iter().map(|(_, value)| *value).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// What a transfer of the paper takes, and how far ours may be off: a tenth.
+/// Frames of a transfer in the paper; ours may differ by a tenth.
 const FRAMES: f64 = 470.0;
 
 fn frames(t: &Table<'_>) -> Option<Finding> {
@@ -148,8 +148,8 @@ fn by_retries(t: &Table<'_>, metric: &str, window: u32) -> Option<Vec<(f64, f64)
     RETRIES.into_iter().map(at).collect()
 }
 
-/// A curve that never falls by more than this share counts as one that does not fall: the mean of
-/// fifteen transfers is no better known.
+/// Relative decrease between points up to which a curve does not count as falling: the mean of
+/// fifteen transfers is no more precise.
 const NOISE: f64 = 0.02;
 
 fn does_not_fall(values: &[(f64, f64)]) -> bool {
@@ -197,7 +197,7 @@ fn success(t: &Table<'_>) -> Option<Finding> {
         .found(worst, format!("with 1 retry {few:.0} %"))
 }
 
-/// The values of both metrics at every window.
+/// Values of both metrics at every window.
 fn by_metric(t: &Table<'_>, metric: &str) -> Option<Vec<(f64, f64)>> {
     let at = |window| {
         let of = |name: &str| t.mean(&format!("metric={name} cwl={window}"), metric);
@@ -206,7 +206,7 @@ fn by_metric(t: &Table<'_>, metric: &str) -> Option<Vec<(f64, f64)>> {
     (1..=5).map(at).collect()
 }
 
-/// At the lowest power the grid has ways of several hops.
+/// At the lowest power the grid has routes of several hops.
 fn several_hops(t: &Table<'_>) -> Option<Finding> {
     let (short, good) = *by_metric(t, "hops")?.last()?;
     Bounds::default()
@@ -245,7 +245,7 @@ fn metric_goodput(t: &Table<'_>) -> Option<Finding> {
         .found(mean(&gains), "mean over windows of 1 to 5 segments".to_owned())
 }
 
-/// What cumulative acknowledgements gain at every window, in % of the other's.
+/// Gain of cumulative acknowledgements over positive ones at every window, in %.
 fn acks(t: &Table<'_>, metric: &str) -> Option<Vec<(f64, f64)>> {
     let at = |window: u32| {
         let of = |name: &str| t.mean(&format!("acks={name} cwl={window}"), metric);
@@ -254,7 +254,7 @@ fn acks(t: &Table<'_>, metric: &str) -> Option<Vec<(f64, f64)>> {
     (1..=8).map(at).collect()
 }
 
-/// Slope of the line nearest to all points, and the share of their variance that it explains.
+/// Slope of the regression line, and the share of the variance that it explains.
 fn line(points: &[(f64, f64)]) -> (f64, f64) {
     let n = points.len() as f64;
     let sum = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
@@ -285,7 +285,7 @@ fn acks_rtt(t: &Table<'_>) -> Option<Finding> {
         .found(change.last()?.1, "change of round trips with window 8".to_owned())
 }
 
-/// Goodput as a multiple of that with RFC 6298 at every length.
+/// Goodput relative to that with RFC 6298 at every length.
 fn relative(t: &Table<'_>, window: u32, rule: &str) -> Option<Vec<(f64, f64)>> {
     let at = |hops: u32| {
         let of = |rule: &str| t.mean(&format!("hops={hops} cwl={window} rto={rule}"), "goodput");
@@ -338,10 +338,10 @@ fn timeouts_alone(t: &Table<'_>) -> Option<Finding> {
     bounds.found(farthest * 100.0, "the most that goodput differs with window 1".to_owned())
 }
 
-/// Goodput that grows by no more than this from one window to the next has flattened (III-C3).
+/// Relative growth of goodput from one window to the next up to which it counts as flat (III-C3).
 const FLAT: f64 = 0.01;
 
-/// Goodput at each window; the one from which on it does not grow.
+/// First window after which goodput does not grow, and its goodput.
 fn recommended(goodput: &[f64]) -> Option<(usize, f64)> {
     let flat = goodput.windows(2).position(|pair| pair[1] <= pair[0] * (1.0 + FLAT));
     let place = flat.unwrap_or(goodput.len().checked_sub(1)?);
@@ -390,7 +390,7 @@ fn falls(t: &Table<'_>) -> Option<Finding> {
         .found(worst, format!("repairs of a transfer {few:.1} with window 1, {many:.1} with 5"))
 }
 
-/// What estimates gain over the best fixed limit of each length, and on live ways, in %.
+/// Gain of the estimates over the best fixed limit of each length, and on live routes, in %.
 fn estimates(t: &Table<'_>) -> Option<Finding> {
     let places: Vec<_> =
         HOPS.map(|hops| format!("hops={hops}")).chain(["live".to_owned()]).collect();
@@ -419,8 +419,8 @@ fn headline(t: &Table<'_>) -> Option<Finding> {
         .found(live, format!("on ways found beforehand {fixed:.0} %"))
 }
 
-/// What the issue asks of a window that follows from the route: as good as the best fixed one
-/// within 2 %, and a fifth better than 8 segments over four hops and more.
+/// Requirement for a window derived from the route: within 2 % of the best fixed one, and a fifth
+/// better than 8 segments over four or more hops.
 fn window_by_distance(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default();
     let mut worst = f64::INFINITY;

@@ -1,4 +1,4 @@
-//! Tests of what Kinglet's duty cycles cost each other.
+//! Tests of the claims about the costs of Kinglet's duty cycles relative to each other.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
@@ -6,7 +6,7 @@ use crate::experiment::duty_cycles::{Cycle, HOPS, WINDOW, label};
 use kinglet::radio::CCA;
 use kinglet_sim::profile::NRF52840;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "kinglet.cycles-latency" => latency,
@@ -17,7 +17,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// An interval of every cycle in quick and in full form, and one that is four times as long; us.
+/// An interval that every cycle has in quick and full plans, and one four times as long; us.
 const USUAL: u32 = 125_000;
 const LONGER: u32 = 500_000;
 
@@ -25,19 +25,20 @@ fn at(t: &Table<'_>, traffic: &str, hops: u32, cycle: Cycle, us: u32, metric: &s
     t.mean(&label(traffic, hops, cycle, us), metric)
 }
 
-/// A strobe begins before a wake-up, by what is uncertain of it, and what comes later waits for the
-/// next; and it ends with the second repetition after it. Both together, ms.
+/// Allowance per strobe, ms: a strobe begins before the wake-up by its uncertainty, and a packet
+/// that comes later waits for the next wake-up; the strobe ends with the second repetition after
+/// it.
 const AROUND: f64 = 20.0;
 
-/// A request waits for half an interval on average. From one node that wakes to the next and back
-/// two waits are one interval, whatever the rhythms of the two are.
+/// A request waits half an interval on average. On a hop between two sleeping nodes, the waits of
+/// the two directions add up to one interval, whatever the phases of the two are.
 fn latency(t: &Table<'_>) -> Option<Finding> {
     let (mut bounds, mut compared) = (Bounds::default(), Vec::new());
     let mut ours = 0.0;
     for (hops, cycle) in HOPS.iter().flat_map(|h| SLEEPING.map(|cycle| (*h, cycle))) {
         for us in [USUAL, LONGER] {
             let interval = f64::from(us) / 1e3;
-            // The border router has mains: nobody waits for it.
+            // The border router has mains power and is always on.
             let relays = if cycle == Cycle::Wake { f64::from(hops - 1) } else { 0.0 };
             let waits = 0.5 + relays;
             let on = at(t, "sparse", hops, Cycle::On, 0, "latency_mean")?;
@@ -56,10 +57,10 @@ fn latency(t: &Table<'_>) -> Option<Finding> {
     bounds.found(ours, format!("one hop, 0.5 s, of it: {}", compared.join(", ")))
 }
 
-/// Those in which somebody sleeps; how long bursts are makes no difference to one frame.
+/// Cycles with a sleeping node. The length of bursts does not matter for a single frame.
 const SLEEPING: [Cycle; 3] = [Cycle::Poll, Cycle::Csl, Cycle::Wake];
 
-/// Radio time of one data request, of one sample and of one wake-up: the difference of two rates.
+/// Radio time of one data request, sample or wake-up, from the difference between two rates.
 fn price(t: &Table<'_>) -> Option<Finding> {
     let of = |cycle| {
         let share = |us| Some(at(t, "sparse", 1, cycle, us, "radio_end")? / 100.0);
@@ -76,11 +77,11 @@ fn price(t: &Table<'_>) -> Option<Finding> {
         .found(poll, format!("a sample of CSL {csl:.0}, a wake-up {wake:.0}"))
 }
 
-/// One hop: a window of TCP crosses in one burst, and then waits for a wake-up; without bursts it
-/// is one frame.
+/// One hop: a burst carries a window of TCP, and the next one waits for a wake-up. Without bursts a
+/// wake-up carries one frame.
 fn window(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default();
-    // kb/s times us are octets times 8e6.
+    // kb/s times us are octets times 8e3.
     let octets = |traffic: &str, cycle, us| {
         let goodput = at(t, traffic, 1, cycle, us, "goodput")?;
         Some(goodput * f64::from(us) / 8e3)
@@ -99,10 +100,10 @@ fn window(t: &Table<'_>) -> Option<Finding> {
         .found(burst, format!("without bursts {one:.0} down, at 0.5 s {longer:.0}"))
 }
 
-/// No frame carries more of a segment, in octets: 127 less headers of the MAC and a fragment.
+/// Maximum octets of a segment in a frame: 127 less the headers of the MAC and of a fragment.
 const FRAME: f64 = 104.0;
 
-/// Over four hops: what relays that sleep take while next to nothing passes, and for a kilobyte.
+/// Four hops: radio time of sleeping relays with hardly any traffic, and their energy per kilobyte.
 fn relays(t: &Table<'_>) -> Option<Finding> {
     let idle = at(t, "sparse", 4, Cycle::Wake, USUAL, "radio_relays")?;
     let mut bounds = Bounds::default().at_most("% of the time", idle, 1.0);
@@ -127,10 +128,10 @@ mod tests {
     use super::*;
     use crate::row::Row;
 
-    /// What is found beside what follows from the mechanisms.
+    /// Change of a result.
     type Change = fn(&mut Row);
 
-    /// What follows from the mechanisms, and what is changed.
+    /// Checks the claim with the results that follow from the mechanisms, after a change.
     fn found(id: &str, change: Change) -> Option<bool> {
         let mut rows = Vec::new();
         for (traffic, hops) in ["sparse", "up", "down"].iter().flat_map(|t| HOPS.map(|h| (t, h))) {

@@ -4,11 +4,11 @@ use super::bounds::{Bounds, under_every_model};
 use super::{Finding, Table};
 use crate::experiment::{Host, Model};
 
-/// Largest distance between prediction and measurement that passes for a fit, in per cent.
+/// Largest error of a prediction that counts as a fit, in per cent.
 const FIT: f64 = 20.0;
 const DELAYS_MS: [u32; 5] = [0, 10, 20, 40, 100];
 
-/// The values of `metric` over all d of one curve.
+/// Values of `metric` over all d of one curve.
 fn over_d(t: &Table<'_>, suffix: &str, metric: &str) -> Option<Vec<f64>> {
     DELAYS_MS.iter().map(|d| t.mean(&format!("d_ms={d}{suffix}"), metric)).collect()
 }
@@ -48,7 +48,7 @@ pub(super) fn equation_1(t: &Table<'_>) -> Option<Finding> {
     Some(Finding { compared, ours: finding.ours.max(one), ..finding.and(besides) })
 }
 
-/// On the points with half a per cent of loss or more: without losses Equation 2 has no bound.
+/// Uses the points with at least half a per cent of loss: without losses Equation 2 has no bound.
 pub(super) fn equation_2(t: &Table<'_>) -> Option<Finding> {
     under_every_model(|model| {
         let label = |d: &u32| format!("d_ms={d}{}", model.suffix());
@@ -64,12 +64,12 @@ pub(super) fn equation_2(t: &Table<'_>) -> Option<Finding> {
         let one = errors.iter().map(|error| error.0).sum::<f64>() / count;
         let two = errors.iter().map(|error| error.1).sum::<f64>() / count;
         let compared = format!("{count} points, mean error {two:.0} %, Equation 1 {one:.0} %");
-        // "Much worse": by twice.
+        // "Much worse": at least twice.
         Bounds::default().at_least("error by Equation 1's", two / one, 2.0).found(two, compared)
     })
 }
 
-/// At the d at which losses are nearest to the paper's six per cent: the approximation is one for
+/// Uses the d whose loss is closest to the paper's six per cent, because the approximation is for
 /// small p.
 pub(super) fn equation_4(t: &Table<'_>) -> Option<Finding> {
     under_every_model(|model: Model| {

@@ -1,11 +1,11 @@
-//! Tests of the claims of TCPlp §4.2 and §8: radios that do not always listen, and flows that
-//! share the air.
+//! Tests of the claims of TCPlp §4.2 and §8: radios that do not always listen, and flows that share
+//! the channel.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, requests};
 use crate::row::Row;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "tcplp.sec4.2.deaf-listening" => deaf,
@@ -87,7 +87,7 @@ fn prediction(t: &Table<'_>) -> Option<Finding> {
     let rtt = at(" predictive", "rtt")?;
     let down = at(" predictive downlink", "goodput")?;
     let down_adaptive = at(" adaptive stack=kinglet downlink", "goodput")?;
-    // Where nothing were expected both would be as slow.
+    // If no response were expected, both would be equally slow.
     let down_short = t.mean("sleep_ms=500 predictive downlink", "goodput")?;
     let compared = format!(
         "at 4 s {predicted:.1} kb/s, with 100 ms {adaptive:.1} kb/s; round-trip time {rtt:.0} ms; \
@@ -100,8 +100,8 @@ fn prediction(t: &Table<'_>) -> Option<Finding> {
         .found(share * 100.0, compared)
 }
 
-/// Goodput and radio time beside polling every 100 ms at each point; what lies within the interval
-/// of five seeds of the two is no difference.
+/// Goodput and radio time compared with polling every 100 ms at each point. Differences within the
+/// intervals of five seeds do not count.
 fn bulk_asleep(t: &Table<'_>) -> Option<Finding> {
     let mut goodput = (f64::INFINITY, String::new());
     let mut radio = (0.0, String::new());
@@ -140,14 +140,14 @@ fn red_fairness(t: &Table<'_>) -> Option<Finding> {
          {:.1} %",
         office.0, office.1, one.0, one.1
     );
-    // A gain that one could see: a tenth of what lacks.
+    // A visible gain is at least a tenth of the distance to full fairness.
     let better = |(tail, red): (f64, f64)| red - tail > (100.0 - tail) * 0.1;
     Bounds::default()
         .is(better(office) || better(one), "RED repairs a tenth of what lacks")
         .found(office.1, compared)
 }
 
-/// The paper's system at saturation, and Kinglet's own settings.
+/// The paper's system at saturation, and Kinglet's settings.
 const SATURATED: [&str; 2] = ["queue=red-ecn d_ms=40", "kinglet"];
 
 fn saturation(t: &Table<'_>) -> Option<Finding> {
@@ -194,8 +194,8 @@ fn competing(t: &Table<'_>) -> Option<Finding> {
 }
 
 const RADIO: &str = "radio_duty_cycle";
-/// The cipher is most of the CPU's work, and the same for every protocol: only without it are these
-/// compared.
+/// The cipher is most of the CPU's work and the same for every protocol, so protocols are compared
+/// without it.
 const CPU: &str = "cpu_without_cipher";
 const RELIABILITY: &str = "reliability";
 
@@ -226,15 +226,15 @@ fn batching(t: &Table<'_>) -> Option<Finding> {
         .found(worst_radio.max(worst_cpu), compared)
 }
 
-/// Everything grows smaller with the rate, so differences do: closer together are radio times whose
-/// ratio is nearer to one, by more than seeds explain.
+/// All radio times decrease with the rate, and so do their differences. They count as closer if
+/// their ratio is closer to one, by more than the variation over seeds.
 fn lower_rate(t: &Table<'_>) -> Option<Finding> {
     let all = |metric: &str, rate: &str| -> Option<[&Row; 3]> {
         let at = |protocol: &str| t.row(&format!("{protocol} batch=64{rate}"), metric);
         Some([at("tcp")?, at("coap")?, at("non-confirmable")?])
     };
     let seldom = " period_ms=20000";
-    // Most by least, and by how much that may be off.
+    // Ratio of the highest to the lowest, and its uncertainty.
     let apart = |rows: [&Row; 3]| {
         let by_mean = |a: &&&Row, b: &&&Row| a.mean.total_cmp(&b.mean);
         let (most, least) = (rows.iter().max_by(by_mean)?, rows.iter().min_by(by_mean)?);
@@ -262,7 +262,7 @@ fn night_reliability(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_least("least", worst, 99.9).found(worst, "the least of them".to_owned())
 }
 
-/// A metric of a protocol at a loss in per cent.
+/// Value of a metric of a protocol at a loss in per cent.
 fn at_loss(t: &Table<'_>, protocol: &str, loss: u32, metric: &str) -> Option<f64> {
     t.mean(&format!("{protocol} loss={loss}"), metric)
 }
@@ -374,7 +374,7 @@ fn indirect_retries(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().above("TCP's", tcp, coap).found(tcp, format!("CoAP {coap:.3}"))
 }
 
-/// The mean of a metric over both places that a protocol has in the office.
+/// Mean of a metric over both positions of a protocol in the office.
 fn both(t: &Table<'_>, protocol: &str, metric: &str) -> Option<f64> {
     Some((t.mean(protocol, metric)? + t.mean(&format!("{protocol} swapped"), metric)?) / 2.0)
 }
@@ -411,8 +411,8 @@ fn day(t: &Table<'_>) -> Option<Finding> {
         .found(radio, compared)
 }
 
-/// What Table 7 and §8.2.2 say of radio time, of the time that the paper's driver counts. A quiet
-/// hour and a busy one stand for the day, in short runs and in long ones.
+/// Radio times of Table 7 and §8.2.2, counted like the paper's driver. An hour without interference
+/// and a busy one represent 24 hours, in short and in long runs.
 fn as_counted(t: &Table<'_>) -> Option<Finding> {
     let hours = |point: &str| {
         let of = |hour: &str| t.mean(&format!("{point} at={hour}"), "radio_as_counted");
@@ -420,7 +420,7 @@ fn as_counted(t: &Table<'_>) -> Option<Finding> {
     };
     let (tcp, coap, ideal) = (hours("tcp")?, hours("coap")?, hours("ideal batch=64")?);
     let (single, bare) = (hours("non-confirmable batch=1")?, hours("non-confirmable batch=64")?);
-    // The ideal protocol was never counted: no node can run it.
+    // The driver's count for the ideal protocol does not exist, because no node can run it.
     let rows = [(tcp, 2.29), (coap, 1.84), (single, 1.13), (bare, 0.734)];
     let off = rows.iter().map(|(ours, paper)| (ours / paper - 1.0).abs()).fold(0.0, f64::max);
     let compared = format!(

@@ -1,9 +1,9 @@
-//! Tests of what TCPlp's tables say of memory, and App. A.2 of timers.
+//! Tests of the claims of TCPlp's tables about memory, and of App. A.2 about timers.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, context};
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "tcplp.table1.zerocopy" => zero_copy,
@@ -18,7 +18,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// What a way of keeping a window takes of its baseline.
+/// Memory of a kind of window relative to its baseline.
 fn share(t: &Table<'_>, label: &str, baseline: &str) -> Option<(f64, String)> {
     let (mine, other) = (t.mean(label, "ram")?, t.mean(baseline, "ram")?);
     Some((mine / other, format!("{mine:.0} instead of {other:.0} octets for four segments of 462")))
@@ -35,7 +35,7 @@ fn in_place(t: &Table<'_>) -> Option<Finding> {
 }
 
 const KIB: f64 = 1_024.0;
-/// Of Hamilton (Cortex-M0+) and Firestorm (Cortex-M4), Table 2: ROM and RAM in octets.
+/// ROM and RAM in octets of Hamilton (Cortex-M0+) and Firestorm (Cortex-M4), Table 2.
 const PLATFORMS: [(&str, f64, f64); 2] =
     [("m0plus", 256.0 * KIB, 32.0 * KIB), ("m4", 512.0 * KIB, 64.0 * KIB)];
 
@@ -56,7 +56,7 @@ fn platforms(t: &Table<'_>) -> Option<Finding> {
         .found(ram / PLATFORMS[0].2 * 100.0, compared)
 }
 
-/// State of a connection beside what a port to connect to takes, on a processor.
+/// State of a connection and of a listening port on a processor.
 fn records(t: &Table<'_>, target: &str) -> Option<(f64, f64, String)> {
     let active = t.mean(&format!("connection {target}"), "ram")?;
     let passive = t.mean(&format!("listener {target}"), "ram")?;
@@ -74,7 +74,7 @@ fn riot(t: &Table<'_>) -> Option<Finding> {
 
 fn tiny_os(t: &Table<'_>) -> Option<Finding> {
     let (active, passive, compared) = records(t, "m4")?;
-    // Less than 1 % of Firestorm's RAM (§5.1), and no more than the table's 564.
+    // Less than 1 % of Firestorm's RAM (§5.1), and at most the table's 564.
     Bounds::default()
         .at_most("octets", active, 564.0_f64.min(0.01 * PLATFORMS[1].2))
         .at_most("octets of a port", passive, active / 3.0)
@@ -91,7 +91,7 @@ fn listening(t: &Table<'_>) -> Option<Finding> {
         .found(paper, compared)
 }
 
-/// A wake-up a minute is what an idle connection may need, for its handshake and nothing else.
+/// Wake-ups per second of an idle connection: at most one per minute, for its handshake.
 const IDLE_PER_S: f64 = 1.0 / 60.0;
 
 fn tickless(t: &Table<'_>) -> Option<Finding> {
@@ -106,8 +106,8 @@ fn tickless(t: &Table<'_>) -> Option<Finding> {
         let tick = format!("tick_ms={ms}");
         let (woken, late) = (at(&tick, "idle", "wake_ups")?, at(&tick, "loss=5", "late")?);
         let goodput = at(&tick, "loss=5", "goodput")?;
-        // Half a tick on average, if timers know nothing of it; half of that where others wake the
-        // node before.
+        // A tick delays timers by half of it on average, or by a quarter if other events wake the
+        // node earlier.
         bounds = bounds
             .at_least(&format!("{tick}: wake-ups"), woken, 0.9 * 1e3 / f64::from(ms))
             .at_least(&format!("{tick}: ms late"), late, f64::from(ms) / 4.0);

@@ -1,6 +1,6 @@
-//! What papers say, tested against what was measured.
+//! Tests of the papers' statements against the measured results.
 //!
-//! `claims.toml` holds the statements; [`check`] evaluates those whose experiment was run.
+//! `claims.toml` contains the statements; [`check`] evaluates those whose experiment was run.
 
 mod air;
 mod bounds;
@@ -34,27 +34,27 @@ use serde::{Deserialize, Serialize};
 pub struct Claim {
     /// Stable name.
     pub id: String,
-    /// The experiment that tests it.
+    /// Experiment that tests the claim.
     pub experiment: String,
-    /// Its place in the paper.
+    /// Section, figure or table of the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What is claimed.
+    /// Statement of the paper.
     pub statement: String,
     /// Unit of the compared quantity.
     pub unit: String,
-    /// The paper's figure for it, if it prints one.
+    /// The paper's value of that quantity, if it states one.
     pub paper: Option<f64>,
-    /// Whether it should hold here.
+    /// True if the claim should pass.
     #[serde(default = "yes")]
     pub expected: bool,
-    /// Whether anything is measured for it.
+    /// True if the claim is tested.
     #[serde(default = "yes")]
     pub tested: bool,
-    /// Why not, if it is not expected to hold.
+    /// Reason why the claim is not expected to pass or is not tested.
     #[serde(default)]
     pub reason: String,
-    /// Seeds per point below which the claim is not judged, because it bounds an average, an
+    /// Minimum number of seeds per point for a test. Claims need it if they bound an average, an
     /// interval or a count of rare events.
     #[serde(default = "one")]
     pub seeds: u32,
@@ -83,54 +83,53 @@ pub fn all() -> Vec<Claim> {
     file.expect("claims.toml is tested").claim
 }
 
-/// The outcome of a check.
+/// Result of the check of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Which claim.
+    /// Id of the claim.
     pub id: String,
-    /// Which experiment tested it.
+    /// Experiment that tested it.
     pub experiment: String,
-    /// The paper's figure.
+    /// The paper's value.
     pub paper: Option<f64>,
-    /// Ours.
+    /// Our value.
     pub ours: Option<f64>,
-    /// Unit of both.
+    /// Unit of both values.
     pub unit: String,
-    /// Whether it holds, under every model of the medium that it is judged under; null if nothing
-    /// was measured for it.
+    /// True if it passes under every model of the medium that applies; null if it was not tested.
     pub holds: Option<bool>,
-    /// It holds under some of these models and not under others.
+    /// True if it passes under some of these models and fails under others.
     pub depends_on_model: bool,
-    /// The bounds that were not met, in words.
+    /// Unmet bounds as text.
     pub failed: Vec<String>,
-    /// What was compared, and why it does not hold if it does not.
+    /// Compared values, and the reason if the claim fails.
     pub reason: String,
-    /// What the paper claims.
+    /// Statement of the paper.
     #[serde(skip)]
     pub statement: String,
-    /// Where.
+    /// Section, figure or table of the paper.
     #[serde(skip)]
     pub place: String,
-    /// Whether not holding is a failure.
+    /// True if a failed claim is an error.
     #[serde(skip)]
     pub expected: bool,
 }
 
-/// What can become of a claim.
+/// Possible outcomes of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It holds.
+    /// The claim passes.
     Holds,
-    /// It holds under some models of the medium, and not under all that it is judged under.
+    /// The claim passes under some models of the medium but not under all that apply.
     DependsOnModel,
-    /// It does not hold.
+    /// The claim fails.
     Fails,
-    /// Nothing was measured for it.
+    /// The claim was not tested.
     NotTested,
 }
 
 impl Verdict {
-    /// What became of the claim.
+    /// Outcome of the claim.
     pub const fn outcome(&self) -> Outcome {
         match self.holds {
             Some(true) => Outcome::Holds,
@@ -140,19 +139,19 @@ impl Verdict {
         }
     }
 
-    /// A claim that should hold does not, or could not be tested.
+    /// True if the claim should pass but failed or was not tested.
     pub fn is_failure(&self) -> bool {
         self.expected && self.holds != Some(true)
     }
 }
 
-/// What a test of a claim found.
+/// Result of a test.
 struct Finding {
     ours: f64,
     holds: bool,
-    /// The bounds that were not met, in words.
+    /// Unmet bounds as text.
     failed: Vec<String>,
-    /// Met under some models of the medium only.
+    /// True if the bounds are met only under some models of the medium.
     depends_on_model: bool,
     compared: String,
 }
@@ -204,7 +203,7 @@ fn verdict(claim: Claim, results: Results<'_>) -> Verdict {
     }
 }
 
-/// The rows of one experiment, by label and metric.
+/// Rows of one experiment, by label and metric.
 struct Table<'a>(&'a ExperimentResult);
 
 impl Table<'_> {
@@ -216,7 +215,7 @@ impl Table<'_> {
         self.row(label, metric).map(|r| r.mean)
     }
 
-    /// What the plan has of a metric: claims are not about the defaults beside it.
+    /// All planned rows of a metric: claims do not concern the additional points with the defaults.
     fn all<'b>(&'b self, metric: &'b str) -> impl Iterator<Item = &'b Row> {
         let planned = |row: &&Row| row.series != crate::experiment::DEFAULTS;
         self.0.rows.iter().filter(move |r| r.metric == metric).filter(planned)

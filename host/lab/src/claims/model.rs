@@ -1,9 +1,9 @@
-//! Tests of what models of goodput say.
+//! Tests of the claims about models of goodput.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, memory};
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "kinglet.model-asleep" => asleep,
@@ -12,11 +12,11 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// The goal for the model at each point of its sweep, in per cent.
+/// Required accuracy of the model at each point of its sweep, in per cent.
 const MOST_ERROR: f64 = 10.0;
 
 fn asleep(t: &Table<'_>) -> Option<Finding> {
-    // The model is one of Kinglet's TCP.
+    // The model describes Kinglet's TCP only.
     let sleeps = |label: &str| label.contains("sleep_ms=") && !label.contains("stack=");
     let worst = |metric: &'static str| {
         let rows = t.all(metric).filter(|row| sleeps(&row.label));

@@ -1,12 +1,12 @@
-//! Tests of the claims of TCPlp §7: hidden terminals, hops, windows and losses. Each is judged
-//! under every model of the medium.
+//! Tests of the claims of TCPlp §7: hidden terminals, hops, windows and losses. Each claim is
+//! checked under every model of the medium.
 
 use super::bounds::{Bounds, under_every_model};
 use super::one_hop::goodputs;
 use super::{Finding, Table};
 use crate::experiment::{Host, Model};
 
-/// Per cent over one hop that d = 40 ms leaves, in the paper's check.
+/// Goodput over one hop that remains with d = 40 ms in the paper's check, in per cent.
 const LEFT_OVER_ONE_HOP: (f64, f64) = (80.0, 95.0);
 
 pub(super) fn delay_one_hop(t: &Table<'_>) -> Option<Finding> {
@@ -41,7 +41,7 @@ pub(super) fn delay_three_hops(t: &Table<'_>) -> Option<Finding> {
     Some(Finding { compared: format!("{}; {hosts}", finding.compared), ..finding })
 }
 
-/// What a slow host makes of the loss at d = 0.
+/// Effect of slow hosts on the loss at d = 0.
 fn hosts_loss(t: &Table<'_>) -> Option<String> {
     let mut losses = Vec::new();
     for host in Host::ALL {
@@ -65,7 +65,7 @@ pub(super) fn control(t: &Table<'_>) -> Option<Finding> {
         let g = goodputs(t, "d_ms", &suffix, &[0, 40])?;
         let one = goodputs(t, "d_ms", &format!(" hops=1{own}"), &[0, 40])?;
         let (kept, kept_one) = (g[1] / g[0] * 100.0, one[1] / one[0] * 100.0);
-        // What is left of d's effect is its price on retries that one hop has as well.
+        // The remaining effect of d is the delay of retries, which one hop has as well.
         bounds = bounds.below(&format!("{name}: largest loss"), worst, 0.5).at_least(
             &format!("{name}: per cent left by 40 ms"),
             kept,
@@ -135,14 +135,14 @@ pub(super) fn delay_frames(t: &Table<'_>) -> Option<Finding> {
     })
 }
 
-/// What is left of a window's goodput at six per cent loss, at least.
+/// Minimum share of a window's goodput that remains at six per cent loss.
 const ROBUST: f64 = 0.8;
-/// Segment loss that stands for the paper's six per cent, whatever d it takes.
+/// Range of segment loss that represents the paper's six per cent, at whatever d it occurs.
 const PAPERS_LOSS: (f64, f64) = (3.0, 10.0);
 
-/// The paper has six per cent at d = 0. Which d gives as much here depends on the model; the loss
-/// is what the claim is about. And that it is the small window that makes TCP robust shows only
-/// where a large one is not.
+/// The paper has six per cent loss at d = 0. Here the d with that loss depends on the model, and
+/// the claim concerns the loss. A robust small window proves the claim only if a large window is
+/// not robust.
 pub(super) fn robust(t: &Table<'_>) -> Option<Finding> {
     let window = |segments: u32| {
         let at = |loss: &str| t.mean(&format!("window={segments} wire_loss={loss}"), "goodput");
@@ -198,7 +198,7 @@ pub(super) fn hop_bound(t: &Table<'_>) -> Option<Finding> {
     let hidden = most(&shares(t, 2..=4, " control=no-hidden-terminals")?);
     let finding = under_every_model(|model| {
         let most = most(&shares(t, 2..=4, model.suffix())?);
-        // One per cent is left for chance in B itself, which is a mean over seeds.
+        // One per cent allows for chance in B, which is a mean over seeds.
         Bounds::default()
             .at_most("largest share over two to four hops", most, 101.0)
             .found(most, format!("largest share {most:.1} %"))
@@ -207,8 +207,8 @@ pub(super) fn hop_bound(t: &Table<'_>) -> Option<Finding> {
     Some(Finding { compared, ..finding })
 }
 
-/// The paper's shares are 88, 91 and 82 %; its check asks for 75 to 105, and for less over four
-/// hops than over three.
+/// The paper's shares are 88, 91 and 82 %. Its check requires 75 to 105, and less over four hops
+/// than over three.
 pub(super) fn hops(t: &Table<'_>) -> Option<Finding> {
     let slow = listed(&shares(t, 2..=4, Host::Paper.suffix())?);
     let measured = listed(&shares(t, 2..=4, Host::Measured.suffix())?);
@@ -311,13 +311,13 @@ pub(super) fn loss_recovery(t: &Table<'_>) -> Option<Finding> {
         let row = |d: u32, metric: &str| t.row(&format!("d_ms={d}{}", model.suffix()), metric);
         let fast = (row(0, "fast_retransmissions")?.mean, row(40, "fast_retransmissions")?.mean);
         let (none, forty) = (row(0, "timeouts")?, row(40, "timeouts")?);
-        // What seeds explain is no difference.
+        // Differences within the variation over seeds do not count.
         let noise = none.ci95.unwrap_or(0.0) + forty.ci95.unwrap_or(0.0);
         let compared = format!(
             "fast retransmissions {:.1} and {:.1}, timeouts {:.1} and {:.1} at d = 0 and 40 ms",
             fast.0, fast.1, none.mean, forty.mean
         );
-        // A run without any at 40 ms counts as one, to have a ratio.
+        // A run without any at 40 ms counts as one to avoid division by zero.
         let ratio = fast.0 / fast.1.max(1.0);
         Bounds::default()
             .above("fast retransmissions at d = 0 by those at 40 ms", ratio, 2.0)

@@ -14,7 +14,7 @@ pub(super) fn overhead50(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().above(what, share, 50.0).found(share, what.to_owned())
 }
 
-/// Rises steeply: by what the paper's Table 1 says of it, four to five times, less a quarter.
+/// "Rises steeply": four to five times by the paper's Table 1, less a quarter.
 const STEEP: f64 = 3.0;
 
 pub(super) fn mss(t: &Table<'_>) -> Option<Finding> {
@@ -54,12 +54,12 @@ pub(super) fn buffer(t: &Table<'_>) -> Option<Finding> {
         let g = goodputs(t, "buffer_segments", way, &[1, 2, 3, 4, 8])?;
         let name = if way.is_empty() { "uplink" } else { "downlink" };
         ours = ours.or(Some(g[3] / g[4] * 100.0));
-        // It levels off at three to four: four are enough, two are not yet.
+        // It levels off at three to four: four are enough, two are not.
         bounds = bounds
             .at_least(&format!("{name}, four segments by eight"), g[3] / g[4], 0.9)
             .below(&format!("{name}, two segments by eight"), g[1] / g[4], 0.9);
         if way.is_empty() {
-            // The downlink's one segment is a claim of its own.
+            // One segment on the downlink is the subject of another claim.
             bounds = bounds.at_most(&format!("{name}, one segment by four"), g[0] / g[3], 0.7);
         }
         compared.push(format!(
@@ -71,7 +71,7 @@ pub(super) fn buffer(t: &Table<'_>) -> Option<Finding> {
     bounds.found(ours?, compared.join("; "))
 }
 
-/// What two segments reach of eight, for each host.
+/// Goodput of two segments relative to eight, for each host.
 fn two_segments(t: &Table<'_>) -> Option<String> {
     let mut shares = Vec::new();
     for host in Host::ALL {
@@ -88,12 +88,12 @@ pub(super) fn one_segment(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().above("downlink by uplink", down / up, 1.3).found(down / up, compared)
 }
 
-/// The paper's window: two to three KiB hold the product of bandwidth and delay.
+/// The paper's window in KiB: two to three KiB hold the bandwidth-delay product.
 const WINDOW_KIB: f64 = 3.0;
 const MSS: f64 = 462.0;
 
-/// The product of what the hop carries at best and the round trip of a segment that is alone. It is
-/// the window that fills the hop if the buffer that holds it does so, and a segment less does not.
+/// The product of the hop's highest goodput and the round-trip time of a single segment. It is the
+/// window that fills the hop if a buffer of that size fills it and one segment less does not.
 pub(super) fn bandwidth_delay(t: &Table<'_>) -> Option<Finding> {
     let (mut bounds, mut compared, mut ours) = (Bounds::default(), Vec::new(), None);
     for host in Host::ALL {
@@ -103,7 +103,7 @@ pub(super) fn bandwidth_delay(t: &Table<'_>) -> Option<Finding> {
         let g = g?;
         let best = g.iter().copied().fold(0.0, f64::max);
         let alone = format!("buffer_segments=1 downlink{}", host.suffix());
-        // Stop and wait, acknowledged at once: a segment in each round trip.
+        // Stop and wait with immediate acknowledgements sends one segment per round trip.
         let round_trip_ms = MSS * 8.0 / t.mean(&alone, "goodput")?;
         let kib = best * round_trip_ms / 8.0 / 1_024.0;
         let segments = (kib * 1_024.0 / MSS).ceil().clamp(1.0, 8.0) as usize;
@@ -194,7 +194,7 @@ pub(super) fn links(t: &Table<'_>) -> Option<Finding> {
         .found(ours, compared)
 }
 
-/// Lower ends, and upper ends of the totals, are the paper's.
+/// The minima, and the maxima of the totals, are the paper's.
 pub(super) fn headers(t: &Table<'_>) -> Option<Finding> {
     let at = |frame: &str, end: &str| t.mean(&format!("frame={frame} header=total"), end);
     let (first, later) = (at("first", "header_min")?, at("nth", "header_min")?);

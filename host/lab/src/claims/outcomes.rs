@@ -1,10 +1,10 @@
-//! Each check of §6 and §7 with results under which it holds, and with one that is not met.
+//! Checks of §6 and §7 with results that meet them, and with one result that does not.
 
 use super::{Outcome, Verdict, check, sample};
 use crate::experiment::{ExperimentResult, Host, Model};
 use crate::row::Row;
 
-/// What an experiment may have found: label, metric, value.
+/// Results of an experiment: label, metric, value.
 #[derive(Clone)]
 struct Found(&'static str, Vec<(String, &'static str, f64)>);
 
@@ -19,7 +19,7 @@ impl Found {
         self
     }
 
-    /// The values of a metric at `key` = each of these.
+    /// Adds values of a metric at these values of `key`.
     fn over(self, key: &str, suffix: &str, metric: &'static str, values: &[(u32, f64)]) -> Found {
         let add = |found: Found, (x, value): &(u32, f64)| {
             found.with(&format!("{key}={x}{suffix}"), metric, *value)
@@ -27,7 +27,7 @@ impl Found {
         values.iter().fold(self, add)
     }
 
-    /// The same for each model.
+    /// Adds the same values for each model.
     fn everywhere(self, key: &str, metric: &'static str, values: &[(u32, f64)]) -> Found {
         let add = |found: Found, model: Model| found.over(key, model.suffix(), metric, values);
         Model::ALL.into_iter().fold(self, add)
@@ -50,7 +50,7 @@ impl Found {
         assert_eq!(verdict.outcome(), Outcome::Holds, "{claim}: {}", verdict.reason);
     }
 
-    /// With this value instead it does not hold, and says by which bound.
+    /// Asserts that the claim fails with this value, and that this bound is unmet.
     fn but(&self, claim: &str, label: &str, metric: &'static str, value: f64, bound: &str) {
         assert!(self.1.iter().any(|row| (row.0.as_str(), row.1) == (label, metric)), "{label}");
         let verdict = self.clone().with(label, metric, value).verdict(claim);
@@ -59,7 +59,7 @@ impl Found {
         assert!(said && verdict.reason.contains(bound), "{:?} lacks {bound}", verdict.failed);
     }
 
-    /// And if that is so under one model only, it depends on the model.
+    /// Asserts that the claim depends on the model if the value applies under one model only.
     fn depends(&self, claim: &str, label: &str, metric: &'static str, value: f64) {
         let label = format!("{label}{}", Model::Strict.suffix());
         assert!(self.1.iter().any(|row| (row.0.as_str(), row.1) == (label.as_str(), metric)));
@@ -117,7 +117,7 @@ fn segment_sizes() {
 fn buffers() {
     let mut found = Found::of("tcplp-buffer");
     for host in Host::ALL {
-        // The product of 80 kb/s and 70 ms fills 1.5 segments, …
+        // The product of 80 kb/s and 70 ms fills 1.5 segments.
         let up = [30., 75., 78., 79., 80., 80., 80., 80.];
         let down = [52.8, 70., 78., 79., 80., 80., 80., 80.];
         for (way, curve) in [("", up), (" downlink", down)] {
@@ -131,7 +131,7 @@ fn buffers() {
     found.but(bdp, "buffer_segments=2", "goodput", 60.0, "filled by 2");
     found.but(bdp, "buffer_segments=1", "goodput", 75.0, "filled by 1");
     found.but(bdp, "buffer_segments=1 downlink", "goodput", 8.0, "KiB");
-    // … so that two do here, where they do not in the paper.
+    // So two segments suffice here, unlike in the paper.
     let claim = "tcplp.fig3b.buffer";
     found.but(claim, "buffer_segments=2 downlink", "goodput", 60.0, "uplink, two segments");
     let paper = found.with("buffer_segments=2", "goodput", 60.0);
@@ -246,7 +246,7 @@ fn controls_adaptation_and_windows() {
     found.holds(robust);
     found.but(robust, "window=48 wire_loss=0.06", "goodput", 40.0, "large window");
     found.but(robust, "d_ms=0", "goodput", 20.0, "goodput by that at 40 ms");
-    // The loss is what counts, not the d that causes it.
+    // The claim depends on the loss, not on the d that causes it.
     let later = found.clone().with("d_ms=0", "segment_loss", 28.0);
     later.clone().with("d_ms=0", "goodput", 10.0).holds(robust);
     later.but(robust, "d_ms=5", "goodput", 15.0, "goodput by that at 40 ms");
@@ -315,7 +315,7 @@ fn congestion_windows_and_recovery() {
     let recovery = "tcplp.fig6b.loss-recovery";
     found.holds(recovery);
     found.depends(recovery, "d_ms=40", "fast_retransmissions", 60.0);
-    // Four times as many is no chance, if the intervals are 0.1 each.
+    // A ratio of four is not chance if the intervals are 0.1 each.
     found.but(recovery, "d_ms=40", "timeouts", 0.25, "timeouts at 40 ms");
 }
 
@@ -337,10 +337,10 @@ fn models_of_goodput() {
     found.holds("tcplp.eq1.fit");
     found.but("tcplp.eq1.fit", "d_ms=20 hops=1", "error_eq1", 60.0, "over one hop");
     found.depends("tcplp.eq1.fit", "d_ms=100", "error_eq1", 21.0);
-    // Only points with losses count: the others have no Equation 2.
+    // Only points with losses count: Equation 2 is undefined for the others.
     found.holds("tcplp.eq2.mismatch");
     found.depends("tcplp.eq2.mismatch", "d_ms=0", "error_eq2", -60.0);
-    // Where the loss is that of the paper: l may be anything elsewhere.
+    // Only the point with the paper's loss counts; elsewhere l is arbitrary.
     found.holds("tcplp.eq4.generalised");
     found.depends("tcplp.eq4.generalised", "d_ms=10", "eq4_l", 3.5);
 }
@@ -352,7 +352,7 @@ fn protocols_on_a_leaf() {
     {
         for (rate, share) in [("", 1.0), (" period_ms=20000", 0.05)] {
             let batched = format!("{protocol} batch=64{rate}");
-            // What all of them cost beside is more of it at the lower rate.
+            // At the lower rate the radio time that all protocols share is larger.
             let beside = if rate.is_empty() { 0.0 } else { 1.0 };
             found = found
                 .with(&batched, "radio_duty_cycle", (radio + beside) * share * 100.0)
@@ -370,7 +370,7 @@ fn protocols_on_a_leaf() {
     found.but("tcplp.fig9.batching", label, "cpu_without_cipher", 0.25, "CPU");
     found.but("tcplp.fig9.batching", label, "radio_duty_cycle", 150.0, "radio");
     found.holds("tcplp.sec8.2.4.lower-rate");
-    // Smaller in points, and as far apart as before.
+    // Smaller in percentage points, but with the same ratio as before.
     let as_before = [("tcp", 4.5), ("coap", 3.5), ("non-confirmable", 2.5)];
     let as_before = as_before.into_iter().fold(found, |found, (protocol, radio)| {
         let label = format!("{protocol} batch=64 period_ms=20000");

@@ -1,4 +1,4 @@
-//! Tests of what Kim et al. say of TCP over RPL, and of what Kinglet does in their place.
+//! Tests of the claims of Kim et al. about TCP over RPL, and of Kinglet's own in the same networks.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
@@ -7,7 +7,7 @@ use crate::experiment::over_rpl::forms::{
 };
 use crate::experiment::over_rpl::meters;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "rpl.setup.testbed" => depth,
@@ -42,21 +42,21 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
 
 const CASES: [&str; 4] = ["udp-down", "udp-up", "tcp-down", "tcp-up"];
 const TCP: [&str; 2] = ["tcp-down", "tcp-up"];
-/// Packets a minute and node that are offered.
+/// Load in packets per minute and node.
 const OFFERED: f64 = 60.0;
 
-/// The value of a case at a load.
+/// Value of a case at a load.
 fn at(t: &Table<'_>, case: &str, load: u32, metric: &str) -> Option<f64> {
     t.mean(&format!("{case} load={load}"), metric)
 }
 
-/// The values of several cases at 60 packets a minute.
+/// Values of several cases at 60 packets per minute.
 fn heavy<const N: usize>(t: &Table<'_>, cases: [&str; N], metric: &str) -> Option<[f64; N]> {
     let values = cases.map(|case| at(t, case, 60, metric));
     values.iter().all(Option::is_some).then(|| values.map(Option::unwrap_or_default))
 }
 
-/// Loads of the plan: the quick one leaves the middle out.
+/// Loads of the plan; the quick plan omits the middle one.
 fn loads(t: &Table<'_>, metric: &str) -> impl Iterator<Item = u32> {
     let there = |load: &u32| CASES.iter().any(|case| at(t, case, *load, metric).is_some());
     [10, 30, 60].into_iter().filter(there).collect::<Vec<_>>().into_iter()
@@ -70,7 +70,7 @@ fn depth(t: &Table<'_>) -> Option<Finding> {
         .found(five, format!("the deeper tree has {seven:.1}"))
 }
 
-/// Some class of flows gets what is offered at 30 packets a minute and not at 60.
+/// At 60 packets per minute at least one class of flows gets less than its load.
 fn load(t: &Table<'_>) -> Option<Finding> {
     let mut least = f64::INFINITY;
     for case in CASES {
@@ -82,7 +82,7 @@ fn load(t: &Table<'_>) -> Option<Finding> {
         .found(least, "the least of four cases at 60 packets a minute".to_owned())
 }
 
-/// What is low: a link with half of its frames lost takes two.
+/// Limit of a low ETX: a link that loses half of its frames has two.
 const LOW_ETX: f64 = 2.0;
 
 fn link_etx(t: &Table<'_>) -> Option<Finding> {
@@ -104,7 +104,7 @@ fn link_etx(t: &Table<'_>) -> Option<Finding> {
         .found(most, format!("worst node of UDP down {down:.2}, of others {other:.2}"))
 }
 
-/// Of the paper's axis, packets an hour and node.
+/// Negligible on the paper's axis, in packets per hour and node.
 const NEGLIGIBLE: f64 = 10.0;
 
 fn queue_loss(t: &Table<'_>) -> Option<Finding> {
@@ -139,7 +139,7 @@ fn udp_loss(t: &Table<'_>) -> Option<Finding> {
         .found(down, format!("up {up:.1} %; {border:.0} % of the drops at the border router"))
 }
 
-/// How much more TCP's throughput varies over nodes.
+/// Factor by which TCP's throughput varies more over nodes.
 const TIMES_MORE_VARIED: f64 = 3.0;
 
 fn throughput(t: &Table<'_>) -> Option<Finding> {
@@ -185,7 +185,7 @@ fn overhead(t: &Table<'_>) -> Option<Finding> {
         .found(down, format!("up {up:.2}; down without pieces {etx:.2}"))
 }
 
-/// A rank correlation that shows, and one that does not.
+/// Rank correlations that count as clear, and as none.
 const CLEAR: f64 = 0.6;
 const NONE: f64 = 0.3;
 
@@ -219,7 +219,7 @@ fn round_trips(t: &Table<'_>) -> Option<Finding> {
     bounds.found(by_hops, format!("throughput by round-trip time {by_rtt:.2}, {heavy:.0} ms"))
 }
 
-/// By which TCP's part may differ from UDP's, of the latter.
+/// Allowed relative difference between TCP's and UDP's messages.
 const ABOUT: f64 = 0.25;
 
 fn control(t: &Table<'_>) -> Option<Finding> {
@@ -283,8 +283,8 @@ fn best_timeout(t: &Table<'_>) -> Option<Finding> {
     Bounds::default()
         .below("at 1 s", all[0], best)
         .below("at 7 s", all[4], best)
-        // Where a timeout that is a second or two off the best is not noticed, there is no optimum
-        // to be found.
+        // If a timeout one or two seconds off the best made no difference, there would be no
+        // optimum.
         .at_least("adaptive", adaptive, all[1].min(all[3]))
         .found(best, format!("1 to 7 s: {all:.1?}; adaptive {adaptive:.1}"))
 }
@@ -298,8 +298,8 @@ fn timeout_etx(t: &Table<'_>) -> Option<Finding> {
         .found(one, format!("{three:.2} at 3 s, {seven:.2} at 7 s"))
 }
 
-/// Six expiries, each of one segment or of the two that the send buffer holds, and the two segments
-/// of the handshake that are not text.
+/// Six transmissions of one segment or of the two that the send buffer holds, and the two segments
+/// of the handshake without data.
 const SIX: (f64, f64) = (6.0, 14.0);
 
 fn six_transmissions(t: &Table<'_>) -> Option<Finding> {
@@ -313,8 +313,8 @@ fn six_transmissions(t: &Table<'_>) -> Option<Finding> {
         .found(segments, format!("{broken:.0} connections instead of {mended:.0}"))
 }
 
-/// What BLIP carries at the least over a connection that lives, in packets a minute: its buffer of
-/// 150 octets each time that its timer of three seconds is over.
+/// Minimum rate of BLIP over an open connection, in packets per minute: its buffer of 150 octets
+/// once per timeout of three seconds.
 const BUFFER_BY_TIMER: f64 = 150.0 / 82.0 * 60.0 / 3.0;
 
 fn syn_loss(t: &Table<'_>) -> Option<Finding> {
@@ -327,10 +327,10 @@ fn syn_loss(t: &Table<'_>) -> Option<Finding> {
         .found(broken, format!("mended {mended:.1} packets a minute"))
 }
 
-/// Most of the time that a way is gone: of a DAO's longest interval, which begins before its twenty
-/// minutes end, and those.
+/// Highest share of time without a route, %. The route lives twenty minutes. Then it is missing for
+/// at most the longest interval of a DAO, which begins before the twenty minutes end.
 const LONGEST_GONE: f64 = 22.5 / (20.0 + 22.5) * 100.0;
-/// What is more than what is lost on the air varies by, %.
+/// Difference in per cent that exceeds the variation of frame losses.
 const CLEARLY_MORE: f64 = 5.0;
 
 fn route_lifetime(t: &Table<'_>) -> Option<Finding> {
@@ -351,7 +351,7 @@ fn headline(t: &Table<'_>) -> Option<Finding> {
     )
 }
 
-/// The value of Kinglet's rows, down and up.
+/// Value of Kinglet's rows, downward and upward.
 fn ours(t: &Table<'_>, metric: &str, tree: &str) -> Option<[f64; 2]> {
     let of = |case: &str| t.mean(&format!("{case} load=60 kinglet{tree}"), metric);
     Some([of("tcp-down")?, of("tcp-up")?])
@@ -397,11 +397,11 @@ fn ours_queue_loss(t: &Table<'_>) -> Option<Finding> {
         .found(change, format!("{:.0} instead of {theirs:.0} an hour, both ways", down + up))
 }
 
-/// Seconds within which a tree is to form, and to heal.
+/// Time limits in seconds for the formation and for the repair of a tree.
 const FORMING_S: f64 = 30.0;
 const HEALING_S: f64 = 20.0;
 
-/// The worst of all buildings, modes and seeds.
+/// Worst case over all buildings, modes and seeds.
 fn forms(t: &Table<'_>) -> Option<Finding> {
     let worst = |metric: &str| {
         let of = |label: String| t.mean(&label, metric);
@@ -417,13 +417,13 @@ fn forms(t: &Table<'_>) -> Option<Finding> {
         .found(healed, format!("formed in {formed:.1} s at the most"))
 }
 
-/// % of readings that are to arrive, and MiB that 5,000 meters may take.
+/// Minimum share of received readings in %, and maximum memory of 5,000 meters in MiB.
 const READINGS: f64 = 99.9;
 const MEMORY_MIB: f64 = 600.0;
-/// By how much more RPL may send a node in a larger town.
+/// Allowed growth of RPL messages per node in larger networks.
 const GROWTH: f64 = 1.1;
 
-/// The least of all towns; the largest are not part of a quick plan.
+/// Worst case over all sizes; a quick plan lacks the largest ones.
 fn meters(t: &Table<'_>) -> Option<Finding> {
     let (mut bounds, mut least, mut told) = (Bounds::default(), f64::INFINITY, Vec::new());
     for mode in ["non-storing", "storing"] {

@@ -1,9 +1,9 @@
-//! Tests of the claims of TCPlp §8.1: pages from a node that sleeps.
+//! Tests of the claims of TCPlp §8.1: pages from a sleeping node.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "tcplp.fig7a.latency-alwayson" => latency_always_on,
@@ -61,8 +61,8 @@ fn one_round_trip(t: &Table<'_>) -> Option<Finding> {
         .found(ratio, "both with predictive polling".to_owned())
 }
 
-/// The size from which on HTTP is faster, if there is just one, and whether its time grows more
-/// slowly than CoAP's.
+/// Finds the size from which on HTTP is faster. The curves must cross exactly once, and HTTP's time
+/// must grow more slowly than CoAP's.
 fn response_size(t: &Table<'_>) -> Option<Finding> {
     let curve = |app: &str| -> Vec<(f64, f64)> {
         let end = format!("poll=fixed app={app}");
@@ -111,7 +111,7 @@ fn throughput_50k_due(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_least("ratio", ratio, 1.4).found(ratio, "predictive polling".to_owned())
 }
 
-/// Metric and what it is at least; the first is the one that is printed.
+/// Metrics and their minima; the first one is printed.
 const EVERYWHERE: [(&str, f64); 3] =
     [("of_coap_512", 1.15), ("of_coap_1024", 1.0), ("of_always_on", 0.9)];
 

@@ -1,10 +1,10 @@
-//! Results as an experiment may have them, for tests of claims.
+//! Sample results of experiments for tests of claims.
 
 use super::check;
 use crate::experiment::ExperimentResult;
 use crate::row::Row;
 
-/// A value without anything to compare it with.
+/// A computed value without interval or paper's figure.
 pub(super) fn row(label: &str, metric: &str, mean: f64) -> Row {
     Row {
         label: label.to_owned(),
@@ -19,7 +19,7 @@ pub(super) fn row(label: &str, metric: &str, mean: f64) -> Row {
     }
 }
 
-/// Whether a claim holds if its experiment found this; `None` if that is too little to say.
+/// Returns whether a claim passes with these results; `None` if they do not suffice.
 pub(super) fn holds(experiment: &'static str, id: &str, rows: Vec<Row>) -> Option<bool> {
     let result = ExperimentResult { id: experiment, rows, samples: Vec::new(), seeds: 5 };
     check(&[result]).into_iter().find(|verdict| verdict.id == id).expect("listed").holds

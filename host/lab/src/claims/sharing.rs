@@ -1,4 +1,4 @@
-//! Tests of what flows leave to each other, of sensors under load, and of meshes that form.
+//! Tests of the claims about fairness of flows, sensors under load, and formation of meshes.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test, model};
@@ -6,7 +6,7 @@ use crate::experiment::kinglet_features::{BELOW, WORST};
 use crate::experiment::kinglet_formation::{AROUND, FORMED, REPAIRED, SHARE, most_hops};
 use crate::experiment::kinglet_restarts::{LATE, MESSAGES, RECOVERED};
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "kinglet.line-fairness" => line,
@@ -22,9 +22,9 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
 }
 
 const MODELS: [&str; 2] = ["", " overlap=strict"];
-/// Of what a flow had if all had the same time on the air; in per cent.
+/// Minimum share of the goodput with equal time on the air, in per cent.
 const LEAST_SHARE: f64 = 100.0 / 3.0;
-/// Between the two directions.
+/// Maximum ratio between the two directions.
 const MOST_APART: f64 = 2.0;
 
 fn line(t: &Table<'_>) -> Option<Finding> {
@@ -67,8 +67,8 @@ fn grid(t: &Table<'_>) -> Option<Finding> {
         .found(sum, compared)
 }
 
-/// Seconds that news may take for a hop: the shortest interval, and as much again because the one
-/// with the news may be lost. The first two hops are for hearing each other, and for saying so.
+/// Seconds per hop for routing information: the shortest interval, and the same again because a
+/// message may be lost. Two more hops allow for neighbour discovery and its announcement.
 const HOP_S: f64 = 2.0;
 
 fn formation(t: &Table<'_>) -> Option<Finding> {
@@ -77,23 +77,24 @@ fn formation(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_most("s", worst.0, worst.1).found(worst.0, compared)
 }
 
-/// Octets of a frame that tells of twenty-six destinations: 80 of message, 6 of UDP's header, 3 of
-/// IPv6's, 2 of checksum, 9 of link header, 6 before all that. Backoff is not on the air.
+/// Microseconds of a frame that advertises twenty-six destinations. Its octets are: message 80, UDP
+/// header 6, IPv6 header 3, checksum 2, link header 9, preamble and PHY header 6. Backoff is not on
+/// the air.
 const FRAME_US: f64 = (80.0 + 6.0 + 3.0 + 2.0 + 9.0 + 6.0) * 32.0;
 const DESTINATIONS: f64 = 26.0;
-/// Everything is told once in each of the longest intervals.
+/// Every route is advertised once in each of the longest intervals.
 const INTERVAL_US: f64 = 32e6;
 
 fn mesh_share(t: &Table<'_>) -> Option<Finding> {
-    // All destinations, and the way out of the mesh; at most a tenth for headers that are longer.
+    // All destinations and the default route; a tenth more allows for longer headers.
     let share = |nodes: f64| (nodes / DESTINATIONS).ceil() * FRAME_US * (AROUND + 1.0);
     let worst = worst(t, SHARE, |nodes| share(nodes) / INTERVAL_US * 110.0)?;
     let compared = format!("{:.1} % are allowed at {}", worst.1, worst.2);
     Bounds::default().at_most("%", worst.0, worst.1).found(worst.0, compared)
 }
 
-/// What decision 20 gives a way that is used: four frames given up, a loss told within a second and
-/// held for four, and advertised to those behind.
+/// Time limit that decision 20 allows for a route in use: four frames are given up, and the loss is
+/// advertised within a second, held for four seconds, and advertised to the nodes behind.
 const REPAIR_S: f64 = 30.0;
 
 fn mesh_repair(t: &Table<'_>) -> Option<Finding> {
@@ -102,8 +103,8 @@ fn mesh_repair(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_most("s", worst.0, worst.1).found(worst.0, compared)
 }
 
-/// Restarts that may take longer, in per cent: what shows late where nodes have to be heard by
-/// chance.
+/// Share of restarts that may take longer, in per cent: some are detected late, when nodes happen
+/// to receive each other's frames.
 const MOST_LATE: f64 = 0.5;
 
 fn restarts(t: &Table<'_>) -> Option<Finding> {
@@ -117,7 +118,7 @@ fn restarts(t: &Table<'_>) -> Option<Finding> {
     Bounds::default().at_most("% late", mean, MOST_LATE).found(mean, compared)
 }
 
-/// Of its readings, datagrams or answers, in per cent.
+/// Minimum of delivered readings, datagrams or responses, in per cent.
 const LEAST_DELIVERED: f64 = 95.0;
 
 fn features(t: &Table<'_>) -> Option<Finding> {
@@ -132,8 +133,7 @@ fn features(t: &Table<'_>) -> Option<Finding> {
         .found(worst.mean, compared)
 }
 
-/// Of all sizes the value that comes closest to what is allowed or exceeds it most, what is
-/// allowed, and where.
+/// Value closest to its limit, or farthest above it, over all sizes; with its limit and label.
 fn worst(
     t: &Table<'_>,
     metric: &'static str,
@@ -152,7 +152,7 @@ fn load(t: &Table<'_>) -> Option<Finding> {
         for way in ["kinglet tcp", "kinglet tcp host=linux"] {
             let label = format!("{way} {rate}");
             let ours = t.row(&label, "reliability_least")?;
-            // Seeds differ by more than the settings do where both lose next to nothing.
+            // If both lose almost nothing, seeds differ by more than the settings do.
             let noise = ours.ci95.unwrap_or(0.0).min(paper.ci95.unwrap_or(0.0));
             let more = ours.mean + noise - paper.mean;
             radio = radio.max(t.mean(&label, "radio_duty_cycle")? / on);

@@ -1,10 +1,10 @@
-//! Tests of what is said of other stacks.
+//! Tests of the claims about other stacks.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 use crate::experiment::table_9;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "tcplp.table6.vs-prior" => prior,
@@ -14,7 +14,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// The range of the abstract.
+/// Range stated in the abstract.
 const TIMES: core::ops::RangeInclusive<f64> = 5.0..=40.0;
 
 fn prior(t: &Table<'_>) -> Option<Finding> {
@@ -54,7 +54,7 @@ fn features(t: &Table<'_>) -> Option<Finding> {
 fn platforms(t: &Table<'_>) -> Option<Finding> {
     let rate = |name| t.mean(&format!("platform={name}"), "goodput");
     let ratio = rate("gnrc")? / rate("openthread")?;
-    // The paper's own is 0.84; longer headers alone can only cost.
+    // The paper's ratio is 0.84. Longer headers can only reduce the goodput.
     let compared = "12 octets more in each frame".to_owned();
     Bounds::default()
         .at_least("ratio", ratio, 0.8)

@@ -1,11 +1,12 @@
-//! One test per claim. Thresholds are the reference list's suggestions, not tuned to our results.
+//! One test per claim. Thresholds are those suggested in the reference list, not fitted to our
+//! results.
 
 use super::{
     Test, air, bursts, crossings, design, duty_cycles, equations, low_power, multi_hop, one_hop,
     over_rpl, timing,
 };
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "tcplp.table4.links" => one_hop::links,

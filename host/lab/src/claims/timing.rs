@@ -1,11 +1,11 @@
-//! Tests of what Duquennoy et al. say of the time and energy of a frame, of the raw link, and of
-//! what relays draw.
+//! Tests of the claims of Duquennoy et al. about the time and energy of a frame, the raw link, and
+//! the power of relays.
 
 use super::bounds::Bounds;
 use super::{Finding, Table, Test};
 use crate::experiment::bursts::RELAYS;
 
-/// The test of the claim with this id.
+/// Test of the claim with this id.
 pub(super) fn test_of(id: &str) -> Option<Test> {
     Some(match id {
         "bf.fig1.prior-throughput" => raw_link,
@@ -20,8 +20,8 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
     })
 }
 
-/// The bound and what conditional immediate transmission has of it do not depend on a simulation;
-/// PIP does.
+/// The bound and the share of conditional immediate transmission are computed; PIP's share is
+/// simulated.
 fn raw_link(t: &Table<'_>) -> Option<Finding> {
     let bound = t.mean("cc2420 raw theoretical", "throughput_of_frames")?;
     let conditional = t.mean("cc2420 raw conditional", "of_bound")?;
@@ -33,7 +33,8 @@ fn raw_link(t: &Table<'_>) -> Option<Finding> {
         .found(conditional, format!("of {bound:.2} kB/s; PIP {pip:.0} %"))
 }
 
-/// Some hundred times, and half a second like a minute.
+/// A radio that stays on draws about a hundred times as much as an idle one, so half a second of
+/// loss costs as much as a minute.
 fn loss_period(t: &Table<'_>) -> Option<Finding> {
     let of = |metric| t.mean("500 ms of loss", metric);
     let (ratio, seconds) = (of("always_on_to_idle")?, of("of_idle")?);
@@ -52,7 +53,7 @@ fn packet_energy(t: &Table<'_>) -> Option<Finding> {
         .found(flash, format!("radio {radio:.3}; erasing {erase:.3}"))
 }
 
-/// Only the first pays for the search.
+/// Only the first datagram includes the search.
 fn discovery(t: &Table<'_>) -> Option<Finding> {
     let of = |what: &str, channels| t.mean(&format!("{what} channels={channels}"), "frames");
     let (first, later) = (of("first", 11)?, of("later", 11)?);
@@ -87,8 +88,8 @@ fn queue(t: &Table<'_>) -> Option<Finding> {
         .found(seconds, format!("{octets:.0} octets of memory for each packet"))
 }
 
-/// The paper excludes the ends, says nothing of node 7 but that it is slightly affected, and counts
-/// what is drawn beside the rest.
+/// The paper excludes the ends, describes node 7 only as slightly affected, and does not count the
+/// idle consumption.
 fn power(t: &Table<'_>) -> Option<Finding> {
     let of = |node: u8, what: &str| t.mean(&format!("paper node={node}"), what);
     let radio = |node| of(node, "radio_during");

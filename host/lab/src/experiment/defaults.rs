@@ -1,15 +1,15 @@
-//! What the defaults do at the main point of an experiment that measures something else, and what a
-//! host does that has Linux's TCP.
+//! The defaults at the main point of an experiment that measures something else, and with a host
+//! that runs Linux's TCP.
 //!
-//! These points stand beside the plan: neither the paper's figures nor claims are about them.
+//! These points are outside the plan: neither the paper's figures nor claims concern them.
 
 use super::{Experiment, Point};
 use crate::scenario::{HostTcp, Wire};
 
-/// Their curve.
+/// Name of their curve.
 pub const SERIES: &str = "beside the plan";
 
-/// The points beside `plan`.
+/// Points in addition to `plan`.
 pub(super) fn beside(experiment: &Experiment, plan: &[Point]) -> Vec<Point> {
     let Some(main) = plan.iter().find(|point| point.label == experiment.main) else {
         return Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn beside(experiment: &Experiment, plan: &[Point]) -> Vec<Point> {
     points
 }
 
-/// The point of the plan with the defaults; of several the one that is most like the main point.
+/// Point of the plan with the defaults; among several, the one closest to the main point.
 fn own(main: &Point, plan: &[Point]) -> Option<Point> {
     let own = || plan.iter().filter(|point| point.scenario.has_defaults());
     own().find(|point| point.label.ends_with(&main.label)).or_else(|| own().next()).cloned()

@@ -1,5 +1,5 @@
-//! How many octets of frames are headers: of frames that a simulation has put on the air, and of
-//! the longest that the stack's own code writes.
+//! Header octets of frames: of the frames of a simulation, and of the longest headers that the
+//! stack writes.
 
 use super::{Effort, line_scenario};
 use crate::build::contexts;
@@ -17,10 +17,10 @@ use std::sync::{Arc, Mutex};
 
 /// Octets of the frame check sequence.
 const FCS: usize = 2;
-/// Octets of a capture's file header, and of what stands before each frame: record header and TAP.
+/// Octets of a capture's file header, and of the record header and TAP before each frame.
 const FILE_HEADER: usize = 24;
 const BEFORE_FRAME: usize = 16 + 28;
-/// Simulated seconds, and the seed: some hundred segments, one as the other.
+/// Simulated seconds and seed: some hundred similar segments.
 const SECONDS: f64 = 5.0;
 const SEED: u64 = 1;
 
@@ -35,26 +35,26 @@ pub(super) struct Headers {
     pub(super) tcp: usize,
 }
 
-/// Of the two kinds of fragments.
+/// Headers of the two kinds of fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fragments {
     pub(super) first: Headers,
     pub(super) later: Headers,
 }
 
-/// What is read off the air.
+/// Results of a captured simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OnAir {
-    /// The shortest headers of each kind; later fragments all have the same.
+    /// Shortest headers of each kind; all later fragments have the same.
     pub(super) shortest: Fragments,
-    /// The most octets behind a link header.
+    /// Most octets after a link header.
     pub(super) room: usize,
-    /// The longest time that a frame is on the air, preamble included, in milliseconds.
+    /// Longest time of a frame on the air including the preamble, in milliseconds.
     pub(super) longest_ms: f64,
 }
 
-/// A transfer over one hop with the shortest headers there are: short addresses, no TCP options,
-/// nothing kept free for security.
+/// A transfer over one hop with the shortest possible headers: short addresses, no TCP options and
+/// no space reserved for security.
 fn shortest() -> Scenario {
     let mut scenario = line_scenario(Effort::Quick, 1, 0);
     scenario.duration_s = SECONDS;
@@ -63,7 +63,7 @@ fn shortest() -> Scenario {
     scenario
 }
 
-/// What a simulation puts on the air; `None` if that is no TCP transfer in fragments.
+/// Headers in a simulation; `None` if it is not a TCP transfer in fragments.
 pub(super) fn on_air() -> Option<OnAir> {
     let scenario = shortest();
     let frames = capture(&scenario)?;
@@ -90,7 +90,7 @@ pub(super) fn on_air() -> Option<OnAir> {
     Some(OnAir { shortest, room, longest_ms: longest_us as f64 / 1e3 })
 }
 
-/// Whether a frame is a first fragment, and its headers; `None` if it is no fragment.
+/// Returns whether a frame is a first fragment, and its headers; `None` if it is no fragment.
 fn of_fragment(scenario: &Scenario, frame: &[u8], parsed: &Frame<'_>) -> Option<(bool, Headers)> {
     let payload = parsed.payload();
     let link = frame.len() - payload.len() + FCS;
@@ -114,7 +114,7 @@ fn of_fragment(scenario: &Scenario, frame: &[u8], parsed: &Frame<'_>) -> Option<
     Some((true, Headers { link, adaptation, tcp: usize::from(data_offset) * 4 }))
 }
 
-/// The frames of a short run.
+/// Captures the frames of a short run.
 fn capture(scenario: &Scenario) -> Option<Vec<Vec<u8>>> {
     let memory = Memory::default();
     let (mut network, _) = prepare(scenario, SEED).ok()?;
@@ -146,9 +146,9 @@ impl io::Write for Memory {
     }
 }
 
-/// The longest headers in use, as the stack's code writes them: extended addresses at the link, a
-/// host outside of all contexts that is written to from an address that no link address gives,
-/// timestamps and one SACK block.
+/// Longest headers in use, as the stack writes them: extended link addresses, a host outside all
+/// contexts, a source address that is not derived from the link address, timestamps and one SACK
+/// block.
 pub(super) fn longest() -> Option<Fragments> {
     let extended = |last| Address::Extended([2, 0, 0, 0, 0, 0, 0, last]);
     let (src, dst) = (extended(1), extended(2));
@@ -203,7 +203,8 @@ mod tests {
         let first = Headers { link: 11, adaptation: 4 + 3, tcp: 20 };
         let later = Headers { link: 11, adaptation: 5, tcp: 0 };
         assert_eq!(on_air.shortest, Fragments { first, later });
-        // Fragments end at multiples of eight octets, but the last; none is longer than a frame.
+        // Fragments except the last one end at multiples of eight octets; none is longer than a
+        // frame.
         assert!((109..=MAX_PSDU - 11).contains(&on_air.room), "{}", on_air.room);
         let most_ms = (6 + MAX_PSDU) as f64 * 0.032;
         assert!(on_air.longest_ms <= most_ms && on_air.longest_ms > 0.9 * most_ms);

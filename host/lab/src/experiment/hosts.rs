@@ -1,25 +1,25 @@
-//! What a host costs: the three under which TCPlp's §6 and §7 are repeated.
+//! Processing cost of a host: the three with which TCPlp's §6 and §7 are repeated.
 
 use crate::scenario::{HostCost, Scenario};
 
-/// What a node's processor takes.
+/// Processing time of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Host {
-    /// Nothing: what is left is TCP, the link and the air. The default.
+    /// No processing time: what remains is TCP, the link and the medium. The default.
     Free,
-    /// What was counted of this stack on the Cortex-M0+ of the paper's motes.
+    /// Measured for this stack on the Cortex-M0+ of the paper's motes.
     Measured,
-    /// What the paper's 75 kb/s imply beside its own bound: 2 ms a frame.
+    /// 2 ms per frame: follows from the paper's 75 kb/s and its own bound.
     Paper,
 }
 
 impl Host {
-    /// All of them, the default first.
+    /// All hosts, the default first.
     pub(crate) const ALL: [Host; 3] = [Host::Free, Host::Measured, Host::Paper];
-    /// Those that cost something.
+    /// Hosts with a processing cost.
     pub(crate) const SLOW: [Host; 2] = [Host::Measured, Host::Paper];
 
-    /// For people.
+    /// Name for readers.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Host::Free => "no host cost",
@@ -28,7 +28,7 @@ impl Host {
         }
     }
 
-    /// What labels of points end with.
+    /// End of the points' labels.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Host::Free => "",
@@ -37,7 +37,7 @@ impl Host {
         }
     }
 
-    /// Every node has such a host.
+    /// Gives every node this host.
     pub(crate) fn apply(self, scenario: &mut Scenario) {
         scenario.radio.host_cost = match self {
             Host::Free => HostCost::Micros(0),

@@ -1,33 +1,34 @@
-//! Goodput of sensors in intervals of 40 s: how much, how evenly (TCPlp §8.3).
+//! Goodput of sensors in intervals of 40 s: amount and fairness (TCPlp §8.3).
 
 use crate::apps::sense::INTERVAL;
 use crate::run::RunResult;
 use crate::stats;
 
-/// Goodput of each sensor's flow in each whole interval but the first, in which they start; kb/s.
+/// Goodput of each sensor's flow in each whole interval except the first, in which they start;
+/// kb/s.
 fn goodputs(run: &RunResult) -> Vec<Vec<f64>> {
     let whole = (run.sim_seconds / INTERVAL.as_micros() as f64 * 1e6) as usize;
     let readings = run.flows.iter().filter_map(|flow| flow.readings.as_ref());
-    // An interval at the end in which nothing came is not listed.
+    // An interval at the end without data is not listed.
     let rate = |rates: &[f64], interval| rates.get(interval).copied().unwrap_or(0.0);
     readings.map(|r| (1..whole).map(|i| rate(&r.intervals_kbps, i)).collect()).collect()
 }
 
-/// What this share of flows and intervals stays below.
+/// Goodput that this share of flows and intervals does not reach.
 pub(super) fn quantile(run: &RunResult, share: f64) -> Option<f64> {
     let rates: Vec<f64> = goodputs(run).into_iter().flatten().collect();
     stats::quantile(&rates, share)
 }
 
-/// Jain's index, (Σx)² / (n Σx²). It is 1 if all get the same, and 1/n if one gets all; `None`
-/// where nobody gets anything, and there is nothing to compare.
+/// Jain's index, (Σx)² / (n Σx²): 1 if all flows get the same, 1/n if one flow gets everything, and
+/// `None` if all get nothing.
 pub(super) fn jain(rates: impl Iterator<Item = f64>) -> Option<f64> {
     let sums = |(n, sum, squares), rate| (n + 1.0, sum + rate, squares + rate * rate);
     let (n, sum, squares) = rates.fold((0.0, 0.0, 0.0), sums);
     (squares > 0.0).then(|| sum * sum / (n * squares))
 }
 
-/// Jain's index among each `together` flows in a row; mean over these groups and over intervals.
+/// Jain's index within groups of `together` consecutive flows; mean over groups and intervals.
 pub(super) fn fairness(run: &RunResult, together: usize) -> Option<f64> {
     let flows = goodputs(run);
     let at = |flows: &[Vec<f64>], interval: usize| jain(flows.iter().map(|rates| rates[interval]));
@@ -54,7 +55,7 @@ mod tests {
 
     #[test]
     fn quartiles_are_those_of_whole_intervals_after_the_first() {
-        // Four whole intervals; in the last of them nothing of the second flow has come.
+        // Four whole intervals; in the last of them the second flow receives nothing.
         let run = run(&[&[9.0, 4.0, 1.0, 1.0, 7.0], &[9.0, 4.0, 3.0]]);
         // 0, 1, 1, 3, 4, 4.
         assert_eq!(

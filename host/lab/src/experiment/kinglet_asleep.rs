@@ -1,5 +1,5 @@
-//! Bulk transfers from and to a leaf that sleeps, beside polling every 100 ms, over a grid of
-//! everything that could make a difference.
+//! Bulk transfers from and to a sleepy leaf, compared with polling every 100 ms, over a grid of all
+//! relevant parameters.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
@@ -34,7 +34,7 @@ const HOPS: [u32; 5] = [1, 2, 3, 4, 5];
 const WINDOWS: [u16; 3] = [4, 6, 8];
 const SLEEPS_MS: [u32; 4] = [100, 1_000, 10_000, 240_000];
 const DIRECTIONS: [&str; 2] = ["up", "down"];
-/// Those of the quick look.
+/// Values of the quick plan.
 const QUICK: ([u32; 2], u16, u32) = ([1, 3], 4, 1_000);
 
 fn label(direction: &str, hops: u32, window: u16, sleep_ms: u32, way: &str) -> String {
@@ -49,7 +49,7 @@ fn plan(effort: Effort) -> Vec<Point> {
             for sleep_ms in SLEEPS_MS {
                 let quick =
                     quick_hops.contains(&hops) && (window, sleep_ms) == (quick_window, quick_sleep);
-                // A connection attempt ends before the longest interval does.
+                // A connection attempt times out before the longest interval ends.
                 let reached = direction == "up" || sleep_ms <= 10_000;
                 if reached && (effort == Effort::Full || quick) {
                     points.extend(pair(effort, direction, (hops, window, sleep_ms)));
@@ -60,7 +60,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// A leaf that asks when something is due, and one that asks every 100 ms.
+/// A leaf that polls when a response is expected, and one that polls every 100 ms.
 fn pair(
     effort: Effort,
     direction: &'static str,

@@ -1,4 +1,4 @@
-//! Whether whoever is nearer starves whoever is further away: on a line, and in a grid of sixty.
+//! Starvation of distant nodes by nearer ones: on a line, and in a grid of sixty.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
@@ -51,7 +51,7 @@ const GRID: &[Metric] = &[
     Metric::SegmentLossOfAll,
     Metric::Repeats,
 ];
-/// Name in labels, hops of the sources, whether the host sends to them too.
+/// Name in labels, hops of the sources, and whether the host sends to them too.
 const SOURCES: [(&str, &[u32], bool); 3] =
     [("all", &[1, 2, 3, 4, 5], false), ("1,4", &[1, 4], false), ("2 both-ways", &[2], true)];
 const MODELS: [(&str, Overlap); 2] = [("", Overlap::SinrBer), (" overlap=strict", Overlap::Strict)];
@@ -59,7 +59,7 @@ const MODELS: [(&str, Overlap); 2] = [("", Overlap::SinrBer), (" overlap=strict"
 const COLUMNS: u32 = 10;
 const ROWS: u32 = 6;
 const FLOWS: usize = 31;
-/// Drawings of pairs, and hops between two at most.
+/// Seeds of the pairs, and the highest number of hops between two nodes of a pair.
 const DRAWINGS: [(u32, u32); 4] = [(21, 3), (22, 3), (23, 3), (24, COLUMNS + ROWS)];
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -88,7 +88,7 @@ fn point(label: String, series: &'static str, scenario: Scenario, of: &'static [
     Point { label, series, x: 0.0, scenario, metrics: of, timeline_s: None }
 }
 
-/// Sources so many hops from the host's border router.
+/// Sources at these numbers of hops from the host's border router.
 fn line(effort: Effort, hops: &[u32], both_ways: bool, ours: bool) -> Scenario {
     let last = hops.iter().copied().max().unwrap_or(1);
     let paper = line_scenario(effort, last, 40);
@@ -108,8 +108,8 @@ fn grid(effort: Effort, drawing: u32, most: u32, ours: bool) -> Scenario {
     scenario
 }
 
-/// Different pairs, drawn at random, with at most so many hops in between; no node is in more than
-/// three of them.
+/// Different random pairs with at most this number of hops between them; no node is in more than
+/// three pairs.
 fn pairs(drawing: u32, most: u32) -> Vec<(NodeId, NodeId)> {
     let mut random = stream(drawing.into(), 0, Purpose::Application);
     let mut pairs = Vec::new();
@@ -126,11 +126,11 @@ fn pairs(drawing: u32, most: u32) -> Vec<(NodeId, NodeId)> {
     pairs
 }
 
-/// Names of the metrics of single flows, in their order.
+/// Names of the metrics of single flows, in order.
 const EACH: [&str; 5] =
     ["goodput_first", "goodput_second", "goodput_third", "goodput_fourth", "goodput_fifth"];
 
-/// What each flow gets of its share, and the least of that.
+/// Goodput of each flow relative to its share, and the lowest of these.
 fn refine(rows: &mut Rows) {
     let whole = one_hop_bound().kbps;
     for (name, hops, both_ways) in SOURCES {

@@ -1,4 +1,4 @@
-//! Each pair of two features in a network.
+//! Networks that contain each pair of two features.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
@@ -34,12 +34,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// Names of the rows.
 pub(crate) const WORST: &str = "worst_flow";
 pub(crate) const BELOW: &str = "networks_below";
-/// A network counts as below if one of its flows has delivered less, 0 to 1.
+/// A network counts as below if a flow delivers less than this share, 0 to 1.
 const LEAST: f64 = 0.95;
 /// Seeds of these runs. Nothing was tuned with them.
 const SEEDS: [u64; 3] = [701, 702, 703];
-/// Sets of networks, each of which contains each pair. Nothing was tuned with those from the second
-/// one on.
+/// Sets of networks; each set covers all pairs. Nothing was tuned with the sets from the second one
+/// on.
 const VARIANTS: usize = 6;
 
 fn duration_s(is_whole: bool) -> u32 {
@@ -52,7 +52,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     let labels = ["first", "second"].into_iter().zip(transfers).take(count);
     let point = |(label, row): (&str, Row)| {
         let mut scenario = row.scenario(600);
-        // A look at its frames needs no hour.
+        // Flows begin early: a look at the frames needs less than an hour.
         for flow in &mut scenario.flows {
             flow.start_s = (flow.start_s - f64::from(START_S - 1)).max(1.0);
         }
@@ -69,7 +69,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 fn refine(rows: &mut Rows) {
-    // A quick plan has only the first.
+    // A quick plan has only the first point.
     let is_whole = rows.get("second", "frames_failed").is_some();
     let (seeds, variants) = if is_whole { (&SEEDS[..], VARIANTS) } else { (&SEEDS[..1], 1) };
     let networks: Vec<Row> = (0..variants).flat_map(Row::pairwise).collect();

@@ -1,4 +1,4 @@
-//! How long a large mesh takes to find its ways, and what that costs.
+//! Time and cost of route discovery in a large mesh.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::build::{Network, network};
@@ -38,33 +38,33 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// Nodes, columns and rows.
 const GRIDS: [(u32, u32, u32); 3] = [(200, 20, 10), (500, 25, 20), (1_000, 40, 25)];
-/// All within two rows and columns are in the range of 10 m, but for the corners: twenty.
+/// All nodes within two rows and columns, except the corners, are within the range of 10 m: twenty.
 const SPACING_M: f64 = 4.4;
 pub(crate) const AROUND: f64 = 20.0;
-/// What the rows are called.
+/// Names of the rows.
 pub(crate) const FORMED: &str = "formed";
 pub(crate) const SHARE: &str = "channel_share";
 pub(crate) const REPAIRED: &str = "repaired";
-/// Seeds of what is measured here; the first of them for a mesh that takes a minute each.
+/// Seeds of the runs in this file; a mesh for which each run takes a minute has only the first.
 const SEEDS: [u64; 3] = [101, 102, 103];
 const LARGE: u32 = 1_000;
-/// The mesh has formed long before.
+/// By then the mesh has long formed.
 const SETTLED: Instant = Instant::from_secs(90);
-/// Over two of the longest intervals the share of the channel is taken.
+/// Span in which the share of the channel is measured: two of the longest intervals.
 const INTERVALS: Duration = Duration::from_secs(2 * 32);
-/// Datagrams begin.
+/// Start of the datagrams.
 const DATA: Instant = Instant::from_secs(160);
-/// A router dies.
+/// Death of a router.
 const DEATH: Instant = Instant::from_secs(165);
-/// Nobody waits longer.
+/// Longest time for a mesh to form or repair itself.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn label(nodes: u32) -> String {
     format!("nodes={nodes}")
 }
 
-/// Hops from the farthest corner to the middle of a grid with so many nodes: each leads three rows
-/// and columns nearer.
+/// Hops from the farthest corner to the middle of a grid with this number of nodes; each hop covers
+/// up to three rows and columns.
 pub(crate) fn most_hops(nodes: f64) -> f64 {
     let grid = GRIDS.into_iter().find(|(count, ..)| f64::from(*count) == nodes);
     grid.map_or(f64::NAN, |(_, columns, rows)| f64::from((columns / 2 + rows / 2).div_ceil(3)))
@@ -83,7 +83,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     GRIDS.iter().take(sizes).map(point).collect()
 }
 
-/// The mesh, and a datagram a second both ways between its corner and its middle.
+/// The mesh, with a datagram per second in both directions between its corner and its middle.
 fn scenario(columns: u32, rows: u32) -> Scenario {
     let mut scenario = Scenario::default().as_kinglet().on_grid(columns, rows, SPACING_M);
     let middle = rows / 2 * columns + columns / 2;
@@ -99,19 +99,19 @@ fn scenario(columns: u32, rows: u32) -> Scenario {
     scenario
 }
 
-/// What a run has shown.
+/// Results of a run.
 struct Formation {
     formed_s: f64,
-    /// Per node, until then.
+    /// Per node, until the mesh has formed.
     messages: f64,
     air_ms: f64,
-    /// Per cent of the time that the channel around a node is taken once nothing changes.
+    /// Share of time in which the channel around a node is occupied once nothing changes, %.
     share: f64,
     repaired_s: f64,
 }
 
 fn refine(rows: &mut Rows) {
-    // A quick plan has only the smallest.
+    // A quick plan has only the smallest grid.
     let is_whole = rows.get(&label(GRIDS[1].0), "goodput").is_some();
     for (nodes, columns, lines) in GRIDS.into_iter().take(if is_whole { GRIDS.len() } else { 1 }) {
         let (label, scenario) = (label(nodes), scenario(columns, lines));
@@ -158,7 +158,7 @@ fn watch(scenario: &Scenario, seed: u64) -> Formation {
     Formation { formed_s, messages, air_ms, share, repaired_s: repair(&mut world, middle) }
 }
 
-/// How long the ways between the corner and the middle lead through one that has died.
+/// Time until the routes between the corner and the middle avoid a relay that has died.
 fn repair(world: &mut Network, middle: usize) -> f64 {
     let Some(way) = both_ways(world, 0, middle) else { return f64::INFINITY };
     let dead = way[way.len() / 2];
@@ -169,7 +169,7 @@ fn repair(world: &mut Network, middle: usize) -> f64 {
     })
 }
 
-/// Runs until that is so; the seconds that it took, or more than anybody waits.
+/// Runs until the condition holds. Returns the seconds that it took; infinity after [`PATIENCE`].
 fn run_until(world: &mut Network, holds: impl Fn(&Network) -> bool) -> f64 {
     let start = world.now();
     while !holds(world) {
@@ -181,13 +181,13 @@ fn run_until(world: &mut Network, holds: impl Fn(&Network) -> bool) -> f64 {
     (world.now() - start).as_micros() as f64 / 1e6
 }
 
-/// The way from one node to another, if there is one back as well.
+/// Route from one node to another, if there is also a route back.
 fn both_ways(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     way(world, to, from)?;
     way(world, from, to)
 }
 
-/// The nodes from one to another; `None` if the way ends or loops.
+/// Nodes of a route; `None` if it ends early or loops.
 fn way(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     let short = |node: usize| crate::build::short_of(node as NodeId);
     let mut way = vec![from];
@@ -201,7 +201,7 @@ fn way(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     Some(way)
 }
 
-/// How long all radios have been sending.
+/// Time for which all radios together have transmitted.
 fn on_air_us(world: &mut Network) -> f64 {
     let sent = |node| world.energy(node).radio.of(RadioState::Transmit) as f64;
     (0..world.nodes()).map(sent).sum()

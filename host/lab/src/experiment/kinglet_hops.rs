@@ -1,4 +1,4 @@
-//! What the defaults carry over one to eight hops, whatever the medium.
+//! Goodput of the defaults over one to eight hops, under each model of the medium.
 
 use super::models::against_bound;
 use super::{Effort, Experiment, ExperimentResult, Metric, Model, Point, Rows, line_scenario};
@@ -104,7 +104,7 @@ mod tests {
         refine(&mut rows);
         let at = |metric| rows.mean("hops=2", metric).expect("computed");
         assert_eq!([at("links_sharing"), at("share_of_bound")], [2.0, 80.0]);
-        // A quarter of the frames more than twice those of one hop.
+        // 25 frames are a quarter more than twice the 10 of one hop.
         assert_eq!([at("repeating"), at("waiting")], [20.0, 0.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! Readings that come faster and faster, from leaves that sleep.
+//! Readings of sleepy leaves at increasing rates.
 
 use super::sense::{Settings, TCP, office, seconds};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -32,13 +32,13 @@ const METRICS: &[Metric] = &[
     Metric::RadioDutyCycle(TCP),
     Metric::ResentShare(TCP),
 ];
-/// Readings a second.
+/// Readings per second.
 const RATES: [u32; 6] = [1, 2, 3, 4, 5, 6];
-/// The one of the quick look.
+/// Rate of the quick plan.
 const QUICK: u32 = 4;
-/// When it begins, in hours after midnight.
+/// Start of the run, in hours after midnight.
 const BUSY: f64 = 11.0;
-/// Series, whose settings, the host's TCP.
+/// Series, settings and TCP of the host.
 const WAYS: [(&str, Settings, HostTcp); 3] = [
     ("tcp", Settings::Paper, HostTcp::Same),
     ("kinglet tcp", Settings::Kinglet, HostTcp::Same),

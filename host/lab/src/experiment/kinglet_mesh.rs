@@ -1,4 +1,4 @@
-//! Batches, the day and fairness where the nodes find their routes themselves.
+//! Batches, the 24-hour run and fairness in a mesh whose nodes discover their routes.
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office, seconds};
 use super::tcplp_flows::event;
@@ -28,9 +28,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const ROUTINGS: [(&str, Routing); 2] = [("static", Routing::Static), ("mesh", Routing::Mesh)];
-/// A quiet and a busy hour.
+/// An hour without interference and a busy one.
 const HOURS: [(&str, f64); 2] = [("night", 2.0), ("work", 11.0)];
-/// A reading each so many milliseconds: 12 kb/s of each sensor.
+/// Milliseconds between readings: 12 kb/s of each sensor.
 const PERIOD_MS: u32 = 55;
 const FAIRNESS: &[Metric] =
     &[Metric::Fairness, Metric::FairnessOfPairs, Metric::Median, Metric::LowerQuartile];
@@ -40,7 +40,8 @@ fn plan(effort: Effort) -> Vec<Point> {
     for (name, routing) in ROUTINGS {
         let mut add = |label: &str, series, mut scenario: Scenario, metrics| {
             scenario.routing = routing;
-            // FreeBSD's TCP stands on nodes with static routes only; both have the same.
+            // FreeBSD's TCP is available only on nodes with static routes; both cases use
+            // Kinglet's.
             scenario.tcp.stack = None;
             let label = format!("{label} routing={name}");
             points.push(Point { label, series, x: 0.0, scenario, metrics, timeline_s: None });
@@ -73,7 +74,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What the mesh costs or gains beside the control.
+/// Cost or gain of the mesh compared with the control.
 fn refine(rows: &mut Rows) {
     for row in rows.all.clone() {
         let Some(point) = row.label.strip_suffix(" routing=mesh") else { continue };

@@ -1,4 +1,5 @@
-//! App. C's open question: goodput of a sender that sleeps, from what its path carries awake.
+//! App. C's open question: goodput of a sleepy sender, predicted from its path's goodput while
+//! always on.
 
 use super::tcplp_model::equation_1;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
@@ -47,20 +48,20 @@ const METRICS: &[Metric] = &[
     Metric::CwndFull,
 ];
 
-/// Packets lost on purpose in per cent, and the curve.
+/// Packets lost on purpose, in per cent, and the name of the curve.
 const LOSSES: [(u32, &str); 4] =
     [(0, "no loss"), (2, "2 % lost"), (6, "6 % lost"), (12, "12 % lost")];
-/// Between data requests.
+/// Intervals between data requests.
 const SLEEPS_MS: [u32; 5] = [100, 250, 500, 1_000, 2_000];
-/// Where other things are varied.
+/// Intervals for points at which other parameters vary.
 const FEW_SLEEPS_MS: [u32; 3] = [100, 500, 1_000];
 
-/// What is varied at a point.
+/// Parameters of a point.
 #[derive(Clone, Copy)]
 struct Case {
     hops: u32,
     d_ms: u32,
-    /// Frames of a segment.
+    /// Frames per segment.
     frames: u8,
     loss: (u32, &'static str),
     stack: Option<Stack>,
@@ -78,7 +79,7 @@ impl Case {
         if self.stack.is_some() { "FreeBSD's TCP" } else { self.loss.1 }
     }
 
-    /// Asleep for so many milliseconds at a time, or awake.
+    /// Polls at this interval, or is always on.
     fn point(self, effort: Effort, sleep_ms: Option<u32>) -> Point {
         let mut scenario = line_scenario(effort, self.hops, self.d_ms);
         scenario.tcp.stack = self.stack;
@@ -108,7 +109,7 @@ impl Case {
 
 const AWAKE: &str = "awake";
 
-/// Each case with the intervals at which it is simulated.
+/// Cases and the intervals at which each is simulated.
 fn cases() -> Vec<(Case, &'static [u32])> {
     let with = |hops, d_ms, frames, loss| Case { hops, d_ms, frames, loss, stack: None };
     let mut cases = Vec::new();
@@ -137,8 +138,8 @@ fn plan(effort: Effort) -> Vec<Point> {
     cases().into_iter().flat_map(points).collect()
 }
 
-/// The path as the model sees it: its hops and frame times, and what it carries awake (`kbps`
-/// beside a share `lost` of segments, 0 to 1) with segments of `mss` octets.
+/// Model of a path: hops, frame times, and goodput while always on (`kbps` at a loss of a share
+/// `lost` of segments, 0 to 1) with segments of `mss` octets.
 fn path(hops: u32, mss: f64, kbps: f64, lost: f64) -> Path {
     let format = Format::of(&tcplp::MAC, true);
     let time = |psdu| frame_us(RadioProfile::At86rf233, psdu, tcplp::MAC.csma_params.min_be);
@@ -148,7 +149,7 @@ fn path(hops: u32, mss: f64, kbps: f64, lost: f64) -> Path {
         hops,
         segment_us: packet(mss as usize),
         acknowledgement_us,
-        // A data request is a link header and the octet that says so.
+        // A data request is a link header and a command octet.
         fetch_us: time(mac_header(Addresses::Short) + 1) + acknowledgement_us,
         wire_us: f64::from(Wire::PERFECT.delay_ms) * 1e3,
         bottleneck_us: mss * 8e3 / kbps * (1.0 - lost),
@@ -169,7 +170,7 @@ fn refine(rows: &mut Rows) {
     }
 }
 
-/// Adds what the model says of one point, and how far it and Equation 1 are off.
+/// Adds the model's predictions for one point, and the errors of the model and of Equation 1.
 fn compare(rows: &mut Rows, path: &Path, mss: f64, case: Case, sleep_ms: Option<u32>) {
     let way = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
     let label = case.label(&way);
@@ -218,14 +219,14 @@ mod tests {
         refine(&mut rows);
         let error = |way| rows.mean(&case.label(way), "error_model").expect("it is computed");
         assert!(error(AWAKE).abs() < 2.0, "{}", error(AWAKE));
-        // Four segments of 272 octets a second are 8.7 kb/s and not 25.
+        // Four segments of 272 octets per second are 8.7 kb/s instead of 25.
         assert!((error("sleep_ms=1000") + 65.0).abs() < 1.0, "{}", error("sleep_ms=1000"));
     }
 
     #[test]
     fn frame_times_are_those_of_the_radio() {
         let path = path(1, 272.0, 100.0, 0.0);
-        // Three full frames are 7 ms each, an acknowledgement half of one.
+        // Three full frames take 7 ms each, an acknowledgement half of that.
         assert!((20_000.0..22_000.0).contains(&path.segment_us), "{path:?}");
         assert!((4_000.0..5_500.0).contains(&path.acknowledgement_us), "{path:?}");
         assert!(path.fetch_us > path.acknowledgement_us + 2_000.0, "{path:?}");

@@ -1,4 +1,4 @@
-//! 50 KiB from a leaf that sleeps, at every sleep interval.
+//! A page of 50 KiB from a sleepy leaf, at each sleep interval.
 
 use super::requests::{self, Link, METRICS, PAUSE_MS, Protocol};
 use super::{Effort, Experiment, ExperimentResult, Point, Rows};
@@ -30,20 +30,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const PAGE: u32 = 51_200;
-/// Time between data requests while nothing is expected, in milliseconds.
+/// Interval between data requests while no response is expected, in milliseconds.
 const INTERVALS_MS: [u32; 7] = [50, 100, 200, 500, 1_000, 2_000, 4_000];
-/// The one of the quick look.
+/// Interval of the quick plan.
 const QUICK_MS: u32 = 1_000;
-/// Hops, and the leaf that is so far away.
+/// Hops, and the leaf at that distance.
 const LEAVES: [(u32, NodeId); 2] = [(3, requests::SERVER), (5, 13)];
-/// In labels, protocol, octets of a CoAP block.
+/// Name in labels, protocol, and octets of a CoAP block.
 const APPS: [(&str, Protocol, u16); 4] = [
     ("http", Protocol::Http, requests::BLOCK),
     ("coap-512", Protocol::Coap, 512),
     ("coap-1024", Protocol::Coap, 1_024),
     (ALWAYS_ON, Protocol::Http, requests::BLOCK),
 ];
-/// The leaf that is asked, by HTTP, does not sleep.
+/// Label of the point whose HTTP server is always on.
 const ALWAYS_ON: &str = "http-on";
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -81,7 +81,7 @@ fn point(
     Point { label, series: app, x, scenario, metrics: METRICS, timeline_s: None }
 }
 
-/// Throughput, and how it compares.
+/// Throughput, and its ratio to that of the other cases.
 fn refine(rows: &mut Rows) {
     for ((hops, _), ms) in LEAVES.into_iter().flat_map(|leaf| INTERVALS_MS.map(|ms| (leaf, ms))) {
         let x = f64::from(ms);
@@ -96,7 +96,7 @@ fn refine(rows: &mut Rows) {
         for (metric, ratio) in [
             ("of_coap_512", small / http),
             ("of_coap_1024", large / http),
-            // Half an interval is the mean wait of a request for the leaf to ask.
+            // A request waits half an interval on average until the leaf polls.
             ("of_always_on", (on + x / 2.0) / http),
         ] {
             rows.compute(&label, "http", x, (metric, "ratio"), ratio);

@@ -1,4 +1,4 @@
-//! Restarts of every node of a working network.
+//! Restarts of each node of a working network.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::Figure;
@@ -83,7 +83,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 }
 
 fn refine(rows: &mut Rows) {
-    // A quick plan has only the first.
+    // A quick plan has only the first point.
     let is_whole = rows.get(ROUTINGS[1].1, "segment_loss").is_some();
     let (cells, seeds) = match is_whole {
         true => (Cell::all().collect(), &SEEDS[..]),
@@ -91,7 +91,7 @@ fn refine(rows: &mut Rows) {
     };
     let runs = cells.iter().flat_map(|cell| seeds.iter().map(move |seed| (cell, *seed)));
     let runs: Vec<_> = runs.collect();
-    // A network that does not form before the restart counts as one that does not recover.
+    // A network that does not form before the restart counts as not recovered.
     let judged = |(cell, seed): &(&Cell, u64)| (**cell, run(cell, *seed).unwrap_or(Verdict::NEVER));
     let verdicts: Vec<(Cell, Verdict)> = runs.par_iter().map(judged).collect();
     let losses = [(false, ""), (true, " lossy")];

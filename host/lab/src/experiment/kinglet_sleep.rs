@@ -1,4 +1,4 @@
-//! Sleeping nodes: asking at intervals, asking when something is due, sampling the channel.
+//! Sleepy leaves: polling at intervals, polling when a response is expected, channel sampling.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows};
 use crate::apps::coap::Method;
@@ -42,18 +42,18 @@ const METRICS: &[Metric] = &[
     Metric::RadioDutyCycle(Carrier::Tcp),
     Metric::Reliability(Carrier::Tcp),
 ];
-/// The longest times for which a leaf cannot be reached, in milliseconds.
+/// Longest times for which a leaf is unreachable, in milliseconds.
 const INTERVALS_MS: [u32; 4] = [250, 500, 1_000, 2_000];
-/// What nobody expects is asked for after this, in seconds (TCPlp §8.2).
+/// Seconds between data requests while no response is expected (TCPlp §8.2).
 const BASE_S: u32 = 240;
 const BASE: Duration = Duration::from_secs(BASE_S as u64);
-/// With this between data requests, in milliseconds, whatever is expected comes at a sample.
+/// Interval between data requests so long that expected responses arrive at a sample.
 const NEVER: Duration = Duration::from_secs(60);
-/// Neighbours, three hops from the border router: numbers 12 and 13 of the paper.
+/// Neighbours at three hops from the border router: numbers 12 and 13 in the paper.
 const SERVER: u32 = 11;
 const SENSOR: u32 = 12;
 
-/// How a leaf is reached.
+/// Method by which a leaf is reached.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     Fixed,
@@ -74,7 +74,7 @@ impl Way {
         }
     }
 
-    /// That it can be reached after this time: when it asks, and how it samples the channel.
+    /// Polling and CSL settings of a leaf that is reachable within this time.
     pub(super) fn within(self, ms: u32) -> (Polling, Option<Csl>) {
         let interval = Duration::from_millis(ms.into());
         let csl = Some(csl_every(ms));
@@ -87,7 +87,7 @@ impl Way {
     }
 }
 
-/// How the host asks, with the name of the protocol in labels and figures.
+/// Protocols of the host's requests, by their names in labels and figures.
 const PROTOCOLS: [&str; 2] = ["coap", "http"];
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -165,7 +165,7 @@ fn requests(scenario: &Scenario, protocol: &str) -> [Flow; 2] {
     kinds.map(|kind| Flow::new(1.0, kind))
 }
 
-/// What it costs to be reachable: duty cycle beyond that of a leaf that nobody asks.
+/// Price of being reachable: duty cycle above that of a leaf that receives no requests.
 fn refine(rows: &mut Rows) {
     let Some(least) = rows.mean("way=predictive unasked", "radio_duty_cycle") else { return };
     let asked = |r: &&Row| r.metric == "radio_duty_cycle" && r.series != "unasked";

@@ -1,4 +1,4 @@
-//! What can be read off a finished simulation.
+//! Metrics of a finished simulation.
 
 use super::bursts::OfBursts;
 use super::design::OfPairs;
@@ -18,19 +18,19 @@ use kinglet_sim::ledger::Cause;
 /// A quantity measured in every run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// Application octets that arrived per second, kb/s.
+    /// Received application octets per second, kb/s.
     Goodput,
     /// The same of all flows together.
     GoodputSum,
-    /// That of the flow that gets least.
+    /// Goodput of the flow that gets least.
     GoodputLeast,
-    /// That of the flow with this number, from 0 to 4.
+    /// Goodput of the flow with this number, from 0 to 4.
     GoodputOf(u8),
     /// Jain's index of the goodput of all flows over the whole run, %.
     FairnessOfFlows,
     /// Flows that get less than 0.1 kb/s, which is less than a segment in half a minute.
     Starved,
-    /// Segments sent again, by all flows, for each that was lost.
+    /// Retransmitted segments of all flows for each segment that was lost.
     Repeats,
     /// TCP segments lost in spite of link retries, %.
     SegmentLoss,
@@ -40,45 +40,44 @@ pub enum Metric {
     Rtt,
     /// Data frames put on the air by all nodes, retries included.
     Frames,
-    /// The same per kilobyte (1000 octets) that arrived.
+    /// The same per received kilobyte (1000 octets).
     FramesPerKb,
-    /// Frames that were acknowledged, per second, by all nodes.
+    /// Acknowledged frames of all nodes per second.
     FramesAcked,
-    /// Transmissions whose acknowledgement did not come, of all; %.
+    /// Transmissions without an acknowledgement, as a share of all; %.
     Unacknowledged,
-    /// Runs of CSMA-CA that did not win the channel, of all; %.
+    /// Runs of CSMA-CA that failed to access the channel, as a share of all; %.
     AccessFailures,
-    /// Runs of CSMA-CA per frame that was acknowledged.
+    /// Runs of CSMA-CA per acknowledged frame.
     AttemptsPerFrame,
-    /// Mean time that a saturated sender takes for a frame, whether it is acknowledged or given up;
-    /// each flow is one such sender; ms.
+    /// Mean time of a saturated sender for a frame, acknowledged or given up, ms. Each flow is one
+    /// such sender.
     FrameCycle,
-    /// Frames acknowledged per second that the second flow's sender sent.
+    /// Acknowledged frames per second of the second flow's sender.
     FramesAckedOfSecond,
-    /// Time with the radio on of the first leaf for each frame that it sends, which are data
-    /// requests; us.
+    /// Radio time of the first leaf per frame, where all its frames are data requests; us.
     RadioOnPerPoll,
-    /// Its energy for each of them, sleep included; uJ.
+    /// Its energy per frame including sleep; uJ.
     EnergyPerPoll,
-    /// Time with the radio on of the first leaf per kilobyte (1000 octets) that arrived; ms.
+    /// Radio time of the first leaf per received kilobyte (1000 octets); ms.
     LeafRadioPerKb,
     /// Entries into fast recovery.
     FastRetransmissions,
     /// Expiries of the retransmission timer.
     Timeouts,
-    /// Of these, those with this cause.
+    /// Expiries of the retransmission timer with this cause.
     TimeoutsOf(TimeoutCause),
     /// Share of time with the congestion window at or above the send buffer, %.
     CwndFull,
     /// Largest segment, octets.
     Mss,
-    /// Readings that arrived, of those whose fate is known, by what carried them; %.
+    /// Received readings as a share of those whose fate is known, by carrier; %.
     Reliability(Carrier),
-    /// The same of the sensor of which least arrived.
+    /// The same of the sensor with the lowest share.
     ReliabilityLeast(Carrier),
-    /// Share of time with a sensor's radio on, mean over those with this carrier; %.
+    /// Share of time with a sensor's radio on, mean over sensors with this carrier; %.
     RadioDutyCycle(Carrier),
-    /// The same in an hour from the start of the simulation, counted from 0; %.
+    /// The same in one hour of the simulation, counted from 0; %.
     RadioDutyCycleInHour(Carrier, u8),
     /// The same from midnight to seven, if the whole day is simulated; %.
     RadioDutyCycleAtNight(Carrier),
@@ -88,25 +87,26 @@ pub enum Metric {
     RadioFor(Carrier, Cause),
     /// Share of time in which a sensor's radio starts, which the duty cycle does not contain; %.
     RadioStarting(Carrier),
-    /// Share of time that a sensor's radio sleeps between two attempts to send the same frame; %.
+    /// Share of time in which a sensor's radio sleeps between attempts to send the same frame; %.
     RadioBetweenAttempts(Carrier),
-    /// Frames that a sensor put on the air, repetitions included, per hour.
+    /// Transmissions of a sensor, repetitions included, per hour.
     FramesSent(Carrier),
-    /// Repetitions of what a sensor's parent sends to it, per frame.
+    /// Retransmissions by a sensor's parent to the sensor, per frame.
     IndirectRetries(Carrier),
     /// Share of time with a sensor's CPU working; %.
     CpuDutyCycle(Carrier),
-    /// The same without the cipher, as if the radio had it; %.
+    /// The same without the cipher, as if the radio provided it; %.
     CpuWithoutCipher(Carrier),
     /// Mean of a sensor's round-trip time samples, ms.
     RttOf(Carrier),
-    /// Mean of what a sensor's first timeouts are drawn from, ms.
+    /// Mean of the values from which a sensor's initial timeouts are drawn, ms.
     TimeoutOf(Carrier),
-    /// Messages or segments that a sensor sent again, per hour.
+    /// Messages or segments that a sensor retransmitted, per hour.
     Resent(Carrier),
-    /// Of these, because a timer expired, per hour.
+    /// Those retransmitted because a timer expired, per hour.
     ResentByTimeout(Carrier),
-    /// Messages or segments that a sensor sent again, in relation to those that it sent once; %.
+    /// Retransmissions of a sensor in relation to the messages or segments sent for the first time;
+    /// %.
     ResentShare(Carrier),
     /// Goodput of sensors in intervals of 40 s: median over flows and intervals, kb/s.
     Median,
@@ -116,36 +116,36 @@ pub enum Metric {
     UpperQuartile,
     /// Jain's index of all sensors' goodput in an interval of 40 s; mean over intervals, %.
     Fairness,
-    /// The same within each pair of sensors: those that are listed one after the other.
+    /// The same within each pair of sensors, which are listed consecutively.
     FairnessOfPairs,
-    /// Packets that nodes have dropped for want of room, or because RED said so.
+    /// Packets dropped by nodes because the queue was full or by RED.
     QueueDrops,
     /// Frames given up after all retries, by all nodes.
     FramesFailed,
-    /// Time from the dispatch of a request to its whole answer that one in a hundred does not
-    /// exceed, ms: the shortest, but for requests that profited from the one before.
+    /// Time from the dispatch of a request to its complete response: the 1 % quantile, ms. It
+    /// stands for the shortest, but excludes requests that profited from the previous one.
     LatencyLeast,
-    /// A quarter of the answers are here by then, ms.
+    /// The same, first quartile, ms.
     LatencyFirstQuartile,
-    /// Half of them, ms.
+    /// The same, median, ms.
     LatencyMedian,
-    /// Three quarters of them, ms.
+    /// The same, third quartile, ms.
     LatencyThirdQuartile,
-    /// Requests that were answered, per hour.
+    /// Requests with a response, per hour.
     Answers,
-    /// Share of time with the radio on of the leaf that is asked; %.
+    /// Share of time with the radio of the requested leaf on; %.
     ServerDutyCycle,
     /// The same for one cause; %.
     ServerFor(Cause),
-    /// Requests that were not answered.
+    /// Requests without a response.
     Failed,
-    /// Of many flows in one tree.
+    /// Metric of many flows in one tree.
     OfTree(OfTree),
-    /// Of a path whose nodes sleep.
+    /// Metric of a path whose nodes sleep.
     OfBursts(OfBursts),
-    /// Of a node at the end of a line and of those between.
+    /// Metric of the end of a line or of its relays.
     OfNode(OfNode),
-    /// Of transfers between pairs of nodes.
+    /// Metric of transfers between pairs of nodes.
     OfPairs(OfPairs),
 }
 
@@ -282,7 +282,8 @@ impl Metric {
         }
     }
 
-    /// The value in one run; `None` if the run has no sample, or no flow and the metric is of one.
+    /// Value in one run; `None` if the run has no sample, or the metric concerns a flow and there
+    /// is none.
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         if let Metric::OfBursts(of) = self {
             return of.value(scenario, run);
@@ -331,10 +332,10 @@ impl Metric {
         }
     }
 
-    /// What is read off all flows, whatever they are; `None` for other metrics.
+    /// Value of a metric of all flows of any kind; `None` for other metrics.
     fn of_all_flows(self, run: &RunResult) -> Option<f64> {
         let rates = || run.flows.iter().filter_map(|flow| flow.goodput_kbps);
-        // Of those flows of which both ends have counted.
+        // Flows whose both ends have counted.
         let counted = |flow: &FlowResult| flow.segments_sent.zip(flow.segments_received);
         let (sent, received) = run
             .flows
@@ -349,14 +350,14 @@ impl Metric {
             Metric::GoodputOf(flow) => run.flows.get(usize::from(flow))?.goodput_kbps,
             Metric::FairnessOfFlows => Some(jain(rates())? * 100.0),
             Metric::Starved => Some(rates().filter(|rate| *rate < 0.1).count() as f64),
-            // As if one had been lost, where none was.
+            // If no segment was lost, divides by one.
             Metric::Repeats => Some(repeats() as f64 / lost.max(1.0)),
             Metric::SegmentLossOfAll => (sent > 0).then(|| lost / sent as f64 * 100.0),
             _ => None,
         }
     }
 
-    /// What is read off the MACs of all nodes; `None` for other metrics.
+    /// Value of a metric of all MACs; `None` for other metrics.
     fn of_mac(self, run: &RunResult) -> Option<f64> {
         let sum = |count: fn(&NodeResult) -> Option<u64>| over_nodes(run, count);
         let (acked, failed) = (sum(|n| n.frames_acked), sum(|n| n.frames_failed));
@@ -371,7 +372,7 @@ impl Metric {
             Metric::Unacknowledged => {
                 Some(missing as f64 / sum(|n| Some(n.frames_sent)) as f64 * 100.0)
             }
-            // What failed and is not a missing acknowledgement.
+            // Failed runs without those in which the acknowledgement was missing.
             Metric::AccessFailures => Some((runs - acked as f64 - missing as f64) / runs * 100.0),
             Metric::AttemptsPerFrame => Some(runs / acked as f64),
             Metric::FrameCycle => {
@@ -382,12 +383,12 @@ impl Metric {
         }
     }
 
-    /// What is read off the first leaf; `None` for other metrics.
+    /// Value of a metric of the first leaf; `None` for other metrics.
     fn of_leaf(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let leaf = scenario.nodes.iter().position(|place| place.role == Role::Leaf)?;
         let leaf = run.nodes.get(leaf).filter(|leaf| leaf.frames_sent > 0)?;
         let on_s = leaf.duty_cycle * run.sim_seconds;
-        // Of one that does nothing but ask.
+        // Valid for a leaf that sends only data requests.
         let polls = leaf.frames_sent as f64;
         match self {
             Metric::LeafRadioPerKb => {
@@ -400,7 +401,7 @@ impl Metric {
         }
     }
 
-    /// What is read off the flows of sensors; `None` for other metrics.
+    /// Value of a metric of sensors' flows; `None` for other metrics.
     fn of_flows(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let over = |carrier, value: &dyn Fn(&FlowResult) -> Option<f64>| {
             mean(sensors(carrier, scenario, run).filter_map(value))
@@ -432,7 +433,7 @@ impl Metric {
         }
     }
 
-    /// What is read off the nodes of sensors; `None` for other metrics.
+    /// Value of a metric of sensors' nodes; `None` for other metrics.
     fn of_nodes(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let share = |carrier, share: &dyn Fn(&NodeResult) -> f64| {
             mean(nodes(carrier, scenario, run).map(|node| share(node) * 100.0))
@@ -478,7 +479,7 @@ impl Metric {
     }
 }
 
-/// The sum of what the nodes have counted.
+/// Sum of a count over all nodes.
 fn over_nodes(run: &RunResult, count: fn(&NodeResult) -> Option<u64>) -> u64 {
     run.nodes.iter().filter_map(count).sum()
 }
@@ -494,7 +495,7 @@ const fn of_cause(cause: Cause) -> &'static str {
     }
 }
 
-/// The flows of sensors with this carrier.
+/// Flows of sensors with this carrier.
 fn sensors<'a>(
     carrier: Carrier,
     scenario: &'a Scenario,
@@ -507,7 +508,7 @@ fn sensors<'a>(
     })
 }
 
-/// Their nodes.
+/// Nodes of sensors with this carrier.
 fn nodes<'a>(
     carrier: Carrier,
     scenario: &'a Scenario,
@@ -516,8 +517,8 @@ fn nodes<'a>(
     sensors(carrier, scenario, run).filter_map(|flow| run.nodes.get(flow.from as usize))
 }
 
-/// Their radios' share of time in these hours of the day, in per cent; `None` unless the simulation
-/// begins at midnight and covers them.
+/// Share of radio time in these hours of the day, in per cent; `None` unless the simulation begins
+/// at midnight and covers them.
 fn by_clock(
     carrier: Carrier,
     scenario: &Scenario,
@@ -543,8 +544,8 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// Share of the observed time (after slow start has had a second) with a full window, in per cent.
-/// There is a sample per change: it holds until the next one, the last to the end.
+/// Share of the observed time with a full window, in per cent, without one second of slow start.
+/// There is a sample per change; it is valid until the next one, the last one until the end.
 fn cwnd_full(scenario: &Scenario, flow: &FlowResult, run: &RunResult) -> Option<f64> {
     let buffer = scenario.tcp.send_buffer.bytes(flow.mss? as usize) as f64;
     let start = scenario.flows.first()?.start_s + 1.0;
@@ -590,7 +591,7 @@ mod tests {
         let sample = |at_s, cwnd| CwndSample { flow: 0, at_s, cwnd, ssthresh: None };
         let run = RunResult {
             flows: vec![FlowResult { mss: Some(100), ..FlowResult::default() }],
-            // Buffer: 4 segments of 100. What was before the third second does not count.
+            // The buffer has 4 segments of 100. Samples before the third second do not count.
             cwnd: vec![sample(0.5, 1), sample(1.0, 400), sample(5.0, 100), sample(6.0, 400)],
             sim_seconds: 12.0,
             ..RunResult::default()

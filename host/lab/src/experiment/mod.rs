@@ -1,8 +1,8 @@
-//! Published results as experiments: what is varied, what is measured, what the paper says.
+//! Published results as experiments: varied parameters, metrics, and the paper's figures.
 //!
-//! One file per experiment. A *plan* lists points: a label, an abscissa and a scenario. Every point
-//! is simulated with several seeds ([`run`]); each metric becomes a [`Row`] with mean and 95 %
-//! interval. `refine` then adds what is computed from them: bounds, model predictions, the paper's
+//! There is one file per experiment. A *plan* lists points: a label, an abscissa and a scenario.
+//! Every point is simulated with several seeds ([`run`]). Each metric becomes a [`Row`] with mean
+//! and 95 % interval. `refine` then adds computed rows: bounds, model predictions, the paper's
 //! figures.
 
 mod air;
@@ -74,18 +74,18 @@ use crate::run::RunResult;
 use crate::scenario::{Overlap, Scenario, tcplp};
 use kinglet::time::Duration;
 
-/// How much is simulated.
+/// Amount of simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// For a first look: short simulations.
+    /// Short simulations for a first look.
     Quick,
-    /// For the record.
+    /// Complete simulations for the record.
     Full,
 }
 
 impl Effort {
-    /// Seeds per point unless the user says otherwise: enough for 95 % intervals of about one per
-    /// cent in goodput.
+    /// Default number of seeds per point: enough for 95 % intervals of about one per cent in
+    /// goodput.
     pub const fn default_seeds(self) -> u32 {
         5
     }
@@ -100,79 +100,79 @@ impl Effort {
     }
 }
 
-/// A published result and how it is reproduced.
+/// A published result and its reproduction.
 pub struct Experiment {
-    /// Its name on the command line and its folder under `experiments/`.
+    /// Name on the command line and of the folder under `experiments/`.
     pub id: &'static str,
-    /// For people.
+    /// Title for readers.
     pub title: &'static str,
-    /// Where the paper has it.
+    /// Section or figure of the paper.
     pub source: &'static str,
-    /// What is to be found out.
+    /// Question that the experiment answers.
     pub question: &'static str,
-    /// How.
+    /// Method.
     pub method: &'static str,
-    /// Why the answer could be wrong or not transferable.
+    /// Reasons why the result could be wrong or not transferable.
     pub threats: &'static [&'static str],
-    /// The label of the point that shows the main result; empty for pure calculation, which a plain
-    /// transfer over one hop stands for. `experiments/<id>/plan.toml` has it as a scenario file.
+    /// Label of the point with the main result; empty for pure calculation, which is represented by
+    /// a plain transfer over one hop. `experiments/<id>/plan.toml` has it as a scenario file.
     pub main: &'static str,
-    /// What is simulated; empty for pure calculation.
+    /// Simulated points; empty for pure calculation.
     pub plan: fn(Effort) -> Vec<Point>,
     /// Adds computed rows, bounds and the paper's figures to the measured ones.
     pub refine: fn(&mut Rows),
-    /// What is drawn.
+    /// Figures of the result.
     pub figures: fn(&ExperimentResult) -> Vec<Figure>,
 }
 
 impl Experiment {
-    /// What is simulated: the plan, and the defaults beside it.
+    /// All simulated points: the plan and the defaults.
     pub fn points(&self, effort: Effort) -> Vec<Point> {
         let mut points = (self.plan)(effort);
         points.extend(defaults::beside(self, &points));
         points
     }
 
-    /// The scenario of the main point.
+    /// Scenario of the main point.
     pub fn main_scenario(&self, effort: Effort) -> Scenario {
         let point = self.points(effort).into_iter().find(|point| point.label == self.main);
         point.map_or_else(|| line_scenario(effort, 1, 0), |point| point.scenario)
     }
 }
 
-/// One simulation point: simulated once per seed.
+/// A point of the plan, simulated once per seed.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Unique in its experiment, such as `d_ms=40` or `d_ms=40 hops=1`.
     pub label: String,
-    /// The curve it belongs to.
+    /// Curve of the point.
     pub series: &'static str,
-    /// Its place on that curve.
+    /// Abscissa on that curve.
     pub x: f64,
-    /// What is simulated.
+    /// Simulated scenario.
     pub scenario: Scenario,
-    /// What is measured.
+    /// Metrics of the point.
     pub metrics: &'static [Metric],
-    /// Record radio activity between these instants (seconds) with the first seed.
+    /// Interval (seconds) in which the first seed's run records radio activity.
     pub timeline_s: Option<(f64, f64)>,
 }
 
-/// The rows of an experiment while they are completed.
+/// Rows of an experiment during their completion.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// All of them.
+    /// All rows.
     pub all: Vec<Row>,
-    /// The first seed of the runs that they are of.
+    /// First seed of their runs.
     pub first_seed: u64,
 }
 
 impl Rows {
-    /// The row with this label and metric.
+    /// Row with this label and metric.
     pub fn get(&self, label: &str, metric: &str) -> Option<&Row> {
         self.all.iter().find(|r| r.label == label && r.metric == metric)
     }
 
-    /// Its mean.
+    /// Mean of the row with this label and metric.
     pub fn mean(&self, label: &str, metric: &str) -> Option<f64> {
         self.get(label, metric).map(|r| r.mean)
     }
@@ -201,7 +201,7 @@ impl Rows {
         &mut self.all[last]
     }
 
-    /// Sets the paper's figure for a row, if that row is there.
+    /// Sets the paper's figure of a row if the row exists.
     pub fn paper(&mut self, label: &str, metric: &str, value: f64) {
         let row = self.all.iter_mut().find(|r| r.label == label && r.metric == metric);
         if let Some(row) = row {
@@ -209,7 +209,7 @@ impl Rows {
         }
     }
 
-    /// Sets the bound of every row of `metric` for which `bound` gives one.
+    /// Sets the bound of every row of `metric` for which `bound` returns one.
     pub fn bound(&mut self, metric: &str, bound: impl Fn(&Row) -> Option<f64>) {
         for row in self.all.iter_mut().filter(|r| r.metric == metric) {
             row.bound = bound(row);
@@ -217,20 +217,20 @@ impl Rows {
     }
 }
 
-/// What an experiment gave.
+/// Result of an experiment.
 #[derive(Clone, Debug)]
 pub struct ExperimentResult {
-    /// Which.
+    /// Id of the experiment.
     pub id: &'static str,
     /// Measured and computed rows, in the order of the plan.
     pub rows: Vec<Row>,
-    /// The first seed's run of every point, for traces and timelines.
+    /// Run of every point with the first seed, for traces and timelines.
     pub samples: Vec<(Point, RunResult)>,
-    /// Seeds that were finished for every point.
+    /// Number of seeds that were completed for every point.
     pub seeds: u32,
 }
 
-/// All experiments, in the order in which the paper tells its story.
+/// All experiments, in the order of the paper.
 pub fn all() -> &'static [Experiment] {
     ALL
 }
@@ -310,15 +310,15 @@ static ALL: &[Experiment] = &[
     design::DEFAULTS,
 ];
 
-/// The experiment with this id.
+/// Experiment with this id.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     all().iter().find(|e| e.id == id)
 }
 
-/// Signal strength of the links of a line at the receiver's end, dBm; far above the noise.
+/// Received signal strength of the links of a line, dBm; far above the noise.
 const RSSI_DBM: f64 = -60.0;
 
-/// A point of which nothing is recorded.
+/// A point without a recorded interval.
 fn point(
     label: String,
     series: &'static str,
@@ -329,13 +329,13 @@ fn point(
     Point { label, series, x, scenario, metrics, timeline_s: None }
 }
 
-/// The same where frames that overlap do something else.
+/// The same with another model of overlapping frames.
 fn with_overlap(mut scenario: Scenario, overlap: Overlap) -> Scenario {
     scenario.medium.overlap = overlap;
     scenario
 }
 
-/// No simulation: everything is computed.
+/// Empty plan: the experiment only computes.
 fn nothing_to_simulate(_: Effort) -> Vec<Point> {
     Vec::new()
 }
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// Whether routes lead from one node to the other.
+    /// True if routes lead from one node to the other.
     fn leads(routes: &[Route], nodes: usize, from: NodeId, to: NodeId) -> bool {
         let next = |at: &NodeId| {
             let here = |route: &&Route| (route.node, route.destination) == (*at, to);
@@ -396,10 +396,10 @@ mod tests {
     fn every_planned_flow_has_a_route_both_ways() {
         for experiment in all() {
             let points = experiment.points(Effort::Quick);
-            // A building is drawn until links reach everybody, shadowing and all.
+            // A building is drawn until all nodes are connected, including the effect of shadowing.
             let planned = points.into_iter().filter(|point| point.scenario.building.is_none());
             for Point { mut scenario, label, .. } in planned {
-                // Where a mesh finds ways, there are ways.
+                // Static routes exist wherever a mesh finds routes.
                 scenario.routing = Routing::Static;
                 let (routes, nodes) = (scenario.routes(), scenario.nodes.len());
                 // The host is behind the border router.
@@ -463,7 +463,7 @@ mod tests {
             let path = folder(experiment).join("plan.toml");
             let mut scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(scenario, experiment.main_scenario(Effort::Full), "{}", experiment.id);
-            // A sensor has made its first batch by then.
+            // Long enough for a sensor's first batch.
             scenario.duration_s = 150.0;
             let run =
                 run::run(&scenario, 1, &run::Options::default()).expect("it can be simulated");

@@ -1,36 +1,36 @@
-//! The media under which claims about hops and about d are judged.
+//! Models of the medium under which claims about hops and about d are checked.
 //!
-//! Who disturbs whom, and how much, decides what several hops carry, and nobody knows it of the
-//! papers' buildings. So such a claim holds only if it holds under all of these.
+//! The goodput of several hops depends on the interference between nodes, which is unknown for the
+//! papers' buildings. So such a claim passes only if it passes under all these models.
 
 use super::{Effort, RSSI_DBM, Rows, line_scenario};
 use crate::conflict::sharing;
 use crate::scenario::{Link, NodeId, Overlap, Propagation, Scenario};
 
-/// A medium of a line.
+/// Medium of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
-    /// Each node hears its neighbours, all equally strongly; overlap by signal to interference and
-    /// noise. The default.
+    /// Each node is in range of its neighbours, all at the same strength; overlaps are resolved by
+    /// the ratio of signal to interference and noise. The default.
     Sinr,
     /// The same, but all frames that overlap at a receiver are lost.
     Strict,
-    /// Each link is 1 dB weaker than the one before it, counted from the receiver's end: a relay
-    /// hears who is hidden from its predecessor 1 dB louder than its predecessor.
+    /// Each link is 1 dB weaker than the previous one, counted from the receiver's end: a relay
+    /// receives a node hidden from its predecessor 1 dB stronger than the predecessor.
     Louder,
-    /// Frames disturb twice as far as they are received and sensed: two hops.
+    /// Frames interfere up to twice the distance at which they are received and sensed: two hops.
     Farther,
 }
 
-/// Distance to which frames disturb under [`Model::Farther`], and the disc's usual one, in metres.
+/// Range of interference under [`Model::Farther`], and the usual range of the disc, in metres.
 const FAR_M: f64 = 20.0;
 const RANGE_M: f64 = 10.0;
 
 impl Model {
-    /// All of them, the default first.
+    /// All models, the default first.
     pub(crate) const ALL: [Model; 4] = [Model::Sinr, Model::Strict, Model::Louder, Model::Farther];
 
-    /// For people, and for the name of a curve.
+    /// Name for readers and of the curve.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Model::Sinr => "sinr-ber",
@@ -40,7 +40,7 @@ impl Model {
         }
     }
 
-    /// What labels of points end with, but for what else a point may say of itself.
+    /// End of the points' labels; a point may add more.
     pub(crate) const fn suffix(self) -> &'static str {
         match self {
             Model::Sinr => "",
@@ -50,14 +50,14 @@ impl Model {
         }
     }
 
-    /// How many links of a line of so many hops exclude each other: what B is divided by.
+    /// Number of links of such a line that exclude each other: the divisor of B.
     pub(crate) fn sharing(self, hops: u32) -> f64 {
         let mut scenario = line_scenario(Effort::Quick, hops, 0);
         self.apply(&mut scenario);
         sharing(&scenario).map_or(f64::NAN, f64::from)
     }
 
-    /// The medium of a line; anything else of the scenario stays.
+    /// Sets the medium of a line and leaves the rest of the scenario unchanged.
     pub(crate) fn apply(self, scenario: &mut Scenario) {
         let medium = &mut scenario.medium;
         medium.overlap = Overlap::SinrBer;
@@ -79,8 +79,9 @@ impl Model {
     }
 }
 
-/// Sets the bound of `goodput` over 2 hops and more of a line, B / `sharing(hops)` with B the same
-/// line's goodput over one hop, and adds what is reached of it. Labels are `hops=N` and `suffix`.
+/// Sets the bound of `goodput` for lines of 2 hops and more: B / `sharing(hops)`, where B is the
+/// line's goodput over one hop. Adds the share of the bound that is reached. Labels are `hops=N`
+/// and `suffix`.
 pub(super) fn against_bound(
     rows: &mut Rows,
     (series, suffix): (&'static str, &str),
@@ -99,8 +100,8 @@ pub(super) fn against_bound(
     }
 }
 
-/// Links of a line of so many nodes, each weaker by `slope_db` than the one before it, counted from
-/// node 0.
+/// Links of a line with this number of nodes, each weaker by `slope_db` than the previous one,
+/// counted from node 0.
 pub(super) fn slope(nodes: NodeId, slope_db: i8) -> Vec<Link> {
     let link = |from: NodeId| Link {
         from,
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_only_disturbs_is_neither_sensed_nor_received() {
-        // Node 2 disturbs node 1, 16 m away, and nobody senses anybody but the own partner.
+        // Node 2 interferes with node 1, 16 m away; each node senses only its own partner.
         let losses = |interference_m: f64| {
             let text = format!(
                 "duration_s = 20\n[medium]\ninterference_range_m = {interference_m}\n{}{}{}",
@@ -174,9 +175,9 @@ mod tests {
             })
         };
         let (apart, disturbed) = (losses(10.0), losses(20.0));
-        // Acknowledgments for data meet data of the same flow now and then.
+        // Acknowledgments occasionally collide with data of the same flow.
         assert!(apart[0].0 < 0.1 && disturbed[0].0 > 0.3, "{apart:?} {disturbed:?}");
-        // The channel was not heard to be busy more often than by the own partner.
+        // The channel was sensed busy no more often than the own partner makes it.
         assert!(disturbed[0].1 <= apart[0].1, "{apart:?} {disturbed:?}");
     }
 

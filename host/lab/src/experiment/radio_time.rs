@@ -1,5 +1,5 @@
-//! Where the radio time of Table 7 goes that ours is short of: what the paper's driver counts and
-//! ours need not spend, and single parameters changed.
+//! Differences between our radio time and that of Table 7: parts that only the paper's driver
+//! counts, and effects of single parameters.
 
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, metrics, office, seconds};
 use super::{Effort, Metric, Point, Rows};
@@ -9,39 +9,40 @@ use kinglet::mac::Csma;
 use kinglet::time::Duration;
 use kinglet_sim::ledger::Cause;
 
-/// A quiet and a busy hour of the day.
+/// An hour without interference and a busy one.
 const HOURS: [(&str, f64); 2] = [("night", 2.0), ("work", 11.0)];
-/// What a full frame takes at the paper's nodes, in microseconds (Fig. 4a, §6.3).
+/// Time of a full frame at the paper's nodes, in microseconds (Fig. 4a, §6.3).
 const PAPER_FRAME_US: f64 = 7_200.0;
 
-/// One parameter of the paper's system at another value that is known of it.
+/// Sets one parameter of the paper's system to another known value.
 type Change = fn(&mut Scenario);
 
-/// What is changed, under which name.
+/// Names and changes.
 const CHANGES: [(&str, Change); 8] = [
     ("", |_| ()),
-    // The radio does the backoffs of leaves: an earlier `platform_radio.c` of the authors' RIOT.
+    // The radio performs the backoffs of leaves: an earlier `platform_radio.c` of the authors'
+    // RIOT.
     (" csma=hardware", |scenario| scenario.mac.csma = Csma::Hardware),
     // `kDataPollTimeout` in the `mac.hpp` of their OpenThread. §8.2.3 says that it was decreased.
     (" data_request_timeout_ms=300", |scenario| {
         scenario.mac.data_request_timeout = Duration::from_millis(300);
     }),
-    // Their `platform_radio.c` has the two bounds the wrong way round.
+    // The two bounds are swapped in their `platform_radio.c`.
     (" indirect_delay_ms=40", |scenario| {
         scenario.mac.indirect.retry_delay_max = Duration::from_millis(40);
     }),
-    // Time per frame that the paper's goodput leaves beside its bound (§6.3).
+    // Time per frame that explains the difference between the paper's goodput and its bound (§6.3).
     (" cpu=fitted", |scenario| scenario.radio.host_cost = HostCost::FittedTcplp),
     (" cpu=none", |scenario| scenario.radio.host_cost = HostCost::Micros(0)),
-    // The part senses energy from -80 dBm on, which the next but one room does not reach.
+    // The radio senses energy from -80 dBm on; signals from two offices away are weaker.
     (" cca=carrier", |scenario| scenario.radio.cca = Cca::Carrier),
     (" interference=double", |scenario| {
         scenario.interference.iter_mut().for_each(|source| source.share *= 2.0);
     }),
 ];
 
-/// An hour by night and one by day with the paper's settings: TCP and CoAP side by side, and by
-/// itself what is not confirmed and the ideal protocol. By day with Kinglet's, too.
+/// Points for an hour by night and one by day with the paper's settings: TCP and CoAP together,
+/// non-confirmable messages and the ideal protocol each alone. By day also with Kinglet's settings.
 pub(super) fn points(effort: Effort) -> Vec<Point> {
     let mut points = alone(effort);
     points.extend(own(effort));
@@ -67,7 +68,7 @@ pub(super) fn points(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Kinglet's settings by day, with the part's assessment of the channel and with carrier sense.
+/// Kinglet's settings by day, with the radio's channel assessment and with carrier sense.
 fn own(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (suffix, cca) in [("", Cca::Either), (" cca=carrier", Cca::Carrier)] {
@@ -109,7 +110,7 @@ fn alone(effort: Effort) -> Vec<Point> {
     HOURS.into_iter().flat_map(|hour| carriers.map(|carrier| (hour, carrier))).map(point).collect()
 }
 
-/// What the paper's driver counts as well.
+/// Parts that the paper's driver counts in addition.
 pub(super) const fn counted(carrier: Carrier) -> [Metric; 3] {
     [
         Metric::RadioStarting(carrier),
@@ -122,15 +123,15 @@ fn parts(carrier: Carrier) -> &'static [Metric] {
     let ledger = Cause::ALL.map(|cause| Metric::RadioFor(carrier, cause));
     let retries = [Metric::IndirectRetries(carrier)];
     let all = [metrics(carrier), &counted(carrier), &ledger, &retries].concat();
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     Box::leak(all.into_boxed_slice())
 }
 
-/// The radio's share of time as the driver of the paper's nodes counts it
-/// (`RADIO_DUTYCYCLE_MONITOR` in `at86rf2xx_getset.c` of the authors' RIOT): from the pin that
-/// wakes the radio to the one that puts it to sleep, which happens when a frame is done with, not
-/// between two attempts to send it (`mac.cpp` of their OpenThread), and with the software between
-/// the parts of sending a frame.
+/// Adds the radio's share of time as the driver of the paper's nodes counts it
+/// (`RADIO_DUTYCYCLE_MONITOR` in `at86rf2xx_getset.c` of the authors' RIOT). It counts from the pin
+/// that wakes the radio to the one that puts it to sleep. The radio sleeps after a frame, but not
+/// between two attempts to send it (`mac.cpp` of their OpenThread), so these pauses count, and so
+/// does the software that runs while a frame is sent.
 pub(super) fn refine(rows: &mut Rows) {
     let driver_us = PAPER_FRAME_US - frame_us(RadioProfile::At86rf233, 127, 3);
     let labels: Vec<_> =

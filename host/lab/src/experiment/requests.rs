@@ -1,4 +1,5 @@
-//! What `tcplp-latency` and `tcplp-response-size` share: a host that asks a leaf of the office.
+//! Common parts of `tcplp-latency` and `tcplp-response-size`: requests of a host to a leaf of the
+//! office.
 
 use super::{Effort, Metric};
 use crate::apps::coap::Method;
@@ -8,24 +9,24 @@ use kinglet::time::Duration;
 use kinglet_apps::coap::PORT;
 use kinglet_coap::Rto;
 
-/// The leaf that serves: number 12 of the paper, three hops from the border router.
+/// Leaf that serves the pages: number 12 of the paper, three hops from the border router.
 pub(super) const SERVER: u32 = 11;
-/// Octets of a CoAP block: those of TCPlp's published sensor (`anemometer.h`).
+/// Octets of a CoAP block, as in TCPlp's published sensor (`anemometer.h`).
 pub(super) const BLOCK: u16 = 512;
-/// The first timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.
+/// Initial timeout of the paper's CoAP client (`coap-transactions.c`) and of its TCP.
 pub(super) const FIRST_TIMEOUT_MS: u32 = 3_000;
 
-/// What is measured of pages.
+/// Metrics of pages.
 pub(super) const METRICS: &[Metric] = &[
     Metric::LatencyFirstQuartile,
     Metric::LatencyMedian,
     Metric::LatencyThirdQuartile,
     Metric::Failed,
 ];
-/// Between a page and the next request: long enough for the connection before to be closed.
+/// Pause between a page and the next request; long enough for the previous connection to close.
 pub(super) const PAUSE_MS: u32 = 10_000;
 
-/// How a page is asked for.
+/// Protocol of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http,
@@ -37,7 +38,7 @@ pub(super) enum Protocol {
 impl Protocol {
     pub(super) const ALL: [Protocol; 3] = [Protocol::Http, Protocol::FastOpen, Protocol::Coap];
 
-    /// In labels.
+    /// Name in labels.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Protocol::Http => "http",
@@ -46,7 +47,7 @@ impl Protocol {
         }
     }
 
-    /// In legends.
+    /// Name in legends.
     pub(super) const fn series(self) -> &'static str {
         match self {
             Protocol::Http => "HTTP/TCP",
@@ -56,19 +57,19 @@ impl Protocol {
     }
 }
 
-/// When the server's radio is on.
+/// Schedule of the server's radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     AlwaysOn,
-    /// A data request at a fixed interval, whatever is expected; milliseconds.
+    /// Polls at a fixed interval, even if a response is expected; milliseconds.
     Sleep(u32),
-    /// Every 100 ms while something is expected; the interval otherwise.
+    /// Polls every 100 ms while a response is expected, otherwise at the interval.
     Adaptive(u32),
-    /// When something is due; the interval otherwise.
+    /// Polls when a response should be ready, otherwise at the interval.
     Predictive(u32),
 }
 
-/// The host asks for `bytes` octets again and again, with pauses of `pause_ms` on average.
+/// Requests of the host for `bytes` octets each, with pauses of `pause_ms` on average.
 pub(super) fn scenario(
     effort: Effort,
     link: Link,
@@ -76,12 +77,12 @@ pub(super) fn scenario(
     bytes: u32,
     pause_ms: u32,
 ) -> Scenario {
-    // Kinglet's own way is a point of its own; the others are what the paper's nodes did (§8.4,
+    // Kinglet's predictive polling is a point of its own; the others are as in the paper (§8.4,
     // §9).
     let ours = matches!(link, Link::Predictive(_));
     let mut scenario = if ours { Scenario::office() } else { Scenario::office().as_tcplp() };
     if protocol == Protocol::FastOpen {
-        // TCPlp has none: it is Kinglet's TCP that has the paper's settings.
+        // TCPlp has no Fast Open, so Kinglet's TCP is used with the paper's settings.
         scenario.tcp.stack = None;
     }
     scenario.duration_s = effort.seconds() * 2.5;
@@ -90,9 +91,9 @@ pub(super) fn scenario(
     scenario
 }
 
-/// Gives a leaf that is to be asked its link.
+/// Sets the link of the leaf that serves.
 pub(super) fn serve(scenario: &mut Scenario, server: NodeId, link: Link) {
-    // TCPlp's port (`tcp_timer.h`), and CoAP's first timeout: longer than the server sleeps.
+    // Initial timeouts of TCPlp's port (`tcp_timer.h`) and of CoAP; longer than the server's sleep.
     scenario.tcp.connection.rto_initial = Duration::from_millis(FIRST_TIMEOUT_MS.into());
     scenario.polling = polling(link);
     if link == Link::AlwaysOn {
@@ -100,12 +101,12 @@ pub(super) fn serve(scenario: &mut Scenario, server: NodeId, link: Link) {
     }
 }
 
-/// Keeps a leaf awake, at the same place, with the same neighbour.
+/// Keeps a leaf always on, at the same place, with the same neighbour.
 pub(super) fn stay_awake(scenario: &mut Scenario, server: NodeId) {
     scenario.nodes[server as usize].role = Role::Router;
 }
 
-/// The host's client, and the server.
+/// The host's client and the server.
 pub(super) fn flows(
     scenario: &Scenario,
     to: NodeId,

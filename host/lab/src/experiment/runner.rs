@@ -1,4 +1,4 @@
-//! Runs plans: every (point, seed) is one job, jobs run in parallel, results keep the plan's order.
+//! Runs plans: every (point, seed) is a job. Jobs run in parallel; results keep the plan's order.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Row, Rows, defaults};
 use crate::run::{self, Options, RunError, RunResult};
@@ -7,29 +7,29 @@ use rayon::prelude::*;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What to run, and how.
+/// Parameters of a run.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
     /// Length of the simulations.
     pub effort: Effort,
     /// Seeds per point, at least 1.
     pub seeds: u32,
-    /// The first of them; the others follow it.
+    /// The first seed; the others are consecutive.
     pub first_seed: u32,
     /// Threads; 0 = one per core.
     pub jobs: usize,
-    /// Jobs that have not begun when this becomes true are left out.
+    /// Jobs that have not begun when this becomes true are skipped.
     pub cancel: &'a AtomicBool,
     /// Called with (finished, planned) jobs, from any thread.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// What came out.
+/// Result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// In the order asked for.
+    /// Results in the order of the arguments.
     pub experiments: Vec<ExperimentResult>,
-    /// Cancelled before the end: points without a finished seed are missing.
+    /// True if the run was cancelled before the end; points without a finished seed are missing.
     pub interrupted: bool,
 }
 
@@ -39,13 +39,13 @@ pub type Results<'a> = &'a [ExperimentResult];
 /// A simulation failed.
 #[derive(Debug)]
 pub struct LabError {
-    /// In which experiment.
+    /// Experiment that failed.
     pub experiment: &'static str,
-    /// At which point.
+    /// Label of the point that failed.
     pub label: String,
-    /// With which seed.
+    /// Seed that failed.
     pub seed: u64,
-    /// Why.
+    /// Cause of the failure.
     pub error: RunError,
 }
 
@@ -58,13 +58,13 @@ impl fmt::Display for LabError {
 
 impl std::error::Error for LabError {}
 
-/// A job's place in the plan, and its result.
+/// Experiment, point and seed of a job, the first two by index.
 type Job = (usize, usize, u64);
 
 /// Runs `experiments` and completes their rows.
 ///
 /// # Errors
-/// The first simulation (in plan order) that could not be done.
+/// The error of the first simulation (in plan order) that failed.
 pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Outcome, LabError> {
     let plans: Vec<Vec<Point>> = experiments.iter().map(|e| e.points(config.effort)).collect();
     let jobs: Vec<Job> = plans
@@ -98,7 +98,7 @@ pub fn run(experiments: &[&'static Experiment], config: Config<'_>) -> Result<Ou
     Ok(Outcome { experiments, interrupted })
 }
 
-/// The first point that is simulated just as point `p`, which only looks at something else then.
+/// First point with the same simulation as point `p`; they differ only in their metrics.
 fn simulated_as(plan: &[Point], p: usize) -> usize {
     let same = |a: &Point, b: &Point| {
         a.scenario == b.scenario && a.timeline_s == b.timeline_s && looks(a) == looks(b)
@@ -107,18 +107,18 @@ fn simulated_as(plan: &[Point], p: usize) -> usize {
     before.iter().position(|point| same(point, &rest[0])).unwrap_or(p)
 }
 
-/// Whether the congestion window is recorded, and what changes every second.
+/// Returns whether the congestion window is recorded, and whether a sample is taken every second.
 fn looks(point: &Point) -> (bool, bool) {
     (records(point), samples(point))
 }
 
-/// Whether what changes is looked at every second.
+/// True if a metric needs a sample every second.
 fn samples(point: &Point) -> bool {
     let needs = |metric: &Metric| matches!(metric, Metric::OfBursts(of) if of.needs_samples());
     point.metrics.iter().any(needs)
 }
 
-/// Whether the congestion window is recorded.
+/// True if the congestion window is recorded.
 fn records(point: &Point) -> bool {
     point.metrics.contains(&Metric::CwndFull)
 }
@@ -146,7 +146,7 @@ fn simulate(
         let result = run::run(&point.scenario, seed, &options);
         (config.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len());
         match result {
-            // A run cut short by the cancellation is not a result.
+            // A run that was cancelled has no result.
             Ok(_) if config.cancel.load(Ordering::Relaxed) => Ok(None),
             Ok(result) => Ok(Some(result)),
             Err(error) => Err(LabError {
@@ -157,7 +157,7 @@ fn simulate(
             }),
         }
     };
-    // One at a time: some take a hundred times as long as others.
+    // Jobs are distributed one at a time because some take a hundred times as long as others.
     let all = || jobs.par_iter().with_max_len(1).map(one).collect::<Vec<_>>();
     let results = match rayon::ThreadPoolBuilder::new().num_threads(config.jobs).build() {
         Ok(pool) => pool.install(all),
@@ -177,7 +177,7 @@ fn complete(
     let mut samples = Vec::new();
     let mut seeds = runs.iter().map(Vec::len).min().unwrap_or(0);
     for (point, runs) in plan.into_iter().zip(runs) {
-        // How much is sent again in vain is of interest everywhere.
+        // Unnecessary retransmissions are reported for all transfers.
         let transfers =
             runs.iter().any(|run| run.flows.iter().any(|f| f.segments_received > Some(0)));
         let repeats =

@@ -1,5 +1,5 @@
-//! What the sense-and-send experiments share (TCPlp §8.2): the office, who sends what, and with
-//! whose settings.
+//! Common parts of the sense-and-send experiments (TCPlp §8.2): the office, the sensors and their
+//! settings.
 
 use super::{Effort, Metric, Row};
 use crate::chart::{Bars, Figure};
@@ -8,20 +8,20 @@ use kinglet_coap::Rto;
 
 /// Nodes 12 to 15 of the paper.
 const LEAVES: [NodeId; 4] = [11, 12, 13, 14];
-/// Send and receive buffer of the paper's sensor: five segments of 462 octets and one more (its
+/// Send and receive buffer of the paper's sensor: five segments of 462 octets plus one octet (its
 /// published code).
 const PAPER_BUFFER: u32 = 2_311;
-/// Its queues beside TCP's buffers and without them.
+/// Readings in its queue: in addition to TCP's buffers, and without them.
 const PAPER_QUEUES: (u16, u16) = (64, 104);
-/// Its CoAP waits 3 s before it sends again.
+/// Initial timeout of its CoAP: 3 s.
 const PAPER_ACK_TIMEOUT_MS: u32 = 3_000;
 
-/// Whose settings are used.
+/// Origin of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settings {
-    /// The paper's.
+    /// The paper's settings.
     Paper,
-    /// Kinglet's own, in the same RAM: the queue and the buffers together are as large.
+    /// Kinglet's settings with the same RAM for queue and buffers together.
     Kinglet,
 }
 
@@ -32,7 +32,7 @@ pub(super) const NON: Carrier = Carrier::NonConfirmable;
 pub(super) const IDEAL: Carrier = Carrier::Ideal;
 
 impl Settings {
-    /// The curve of `carrier`, and the first part of its labels.
+    /// Name of the curve of `carrier`, and first part of its labels.
     pub(super) const fn series(self, carrier: Carrier) -> &'static str {
         match (self, carrier) {
             (Settings::Paper, Carrier::Tcp) => "tcp",
@@ -47,7 +47,7 @@ impl Settings {
         }
     }
 
-    /// What sends readings from a leaf to the host.
+    /// The sensor of a leaf that sends readings to the host.
     fn sensor(self, from: NodeId, to: NodeId, carrier: Carrier, batch: u16) -> Sensor {
         let (beside_tcp, alone) = match self {
             Settings::Paper => PAPER_QUEUES,
@@ -55,7 +55,7 @@ impl Settings {
         };
         let queue = match carrier {
             Carrier::Tcp => beside_tcp,
-            // "No application queue" but for the batch (§8.2.4).
+            // "No application queue" except for the batch (§8.2.4).
             Carrier::NonConfirmable => batch,
             Carrier::Coap(_) | Carrier::Ideal => alone,
         };
@@ -67,12 +67,12 @@ impl Settings {
     }
 }
 
-/// Octets of send and receive buffer, and readings in the queue: together the paper's 9,870 octets.
-/// The sensor receives nothing.
+/// Octets of send and receive buffer, and readings in the queue; together the paper's 9,870 octets.
+/// The sensor receives no data.
 const KINGLET_BUFFERS: (u32, u32) = (4_096, 64);
 const KINGLET_QUEUE: u16 = 69;
 
-/// The office at night with four sensors; the leaves' readings are carried by `carriers`.
+/// The office at night with four sensors; `carriers` carry the leaves' readings.
 pub(super) fn office(
     settings: Settings,
     frames: u8,
@@ -87,7 +87,7 @@ pub(super) fn office(
     scenario.tcp.mss = Mss::Frames(frames);
     match settings {
         Settings::Paper => {
-            // Its code: ten attempts.
+            // Ten attempts, as in its code.
             scenario.mac.max_frame_retries = 9;
             scenario.tcp.send_buffer = Buffer::Bytes(PAPER_BUFFER);
             scenario.tcp.receive_buffer = Buffer::Bytes(PAPER_BUFFER);
@@ -104,7 +104,7 @@ pub(super) fn office(
     scenario
 }
 
-/// Simulated seconds, if they are not a day.
+/// Simulated seconds of runs shorter than 24 hours.
 pub(super) const fn seconds(effort: Effort) -> f64 {
     match effort {
         Effort::Quick => 600.0,
@@ -112,7 +112,7 @@ pub(super) const fn seconds(effort: Effort) -> f64 {
     }
 }
 
-/// What is measured of sensors with this carrier.
+/// Metrics of sensors with this carrier.
 pub(super) fn metrics(carrier: Carrier) -> &'static [Metric] {
     match carrier {
         TCP => &const { all_of(TCP) },
@@ -135,7 +135,7 @@ const fn all_of(carrier: Carrier) -> [Metric; 6] {
     ]
 }
 
-/// A metric of all points as bars, with single figures of the paper.
+/// Bar chart of a metric of all points, with marks for figures of the paper.
 pub(super) fn bars(rows: &[Row], metric: &str, title: &str, marks: &[(&str, f64)]) -> Figure {
     let rows = rows.iter().filter(|row| row.metric == metric);
     Figure::Bars(Bars {

@@ -1,4 +1,4 @@
-//! §8.2.1: sending readings in batches or one by one, at night.
+//! §8.2.1: readings sent in batches or one by one, at night.
 
 use super::sense::{COAP, COCOA, IDEAL, NON, Settings, TCP, bars, metrics, office, seconds};
 use super::{Effort, Experiment, ExperimentResult, Point, Rows};
@@ -62,7 +62,7 @@ fn own_tcp(effort: Effort) -> Point {
     Point { label, series, x: 64.0, scenario, metrics: metrics(TCP), timeline_s: None }
 }
 
-/// Batches of readings at 0.05 Hz: one in 1280 s.
+/// Batches of readings at 0.05 Hz: one batch in 1280 s.
 fn seldom(effort: Effort) -> impl Iterator<Item = Point> {
     [TCP, COAP, NON].into_iter().map(move |carrier| {
         let series = Settings::Paper.series(carrier);

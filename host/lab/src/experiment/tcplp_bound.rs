@@ -1,4 +1,5 @@
-//! Fig. 4b: where the capacity of one hop goes, and what is reached of the rest.
+//! Fig. 4b: overheads that reduce the capacity of one hop, and the share of the bound that is
+//! reached.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
@@ -61,8 +62,8 @@ fn plan(effort: Effort) -> Vec<Point> {
     ]
 }
 
-/// What the paper's 7.2 ms per frame of 127 octets (§6.3) have beyond our radio profile: driver
-/// software between the parts, in microseconds.
+/// Software overhead of the driver in microseconds: difference between the paper's 7.2 ms for a
+/// frame of 127 octets (§6.3) and our radio profile.
 fn driver_us() -> f64 {
     7_200.0 - radio::frame_us(RadioProfile::At86rf233, 127, MAC.csma_params.min_be)
 }
@@ -85,7 +86,7 @@ fn refine(rows: &mut Rows) {
         Some(95.0);
     rows.compute("mss_frames=5", "bound", 0.0, ("mss", "B"), best.mss as f64).paper = Some(462.0);
     for (index, (name, us)) in best.parts.into_iter().enumerate() {
-        // s/kb as in the paper: microseconds per segment over kilobits per segment.
+        // In s/kb as in the paper: microseconds per segment over kilobits per segment.
         let per_kb = us / 1e6 / (best.mss as f64 * 8.0 / 1e3);
         let label = format!("overhead={name}");
         rows.compute(&label, "ladder", index as f64, ("inverse_goodput", "s/kb"), per_kb);

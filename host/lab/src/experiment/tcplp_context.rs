@@ -1,5 +1,5 @@
-//! What the paper takes as given or says in passing: Table 1's gains, the testbed, its round-trip
-//! times and its losses.
+//! Assumptions and side remarks of the paper: the gains of Table 1, and the testbed with its
+//! round-trip times and losses.
 
 use super::requests::stay_awake;
 use super::sense::{NON, Settings, TCP, office};
@@ -43,9 +43,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Frames of a segment.
+/// Frames per segment.
 const SEGMENTS: [u8; 2] = [1, 5];
-/// What is changed where segments are compared, under which name.
+/// Change of a point at which segments are compared.
 type Change = fn(&mut Scenario);
 const CHANGES: [(&str, Change); 6] = [
     ("", |_| ()),
@@ -61,15 +61,15 @@ const CHANGES: [(&str, Change); 6] = [
         scenario.radio.host_cost = HostCost::FittedTcplp;
     }),
 ];
-/// Frames of a segment, and frames lost in per cent, where the best length is looked for.
+/// Frames per segment and lost frames in per cent, for the search for the best length.
 const CHOICE: [u8; 5] = [1, 2, 3, 5, 8];
 const LOSSES: [u32; 4] = [0, 10, 20, 30];
 /// Hours of the day at which losses are measured.
 const HOURS: [u32; 5] = [2, 9, 11, 12, 15];
 const LEAVES: core::ops::Range<NodeId> = 11..15;
-/// Frames of a datagram and its payload.
+/// Frames of a datagram and its payload in octets.
 const DATAGRAMS: [(u32, u16); 2] = [(1, 70), (3, 260)];
-/// Between two datagrams of a leaf.
+/// Interval between two datagrams of a leaf.
 const PERIOD_MS: u32 = 2_000;
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -132,8 +132,8 @@ fn segments(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Segments of several lengths where so many per cent of frames are lost and only three retries
-/// follow, so that some loss is left for TCP.
+/// Segments of several lengths at this rate of lost frames in per cent, with only three retries so
+/// that TCP sees some loss.
 fn choice(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (loss, frames) in LOSSES.into_iter().flat_map(|loss| CHOICE.map(|n| (loss, n))) {
@@ -182,12 +182,12 @@ fn refine(rows: &mut Rows) {
     }
 }
 
-/// A TCP header that both ends of a path keep the rest of, in octets: which flow and which fields
-/// follow (2), the lower halves of sequence and acknowledgement number (4), and the checksum (2).
-/// Ports, data offset and an unchanged window are known. Two octets of each timestamp add 4.
+/// Octets of a TCP header whose constant fields both ends of a path remember: flow and list of
+/// fields (2), the lower halves of sequence and acknowledgement number (4), and the checksum (2).
+/// Ports, data offset and an unchanged window are omitted. Two octets of each timestamp add 4.
 const COMPRESSED: usize = 2 + 4 + 2;
 
-/// What compressed TCP headers would gain over one hop, and octets of frames that nothing is in.
+/// Gain of compressed TCP headers over one hop, and unused octets of frames.
 fn headers(rows: &mut Rows) {
     let whole = Format::between_neighbours(&tcplp::MAC, true);
     let of_bound = |tcp, frames| {
@@ -212,7 +212,7 @@ fn headers(rows: &mut Rows) {
             row(("bound_gain", "%"), (kbps / plain - 1.0) * 100.0);
         }
     }
-    // What is left of the frames of a segment of the paper's length is time at 32 us an octet.
+    // Unused octets of a segment's frames are counted as time at 32 us per octet.
     let frames = whole.frames(DEFAULT_MSS);
     let unused: usize = frames.iter().map(Frame::unused).sum();
     let best = bound(RadioProfile::At86rf233, &tcplp::MAC, whole, DEFAULT_MSS, 2);
@@ -228,7 +228,7 @@ fn headers(rows: &mut Rows) {
     rows.compute(&label, series, 5.0, ("gain_if_filled", "%"), gain);
 }
 
-/// Each leaf with its hops to the border router.
+/// Each leaf with its number of hops to the border router.
 fn depths(office: &Scenario) -> Vec<(NodeId, usize)> {
     let leaves = (0..office.host()).filter(|n| office.nodes[*n as usize].role == Role::Leaf);
     let mut scenario = office.clone();

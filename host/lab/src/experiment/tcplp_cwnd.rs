@@ -1,4 +1,4 @@
-//! Fig. 6: the congestion window under small buffers, and how losses are repaired.
+//! Fig. 6: the congestion window under small buffers, and the repair of losses.
 
 use super::tcplp_retry_delay::DELAYS_MS;
 use super::{Effort, Experiment, ExperimentResult, Metric, Model, Point, Rows, line_scenario};

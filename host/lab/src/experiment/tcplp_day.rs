@@ -1,4 +1,4 @@
-//! §8.2.3 and §8.2.4: a day in an office with people at work.
+//! §8.2.3 and §8.2.4: a 24-hour run in an office with people at work.
 
 use super::radio_time;
 use super::sense::{COAP, IDEAL, NON, Settings, TCP, bars, metrics, office};
@@ -31,7 +31,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Frames of a segment: the paper's, and ours.
+/// Frames per segment: the paper's and Kinglet's.
 const fn frames(settings: Settings) -> u8 {
     match settings {
         Settings::Paper => 3,
@@ -39,7 +39,7 @@ const fn frames(settings: Settings) -> u8 {
     }
 }
 
-/// Simulated time: when it begins, in hours after midnight, and how long it is, in seconds.
+/// Start of the run in hours after midnight, and its length in seconds.
 const fn time(effort: Effort) -> (f64, f64) {
     match effort {
         Effort::Quick => (11.0, 600.0),
@@ -88,21 +88,21 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What is measured of everything.
+/// Metrics of all carriers.
 fn with_counted(carrier: Carrier) -> &'static [Metric] {
     let all = [metrics(carrier), &radio_time::counted(carrier)].concat();
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     Box::leak(all.into_boxed_slice())
 }
 
-/// What is measured of TCP and CoAP: also when people are away, and when they are at work.
+/// Metrics of TCP and CoAP: also by night and during working hours.
 fn with_hours(carrier: Carrier) -> &'static [Metric] {
     let hours = [Metric::RadioDutyCycleAtNight(carrier), Metric::RadioDutyCycleAtWork(carrier)];
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     Box::leak([with_counted(carrier), &hours].concat().into_boxed_slice())
 }
 
-/// The duty cycle of each hour, of what is simulated anyway.
+/// Duty cycle of each hour, from runs that other points need anyway.
 fn hours(effort: Effort) -> Vec<Point> {
     let (start, seconds) = time(effort);
     let mut points = Vec::new();
@@ -117,7 +117,7 @@ fn hours(effort: Effort) -> Vec<Point> {
                     series: settings.series(carrier),
                     x,
                     scenario: scenario.clone(),
-                    // A plan is made a few times in a run of the program.
+                    // Plans are made only a few times in a run of the program.
                     metrics: Box::leak(Box::new([Metric::RadioDutyCycleInHour(carrier, hour)])),
                     timeline_s: None,
                 }
@@ -129,7 +129,7 @@ fn hours(effort: Effort) -> Vec<Point> {
 
 fn refine(rows: &mut Rows) {
     radio_time::refine(rows);
-    // Table 7; of the ideal protocol the middle of 0.63 and 0.70 %.
+    // Table 7; for the ideal protocol the middle of 0.63 and 0.70 %.
     for (label, reliability, radio, cpu) in [
         ("tcp", Some(99.3), 2.29, Some(0.973)),
         ("coap", Some(99.5), 1.84, Some(0.834)),
@@ -145,7 +145,7 @@ fn refine(rows: &mut Rows) {
     }
 }
 
-/// Table 7 beside what was measured: label of the point, and what its bar is called.
+/// Points compared with Table 7: label and name of the bar.
 const BESIDE: [(&str, &str); 7] = [
     ("tcp", "TCP, the paper's settings"),
     ("kinglet tcp", "TCP, Kinglet's"),
@@ -156,7 +156,7 @@ const BESIDE: [(&str, &str); 7] = [
     ("kinglet ideal", "no loss at all, Kinglet's"),
 ];
 
-/// Radio time beside the paper's.
+/// Radio time compared with the paper's.
 fn beside_the_paper(result: &ExperimentResult) -> Figure {
     let metric = "radio_duty_cycle";
     let row = |label: &str| result.rows.iter().find(|r| r.label == label && r.metric == metric);

@@ -1,4 +1,4 @@
-//! §4.2: a radio that does not listen while it backs off.
+//! §4.2: a radio that does not receive during its backoff.
 
 use super::tcplp_selfclock::asleep;
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
@@ -39,17 +39,17 @@ const METRICS: &[Metric] = &[
     Metric::Timeouts,
 ];
 const HOPS: [u32; 3] = [1, 2, 3];
-/// Who does CSMA-CA, its label, d in milliseconds, series.
+/// Location of CSMA-CA, its label, d in milliseconds, series.
 const MODES: [(Csma, &str, u32, &str); 4] = [
     (Csma::Software, "software", 0, "software, d = 0"),
     (Csma::Hardware, "hardware", 0, "hardware, d = 0"),
     (Csma::Software, "software", 40, "software, d = 40 ms"),
     (Csma::Hardware, "hardware", 40, "hardware, d = 40 ms"),
 ];
-/// The control: hops, and milliseconds from one datagram to the next. 100 kb/s over one hop and
-/// 31 kb/s over three are 91 and 75 % of what TCP carries there.
+/// The control: hops, and milliseconds between datagrams. 100 kb/s over one hop and 31 kb/s over
+/// three are 91 and 75 % of the goodput of TCP there.
 const ONE_WAY: [(u32, u32); 2] = [(1, 37), (3, 120)];
-/// Octets of a datagram: those of a segment.
+/// Octets of a datagram, equal to those of a segment.
 const DATAGRAM: u16 = 462;
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -101,7 +101,7 @@ fn line(effort: Effort, hops: u32, retry_delay_ms: u32, csma: Csma) -> Scenario 
     scenario
 }
 
-/// What a deaf radio leaves of the goodput of one that listens.
+/// Goodput of a deaf radio relative to one that listens.
 fn refine(rows: &mut Rows) {
     let deaf: Vec<_> =
         rows.all.iter().filter(|r| r.label.contains("csma=hardware")).cloned().collect();

@@ -1,4 +1,4 @@
-//! Fig. 12: four flows that compete for the same air.
+//! Fig. 12: four flows that compete for the channel.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::apps::sense::LEN;
@@ -36,16 +36,16 @@ const METRICS: &[Metric] =
     &[Metric::Median, Metric::LowerQuartile, Metric::UpperQuartile, Metric::Fairness];
 /// Kilobits per second that each flow offers, and milliseconds between its readings.
 const LOADS: [(u32, u32); 6] = [(1, 656), (2, 328), (4, 164), (6, 109), (8, 82), (12, 55)];
-/// Those of the quick look: below and above what the network carries.
+/// Loads of the quick plan: below and above the capacity of the network.
 const QUICK: [u32; 2] = [2, 8];
-/// Series, its name in labels, what carries readings, whether with Kinglet's own settings.
+/// Series, its name in labels, carrier of the readings, and whether Kinglet's settings apply.
 const CARRIERS: [(&str, &str, Carrier, bool); 4] = [
     ("TCP", "tcp", Carrier::Tcp, false),
     ("CoAP", "coap", Carrier::Coap(Rto::Plain), false),
     ("CoCoA", "cocoa", Carrier::Coap(Rto::Cocoa), false),
     ("Kinglet TCP", "kinglet tcp", Carrier::Tcp, true),
 ];
-/// The leaves: nodes 12 to 15 of the paper.
+/// Leaves: nodes 12 to 15 of the paper.
 const LEAVES: core::ops::Range<NodeId> = 11..15;
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -67,10 +67,10 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// All leaves of the office report to the host, a reading every `period_ms` each.
+/// All leaves of the office send a reading to the host every `period_ms`.
 pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenario {
     let mut scenario = Scenario::office().as_tcplp();
-    // Four intervals of 40 s and the first, or two.
+    // The first interval of 40 s and four more; two more in a quick run.
     scenario.duration_s = match effort {
         Effort::Quick => 120.0,
         Effort::Full => 200.0,
@@ -87,7 +87,7 @@ pub(super) fn event(effort: Effort, carrier: Carrier, period_ms: u32) -> Scenari
     scenario
 }
 
-/// Nobody gets more than it offers.
+/// The bound of each flow is the load that it offers.
 fn refine(rows: &mut Rows) {
     rows.bound("goodput_median", |row| Some(row.x));
     for row in rows.all.clone().into_iter().filter(|row| row.metric == "goodput_q3") {

@@ -1,4 +1,4 @@
-//! Fig. 4a: what sending one frame takes.
+//! Fig. 4a: time to send one frame.
 
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::{Bars, Figure, curves};

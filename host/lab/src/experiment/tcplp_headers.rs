@@ -1,4 +1,4 @@
-//! Tables 4 and 5: links compared, and header octets per frame.
+//! Tables 4 and 5: comparison of links, and header octets per frame.
 
 use super::headers_on_air::{Headers, longest, on_air};
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
@@ -34,11 +34,11 @@ const LINKS: [(&str, f64, f64, f64); 3] = [
     ("Wi-Fi", 54.0, 1_500.0, 0.22),
     ("Ethernet", 10.0, 1_500.0, 1.2),
 ];
-/// The paper's for 802.15.4: time of the whole PSDU of 127 octets, and the most room in it.
+/// The paper's figures for 802.15.4: time of a whole PSDU of 127 octets, and its maximum payload.
 const PAPER_MS: f64 = 4.1;
 const PAPER_ROOM: f64 = 116.0;
 
-/// The paper's ends of Table 5: link, 6LoWPAN and IPv6, TCP, total.
+/// The paper's minimum and maximum in Table 5: link, 6LoWPAN and IPv6, TCP, total.
 const FIRST: [(f64, f64); 4] = [(11.0, 23.0), (7.0, 33.0), (20.0, 44.0), (38.0, 107.0)];
 const LATER: [(f64, f64); 4] = [(11.0, 23.0), (5.0, 12.0), (0.0, 0.0), (16.0, 35.0)];
 
@@ -49,7 +49,7 @@ fn refine(rows: &mut Rows) {
         rows.compute(&label, "Table 4", x, ("time", "ms"), ms).paper = Some(paper);
         rows.compute(&label, "Table 4", x, ("room", "B"), mtu);
     }
-    // Both can be done whatever is simulated; without them claims lack their points.
+    // Neither depends on the simulated points; without them claims lack their points.
     if let (Some(on_air), Some(longest)) = (on_air(), longest()) {
         let (label, x) = ("link=802.15.4", LINKS.len() as f64);
         let time = ("time", "ms");
@@ -68,7 +68,7 @@ fn refine(rows: &mut Rows) {
     rows.compute("mss_frames=1", "§6.1", 1.0, ("header_share", "%"), share).paper = Some(50.0);
 }
 
-/// A frame's part of Table 5.
+/// Adds the rows of one kind of frame in Table 5.
 fn add(rows: &mut Rows, frame: &str, (low, high): (Headers, Headers), paper: [(f64, f64); 4]) {
     let by_layer = |h: Headers| [h.link, h.adaptation, h.tcp, h.link + h.adaptation + h.tcp];
     let names = ["802.15.4", "6LoWPAN and IPv6", "TCP", "total"];

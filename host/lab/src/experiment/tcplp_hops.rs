@@ -47,19 +47,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const PAPER: [(u32, f64); 4] = [(1, 64.1), (2, 28.3), (3, 19.5), (4, 17.5)];
 const METRICS: &[Metric] =
     &[Metric::Goodput, Metric::Rtt, Metric::SegmentLoss, Metric::FramesPerKb];
-/// Kinglet's TCP where the paper's is.
+/// Series and label suffix with Kinglet's TCP instead of the paper's.
 const OWN: (&str, &str) = ("Kinglet's TCP", " stack=kinglet");
-/// Everyone senses everyone.
+/// Series and label suffix of the control: all nodes sense each other.
 const CONTROL: (&str, &str) = ("nobody hidden", " control=no-hidden-terminals");
-/// Links that are weaker than the radio's threshold of energy, and strong enough for anything else,
-/// in dBm.
+/// Signal strength of links below the radio's energy threshold but strong enough for everything
+/// else, in dBm.
 const WEAK_DBM: f64 = -85.0;
-/// With them: series, label suffix, what makes the channel busy.
+/// Points with these links: series, label suffix, and condition for a busy channel.
 const WEAK: [(&str, &str, Cca); 2] = [
     ("weak links, energy", " rssi_dbm=-85", Cca::Energy),
     ("weak links, carrier", " rssi_dbm=-85 cca=carrier", Cca::Carrier),
 ];
-/// Twice the buffers; and one segment at a time, acknowledged at once.
+/// Twice the buffers, and one segment at a time with immediate acknowledgements.
 const WINDOWS: [(&str, u16, u8); 2] = [(TWICE, 8, 2), (STOP_AND_WAIT, 1, 1)];
 const TWICE: &str = " buffer_segments=8";
 const STOP_AND_WAIT: &str = " buffer_segments=1 ack_every=1";
@@ -133,7 +133,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 fn refine(rows: &mut Rows) {
     let whole = one_hop_bound();
     let parts = radio::parts(RadioProfile::At86rf233, 127, MAC.csma_params.min_be);
-    // All of this others can use: nothing of it is on the air.
+    // Other nodes can use these times, since the channel is free in them.
     let pauses = parts.backoff + parts.spacing + parts.load + parts.state_change;
     let channel = whole.kbps_with_extra_us(-(pauses.as_micros() as f64));
     rows.compute("hops=1 no-pauses", "channel", 1.0, ("bound", "kb/s"), channel);

@@ -1,4 +1,4 @@
-//! Fig. 7a–c: how long a small page takes to arrive from a node that sleeps.
+//! Fig. 7a–c: latency of a small page from a sleeping node.
 
 use super::requests::{Link, PAUSE_MS, Protocol, scenario};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -58,7 +58,8 @@ fn plan(effort: Effort) -> Vec<Point> {
             scenario.name.clone_from(&label);
             scenario.duration_s = match effort {
                 Effort::Quick => 1_200.0,
-                // A thousand requests: the wait for a data request is uniform over a second.
+                // A thousand requests, because the wait for a data request is uniform over a
+                // second.
                 Effort::Full => 12_000.0,
             };
             let (series, metrics) = (protocol.series(), METRICS);
@@ -68,7 +69,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What TCP costs beside CoAP.
+/// Cost of TCP compared with CoAP.
 fn refine(rows: &mut Rows) {
     for (_, link, x, _) in LINKS {
         let coap = label(link, Protocol::Coap);
@@ -114,7 +115,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         .collect()
 }
 
-/// The share of values up to each, at every twentieth of them.
+/// Empirical distribution of the values, with a point at every twentieth of it.
 fn distribution(values: &[f64]) -> Vec<(f64, f64, Option<f64>)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

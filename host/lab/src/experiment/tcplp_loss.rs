@@ -1,4 +1,4 @@
-//! §8.2.2: packets lost at the border router.
+//! §8.2.2: packet loss at the border router.
 
 use super::radio_time::{counted, refine};
 use super::sense::{COAP, COCOA, IDEAL, Settings, TCP, metrics, office, seconds};
@@ -30,7 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// Loss in per cent.
 const LOSSES: [u32; 8] = [0, 3, 6, 9, 12, 15, 18, 21];
-/// With Kinglet's TCP.
+/// Losses with Kinglet's TCP, in per cent.
 const OWN_LOSSES: [u32; 4] = [6, 9, 15, 21];
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -60,18 +60,19 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What is measured, what the paper's driver counts as well, and what is known of round trips.
+/// All metrics: those of the office, those that the paper's driver counts in addition, and the
+/// estimate of the round trip or timeout.
 fn with_estimates(carrier: Carrier) -> &'static [Metric] {
     let estimate = match carrier {
         TCP => Metric::RttOf(carrier),
         _ => Metric::TimeoutOf(carrier),
     };
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     Box::leak([metrics(carrier), &counted(carrier), &[estimate]].concat().into_boxed_slice())
 }
 
-/// The highest loss with one thing changed: without selective acknowledgements, by which TCP finds
-/// most losses in time, and with packets lost on their way from the sensors only.
+/// The highest loss with one change: without selective acknowledgements, by which TCP detects most
+/// losses in time, or with loss only in the direction from the sensors.
 fn causes(effort: Effort) -> Vec<Point> {
     let point = |(carrier, sack, answers)| {
         let mut scenario = office(Settings::Paper, 5, [carrier; 4], 64);
@@ -115,7 +116,7 @@ fn own_tcp(effort: Effort, loss: u32) -> Point {
     }
 }
 
-/// Only acknowledgements and responses are lost, and nothing that they answer.
+/// Loses only acknowledgements and responses, but no data.
 fn answers_lost(effort: Effort) -> Vec<Point> {
     let point = |(carrier, loss): (Carrier, u32)| {
         let mut scenario = office(Settings::Paper, 5, [carrier; 4], 64);
@@ -130,7 +131,7 @@ fn answers_lost(effort: Effort) -> Vec<Point> {
             series,
             x: f64::from(loss),
             scenario,
-            // A plan is made a few times in a run of the program.
+            // Plans are made only a few times in a run of the program.
             metrics: Box::leak([metrics(carrier), &share].concat().into_boxed_slice()),
             timeline_s: None,
         }
@@ -139,7 +140,7 @@ fn answers_lost(effort: Effort) -> Vec<Point> {
 }
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    // Curves have one point for each loss.
+    // Curves contain one point for each rate of loss.
     let other = ["answers_lost", "uplink_loss", "sack=false"];
     let curve = |row: &&Row| !other.iter().any(|other| row.label.contains(other));
     let both_ways: Vec<_> = result.rows.iter().filter(curve).cloned().collect();

@@ -35,14 +35,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// What `tools/size-table --note` wrote.
+/// Output of `tools/size-table --note`.
 const SIZES: &str = include_str!("../../../../examples/firmware/sizes.txt");
 const TARGETS: [(&str, &str); 2] =
     [("m0plus", "thumbv6m-none-eabi"), ("m4", "thumbv7em-none-eabi")];
-/// Segments of the window.
+/// Window in segments.
 const WINDOW: usize = 4;
 
-/// The figure of the line of [`SIZES`] that begins with `name`.
+/// Value on the line of [`SIZES`] that begins with `name`.
 fn noted(name: &str) -> Option<f64> {
     let line = SIZES.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     line.trim().parse().ok()
@@ -59,11 +59,11 @@ fn refine(rows: &mut Rows) {
 
 const OCTETS: (&str, &str) = ("ram", "B");
 
-/// Table 1: what a window takes at its sender and at its receiver.
+/// Table 1: memory of a window at its sender and at its receiver.
 fn buffers(rows: &mut Rows) {
     let window = WINDOW * DEFAULT_MSS;
     let packet = |payload: usize| {
-        // The pool has packets of one size; these are of the least that holds such a segment.
+        // The pool has packets of one size, here the smallest that holds such a segment.
         let storage = size_of::<net::Slot<[u8; 0]>>() + payload + IPV6 + TCP + TIMESTAMPS;
         storage.next_multiple_of(align_of::<net::Slot<[u8; 0]>>())
     };
@@ -83,7 +83,7 @@ fn buffers(rows: &mut Rows) {
     }
 }
 
-/// Tables 3 and 8: what one more connection, or one more port to connect to, takes without buffers.
+/// Tables 3 and 8: memory of another connection or listening port, without buffers.
 fn connections(rows: &mut Rows, (target, triple): (&str, &str)) {
     let of = |what: &str| noted(&format!("{triple} size_of {what}"));
     let buffers = size_of::<<Mote as tcp::Sizes>::SendBuffer>()
@@ -100,7 +100,7 @@ fn connections(rows: &mut Rows, (target, triple): (&str, &str)) {
     }
 }
 
-/// Table 2: whole images. RAM is what is initialised, what is zeroed, and the deepest stack.
+/// Table 2: complete images. RAM is initialised data, zeroed data and the deepest stack.
 fn images(rows: &mut Rows, (target, triple): (&str, &str)) {
     let stack = noted(&format!("{triple} measure stack"));
     for image in ["echo-small", "echo", "sensor", "mote"] {
@@ -116,7 +116,7 @@ fn images(rows: &mut Rows, (target, triple): (&str, &str)) {
     }
 }
 
-/// §2.1: listening beside sending, by data sheets.
+/// §2.1: current of listening compared with sending, by data sheets.
 fn currents(rows: &mut Rows) {
     for profile in [RadioProfile::At86rf233, RadioProfile::Nrf52840] {
         let Radio { currents, .. } = crate::radio::profile_of(profile);
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_is_noted_is_read_by_its_whole_name() {
-        // `echo` is the beginning of other names.
+        // `echo` is also a prefix of other names.
         let (echo, small) = ("thumbv6m-none-eabi echo text", "thumbv6m-none-eabi echo-small text");
         assert!(noted(echo) > noted(small));
     }

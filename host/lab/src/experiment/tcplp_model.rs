@@ -35,13 +35,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Window in segments of TCPlp §7.
+/// TCPlp's window in segments (§7).
 const WINDOW: f64 = 4.0;
-/// Equation 4's l is undetermined without losses.
+/// Smallest loss for Equations 2 and 4; without losses Equation 4's l is undetermined.
 const ENOUGH_LOSS_PERCENT: f64 = 0.5;
 
-/// Equation 4 in kb/s: `mss` in octets, `rtt_ms`, loss probability `p`, window `w` in segments,
-/// productive round trips `l` lost per loss.
+/// Goodput by Equation 4 in kb/s, from `mss` in octets, `rtt_ms`, loss probability `p`, window `w`
+/// in segments, and `l`, the productive round trips lost per loss.
 pub(super) fn equation_4(mss: f64, rtt_ms: f64, p: f64, w: f64, l: f64) -> f64 {
     mss * 8.0 / rtt_ms / (1.0 / w + l * p)
 }
@@ -51,7 +51,7 @@ pub(super) fn equation_1(mss: f64, rtt_ms: f64, p: f64, w: f64) -> f64 {
     equation_4(mss, rtt_ms, p, w, 2.0)
 }
 
-/// Equation 2, the square-root model; `None` without loss, where it has no value.
+/// Equation 2, the square-root model; `None` without loss, for which it is undefined.
 pub(super) fn equation_2(mss: f64, rtt_ms: f64, p: f64) -> Option<f64> {
     (p > 0.0).then(|| mss * 8.0 / rtt_ms * (3.0 / (2.0 * p)).sqrt())
 }
@@ -92,8 +92,8 @@ fn plan(effort: Effort) -> Vec<Point> {
             });
         }
     }
-    // Does the sampled round trip contain the wait in the send buffer? Then more buffer lengthens
-    // it.
+    // These points show whether the RTT samples contain the wait in the send buffer: if so, a
+    // larger buffer increases them.
     for segments in [2, 3, 6, 8u16] {
         let mut scenario = line_scenario(effort, 1, 0);
         scenario.tcp.send_buffer = Buffer::Segments(segments);
@@ -112,7 +112,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn refine(rows: &mut Rows) {
     for (p, eq1, eq2) in [(0.06, 2.703, 5.0), (0.01, 3.704, 12.25)] {
-        // An MSS of 1/8 octet and a round trip of 1 ms turn kb/s into segments per round trip.
+        // An MSS of 1/8 octet and a round-trip time of 1 ms turn kb/s into segments per round trip.
         let label = format!("p={p}");
         let metric = ("eq1_segments_per_rtt", "segments");
         let value = equation_1(0.125, 1.0, p, WINDOW);
@@ -128,7 +128,7 @@ fn refine(rows: &mut Rows) {
     }
 }
 
-/// Adds what the models say about one point, and how far they are off.
+/// Adds the models' predictions for one point and their errors.
 fn compare(rows: &mut Rows, series: &'static str, label: &str, x: f64) {
     let at = |metric: &str| rows.mean(label, metric);
     let values = (at("goodput"), at("mss"), at("rtt"), at("segment_loss"));
@@ -141,14 +141,14 @@ fn compare(rows: &mut Rows, series: &'static str, label: &str, x: f64) {
     let one = equation_1(mss, rtt, p, WINDOW);
     rows.compute(label, series, x, ("goodput_eq1", "kb/s"), one);
     rows.compute(label, series, x, ("error_eq1", "%"), error(one));
-    // By Little's law: what is in flight, and how long an octet is in the buffer.
+    // By Little's law: segments in flight, and time of an octet in the buffer.
     let in_flight = goodput * rtt / (mss * 8.0);
     rows.compute(label, series, x, ("in_flight", "segments"), in_flight);
     let buffered = WINDOW * mss * 8.0 / goodput;
     rows.compute(label, series, x, ("time_in_buffer", "ms"), buffered);
     let other = error(equation_1(mss, buffered, p, WINDOW));
     rows.compute(label, series, x, ("error_eq1_time_in_buffer", "%"), other);
-    // Below, Equation 2 grows beyond all bounds and would be easy to beat.
+    // Below this loss Equation 2 grows without bound and would be easy to beat.
     if loss >= ENOUGH_LOSS_PERCENT
         && let Some(two) = equation_2(mss, rtt, p)
     {

@@ -1,4 +1,4 @@
-//! Table 7 in another channel: one that is away for seconds at a time.
+//! Table 7 over another channel, which is interrupted for seconds at a time.
 
 use super::radio_time;
 use super::sense::{COAP, NON, Settings, TCP, bars, metrics, office};
@@ -30,13 +30,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Share of time that is lost: 100 % less the mean of 93.4 and 95.3 %.
+/// Share of time in outages: 100 % less the mean of 93.4 and 95.3 %.
 const FITTED_LOSS: f64 = 0.0565;
 /// Mean length of an outage in seconds.
 const FITTED_OUTAGE_S: f64 = 14.0;
 const LEAVES: core::ops::Range<NodeId> = 11..15;
 
-/// What loses packets.
+/// Cause of packet loss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Channel {
     Interference,
@@ -73,7 +73,7 @@ fn plan(effort: Effort) -> Vec<Point> {
 
 fn measured(carrier: Carrier) -> &'static [Metric] {
     let all = [metrics(carrier), &radio_time::counted(carrier)].concat();
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     Box::leak(all.into_boxed_slice())
 }
 
@@ -93,8 +93,8 @@ fn through(effort: Effort, channel: Channel, carriers: [Carrier; 4], batch: u16)
     }
 }
 
-/// Outages one after the other until the end, the same each time: as many as there are on average,
-/// with lengths and gaps at the quantiles of their distributions, mixed by a stride.
+/// A sequence of outages until the end, identical in each run. Their number is the mean; lengths
+/// and gaps are quantiles of their distributions, reordered by a stride.
 fn outages(end_s: f64) -> Vec<Fault> {
     let count = (end_s * FITTED_LOSS / FITTED_OUTAGE_S).round() as usize;
     let quantile = |k: usize| -(1.0 - (k as f64 + 0.5) / count as f64).ln();
@@ -114,14 +114,14 @@ fn outages(end_s: f64) -> Vec<Fault> {
         .collect()
 }
 
-/// The first number from `from` on that has no factor in common with `count`.
+/// The first number from `from` on that is coprime to `count`.
 fn coprime(count: usize, from: usize) -> usize {
     let divides =
         |stride: usize| (2..=stride).any(|f| stride.is_multiple_of(f) && count.is_multiple_of(f));
     (from..).find(|stride| !divides(*stride)).unwrap_or(1)
 }
 
-/// Of each point of Table 7: reliability, radio and CPU.
+/// Reliability, radio and CPU of each point of Table 7.
 const TABLE_7: [(&str, f64, f64, f64); 4] = [
     ("tcp", 99.3, 2.29, 0.973),
     ("coap", 99.5, 1.84, 0.834),

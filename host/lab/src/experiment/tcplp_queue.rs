@@ -1,4 +1,4 @@
-//! §8.2.3: what the parent does while a leaf waits.
+//! §8.2.3: behaviour of the parent while a leaf waits.
 
 use super::sense::{COAP, Settings, TCP, bars, metrics, office};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -27,7 +27,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// When it begins, in hours after midnight.
+/// Start of the run in hours after midnight.
 const BUSY: f64 = 11.0;
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -62,10 +62,11 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What is measured, and what the queue is about: the time in which a leaf waits for its parent.
+/// All metrics, including the one that the queue affects: the time in which a leaf waits for its
+/// parent.
 fn with_listening(carrier: Carrier) -> &'static [Metric] {
     let listening = [Metric::RadioFor(carrier, Cause::Listen)];
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     Box::leak([metrics(carrier), &listening].concat().into_boxed_slice())
 }
 

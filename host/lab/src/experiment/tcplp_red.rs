@@ -41,26 +41,26 @@ const METRICS: &[Metric] = &[
     Metric::QueueDrops,
     Metric::FramesFailed,
 ];
-/// Series, its name in labels, queue of relays, ECN.
-/// Random early detection as the stack has it.
+/// Random early detection with the stack's defaults.
 const RED: QueueDiscipline = QueueDiscipline::Red(Red::DEFAULT);
 
+/// Series, its name in labels, queue of relays, ECN.
 const QUEUES: [(&str, &str, QueueDiscipline, bool); 3] = [
     ("tail drop", "tail-drop", QueueDiscipline::TailDrop, false),
     ("RED", "red", RED, false),
     ("RED with ECN", "red-ecn", RED, true),
 ];
 const DELAYS_MS: [u32; 3] = [0, 40, 80];
-/// Send and receive buffers in segments, besides the four of all other points.
+/// Send and receive buffers in segments; all other points have four.
 const WINDOWS: [u16; 2] = [2, 8];
-/// Name of d in labels, whether it adapts, attempts after the first, besides 40 ms with 7.
+/// Name of d in labels, whether it adapts, and retries; other points have 40 ms and 7 retries.
 const ATTEMPTS: [(&str, bool, u8); 3] =
     [("d=adaptive", true, 7), ("d=adaptive", true, 15), ("d_ms=40", false, 15)];
-/// 12 kb/s for each flow, three times what it gets.
+/// Milliseconds between readings: 12 kb/s per flow, three times the rate that it gets.
 const PERIOD_MS: u32 = 55;
 /// The same around one relay: 33 kb/s.
 const FAST_MS: u32 = 20;
-/// Places in the relay's queue.
+/// Lengths of the relay's queue in packets.
 const ROOM: [u8; 2] = [10, 4];
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -104,7 +104,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points.push(point("kinglet".to_owned(), "Kinglet", 15, ours.clone()));
     let red = with_queue(ours.clone(), RED, true);
     points.push(point("kinglet queue=red-ecn".to_owned(), "Kinglet", 15, red));
-    // The part senses energy from -80 dBm on, which the next but one room does not reach.
+    // The radio senses energy from -80 dBm on; signals from two offices away are weaker.
     let paper = event(effort, Carrier::Tcp, PERIOD_MS);
     for (label, cca, mut scenario) in [
         ("queue=red-ecn d_ms=40 cca=carrier", Cca::Carrier, paper),
@@ -116,8 +116,8 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Tail drop and early detection with Kinglet's TCP, which seldom waits for its timer where the
-/// paper's does.
+/// Tail drop and early detection with Kinglet's TCP, which seldom has timeouts where the paper's
+/// TCP does.
 fn own_tcp(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (_, name, queue, ecn) in QUEUES.into_iter().filter(|queue| queue.1 != "red") {
@@ -145,7 +145,7 @@ fn with_queue(mut scenario: Scenario, queue: QueueDiscipline, ecn: bool) -> Scen
     scenario
 }
 
-/// Four senders that hear each other, around a relay that the border router hears alone.
+/// Four senders in range of each other around a relay, the only node in range of the border router.
 fn around_one_relay(effort: Effort) -> Scenario {
     let place = |(x_m, y_m), role| NodePlace { x_m, y_m, role, parent: None };
     let senders = [(14.9, -4.0), (15.9, -1.4), (15.9, 1.4), (14.9, 4.0)];
@@ -164,7 +164,7 @@ fn around_one_relay(effort: Effort) -> Scenario {
     Scenario { wire: Some(Wire::PERFECT), flows, ..base }
 }
 
-/// All get the same.
+/// The bound: all flows get the same.
 fn refine(rows: &mut Rows) {
     rows.bound("fairness", |_| Some(100.0));
 }

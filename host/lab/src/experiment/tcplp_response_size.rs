@@ -1,4 +1,4 @@
-//! Fig. 8a and 8b: longer answers, where TCP's window pays.
+//! Fig. 8a and 8b: longer responses, where TCP's window is an advantage.
 
 use super::requests::{Link, METRICS, PAUSE_MS, Protocol, SERVER, scenario};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -30,7 +30,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Octets of the answers.
+/// Octets of the responses.
 const SIZES: [u32; 7] = [82, 500, 1_000, 2_000, 5_000, 10_000, LARGE];
 const LARGE: u32 = 51_200;
 const LINKS: [(Link, &str); 2] = [(Link::Sleep(100), "fixed"), (Link::Predictive(100), "due")];
@@ -70,12 +70,12 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Octets of the answer whose cost for the radio the paper gives (§8.1.3).
+/// Octets of the response whose radio cost the paper states (§8.1.3).
 const PRICED: u32 = 1_024;
-/// Among whom and how the leaf is asked, under which name.
+/// Name and change of each case.
 const CASES: [(&str, Change); 4] = [
     ("", alone),
-    // The other leaves ask their parents at the same instants as the server.
+    // The other leaves poll their parents at the same instants as the server.
     (" neighbours", |_| ()),
     (" block=1024", |scenario| {
         alone(scenario);
@@ -87,17 +87,17 @@ const CASES: [(&str, Change); 4] = [
             }
         }
     }),
-    // One segment at a time, as CoAP has one block.
+    // One segment at a time, as CoAP has one block in flight.
     (" window=1", |scenario| {
         alone(scenario);
         scenario.tcp.send_buffer = Buffer::Segments(1);
     }),
 ];
 
-/// What sets one case apart.
+/// Change of a scenario for one case.
 type Change = fn(&mut Scenario);
 
-/// No other leaf is there. The server is the first of them, and routers come before it.
+/// Removes the other leaves. The server is the first leaf, and the routers precede it.
 fn alone(scenario: &mut Scenario) {
     scenario.nodes.truncate(SERVER as usize + 1);
     let host = scenario.host();
@@ -110,18 +110,18 @@ fn alone(scenario: &mut Scenario) {
     }
 }
 
-/// What the radio of the leaf is on for while it is asked, and while nobody asks.
+/// Radio time of the leaf by cause, with requests and without.
 fn costs(effort: Effort) -> Vec<Point> {
     let ledger = Cause::ALL.map(Metric::ServerFor);
     let all = [[Metric::ServerDutyCycle, Metric::Answers].as_slice(), &ledger].concat();
-    // A plan is made a few times in a run of the program.
+    // Plans are made only a few times in a run of the program.
     let metrics: &'static [Metric] = Box::leak(all.into_boxed_slice());
     let link = LINKS[0].0;
     let point = |(case, change): (&str, Change), name: &str, protocol| {
         let mut scenario = scenario(effort, link, protocol, PRICED, PAUSE_MS);
         change(&mut scenario);
         if name == "idle" {
-            // The server, without its client.
+            // The server without its client.
             scenario.flows.remove(0);
         }
         let (label, x) = (format!("price={name}{case}"), f64::from(PRICED));
@@ -132,9 +132,9 @@ fn costs(effort: Effort) -> Vec<Point> {
     CASES.into_iter().flat_map(|case| all.map(|(name, by)| point(case, name, by))).collect()
 }
 
-/// Milliseconds that a request keeps the radio on, by cause and in sum, beyond those of an idle
-/// leaf; and what more TCP costs than CoAP: by itself, and of all that the radio is on with one
-/// request in 100 s.
+/// Radio time per request in milliseconds, by cause and in total, above that of an idle leaf. Also
+/// the additional radio time of TCP over CoAP, relative to CoAP's and relative to the leaf's total
+/// radio time with one request per 100 s.
 fn price(rows: &mut Rows) {
     for (case, _) in CASES {
         let [http, coap, idle] = ["http", "coap", "idle"].map(|by| format!("price={by}{case}"));
@@ -163,7 +163,7 @@ fn price(rows: &mut Rows) {
     }
 }
 
-/// What is measured, and what is made of it.
+/// Metrics, and the metrics per request that are computed from them.
 const PER_REQUEST: [(&str, &str); 7] = [
     ("radio_duty_cycle", "on_per_request"),
     ("radio_poll", "poll_per_request"),
@@ -174,7 +174,7 @@ const PER_REQUEST: [(&str, &str); 7] = [
     ("radio_control", "control_per_request"),
 ];
 
-/// Throughput of the largest answers, and how it compares.
+/// Throughput of the largest responses, and its ratio to that of the other cases.
 fn refine(rows: &mut Rows) {
     price(rows);
     let x = f64::from(LARGE);

@@ -1,4 +1,4 @@
-//! Fig. 5: a random delay between link retries against hidden terminals.
+//! Fig. 5: random delay between link retries as a remedy for hidden terminals.
 
 use super::models::{self, Model};
 use super::tcplp_model::equation_1;
@@ -40,7 +40,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// TCPlp's axis runs to about 100 ms; 5, 30 and 40 ms are named in its text.
+/// TCPlp's axis extends to about 100 ms; 5, 30 and 40 ms are mentioned in its text.
 pub(super) const DELAYS_MS: [u32; 9] = [0, 5, 10, 20, 30, 40, 60, 80, 100];
 
 const METRICS: &[Metric] = &[
@@ -53,24 +53,24 @@ const METRICS: &[Metric] = &[
 ];
 
 const ONE_HOP: &str = " hops=1";
-/// With everyone's carrier sense hearing everyone.
+/// Label suffix of the control in which all nodes sense each other.
 const CONTROL: &str = " control=no-hidden-terminals";
-/// Where Kinglet's TCP is beside.
+/// Delays with Kinglet's TCP.
 const OWN_DELAYS_MS: [u32; 4] = [0, 5, 30, 40];
-/// The price of d over one hop.
+/// Delays for the cost of d over one hop.
 const ONE_HOP_DELAYS_MS: [u32; 3] = [0, 40, 100];
-/// Sensitivity to signal strength beside [`Model::Louder`]: each link weaker by so many dB than the
-/// one before it, counted from the receiver's end. Below zero a relay hears its predecessor louder
-/// than the hidden node.
+/// Sensitivity to signal strength in addition to [`Model::Louder`]: each link is weaker by this
+/// many dB than the previous one, counted from the receiver's end. Below zero, a relay receives its
+/// predecessor stronger than the hidden node.
 const SLOPES_DB: [i8; 3] = [-4, -1, 4];
 const SLOPES: &str = "3 hops, unequal links";
 const ADAPTIVE: &str = "d adapts";
-/// Frames that are lost in the control with noise, of all.
+/// Share of frames lost in the control with noise.
 const NOISE: f64 = 0.1;
-/// Windows in segments of one frame, and what is lost of them on a wire.
+/// Windows in segments of one frame, and their loss on a wire.
 const WINDOWS: [u16; 2] = [4, 48];
 const LOSSES: [f64; 2] = [0.0, 0.06];
-/// Of the wire, each way: with it 48 segments of one frame are less than what one hop carries.
+/// Delay of the wire in each direction; with it 48 segments of one frame do not fill one hop.
 const WIRE_MS: u32 = 250;
 
 /// Curves over all d: series, hops, label suffix, model, host cost.
@@ -108,7 +108,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Kinglet's TCP where the paper's is.
+/// Points with Kinglet's TCP instead of the paper's.
 fn own_tcp(effort: Effort) -> impl Iterator<Item = Point> {
     OWN_DELAYS_MS.into_iter().map(move |d| {
         let mut scenario = line_scenario(effort, 3, d);
@@ -126,7 +126,7 @@ fn windows(effort: Effort) -> Vec<Point> {
             scenario.tcp.mss = Mss::Frames(1);
             scenario.tcp.send_buffer = Buffer::Segments(window);
             scenario.tcp.receive_buffer = Buffer::Segments(window);
-            // Only data is lost, as it is what the claim is about.
+            // Only data is lost, because the claim concerns data.
             scenario.wire = Some(Wire {
                 delay_ms: WIRE_MS,
                 loss,
@@ -142,7 +142,7 @@ fn windows(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What d costs where nobody is hidden, under each model and with each host.
+/// Cost of d without hidden nodes, under each model and with each host.
 fn one_hop(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for d in ONE_HOP_DELAYS_MS {
@@ -162,7 +162,7 @@ fn one_hop(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Nobody hidden, other ways to overlap, and a window of twice the buffers at the paper's loss.
+/// Controls without hidden nodes, with other models of overlap, and with unequal links.
 fn controls(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for model in [Model::Sinr, Model::Strict] {
@@ -188,7 +188,7 @@ fn controls(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What Kinglet does by itself: d from 0 to the paper's 40 ms, as repetitions fail or not.
+/// Kinglet's adaptive d: from 0 to the paper's 40 ms, depending on the failures of retries.
 fn adaptive(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for model in Model::ALL {
@@ -218,7 +218,7 @@ fn point(label: String, series: &'static str, d: u32, scenario: Scenario) -> Poi
 
 fn refine(rows: &mut Rows) {
     let best = one_hop_bound().kbps;
-    // The paper draws B/3 with B its ideal one-hop goodput (§7.2).
+    // The bound in the paper is B/3, where B is its ideal one-hop goodput (§7.2).
     rows.bound("goodput", |r| match r.label.as_str() {
         label if label.starts_with("window=") => None,
         label if label.contains(ONE_HOP) => Some(best),

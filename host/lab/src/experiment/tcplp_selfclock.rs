@@ -32,14 +32,14 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const METRICS: &[Metric] = &[Metric::Rtt, Metric::Goodput, Metric::Timeouts, Metric::Mss];
-/// From one data request to the next, in milliseconds. A round trip without sleep takes 0.2 s.
+/// Milliseconds between data requests. A round trip takes 0.2 s without sleep.
 const SLEEPS_MS: [u32; 4] = [500, 1_000, 2_000, 4_000];
-/// How to poll at such an interval.
+/// Polling for a given interval.
 type Way = fn(Duration) -> Polling;
-/// As TCPlp's: fast while something is expected.
+/// TCPlp's polling: fast while a response is expected.
 const ADAPTIVE: Way = |base| polling_every(Polling::TCPLP, base);
-/// Series, label suffix, whose TCP, and that. A prediction needs a TCP that says when it expects
-/// something.
+/// Series, label suffix, TCP and polling. Predictive polling requires a TCP that signals when it
+/// expects a response.
 const WAYS: [(&str, &str, Option<Stack>, Way); 4] = [
     ("fixed", "", TCPLP, |base| Polling::Fixed { base, expecting: base }),
     ("adaptive", " adaptive", TCPLP, ADAPTIVE),
@@ -47,7 +47,7 @@ const WAYS: [(&str, &str, Option<Stack>, Way); 4] = [
     ("predictive", " predictive", None, |base| Polling::Predictive { base }),
 ];
 const TCPLP: Option<Stack> = Some(Stack::FreeBsd);
-/// Segments of a window, and their octets: those of the scenario.
+/// Octets of the scenario's window.
 const WINDOW: f64 = 4.0 * 462.0;
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -75,7 +75,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// The last node sleeps, and its parent answers it as TCPlp's.
+/// Makes the last node a sleepy leaf whose parent queues frames like TCPlp's.
 pub(super) fn asleep(mut scenario: Scenario) -> Scenario {
     if let Some(last) = scenario.nodes.last_mut() {
         last.role = Role::Leaf;

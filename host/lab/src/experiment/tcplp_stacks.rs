@@ -1,4 +1,4 @@
-//! §6.3, Tables 6 and 9, App. A.4: the stacks of the papers beside each other.
+//! §6.3, Tables 6 and 9, App. A.4: comparison of the papers' stacks.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Figure, curves};
@@ -38,7 +38,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const METRICS: &[Metric] =
     &[Metric::Goodput, Metric::Rtt, Metric::SegmentLoss, Metric::Timeouts, Metric::Mss];
 
-/// Name and stack of each; `None` is Kinglet's.
+/// Name and stack; `None` is Kinglet's.
 const STACKS: [(&str, Option<Stack>); 6] = [
     ("uip", Some(Stack::Uip)),
     ("blip", Some(Stack::Blip)),
@@ -49,9 +49,9 @@ const STACKS: [(&str, Option<Stack>); 6] = [
 ];
 /// Hops and *d* in milliseconds.
 const HOPS: [(u32, u32); 2] = [(1, 0), (3, 40)];
-/// Octets that two 64-bit addresses take more than two short ones.
+/// Additional octets of two 64-bit addresses over two short ones.
 const LONG_ADDRESSES: u8 = 12;
-/// Answers of TCPlp's table 9, in the order of [`FEATURES`]; `None` is its "N/A".
+/// TCPlp's Table 9 in the order of [`FEATURES`]; `None` is its "N/A".
 const TABLE_9: [(&str, [Option<bool>; 8]); 4] = {
     const Y: Option<bool> = Some(true);
     const N: Option<bool> = Some(false);
@@ -73,18 +73,18 @@ fn point(
     Point { label, series, x, scenario, metrics: METRICS, timeline_s: None }
 }
 
-/// A line with this stack at both ends, in the sizes that it was published with.
+/// A line with this stack at both ends and its published buffer sizes.
 fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> crate::scenario::Scenario {
     let mut scenario = line_scenario(effort, hops, d);
     scenario.tcp.stack = stack;
     if let Some(stack @ (Stack::Uip | Stack::Blip | Stack::Gnrc | Stack::Linux)) = stack {
         let Settings { mss, send_buffer, receive_buffer, timestamps, .. } =
             Settings::published(stack);
-        // In the scenario's words the segment is without options.
+        // The scenario's MSS excludes options.
         let options = if timestamps { 12 } else { 0 };
         scenario.tcp.mss = Mss::Bytes(mss - options);
         scenario.tcp.connection.timestamps = timestamps;
-        // Linux' buffers bound nothing; more than this no scenario has.
+        // Linux's buffers are effectively unlimited; this is the largest buffer of a scenario.
         let most = BUFFER as u32;
         scenario.tcp.send_buffer = Buffer::Bytes(send_buffer.min(most));
         scenario.tcp.receive_buffer = Buffer::Bytes(receive_buffer.min(most));
@@ -106,8 +106,8 @@ fn plan(effort: Effort) -> Vec<Point> {
         for way in HOPS {
             let mut scenario = line(effort, way, Some(stack));
             scenario.tcp.peer_stack = Some(Some(Stack::Linux));
-            // A computer's: of the sender's size it would be full with each segment, and a full one
-            // is acknowledged at once.
+            // The receive buffer of a computer. A buffer of the sender's size would be full after
+            // each segment, and a full buffer is acknowledged at once.
             scenario.tcp.receive_buffer = Buffer::Bytes(BUFFER as u32);
             let label = format!("stack={name} peer=linux hops={}", way.0);
             points.push(point(label, series, way.0, scenario));
@@ -122,8 +122,8 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What a probe tells a stack; buffers have room for several segments, so that it can be seen
-/// whether they are all sent at once.
+/// Settings of a stack for a probe. Except for uIP and GNRC, buffers hold four segments, so that
+/// the probe shows whether they are all sent at once.
 fn asked(stack: Option<Stack>) -> ConnectionConfig {
     let (mss, segments) = match stack {
         Some(Stack::Uip) => (48, 1),
@@ -179,7 +179,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     curves(&rows, "goodput", "Goodput of each stack", "hops").into_iter().collect()
 }
 
-/// Answers that table 9 gives for a stack, by the name of the feature: `None` for "N/A".
+/// Table 9's entry for each stack and feature; `None` for "N/A".
 pub(crate) fn table_9() -> impl Iterator<Item = (&'static str, &'static str, Option<bool>)> {
     TABLE_9.iter().flat_map(|(stack, answers)| {
         FEATURES.iter().zip(answers).map(move |((feature, _), answer)| (*stack, *feature, *answer))

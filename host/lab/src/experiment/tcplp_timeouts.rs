@@ -1,4 +1,4 @@
-//! §7.3's "something else": why retransmission timers expire where hidden terminals hardly matter.
+//! §7.3's "something else": causes of retransmission timeouts where hidden terminals hardly matter.
 
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows, line_scenario};
 use crate::chart::{Bars, Figure};
@@ -29,26 +29,26 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// What a sender knew when its retransmission timer expired, and what it learned later
-/// ([`TimeoutCauses`](crate::apps::bulk::TimeoutCauses)).
+/// Cause of a retransmission timeout, from the sender's state at the timeout and information
+/// received later ([`TimeoutCauses`](crate::apps::bulk::TimeoutCauses)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutCause {
     /// The connection was not yet open.
     Handshake,
-    /// A loss was being repaired.
+    /// A loss was under repair.
     Repair,
     /// One segment was in flight.
     Lone,
-    /// Nothing of several had arrived.
+    /// Several segments were in flight, and none had arrived.
     Silence,
-    /// Some of several had.
+    /// Several segments were in flight, and some had arrived.
     Other,
-    /// Nothing was lost.
+    /// No segment was lost.
     Needless,
 }
 
 impl TimeoutCause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [TimeoutCause; 6] = [
         TimeoutCause::Handshake,
         TimeoutCause::Repair,
@@ -83,10 +83,10 @@ impl TimeoutCause {
 }
 
 const DELAYS_MS: [u32; 6] = [0, 10, 20, 40, 60, 100];
-/// With Kinglet's TCP, and where the link tells that of losses as well.
+/// Delays with Kinglet's TCP, and with link feedback on losses as well.
 const OWN_MS: [u32; 5] = [10, 20, 40, 60, 100];
 const TOLD_MS: [u32; 2] = [10, 40];
-/// Label suffix, series, whose TCP, whether the link tells it of losses, d in milliseconds.
+/// Label suffix, series, TCP, whether the link reports losses to it, d in milliseconds.
 type Way = (&'static str, &'static str, Option<Stack>, bool, &'static [u32]);
 const WAYS: [Way; 3] = [
     ("", "paper", Some(Stack::FreeBsd), false, &DELAYS_MS),

@@ -1,4 +1,4 @@
-//! App. A.2: timers that are served when they are due, against a tick and a shared queue.
+//! App. A.2: timers that are served at their deadlines, compared with a tick and a shared queue.
 
 use super::{Experiment, ExperimentResult, Rows, nothing_to_simulate};
 use crate::chart::Figure;
@@ -34,12 +34,12 @@ const SERVICES: [(&str, Service); 4] = [
     ("tick_ms=500", Service::Tick(500)),
     ("shared-queue", Service::SharedQueue(8)),
 ];
-/// From when to when there is one, in seconds.
+/// Start and end of the flood, if there is one, in seconds.
 type Flood = Option<(u64, u64)>;
-/// A name, and what is changed in a transfer with 5 % loss.
+/// Name of a transfer with 5 % loss, whether it is idle, and its flood.
 const COURSES: [(&str, bool, Flood); 3] =
     [("idle", true, None), ("loss=5", false, None), ("loss=5 flood", false, Some((120, 180)))];
-/// Those of the tables, whatever seeds other experiments are run with: nothing else is random.
+/// Fixed seeds, independent of those of other experiments; nothing else is random.
 const SEEDS: [u64; 5] = [101, 102, 103, 104, 105];
 const SECONDS: u64 = 300;
 

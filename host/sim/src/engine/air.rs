@@ -1,4 +1,4 @@
-//! Frames that begin and end on the air, at the sender and at everyone in reach.
+//! Start and end of frames at the sender and at all receivers in range.
 
 use super::Core;
 use super::synchronise::survives;
@@ -13,13 +13,13 @@ use kinglet_radio::{Channel, OCTET, air_time};
 /// Bits per microsecond at 250 kb/s.
 const BITS_PER_US: f64 = 0.25;
 
-/// A frame as it begins, before any receiver's view of it.
+/// A frame at its start, without the state of any receiver.
 #[derive(Clone, Copy)]
 struct Begin {
     from: u32,
     on_air: OnAir,
     power_dbm: f32,
-    /// Factor on the gain for the output power.
+    /// Factor for the gain that corresponds to the output power.
     power: f64,
 }
 
@@ -131,8 +131,7 @@ impl Core {
         }
     }
 
-    /// What is on the air at `node` is about to change: what has been there until now is accounted
-    /// for.
+    /// Accounts for the signals at `node` until now, before they change.
     #[inline]
     fn before_change(&mut self, node: usize) {
         self.synchronise(node);
@@ -140,7 +139,8 @@ impl Core {
         self.account(node, self.now);
     }
 
-    /// Accounts the stretch until `until` at `node` for the frame being received and its rival.
+    /// Accounts for the interval until `until` at `node`, for the frame under reception and its
+    /// rival.
     #[inline]
     pub(super) fn account(&mut self, node: usize, until: u64) {
         if let Some(Lock { undisturbed: false, .. }) = self.radios[node].lock
@@ -159,8 +159,8 @@ impl Core {
         }
     }
 
-    /// Decides whether `new`, for which the receiver listens, is received (`None`) or already lost,
-    /// and what it does to the frame being received.
+    /// Decides whether `new`, whose receiver is listening, is received (`None`) or already lost,
+    /// and the effect on the frame under reception.
     fn contend(&mut self, node: usize, new: Lock, receivable: bool) -> Option<Fate> {
         let radio = &mut self.radios[node];
         let Some(old) = radio.lock else {
@@ -197,7 +197,7 @@ impl Core {
         Some(Fate::Collision)
     }
 
-    /// A frame ends at a receiver that it had reached when it began.
+    /// A frame ends at a receiver in range.
     fn depart(&mut self, from: u32, node: usize, truncated: bool) {
         let now = self.now;
         let here = |signal: &Signal| signal.from == from;
@@ -237,13 +237,13 @@ impl Core {
     }
 }
 
-/// Two different radios at once.
+/// Two different radios, both mutable.
 pub(super) fn pair<T>(radios: &mut [T], a: usize, b: usize) -> (&mut T, &mut T) {
     let [a, b] = radios.get_disjoint_mut([a, b]).expect("a link never leads to its own node");
     (a, b)
 }
 
-/// Why a radio in `phase` cannot receive a frame that begins now; `None` if it can.
+/// Reason why a radio in `phase` cannot receive a frame that begins now; `None` if it can.
 fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate> {
     match phase {
         Phase::Listen | Phase::AckWait => None,
@@ -258,8 +258,8 @@ fn deafness(phase: Phase, now: u64, ready_at: u64, sense_at: u64) -> Option<Fate
     }
 }
 
-/// Accounts the stretch from `lock.segment` to `now` at `node` on `channel`, with `disturbance_mw`
-/// of noise and frames and with what others send in the meantime.
+/// Accounts for the interval from `lock.segment` to `now` at `node` on `channel`, with
+/// `disturbance_mw` of noise and frames and the power of other sources.
 fn integrate(
     lock: &mut Lock,
     (node, channel): (usize, Channel),
@@ -270,7 +270,7 @@ fn integrate(
     let signal_mw = lock.mw;
     let mut account = |from: u64, to: u64, others_mw: f64| {
         let disturbance_mw = disturbance_mw + others_mw;
-        // A division and a table are slow beside this.
+        // Avoids the division and the table, which are slower than this comparison.
         if signal_mw < PERFECT * disturbance_mw {
             let bits = (to - from) as f64 * BITS_PER_US;
             lock.ln_success += ln_success(signal_mw / disturbance_mw, bits);

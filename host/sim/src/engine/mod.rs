@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `mod.rs` | commands, modes, dispatch of timers |
 //! | `transmit.rs` | from a command to the air: loading, backoff, assessment, waiting for the ACK |
-//! | `air.rs` | frames beginning and ending at receivers, overlap |
-//! | `synchronise.rs` | finding the preamble of a frame, or that of a rival |
-//! | `sense.rs` | assessing the channel |
+//! | `air.rs` | start and end of frames at receivers, overlap |
+//! | `synchronise.rs` | search for the preamble of a frame or of a rival |
+//! | `sense.rs` | channel assessment |
 //! | `receive.rs` | filter, automatic acknowledgement, readout |
 
 mod air;
@@ -28,11 +28,11 @@ use crate::stats::{Counters, Fate};
 use kinglet_radio::{Access, Busy, Channel, Command, Event, MAX_FRAME, SIFS, Start};
 use kinglet_time::Instant;
 
-/// How far below its sensitivity a radio receives frames at times, in dB. From there on not one
-/// acknowledgement, the shortest of frames, in ten thousand is received.
+/// Range below a radio's sensitivity in which it occasionally receives frames, in dB. Below that
+/// range it receives less than one in ten thousand acknowledgements, the shortest frames.
 const GREY_DB: f64 = 6.0;
 
-/// What is told to a device. The octets of a received frame are in its radio's `incoming`.
+/// An event for a device. The octets of a received frame are in the radio's `incoming`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upcall {
     pub(crate) node: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Core {
     overlap: Overlap,
     noise_mw: f64,
     hidden_terminals: bool,
-    /// Per channel number: frames on the air anywhere, and when the last one ended.
+    /// Per channel number: frames on the air anywhere, and the end of the last one.
     on_air: [(u32, u64); 27],
 }
 
@@ -141,7 +141,7 @@ impl Core {
             }
             Command::Secure(key) if self.radios[node].secures => self.radios[node].key = Some(key),
             Command::Reset => self.reset(node),
-            // What the radio has not said that it can.
+            // Commands for abilities that the radio has not announced.
             _ => {}
         }
         Ok(())
@@ -161,13 +161,13 @@ impl Core {
                 }
             }
             Phase::Off => self.settle(node),
-            // Whatever is going on comes first; `settle` reads the mode afterwards.
+            // The current action is completed first; `settle` then reads the mode.
             _ => {}
         }
         self.arm_schedule(node);
     }
 
-    /// Sets what the radio does next; `until` is when its phase ends by itself.
+    /// Sets the radio's next phase, which ends by itself at `until`.
     fn enter(&mut self, node: usize, phase: Phase, until: u64, state: RadioState) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -185,7 +185,7 @@ impl Core {
         }
     }
 
-    /// From `at` on the radio is in `state`, for what its phase is for.
+    /// The radio is in `state` from `at` on, for the cause of its phase.
     fn turn(&mut self, node: usize, at: u64, state: RadioState) {
         let radio = &mut self.radios[node];
         let cause = radio.cause();
@@ -194,7 +194,7 @@ impl Core {
         }
     }
 
-    /// Completes the timeline by the radios that are still on.
+    /// Completes the timeline for radios that are still on.
     pub(crate) fn show_on_radios(&mut self) {
         for (node, radio) in self.radios.iter().enumerate() {
             if let Some(since) = radio.meter.on_since() {
@@ -203,8 +203,8 @@ impl Core {
         }
     }
 
-    /// The radio has nothing in progress: what the buffer, the outstanding command and the mode ask
-    /// for, in this order.
+    /// Starts the next action of an idle radio: the buffer's, then the outstanding command's, then
+    /// the mode's.
     pub(crate) fn settle(&mut self, node: usize) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -242,20 +242,21 @@ impl Core {
         }
     }
 
-    /// From sleep to where frames are heard or prepared.
+    /// Wakes the radio from sleep to send or receive.
     fn wake(&mut self, node: usize) {
         let until = self.now + self.radios[node].profile.wake_us();
         self.enter(node, Phase::Waking, until, RadioState::Idle);
     }
 
-    /// The oscillator has started before the synthesiser did.
+    /// Handles the end of waking up: the oscillator started first, then the synthesiser.
     fn on_awake(&mut self, node: usize) {
         let settling = self.now - self.radios[node].profile.synthesiser_us;
         self.turn(node, settling, RadioState::Settle);
         self.settle(node);
     }
 
-    /// Arms the timer of what is scheduled: a transmission, or the start or end of a receive mode.
+    /// Arms the timer for the next scheduled action: a transmission, or the start or end of a
+    /// receive mode.
     fn arm_schedule(&mut self, node: usize) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -302,14 +303,14 @@ impl Core {
         self.arm_schedule(node);
     }
 
-    /// Whether a command may take over: the radio is off, or listening and not receiving a frame
-    /// that its filter takes. Before the end of the SFD it knows of no frame.
+    /// True if a command may take over: the radio is off, or it listens and receives no frame that
+    /// its filter accepts. Before the end of the SFD no frame is known.
     fn can_interrupt(&mut self, node: usize) -> bool {
         self.synchronise(node);
         let radio = &self.radios[node];
         match radio.phase {
             Phase::Off => true,
-            // Without a filter in hardware, every frame counts as one for this node.
+            // Without a hardware filter every frame counts as addressed to this node.
             Phase::Listen => radio
                 .lock
                 .is_none_or(|lock| !lock.is_found(self.now) || (!lock.mine && radio.auto_ack)),
@@ -317,7 +318,7 @@ impl Core {
         }
     }
 
-    /// Gives up the frame being received, and that whose preamble is being searched.
+    /// Gives up the frame under reception and its rival.
     fn abandon(&mut self, node: usize) {
         self.synchronise(node);
         let radio = &mut self.radios[node];
@@ -329,7 +330,7 @@ impl Core {
         }
     }
 
-    /// A timer of this class and generation fired.
+    /// Handles a timer of this class and generation.
     pub(crate) fn dispatch(&mut self, class: Class, node: usize, generation: u32) {
         let radio = &mut self.radios[node];
         match class {
@@ -362,7 +363,7 @@ impl Core {
         }
     }
 
-    /// Records what became of a frame of `from` at `node`.
+    /// Records the fate of a frame of `from` at `node`.
     fn fate(&mut self, node: usize, from: u32, fate: Fate, mine: bool) {
         let counters = &mut self.counters[node];
         counters.fates.0[fate as usize] += 1;
@@ -377,8 +378,8 @@ impl Core {
         }
     }
 
-    /// Switches `node` off at once, as a reset does: a frame on the air is cut short, commands and
-    /// received frames are forgotten. Filter and key stay.
+    /// Switches `node` off at once, like a reset: truncates a frame on the air, and drops commands
+    /// and received frames. Filter and key are kept.
     pub(crate) fn reset(&mut self, node: usize) {
         if self.radios[node].air.active {
             self.end_air(node, true);

@@ -1,4 +1,4 @@
-//! A frame that arrived whole: address filter, automatic acknowledgement, readout.
+//! Complete frames: address filter, automatic acknowledgement, readout.
 
 use super::air::pair;
 use super::{Core, SHR_US};
@@ -14,15 +14,15 @@ use kinglet::wire::ieee802154::{Address, Frame};
 use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, OCTET, TURNAROUND, Whose, air_time};
 use kinglet_time::Instant;
 
-/// The strength above the sensitivity at which an indication of link quality that is made from it
-/// reaches 255, in dB.
+/// Received strength above the sensitivity, in dB, at which a link quality derived from the
+/// strength reaches 255.
 const LQI_SPAN_DB: f32 = 40.0;
 
-/// Eight symbols, over which others average correlations.
+/// Eight symbols, over which correlation-based radios average.
 const CORRELATED_US: u64 = 4 * OCTET.as_micros();
 
 impl Core {
-    /// The frame that `node` was locked on ended, with a right FCS.
+    /// Handles the end of the frame that `node` was locked on, with a correct FCS.
     pub(super) fn receive(&mut self, node: usize, lock: Lock) {
         let from = lock.from as usize;
         let header = self.radios[from].sending().header;
@@ -62,7 +62,7 @@ impl Core {
         }
     }
 
-    /// Whether what `from` sends is one of these frames.
+    /// True if `from` sends one of these frames.
     fn is_from(&self, from: usize, whose: Whose) -> bool {
         let frame = Frame::parse(self.radios[from].sending().frame());
         let short = |frame: Frame<'_>| match frame.src() {
@@ -72,7 +72,8 @@ impl Core {
         whose == Whose::Anybodys || frame.is_ok_and(|frame| whose.takes(short(frame)))
     }
 
-    /// What `Command::Await` was for has come; the radio may listen for its repetition yet.
+    /// Ends `Command::Await`, whose frame has been received; the radio may continue to listen for
+    /// its repetition.
     fn end_await(&mut self, node: usize, may_repeat: bool) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -87,14 +88,14 @@ impl Core {
         self.arm_schedule(node);
     }
 
-    /// Reception is over without a frame for this node: a command may be waiting.
+    /// Reception has ended without a frame for this node: starts a waiting command.
     pub(super) fn resume(&mut self, node: usize) {
         if self.radios[node].phase == Phase::Listen {
             self.settle(node);
         }
     }
 
-    /// Copies the frame and reports it, now or when it has been read out.
+    /// Copies the frame and reports it, at once or after its readout.
     fn take_in(&mut self, node: usize, lock: Lock, wants_ack: bool) {
         let lqi = self.link_quality(node, &lock);
         let (sender, radio) = pair(&mut self.radios, lock.from as usize, node);
@@ -120,7 +121,7 @@ impl Core {
         }
     }
 
-    /// What the radio of `node` says of the frame that it was locked on.
+    /// Link quality that the radio of `node` reports for the frame that it was locked on.
     fn link_quality(&mut self, node: usize, lock: &Lock) -> u8 {
         let radio = &mut self.radios[node];
         match radio.profile.link_quality {
@@ -137,7 +138,8 @@ impl Core {
         }
     }
 
-    /// Begins to copy the frame in `incoming` to the host, which is told when it has it.
+    /// Begins to copy the frame in `incoming` to the host, which gets the event when the copy is
+    /// complete.
     fn read_out(&mut self, node: usize, event: Event) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -154,13 +156,13 @@ impl Core {
         self.observer.readout(now, until, node);
     }
 
-    /// The received frame has left the buffer.
+    /// The readout of the received frame is complete.
     pub(super) fn on_readout(&mut self, node: usize) {
         let radio = &mut self.radios[node];
         match (radio.received.take(), &radio.behind) {
             (Some(event), None) => self.tell(node, event),
             (Some(event), Some(_)) => {
-                // The next one follows when the device has this one.
+                // The next frame follows after the device has received this one.
                 let generation = radio.readout_generation;
                 self.queue.push(self.now, Class::Readout, node as u32, generation);
                 self.tell(node, event);
@@ -172,7 +174,7 @@ impl Core {
             }
         }
         if self.radios[node].phase == Phase::Readout {
-            // The phase's own timer is for the same instant and becomes stale here.
+            // The timer of the phase expires at the same instant and is stale after this.
             self.settle(node);
         }
     }

@@ -1,12 +1,12 @@
-//! Clear channel assessment (IEEE 802.15.4-2015, 10.2.7), in the mode that the radio has.
+//! Clear channel assessment (IEEE 802.15.4-2015, 10.2.7) in the radio's mode.
 
 use super::Core;
 use crate::profile::CcaMode;
 use crate::radio::Phase;
 
 impl Core {
-    /// Adds the energy at `node` since the last frame began or ended to the assessment in progress,
-    /// if any. A receiver that may be asked to assess the past stores the power instead.
+    /// Adds the energy at `node` since the last change of signals to the assessment in progress, if
+    /// any. A receiver that can assess the past stores the power instead.
     #[inline]
     pub(super) fn measure(&mut self, node: usize) {
         let now = self.now;

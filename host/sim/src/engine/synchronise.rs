@@ -1,10 +1,10 @@
-//! A receiver that listens searches for preambles, and has a frame when it has found the start of
-//! frame delimiter. Nothing happens in the event queue for it: what was found is decided when
-//! somebody asks, as what is on the air changes only at events.
+//! Search for preambles. A listening receiver has a frame when it has found the start of frame
+//! delimiter. The search needs no events in the queue: its result is computed on demand, because
+//! signals change only at events.
 //!
-//! Of frames whose preambles overlap the first is found, if all of its bits up to the SFD are
-//! right; otherwise the strongest of those that began meanwhile has its chance. What begins after a
-//! SFD is lost on a receiver that stays with the frame it has.
+//! Of frames whose preambles overlap, the first is found if all of its bits up to the SFD are
+//! correct. Otherwise the strongest of those that began meanwhile is tried. A frame that begins
+//! after an SFD is lost at a receiver that stays with its frame.
 
 use super::{Core, SHR_US};
 use crate::energy::RadioState;
@@ -12,12 +12,12 @@ use crate::radio::{Lock, Phase};
 use crate::stats::Fate;
 use kinglet_radio::OCTET;
 
-/// From the first symbol of a frame until its filter has seen where it goes: PHR, frame control,
-/// sequence number, PAN identifier and short address follow the SFD.
+/// Time from the first symbol of a frame until the filter knows its destination: PHR, frame
+/// control, sequence number, PAN identifier and short address follow the SFD.
 const FILTERED_US: u64 = SHR_US + (1 + 2 + 1 + 2 + 2) * OCTET.as_micros();
 
 impl Core {
-    /// Decides what the receiver of `node` has found by now.
+    /// Computes the state of the search at `node`.
     #[inline]
     pub(super) fn synchronise(&mut self, node: usize) {
         while let Some(lock) = &self.radios[node].lock
@@ -29,8 +29,8 @@ impl Core {
         }
     }
 
-    /// The SFD of the frame whose preamble is being searched has passed at `at`: it has been found,
-    /// or its rival has its chance.
+    /// Handles the end of the SFD of the frame being searched at `at`: the frame is found, or its
+    /// rival is tried.
     fn find(&mut self, node: usize, at: u64) {
         self.account(node, at);
         let radio = &mut self.radios[node];
@@ -51,8 +51,8 @@ impl Core {
         }
     }
 
-    /// `new` begins while the receiver of `node` is busy with `old`, and bit errors decide. Tells
-    /// what became of it if it is lost already.
+    /// Handles a frame `new` that begins while `node` is busy with `old`, where bit errors decide.
+    /// Returns its fate if it is already lost.
     pub(super) fn compete(&mut self, node: usize, old: Lock, new: Lock) -> Option<Fate> {
         let radio = &mut self.radios[node];
         if old.is_found(self.now) {
@@ -78,20 +78,20 @@ impl Core {
 }
 
 impl Lock {
-    /// Whether its preamble and SFD have been found. Nobody need decide that for a frame that
-    /// nothing disturbs.
+    /// True if its preamble and SFD have been found. For an undisturbed frame this needs no
+    /// computation.
     #[inline]
     pub(super) fn is_found(&self, now: u64) -> bool {
         self.synchronised || (self.undisturbed && now >= self.begin + SHR_US)
     }
 
-    /// What a frame that had bit errors was lost to.
+    /// Fate of a frame with bit errors.
     pub(super) fn cause_of_loss(&self) -> Fate {
         if self.interfered { Fate::Collision } else { Fate::Noise }
     }
 }
 
-/// Whether all bits of `lock` so far are right.
+/// True if all bits of `lock` so far are correct.
 pub(super) fn survives(lock: &Lock, random: &mut crate::rng::Stream) -> bool {
     lock.ln_success == 0.0 || random.chance(libm::exp(lock.ln_success))
 }

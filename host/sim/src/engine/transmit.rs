@@ -33,7 +33,8 @@ impl Core {
                 _ => 0,
             };
             let lead = SHR_US + self.lead_us(node, &job) + wake;
-            // 0 (too early to be met) stands for "as soon as possible", so keep clear of it.
+            // 0 means "as soon as possible", so a start that is too early becomes 1, which cannot
+            // be met.
             job.begin_at = sfd.as_micros().saturating_sub(lead).max(1);
         }
         let radio = &mut self.radios[node];
@@ -76,7 +77,7 @@ impl Core {
         Ok(())
     }
 
-    /// Assesses the channel on which the radio continues to listen.
+    /// Assesses the channel while the radio continues to listen on it.
     pub(super) fn sense_beside(&mut self, node: usize) {
         let (now, length) = (self.now, CCA.as_micros());
         let radio = &mut self.radios[node];
@@ -100,13 +101,13 @@ impl Core {
         let counters = &mut self.counters[node];
         counters.assessments += 1;
         counters.assessments_busy += u64::from(busy);
-        // Samples are shown when all of them have been taken.
+        // The timeline shows samples when all of them have been taken.
         let task = self.radios[node].job.map(|job| job.task);
         let shown = task != Some(Task::Sense);
         self.observer.assessed(self.now, node, (ready_at, since), busy, shown);
     }
 
-    /// Starts preparing the outstanding transmission.
+    /// Starts the preparation of the outstanding transmission.
     pub(super) fn begin(&mut self, node: usize) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -121,13 +122,13 @@ impl Core {
         job.begun = true;
         radio.channel = job.channel;
         if job.task == Task::Sense {
-            // A receiver senses: there is nothing to prepare.
+            // The receiver assesses the channel; there is nothing to prepare.
             job.first_at = now;
             radio.ready_at = now;
             radio.assess_at(now);
             return self.enter(node, Phase::Access, now + CCA.as_micros(), RadioState::Listen);
         }
-        // A frame that is loaded while the radio listens has been loaded by now.
+        // A radio that loads frames while it listens has loaded this one.
         let loaded = p.listens_while_loading();
         let load = if loaded { 0 } else { p.load_time(radio.outgoing.psdu_len()).as_micros() };
         let sense = job.sensing_us(p.cca_to_air_us);
@@ -137,7 +138,7 @@ impl Core {
         if let Start::At(sfd) = job.start {
             let wanted = sfd.as_micros().saturating_sub(SHR_US + sense);
             if ready_at > wanted {
-                // The radio went to sleep after the command had been planned.
+                // The radio went to sleep after the command was scheduled.
                 return self.miss(node);
             }
             ready_at = wanted;
@@ -148,7 +149,7 @@ impl Core {
                 radio.assess_at(NEVER);
                 ready_at
             }
-            // Random backoff and a fixed start exclude each other: a scheduled transmission
+            // A random backoff and a fixed start exclude each other: a scheduled transmission
             // assesses the channel once.
             (Access::Cca, _) | (Access::Csma(_), Start::At(_)) => {
                 radio.assess_at(ready_at);
@@ -163,7 +164,7 @@ impl Core {
         };
         self.observer.loading(now, node, ready_at);
         if end == now {
-            // Nothing to copy and nothing to sense: straight to the air.
+            // No copy and no assessment: sends at once.
             return self.send_frame(node);
         }
         self.enter(node, Phase::Access, end, RadioState::Ready);
@@ -183,7 +184,7 @@ impl Core {
         }
         let (ready_at, sense_at) = (radio.ready_at, radio.sense_at);
         if self.radios[node].meter.sleeps() {
-            // Between two assessments.
+            // The radio sleeps between two assessments.
             let settling = sense_at - self.radios[node].profile.synthesiser_us;
             self.turn(node, settling, RadioState::Settle);
         }
@@ -221,8 +222,8 @@ impl Core {
         }
     }
 
-    /// Continues after an assessment that is not the last and has found nothing: the radio sleeps,
-    /// if it can wake in time, and assesses again.
+    /// Continues after an assessment other than the last that found no signal: the radio sleeps if
+    /// it can wake up in time, and assesses again.
     fn assess_again(&mut self, node: usize) {
         let now = self.now;
         let radio = &mut self.radios[node];
@@ -237,7 +238,7 @@ impl Core {
         self.enter(node, Phase::Access, until, state);
     }
 
-    /// Starts the preamble of the commanded frame.
+    /// Starts the preamble of the outstanding frame.
     pub(super) fn send_frame(&mut self, node: usize) {
         let radio = &mut self.radios[node];
         let Some(job) = &mut radio.job else { return };
@@ -251,7 +252,7 @@ impl Core {
         self.start_air(node, false);
     }
 
-    /// Handles the end of the commanded frame.
+    /// Handles the end of the outstanding frame.
     pub(super) fn on_sent(&mut self, node: usize) {
         self.end_air(node, false);
         let radio = &mut self.radios[node];
@@ -273,7 +274,7 @@ impl Core {
         }
     }
 
-    /// Handles the end of macAckWaitDuration, or with a strobe of the time in which an
+    /// Handles the end of macAckWaitDuration, or with a strobe the end of the time in which an
     /// acknowledgement is detected.
     pub(super) fn on_ack_missing(&mut self, node: usize) {
         let now = self.now;
@@ -294,7 +295,7 @@ impl Core {
         self.finish_acked(node, Ack::Missing);
     }
 
-    /// Sends the frame of the outstanding `Strobe` again at `at`, or ends it.
+    /// Repeats the frame of the outstanding `Strobe` at `at`, or ends the strobe.
     fn repeat(&mut self, node: usize, at: u64) {
         let Some(job) = self.radios[node].job else { return };
         match job.task {
@@ -333,7 +334,7 @@ impl Core {
         let radio = &mut self.radios[node];
         let job = radio.job.take();
         if let Event::Sensed { busy } = event {
-            // A radio that listens anyway does not wake for it.
+            // A radio that listens anyway does not wake up for the sample.
             if let Some(job) = job.filter(|job| job.begun) {
                 self.observer.sampled(self.now, node, job.first_at, busy);
             }
@@ -357,7 +358,7 @@ impl Core {
         self.tell(node, event);
     }
 
-    /// Shows the strobe that has ended, if it was one.
+    /// Shows a strobe that has ended in the timeline.
     fn show_strobe(&mut self, node: usize, job: Option<Job>, event: Event) {
         let (Some(job), Event::Strobed { ack, times, .. }) = (job, event) else { return };
         let acknowledged = match ack {
@@ -377,7 +378,7 @@ impl Core {
         self.start_air(node, true);
     }
 
-    /// Prepares the acknowledgement of a frame that has just ended and requests one.
+    /// Prepares the acknowledgement of a frame that has just ended and requests it.
     pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
         let radio = &mut self.radios[node];
         let pending = request_of.is_some_and(|short| radio.is_pending(short));

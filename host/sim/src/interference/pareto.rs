@@ -1,19 +1,19 @@
-//! Lengths with a heavy tail that ends somewhere.
+//! Heavy-tailed lengths with an upper bound.
 
-/// A Pareto distribution cut off at both ends: density proportional to `x^-(shape + 1)` from
+/// A Pareto distribution truncated at both ends: density proportional to `x^-(shape + 1)` from
 /// `least_us` to `most_us`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pareto {
-    /// The exponent of the tail, above 1: the smaller, the heavier.
+    /// Exponent of the tail, above 1; a smaller one means a heavier tail.
     pub shape: f64,
-    /// The shortest length in microseconds, above 0.
+    /// Shortest length in microseconds, above 0.
     pub least_us: f64,
-    /// The longest length in microseconds, above the shortest.
+    /// Longest length in microseconds, above the shortest.
     pub most_us: f64,
 }
 
 impl Pareto {
-    /// The mean length in microseconds.
+    /// Mean length in microseconds.
     pub fn mean_us(&self) -> f64 {
         let Pareto { shape, least_us, most_us } = *self;
         let ratio = least_us / most_us;
@@ -21,13 +21,13 @@ impl Pareto {
         least_us * shape / (shape - 1.0) * cut(shape - 1.0) / cut(shape)
     }
 
-    /// The length that a share of `u` of all lengths does not exceed.
+    /// Length that a share of `u` of all lengths does not exceed.
     pub fn quantile_us(&self, u: f64) -> f64 {
         self.quantile_of(self.shape, u)
     }
 
-    /// The same of the length that lasts at a random instant. The longer a period, the more likely
-    /// it is met: the density is multiplied by the length, which takes one from the exponent.
+    /// The same for the length of the period at a random instant. The probability of a period is
+    /// proportional to its length, which reduces the exponent by one.
     pub fn quantile_met_us(&self, u: f64) -> f64 {
         self.quantile_of(self.shape - 1.0, u)
     }
@@ -53,7 +53,7 @@ mod tests {
             assert!((quantile(&on, 0.0) - 10_000.0).abs() < 1e-6);
             assert!((quantile(&on, 1.0) - 500_000.0).abs() < 1e-3);
         }
-        // The mean of 1/x over what is met is the reciprocal of the mean.
+        // The mean of 1/x over periods at random instants is the reciprocal of the mean.
         let met = (0..n).map(|i| 1.0 / on.quantile_met_us(at(i))).sum::<f64>() / f64::from(n);
         assert!((met * on.mean_us() - 1.0).abs() < 1e-3, "{met}");
     }

@@ -1,4 +1,4 @@
-//! The bursts of one source, made when somebody asks.
+//! Bursts of one source, generated on demand.
 
 use super::pattern::{Gaps, share};
 use super::wifi::Cell;
@@ -9,20 +9,20 @@ use crate::rng::{Purpose, Stream, stream_seed};
 use kinglet_radio::Channel;
 use std::ops::{Range, RangeInclusive};
 
-/// Random bursts are made for one second at a time.
+/// Random bursts are generated for one second at a time.
 const EPOCH_US: u64 = 1_000_000;
-/// Periods with and without frames are made for this long at a time: a hundred times the longest.
+/// Length for which periods with and without frames are generated: a hundred times the longest.
 const PERIODS_US: u64 = 60 * EPOCH_US;
-/// How long somebody stays active or quiet: a page, a message, a file of some megabytes.
+/// Time for which a source stays active or inactive: a page, a message, a file of some megabytes.
 pub const SESSION_US: u64 = 10 * EPOCH_US;
-/// Hours of a day.
+/// Length of an hour.
 const HOUR_US: u64 = 3_600 * EPOCH_US;
-/// Share of a trace's strongest sample, in milliwatts, under which nobody sends: 30 dB less.
+/// Power relative to a trace's strongest sample below which the channel counts as free: 30 dB less.
 const QUIET: f64 = 1e-3;
-/// A level more than this below the noise floor at a node is not counted there, in dB.
+/// Margin below the noise floor at a node under which a level is ignored, in dB.
 const NEGLIGIBLE_DB: f64 = 10.0;
 
-/// What is drawn, each with a seed of its own. The numbers are part of the seed: never renumber.
+/// Random draws, each with its own seed. The numbers are part of the seed: never renumber.
 #[derive(Clone, Copy)]
 enum Draw {
     Bursts = 0,
@@ -36,21 +36,21 @@ pub(super) struct Source {
     hours: [f64; 24],
     within_us: Range<u64>,
     channels: RangeInclusive<u8>,
-    /// At each node.
+    /// Levels at each node.
     levels: Vec<Levels>,
     seed: u64,
     bursts: Made,
     periods: Made,
 }
 
-/// Milliwatts at a node; 0 if negligible there.
+/// Received power at a node in milliwatts; 0 if negligible.
 #[derive(Clone, Copy, Default)]
 struct Levels {
     busy: f64,
     idle: f64,
 }
 
-/// What was made last: beginnings and ends in order of time.
+/// Bursts or periods generated last: starts and ends in order of time.
 #[derive(Default)]
 struct Made {
     epoch: Option<u64>,
@@ -92,13 +92,13 @@ impl Source {
         }
     }
 
-    /// Whether it is heard there.
+    /// True if the source covers this channel.
     pub(super) fn covers(&self, channel: Channel) -> bool {
         self.channels.contains(&channel.number())
     }
 
-    /// Calls `visit(from, to, milliwatts)`, in order of time, for what `node` receives in `span`.
-    /// Where there is nothing, it is not called.
+    /// Calls `visit(from, to, milliwatts)`, in order of time, for the signals that `node` receives
+    /// in `span`. It is not called for intervals without a signal.
     pub(super) fn visit(
         &mut self,
         node: usize,
@@ -126,8 +126,8 @@ impl Source {
         }
     }
 
-    /// Calls `visit(from, to)`, in order of time, for what it sends in `span`, whoever hears it; of
-    /// a recorded trace, what is at most [`QUIET`] under its strongest sample.
+    /// Calls `visit(from, to)`, in order of time, for the bursts in `span`, independent of
+    /// receivers; for a recorded trace, for samples of more than [`QUIET`] times the strongest one.
     pub(super) fn every(
         &mut self,
         span: &Range<u64>,
@@ -144,14 +144,14 @@ impl Source {
         }
     }
 
-    /// The seconds of `span` in which it is switched on.
+    /// Seconds of `span` in which the source is switched on.
     fn epochs(&self, span: &Range<u64>) -> Range<u64> {
         let from = span.start.max(self.within_us.start);
         let to = span.end.min(self.within_us.end);
         if from < to { from / EPOCH_US..(to - 1) / EPOCH_US + 1 } else { 0..0 }
     }
 
-    /// The part of `span` that is in `epoch`, if it is active then.
+    /// Part of `span` in `epoch`, if the source is active then.
     fn part(&self, epoch: u64, span: &Range<u64>, start_us: u64) -> Option<Range<u64>> {
         let begin = epoch * EPOCH_US;
         let from = span.start.max(self.within_us.start).max(begin);
@@ -159,8 +159,8 @@ impl Source {
         self.is_active(begin, start_us).then_some(from..to)
     }
 
-    /// Calls `visit(from, to, share of the busy level)` for every burst that overlaps `part`, which
-    /// is of `epoch`, cut to it.
+    /// Calls `visit(from, to, share of the busy level)` for every burst of `epoch` that overlaps
+    /// `part`, truncated to it.
     fn bursts_in(&mut self, epoch: u64, part: &Range<u64>, mut visit: impl FnMut(u64, u64, f64)) {
         let mut cut = |from: u64, to: u64| {
             let (from, to) = (from.max(part.start), to.min(part.end));
@@ -169,7 +169,8 @@ impl Source {
             }
         };
         match &self.pattern {
-            // Mains have the same phase for everybody; a session begins with it at zero.
+            // The phase of the mains is the same for all sources, and zero at the start of a
+            // session.
             Pattern::Periodic { period_us, on_us } => {
                 for period in part.start / period_us..=part.end / period_us {
                     cut(period * period_us, period * period_us + on_us);
@@ -190,7 +191,7 @@ impl Source {
         }
     }
 
-    /// Makes the bursts of `epoch`, unless they are there.
+    /// Generates the bursts of `epoch` unless they exist.
     fn make(&mut self, epoch: u64) {
         if self.bursts.epoch == Some(epoch) {
             return;
@@ -219,7 +220,7 @@ impl Source {
         }
     }
 
-    /// Whether somebody uses it at `at`.
+    /// True if the source is active at `at`.
     fn is_active(&self, at: u64, start_us: u64) -> bool {
         let hour = (start_us + at) / HOUR_US % 24;
         let share = self.hours.get(hour as usize).copied().unwrap_or(0.0);
@@ -230,19 +231,19 @@ impl Source {
         stream_seed(self.seed ^ what as u64, number, Purpose::Interference)
     }
 
-    /// Uniform from 0 to 1, the same for the same number.
+    /// Uniform from 0 to 1; the same for the same number.
     fn draw(&self, number: u64, what: Draw) -> f64 {
         (self.seed(number, what) >> 32) as f64 / 4_294_967_296.0
     }
 
-    /// A stream that is the same for the same number.
+    /// A stream; the same for the same number.
     fn random(&self, number: u64, what: Draw) -> Stream {
         Stream::from_seed(self.seed(number, what))
     }
 }
 
 impl Made {
-    /// What overlaps `span`.
+    /// Entries that overlap `span`.
     fn within(&self, span: &Range<u64>) -> impl Iterator<Item = (u64, u64)> {
         let first = self.list.partition_point(|burst| burst.1 <= span.start);
         let end = span.end;
@@ -250,7 +251,7 @@ impl Made {
     }
 }
 
-/// Bursts with random gaps; `span` begins somewhere in a gap.
+/// Generates bursts with random gaps; `span` begins within a gap.
 fn frames(gaps: &Gaps, span: &Range<u64>, random: &mut Stream, list: &mut Vec<(u64, u64)>) {
     list.clear();
     let Gaps { busy_us, slot_us, .. } = *gaps;
@@ -262,12 +263,12 @@ fn frames(gaps: &Gaps, span: &Range<u64>, random: &mut Stream, list: &mut Vec<(u
     }
 }
 
-/// Busy periods of a saturated cell; `span` begins somewhere between two beginnings.
+/// Generates busy periods of a saturated cell; `span` begins within a busy or idle period.
 fn saturated(cell: &Cell, span: &Range<u64>, random: &mut Stream, list: &mut Vec<(u64, u64)>) {
     list.clear();
     let (mut busy, mut idle) = cell.draw(random);
     let over = (random.unit() * (busy + idle) as f64) as u64;
-    // What lasts of the first one.
+    // Remainder of the first one.
     (busy, idle) = (busy.saturating_sub(over), idle.min(busy + idle - over));
     let mut at = span.start;
     while at < span.end {
@@ -279,7 +280,7 @@ fn saturated(cell: &Cell, span: &Range<u64>, random: &mut Stream, list: &mut Vec
     }
 }
 
-/// Periods with frames; `span` begins somewhere in a period of either kind.
+/// Generates periods with frames; `span` begins within a period of either kind.
 fn periods(
     on: &Pareto,
     off: &Pareto,
@@ -303,11 +304,11 @@ fn periods(
     }
 }
 
-/// Leaves of `list` what is within `periods`, which are in order of time too.
+/// Keeps the parts of `list` within `periods`, which are in order of time.
 fn only_in(list: &mut Vec<(u64, u64)>, periods: impl Iterator<Item = (u64, u64)>) {
     let mut periods = periods.peekable();
     list.retain_mut(|burst| {
-        // Both kinds of periods are longer than bursts, so that a burst meets one at most.
+        // Periods of both kinds are longer than bursts, so a burst overlaps at most one.
         while periods.next_if(|period| period.1 <= burst.0).is_some() {}
         let Some(period) = periods.peek() else { return false };
         *burst = (burst.0.max(period.0), burst.1.min(period.1));

@@ -1,4 +1,4 @@
-//! Patterns against closed forms, and who hears what.
+//! Patterns compared with closed forms, and receivers of sources.
 
 use super::*;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 const NODE: Position = Position { x_m: 0.0, y_m: 0.0 };
 
 const SECOND_US: u64 = 1_000_000;
-/// A noise floor under which nothing is negligible.
+/// A noise floor below which no level is negligible.
 const ALL_DBM: f64 = -300.0;
 
 fn around(pattern: Pattern, hours: [f64; 24]) -> Interferer {
@@ -19,7 +19,7 @@ fn one(pattern: Pattern, hours: [f64; 24]) -> Interference {
     Interference::new(7, &[around(pattern, hours)], 0, &[NODE], -105.0)
 }
 
-/// A source that node 1 of three hears.
+/// A source that only node 1 of three receives.
 fn by_one(pattern: Pattern, mean_dbm: f64, range_db: f64) -> Interferer {
     let heard = Heard::By { node: 1, mean_dbm, range_db };
     Interferer { heard, pattern, hours: [1.0; 24], within_us: 0..u64::MAX, channels: 11..=26 }
@@ -34,7 +34,7 @@ fn recorded() -> Pattern {
     Pattern::Trace(Arc::new(Trace::parse(text, None).expect("valid")))
 }
 
-/// Every source, with the busy level that it has above the idle one.
+/// Every source, with the difference between its busy and idle level.
 fn all() -> [(Pattern, f64); 7] {
     [
         (WIFI_FILE, WIFI_RANGE_DB),
@@ -62,7 +62,7 @@ fn bursts_of_a_source_are_those_that_the_medium_has() {
         });
         assert!(found.len() > 10, "{pattern:?}: {found:?}");
         if matches!(pattern, Pattern::Trace(_)) {
-            // The medium has its quiet samples as well.
+            // The medium also includes the weak samples.
             assert!(found.iter().all(|(from, to)| to - from <= 700), "{found:?}");
         } else {
             assert_eq!(found, bursts(&mut medium, 60), "{pattern:?}");
@@ -70,7 +70,7 @@ fn bursts_of_a_source_are_those_that_the_medium_has() {
     }
 }
 
-/// Bursts within `seconds`, asked for frame by frame.
+/// Bursts within `seconds`, queried frame by frame.
 fn bursts(interference: &mut Interference, seconds: u64) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for start in (0..seconds * SECOND_US).step_by(4_000) {
@@ -92,15 +92,15 @@ fn duty(bursts: &[(u64, u64)], seconds: u64) -> f64 {
 
 #[test]
 fn duties_are_those_of_the_sources() {
-    // Notes of each source: file transfer 9 %, video 1.2 %, Bluetooth 2/79 * 366/625, oven 49.5
-    // %.
+    // Documented by each source: file transfer 9 %, video 1.2 %, Bluetooth 2/79 * 366/625, oven
+    // 49.5 %.
     for (pattern, expected) in
         [(WIFI_FILE, 0.09), (WIFI_VIDEO, 0.012), (BLUETOOTH, 0.0148), (MICROWAVE, 0.495)]
     {
         let closed = pattern.duty();
         let found = duty(&bursts(&mut one(pattern, [1.0; 24]), 200), 200);
         assert!((found / expected - 1.0).abs() < 0.15, "{found} {expected}");
-        // Where a second begins in a gap, that gap is a little too short.
+        // If a second begins within a gap, that gap is slightly too short.
         assert!((found / closed - 1.0).abs() < 0.05, "{found} {closed}");
     }
 }
@@ -111,7 +111,7 @@ fn gaps_have_the_published_quantiles() {
         [(WIFI_FILE, 0.96, 1.0, 7.0, 1.2), (WIFI_VIDEO, 0.36, 17.0, 63.0, 9.1)]
     {
         let found = bursts(&mut one(pattern, [1.0; 24]), 300);
-        // Gaps over the end of a second are cut; they are few.
+        // Gaps across the end of a second are truncated; they are few.
         let mut gaps: Vec<f64> =
             found.windows(2).map(|w| ((w[1].0 - w[0].1) as f64 / 1e3).round()).collect();
         gaps.sort_by(f64::total_cmp);
@@ -156,7 +156,7 @@ fn power_follows_path_loss_and_what_is_negligible_is_nothing() {
     let far = Position { x_m: 2_001.0, y_m: 0.0 };
     let mut interference =
         Interference::new(7, &[around(MICROWAVE, [1.0; 24])], 0, &[NODE, far], -105.0);
-    // 26.77 dB are lost at one metre: 1 mW while on.
+    // The path loss at one metre is 26.77 dB: 1 mW while on.
     assert!((interference.mean_mw(0, Channel::default(), 0..20_000) - 0.495).abs() < 1e-6);
     assert_eq!(interference.mean_mw(1, Channel::default(), 0..20_000), 0.0);
 }
@@ -171,13 +171,13 @@ fn a_saturated_cell_is_as_busy_as_its_closed_form_says() {
         let lengths: Vec<u64> = found.iter().map(|b| b.1 - b.0).collect();
         let mean = lengths.iter().sum::<u64>() as f64 / lengths.len() as f64;
         assert!((mean / cell.mean_busy_us() - 1.0).abs() < 0.01, "{stations}: {mean}");
-        // Somebody begins after the shortest space at the earliest; seconds are seams.
+        // Every gap lasts at least the shortest space, except at the boundaries of seconds.
         let short = found.windows(2).filter(|w| w[1].0 - w[0].1 < 50).count();
         assert!(short <= 60, "{short}");
     }
 }
 
-/// Stretches of at least `quiet_us` without a burst, and what is between them: lengths.
+/// Lengths of the intervals of at least `quiet_us` without a burst, and of those between them.
 fn periods(bursts: &[(u64, u64)], quiet_us: u64) -> (Vec<f64>, Vec<f64>) {
     let (mut on, mut off) = (Vec::new(), Vec::new());
     let mut begin = bursts[0].0;
@@ -198,14 +198,14 @@ fn a_transfer_pauses_for_up_to_half_a_second() {
     let busy = duty(&found, 600);
     assert!((busy / WIFI_BURSTS.duty() - 1.0).abs() < 0.06, "{busy} {}", WIFI_BURSTS.duty());
     assert!(WIFI_BURSTS.duty() < frames.duty());
-    // A gap of the frames takes 9 ms and the rest of a slot at most, and is added to a pause.
+    // A gap between frames is at most 9 ms and the rest of a slot; it extends the pause.
     let (ons, offs) = periods(&found, 10_000);
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     assert!((mean(&ons) / on.mean_us() - 1.0).abs() < 0.1, "{} {}", mean(&ons), on.mean_us());
     assert!((mean(&offs) / off.mean_us() - 1.0).abs() < 0.1, "{} {}", mean(&offs), off.mean_us());
     let longest = offs.iter().copied().fold(0.0, f64::max);
     assert!((200_000.0..520_000.0).contains(&longest), "{longest}");
-    // The tail falls by 2^-shape while the length doubles, less what is cut off.
+    // The tail decreases by 2^-shape when the length doubles, less the truncated part.
     let above = |us: f64| offs.iter().filter(|off| **off > us).count() as f64;
     let ratio = above(80_000.0) / above(40_000.0);
     assert!((ratio - 0.33).abs() < 0.06, "{ratio}");
@@ -277,7 +277,7 @@ fn nothing_is_heard_before_a_source_is_switched_on_and_after_it_is_off() {
                 covered += to - from;
             }
         });
-        // The idle level is there all the time.
+        // The idle level is always present.
         assert_eq!((begin, end), (within_us.start, within_us.end));
         assert_eq!(covered, end - begin);
     }
@@ -315,7 +315,7 @@ fn all_sources_answer_alike_in_any_order_and_by_any_parts() {
         });
         answer
     };
-    // Over seams of seconds and of minutes, too.
+    // Includes boundaries of seconds and of minutes.
     let times: Vec<u64> = (0..200).map(|k| 59_000_000 + k * 10_007).collect();
     let mut forwards = new();
     let first: Vec<_> = times.iter().map(|at| ask(&mut forwards, *at)).collect();
@@ -332,8 +332,8 @@ fn all_sources_answer_alike_in_any_order_and_by_any_parts() {
 
 #[test]
 fn a_register_that_averages_over_eight_symbols_reads_more_than_the_level_at_each_instant() {
-    // It notices a burst of 110 us for up to 238 us, and hardly notices the gaps of a cell. What a
-    // trace of such readings calls its mean is so much above ours, in dB.
+    // The register is raised by a burst of 110 us for up to 238 us, and hardly lowered by the gaps
+    // of a cell. The difference of the mean of such readings from ours, in dB.
     for (pattern, above_db) in [
         (MICROWAVE, 0.4),
         (WIFI_FILE, 6.0),

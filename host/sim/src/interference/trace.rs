@@ -1,35 +1,35 @@
-//! Levels that somebody has recorded.
+//! Recorded levels.
 
 use crate::ber::mw_from_dbm;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
 
-/// What a sample may be, in dBm: more than any register of a radio can show.
+/// Valid samples in dBm; no radio's register exceeds this range.
 const SAMPLE_DBM: RangeInclusive<f64> = -200.0..=50.0;
-/// The longest trace, in microseconds: a year, as scenarios may last.
+/// Longest trace in microseconds: a year, as for scenarios.
 const LONGEST_US: f64 = 3.2e13;
 
-/// A recorded trace of received signal strength. Each sample holds until the next one, the last as
-/// long as the one before it.
+/// A recorded trace of received signal strength. Each sample is valid until the next one, and the
+/// last one for as long as its predecessor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// When each sample begins, in microseconds from the first.
+    /// Start of each sample in microseconds from the first.
     starts: Vec<u64>,
-    /// The samples' power as a share of the strongest one's.
+    /// Power of the samples relative to the strongest.
     shares: Vec<f64>,
     length_us: u64,
     mean_dbm: f64,
     peak_dbm: f64,
 }
 
-/// What is wrong with the text of a trace, and where.
+/// Error in the text of a trace, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong and what would be right.
+    /// The error, and what is allowed.
     pub message: String,
 }
 
@@ -42,13 +42,12 @@ impl fmt::Display for TraceError {
 impl std::error::Error for TraceError {}
 
 impl Trace {
-    /// Reads comma-separated lines of a time in microseconds and a level in dBm or, if `step_us` is
-    /// given, of levels in dBm that are so far apart. Empty lines, lines that begin with `#` and a
-    /// first line of names are skipped.
+    /// Reads comma-separated lines of a time in microseconds and a level in dBm. If `step_us` is
+    /// given, each line has only a level in dBm, and this is the time between lines. Empty lines,
+    /// lines that begin with `#` and a first line of names are skipped.
     ///
     /// # Errors
-    /// The first line that is something else, a time that is not after the one before it, and a
-    /// text with less than two samples.
+    /// The first invalid line, a time that is not after its predecessor, or fewer than two samples.
     pub fn parse(text: &str, step_us: Option<u64>) -> Result<Trace, TraceError> {
         let (mut starts, mut dbm) = (Vec::new(), Vec::new());
         let mut first_us = None;
@@ -91,28 +90,28 @@ impl Trace {
         Trace { starts, shares, length_us, mean_dbm: sum / length_us as f64, peak_dbm }
     }
 
-    /// The mean of its samples in dBm, each by the time that it holds.
+    /// Mean of the samples in dBm, weighted by their durations.
     pub fn mean_dbm(&self) -> f64 {
         self.mean_dbm
     }
 
-    /// The strongest sample in dBm.
+    /// Strongest sample in dBm.
     pub fn peak_dbm(&self) -> f64 {
         self.peak_dbm
     }
 
-    /// How long it takes until it begins again, in microseconds.
+    /// Length after which the trace is repeated, in microseconds.
     pub fn length_us(&self) -> u64 {
         self.length_us
     }
 
-    /// How many samples it has.
+    /// Number of samples.
     pub fn samples(&self) -> usize {
         self.starts.len()
     }
 
-    /// Calls `visit(from, to, share of the strongest sample's power)` for `span`, if the trace
-    /// begins at `begin_us`, which is not after the span, and again whenever it ends.
+    /// Calls `visit(from, to, share of the strongest sample's power)` for `span`. The trace begins
+    /// at `begin_us`, which is not after the span, and is repeated.
     pub(super) fn visit(
         &self,
         begin_us: u64,
@@ -143,7 +142,7 @@ fn round(us: f64) -> i64 {
     libm::round(us) as i64
 }
 
-/// The time (0 if there is none) and the level in a line.
+/// Time (0 if the line has none) and level of a line.
 fn sample(line: &str, number: usize, timed: bool) -> Result<(f64, f64), TraceError> {
     let mut column = 1;
     let mut fields = line.split(',').map(|field| {

@@ -1,10 +1,10 @@
-//! A saturated IEEE 802.11b cell, by the fixed point of its backoff.
+//! A saturated IEEE 802.11b cell, from the fixed point of its backoff.
 //!
 //! Garetto and Chiasserini (Performance analysis of 802.11 WLANs under sporadic traffic, Networking
 //! 2005), whose model JamLab uses for saturated Wi-Fi, extend that of Bianchi (IEEE JSAC 18(3),
-//! 2000). Here is the saturated part: every station attempts with the same probability in every
-//! slot in which it may, independently of the others, and a frame collides with a probability that
-//! does not depend on how often it has. The two determine each other.
+//! 2000). This module has the saturated part: every station attempts with the same probability in
+//! every slot in which it may, independently of the others, and a frame collides with a probability
+//! independent of earlier collisions. The two probabilities determine each other.
 
 use crate::rng::Stream;
 
@@ -18,31 +18,31 @@ const CW_MIN: u32 = 31;
 const CW_MAX: u32 = 1023;
 /// IEEE 802.11-2020, 10.3.7: DIFS = SIFS + 2 slots.
 const DIFS_US: u64 = SIFS_US + 2 * SLOT_US;
-/// dot11ShortRetryLimit: attempts of a frame, unless it is above the threshold for RTS, which by
-/// default is above all frames.
+/// dot11ShortRetryLimit: maximum attempts of a frame. The RTS threshold is by default above all
+/// frames.
 const ATTEMPTS: u32 = 7;
 
 /// Octets of a data frame: 1500 of a packet (Ethernet's MTU, as of a file transfer), 8 of LLC and
 /// SNAP, 24 of the MAC header and 4 of the FCS.
 const DATA_OCTETS: u64 = 1_500 + 8 + 24 + 4;
-/// Its rate is 11 Mb/s, the highest of 802.11b (assumed: all stations are near).
+/// Data rate 11 Mb/s, the highest of 802.11b (assumed: all stations are close).
 const DATA_US: u64 = PREAMBLE_US + (DATA_OCTETS * 8).div_ceil(11);
-/// An acknowledgement is 14 octets, at the highest basic rate that is not above that of the frame
-/// (10.6.6.5). Assumed: 1 and 2 Mb/s are basic.
+/// An acknowledgement has 14 octets, at the highest basic rate that does not exceed that of the
+/// frame (10.6.6.5). Assumed: 1 and 2 Mb/s are basic.
 const ACK_US: u64 = PREAMBLE_US + 14 * 8 / 2;
 /// 10.3.7: EIFS = SIFS + an acknowledgement at the lowest rate, 1 Mb/s, + DIFS.
 const EIFS_US: u64 = SIFS_US + PREAMBLE_US + 14 * 8 + DIFS_US;
 
 /// A frame and its acknowledgement. The SIFS between them counts as busy: it is shorter than a
-/// symbol of IEEE 802.15.4 (16 us), and nobody else may begin in it.
+/// symbol of IEEE 802.15.4 (16 us), and no other station may begin in it.
 const SUCCESS_US: u64 = DATA_US + SIFS_US + ACK_US;
 
-/// A cell of stations that always have a frame of full length to send to each other.
+/// A cell of stations that always have a full-length frame for each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// How likely nobody begins in a slot.
+    /// Probability that no station begins in a slot.
     idle: f64,
-    /// How likely only one has begun where somebody has.
+    /// Probability of only one station in a slot in which any station begins.
     success: f64,
 }
 
@@ -51,7 +51,7 @@ impl Cell {
     pub fn saturated(stations: u32) -> Cell {
         let n = f64::from(stations.max(1));
         let (mut low, mut high) = (0.0, 1.0);
-        // The more collisions, the rarer attempts, so that there is one fixed point.
+        // More collisions mean fewer attempts, so there is one fixed point.
         for _ in 0..60 {
             let collision = (low + high) / 2.0;
             let found = 1.0 - libm::pow(1.0 - attempt(collision), n - 1.0);
@@ -63,28 +63,28 @@ impl Cell {
         Cell { idle, success: (one / (1.0 - idle)).min(1.0) }
     }
 
-    /// How likely a busy period is a frame that did not collide.
+    /// Probability that a busy period is a frame without collision.
     pub fn success(&self) -> f64 {
         self.success
     }
 
-    /// The mean busy period, in microseconds.
+    /// Mean busy period, in microseconds.
     pub fn mean_busy_us(&self) -> f64 {
         self.success * SUCCESS_US as f64 + (1.0 - self.success) * DATA_US as f64
     }
 
-    /// The mean period between two of them, in microseconds.
+    /// Mean idle period, in microseconds.
     pub fn mean_idle_us(&self) -> f64 {
         let space = self.success * DIFS_US as f64 + (1.0 - self.success) * EIFS_US as f64;
         space + self.idle / (1.0 - self.idle) * SLOT_US as f64
     }
 
-    /// The share of the time in which it is busy.
+    /// Share of busy time.
     pub fn duty(&self) -> f64 {
         self.mean_busy_us() / (self.mean_busy_us() + self.mean_idle_us())
     }
 
-    /// A busy period and the idle one after it, in microseconds.
+    /// A busy period and the subsequent idle one, in microseconds.
     pub(super) fn draw(&self, random: &mut Stream) -> (u64, u64) {
         let (busy, space) = match random.chance(self.success) {
             true => (SUCCESS_US, DIFS_US),
@@ -95,9 +95,9 @@ impl Cell {
     }
 }
 
-/// How likely a station begins in a slot if each of its attempts collides with probability
-/// `collision`: attempts of a frame by the slots that they take, of which an attempt with backoff
-/// of 0 to `w` takes w / 2 and its own.
+/// Probability that a station begins in a slot if each attempt collides with probability
+/// `collision`: mean attempts per frame over mean slots per frame. An attempt with a backoff of 0
+/// to `w` takes w / 2 slots and one for itself.
 fn attempt(collision: f64) -> f64 {
     let (mut reached, mut attempts, mut slots) = (1.0, 0.0, 0.0);
     let mut window = CW_MIN;
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn collisions_are_those_that_motes_were_programmed_with() {
-        // Collision probabilities in JamLab's code for motes, from the same chain with one attempt
-        // more: 5, 10 and 20 stations.
+        // Collision probabilities in JamLab's code for motes, from the same chain with one more
+        // attempt: 5, 10 and 20 stations.
         for (stations, coded) in [(5, 0.17795), (10, 0.28727), (20, 0.41020)] {
             let cell = Cell::saturated(stations);
             let attempt = 1.0 - libm::pow(cell.idle, 1.0 / f64::from(stations));

@@ -1,34 +1,34 @@
-//! The headers of a packet.
+//! Headers of a packet.
 
 use core::net::Ipv6Addr;
 use kinglet::wire::ipv6::protocol::{HOP_BY_HOP, ICMPV6, IPV6, ROUTING, TCP, UDP};
 use kinglet::wire::ipv6::{HEADER_LEN, Header};
 use kinglet::wire::tcp::Flags;
 
-/// Octets of a transport header that stay the same on all hops: those of TCP without options.
+/// Octets of a transport header that are constant over all hops: those of TCP without options.
 const KEPT: usize = 20;
 
 /// Destination Options header (RFC 8200, 4.6).
 const DESTINATION: u8 = 60;
 
-/// The headers of a packet, those of a tunnel left out.
+/// Headers of a packet without those of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Source address.
     pub src: Ipv6Addr,
     /// Destination address.
     pub dst: Ipv6Addr,
-    /// Protocol number behind the extension headers.
+    /// Protocol number after the extension headers.
     pub protocol: u8,
     /// Source and destination port of TCP and UDP.
     pub ports: Option<(u16, u16)>,
-    /// Of TCP.
+    /// Header of a TCP segment.
     pub segment: Option<Segment>,
     /// ICMPv6 type.
     pub icmp_type: Option<u8>,
-    /// Octets of payload behind the transport header.
+    /// Octets of payload after the transport header.
     pub payload: u16,
-    /// The beginning of the transport header, filled up with zeros.
+    /// Start of the transport header, padded with zeros.
     kept: [u8; KEPT],
 }
 
@@ -43,11 +43,11 @@ pub struct Segment {
     pub flags: Flags,
 }
 
-/// The fields of a packet that are the same at every hop.
+/// Fields of a packet that are constant over all hops.
 pub(super) type Key = (Ipv6Addr, Ipv6Addr, u8, [u8; KEPT]);
 
 impl Head {
-    /// Reads the headers of a packet, of which the end may be missing.
+    /// Reads the headers of a packet, which may be truncated.
     pub(super) fn read(packet: &[u8]) -> Option<Head> {
         let (mut packet, mut header) = (packet, Header::read(packet).ok()?);
         let mut rest = packet.get(HEADER_LEN..)?;
@@ -117,13 +117,13 @@ impl Head {
     }
 }
 
-/// The last address of a source route (RFC 6554, 3), if it is not used up: where the packet goes.
+/// Last address of a source route (RFC 6554, 3) that is not used up: the packet's destination.
 fn last_address(header: &[u8], dst: Ipv6Addr) -> Option<Ipv6Addr> {
     let (kind, segments_left) = (*header.get(2)?, *header.get(3)?);
     if kind != 3 || segments_left == 0 {
         return None;
     }
-    // Octets that the last address and the others leave out, and those that fill the header up.
+    // Octets elided from the last address and from the others, and octets of padding.
     let elided = usize::from(header.get(4)? & 15);
     let pad = usize::from(header.get(5)? >> 4);
     let end = header.len().checked_sub(pad)?;
@@ -167,7 +167,7 @@ mod tests {
         let mut options = vec![6, 0, 0x63, 4, 0, 0, 1, 0];
         options.extend(SEGMENT);
         assert_eq!(Head::read(&packet(0, 9, &options)), Some(plain));
-        // Via node 2 to node 9: one address left, of which the first eight octets are left out.
+        // Via node 2 to node 9: one address remains, without its first eight octets.
         let mut routed = vec![6, 1, 3, 1, 0x88, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
         routed.extend(SEGMENT);
         assert_eq!(Head::read(&packet(43, 2, &routed)), Some(plain));

@@ -1,4 +1,4 @@
-//! Changes in a stack since the last look.
+//! Changes in a stack since the last look of the trace.
 
 use super::{Event, PacketId, What};
 use core::net::Ipv6Addr;
@@ -6,64 +6,64 @@ use kinglet::tcp::Info;
 use kinglet::{Each, EachRelation};
 use std::collections::BTreeMap;
 
-/// What a device has counted since it was asked last.
+/// Kind of counters that have changed since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// Nothing.
+    /// No counter.
     Nothing,
-    /// Frames of the MAC, none of them discarded.
+    /// Counters of the MAC's frames without discards.
     Counters,
-    /// Something that may have been for a reason.
+    /// Counters that may include reasons.
     Reasons,
 }
 
-/// The view of a device that a trace has.
+/// View of a device for a trace.
 pub trait Look {
-    /// Counts of packets; asked for at each frame as well.
+    /// Counts of packets; also read at each frame.
     fn counted(&self) -> Counted {
         Counted::default()
     }
 
-    /// Packets that wait for the radio now, those for sleeping children included.
+    /// Packets in the queue for the radio, including those for sleeping children.
     fn waiting(&self) -> u32 {
         0
     }
 
-    /// Calls `each` with layer, reason and count for every reason for which something is
-    /// discarded, in the same order each time.
+    /// Calls `each` with layer, reason and count for every reason of discards, always in the same
+    /// order.
     fn reasons(&self, _each: &mut Each<'_>) {}
 
-    /// Calls `each` with every relation of the device to others.
+    /// Calls `each` with every relation of the device to other nodes.
     fn relations(&self, _each: &mut EachRelation<'_>) {}
 
     /// Calls `each` with every connection of TCP.
     fn connections(&self, _each: &mut dyn FnMut(Connection, &Info)) {}
 }
 
-/// Packets that a device has counted so far, wrapping.
+/// Packets counted by a device so far, wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Segments that TCP has formed.
+    /// Segments formed by TCP.
     pub segments: u32,
-    /// Datagrams that UDP has formed.
+    /// Datagrams formed by UDP.
     pub datagrams: u32,
     /// Packets forwarded.
     pub forwarded: u32,
 }
 
-/// The two ends of a connection, as one of them sees it.
+/// Ends of a connection from the view of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Connection {
     /// Its own address and port.
     pub local: (Ipv6Addr, u16),
-    /// The other end's.
+    /// Address and port of the other end.
     pub remote: (Ipv6Addr, u16),
 }
 
-/// The state of a stack at the last look.
+/// State of a stack at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// Of every reason, in its order.
+    /// Count of every reason, in order.
     reasons: Vec<u32>,
     connections: BTreeMap<Connection, Info>,
 }
@@ -80,7 +80,7 @@ impl Seen {
             match seen.get_mut(place) {
                 Some(before) if *before == count => {}
                 Some(before) => {
-                    // Fewer: the device has started anew.
+                    // A lower count: the device has restarted.
                     let more = count.checked_sub(*before).unwrap_or(count);
                     *before = count;
                     if more > 0 {
@@ -98,7 +98,7 @@ impl Seen {
         });
     }
 
-    /// Reports what has changed of connections.
+    /// Reports the changes of connections.
     pub(super) fn connections(&mut self, device: &dyn Look, mut each: impl FnMut(What)) {
         let seen = &mut self.connections;
         device.connections(&mut |connection, now| match seen.get_mut(&connection) {
@@ -115,7 +115,7 @@ impl Seen {
     }
 }
 
-/// Octets that the application has written, and those that it has read.
+/// Octets written by the application, and octets read by it.
 fn streamed(info: &Info) -> (u64, u64) {
     let written = u64::from(info.bytes_acked) + u64::from(info.bytes_queued);
     let read = info.bytes_received.saturating_sub(info.bytes_readable);
@@ -123,7 +123,7 @@ fn streamed(info: &Info) -> (u64, u64) {
 }
 
 fn changes(connection: Connection, before: Option<&Info>, now: &Info, each: &mut impl FnMut(What)) {
-    // Another connection of the same name begins at zero.
+    // A new connection with the same ends begins at zero.
     let before = before.filter(|before| before.bytes_received <= now.bytes_received);
     let (written, read) = streamed(now);
     let (written_before, read_before) = before.map_or((0, 0), streamed);
@@ -167,7 +167,7 @@ fn changes(connection: Connection, before: Option<&Info>, now: &Info, each: &mut
     }
 }
 
-/// An event that concerns a packet, if it is known which one.
+/// An event that concerns a packet, if it is known.
 pub(super) fn discarded(
     (at_us, node): (u64, usize),
     packet: Option<PacketId>,

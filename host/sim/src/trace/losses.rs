@@ -1,5 +1,5 @@
-//! Losses of a node's relations to others: parent, DODAG, registrations, children, neighbours; and
-//! the reasons that the node counted in the seconds before.
+//! Losses of a node's relations to others: parent, DODAG, registrations, children, neighbours. Each
+//! loss has the reasons that the node counted in the seconds before it.
 
 use super::looks::Look;
 use core::net::Ipv6Addr;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Reasons that were counted within one to two of these belong to a loss.
+/// A loss includes the reasons counted within one to two of these intervals before it.
 const BEFORE: Duration = Duration::from_secs(10);
 
 /// A relation that a node has lost.
@@ -19,9 +19,9 @@ const BEFORE: Duration = Duration::from_secs(10);
 pub struct Loss {
     /// The relation: `parent`, `DODAG`, `default router`, `registration`, `child` or `neighbour`.
     pub what: &'static str,
-    /// The address of the other end; of a DODAG, that of its root.
+    /// Address of the other end; for a DODAG, that of its root.
     pub address: Ipv6Addr,
-    /// Counts by layer and reason of what the node discarded or gave up in the 10 to 20 s before.
+    /// Counts by layer and reason of discards and failures of the node in the 10 to 20 s before.
     pub reasons: BTreeMap<&'static str, BTreeMap<String, u32>>,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Loss {
     }
 }
 
-/// The relations of a node at the last look, and its reasons lately.
+/// Relations of a node at the last look, and its recent reasons.
 #[derive(Clone, Debug)]
 pub struct Losses {
     having: Vec<(&'static str, Ipv6Addr)>,
@@ -45,7 +45,7 @@ pub struct Losses {
     looked: Instant,
 }
 
-/// A node without a station around it.
+/// A node without a station.
 impl<P: Profile> Look for Node<P> {
     fn reasons(&self, each: &mut Each<'_>) {
         Node::reasons(self, each);
@@ -63,7 +63,7 @@ fn reasons(device: &dyn Look) -> Vec<u32> {
 }
 
 impl Losses {
-    /// Begins with what `device` has at `now`.
+    /// Begins with the relations of `device` at `now`.
     pub fn new(now: Instant, device: &dyn Look) -> Self {
         let mut having = Vec::new();
         device.relations(&mut |what, address| having.push((what, address)));
@@ -71,7 +71,7 @@ impl Losses {
         Losses { having, older: newer.clone(), newer, looked: now }
     }
 
-    /// The losses since the last look.
+    /// Losses since the last look.
     pub fn look(&mut self, now: Instant, device: &dyn Look) -> Vec<Loss> {
         let lost = if self.has_changed(device) { self.lost(device) } else { Vec::new() };
         if now - self.looked >= BEFORE {
@@ -81,7 +81,7 @@ impl Losses {
         lost
     }
 
-    /// Whether the relations are others than at the last look; mostly they are not.
+    /// True if the relations have changed since the last look; usually they have not.
     fn has_changed(&self, device: &dyn Look) -> bool {
         let (mut place, mut same) = (0, true);
         device.relations(&mut |what, address| {
@@ -104,13 +104,13 @@ impl Losses {
         gone.into_iter().map(loss).collect()
     }
 
-    /// The reasons that were counted lately.
+    /// Reasons counted recently.
     fn lately(&self, device: &dyn Look) -> BTreeMap<&'static str, BTreeMap<String, u32>> {
         let mut all: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         let mut older = self.older.iter();
         device.reasons(&mut |layer, reason, count| {
             let before = older.next().copied().unwrap_or(0);
-            // Fewer: the device has restarted.
+            // A lower count: the device has restarted.
             let more = count.checked_sub(before).unwrap_or(count);
             if more > 0 {
                 let of_layer = all.entry(layer).or_default();
@@ -147,15 +147,15 @@ mod tests {
         let mut losses = Losses::new(Instant::ZERO, &Fake(vec![("parent", A)], [7, 1]));
         let mut look = |s, fake: Fake| losses.look(Instant::from_secs(s), &fake);
         assert_eq!(look(1, Fake(vec![("parent", A)], [8, 1])), []);
-        // Another parent: the first one is lost.
+        // The parent changes: the first one is lost.
         let now = || Fake(vec![("parent", B), ("neighbour", A)], [9, 2]);
         let lost = look(2, now());
         assert_eq!(lost.len(), 1);
         assert_eq!(lost[0].to_string(), "lost parent fe80::1; mac no_ack 2 net no_route 1");
         assert_eq!(look(3, now()), []);
-        // Another order is no loss.
+        // A different order is no loss.
         assert_eq!(look(4, Fake(vec![("neighbour", A), ("parent", B)], [9, 2])), []);
-        // What was counted long ago is no reason.
+        // Old counts are not a reason.
         assert_eq!(look(20, now()), []);
         assert_eq!(look(40, now()), []);
         let lost = look(41, Fake(vec![("parent", B)], [9, 2]));

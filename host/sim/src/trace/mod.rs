@@ -1,21 +1,21 @@
-//! A trace of all layers: what happened to each packet, from the application that wrote it to the
-//! one that read it.
+//! A trace of all layers: the events of each packet from the application that wrote it to the one
+//! that read it.
 //!
-//! The stack has no hooks for it. [`World`](crate::World) looks at a device after each call, and
-//! at each frame that it gives to its radio:
+//! The stack has no hooks for it. [`World`](crate::World) inspects a device after each call, and at
+//! each frame that the device gives to its radio:
 //!
 //! | file | subject |
 //! |---|---|
 //! | `mod.rs` | the events |
-//! | `opening.rs` | what is in a frame: link security removed, headers expanded |
-//! | `head.rs` | the headers of a packet, and what of them stays the same on all hops |
+//! | `opening.rs` | contents of a frame: link security removed, headers expanded |
+//! | `head.rs` | headers of a packet, and their constant fields over all hops |
 //! | `tracer.rs` | from frames to packets with an identity |
-//! | `station.rs` | what a node holds: which packets, which fragments |
-//! | `looks.rs` | what has changed in a stack since the last look: reasons, connections |
+//! | `station.rs` | packets and fragments at a node |
+//! | `looks.rs` | changes in a stack since the last look: reasons, connections |
 //! | `losses.rs` | parents, neighbours and other relations that a node has lost |
 //!
-//! A packet gets its identity at the node that forms it. A relay passes on the identity of what it
-//! received. A retransmission of TCP is another packet, which names the one before.
+//! A packet gets its identity at the node that forms it. A relay keeps the identity of the received
+//! packet. A TCP retransmission is another packet, which refers to the previous one.
 
 mod head;
 mod looks;
@@ -39,32 +39,32 @@ pub type PacketId = u64;
 /// The identity of a frame, the same in all its transmissions: numbers from 1.
 pub type FrameId = u64;
 
-/// Something that happened.
+/// An event of the trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When, in microseconds from the start of the run.
+    /// Time in microseconds from the start of the run.
     pub at_us: u64,
-    /// The node to which it happened; `None` for the wired host.
+    /// Node of the event; `None` for the wired host.
     pub node: Option<u32>,
-    /// The event itself.
+    /// Kind of the event.
     pub what: What,
 }
 
-/// Kinds of events: layers from the application down, then up again.
+/// Kinds of events: from the application down the layers, and up again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// An application gave octets to a connection, or took some from it.
+    /// An application wrote octets to a connection or read octets from it.
     Stream {
         /// The connection.
         connection: Connection,
-        /// It was a `write`, and not a `read`.
+        /// True for a `write`, false for a `read`.
         written: bool,
-        /// Octets of the stream that had been written or read before.
+        /// Octets of the stream written or read before.
         from: u64,
-        /// Octets now.
+        /// Octets written or read now.
         to: u64,
     },
-    /// The state of a connection has changed that decides when it sends.
+    /// The state that controls a connection's sending has changed.
     Window {
         /// The connection.
         connection: Connection,
@@ -74,7 +74,7 @@ pub enum What {
         ssthresh: Option<u32>,
         /// Octets sent and not yet acknowledged.
         in_flight: u32,
-        /// Retransmission timeout, back-off included, in microseconds.
+        /// Retransmission timeout including back-off, in microseconds.
         rto_us: u64,
         /// Smoothed round-trip time, in microseconds; `None` before the first sample.
         srtt_us: Option<u64>,
@@ -87,64 +87,64 @@ pub enum What {
         /// `congestion mark`, `undone`.
         signal: &'static str,
     },
-    /// The connection has taken a segment in: up to this octet of the peer's stream everything
-    /// has come.
+    /// The connection has accepted a segment. Everything up to this octet of the peer's stream has
+    /// arrived.
     Taken {
         /// The connection.
         connection: Connection,
         /// Octets of the peer's stream in order.
         to: u64,
     },
-    /// A packet was formed: its identity from here on.
+    /// A packet was formed and gets its identity.
     Formed {
         /// Its identity.
         packet: PacketId,
         /// Its headers.
         head: Head,
-        /// The place of its data in the stream, in octets from the beginning, if it is of TCP and
-        /// its SYN has been seen.
+        /// Position of its data in the stream, in octets from the start, for TCP packets whose SYN
+        /// has been seen.
         offset: Option<u64>,
-        /// The packet that carried the same first octet before.
+        /// Packet that carried the same first octet before.
         again: Option<PacketId>,
-        /// Time since TCP or UDP formed it, in which it waited for the radio, in microseconds.
+        /// Time since TCP or UDP formed it, in which it was queued for the radio, in microseconds.
         waited_us: u64,
     },
-    /// A packet that is to be forwarded waits for the radio.
+    /// A packet to be forwarded is queued for the radio.
     Queued {
         /// Its identity.
         packet: PacketId,
-        /// Packets that wait at this node now, this one included.
+        /// Packets queued at this node, including this one.
         waiting: u32,
     },
-    /// The first frame of a packet goes to the radio.
+    /// The first frame of a packet is given to the radio.
     Dequeued {
         /// Its identity.
         packet: PacketId,
-        /// Time that it has waited, in microseconds.
+        /// Time in the queue, in microseconds.
         waited_us: u64,
     },
-    /// A frame is handed to the radio for another attempt.
+    /// A frame is given to the radio for another attempt.
     Attempt {
         /// The frame, and its contents.
         frame: Framed,
-        /// Attempts so far, this one included.
+        /// Attempts so far, including this one.
         attempt: u32,
     },
     /// A frame is being loaded into the radio.
     Load {
-        /// The end of that, in microseconds.
+        /// End of the load, in microseconds.
         until_us: u64,
     },
     /// The channel has been assessed.
     Assessed {
-        /// Somebody sends.
+        /// True if the channel is busy.
         busy: bool,
     },
     /// A frame begins on the air.
     Air {
         /// The frame; of an acknowledgement, the frame that it acknowledges.
         frame: FrameId,
-        /// It is an acknowledgement.
+        /// True for an acknowledgement.
         is_ack: bool,
         /// Octets of the PSDU.
         octets: u16,
@@ -152,11 +152,11 @@ pub enum What {
         sequence: Option<u8>,
         /// Its recipient.
         to: To,
-        /// Its frame-pending bit.
+        /// Frame pending bit.
         pending: bool,
         /// Channel number.
         channel: u8,
-        /// Its end, in microseconds.
+        /// End of the frame, in microseconds.
         until_us: u64,
     },
     /// The fate of a frame at a receiver, or of an acknowledgement at the node that waits for
@@ -164,7 +164,7 @@ pub enum What {
     Fate {
         /// The frame; of an acknowledgement, the frame that it acknowledges.
         frame: FrameId,
-        /// It is an acknowledgement.
+        /// True for an acknowledgement.
         is_ack: bool,
         /// Its sender.
         from: u32,
@@ -172,13 +172,13 @@ pub enum What {
         packet: Option<PacketId>,
         /// Its fate.
         fate: Fate,
-        /// It was for this receiver.
+        /// True if it was addressed to this receiver.
         mine: bool,
-        /// Other frames on the air meanwhile that this receiver notices, by frame and sender, if
-        /// the frame was for this receiver and is lost.
+        /// Other frames on the air that affected this receiver, by frame and sender, if the frame
+        /// was for this receiver and is lost.
         beside: Vec<(FrameId, u32)>,
     },
-    /// The sender of a frame knows what became of this attempt.
+    /// The result of an attempt is known to its sender.
     Outcome {
         /// The frame.
         frame: FrameId,
@@ -189,53 +189,52 @@ pub enum What {
     },
     /// A received frame is being read out of the radio.
     Readout {
-        /// The end of that, in microseconds.
+        /// End of the readout, in microseconds.
         until_us: u64,
     },
-    /// All of a packet has arrived at a node.
+    /// A packet has arrived completely at a node.
     Arrived {
         /// Its identity.
         packet: PacketId,
-        /// It has arrived here before.
+        /// It had arrived here before.
         repeated: bool,
     },
-    /// A stack discarded, evicted, refused or gave something up.
+    /// A stack discarded, evicted, refused or gave up something.
     Discarded {
-        /// Of which packet, if that is known.
+        /// Its packet, if known.
         packet: Option<PacketId>,
-        /// The layer.
+        /// Layer of the stack.
         layer: &'static str,
-        /// The reason.
+        /// Reason of the layer.
         reason: &'static str,
-        /// Times at once.
+        /// Number of simultaneous events.
         count: u32,
     },
-    /// A node has restarted: nothing is left of what it held.
+    /// A node has restarted and lost its state.
     Restarted,
-    /// A node has lost a relation to another one; it was found now.
+    /// A node has lost a relation to another one; the loss was detected now.
     Lost(Loss),
     /// An event on the wire of the border router.
     Wire {
         /// The packet.
         packet: PacketId,
-        /// It goes to the host, and not to the mesh.
+        /// True towards the host, false towards the mesh.
         to_host: bool,
         /// `sent`, `lost`, `duplicated`, `arrived`.
         fate: &'static str,
     },
 }
 
-/// A frame, and its contents.
+/// A frame with its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framed {
     /// Its identity.
     pub frame: FrameId,
-    /// Its packet, if it has one and that is known.
+    /// Its packet, if it has one and it is known.
     pub packet: Option<PacketId>,
-    /// The first octet of the packet that it carries, and the octets of the packet, if it is a
-    /// fragment.
+    /// For a fragment: offset of its first octet in the packet, and octets of the packet.
     pub fragment: Option<(u16, u16)>,
-    /// A MAC command, such as a data request.
+    /// True for a MAC command, such as a data request.
     pub command: bool,
     /// Its recipient.
     pub to: To,
@@ -244,9 +243,9 @@ pub struct Framed {
 /// The recipient of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum To {
-    /// Nobody in particular: an acknowledgement.
+    /// No recipient: an acknowledgement.
     Absent,
-    /// A short address, 0xffff for all.
+    /// A short address; 0xffff for all nodes.
     Short(u16),
     /// An EUI-64.
     Extended([u8; 8]),
@@ -258,7 +257,7 @@ impl From<Destination> for To {
             Destination::Absent => To::Absent,
             Destination::Short { address, .. } => To::Short(address),
             Destination::Extended { mut address, .. } => {
-                // On the air the least significant octet comes first.
+                // The least significant octet is sent first.
                 address.reverse();
                 To::Extended(address)
             }

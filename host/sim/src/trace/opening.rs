@@ -1,4 +1,4 @@
-//! The contents of a frame.
+//! Contents of a frame.
 
 use super::head::Head;
 use crate::secure;
@@ -10,34 +10,34 @@ use kinglet::wire::sixlowpan::{
 };
 use kinglet_radio::{LinkKey, MAX_FRAME};
 
-/// The shared knowledge of a network's nodes that frames are read with.
+/// Knowledge shared by a network's nodes that is needed to read frames.
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
-    /// The key of link security; without one, secured frames are not read.
+    /// Key of link security; without it, secured frames are not read.
     pub key: Option<LinkKey>,
     /// 6LoWPAN contexts by number (RFC 6282, 3.1.2).
     pub contexts: Vec<Option<Context>>,
-    /// The DODAG whose routing headers are compressed (RFC 8138).
+    /// DODAG whose routing headers are compressed (RFC 8138).
     pub dodag: Option<Dodag>,
 }
 
-/// The contents of a frame.
+/// Contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contents {
-    /// A packet as a whole.
+    /// A complete packet.
     Whole(Head),
-    /// The first fragment of a packet, with so many octets of it.
+    /// First fragment of a packet, with this number of its octets.
     First { tag: u16, size: u16, octets: u16, head: Option<Head> },
     /// Another fragment.
     Next { tag: u16, size: u16, offset: u16, octets: u16 },
     /// A MAC command.
     Command,
-    /// None of these, or it cannot be read.
+    /// Other or unreadable contents.
     Other,
 }
 
 impl Opening {
-    /// The contents of `frame`, which has no FCS.
+    /// Contents of `frame`, which has no FCS.
     pub(super) fn contents(&self, frame: &[u8]) -> Contents {
         let mut own = [0; MAX_FRAME];
         let Some(own) = own.get_mut(..frame.len()) else { return Contents::Other };
@@ -54,7 +54,7 @@ impl Opening {
             let Some(key) = &self.key else { return Contents::Other };
             let before = own.to_vec();
             if !secure::open(key, own) {
-                // A radio that secures frames by itself gets them open.
+                // A radio that secures frames in hardware gets them unencrypted.
                 own.copy_from_slice(&before);
             }
             end = end.saturating_sub(security.mic_len());
@@ -89,7 +89,7 @@ impl Opening {
         }
     }
 
-    /// The packet, or as much of it as there is.
+    /// The packet, or its available part.
     fn expand(
         &self,
         payload: &[u8],

@@ -1,17 +1,18 @@
-//! The packets at a node: those that it has formed or received, and fragments.
+//! Packets at a node: packets formed or received by it, and fragments.
 
 use super::head::{Head, Key};
 use super::{FrameId, Framed, PacketId, To};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets of which a node is remembered to have them, whatever became of them.
+/// Maximum number of packets remembered at a node.
 const MOST_HELD: usize = 256;
-/// Frames that a node may send again: the one with its radio, and those of others that come
-/// before it.
+/// Maximum number of frames that a node may send again: the one at its radio, and frames of others
+/// sent before it.
 const MOST_SENT: usize = 8;
-/// Packets that TCP or UDP has formed and that have not been seen: more do not wait for a radio.
+/// Maximum number of packets formed by TCP or UDP and not yet seen in a frame; no more are queued
+/// for a radio.
 const MOST_FORMED: usize = 8;
-/// Packets of which fragments have come.
+/// Maximum number of packets with received fragments.
 const MOST_PARTIAL: usize = 64;
 
 /// A packet at a node.
@@ -19,15 +20,15 @@ const MOST_PARTIAL: usize = 64;
 pub(super) struct Held {
     pub(super) packet: PacketId,
     pub(super) since_us: u64,
-    /// This node has formed it.
+    /// True if this node has formed it.
     pub(super) formed: bool,
-    /// Its first frame has been sent.
+    /// True if its first frame has been sent.
     pub(super) sent: bool,
-    /// All of it has arrived.
+    /// True if all of it has arrived.
     pub(super) whole: bool,
 }
 
-/// A packet of which some fragments have come.
+/// A packet with some received fragments.
 #[derive(Clone, Debug)]
 pub(super) struct Partial {
     pub(super) packet: Option<PacketId>,
@@ -45,29 +46,29 @@ struct Sent {
     attempts: u32,
 }
 
-/// The trace's knowledge of a node.
+/// Knowledge of the trace about a node.
 #[derive(Debug, Default)]
 pub(super) struct Station {
     held: BTreeMap<Key, VecDeque<Held>>,
     order: VecDeque<Key>,
-    /// Packets that leave in fragments, by receiver as the frame names it and tag.
+    /// Packets sent in fragments, by tag and by the receiver in the frame.
     pub(super) tags: BTreeMap<(To, u16), PacketId>,
     partials: BTreeMap<(u32, u16), Partial>,
     sent: VecDeque<Sent>,
-    /// Frames that its radio has received and its stack has not, by their beginning.
+    /// Frames that its radio has received and its stack has not, by their start.
     heard: VecDeque<(u64, FrameId)>,
-    /// The frame that its radio has.
+    /// Frame at its radio.
     pub(super) current: Option<Framed>,
-    /// The frame that it acknowledges.
+    /// Frame that it acknowledges.
     pub(super) acknowledges: FrameId,
-    /// Times at which TCP, and UDP, formed packets that no frame has shown yet.
+    /// Times at which TCP, and UDP, formed packets that have not been seen in a frame.
     pub(super) formed: [VecDeque<u64>; 2],
 }
 
 impl Station {
-    /// The packet with this key that is sent next, or was sent last. Retransmissions may have the
-    /// same headers: a packet that has arrived whole comes before one of which a fragment is
-    /// missing, as that leaves only where fragments are relayed one by one.
+    /// The packet with this key that is sent next or was sent last. Retransmissions may have the
+    /// same headers. A complete packet has precedence over one with missing fragments, because the
+    /// latter is sent only if fragments are forwarded one by one.
     pub(super) fn next(&mut self, key: &Key) -> Option<&mut Held> {
         let all = self.held.get_mut(key)?;
         let whole = all.iter().position(|held| !held.sent && held.whole);
@@ -75,7 +76,7 @@ impl Station {
         all.get_mut(place.unwrap_or(all.len() - 1))
     }
 
-    /// Remembers a packet.
+    /// Stores a packet.
     pub(super) fn hold(&mut self, key: Key, held: Held) {
         self.held.entry(key).or_default().push_back(held);
         self.order.push_back(key);
@@ -90,28 +91,29 @@ impl Station {
         }
     }
 
-    /// The same packet, if it is here already.
+    /// The same packet, if it is already at this node.
     pub(super) fn held(&mut self, key: &Key, packet: PacketId) -> Option<&mut Held> {
         self.held.get_mut(key)?.iter_mut().find(|held| held.packet == packet)
     }
 
-    /// This packet, if it is here.
+    /// This packet, if it is at this node.
     pub(super) fn any(&mut self, packet: PacketId) -> Option<&mut Held> {
-        // Mostly one of the last.
+        // Usually one of the last.
         let is = |held: &Held| held.packet == packet;
         let has = |key: &&Key| self.held.get(*key).is_some_and(|all| all.iter().any(is));
         let key = *self.order.iter().rev().find(has)?;
         self.held.get_mut(&key)?.iter_mut().find(|held| is(held))
     }
 
-    /// The identity of these octets, if they were sent before, and the attempts with this one.
+    /// The frame with these octets, if it was sent before, and the number of attempts including
+    /// this one.
     pub(super) fn again(&mut self, octets: &[u8]) -> Option<(Framed, u32)> {
         let sent = self.sent.iter_mut().find(|sent| sent.octets == octets)?;
         sent.attempts += 1;
         Some((sent.framed, sent.attempts))
     }
 
-    /// Remembers a frame.
+    /// Stores a frame.
     pub(super) fn first(&mut self, octets: &[u8], framed: Framed) {
         if self.sent.len() == MOST_SENT {
             self.sent.pop_front();
@@ -119,7 +121,7 @@ impl Station {
         self.sent.push_back(Sent { octets: octets.to_vec(), framed, attempts: 1 });
     }
 
-    /// The radio has received a frame that began at `start_us`.
+    /// Notes that the radio has received a frame that began at `start_us`.
     pub(super) fn hears(&mut self, start_us: u64, frame: FrameId) {
         if self.heard.len() == MOST_SENT {
             self.heard.pop_front();
@@ -127,13 +129,13 @@ impl Station {
         self.heard.push_back((start_us, frame));
     }
 
-    /// The stack receives the frame that began at `start_us`.
+    /// Returns the frame that began at `start_us`, which the stack receives now.
     pub(super) fn takes(&mut self, start_us: u64) -> Option<FrameId> {
         let place = self.heard.iter().position(|(start, _)| *start == start_us)?;
         self.heard.drain(..=place).next_back().map(|(_, frame)| frame)
     }
 
-    /// TCP (`kind` 0) or UDP (1) has formed so many packets.
+    /// Notes that TCP (`kind` 0) or UDP (1) has formed `count` packets.
     pub(super) fn forms(&mut self, kind: usize, count: u32, now: u64) {
         let waiting = &mut self.formed[kind];
         for _ in 0..count.min(MOST_FORMED as u32) {
@@ -144,13 +146,13 @@ impl Station {
         }
     }
 
-    /// The time at which TCP or UDP formed this new packet, if that was counted.
+    /// Time at which TCP or UDP formed this new packet, if it was counted.
     pub(super) fn formed(&mut self, head: &Head) -> Option<u64> {
         let kind = [head.is_tcp(), head.is_udp()].iter().position(|is| *is)?;
         self.formed[kind].pop_front()
     }
 
-    /// A fragment of `sender` has come: its packet, if that is known, and whether it is complete.
+    /// Notes a fragment of `sender`. Returns its packet, if known, and whether it is complete.
     pub(super) fn piece(
         &mut self,
         (sender, tag): (u32, u16),
@@ -176,7 +178,7 @@ impl Station {
         (packet, whole)
     }
 
-    /// Forgets the packet of which no fragment has come for the longest time.
+    /// Drops the packet whose last fragment is the oldest.
     pub(super) fn oldest_partial(&mut self) -> Option<PacketId> {
         let oldest = self.partials.iter().min_by_key(|(_, partial)| partial.touched_us)?;
         let name = *oldest.0;
@@ -204,13 +206,13 @@ mod tests {
     #[test]
     fn of_packets_with_the_same_headers_the_one_that_can_leave_is_next() {
         assert_eq!(next(&[]), None);
-        // A retransmission has arrived whole; of the packet before it a fragment is missing.
+        // A retransmission has arrived completely; the packet before it lacks a fragment.
         assert_eq!(next(&[held(1, false, false), held(2, false, true)]), Some(2));
-        // Both are whole: the first one leaves first.
+        // Both are complete: the first one is sent first.
         assert_eq!(next(&[held(1, false, true), held(2, false, true)]), Some(1));
-        // Fragments are relayed one by one: the last one that has begun to arrive.
+        // Fragments are forwarded one by one: the last one that has begun to arrive.
         assert_eq!(next(&[held(1, false, false), held(2, false, false)]), Some(2));
-        // One has been sent: the other is next, or the last one goes again.
+        // One has been sent: the other one is next, or the last one is sent again.
         assert_eq!(next(&[held(1, true, true), held(2, false, true)]), Some(2));
         assert_eq!(next(&[held(1, true, true), held(2, true, true)]), Some(2));
     }
@@ -225,7 +227,7 @@ mod tests {
         assert_eq!(piece(1, 300, 200, 100, None), (Some(9), false));
         assert_eq!(piece(1, 300, 200, 100, None), (Some(9), false), "a repetition");
         assert_eq!(piece(1, 300, 100, 100, None), (Some(9), true));
-        // The tag again, for another packet.
+        // The tag is reused for another packet.
         assert_eq!(piece(1, 200, 0, 100, Some(10)), (Some(10), false));
         assert_eq!(piece(1, 200, 0, 100, Some(11)), (Some(11), false));
         assert_eq!(piece(1, 200, 100, 100, None), (Some(11), true));

@@ -1,4 +1,4 @@
-//! From frames to packets with an identity.
+//! Mapping of frames to packets with an identity.
 
 use super::head::{Head, Key, Segment};
 use super::looks::{Counted, Look, Seen, discarded};
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
 
-/// Frames and packets that are remembered. What is sent later than so many others is not known.
+/// Frames and packets remembered. A frame sent after this many others is unknown.
 const MOST_FRAMES: usize = 1 << 14;
 const MOST_SEGMENTS: usize = 256;
-/// No frame, acknowledgement and turnaround last longer together, in microseconds.
+/// Upper bound of a frame, its acknowledgement and the turnaround together, in microseconds.
 const LONGEST_US: u64 = 10_000;
 
 /// A frame that was sent.
@@ -41,11 +41,11 @@ struct OnAir {
 #[derive(Debug, Default)]
 struct Stream {
     first_seq: Option<u32>,
-    /// The last packet that began with a sequence number.
+    /// Last packets, each with its first sequence number.
     carried: VecDeque<(u32, PacketId)>,
 }
 
-/// The identity of a frame, as the comment in a capture.
+/// Identity of a frame, used as the comment in a capture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     frame: FrameId,
@@ -61,13 +61,13 @@ impl fmt::Display for Identity {
     }
 }
 
-/// The subject of a call to a stack.
+/// Subject of a call to a stack.
 #[derive(Clone, Copy, Debug, Default)]
 struct Context {
     packet: Option<PacketId>,
 }
 
-/// The consumer of the events, in order of time.
+/// Consumer of the events, in order of time.
 pub type Sink = Box<dyn FnMut(Event) + Send>;
 
 /// Follows packets through a network.
@@ -77,10 +77,10 @@ pub struct Tracer {
     stations: Vec<Station>,
     seen: Vec<(Counted, Seen)>,
     context: Vec<Context>,
-    /// Packets on the wire, by their numbers.
+    /// Packets on the wire by number.
     on_wire: BTreeMap<u64, PacketId>,
     frames: VecDeque<Frame>,
-    /// The identity of the first of them.
+    /// Identity of the first of them.
     first_frame: FrameId,
     packets: PacketId,
     air: VecDeque<OnAir>,
@@ -88,7 +88,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// A trace that reads frames as `opening` says.
+    /// A trace that reads frames with the knowledge in `opening`.
     pub fn new(opening: Opening, sink: Sink) -> Self {
         Tracer {
             opening,
@@ -119,7 +119,7 @@ impl Tracer {
         self.frames.get(frame.checked_sub(self.first_frame)? as usize)
     }
 
-    /// The radio of `node` is given a frame to send.
+    /// The radio of `node` gets a frame to send.
     pub(crate) fn submitted(&mut self, now: u64, node: usize, octets: &[u8]) {
         if let Some((framed, attempt)) = self.stations[node].again(octets) {
             self.stations[node].current = Some(framed);
@@ -162,7 +162,7 @@ impl Tracer {
         self.event(now, node, What::Attempt { frame: framed, attempt: 1 });
     }
 
-    /// The packet whose first frame `node` sends.
+    /// The packet whose first frame `node` is sending.
     fn identify(&mut self, now: u64, node: usize, head: &Head) -> PacketId {
         let key = head.key();
         let station = &mut self.stations[node];
@@ -186,7 +186,7 @@ impl Tracer {
         packet
     }
 
-    /// A new identity.
+    /// Assigns a new identity.
     fn form(&mut self, at_us: u64, node: Option<u32>, head: &Head, waited_us: u64) -> PacketId {
         self.packets += 1;
         let packet = self.packets;
@@ -196,7 +196,7 @@ impl Tracer {
         packet
     }
 
-    /// The place of a segment's data in their stream, and the packet that carried them before.
+    /// Position of a segment's data in their stream, and the packet that carried them before.
     fn place(&mut self, head: &Head, packet: PacketId) -> (Option<u64>, Option<PacketId>) {
         let (Some(Segment { seq, flags, .. }), Some((from, to))) = (head.segment, head.ports)
         else {
@@ -210,7 +210,7 @@ impl Tracer {
         if opens && stream.first_seq != Some(seq) {
             *stream = Stream { first_seq: Some(seq), carried: VecDeque::new() };
         }
-        // A SYN takes a sequence number before the data.
+        // A SYN uses a sequence number before the data.
         let begin = seq.wrapping_add(opens.into());
         let offset = stream.first_seq.map(|first| begin.wrapping_sub(first.wrapping_add(1)).into());
         if head.payload == 0 && !flags.intersects(Flags::SYN | Flags::FIN) {
@@ -267,8 +267,8 @@ impl Tracer {
         Identity { frame, packet, is_ack }
     }
 
-    /// The fate at `node` of the frame of `from` that was `on_air`. `notices` says whose frames
-    /// this receiver notices.
+    /// The fate at `node` of the frame of `from` that was `on_air`. `notices` returns true for
+    /// nodes whose signals affect this receiver.
     pub(crate) fn fate(
         &mut self,
         now: u64,
@@ -305,7 +305,7 @@ impl Tracer {
         (mine || is_ack).then_some(identity)
     }
 
-    /// The transmission of `node` is over.
+    /// The transmission of `node` has ended.
     pub(crate) fn finished(&mut self, now: u64, node: usize, outcome: &'static str) {
         let Some(Framed { frame, packet, .. }) = self.stations[node].current else { return };
         self.context[node] = Context { packet };
@@ -343,7 +343,7 @@ impl Tracer {
         }
     }
 
-    /// `node` has the headers of a packet.
+    /// Notes that `node` has the headers of a packet.
     fn holds(&mut self, now: u64, node: usize, head: &Head, packet: PacketId) {
         let station = &mut self.stations[node];
         if station.held(&head.key(), packet).is_none() {
@@ -352,13 +352,13 @@ impl Tracer {
         }
     }
 
-    /// Notes that all of a packet has arrived; whether it had before.
+    /// Notes that a packet has arrived completely. Returns whether it had arrived before.
     fn repeated(&mut self, node: usize, packet: PacketId) -> bool {
         let held = self.stations[node].any(packet);
         held.is_some_and(|held| std::mem::replace(&mut held.whole, true))
     }
 
-    /// Counts what the device of `node` has formed, before a frame of it is identified.
+    /// Counts the packets formed by the device of `node`, before its frame is identified.
     pub(crate) fn counts(&mut self, now: u64, node: usize, device: &dyn Look) {
         let counted = device.counted();
         let before = std::mem::replace(&mut self.seen[node].0, counted);
@@ -373,8 +373,7 @@ impl Tracer {
         }
     }
 
-    /// Looks at the device of `node` after it was called, and at its reasons if they may have
-    /// `changed`.
+    /// Inspects the device of `node` after a call, and its reasons if they may have `changed`.
     pub(crate) fn looks(&mut self, now: u64, node: usize, device: &dyn Look, changed: bool) {
         self.counts(now, node, device);
         let Context { packet, .. } = self.context[node];
@@ -391,7 +390,7 @@ impl Tracer {
         seen.connections(device, |what| sink(at(what)));
     }
 
-    /// `node` has restarted: what it held is gone, and its counters begin again.
+    /// `node` has restarted: its state is lost, and its counters begin at zero.
     pub(crate) fn restarts(&mut self, now: u64, node: usize) {
         self.stations[node] = Station::default();
         self.seen[node] = Default::default();
@@ -399,12 +398,12 @@ impl Tracer {
         self.event(now, node, What::Restarted);
     }
 
-    /// The next calls to the device of `node` are about no packet in particular.
+    /// The next calls to the device of `node` concern no specific packet.
     pub(crate) fn rests(&mut self, node: usize) {
         self.context[node] = Context::default();
     }
 
-    /// Something happened to a packet on the wire of `router`: which packet it is.
+    /// Handles an event of a packet on the wire of `router`. Returns the packet.
     pub(crate) fn passes(&mut self, now: u64, router: usize, passed: &Passed) -> Option<PacketId> {
         let Passed { to_host, fate, number, ref octets } = *passed;
         let head = Head::read(octets)?;
@@ -429,7 +428,7 @@ impl Tracer {
         Some(packet)
     }
 
-    /// The packet with these headers that `node` has not passed on yet.
+    /// The packet with these headers that `node` has not forwarded yet.
     fn relayed(&mut self, node: usize, head: &Head) -> Option<PacketId> {
         let held = self.stations[node].next(&head.key()).filter(|held| !held.sent)?;
         held.sent = true;

@@ -1,5 +1,5 @@
-//! What a radio may do beyond sending and receiving, if it says so: securing frames by itself, and
-//! assessing the channel without sending.
+//! Optional abilities of a radio in addition to sending and receiving: securing frames in hardware,
+//! and assessing the channel without sending.
 
 use crate::common::*;
 use kinglet::mac::{
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 const SECURITY: Security =
     Security { key: Key([7; 16]), eui64_prefix: [2, 0, 0, 0, 0, 0], first_counter: 5 };
 
-/// [`STANDARD`], which secures frames and senses as well.
+/// [`STANDARD`] with the abilities to secure frames and to sense.
 const ABLE: RadioProfile = RadioProfile {
     name: "able",
     abilities: &[
@@ -44,7 +44,7 @@ impl<S: LinkSecurity> Sizes for Plan<S> {
     type Backoff = Exponential;
 }
 
-/// What does not depend on the kind of a MAC's security.
+/// Operations independent of the kind of a MAC's security.
 trait Link: Send {
     fn handle(&mut self, now: Instant, event: Event, frame: &mut [u8]) -> Option<Vec<u8>>;
     fn poll(&mut self, now: Instant) -> Option<(Command, Vec<u8>)>;
@@ -128,7 +128,7 @@ impl Device for Mote {
     }
 }
 
-/// A writer whose contents can be looked at afterwards.
+/// A writer whose contents can be read afterwards.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -143,8 +143,8 @@ impl Write for Shared {
     }
 }
 
-/// Two nodes send each other frames of all lengths, the first secured by its radio or not, and the
-/// second: what was on the air, and what each has heard.
+/// Two nodes send each other frames of all lengths, each secured by its radio or by its MAC.
+/// Returns the capture and the frames that each received.
 fn exchange(by_radio: [bool; 2], keys: [u8; 2]) -> (Vec<u8>, [Vec<Vec<u8>>; 2]) {
     let mote = |n: usize| {
         let place = with_radio(node(n, n as f64 * 8.0), ABLE);

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// A writer whose contents can be looked at afterwards.
+/// A writer whose contents can be read afterwards.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -44,7 +44,7 @@ fn a_capture_holds_every_frame_with_its_acknowledgement() {
 
 #[test]
 fn tshark_decodes_a_capture_without_complaint() {
-    // Without 6LoWPAN inside, tshark would guess that the payload is ZigBee.
+    // Without 6LoWPAN content, tshark would take the payload for ZigBee.
     let arguments = [
         "--disable-protocol",
         "zbee_nwk",

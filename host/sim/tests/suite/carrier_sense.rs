@@ -6,12 +6,12 @@ use kinglet_sim::World;
 use kinglet_sim::medium::{Connectivity, MediumConfig};
 use kinglet_sim::profile::{AT86RF233, CC2420_CONTIKI, Cca, CcaMode, NRF52840, RadioProfile};
 
-/// Whether a node with `radio` that begins to assess at `at_us` finds the channel busy with a frame
-/// of 127 octets that is on the air from 10,017 + 129 us on for 4,256 us, at `dbm`.
+/// Returns whether a node with `radio` that begins to assess at `at_us` finds the channel busy with
+/// a frame of 127 octets, on the air from 10,017 + 129 us on for 4,256 us, at `dbm`.
 fn busy(radio: RadioProfile, dbm: f64, at_us: u64) -> bool {
     let sender =
         Script::listening().send(10_000, transmit(Access::Immediate, false), data(9, 0, 7, 127));
-    // A frame of 20 octets is prepared for 39 us by an AT86RF233.
+    // An AT86RF233 prepares a frame of 20 octets for 39 us.
     let lead = if radio.load_time(20).as_micros() == 0 { 0 } else { 39 };
     let senser =
         Script::listening().send(at_us - lead, transmit(Access::Cca, false), data(9, 1, 7, 20));
@@ -31,7 +31,7 @@ const END: u64 = BEGIN + 4_256;
 
 #[test]
 fn each_mode_hears_what_it_is_made_for() {
-    // Strong enough for both, for carrier sense only, and for none.
+    // Strong enough for both, for carrier sense only, and for neither.
     let cases = [
         (CcaMode::Energy, [true, false, false]),
         (CcaMode::Carrier, [true, true, false]),
@@ -56,20 +56,21 @@ fn both_parts_measure_energy_by_default() {
 #[test]
 fn energy_is_averaged_over_the_eight_symbols() {
     let energy = with_mode(CcaMode::Energy);
-    // The frame ends 64 us after the assessment began: half of the energy is left, 3.01 dB less.
+    // The frame ends 64 us after the start of the assessment: half of the energy remains, 3.01 dB
+    // less.
     assert!(busy(energy, -76.9, END - 64) && !busy(energy, -77.1, END - 64));
-    // It begins 64 us before the assessment ends.
+    // The frame begins 64 us before the end of the assessment.
     assert!(busy(energy, -76.9, BEGIN - 64) && !busy(energy, -77.1, BEGIN - 64));
-    // An eighth of it.
+    // An eighth of the energy.
     assert!(busy(energy, -70.9, END - 16) && !busy(energy, -71.1, END - 16));
     assert!(!busy(energy, -30.0, END) && !busy(energy, -30.0, BEGIN - 128));
-    // Carrier sense notices the least overlap.
+    // Carrier sense detects the shortest overlap.
     let carrier = with_mode(CcaMode::Carrier);
     assert!(busy(carrier, -90.0, END - 1) && !busy(carrier, -90.0, END));
 }
 
-/// Whether a receiver that listens and is asked at `at_us` finds that the channel was busy with
-/// that frame.
+/// Returns whether a listening receiver that is asked at `at_us` finds that the channel was busy
+/// with that frame.
 fn was_busy(dbm: f64, at_us: u64) -> bool {
     let cca = Cca { mode: CcaMode::Energy, threshold_dbm: -80.0 };
     let radio = RadioProfile { cca, ..CC2420_CONTIKI };
@@ -86,7 +87,7 @@ fn was_busy(dbm: f64, at_us: u64) -> bool {
 
 #[test]
 fn a_receiver_that_listens_averages_energy_over_the_eight_symbols_before() {
-    // The frame has ended 64 us before: half of the energy is left, 3.01 dB less.
+    // The frame has ended 64 us before: half of the energy remains, 3.01 dB less.
     assert!(was_busy(-76.9, END + 64) && !was_busy(-77.1, END + 64));
     assert!(was_busy(-76.9, BEGIN + 64) && !was_busy(-77.1, BEGIN + 64));
     assert!(was_busy(-79.9, BEGIN + 128) && was_busy(-79.9, END) && !was_busy(-80.1, END));
@@ -99,7 +100,7 @@ fn a_wider_interference_range_does_not_cure_hidden_terminals() {
     let lost = |interference_range_m: f64| {
         let saturated = |source: u16, phase: u64| {
             (0..400).fold(Script::listening(), |script, i| {
-                // Periods that drift against each other.
+                // Periods of different length.
                 let at = 10_000 + phase + i * (6_000 + 37 * u64::from(source));
                 script.send(at, transmit(Access::Cca, true), data(1, source, i as u8, 60))
             })
@@ -121,6 +122,6 @@ fn a_wider_interference_range_does_not_cure_hidden_terminals() {
     };
     let (near, far) = (lost(10.0), lost(20.0));
     assert!(near > 300, "{near}");
-    // The acknowledgement for one sender now meets the frame of the other there too.
+    // The acknowledgement for one sender now overlaps with the other's frame there, too.
     assert!(far >= near, "{near} {far}");
 }

@@ -1,4 +1,4 @@
-//! When the loop attends to a device.
+//! Times at which the event loop calls a device.
 
 use kinglet_radio::{Command, Event, Filter};
 use kinglet_sim::cpu::HostCost;
@@ -7,7 +7,7 @@ use kinglet_sim::profile::AT86RF233;
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::Instant;
 
-/// Has a deadline, and notes when it is asked for commands and when it is woken.
+/// Has a deadline, and records the times of polls and wake-ups.
 #[derive(Default)]
 struct Sleeper {
     deadline: Option<Instant>,

@@ -6,18 +6,18 @@ use kinglet_sim::World;
 use kinglet_sim::profile::CC2420;
 use kinglet_sim::stats::Fate;
 
-/// Microseconds that so many octets take at 500 kHz.
+/// Microseconds to copy this number of octets at 500 kHz.
 const fn copied(octets: u64) -> u64 {
     octets * 16
 }
 
-/// Node 1 does `middle`, and hears broadcasts of these lengths, which nobody acknowledges, from the
-/// others, one each, whose preambles start at these times.
+/// Node 1 does `middle`, and receives one broadcast, without acknowledgement, from each other node.
+/// `frames` has the start of each preamble and the length of the broadcast.
 fn world(middle: Script, frames: &[(u64, usize)]) -> World<Script> {
     let sender = |(start, len): &(u64, usize)| {
         let command = transmit(Access::Immediate, false);
         let frame = data(0xFFFF, 9, 7, *len);
-        // It sleeps before, and hears nobody.
+        // The node sleeps before and receives no frame.
         let begin = start - copied(2 + *len as u64) - CC2420.wake_us();
         Script::silent().send(begin, command, frame)
     };
@@ -51,7 +51,7 @@ fn a_third_finds_the_fifo_full() {
     let heard = world(Script::listening(), &[(10_000, 127), (second, 20), (third, 10)]);
     assert_eq!(heard.device(1).received(), 2);
     assert_eq!(heard.counters(1).mine.of(Fate::Readout), 1);
-    // A little later there is room again.
+    // Slightly later there is space again.
     let later = end + copied(3 + 127);
     let heard = world(Script::listening(), &[(10_000, 127), (second, 20), (later, 10)]);
     assert_eq!(heard.device(1).received(), 3);
@@ -63,7 +63,7 @@ fn a_frame_is_received_while_another_is_loaded_and_delays_nothing() {
     let sending = || Script::listening().send(10_000, command, data(0xFFFF, 1, 7, 127));
     let loaded = 10_000 + copied(2 + 127);
     let heard = world(sending(), &[(10_100, 20)]);
-    // The bus is busy with loading until then, the radio is not.
+    // Until then the bus is busy with the load; the radio is not.
     assert_eq!(heard.device(1).told[0].at, loaded + copied(3 + 20));
     assert_eq!(heard.counters(1).mine.of(Fate::Delivered), 1);
     let air = loaded + 128 + 192;

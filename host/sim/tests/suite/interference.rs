@@ -1,4 +1,4 @@
-//! Sources outside of the network against frames and carrier sense.
+//! Effect of sources outside the network on frames and carrier sense.
 
 use crate::common::{Script, csma, data, listen, node, run, to_memory, transmit};
 use kinglet_radio::Access;
@@ -25,7 +25,7 @@ fn medium(interferers: Vec<Interferer>) -> MediumConfig {
     }
 }
 
-/// A source at 1 m from the receiver, heard there `below_db` less than a frame of 0 dBm.
+/// A source at 1 m from the receiver, where it is `below_db` weaker than a frame of 0 dBm.
 fn source(below_db: f64, on_us: u64) -> Interferer {
     at(9.0, -LOSS_DB - below_db + 26.77, on_us)
 }
@@ -41,7 +41,7 @@ fn at(x_m: f64, power_dbm: f64, on_us: u64) -> Interferer {
     }
 }
 
-/// A sender of full frames, a receiver, and the source beside it.
+/// A sender of full frames, a receiver, and these sources.
 fn world(interferers: Vec<Interferer>, access: Access) -> World<Script> {
     let mut sender = Script::silent().at(0, listen());
     for i in 0..FRAMES {
@@ -52,8 +52,7 @@ fn world(interferers: Vec<Interferer>, access: Access) -> World<Script> {
     World::new(1, &medium(interferers), nodes.into())
 }
 
-/// The share of frames that arrive if the demodulator is left with this ratio while the source is
-/// on.
+/// Share of received frames for this ratio at the demodulator while the source is on.
 fn received(ratio_db: f64, on_us: u64) -> f64 {
     let below_db = ratio_db + AT86RF233.implementation_loss_db;
     let mut world = world(vec![source(below_db, on_us)], Access::Immediate);
@@ -66,7 +65,7 @@ fn received(ratio_db: f64, on_us: u64) -> f64 {
 
 #[test]
 fn loss_follows_the_bit_error_rate_of_the_ratio() {
-    // An even chance at -0.68 dB for a frame that is disturbed as a whole (see `ber.rs`).
+    // The probability is 0.5 at -0.68 dB for a completely disturbed frame (see `ber.rs`).
     assert!((received(-0.68, SPACING_US) - 0.5).abs() < 0.08);
     assert!(received(3.0, SPACING_US) > 0.99);
     assert!(received(-4.0, SPACING_US) < 0.01);
@@ -74,9 +73,9 @@ fn loss_follows_the_bit_error_rate_of_the_ratio() {
 
 #[test]
 fn only_the_disturbed_part_of_a_frame_counts() {
-    // Frames begin about a millisecond into the period; this burst is over by then.
+    // Frames begin about a millisecond into the period, after the end of this burst.
     assert!(received(-20.0, 900) > 0.99);
-    // At -2 dB a bit is wrong with 5.2e-3: half a millisecond (of 125 bits) is survived by 0.52.
+    // At -2 dB the bit error rate is 5.2e-3: half a millisecond (125 bits) is survived by 0.52.
     let half = received(-2.0, 1_000 + 147 + 500);
     assert!((half - 0.52).abs() < 0.09, "{half}");
 }
@@ -84,7 +83,7 @@ fn only_the_disturbed_part_of_a_frame_counts() {
 #[test]
 fn carrier_sense_measures_the_energy_of_others() {
     for (above_threshold_db, clear) in [(3.0, false), (-3.0, true)] {
-        // Heard at the sender, 1 m away, around the threshold of -80 dBm.
+        // Received by the sender, 1 m away, around the threshold of -80 dBm.
         let one = at(-1.0, -80.0 + above_threshold_db + 26.77, SPACING_US);
         let mut world = world(vec![one], csma());
         run(&mut world, FRAMES * SPACING_US + 10_000);
@@ -111,8 +110,8 @@ fn silent_sources_change_nothing() {
 
 #[test]
 fn a_source_of_the_sender_stops_carrier_sense_and_one_of_the_receiver_frames() {
-    // Always on, so that busy and mean level are the same: above the threshold, and above the
-    // signal of -61 dBm.
+    // Always on, so that busy and mean level are equal: above the threshold, and above the signal
+    // of -61 dBm.
     let by = |node| Interferer {
         heard: Heard::By { node, mean_dbm: -50.0, range_db: 60.0 },
         ..source(0.0, SPACING_US)

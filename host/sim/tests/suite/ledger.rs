@@ -1,4 +1,4 @@
-//! What radios are on for: every microsecond once, and for the right cause.
+//! Causes of radio time: every microsecond has exactly one cause, and the correct one.
 
 use crate::common::{PAN, Script, csma, data, disc, line, listen, run, transmit};
 use kinglet_radio::{Access, Command};
@@ -11,7 +11,7 @@ use kinglet_time::Instant;
 /// A frame of 127 octets on the air, and an acknowledgement.
 const FRAME_US: u64 = 4_256;
 const ACK_US: u64 = 352;
-/// From the command to the preamble without channel access: state changes and loading.
+/// Time from the command to the preamble without channel access: state changes and load.
 const PREPARE_US: u64 = 17 + 129;
 const TURNAROUND_US: u64 = 192;
 const READOUT_US: u64 = 130;
@@ -25,7 +25,7 @@ fn data_request(parent: u16, child: u16, sequence: u8) -> Vec<u8> {
     frame
 }
 
-/// The ledger of `node`, after it was found to add up.
+/// Ledger of `node`, after a check of its total.
 fn ledger(world: &World<Script>, node: usize) -> Ledger {
     let energy = world.energy(node);
     let off = energy.radio.of(RadioState::Sleep) + energy.radio.starting();
@@ -51,7 +51,7 @@ fn an_acknowledged_frame_is_sent_once_and_received_once() {
     assert_eq!(sender.of(Cause::Send), PREPARE_US + FRAME_US + TURNAROUND_US + ACK_US);
     assert_eq!(sender.total(), sender.of(Cause::Send));
     let receiver = ledger(&world, 1);
-    // It is read out while the acknowledgement is sent.
+    // The readout overlaps with the acknowledgement.
     assert_eq!(receiver.of(Cause::Receive), FRAME_US);
     assert_eq!(receiver.of(Cause::Control), TURNAROUND_US + ACK_US);
     let rest = 100_000 - 410 - FRAME_US - TURNAROUND_US - ACK_US;
@@ -66,7 +66,7 @@ fn what_was_not_acknowledged_is_a_retry_the_next_time_and_only_then() {
     run(&mut world, 200_000);
     let sender = ledger(&world, 0);
     assert_eq!(sender.of(Cause::Retry), 2 * sender.of(Cause::Send) / 2);
-    // To another node: overheard.
+    // A frame for another node.
     let other = ledger(&world, 1);
     assert_eq!((other.of(Cause::Receive), other.of(Cause::Listen)), (0, 200_000 - 410));
 }
@@ -78,7 +78,7 @@ fn sleep_between_attempts_is_known_and_other_sleep_is_not_counted() {
     let mut world = line(&disc(), vec![sends(frames), Script::listening()]);
     run(&mut world, 200_000);
     let attempt = ledger(&world, 0).of(Cause::Retry) / 3;
-    // Twice: to another frame, and after one that was acknowledged, it does not count.
+    // Counted twice; sleep before another frame or after an acknowledged one does not count.
     let sleep = 20_000 - 410 - attempt;
     assert_eq!(world.energy(0).between_attempts_us, 2 * (sleep - 410));
 }

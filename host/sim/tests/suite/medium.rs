@@ -10,7 +10,7 @@ use kinglet_sim::trace::{self, What};
 use kinglet_sim::{Fault, NodeConfig, World};
 use kinglet_time::Instant;
 
-/// A and C, which cannot hear each other, send to B, C `gap` us after A; node numbers 0, 1, 2.
+/// A and C, out of each other's range, send to B, C `gap` us after A; node numbers 0, 1, 2.
 fn hidden_pair(medium: &MediumConfig, gap: u64) -> World<Script> {
     let script = |source: u16, at| {
         Script::listening().send(at, transmit(Access::Cca, true), data(1, source, 7, 127))
@@ -65,7 +65,7 @@ fn interference_beyond_reception_destroys_but_is_not_sensed() {
     let mut medium = disc();
     medium.connectivity =
         Connectivity::UnitDisc { range_m: 10.0, interference_range_m: Some(20.0), rssi_dbm: -60.0 };
-    // Nodes at 0, 8, 16, 24 m: 3 -> 2 disturbs 0 -> 1, 16 m away.
+    // Nodes at 0, 8, 16, 24 m: the frame from 3 to 2 interferes with that from 0 to 1, 16 m away.
     let devices = vec![
         Script::listening().send(10_000, transmit(Access::Cca, true), data(1, 0, 7, 127)),
         Script::listening(),
@@ -79,7 +79,7 @@ fn interference_beyond_reception_destroys_but_is_not_sensed() {
     assert_eq!(world.counters(1).arrived, 1, "the disturber is no frame that node 1 could receive");
 }
 
-/// B hears A at `a` dBm and C, which starts `gap` us later, at `c` dBm.
+/// B receives A at `a` dBm and C, which starts `gap` us later, at `c` dBm.
 fn capture(overlap: Overlap, a: f64, c: f64, gap: u64) -> World<Script> {
     let medium = MediumConfig { connectivity: matrix(&[(0, 1, a), (1, 2, c)]), overlap, ..disc() };
     hidden_pair(&medium, gap)
@@ -112,8 +112,8 @@ fn strict_overlap_ignores_strength() {
     assert!(senders_heard(&capture(Overlap::Strict, -30.0, -90.0, 1_000)).is_empty());
 }
 
-/// How often A's frame of 133 octets on the air survives C's frame that starts at the same instant,
-/// if its demodulator is left with this ratio.
+/// Share of A's frames of 133 octets on the air that survive C's frame, which starts at the same
+/// instant, with this ratio at the demodulator.
 fn survival(sinr_db: f64) -> f64 {
     let ratio_db = sinr_db + AT86RF233.implementation_loss_db;
     let medium = MediumConfig {
@@ -243,7 +243,7 @@ fn links_are_between_those_who_hear_each_other_at_the_power_that_they_send_with(
         ..disc()
     };
     assert_eq!(line(&beyond, three()).links(0), [(0, 1), (1, 2)]);
-    // 91.1 dB at 8 m, 103.2 dB at 16 m; the AT86RF233 hears -101 dBm.
+    // 91.1 dB at 8 m, 103.2 dB at 16 m; the sensitivity of the AT86RF233 is -101 dBm.
     let loss = PathLoss::constant(4.0, 55.0, 0.0);
     let medium = MediumConfig { connectivity: Connectivity::PathLoss(loss), ..disc() };
     let world = line(&medium, three());
@@ -296,8 +296,7 @@ fn every_frame_arrives_at_every_neighbour_once() {
     assert_eq!(arrived(12), sent(13), "the two far nodes hear only each other");
 }
 
-/// An event without the identities of frames, which are numbers in the order in which all nodes
-/// send them.
+/// An event without the identities of frames, which depend on the order in which all nodes send.
 fn unnumbered(event: &trace::Event) -> trace::Event {
     let mut event = event.clone();
     match &mut event.what {
@@ -375,7 +374,7 @@ fn a_reboot_cuts_the_frame_on_the_air_short() {
     run(&mut world, 50_000);
     assert_eq!(world.counters(1).fates.of(Fate::Truncated), 1);
     assert!(world.device(1).told.is_empty() && world.device(0).told.is_empty());
-    // Its radio works again afterwards, and the channel is clear.
+    // Its radio works again afterwards, and the channel is idle.
     world.with_device(0, |device, now| {
         let frame = data(1, 0, 8, 60);
         *device = Script::listening().send(now.as_micros(), transmit(Access::Cca, true), frame);
@@ -392,7 +391,7 @@ fn a_fast_clock_acts_early() {
     let nodes = vec![(fast, script), (node(1, 5.0), Script::listening())];
     let mut world = World::new(1, &disc(), nodes);
     run(&mut world, 11_000_000);
-    // 10 s of a clock that gains 100 ppm are 9.999 000 1 s.
+    // 10 s of a clock that is 100 ppm fast are 9.999 000 1 s.
     let sent = &world.device(0).told[0];
     let Event::Transmitted { sfd, .. } = sent.event else { panic!("{sent:?}") };
     assert!((10_000_199..10_000_202).contains(&sfd.as_micros()), "in its own time: {sfd:?}");

@@ -1,4 +1,4 @@
-//! Watching a run, energy, and what a broken device gets.
+//! Recording of a run, energy, and the handling of a broken device.
 
 use crate::common::*;
 use kinglet_radio::{Access, Command, Event};
@@ -36,7 +36,7 @@ fn a_timeline_shows_an_exchange() {
     ];
     let busy = timeline.intervals().iter().filter(|i| i.kind != Kind::On).copied();
     assert_eq!(busy.collect::<Vec<_>>(), expected);
-    // Both listen whenever they do nothing else.
+    // Both listen in the remaining time.
     let on = timeline.intervals().iter().filter(|i| i.kind == Kind::On).copied();
     assert_eq!(on.collect::<Vec<_>>(), [0, 1].map(|node| interval(node, 410, 50_000, Kind::On)));
 }

@@ -1,4 +1,4 @@
-//! A leaf that sleeps sends batches by TCP to a host behind its parent, or fetches a page from it.
+//! A sleepy leaf sends batches over TCP to a host behind its parent, or fetches a page from it.
 
 use core::net::Ipv6Addr;
 use kinglet::mac::Csl;
@@ -17,13 +17,13 @@ use kinglet_time::{Duration, Instant};
 
 const PREFIX: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, 0);
 const HOST: Ipv6Addr = Ipv6Addr::new(0x2001, 0xDB8, 1, 0, 0, 0, 0, 1);
-/// TCPlp §9: 64 readings of 82 octets, one a second.
+/// TCPlp §9: 64 readings of 82 octets, one per second.
 const BATCH: usize = 64 * 82;
 const PERIOD: Duration = Duration::from_secs(64);
 const BATCHES: u64 = 60;
 
 type Stack = Node<BorderRouter>;
-/// Of the leaf, and of the host.
+/// Applications of the leaf and of the host.
 type Apps = (Box<dyn Hosted<BorderRouter>>, Sink);
 
 /// Sends a batch every 64 s over one connection.
@@ -58,12 +58,12 @@ impl App for Sender {
     }
 }
 
-/// Reads all that comes.
+/// Reads all received data.
 #[derive(Default)]
 struct Sink {
     up: Option<Handle>,
     read: usize,
-    /// Octets that it sends as soon as it has accepted.
+    /// Octets to send after it has accepted a connection.
     page: usize,
 }
 
@@ -110,12 +110,12 @@ fn stack(
     node
 }
 
-/// Connects, asks and reads all that comes.
+/// Connects, requests and reads all received data.
 #[derive(Default)]
 struct Reader {
     handle: Option<Handle>,
     read: usize,
-    /// When the last octet came.
+    /// Time at which the last octet was received.
     last: Instant,
 }
 
@@ -151,7 +151,7 @@ impl App for Reader {
 
 #[derive(Debug)]
 struct Outcome {
-    /// Octets that have arrived.
+    /// Octets received.
     read: usize,
     /// Radio-on time of the leaf for each batch, in microseconds.
     radio_us: u64,
@@ -161,12 +161,12 @@ struct Outcome {
     resent: u16,
 }
 
-/// 64 minutes with this delay and loss on the wire.
+/// Runs 64 minutes with this delay and loss on the wire.
 fn run(radio: RadioProfile, polling: Polling, delay: Duration, loss: f64, seed: u64) -> Outcome {
     run_sampling(radio, polling, None, delay, loss, seed)
 }
 
-/// The same with a leaf that samples the channel.
+/// The same with a leaf that uses CSL.
 fn run_sampling(
     radio: RadioProfile,
     polling: Polling,
@@ -179,7 +179,8 @@ fn run_sampling(
     let apps: Apps = (Box::new(sender), Sink::default());
     let config = wire(delay, loss);
     let mut world = world(radio, polling, csl, config, apps, seed);
-    // A SYN may wait for a sample for longer than its second: what opening takes is not counted.
+    // A SYN may wait for a sample for longer than its initial timeout of a second, so the handshake
+    // is excluded.
     let mut until = Instant::from_secs(10);
     let opening = loop {
         until += Duration::from_millis(100);
@@ -205,7 +206,7 @@ fn run_sampling(
     }
 }
 
-/// The leaf's connection, once it has one.
+/// Connection of the leaf, if it has one.
 fn connection(world: &mut World<Station<BorderRouter>>) -> Option<Info> {
     let handle = world.device(1).app::<Sender>(0)?.handle?;
     world.with_device(1, |leaf, _| leaf.node().tcp().info(handle))
@@ -226,7 +227,7 @@ fn wire(delay: Duration, loss: f64) -> WireConfig {
     }
 }
 
-/// A parent with a host behind it, and its leaf, with their applications.
+/// A parent with a host, and its leaf, with their applications.
 fn world(
     radio: RadioProfile,
     polling: Polling,
@@ -266,7 +267,7 @@ fn world(
     World::new(seed, &MediumConfig::unit_disc(10.0), nodes.collect())
 }
 
-/// With and without prediction, and what both say.
+/// Runs without and with prediction, and prints both outcomes.
 fn compare(radio: RadioProfile, delay_ms: u64, loss: f64) -> [Outcome; 2] {
     [Polling::TCPLP, Polling::DEFAULT].map(|polling| {
         let outcome = run(radio, polling, Duration::from_millis(delay_ms), loss, 1);
@@ -283,7 +284,7 @@ fn prediction_saves_radio_time_on_every_path_and_causes_no_timeout() {
             let [fixed, predicted] = compare(radio, delay_ms, 0.0);
             assert!(predicted.radio_us < fixed.radio_us);
             assert!(predicted.in_vain * 5 < fixed.in_vain.max(predicted.requests));
-            // Two segments, an acknowledgement: six for a batch of twelve, fetched in bursts.
+            // One acknowledgement per two segments: six for a batch of twelve, fetched in bursts.
             assert!(u64::from(predicted.requests) < BATCHES * 5, "{}", predicted.requests);
             assert_eq!((predicted.timeouts, predicted.resent), (0, 0));
         }
@@ -315,14 +316,14 @@ fn a_leaf_that_samples_the_channel_need_not_ask_and_may() {
         assert_eq!((outcome.read, outcome.timeouts), (BATCH * BATCHES as usize, 0));
         outcome
     });
-    // One every four minutes is left.
+    // One request every four minutes remains.
     assert!(alone.requests < 20);
     // 32 samples and the synchronisation, less the data requests.
     assert!(alone.radio_us < asks.radio_us * 21 / 20);
     assert!(both.radio_us < asks.radio_us * 11 / 10 && both.requests > asks.requests / 2);
 }
 
-/// A page of 40 full segments, or of 40 and a half, from a host 100 ms away.
+/// Fetches a page, of 40 full segments or of 40 and a half, from a host 100 ms away.
 fn fetch(polling: Polling, page: usize) -> (Duration, u32) {
     let apps: Apps = (Box::new(Reader::default()), Sink { page, ..Sink::default() });
     let config = wire(Duration::from_millis(100), 0.0);
@@ -349,7 +350,7 @@ fn fetch(polling: Polling, page: usize) -> (Duration, u32) {
 fn a_leaf_that_receives_asks_until_it_has_everything_and_hardly_longer() {
     let base = Duration::from_secs(240);
     for (polling, most) in [(Polling::TCPLP, 10), (Polling::Predictive { base }, 6)] {
-        // A full last segment suggests that there is more; one that is not, and pushed, does not.
+        // A full last segment suggests that there is more data; a partial one with PSH does not.
         for (page, most) in [(40 * 462, most), (40 * 462 + 231, 0)] {
             let (time, after) = fetch(polling, page);
             assert!(time < Duration::from_secs(8), "{time:?}");

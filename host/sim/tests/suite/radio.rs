@@ -27,7 +27,7 @@ fn a_unicast_exchange_takes_the_sum_of_its_parts() {
     assert_eq!(told[0].event, Event::Transmitted { sfd, ack });
     assert_eq!(us(told[0].at), done);
     assert_eq!(told[0].at, 10_000 + 7_026 - 640 - 1_120);
-    // The receiver has the frame after 130 octets at 8 MHz, while its radio still acknowledges.
+    // The receiver has the frame after 130 octets at 8 MHz, while its radio is still acknowledging.
     let received = &world.device(1).told[0];
     assert_eq!(received.frame, data(1, 0, 7, 127));
     assert_eq!(us(received.at), us(10_000) + begin + parts.air + Duration::from_micros(130));
@@ -86,7 +86,8 @@ fn frames_for_others_are_filtered() {
     assert_eq!(world.counters(1).mine.total(), 0);
 }
 
-/// Node 1 does `busy`; node 0 sends it a frame whose preamble starts at `start`.
+/// Returns the fate of a frame from node 0, whose preamble starts at `start`, at node 1, which does
+/// `busy`.
 fn fate_of_frame_at(start: u64, busy: Script) -> Fate {
     let lead = 17 + 22; // a 20-octet frame without channel access
     let sender = Script::listening().send(
@@ -103,13 +104,14 @@ fn fate_of_frame_at(start: u64, busy: Script) -> Fate {
 
 #[test]
 fn the_single_buffer_makes_a_sender_deaf() {
-    // Node 1 sends to node 9 (absent) at 10 ms: 1 + 129 + 16 us until sensing, 128 us sensing,
-    // 192 us turnaround, 4256 us on the air, 864 us waiting.
+    // Node 1 sends to node 9 (absent) at 10 ms: 1 + 129 + 16 us until the assessment, 128 us of
+    // assessment, 192 us of turnaround, 4256 us on the air, 864 us of waiting.
     let busy = || Script::listening().send(10_000, transmit(Access::Cca, true), data(9, 1, 7, 127));
     assert_eq!(fate_of_frame_at(10_001, busy()), Fate::Loading);
     assert_eq!(fate_of_frame_at(10_145, busy()), Fate::Loading);
     assert_eq!(fate_of_frame_at(10_150, Script::listening()), Fate::Delivered);
-    // A frame during the assessment makes it busy: lost here, and the other one is not sent.
+    // A frame during the assessment makes the channel busy: it is lost here, and the other one is
+    // not sent.
     assert_eq!(fate_of_frame_at(10_150, busy()), Fate::Sensing);
     assert_eq!(fate_of_frame_at(10_300, busy()), Fate::Turnaround);
     assert_eq!(fate_of_frame_at(12_000, busy()), Fate::Transmitting);
@@ -119,19 +121,19 @@ fn the_single_buffer_makes_a_sender_deaf() {
 
 #[test]
 fn hardware_backoff_is_deaf() {
-    // macMinBE = macMaxBE = 8 makes a backoff of up to 82 ms; seed 1 does not draw zero.
+    // macMinBE = macMaxBE = 8 allows a backoff of up to 82 ms; seed 1 does not draw zero.
     let params = kinglet_radio::CsmaParams { min_be: 8, max_be: 8, max_backoffs: 4 };
     let busy =
         Script::listening().send(10_000, transmit(Access::Csma(params), false), data(9, 1, 7, 127));
     assert_eq!(fate_of_frame_at(10_200, busy), Fate::Backoff);
-    // The same frame during a backoff in software finds the radio listening.
+    // During a software backoff the radio listens and receives the same frame.
     assert_eq!(fate_of_frame_at(10_200, Script::listening()), Fate::Delivered);
 }
 
 #[test]
 fn an_unread_frame_blocks_the_shared_buffer() {
-    // Two senders, one after the other; the second preamble starts 50 us after the first frame
-    // ends, within the 130 us that it takes to read the first one.
+    // Two consecutive senders; the second preamble starts 50 us after the end of the first frame,
+    // within the 130 us of its readout.
     let first = || {
         Script::listening().send(
             10_000,
@@ -169,7 +171,7 @@ fn a_sleeping_radio_hears_nothing_and_wakes_in_410_us() {
 
 #[test]
 fn a_transmission_waits_for_the_frame_that_is_being_received() {
-    // Node 0 sends to node 1 from 1 ms on; node 1 is told to send in the middle of it.
+    // Node 0 sends to node 1 from 1 ms on; node 1 gets a command to send during that frame.
     let sender = Script::listening().send(1_000, transmit(Access::Cca, true), data(1, 0, 7, 127));
     let other = Script::listening().send(3_000, transmit(Access::Cca, true), data(0, 1, 9, 20));
     let mut world = line(&disc(), vec![sender, other]);
@@ -227,7 +229,7 @@ fn listening_starts_and_ends_as_scheduled() {
     };
     assert_eq!(fate_of_frame_at(19_999, window()), Fate::Asleep);
     assert_eq!(fate_of_frame_at(20_001, window()), Fate::Delivered);
-    // A frame for this node whose SFD ended in time is received to its end.
+    // A frame for this node whose SFD ended in time is received completely.
     assert_eq!(fate_of_frame_at(29_839, window()), Fate::Delivered);
     assert_eq!(fate_of_frame_at(29_841, window()), Fate::Abandoned);
     assert_eq!(fate_of_frame_at(30_001, window()), Fate::Asleep);
@@ -255,8 +257,8 @@ fn a_second_transmission_is_refused_and_the_first_goes_on() {
 
 #[test]
 fn hardware_csma_gives_up_after_its_attempts() {
-    // Two neighbours keep the channel occupied: each sends frame after frame to nobody, and the
-    // gaps in which one loads lie within the frames of the other.
+    // Two neighbours keep the channel occupied: each sends consecutive frames to an absent node,
+    // and loads them during the frames of the other.
     let jammer = |source: u16, from: u64| {
         (0..60u64).fold(Script::listening(), |script, i| {
             let frame = data(9, source, i as u8, 127);
@@ -279,7 +281,7 @@ fn hardware_csma_sends_on_a_clear_channel() {
     run(&mut world, 100_000);
     let told = &world.device(0).told[0];
     assert!(matches!(told.event, Event::Transmitted { ack: Ack::Received { .. }, .. }));
-    // Apart from 0 to 7 backoff periods it takes what an assessment alone takes.
+    // Apart from 0 to 7 backoff periods it takes as long as with a single assessment.
     let base = 1_000 + 17 + 62 + 128 + 192 + air_time(60).as_micros() + 192 + 352;
     let extra = told.at - base;
     assert!(extra.is_multiple_of(320) && extra <= 7 * 320, "{extra}");
@@ -356,8 +358,8 @@ fn a_reset_gives_a_transmission_up_and_nothing_more_is_heard_of_it() {
     assert_eq!(world.device(1).told[0].frame[2], 8);
     assert_eq!(world.counters(1).fates.of(Fate::Truncated), 1);
 
-    // Of a slow CPU: when the event comes it is at work on a second frame, which the radio gets
-    // before the reset.
+    // With a slow CPU: at the event it is processing a second frame, which the radio gets before
+    // the reset.
     let host = HostCost::per_frame(Duration::from_millis(5));
     let script = Script::listening().send(1_000, send, data(1, 0, 7, 127));
     let script = script.send(9_000, send, data(1, 0, 8, 60)).at(12_000, Command::Reset);

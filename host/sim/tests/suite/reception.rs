@@ -1,4 +1,4 @@
-//! Which frames a receiver finds and which of their bits are right: sensitivity, preambles, rivals.
+//! Frames found by a receiver, and their correct bits: sensitivity, preambles, rivals.
 
 use crate::common::*;
 use kinglet_radio::Access;
@@ -19,7 +19,7 @@ fn with_radios(radio: RadioProfile, medium: &MediumConfig, devices: Vec<Script>)
     World::new(1, medium, devices.into_iter().enumerate().map(place).collect())
 }
 
-/// The share of frames of `psdu_len` octets that are lost at `dbm`.
+/// Share of frames of `psdu_len` octets lost at `dbm`.
 fn loss(radio: RadioProfile, dbm: f64, psdu_len: usize) -> f64 {
     let devices = vec![broadcasts(FRAMES, 0, psdu_len), Script::listening()];
     let mut world = with_radios(radio, &sinr(&[(0, 1, dbm)]), devices);
@@ -54,7 +54,8 @@ fn around_the_sensitivity_there_is_a_grey_zone_and_no_cliff() {
     }
 }
 
-/// C, `c_db` above A at B, begins `gap_us` after A; how many of A's and C's frames B gets of 200.
+/// Numbers of A's and C's frames that B receives of 200 each. C is `c_db` stronger than A at B and
+/// begins `gap_us` after A.
 fn heard(radio: RadioProfile, c_db: f64, gap_us: u64, destination: u16) -> (usize, usize) {
     let frames = |source: u16, from: u64| {
         (0..200).fold(Script::listening(), |script, i| {
@@ -73,11 +74,11 @@ fn heard(radio: RadioProfile, c_db: f64, gap_us: u64, destination: u16) -> (usiz
 
 #[test]
 fn a_preamble_far_below_another_frame_is_not_found() {
-    // C is stronger, comes first, and is received; A, which begins in the middle of it, is not even
-    // noticed, so that nothing keeps B from hearing the next C.
+    // C is stronger, begins first, and is received. A begins during it and is not detected, so B is
+    // free to receive the next frame of C.
     let devices = |c: Script| vec![broadcasts(100, 0, 127), Script::listening(), c];
     let late = (0..100).fold(Script::listening(), |script, i| {
-        // It begins 1 ms before A's frame ends.
+        // It begins 1 ms before the end of A's frame.
         let frame = data(0xFFFF, 2, i as u8, 60);
         script.send(13_250 + i * 10_000, transmit(Access::Immediate, false), frame)
     });
@@ -98,17 +99,17 @@ fn a_preamble_far_below_another_frame_is_not_found() {
 
 #[test]
 fn a_stronger_frame_that_begins_within_the_preamble_takes_the_receiver() {
-    // Until the SFD has ended (160 us) nothing is decided.
+    // The receiver has not decided until the end of the SFD (160 us).
     assert_eq!(heard(AT86RF233, 15.0, 100, 0xFFFF), (0, 200));
     assert_eq!(heard(AT86RF233, 15.0, 120, 0xFFFF), (0, 200));
     assert_eq!(heard(AT86RF233, 15.0, 170, 0xFFFF), (0, 0));
-    // The weaker one does not.
+    // The weaker frame does not.
     assert_eq!(heard(AT86RF233, -15.0, 100, 0xFFFF), (200, 0));
 }
 
 #[test]
 fn a_radio_that_filters_early_leaves_a_frame_for_others() {
-    // 416 us after its begin the filter has seen where it goes.
+    // 416 us after the start of a frame the filter knows its destination.
     for (gap_us, taken) in [(400, 0), (420, 200), (2_000, 200)] {
         assert_eq!(heard(NRF52840, 15.0, gap_us, 9), (0, taken), "{gap_us}");
         assert_eq!(heard(AT86RF233, 15.0, gap_us, 9), (0, 0), "{gap_us}");

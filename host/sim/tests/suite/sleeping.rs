@@ -1,4 +1,5 @@
-//! Radios that sleep, and MACs that let them: what a leaf's radio is on for, to the microsecond.
+//! Radios that sleep, and the MACs that control them: radio time of a leaf by cause, to the
+//! microsecond.
 
 use crate::common::*;
 use kinglet::mac::Delivery::Delivered;
@@ -17,25 +18,25 @@ use kinglet_time::{Duration, Instant, earliest};
 
 /// Octets of a data request on the air: 9 of addressing, the command, the FCS.
 const REQUEST_PSDU: usize = 12;
-/// Octets of an answer on the air, and of its payload.
+/// Octets of a response on the air, and of its payload.
 const ANSWER_PSDU: usize = 60;
 const ANSWER: usize = ANSWER_PSDU - 11;
 
-/// From the start of preparation, awake, to the end of the acknowledgement.
+/// Time from the start of preparation, with the radio on, to the end of the acknowledgement.
 fn exchange_us(radio: &RadioProfile, psdu_len: usize) -> u64 {
     let load = radio.load_time(psdu_len).as_micros();
     let frame = CCA.as_micros() + radio.cca_to_air_us + air_time(psdu_len).as_micros();
     radio.prepare_us + load + radio.start_us + frame + ack_us()
 }
 
-/// The same of a frame that a parent prepares while it still acknowledges a data request, without
-/// backoff: it follows that acknowledgement by a short interframe spacing at least.
+/// The same for a frame that a parent prepares while it acknowledges a data request, without
+/// backoff: the frame follows the acknowledgement by at least a short interframe spacing.
 fn answer_us(radio: &RadioProfile, psdu_len: usize) -> u64 {
     let prepared = exchange_us(radio, psdu_len) - air_time(psdu_len).as_micros() - ack_us();
     prepared.max(SIFS.as_micros()) + air_time(psdu_len).as_micros() + ack_us()
 }
 
-/// From the end of a frame to that of its acknowledgement.
+/// Time from the end of a frame to the end of its acknowledgement.
 fn ack_us() -> u64 {
     (TURNAROUND + air_time(ACK_PSDU)).as_micros()
 }
@@ -54,7 +55,7 @@ fn a_transmission_from_sleep_wakes_the_radio_and_returns_it_to_sleep() {
     let acked = |e: &Event| matches!(e, Event::Transmitted { ack: Ack::Received { .. }, .. });
     assert!(world.device(0).events().iter().all(acked));
     let times = world.energy(0).radio;
-    // The oscillator, then the synthesiser, which draws as much as the receiver.
+    // The oscillator, then the synthesiser, which draws as much current as the receiver.
     assert_eq!((times.of(RadioState::Idle), times.of(RadioState::Settle)), (330, 80));
     assert_eq!(on_us(&world, 0), exchange_us(&AT86RF233, 60));
     assert_eq!(times.total(), 1_000_000);
@@ -73,8 +74,8 @@ fn a_change_of_mode_waits_for_the_frame_that_is_being_received() {
     assert!(asleep > 990_000, "{asleep}: and then it sleeps");
 }
 
-/// Data requests and a data frame from nodes 0 and 2 at a receiver that has something for node 0:
-/// the frame-pending bits of their acknowledgements.
+/// Frame pending bits in the acknowledgements of a receiver with a frame for node 0: for data
+/// requests and a data frame from nodes 0 and 2.
 fn promises(radio: RadioProfile) -> [Vec<bool>; 2] {
     let asking = |src: u16| {
         let mut request = data(1, src, 7, REQUEST_PSDU);
@@ -114,14 +115,14 @@ impl Sizes for Plan {
     type Backoff = Exponential;
 }
 
-/// A MAC that asks its parent every `interval`, and answers who asks for data.
+/// A MAC that polls its parent every `interval`, and responds to data requests.
 struct Mote {
     mac: Mac<Plan>,
     interval: Option<Duration>,
     next: Instant,
     outcomes: Vec<DataRequestOutcome>,
     received: usize,
-    /// Frames held for the node whose short address is the index.
+    /// Frames queued for the node whose short address is the index.
     held: [u32; 3],
     lost: u32,
     frame: Vec<u8>,
@@ -144,13 +145,13 @@ impl Mote {
         Mote { mac, interval, next, outcomes, received: 0, held: [0; 3], lost: 0, frame }
     }
 
-    /// Has `frames` for the node with this address.
+    /// Queues `frames` for the node with this address.
     fn hold(&mut self, now: Instant, short: u16, frames: u32) {
         self.held[usize::from(short)] = frames;
         self.mac.set_pending(now, short, frames > 0).unwrap();
     }
 
-    /// Serves those that listen soon, and keeps what did not arrive.
+    /// Sends to nodes that listen soon, and keeps frames that were not delivered.
     fn settle(&mut self, now: Instant) {
         while let Some(outcome) = self.mac.poll_outcome(now) {
             if let (Address::Short(short), true) = (outcome.dst, outcome.result != Delivered) {
@@ -210,7 +211,7 @@ impl Device for Mote {
     }
 }
 
-/// A parent and two leaves that ask it every second.
+/// A parent and two leaves that poll it every second.
 fn family(radio: RadioProfile, indirect: Indirect) -> World<Mote> {
     let second = Some(Duration::from_secs(1));
     let devices = [None, second, second].into_iter().enumerate().map(|(i, interval)| {
@@ -259,7 +260,7 @@ fn a_burst_takes_one_data_request() {
     world.run_until(Instant::from_millis(500));
     assert_eq!(world.device(1).outcomes, [DataRequestOutcome::Received { more: false }]);
     assert_eq!(world.device(1).received, 3);
-    // The second and third frame follow the acknowledgement of the one before by a long spacing.
+    // The second and third frame follow the previous acknowledgement by a long spacing.
     let exchanges = exchange_us(&NRF52840, REQUEST_PSDU) + answer_us(&NRF52840, ANSWER_PSDU);
     let others = 2 * (LIFS.as_micros() + exchange_us(&NRF52840, ANSWER_PSDU));
     assert_eq!(on_us(&world, 1), exchanges + others);
@@ -270,7 +271,7 @@ fn a_radio_with_one_bit_wakes_the_others_for_an_empty_frame() {
     let indirect = Indirect { min_be: 0, ..Indirect::DEFAULT };
     for (radio, empty) in [(AT86RF233, 1), (NRF52840, 0)] {
         let mut world = family(radio, indirect);
-        // Node 2 asks at 210 ms; what node 1 has is fetched at 110 ms and 1110 ms.
+        // Node 2 polls at 210 ms; node 1 fetches its frames at 110 ms and 1110 ms.
         world.with_device(0, |parent, now| parent.hold(now, 1, 2));
         world.run_until(Instant::from_millis(900));
         let (leaf, stats) = (world.device(2), world.device(0).mac.stats());
@@ -288,7 +289,7 @@ fn a_radio_with_one_bit_wakes_the_others_for_an_empty_frame() {
 #[test]
 fn what_does_not_come_costs_the_whole_window() {
     let mut world = family(NRF52840, Indirect::DEFAULT);
-    // The promise is there, the frame is not.
+    // The frame pending bit is set, but there is no frame.
     world.with_device(0, |parent, now| parent.mac.set_pending(now, 1, true).unwrap());
     world.run_until(Instant::from_millis(900));
     assert_eq!(world.device(1).outcomes, [DataRequestOutcome::TimedOut]);
@@ -296,7 +297,7 @@ fn what_does_not_come_costs_the_whole_window() {
     assert_eq!(on_us(&world, 1), exchange_us(&NRF52840, REQUEST_PSDU) + window);
 }
 
-/// A parent and a leaf that samples the channel each second, with clocks that drift apart by twice
+/// A parent and a leaf that samples the channel each second; their clocks drift apart by twice
 /// `drift_ppm` parts per million.
 fn sampling(csl: Csl, drift_ppm: i32, indirect: Indirect) -> World<Mote> {
     let radio = NRF52840;
@@ -324,18 +325,18 @@ fn a_leaf_that_samples_is_on_for_its_samples_and_to_tell_the_time() {
     let mut world = sampling(CSL, 0, Indirect::DEFAULT);
     world.run_until(Instant::from_secs(100));
     assert!(world.device(1).mac.is_sampling());
-    // 9 octets of addressing, 8 for the CSL IE, the FCS.
+    // 9 octets of addressing, 8 of CSL IE, the FCS.
     let syncs = 10 * exchange_us(&NRF52840, 9 + 8 + 2);
-    // The first sample is a second after the first synchronisation. 160 us until the end of an SFD,
-    // and 32 us of uncertainty before and after.
+    // The first sample is a second after the first synchronisation. Each lasts 160 us until the end
+    // of an SFD, and 32 us of uncertainty before and after.
     let samples = 99 * (160 + 2 * 32);
     assert_eq!(world.counters(1).frames_sent, 10);
     assert_eq!(on_us(&world, 1), syncs + samples);
     assert_eq!(world.energy(1).ledger.of(Cause::Poll), syncs + samples);
 }
 
-/// Frames are held for the leaf, one every seven seconds, for ten minutes: how many arrive, and how
-/// many transmissions are for nothing.
+/// Queues a frame for the leaf every seven seconds for ten minutes. Returns the number of frames
+/// received, and of transmissions without acknowledgement.
 fn served(csl: Csl, drift_ppm: i32) -> (usize, u32) {
     let mut world = sampling(csl, drift_ppm, Indirect::DEFAULT);
     for second in (7..600).step_by(7) {
@@ -351,7 +352,7 @@ fn served(csl: Csl, drift_ppm: i32) -> (usize, u32) {
 #[test]
 fn a_parent_reaches_a_leaf_that_samples_although_clocks_drift() {
     assert_eq!(served(CSL, 0), (85, 0));
-    // Crystals of 20 ppm: the leaf listens for as long as both may be wrong together.
+    // Crystals of 20 ppm: the leaf listens for the combined error of both.
     assert_eq!(served(Csl { drift_ppm: 40, ..CSL }, 20), (85, 0));
     let seldom = Csl { sync_interval: Duration::from_secs(50), ..CSL };
     assert_eq!(served(Csl { drift_ppm: 40, ..seldom }, 20), (85, 0));
@@ -360,8 +361,8 @@ fn a_parent_reaches_a_leaf_that_samples_although_clocks_drift() {
     assert!(lost > 50, "{lost}: without room for drift the frame comes before or after the sample");
 }
 
-/// Microseconds of listening for each sample of a leaf that tells the time every 50 s, once it
-/// knows how the clocks drift; it was sent `frames` frames, each late after a synchronisation.
+/// Microseconds of listening per sample of a leaf that announces its times every 50 s, after it has
+/// estimated the clock drift. It received `frames` frames, each late after a synchronisation.
 fn sample_us(drift_ppm: i32, frames: u32) -> u64 {
     let csl = Csl { drift_ppm: 40, sync_interval: Duration::from_secs(50), ..CSL };
     let mut world = sampling(csl, drift_ppm, Indirect::DEFAULT);
@@ -382,8 +383,8 @@ fn sample_us(drift_ppm: i32, frames: u32) -> u64 {
 #[test]
 fn frames_teach_a_leaf_how_far_the_clocks_drift_apart() {
     for drift_ppm in [-20, 0, 20] {
-        // Beside the 224 us of exact clocks, before and after each sample on average: 40 ppm of 5 s
-        // and then 2.6 ppm of 25 s.
+        // In addition to the 224 us of exact clocks, before and after each sample on average: 40
+        // ppm of 5 s, and later 2.6 ppm of 25 s.
         let (unknown, known) = (sample_us(drift_ppm, 0), sample_us(drift_ppm, 2));
         assert!((550..700).contains(&unknown), "{drift_ppm} ppm: {unknown} us");
         assert!((300..400).contains(&known), "{drift_ppm} ppm: {known} us");
@@ -396,10 +397,10 @@ fn a_frame_that_promises_more_keeps_a_leaf_awake_that_samples() {
     world.run_until(Instant::from_millis(5_500));
     let before = on_us(&world, 1);
     world.with_device(0, |parent, now| parent.hold(now, 1, 3));
-    // One sample, at the end of the sixth second.
+    // One sample at the end of the sixth second.
     world.run_until(Instant::from_millis(6_500));
     assert_eq!((world.device(1).received, world.device(0).lost), (3, 0));
-    // Each of the frames after the first follows at once, after a backoff of 7 * 320 us at most.
+    // The frames after the first follow at once, each after a backoff of at most 7 * 320 us.
     let exchange = exchange_us(&NRF52840, ANSWER_PSDU);
     let on = on_us(&world, 1) - before;
     assert!(on > 2 * exchange && on < 3 * exchange + 2 * 2_240 + 1_000, "{on} us");

@@ -1,4 +1,4 @@
-//! Frames that a radio repeats by itself, and samples of the channel that notice them.
+//! Frames that a radio repeats in hardware, and channel samples that detect them.
 
 use crate::common::*;
 use kinglet_radio::{
@@ -37,7 +37,7 @@ fn world(radio: RadioProfile, devices: Vec<Script>) -> World<Script> {
     World::new(1, &disc(), devices.into_iter().enumerate().map(place).collect())
 }
 
-/// When the first preamble of a strobe of `psdu_len` octets begins that was submitted at `at`.
+/// Time of the first preamble of a strobe of `psdu_len` octets that was submitted at `at`.
 fn begin(at: u64, psdu_len: usize) -> u64 {
     at + CC2420.load_time(psdu_len).as_micros() + CC2420.wake_us()
 }
@@ -110,7 +110,7 @@ fn a_strobe_behind_another_waits_for_the_spacing_by_itself_and_loads_its_frame_m
 
 #[test]
 fn assessments_before_a_strobe_notice_another_whenever_it_has_begun() {
-    // One strobe takes 20 ms, the other one begins somewhere in it.
+    // A strobe takes 20 ms, and the other one begins during it.
     for later in (0..5_000).step_by(37) {
         let first = Script::silent().send(1_000, strobe(0, false, 20_000), data(9, 0, 7, 30));
         let at = begin(1_000, 30) + later;
@@ -156,8 +156,8 @@ fn a_listener_that_senses_hears_when_it_is_silent() {
     assert_eq!(sensed, expected);
 }
 
-/// Listens until then for some neighbours only, while neighbour 0 strobes from 1 ms on; what that
-/// one was told, and what was heard.
+/// Listens until `until_us` for some neighbours only, while neighbour 0 strobes from 1 ms on.
+/// Returns the result of the strobe, its repetitions, and the number of received frames.
 fn strobed_at(whose: Whose, until_us: u64) -> (Ack, u16, usize) {
     let awaits = Command::Await {
         start: Start::Asap,
@@ -187,7 +187,7 @@ fn who_awaits_some_neighbours_does_not_hear_others() {
 
 #[test]
 fn what_begins_before_the_radio_goes_off_is_filtered_too() {
-    // It goes off in the middle of some repetition.
+    // The radio goes off during a repetition.
     for until_us in (20_000..25_000).step_by(500) {
         assert_eq!(strobed_at(Whose::AllBut(0), until_us).2, 0, "{until_us}");
     }

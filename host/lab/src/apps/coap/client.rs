@@ -1,5 +1,5 @@
-//! Requests at random times, measured from the dispatch to the last octet of the answer
-//! (TCPlp §8.1).
+//! Requests at random times, measured from their dispatch to the last octet of the response (TCPlp
+//! §8.1).
 
 use super::CoapPlan;
 use crate::apps::site::digest_line;
@@ -11,7 +11,7 @@ use kinglet_coap::{Config, Stats};
 use kinglet_sim::rng::Stream;
 use sha2::{Digest, Sha256};
 
-/// What is done with the server's resources.
+/// Operation on the server's resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET /bytes/N`
@@ -20,42 +20,42 @@ pub enum Method {
     Put,
 }
 
-/// What is asked, and when.
+/// Parameters of the requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
     /// The server.
     pub to: Peer,
-    /// Which way octets go.
+    /// Direction of the body.
     pub method: Method,
-    /// Not before this.
+    /// Earliest time of the first request.
     pub start: Instant,
     /// Octets of the body.
     pub bytes: u32,
-    /// Octets of a block at most: a power of two, 16 to 1024.
+    /// Maximum octets of a block: a power of two, 16 to 1024.
     pub block: u16,
-    /// Mean pause between an answer and the next request; the pause is uniform between nothing and
-    /// the double.
+    /// Mean pause between a response and the next request; the pause is uniform between zero and
+    /// twice the mean.
     pub pause: Duration,
 }
 
-/// A body that was transferred.
+/// A transferred body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When its first request was dispatched.
+    /// Time at which its first request was dispatched.
     pub at: Instant,
-    /// Until the last octet of the last answer.
+    /// Time until the last octet of the last response.
     pub latency: Duration,
 }
 
-/// Asks, and measures.
+/// Makes the requests and measures them.
 struct Questions {
     requests: Requests,
     path: String,
     random: Stream,
     next: Instant,
-    /// What is answered to an upload.
+    /// Expected response to an upload.
     digest: String,
-    /// Octets of the answer that have come.
+    /// Octets of the response received so far.
     received: usize,
     answered: Vec<Exchange>,
     failed: u32,
@@ -66,7 +66,7 @@ struct Questions {
 pub struct CoapClient(Client<Questions, CoapPlan>);
 
 impl CoapClient {
-    /// A client that draws its pauses from `random`.
+    /// Creates a client that draws its pauses from `random`.
     pub fn new(requests: Requests, config: Config, random: Stream) -> Self {
         let Requests { method, bytes, start, .. } = requests;
         let (path, digest) = match method {
@@ -88,22 +88,22 @@ impl CoapClient {
         CoapClient(Client::new(config, questions))
     }
 
-    /// The transfers that have ended well, in order.
+    /// Successful transfers, in order.
     pub fn answered(&self) -> &[Exchange] {
         &self.0.asker().answered
     }
 
-    /// Transfers that came to nothing.
+    /// Number of failed transfers.
     pub fn failed(&self) -> u32 {
         self.0.asker().failed
     }
 
-    /// When the transfer under way began, or the next one will.
+    /// Time at which the current transfer began or the next one begins.
     pub fn next(&self) -> Instant {
         self.0.asker().next
     }
 
-    /// The counters of its endpoint.
+    /// Counters of the CoAP endpoint.
     pub fn stats(&self) -> Stats {
         self.0.stats()
     }
@@ -113,7 +113,7 @@ impl CoapClient {
         self.0.asker().requests.bytes
     }
 
-    /// Whether every octet was the right one, at either end.
+    /// True if every octet was correct at both ends.
     pub fn intact(&self) -> bool {
         self.0.asker().intact
     }
@@ -173,7 +173,7 @@ impl Asker for Questions {
     }
 }
 
-/// What the server says of `bytes` octets of the known stream.
+/// Expected response of the server to `bytes` octets of the known stream.
 fn expected_digest(bytes: u32) -> String {
     let mut body = vec![0; bytes as usize];
     fill(0, &mut body);

@@ -1,4 +1,4 @@
-//! CoAP as scenarios have it.
+//! CoAP for scenarios.
 
 mod client;
 
@@ -9,7 +9,7 @@ use kinglet_apps::coap::{Observer, Plan, Server, Socket};
 use kinglet_apps::udp::MAX_DATAGRAM;
 use kinglet_coap::{PeerEstimate, Reset, Sizes, Slot};
 
-/// The memory plan of a simulated node's CoAP.
+/// Memory plan of a simulated node's CoAP.
 pub struct CoapPlan;
 
 impl Sizes for CoapPlan {
@@ -25,7 +25,7 @@ impl Plan for CoapPlan {
     const IS_FOUND: bool = true;
 }
 
-/// CoAP at a UDP port of a node.
+/// CoAP endpoint at a UDP port of a node.
 pub type CoapSocket = Socket<CoapPlan>;
 
 /// A CoAP server with the resources of the web server.

@@ -1,4 +1,4 @@
-//! What is measured of readings in CoAP messages.
+//! Measurements of readings in CoAP messages.
 
 use super::reading::{Numbers, Room, Wind};
 use crate::apps::coap::CoapPlan;
@@ -8,24 +8,24 @@ use kinglet_apps::sense::{self, MessageSensor, Readings, Sampling, untag};
 use kinglet_apps::{App, Peer};
 use kinglet_coap::{Config, Delivery, Stats};
 
-/// The resource of readings, named as in the paper's application. With it, a token of four octets
-/// and UDP's header a message is as long as a TCP segment with as many octets of readings.
+/// Resource of readings, named as in the paper's application. With it, a token of four octets and
+/// the UDP header, a message is as long as a TCP segment with as many octets of readings.
 pub(super) const PATH: &str = "anemometer";
-/// Octets of a message that are no readings.
+/// Octets of a message in addition to its readings.
 pub(crate) const AROUND: usize = sense::AROUND + 1 + PATH.len();
 
-/// A sensor with one message at a time to the sink, watched.
+/// Sensor with one outstanding message to the sink, with measurements.
 pub struct CoapUplink {
     pub(super) sensor: MessageSensor<Wind, Room, CoapPlan>,
     pub(super) numbers: Numbers,
     /// Numbers of the readings that the last message completes.
     completed: Vec<u32>,
-    /// What first timeouts were drawn from: their sum in microseconds, and their number.
+    /// Sum in microseconds and number of the values from which initial timeouts were drawn.
     timeouts: (u64, u64),
 }
 
 impl CoapUplink {
-    /// Messages to `to` with `room` octets of readings, or as many as a datagram holds.
+    /// Messages to `to` with `room` octets of readings, or as many as fit in a datagram.
     pub fn new(
         sampling: Sampling,
         to: Peer,
@@ -39,12 +39,12 @@ impl CoapUplink {
         CoapUplink { sensor, numbers, completed, timeouts: (0, 0) }
     }
 
-    /// The counters of its endpoint.
+    /// Counters of the CoAP endpoint.
     pub fn stats(&self) -> Stats {
         self.sensor.stats()
     }
 
-    /// What first timeouts were drawn from: their sum in microseconds, and their number.
+    /// Sum in microseconds and number of the values from which initial timeouts were drawn.
     pub fn timeouts(&self) -> (u64, u64) {
         self.timeouts
     }

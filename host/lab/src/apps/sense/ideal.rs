@@ -1,5 +1,5 @@
-//! The ideal protocol of TCPlp §8.2.2: datagrams that nobody answers, of whose losses the sender is
-//! told for free.
+//! The ideal protocol of TCPlp §8.2.2: datagrams without acknowledgements, whose losses the sender
+//! learns without cost.
 
 use super::reading::{Numbers, Readings, Wind};
 use kinglet::net::UdpHandle;
@@ -11,16 +11,15 @@ use kinglet_apps::udp::MAX_DATAGRAM;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// After this time the fate of a datagram is settled: what is longer on its way than 6LoWPAN
-/// reassembles in OpenThread of 2018 does not arrive. Being late costs the ideal sender nothing but
+/// Time after which a datagram counts as lost. A datagram delayed for longer than the reassembly
+/// timeout of OpenThread's 6LoWPAN of 2018 does not arrive. The delay costs the ideal sender only
 /// time.
 const VERDICT: Duration = Duration::from_secs(5);
 
-/// Tags of the datagrams that have arrived, which the sink tells the sender behind the network's
-/// back.
+/// Tags of received datagrams, which the sink passes to the sender outside the network.
 pub type Oracle = Arc<Mutex<BTreeSet<u32>>>;
 
-/// What goes in a datagram.
+/// Content of a datagram.
 struct Piece {
     tag: u32,
     octets: Vec<u8>,
@@ -38,11 +37,11 @@ pub struct IdealUplink {
     pub(super) readings: Readings,
     pub(super) numbers: Numbers,
     to: Peer,
-    /// Octets of readings in a datagram.
+    /// Octets of readings per datagram.
     room: usize,
-    /// Octets that stand for the headers of another protocol.
+    /// Octets in place of another protocol's headers.
     padding: usize,
-    /// Datagrams whose fate may be open at a time.
+    /// Maximum number of datagrams with unknown fate.
     window: usize,
     oracle: Oracle,
     socket: Option<UdpHandle>,
@@ -53,8 +52,8 @@ pub struct IdealUplink {
 
 impl IdealUplink {
     /// Datagrams to `to` with `room` octets of readings, or as many as fit, and `padding` octets in
-    /// place of headers.
-    /// What `oracle` does not know of is sent again; at most `window` datagrams wait for that.
+    /// place of headers. Datagrams unknown to `oracle` are retransmitted; at most `window`
+    /// datagrams are outstanding.
     pub fn new(
         sampling: Sampling,
         to: Peer,
@@ -76,7 +75,7 @@ impl IdealUplink {
         }
     }
 
-    /// Datagrams sent again.
+    /// Number of retransmitted datagrams.
     pub fn resent(&self) -> u32 {
         self.resent
     }
@@ -137,7 +136,7 @@ impl IdealUplink {
         arrived.clear();
     }
 
-    /// A datagram that the stack does not take is one that is lost on the way.
+    /// A datagram that the stack rejects counts as lost in the network.
     fn send<P: Profile>(&mut self, now: Instant, node: &mut Node<P>, piece: &Piece) {
         if self.socket.is_none() {
             self.socket = node.datagrams().bind(0).ok();

@@ -1,8 +1,8 @@
-//! Sense and send (TCPlp §8.2): a reading of 82 octets at a fixed period, a queue of bounded
-//! length, batches, and a sink that counts what arrives.
+//! Sense and send (TCPlp §8.2): a reading of 82 octets at a fixed period, a bounded queue, batches,
+//! and a sink that counts received readings.
 //!
-//! The sensors are those of [`kinglet_apps::sense`]; here is what is measured around them, and the
-//! ideal protocol, which only a simulator has.
+//! The sensors are those of [`kinglet_apps::sense`]. This module adds measurements and the ideal
+//! protocol, which only a simulator can provide.
 
 mod coap;
 mod ideal;
@@ -24,7 +24,7 @@ use kinglet_apps::{App, Sockets, StreamApp};
 use reading::{Numbers, Readings};
 use std::collections::BTreeSet;
 
-/// The sensor, by what carries its readings.
+/// Sensor with the carrier of its readings.
 pub enum Anemometer {
     /// One connection.
     Tcp(Box<TcpUplink>),
@@ -34,21 +34,21 @@ pub enum Anemometer {
     Ideal(Box<IdealUplink>),
 }
 
-/// What became of the readings.
+/// Fate of the readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Made by the sensor.
+    /// Readings made by the sensor.
     pub generated: u32,
-    /// Arrived, each counted once.
+    /// Readings received at least once.
     pub delivered: u32,
-    /// Not made room for in the queue.
+    /// Readings dropped because the queue was full.
     pub dropped: u32,
-    /// Neither arrived nor still with the sender.
+    /// Readings neither received nor still at the sender.
     pub lost: u32,
 }
 
 impl Anemometer {
-    /// What became of the readings, given the sink at which they arrive.
+    /// Fate of the readings, with `sink` as their destination.
     pub fn counts(&self, sink: &ReadingSink) -> Counts {
         let (readings, numbers) = self.readings();
         let mut held = self.held();
@@ -67,7 +67,7 @@ impl Anemometer {
         }
     }
 
-    /// Readings taken from the queue whose fate is open.
+    /// Readings taken from the queue whose fate is unknown.
     fn held(&self) -> BTreeSet<u32> {
         match self {
             Anemometer::Tcp(uplink) => uplink.held().collect(),
@@ -77,7 +77,7 @@ impl Anemometer {
     }
 }
 
-/// Over TCP only: with another uplink it does nothing.
+/// Applies to TCP only; does nothing with another uplink.
 impl StreamApp<Socket> for Anemometer {
     fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What a reading looks like on its way.
+//! Format of a reading.
 
 use crate::memory::Growing;
 use kinglet::time::Instant;
@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 
 /// Octets of a reading (TCPlp §8.2).
 pub const LEN: usize = Wind::LEN;
-/// Octets of its number, at its front.
+/// Octets of the number at the front of a reading.
 pub(super) const NUMBER: usize = Wind::HEAD;
-/// The most readings that a scenario lets wait.
+/// Maximum length of a sensor's queue in a scenario.
 const MOST: usize = 10_000;
 
-/// Where there is room for readings, and the readings of a sensor.
+/// Storage of readings, and the readings of a sensor.
 pub(super) type Room = Growing<Waiting<()>, MOST>;
 pub(super) type Readings = sense::Readings<Wind, Room>;
 
-/// Makes readings that whoever gets them can check.
+/// Makes readings that the receiver can verify.
 pub(super) struct Wind;
 
 impl Probe for Wind {
@@ -31,7 +31,7 @@ impl Probe for Wind {
     }
 }
 
-/// The octets of reading `number`.
+/// Octets of reading `number`.
 pub(super) fn octets(number: u32) -> [u8; LEN] {
     let mut octets = [0; LEN];
     let (head, body) = octets.split_at_mut(NUMBER);
@@ -40,7 +40,7 @@ pub(super) fn octets(number: u32) -> [u8; LEN] {
     octets
 }
 
-/// The numbers of the readings that wait with a sensor, told from its counters.
+/// Numbers of the readings in a sensor's queue, derived from its counters.
 #[derive(Default)]
 pub(super) struct Numbers {
     waiting: VecDeque<u32>,
@@ -50,8 +50,8 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers of those that have left since the last time. Since then one reading has been
-    /// made at most.
+    /// Numbers of the readings that have left the queue since the last call. At most one reading
+    /// may have been made since then.
     pub(super) fn follow(&mut self, readings: &Readings) -> Vec<u32> {
         if readings.generated() > self.generated && readings.dropped() == self.dropped {
             self.waiting.push_back(self.generated);

@@ -1,4 +1,4 @@
-//! Where readings arrive.
+//! Sink of readings.
 
 use super::coap::PATH;
 use super::ideal::Oracle;
@@ -14,45 +14,45 @@ use kinglet_apps::{App, Sockets, StreamApp};
 use kinglet_coap::{Code, Event, Message};
 use std::collections::BTreeMap;
 
-/// The intervals in which TCPlp §8.3 measures goodput.
+/// Interval of TCPlp's measurements of goodput (§8.3).
 pub const INTERVAL: Duration = Duration::from_secs(40);
-/// Octets read at a time; the largest datagram of IPv6's minimum MTU.
+/// Octets per read; the largest datagram of IPv6's minimum MTU.
 const CHUNK: usize = 1280;
 
-/// How readings come.
+/// Transport of the readings.
 pub enum Source {
     /// Over connections to this port.
     Tcp(u16, ListenConfig),
     /// In datagrams to this port.
     Datagrams {
-        /// The port.
+        /// Port of the datagrams.
         port: u16,
         /// Octets in place of another protocol's headers.
         padding: usize,
-        /// Whom to tell what has arrived.
+        /// Set of received tags for the sender.
         oracle: Oracle,
     },
-    /// In confirmable CoAP messages, which are answered.
+    /// In confirmable CoAP messages, with responses.
     Coap(Box<CoapSocket>),
-    /// In CoAP messages to this port that are not confirmable, and are not answered.
+    /// In non-confirmable CoAP messages to this port, without responses.
     NonConfirmable(u16),
 }
 
-/// The readings that have arrived.
+/// Received readings.
 #[derive(Default)]
 struct Tally {
     seen: Vec<bool>,
     delivered: u32,
     duplicates: u32,
     broken: bool,
-    /// Octets of each reading that is not whole yet, a bit for each.
+    /// Received octets of each incomplete reading, one bit per octet.
     parts: BTreeMap<u32, u128>,
     /// New readings per [`INTERVAL`].
     intervals: Vec<u32>,
 }
 
 impl Tally {
-    /// Octets of reading `number` from `at` on.
+    /// Processes octets of reading `number` from `at` on.
     fn part(&mut self, now: Instant, number: u32, at: usize, part: &[u8]) {
         let right = octets(number);
         if right.get(at..at + part.len()) != Some(part) {
@@ -78,7 +78,7 @@ impl Tally {
         self.intervals[interval] += 1;
     }
 
-    /// What a datagram carries; its tag.
+    /// Processes a datagram. Returns its tag.
     fn datagram(&mut self, now: Instant, octets: &[u8], padding: usize) -> Option<u32> {
         let (tag, rest) = octets.split_first_chunk::<TAG>()?;
         let tag = u32::from_be_bytes(*tag);
@@ -87,8 +87,8 @@ impl Tally {
         Some(tag)
     }
 
-    /// Readings one after another, the first from octet `cut` on. Nothing ends within the number of
-    /// a reading.
+    /// Processes consecutive readings, the first one from octet `cut` on. The octets never end
+    /// within the number of a reading.
     fn take(&mut self, now: Instant, mut number: u32, mut cut: usize, octets: &[u8]) {
         let mut rest = octets;
         loop {
@@ -117,28 +117,28 @@ pub struct ReadingSink {
 }
 
 impl ReadingSink {
-    /// A sink for what comes from `source`.
+    /// Creates a sink for readings from `source`.
     pub fn new(source: Source) -> Self {
         let (connections, tally) = (Vec::new(), Tally::default());
         ReadingSink { source, listening: false, connections, socket: None, tally }
     }
 
-    /// Readings that arrived, each counted once.
+    /// Number of readings received at least once.
     pub fn delivered(&self) -> u32 {
         self.tally.delivered
     }
 
-    /// Readings that arrived again.
+    /// Number of repeated readings.
     pub fn duplicates(&self) -> u32 {
         self.tally.duplicates
     }
 
-    /// Whether every octet that arrived was the right one.
+    /// True if every received octet was correct.
     pub fn intact(&self) -> bool {
         !self.tally.broken
     }
 
-    /// New readings in each [`INTERVAL`] from the start of the simulation to the last of them.
+    /// New readings in each [`INTERVAL`] from the start of the simulation to the last new reading.
     pub fn intervals(&self) -> &[u32] {
         &self.tally.intervals
     }
@@ -157,7 +157,7 @@ impl ReadingSink {
                 self.socket = node.datagrams().bind(*port).ok();
                 self.socket.is_some()
             }
-            // It does that itself.
+            // The endpoint binds the port itself.
             Source::Coap(_) => true,
         };
     }
@@ -187,7 +187,7 @@ impl ReadingSink {
                     true
                 }
                 Err(RecvError::WouldBlock) => true,
-                // The end, with an error or without.
+                // The end of the stream, with an error or without.
                 Ok(0) | Err(_) => {
                     tcp.release(now, *handle, None);
                     false
@@ -228,13 +228,13 @@ impl ReadingSink {
             let is_known =
                 message.is_path(PATH) && tally.datagram(now, message.payload, 0).is_some();
             let code = if is_known { Code::CHANGED } else { Code::BAD_REQUEST };
-            // It has just come, and an empty response has room.
+            // The request has just arrived, and an empty response always fits.
             let _ = endpoint.respond(now, ticket, code, |_| Ok(()));
         })
     }
 }
 
-/// For streams only.
+/// Applies to streams only.
 impl StreamApp<Socket> for ReadingSink {
     fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         let Source::Tcp(port, config) = self.source else { return false };

@@ -1,4 +1,4 @@
-//! What is measured of readings over a connection.
+//! Measurements of readings over a connection.
 
 use super::reading::{LEN, Numbers, Room, Wind};
 use crate::apps::tcp::Socket;
@@ -8,44 +8,44 @@ use kinglet_apps::sense::{Readings, Sampling, StreamSensor};
 use kinglet_apps::{Peer, Sockets, StreamApp};
 use std::collections::VecDeque;
 
-/// What the connections have done, over all of them.
+/// Counters over all connections of a sensor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Connections {
     /// Connections opened.
     pub opened: u32,
     /// Segments sent, acknowledgements included.
     pub segments_sent: u64,
-    /// Segments sent again because of what acknowledgements or the link said.
+    /// Segments retransmitted because of acknowledgements or link feedback.
     pub fast_retransmits: u64,
-    /// Segments sent again because of a timeout.
+    /// Segments retransmitted because of a timeout.
     pub timeout_retransmits: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
     /// Sum of the round-trip time samples in microseconds, and their number.
     pub rtt: (u64, u64),
-    /// Largest segment of the last one.
+    /// Maximum segment size of the last connection.
     pub mss: u32,
 }
 
-/// A sensor with a connection to the sink, watched.
+/// Sensor with a connection to the sink, with measurements.
 pub struct TcpUplink {
     pub(super) sensor: StreamSensor<Wind, Room, Socket>,
     pub(super) numbers: Numbers,
-    /// Readings in its send buffer: where they end in the stream, and their number.
+    /// Readings in the send buffer: the end of each in the stream, and its number.
     held: VecDeque<(u64, u32)>,
-    /// Where the last of them ends.
+    /// Position in the stream at which the last reading ends.
     end: u64,
-    /// Acknowledged when it was last looked at.
+    /// Acknowledged octets at the last observation.
     acknowledged: u32,
-    /// Of the connections before this one.
+    /// Counters of the previous connections.
     before: Connections,
-    /// With this one.
+    /// Counters including the current connection.
     all: Connections,
 }
 
 impl TcpUplink {
-    /// Connections to `to`, the first one with the first reading; if it `hangs_up` one for each
-    /// batch.
+    /// Connections to `to`. The first one opens with the first reading; with `hangs_up` there is a
+    /// connection for each batch.
     pub fn new(sampling: Sampling, to: Peer, config: ConnectionConfig, hangs_up: bool) -> Self {
         let readings = Readings::new(sampling, Wind);
         let sensor = StreamSensor::new(readings, to, sampling.start, config);
@@ -60,7 +60,7 @@ impl TcpUplink {
         }
     }
 
-    /// What the connections have done.
+    /// Counters over all connections.
     pub fn connections(&self) -> &Connections {
         &self.all
     }
@@ -78,7 +78,7 @@ impl TcpUplink {
         let busy = self.sensor.turn(now, tcp);
         match (before, self.sensor.connection()) {
             (None, Some(_)) => self.all.opened += 1,
-            // What was in the send buffer is gone; whether it arrived the sink knows.
+            // The send buffer was discarded; the sink knows which of its readings have arrived.
             (Some(_), None) => {
                 self.held.clear();
                 (self.end, self.acknowledged, self.before) = (0, 0, self.all);

@@ -1,32 +1,32 @@
-//! Two saturated senders that cannot hear each other, and a sink that hears both.
+//! Two saturated senders that do not receive each other, and a sink in range of both.
 //!
-//! The rules of the senders are those of `model`, but a sender senses nothing except the ACKs of
-//! the sink, and the sink receives by the ratio of signal to interference and noise. Like `model`
-//! it is kept apart from every simulator on purpose. ACKs are never lost: their addressee waits,
-//! and the only signal that could disturb one comes from a station that it cannot hear.
+//! The senders follow the rules of `model`, except that they sense only the ACKs of the sink. The
+//! sink receives by the ratio of signal to interference and noise. Like `model`, this file shares
+//! no code with any simulator. ACKs are never lost: their addressee waits, and the only other
+//! signal comes from a station out of its range.
 
 use super::model::{
     ACK_TURNAROUND_US, ACK_US, ACK_WAIT_US, ASSESSMENT_US, BACKOFF_US, Config, PHASE_US, Random,
 };
 
-/// Preamble and start of frame delimiter, by which the sink finds a frame.
+/// Preamble and start of frame delimiter, on which the sink synchronises.
 const SYNC_US: u64 = 160;
 /// 250 kb/s.
 const BITS_PER_US: f64 = 0.25;
-/// From this ratio on (6 dB) the rate of bit errors, below 1e-16, counts as zero.
+/// Bit errors count as zero from this ratio on (6 dB): their rate is below 1e-16.
 const ERROR_FREE: f64 = 4.0;
 
-/// What is modelled; the fields that `Config` has too mean the same as there.
+/// Parameters of the model; the fields that `Config` also has mean the same.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) psdu: u32,
     pub(super) prepare_us: u64,
     pub(super) turnaround_us: u64,
     pub(super) unheard_us: u64,
-    /// The power of each sender as the sink receives it.
+    /// Power of each sender at the sink.
     pub(super) dbm: [f64; 2],
     pub(super) noise_dbm: f64,
-    /// How much worse than the ideal receiver the sink is.
+    /// Implementation loss: difference of the sink from the ideal receiver.
     pub(super) loss_db: f64,
     pub(super) seconds: u64,
     pub(super) seed: u64,
@@ -69,8 +69,8 @@ fn ratio(db: f64) -> f64 {
     10f64.powf(db / 10.0)
 }
 
-/// What a sender does next. Of simultaneous events the first named here comes first. That matters
-/// for `FrameBegun` only: what ends in that instant is over and leaves the sink free, or deaf.
+/// Next event of a sender. Simultaneous events are handled in this order. The order matters only
+/// for `FrameBegun`: whatever ends in that instant is over, and the sink is idle or deaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Assessed,
@@ -88,24 +88,24 @@ struct Sender {
     backoffs: u8,
     exponent: u8,
     retries: u8,
-    /// The first symbol of the last frame, which may be yet to come.
+    /// First symbol of the last frame; it may be in the future.
     begin: u64,
-    /// The chance that a bit is right while the other sender is silent, and while it sends.
+    /// Probability that a bit is correct while the other sender is silent, and while it sends.
     right: [f64; 2],
     random: Random,
 }
 
-/// What the sink attends to: at most one of `candidate` and `held` is set.
+/// State of the sink; at most one of `candidate` and `held` is set.
 #[derive(Clone, Debug)]
 struct Sink {
-    /// Whose preamble the sink follows.
+    /// Sender of the preamble that the sink follows.
     candidate: Option<usize>,
-    /// Whose frame began meanwhile.
+    /// Sender of a frame that began meanwhile.
     rival: Option<usize>,
-    /// Whose frame the sink receives after a correct start of frame delimiter.
+    /// Sender of the frame that the sink receives after a correct start of frame delimiter.
     held: Option<usize>,
-    /// The last ACK. One is enough: a window that still saw the one before ended before the frame
-    /// for which this one is.
+    /// The last ACK. One is enough: a window in which the ACK before it was on the air ended before
+    /// the frame that this one acknowledges.
     ack_begin: u64,
     ack_end: u64,
     random: Random,
@@ -115,7 +115,7 @@ struct Model {
     config: Config,
     senders: [Sender; 2],
     sink: Sink,
-    /// Source and first symbol of the frames of the near past, and of those decided on.
+    /// Source and first symbol of recent frames and of those already decided on.
     air: Vec<(usize, u64)>,
     delivered: [u64; 2],
 }
@@ -196,7 +196,7 @@ impl Model {
         let begin = self.sink.ack_begin.max(now - ASSESSMENT_US);
         if self.sink.ack_end.min(now).saturating_sub(begin) <= self.config.unheard_us {
             let begin = now + self.config.turnaround_us;
-            // A frame still matters while one that it overlapped can be judged.
+            // A frame is kept as long as one that it overlapped is undecided.
             let longest = 2 * self.config.frame_us();
             self.air.retain(|&(_, old)| old + longest > now);
             self.air.push((who, begin));
@@ -214,7 +214,7 @@ impl Model {
         }
     }
 
-    /// Does the sink notice the first symbol? What it does not notice now it never finds.
+    /// Follows the preamble if the sink is free. A preamble missed now is never found.
     fn frame_begin(&mut self, who: usize, now: u64) {
         self.plan(who, now + SYNC_US, Event::SyncOver);
         let sink = &mut self.sink;
@@ -223,7 +223,7 @@ impl Model {
         }
         match sink.candidate {
             None => sink.candidate = Some(who),
-            // Neither of two that begin at once is the first, so a coin is tossed.
+            // Of two that begin at the same instant, one is drawn at random.
             Some(first) if self.senders[first].begin == now && sink.random.below(2) == 1 => {
                 (sink.candidate, sink.rival) = (Some(who), Some(first));
             }
@@ -244,7 +244,7 @@ impl Model {
             return;
         }
         self.sink.candidate = rival;
-        // A rival that began in the same instant has its own event now or had it already.
+        // A rival that began in the same instant has its own event now or has already had it.
         if let Some(next) = rival.filter(|&next| self.senders[next].begin == begin) {
             self.sync_end(next, now);
         }
@@ -277,8 +277,8 @@ impl Model {
         self.begin_attempt(who, now);
     }
 
-    /// Draws whether all bits in a window were right. With one source of interference, always of
-    /// the same power, the product over all stretches needs only how much of them was disturbed.
+    /// Draws whether all bits of a window are correct. There is one interferer, of constant power,
+    /// so only the disturbed share of the window matters, not its position.
     fn survives(&mut self, who: usize, begin: u64, end: u64) -> bool {
         let frame_us = self.config.frame_us();
         let others = self.air.iter().filter(|(source, _)| *source != who);
@@ -287,7 +287,7 @@ impl Model {
         let [alone, both] = self.senders[who].right;
         let bits = |us: u64| us as f64 * BITS_PER_US;
         let chance = alone.powf(bits(end - begin - disturbed)) * both.powf(bits(disturbed));
-        // 53 bits are what a float in 0..1 can hold.
+        // A float in 0..1 holds 53 bits.
         let draw = (self.sink.random.draw() >> 11) as f64 / (1u64 << 53) as f64;
         draw < chance
     }
@@ -303,7 +303,7 @@ mod tests {
         let [first, second] = run_pair(&Pair { dbm, ..Pair::default() });
         let config = Config { psdu: 120, seconds: 120, ..Config::default() };
         let alone = super::super::model::run(&config).delivered;
-        // The other one's frames are not noticed, and so never acknowledged.
+        // The sink does not follow the other sender's frames, so it never acknowledges them.
         assert!(first.abs_diff(alone) < 120 && second == 0, "{first} {alone} {second}");
     }
 

@@ -1,4 +1,4 @@
-//! Loss of single frames against the ratio of signal to noise, simulated and by formula.
+//! Loss of single frames by the ratio of signal to noise, simulated and by formula.
 
 use kinglet_radio::{Access, Channel, Command, Event, Filter, Start};
 use kinglet_sim::cpu::HostCost;
@@ -7,10 +7,10 @@ use kinglet_sim::profile::{NOISE_FLOOR_DBM, RadioProfile};
 use kinglet_sim::{Device, NodeConfig, World};
 use kinglet_time::{Duration, Instant};
 
-/// Between two frames: more than any of them takes.
+/// Interval between two frames; longer than any frame takes.
 const PERIOD: Duration = Duration::from_millis(6);
 
-/// Listens, and sends a frame for nobody in particular again and again, if it has one.
+/// Listens, and if it has a frame, broadcasts it repeatedly.
 struct Beacon {
     listening: bool,
     frame: Vec<u8>,
@@ -46,14 +46,14 @@ impl Device for Beacon {
 
 /// A broadcast with a PSDU of `psdu` octets, without FCS.
 fn broadcast(psdu: usize) -> Vec<u8> {
-    // Data, PAN compression, short addresses: 0 to everybody in PAN 0xabcd.
+    // Data, PAN compression, short addresses: a broadcast from 0 in PAN 0xabcd.
     let mut frame = vec![0x41, 0x88, 0, 0xcd, 0xab, 0xff, 0xff, 0, 0];
     frame.resize(psdu - 2, 0);
     frame
 }
 
-/// The share of `frames` frames with a PSDU of `psdu` octets that a receiver loses `snr_db` above
-/// the noise.
+/// Share of `frames` frames with a PSDU of `psdu` octets that a receiver loses at a signal `snr_db`
+/// above the noise.
 pub(super) fn simulated(radio: RadioProfile, psdu: usize, snr_db: f64, frames: u32) -> f64 {
     let link = |from, to| MatrixLink { from, to, prr: 1.0, rssi_dbm: NOISE_FLOOR_DBM + snr_db };
     let medium = MediumConfig {
@@ -78,7 +78,7 @@ pub(super) fn simulated(radio: RadioProfile, psdu: usize, snr_db: f64, frames: u
 }
 
 /// The same by IEEE 802.15.4-2006, Annex E: every bit of preamble, SFD, PHR and PSDU has to be
-/// right. Worked out here, and not with the simulator's table.
+/// correct. Computed here without the simulator's table.
 pub(super) fn by_formula(psdu: usize, snr_db: f64, implementation_loss_db: f64) -> f64 {
     let ratio = 10f64.powf((snr_db - implementation_loss_db) / 10.0);
     let (mut sum, mut choose) = (0.0, 16.0);

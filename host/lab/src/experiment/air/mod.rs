@@ -1,4 +1,4 @@
-//! The air itself, beside a model that shares no code with it, formulas and another simulator.
+//! The simulated medium against an independent model, formulas and another simulator.
 
 mod hidden;
 mod loss;
@@ -52,11 +52,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const SENDERS: [u32; 7] = [1, 2, 3, 5, 10, 15, 20];
 const PSDUS: [u16; 2] = [60, 120];
-/// Octets of a datagram's frame beside its payload: link header and FCS 11, IPHC 2, compressed UDP
-/// header 6.
+/// Octets of a datagram's frame in addition to its payload: link header and FCS 11, IPHC 2,
+/// compressed UDP header 6.
 const OVERHEAD: u16 = 19;
-/// By how much the second of two hidden senders is weaker, in dB, and what ns-3.37 gives for both
-/// (frames per second; ideal receiver).
+/// Difference in dB between the two hidden senders, and the frames per second of each in ns-3.37
+/// (ideal receiver).
 const HIDDEN: [(u32, f64, f64); 3] = [(0, 70.5, 69.6), (2, 59.5, 16.5), (6, 94.2, 0.0)];
 /// ns-3.37 with its error model switched to strict overlap: n, psdu, frames per second.
 const NS3_STRICT: [(u32, u16, f64); 14] = [
@@ -85,7 +85,7 @@ const CSMA_METRICS: &[Metric] = &[
 /// Ratios of signal to noise for the ideal receiver, in dB, around its waterfall.
 const RATIOS_DB: [f64; 8] = [-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0];
 const FRAMES: u32 = 10_000;
-/// Between two data requests, in seconds.
+/// Interval between two data requests, in seconds.
 const POLL_S: u64 = 1;
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -162,19 +162,19 @@ const fn series(radio: RadioProfile, psdu: u16) -> &'static str {
     }
 }
 
-/// A node at its place on a line, 10 cm from the next.
+/// A node on a line, 10 cm from the next.
 fn place(index: u32, role: Role) -> NodePlace {
     NodePlace { x_m: f64::from(index) / 10.0, y_m: 0.0, role, parent: None }
 }
 
-/// `n` senders of frames of `psdu` octets that never run out of them, and a sink.
+/// A sink and `n` senders that always have a frame of `psdu` octets to send.
 fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario {
     let mut scenario = Scenario {
         name: format!("{n} saturated senders"),
         duration_s: effort.seconds() / 2.0,
         ..Scenario::default().as_tcplp()
     };
-    // The standard's retries, and nothing but CSMA-CA between them.
+    // The standard's retries, with nothing but CSMA-CA between them.
     scenario.mac = Config {
         max_frame_retries: 3,
         retry_delay_max: Duration::ZERO,
@@ -193,7 +193,7 @@ fn saturated(effort: Effort, radio: RadioProfile, psdu: u16, n: u32) -> Scenario
     scenario
 }
 
-/// Two saturated senders that do not hear each other.
+/// Two saturated senders out of each other's range.
 fn hidden_pair(effort: Effort, radio: RadioProfile, gap_db: u32) -> Scenario {
     let mut scenario = saturated(effort, radio, 120, 2);
     scenario.duration_s = effort.seconds();
@@ -204,14 +204,14 @@ fn hidden_pair(effort: Effort, radio: RadioProfile, gap_db: u32) -> Scenario {
     scenario
 }
 
-/// A leaf that asks each second and gets nothing.
+/// A leaf that polls each second and receives no data.
 fn asking(radio: RadioProfile, secured: bool) -> Scenario {
     let mut scenario = saturated(Effort::Quick, radio, 60, 1);
     scenario.name = "a leaf that asks in vain".to_owned();
     scenario.nodes[1].role = Role::Leaf;
     scenario.mac.security = secured.then_some(SECURITY);
     scenario.polling = Polling::Predictive { base: Duration::from_secs(POLL_S) };
-    // No datagram before the end.
+    // No datagram is sent before the end.
     scenario.flows[0].start_s = scenario.duration_s;
     scenario
 }
@@ -244,13 +244,13 @@ fn compare_with_model(rows: &mut Rows) {
     }
 }
 
-/// How many microseconds of the 128 of an assessment may hold a signal of -60 dBm, as everything
-/// has here, before the average reaches the threshold.
+/// Part of an assessment's 128 us that may hold a signal of -60 dBm before the average reaches the
+/// threshold. All signals here have that power.
 fn unheard_us(radio: &SimRadio) -> u64 {
     (128.0 * 10f64.powf((radio.cca.threshold_dbm + 60.0) / 10.0)).floor() as u64
 }
 
-/// What the model says of [`CSMA_METRICS`].
+/// Predictions of the model for [`CSMA_METRICS`].
 fn modelled(radio: RadioProfile, psdu: u16, n: u32) -> [f64; 5] {
     let profile = profile_of(radio);
     let load_us = profile.load_time(psdu.into()).as_micros();
@@ -309,7 +309,7 @@ fn compare_hidden(rows: &mut Rows) {
     }
 }
 
-/// What the model of two hidden senders says of both, in frames per second.
+/// Predictions of the model of two hidden senders for both, in frames per second.
 fn modelled_pair(radio: RadioProfile, gap_db: u32) -> [f64; 2] {
     let profile = profile_of(radio);
     let (seeds, seconds) = (10, 120);
@@ -362,11 +362,11 @@ fn compare_losses(rows: &mut Rows) {
     }
 }
 
-/// Seconds of each point of an experiment on which the rules are checked; where leaves sleep, until
-/// a sensor has sent its first batch.
+/// Seconds of each point of an experiment in which the rules are checked. The longer time is for
+/// sleepy leaves: it includes a sensor's first batch.
 const AUDITED_S: (f64, f64) = (10.0, 80.0);
 
-/// The rules of the air on every point of every experiment.
+/// Checks the rules of the medium on every point of every experiment.
 fn check_everything(rows: &mut Rows) {
     for (x, experiment) in super::all().iter().enumerate() {
         let points = (experiment.plan)(Effort::Quick);

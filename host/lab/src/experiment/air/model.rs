@@ -1,13 +1,12 @@
 //! A reference model of the unslotted CSMA-CA of IEEE 802.15.4 (6.2.5.1) at 2.4 GHz O-QPSK.
 //!
-//! Some saturated senders send acknowledged frames to one sink; everybody hears everybody and there
-//! is no noise. It was written from the standard by somebody who had not seen the simulator, shares
-//! no code with it, and must not: it knows intervals on the air and the rules of the standard, and
-//! nothing of radios or queues.
+//! Some saturated senders send acknowledged frames to one sink. All stations are in range of each
+//! other, and there is no noise. The author wrote the model from the standard without having seen
+//! the simulator. It shares no code with the simulator and must not: it knows intervals on the air
+//! and the rules of the standard, but no radios or queues.
 //!
-//! All times are whole microseconds. Intervals are half open, so that a frame that begins at the
-//! instant in which another ends does not overlap it, and the order in which simultaneous events
-//! are handled cannot matter.
+//! All times are whole microseconds. Intervals are half open: a frame that begins in the instant in
+//! which another ends does not overlap it, and the order of simultaneous events does not matter.
 
 /// One octet at 250 kb/s.
 pub(super) const OCTET_US: u64 = 32;
@@ -28,10 +27,10 @@ pub(super) const SIFS_US: u64 = 192;
 pub(super) const LIFS_US: u64 = 640;
 /// aMaxSIFSFrameSize.
 pub(super) const SIFS_OCTETS: u32 = 18;
-/// Senders begin at a uniform instant below this, so that they share no grid of symbols.
+/// Senders begin at a uniform instant below this, so that their symbols are not aligned.
 pub(super) const PHASE_US: u64 = 10_000;
 
-/// What is modelled. `min_be` and `max_be` are at most 8, as in the standard.
+/// Parameters of the model. `min_be` and `max_be` are at most 8, as in the standard.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Config {
     pub(super) senders: usize,
@@ -40,14 +39,14 @@ pub(super) struct Config {
     pub(super) min_be: u8,
     pub(super) max_be: u8,
     pub(super) max_backoffs: u8,
-    /// Repetitions of a frame after an attempt that failed for either reason.
+    /// Retries of a frame after an attempt that failed for either reason.
     pub(super) max_frame_retries: u8,
-    /// What the radio needs from the end of each backoff to the begin of the assessment.
+    /// Time from the end of a backoff until the radio begins the assessment.
     pub(super) prepare_us: u64,
-    /// From the end of a clear assessment to the first symbol of the frame.
+    /// Time from the end of a clear assessment to the first symbol of the frame.
     pub(super) turnaround_us: u64,
-    /// An assessment is busy if its window holds more signal than this: a signal 20 dB over the
-    /// threshold lifts the average over it in a hundredth of the window (1.28 us).
+    /// An assessment is busy if its window holds more signal than this: a signal 20 dB above the
+    /// threshold raises the average over it within a hundredth of the window (1.28 us).
     pub(super) unheard_us: u64,
     pub(super) seconds: u64,
     pub(super) seed: u64,
@@ -72,38 +71,38 @@ impl Default for Config {
 }
 
 impl Config {
-    /// How long a data frame is on the air.
+    /// Time for which a data frame is on the air.
     pub(super) fn frame_us(&self) -> u64 {
         HEADER_US + OCTET_US * u64::from(self.psdu)
     }
 
-    /// What a sender leaves between the last symbol of an ACK and its next CSMA-CA.
+    /// Spacing between the last symbol of an ACK and the sender's next CSMA-CA.
     pub(super) fn spacing_us(&self) -> u64 {
         if self.psdu > SIFS_OCTETS { LIFS_US } else { SIFS_US }
     }
 }
 
-/// What happened from time 0, without any warm-up, to the end of the run. Each sender can have
-/// one attempt under way at the end, so that sums agree to within the number of senders.
+/// Counts from time 0, without warm-up, to the end of the run. Each sender can have one attempt
+/// in progress at the end, so sums agree to within the number of senders.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Outcome {
-    /// Frames whose sender received the ACK.
+    /// Frames that were acknowledged.
     pub(super) delivered: u64,
-    /// Frames given up after the last repetition.
+    /// Frames that were given up after the last retry.
     pub(super) dropped: u64,
-    /// Runs of CSMA-CA from NB = 0, counted when they are decided on.
+    /// Runs of CSMA-CA from NB = 0, counted at their start.
     pub(super) attempts: u64,
-    /// Frames put on the air, counted at the end of the clear assessment.
+    /// Frames sent, counted at the end of the clear assessment.
     pub(super) transmissions: u64,
-    /// Transmissions whose sender waited for the ACK in vain, counted at the end of the wait.
+    /// Transmissions without an ACK, counted at the end of the wait.
     pub(super) unacknowledged: u64,
     /// Runs of CSMA-CA that ended with a channel access failure.
     pub(super) access_failures: u64,
-    /// Senders * run time / (delivered + dropped): a frame with all spacing around it.
+    /// Senders * run time / (delivered + dropped): the time of a frame including all spacing.
     pub(super) mean_cycle_us: f64,
 }
 
-/// SplitMix64. Each sender owns one, so that no draw depends on the order of events.
+/// SplitMix64. Each sender has its own, so draws do not depend on the order of events.
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     state: u64,
@@ -128,7 +127,7 @@ impl Random {
     }
 }
 
-/// What a sender does next.
+/// Next event of a sender.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Assessed,
@@ -137,7 +136,7 @@ enum Event {
     WaitOver,
 }
 
-/// A sender always has exactly one event before it, so that no queue is needed.
+/// A sender always has exactly one pending event, so no queue is needed.
 #[derive(Clone, Debug)]
 struct Sender {
     at: u64,
@@ -148,7 +147,7 @@ struct Sender {
     random: Random,
 }
 
-/// One interval of signal. Its source may be the sink, whose number is that of the senders.
+/// One interval of signal. The source may be the sink, whose number equals the number of senders.
 #[derive(Clone, Copy, Debug)]
 struct Signal {
     source: usize,
@@ -159,14 +158,14 @@ struct Signal {
 struct Model<'a> {
     config: &'a Config,
     senders: Vec<Sender>,
-    /// Signals to come, those that last, and those of the near past.
+    /// Future, present and recent signals.
     air: Vec<Signal>,
-    /// The end of the last ACK of the sink, which is deaf from the end of a frame up to here.
+    /// End of the sink's last ACK. The sink is deaf from the end of a frame until then.
     deaf_until: u64,
     outcome: Outcome,
 }
 
-/// Runs the model; events at the very end belong to it.
+/// Runs the model, including events at the very end.
 pub(super) fn run(config: &Config) -> Outcome {
     let run_us = config.seconds * 1_000_000;
     let mut model = Model::new(config);
@@ -216,7 +215,7 @@ impl<'a> Model<'a> {
         model
     }
 
-    /// The sender whose event comes first. A scan is faster than a heap for some twenty of them.
+    /// Sender with the earliest event. For some twenty senders a scan is faster than a heap.
     fn first(&self) -> Option<usize> {
         let numbered = self.senders.iter().enumerate();
         numbered.min_by_key(|(_, sender)| sender.at).map(|(who, _)| who)
@@ -266,8 +265,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Decides whether the sink received the frame. Whatever could have overlapped it is known,
-    /// because a signal is noted no later than at its first symbol.
+    /// Decides whether the sink received the frame. All signals that overlap it are known, because
+    /// a signal is recorded at its first symbol at the latest.
     fn frame_end(&mut self, who: usize, now: u64) {
         let begin = now - self.config.frame_us();
         if begin < self.deaf_until || self.heard(who, begin, now) > 0 {
@@ -277,7 +276,7 @@ impl<'a> Model<'a> {
         let begin = now + ACK_TURNAROUND_US;
         let end = begin + ACK_US;
         self.emit(Signal { source: self.sink(), begin, end }, now);
-        // A frame received began after the previous ACK, so one bound is enough for all of them.
+        // A received frame began after the previous ACK, so one bound is enough for all ACKs.
         self.deaf_until = end;
         self.plan(who, end, Event::AckOver);
     }
@@ -292,7 +291,7 @@ impl<'a> Model<'a> {
         self.begin_frame(who, now + self.config.spacing_us());
     }
 
-    /// The wait was longer than any spacing, so the next attempt may begin at once.
+    /// The wait was longer than any spacing, so the next attempt begins at once.
     fn wait_end(&mut self, who: usize, now: u64) {
         self.outcome.unacknowledged += 1;
         self.attempt_failed(who, now);
@@ -313,14 +312,14 @@ impl<'a> Model<'a> {
         self.config.senders
     }
 
-    /// Notes a signal and forgets those that ended before any window that can still be looked at.
+    /// Records a signal and drops those that ended before any window that can still be evaluated.
     fn emit(&mut self, signal: Signal, now: u64) {
         let longest = self.config.frame_us().max(ACK_US).max(ASSESSMENT_US);
         self.air.retain(|old| old.end + longest > now);
         self.air.push(signal);
     }
 
-    /// The signal in a window from all sources but `who`, summed over them because energies add.
+    /// Signal in a window from all sources except `who`, summed because energies add.
     fn heard(&self, who: usize, begin: u64, end: u64) -> u64 {
         let others = self.air.iter().filter(|signal| signal.source != who);
         others.map(|signal| signal.end.min(end).saturating_sub(signal.begin.max(begin))).sum()

@@ -1,18 +1,18 @@
-//! What a data request in vain costs, added up by hand from data sheets and the standard.
+//! Cost of a data request without a response, added up from data sheets and the standard.
 
 use crate::scenario::RadioProfile;
 
-/// Octets of a data request on the air, and of a secured one: control 1, counter 4, key index 1 and
-/// MIC 4 more.
+/// Octets of a data request on the air, and the additional octets of a secured one: control 1,
+/// counter 4, key index 1 and MIC 4.
 const REQUEST: u64 = 12;
 const SECURITY: u64 = 10;
-/// Supply, as in the results, in volts.
+/// Supply voltage, as in the results.
 const VOLTS: f64 = 3.0;
 
-/// (microseconds, mA) of what follows one another.
+/// (microseconds, mA) of consecutive steps.
 type Steps = Vec<(u64, f64)>;
 
-/// Starting, which does not count as radio time, and what does; mA asleep.
+/// Steps of the radio's start, which do not count as radio time; steps that do; mA while asleep.
 fn steps(radio: RadioProfile, secured: bool) -> (Steps, Steps, f64) {
     let psdu = REQUEST + if secured { SECURITY } else { 0 };
     let air = 192 + 32 * psdu;
@@ -37,7 +37,7 @@ pub(super) fn on_us(radio: RadioProfile, secured: bool) -> f64 {
     steps(radio, secured).1.iter().map(|step| step.0).sum::<u64>() as f64
 }
 
-/// Energy of one request in `interval_s`, the sleep around it included, in microjoules.
+/// Energy of one request in `interval_s` including the sleep around it, in microjoules.
 pub(super) fn energy_uj(radio: RadioProfile, secured: bool, interval_s: f64) -> f64 {
     let (start, on, asleep_ma) = steps(radio, secured);
     let awake: Steps = start.into_iter().chain(on).collect();

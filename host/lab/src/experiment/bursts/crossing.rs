@@ -46,21 +46,21 @@ pub(in crate::experiment) const TWO_BULKS: Experiment = Experiment {
     figures: |_| Vec::new(),
 };
 
-/// West to east 0 to 4, north to south 5 to 8, with 2 in the middle of both.
+/// The line from west to east is 0 to 4, from north to south 5 to 8; both contain node 2.
 const MIDDLE: NodeId = 2;
 const NORTH: NodeId = 5;
 const SOUTH: NodeId = 8;
 const EAST: NodeId = 4;
-/// Octets of the transfer that crosses a collection, and of the second of two.
+/// Octets of the transfer that crosses a collection, and of the second of two transfers.
 const CROSSING: u32 = 240_000;
 const SECOND: u32 = 100_000;
-/// Who sends to the south.
+/// Senders to the south.
 const COLLECTED: [NodeId; 4] = [NORTH, 6, MIDDLE, 7];
-/// Octets by which neighbours meet, and when they have.
+/// Octets of the transfers by which neighbours find each other, and the time when they have.
 const MEETING: u32 = 300;
 const MET_S: f64 = 30.0;
 
-/// Nine nodes in two lines that cross.
+/// Nine nodes on two lines that cross.
 fn crossed(line: OnLine) -> Scenario {
     let mut scenario = in_range(line(EAST));
     let place = |x_m, y_m| NodePlace { x_m, y_m, role: Role::Router, parent: None };
@@ -70,7 +70,7 @@ fn crossed(line: OnLine) -> Scenario {
     scenario
 }
 
-/// Every node between north and south sends something now and then.
+/// Every node between north and south sends datagrams occasionally.
 fn collection(start_s: f64) -> Vec<Flow> {
     let pace = Pace::Between(5_000, 7_500);
     let from_node = |from| {
@@ -80,13 +80,13 @@ fn collection(start_s: f64) -> Vec<Flow> {
     COLLECTED.map(from_node).into()
 }
 
-/// The same nodes send some datagrams before, and the first ones of the other line as well.
+/// These nodes and the first one of the other line send some datagrams beforehand.
 fn meeting() -> Vec<Flow> {
     let few = |from, to| bulk(from, to, 1.0 + f64::from(from), Some(MEETING));
     COLLECTED.map(|from| few(from, SOUTH)).into_iter().chain([few(0, EAST)]).collect()
 }
 
-/// A line of so many hops with one radio.
+/// A line with this number of hops and one radio.
 type OnLine = fn(u32) -> Scenario;
 /// Radios with their names in labels.
 const LINES: [(&str, OnLine); 2] = [("", tmotes), (" nrf52840", today)];
@@ -112,7 +112,7 @@ fn cross(_: Effort) -> Vec<Point> {
     for (radio, line) in LINES {
         for (setting, set) in SETTINGS {
             let base = set(crossed(line));
-            // As long as the transfer takes, or a bit longer.
+            // As long as the transfer takes, or slightly longer.
             let both_s = if base.radio.profile == RadioProfile::Nrf52840 { 50.0 } else { 80.0 };
             let mut alone = base.clone();
             (alone.duration_s, alone.flows) = (both_s, vec![bulk(0, EAST, 1.0, Some(CROSSING))]);

@@ -1,31 +1,31 @@
-//! What nodes of a path draw before, during and after interference, part by part.
+//! Power of each part of a path's nodes before, during and after interference.
 
 use crate::run::{Power, Sample};
 
-/// The relays of a path of ten hops: its ends have power enough.
+/// Relays of a path of ten hops; the ends have enough energy.
 pub(crate) const RELAYS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-/// What is looked at of a node.
+/// Quantity of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// Share of time in which the radio is on or starts, %.
+    /// Share of time in which the radio is on or starting, %.
     Radio,
-    /// The CPU works, mW; as all that follow.
+    /// Power of the CPU while it works, mW; all that follow are in mW too.
     Cpu,
-    /// The radio receives, or starts.
+    /// The radio receives or starts.
     Receive,
-    /// The radio sends, or gets ready to.
+    /// The radio sends or prepares to send.
     Transmit,
     /// The flash reads, writes or erases.
     Flash,
-    /// What is drawn even at rest.
+    /// Consumption that remains even when the node is idle.
     Rest,
 }
 
 const WHATS: [What; 6] =
     [What::Radio, What::Cpu, What::Receive, What::Transmit, What::Flash, What::Rest];
 
-/// When.
+/// Span of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     Before,
@@ -39,7 +39,7 @@ const WHENS: [When; 3] = [When::Before, When::During, When::After];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn(u8);
 
-/// Of one relay, in the order of [`WHENS`] and [`WHATS`].
+/// Names for one relay, in the order of [`WHENS`] and [`WHATS`].
 macro_rules! names {
     ($node:literal) => {
         [names!("before", $node), names!("during", $node), names!("after", $node)]
@@ -70,10 +70,10 @@ const NAMES: [[[&str; 6]; 3]; RELAYS.len()] = [
 
 impl Drawn {
     const OF_NODE: usize = WHENS.len() * WHATS.len();
-    /// How many there are.
+    /// Number of values.
     pub(super) const COUNT: usize = RELAYS.len() * Self::OF_NODE;
 
-    /// Number `index`.
+    /// Value number `index`.
     pub(super) const fn number(index: usize) -> Drawn {
         Drawn(index as u8)
     }
@@ -90,18 +90,18 @@ impl Drawn {
         self.0 as usize / Self::OF_NODE
     }
 
-    /// Name in results, and unit.
+    /// Name in results and unit.
     pub(super) const fn name(self) -> (&'static str, &'static str) {
         let unit = if matches!(WHATS[self.what()], What::Radio) { "%" } else { "mW" };
         (NAMES[self.relay()][self.when_of()][self.what()], unit)
     }
 
-    /// When it is looked at.
+    /// Span of the run in which it is measured.
     pub(super) const fn when(self) -> When {
         WHENS[self.when_of()]
     }
 
-    /// The value between two looks.
+    /// Value between two samples.
     pub(super) fn value(self, before: &Sample, after: &Sample) -> Option<f64> {
         let node = usize::from(RELAYS[self.relay()]);
         let (from, to) = (before.power.get(node)?, after.power.get(node)?);

@@ -1,4 +1,4 @@
-//! Whether large datagrams are of use where most frames are lost (Fig. 9).
+//! Large datagrams when most frames are lost (Fig. 9).
 
 use super::{OfBursts, as_paper, heard_by, measured, point, tmotes};
 use crate::chart::Figure;
@@ -34,9 +34,9 @@ const METRICS: &[Metric] = &[
 const HOPS: u32 = 4;
 /// Octets of UDP payload: one, four, eight and fifteen fragments.
 const PAYLOADS: [u16; 4] = [76, 360, 744, 1_504];
-/// Octets of the longest packet: the paper's IP payload of 1512 is that of UDP and its header.
+/// Octets of the longest packet: the paper's IP payload of 1512 is the UDP payload and header.
 const MTU: u16 = 1_552;
-/// Strobes of a frame, by their names in labels; the last is no limit.
+/// Maximum strobes of a frame, with their names in labels; the last is unlimited.
 const ATTEMPTS: [(&str, Option<u8>); 5] =
     [("1", Some(1)), ("2", Some(2)), ("4", Some(4)), ("8", Some(8)), ("all", None)];
 

@@ -1,4 +1,4 @@
-//! What it costs to be reachable where everybody sleeps, without traffic and with next to none.
+//! Cost of being reachable when all nodes sleep, with no traffic and with next to none.
 
 use super::{OfBursts, measured, point, tmotes, today};
 use crate::chart::Figure;
@@ -31,12 +31,12 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 const METRICS: &[Metric] =
     &[Metric::OfBursts(OfBursts::RadioWorst), Metric::OfBursts(OfBursts::Radio)];
 const HOPS: u32 = 4;
-/// Wake-ups a second.
+/// Wake-ups per second.
 pub(crate) const RATES: [u32; 5] = [2, 4, 8, 16, 32];
 
-/// A line of so many hops with one radio.
+/// A line with this number of hops and one radio.
 type OnLine = fn(u32) -> Scenario;
-/// The radios, with their names in labels.
+/// Radios and their names in labels.
 const RADIOS: [(&str, OnLine); 2] = [("cc2420", tmotes), ("nrf52840", today)];
 
 fn plan(_: Effort) -> Vec<Point> {
@@ -44,7 +44,7 @@ fn plan(_: Effort) -> Vec<Point> {
     for (radio, base) in RADIOS {
         for rate in RATES {
             let mut scenario = base(HOPS);
-            // Long enough that finding each other, which happens once, takes no share of it.
+            // Long enough to make the initial search for neighbours negligible.
             scenario.duration_s = 1_800.0;
             if let Some(wake) = &mut scenario.wake {
                 wake.settings.period = Duration::from_micros(1_000_000 / u64::from(rate));

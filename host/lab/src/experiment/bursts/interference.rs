@@ -1,4 +1,4 @@
-//! How the two levels of retransmission take two kinds of interference (Fig. 6 and 10).
+//! Effect of the two levels of retransmission under two kinds of interference (Fig. 6 and 10).
 
 use super::{OfBursts, SETTINGS, bulk, heard_by, measured, point, tmotes, today};
 use crate::chart::Figure;
@@ -37,12 +37,12 @@ const METRICS: &[Metric] = &[
     Metric::OfBursts(OfBursts::EnergyPerKb),
 ];
 const HOPS: u32 = 4;
-/// Who hears it: the second relay.
+/// Node in range of the interference: the second relay.
 const WHO: u32 = 2;
-/// The two kinds, with their names in labels and the paper's levels.
+/// Kinds of interference, with their names in labels and the paper's levels.
 const KINDS: [(&str, Source, f64); 2] =
     [("oven", Source::Microwave, -98.0), ("wifi", Source::WifiBursts, -96.0)];
-/// The point of a radio of today, which the quick plan has as well.
+/// Point with a current radio, which the quick plan also contains.
 const TODAY: &str = "nrf52840";
 /// Mean levels of the sweep, dBm.
 const LEVELS: [i32; 7] = [-118, -110, -102, -98, -94, -86, -76];
@@ -68,7 +68,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Full frames, each once.
+/// Full frames without retransmission.
 fn one_hop(source: Source, level: f64) -> Scenario {
     let mut scenario = tmotes(1);
     scenario.duration_s = 200.0;
@@ -109,15 +109,15 @@ fn beside(name: &str, source: Source, level: f64) -> impl Iterator<Item = Point>
     super::beside(named, METRICS)
 }
 
-/// Where the lowest channel lies that it covers, above the lowest of the band: as Wi-Fi on its
+/// Lowest channels that the source covers, counted from the lowest of the band, like Wi-Fi on its
 /// channels 1, 6 and 11.
 const PLACES: [u8; 3] = [0, 5, 10];
-/// How many it covers.
+/// Number of channels that it covers.
 const COVERED: u8 = 4;
-/// How long it stays, in seconds.
+/// Time that it stays at one place, in seconds.
 const STAYS_S: u32 = 30;
 
-/// The same sources on some channels, which are at these places one after another.
+/// The same sources limited to some channels; they move from one of these places to the next.
 fn covering(mut scenario: Scenario, places: &[u8]) -> Scenario {
     let sources = std::mem::take(&mut scenario.interference);
     scenario.radio.channel = Interferer::FIRST_CHANNEL;

@@ -1,4 +1,4 @@
-//! How long a burst should be: throughput and energy by its length (Fig. 7).
+//! Throughput and energy by the length of a burst (Fig. 7).
 
 use super::{OfBursts, measured, point, tmotes, today};
 use crate::chart::Figure;
@@ -41,18 +41,18 @@ const METRICS: &[Metric] = &[
 ];
 const OF_PIP: &[Metric] = &[Metric::OfBursts(OfBursts::OfPip)];
 const HOPS: u32 = 4;
-/// Milliseconds; 0 is one frame for each wake-up.
+/// Milliseconds; 0 means one frame per wake-up.
 pub(crate) const BURSTS: [u32; 6] = [0, 125, 250, 500, 1_000, 2_000];
-/// Wake-ups a second.
+/// Wake-ups per second.
 pub(crate) const RATES: [u32; 4] = [2, 4, 8, 16];
-/// Octets that fill a frame together with compressed headers: over one hop those have no
-/// addresses.
+/// Octets that fill a frame together with the compressed headers, which contain no addresses over
+/// one hop.
 const fn payload(hops: u32) -> u16 {
     if hops == 1 { 108 } else { super::FULL }
 }
-/// Octets of a file by PIP: a minute.
+/// Octets of a file sent by PIP: about a minute.
 const BY_PIP: u32 = 500_000;
-/// What the paper reached at most, in kB/s (6.2).
+/// The paper's highest throughput, in kB/s (6.2).
 const PAPER: f64 = 5.8;
 
 fn plan(_: Effort) -> Vec<Point> {
@@ -68,8 +68,8 @@ fn plan(_: Effort) -> Vec<Point> {
     points
 }
 
-/// What stands beside the paper's points: other hardware, longer and lossier paths, fewer channels,
-/// the other direction, and both at once.
+/// Points outside the paper's sweep: other hardware, longer and lossier paths, fewer channels, the
+/// other direction, and both directions at once.
 fn beside() -> Vec<Point> {
     let usual = |hops| bulk(tmotes(hops), 8, 2_000);
     let mut memory = usual(HOPS);
@@ -106,7 +106,7 @@ fn beside() -> Vec<Point> {
     super::beside(named, METRICS).chain(super::beside(by_pip, OF_PIP)).collect()
 }
 
-/// The same way by PIP, which is to be no faster.
+/// The same route with PIP, which should not be faster.
 pub(super) fn pip(mut scenario: Scenario) -> Scenario {
     scenario.duration_s = 300.0;
     let file = File { from: 0, to: HOPS, bytes: BY_PIP };
@@ -123,9 +123,9 @@ fn series(rate: u32) -> &'static str {
     }
 }
 
-/// Datagrams as fast as they go from the far end to the near one.
+/// Datagrams at full speed from the far end to the near one.
 pub(super) fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario {
-    // As long in a quick run: in a minute finding each other would take 3 %.
+    // The same length in a quick run: in one minute the neighbours' search would take 3 %.
     scenario.duration_s = 300.0;
     scenario = super::as_paper(scenario);
     if let Some(wake) = &mut scenario.wake {
@@ -136,7 +136,7 @@ pub(super) fn bulk(mut scenario: Scenario, rate: u32, burst_ms: u32) -> Scenario
     scenario
 }
 
-/// From one end to the other.
+/// Datagrams from one end to the other.
 fn flow(from: u32, to: u32) -> Flow {
     let payload_bytes = payload(from.max(to));
     let pace = Pace::Bulk(None);
@@ -145,7 +145,7 @@ fn flow(from: u32, to: u32) -> Flow {
 
 fn refine(rows: &mut Rows) {
     rows.paper("burst=2000 rate=8", "throughput_of_frames", PAPER);
-    // 130 packets/s within a burst with flash (5.1).
+    // The paper has 130 packets/s within a burst with flash (5.1).
     rows.paper("hops=1 burst=20000", "rate", 130.0);
 }
 

@@ -1,4 +1,4 @@
-//! What bursts and channels of their own give, by the number of hops (Fig. 8).
+//! Gain from bursts and from separate channels, by the number of hops (Fig. 8).
 
 use super::{OfBursts, SETTINGS, bulk, in_range, measured, point, tmotes};
 use crate::chart::Figure;
@@ -34,7 +34,7 @@ const METRICS: &[Metric] = &[
 ];
 /// Lengths of the path.
 const HOPS: [u32; 4] = [2, 4, 6, 8];
-/// Beside the settings with everything.
+/// Variants of the settings with all mechanisms.
 const WITHOUT: [&str; 3] = ["without bursts", "one channel", "in memory"];
 
 fn without(mut scenario: Scenario, what: &str) -> Scenario {

@@ -1,4 +1,4 @@
-//! What is read off a run in which all nodes sleep.
+//! Metrics of a run in which all nodes sleep.
 
 use super::drawn::When;
 use super::{Drawn, FULL, OfFrame};
@@ -6,80 +6,81 @@ use crate::build::payload_of;
 use crate::run::{NodeResult, RunResult, Sample, StrobeResult};
 use crate::scenario::Scenario;
 
-/// A figure of a path whose nodes sleep.
+/// Metric of a path whose nodes sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfBursts {
-    /// Share of time in which the radio of the busiest node is on or starts, %.
+    /// Share of time in which the busiest node's radio is on or starting, %.
     RadioWorst,
-    /// The same, mean of all nodes between the ends of the path, or of all if there are none.
+    /// The same as the mean over nodes between the ends of the path, or all nodes if there are
+    /// none.
     Radio,
-    /// Payload that arrived of a flow of datagrams, in kB/s.
+    /// Received payload of a flow of datagrams, in kB/s.
     Throughput,
-    /// The same with what the frames carry beside it behind the MAC's header, in kB/s: each
-    /// datagram is a frame of full length.
+    /// The same including all octets behind the MAC header, in kB/s; each datagram is a frame of
+    /// full length.
     OfFrames,
-    /// The same of a file by PIP, whose frames have as long headers: in kB/s.
+    /// The same of a file sent by PIP, whose headers have the same length, in kB/s.
     OfPip,
-    /// Frames of full length that arrived, per second.
+    /// Received frames of full length per second.
     Rate,
-    /// Energy of a node between the ends, radio, CPU and flash, for a kilobyte that arrived, in mJ.
+    /// Energy of a node between the ends for each kilobyte received, in mJ: radio, CPU and flash.
     EnergyPerKb,
-    /// Share of the flash in that, %.
+    /// Share of the flash in that energy, %.
     FlashShare,
     /// The same of node 3.
     EnergyOfThird,
-    /// Share of time in which the radio of node 3 is on or starts, %.
+    /// Share of time in which the radio of node 3 is on or starting, %.
     RadioOfThird,
-    /// The same of node 2, in the middle of what crosses.
+    /// The same of node 2, where the flows cross.
     RadioOfMiddle,
-    /// Share of the strobes of the node before the one that hears interference whose frame was
-    /// acknowledged when it was on the air for the first time, %.
+    /// Strobes whose first frame was acknowledged, as a share of all, %. The strobes are those of
+    /// the node before the one that receives interference.
     HeardAtOnce,
-    /// Those that nobody acknowledged, %.
+    /// Strobes of the same node without an acknowledgement, %.
     NotHeard,
-    /// Datagrams of the first flow that arrived, of those before the last one that did, %.
+    /// Received datagrams of the first flow, as a share of those up to the last one received, %.
     Arrived,
-    /// From the sending of a datagram to its arrival, mean, s.
+    /// Mean time between sending and reception of a datagram, s.
     Delay,
-    /// What frames of the first flow carry behind the MAC's header until its end, kB/s.
+    /// Octets behind the MAC header in frames of the first flow until its end, kB/s.
     First,
     /// The same of the second flow.
     Second,
-    /// The first before the second begins.
+    /// Throughput of the first flow before the second one begins, kB/s.
     FirstAlone,
-    /// The first while the second has not ended.
+    /// Throughput of the first flow during the second one, kB/s.
     FirstBeside,
-    /// Radio of node 2 before the second flow begins, %.
+    /// Radio time of node 2 before the second flow begins, %.
     RadioAlone,
-    /// Radio of node 2 while the second flow has not ended, %.
+    /// Radio time of node 2 during the second flow, %.
     RadioBeside,
-    /// Datagrams of other flows than the first that did not arrive, %.
+    /// Lost datagrams of the flows other than the first, %.
     CollectionLoss,
-    /// From their sending to their arrival, mean, s.
+    /// Mean time between sending and reception of those flows' datagrams, s.
     CollectionDelay,
-    /// Octets of the first flow before interference begins, B/s; the first 20 s do not count.
+    /// Goodput of the first flow before the interference, B/s, without the first 20 s.
     Before,
-    /// The same while there is interference.
+    /// The same during the interference.
     During,
-    /// The same after it, but for 20 s.
+    /// The same after the interference, without the first 20 s.
     After,
-    /// Segments that were sent again during it, of those that arrived, %.
+    /// Retransmitted segments during the interference, as a share of those received, %.
     ResentDuring,
-    /// Segments that TCP sent again in the whole run, of those that it sent, %.
+    /// Retransmitted segments of the whole run, as a share of those sent, %.
     Resent,
-    /// Radio of one node during it, %.
+    /// Radio time of one node during the interference, %.
     RadioDuring(u8),
-    /// What a relay draws before, during or after it.
+    /// Power of a relay before, during or after the interference.
     Drawn(Drawn),
-    /// What a frame takes of a node's time or energy.
+    /// Time or energy that a node spends on a frame.
     OfFrame(OfFrame),
 }
 
-/// What a frame carries behind a MAC header with short addresses, in octets.
+/// Octets behind a MAC header with short addresses in a full frame.
 const FRAME: f64 = 116.0;
 
 impl OfBursts {
-    /// Name in results, and unit.
+    /// Name in results and unit.
     pub const fn name(self) -> (&'static str, &'static str) {
         match self {
             OfBursts::RadioWorst => ("radio_worst", "%"),
@@ -120,7 +121,7 @@ impl OfBursts {
         }
     }
 
-    /// The value in one run.
+    /// Value in one run.
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let on = |node: &NodeResult| 100.0 * (node.duty_cycle + node.starting);
         let between = between(scenario, run);
@@ -166,7 +167,7 @@ impl OfBursts {
         })
     }
 
-    /// Whether runs are to be looked at every second for it.
+    /// True if the metric needs a sample of the run every second.
     pub const fn needs_samples(self) -> bool {
         matches!(
             self,
@@ -183,14 +184,14 @@ impl OfBursts {
         )
     }
 
-    /// All flows of datagrams at a period.
+    /// Loss or delay over all periodic flows of datagrams.
     fn of_collection(self, run: &RunResult) -> Option<f64> {
         let periodic = || run.flows.iter().filter(|flow| flow.kind == "udp-periodic");
         if self == OfBursts::CollectionDelay {
             let delays = periodic().filter_map(|flow| flow.delay_ms).collect::<Vec<_>>();
             return Some(delays.iter().sum::<f64>() / delays.len().max(1) as f64 / 1e3);
         }
-        // Those after the last one that arrived may be on their way.
+        // Datagrams after the last one received may still be in flight.
         let decided: u64 = periodic().filter_map(|flow| flow.decided).sum();
         let received: u64 = periodic().filter_map(|flow| flow.segments_received).sum();
         Some(100.0 * decided.saturating_sub(received) as f64 / decided.max(1) as f64)
@@ -239,12 +240,12 @@ impl OfBursts {
     }
 }
 
-/// The node in which two lines cross.
+/// Node at which two lines cross.
 const MIDDLE: usize = 2;
-/// After that a transfer has begun: who listens where is known by then.
+/// Seconds after the start of a transfer by which senders know the receivers' channels and times.
 const SETTLED_S: f64 = 20.0;
 
-/// The first and the last look within a span of time.
+/// First and last sample within a span of time.
 struct Within<'a>(&'a Sample, &'a Sample);
 
 impl<'a> Within<'a> {
@@ -272,13 +273,13 @@ impl<'a> Within<'a> {
     }
 }
 
-/// What frames carry behind the MAC's header whose payload has so many octets, kB/s.
+/// Octets behind the MAC header of frames with this payload in total, kB/s.
 fn of_frames(bytes: u64, seconds: f64) -> f64 {
     bytes as f64 * (FRAME / f64::from(FULL)) / seconds.max(1e-9) / 1e3
 }
 
-/// Of the node before the one that hears interference, or whose frames it does not hear: a share of
-/// its strobes, %.
+/// Share of strobes of the node before the one that receives interference, on the path of the first
+/// flow, %.
 fn of_strobes(scenario: &Scenario, run: &RunResult, of: fn(&StrobeResult) -> u32) -> Option<f64> {
     let node = scenario.interference.first()?.node?;
     let flow = run.flows.first()?;
@@ -287,7 +288,7 @@ fn of_strobes(scenario: &Scenario, run: &RunResult, of: fn(&StrobeResult) -> u32
     Some(100.0 * f64::from(of(&strobes)) / f64::from(strobes.all.max(1)))
 }
 
-/// The nodes between the ends of the first flow.
+/// Nodes between the ends of the first flow; all nodes if there are none or no flow.
 fn between<'a>(scenario: &Scenario, run: &'a RunResult) -> Vec<&'a NodeResult> {
     let ends: Vec<_> =
         run.flows.first().map(|flow| [Some(flow.from), flow.to]).into_iter().flatten().collect();

@@ -3,16 +3,16 @@
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | what is read off a path whose nodes sleep |
-//! | `idle.rs` | what waking costs: 3.1.1 |
-//! | `length.rs` | how long a burst should be: Fig. 7 |
-//! | `mechanisms.rs` | what channels and bursts give: Fig. 8 |
+//! | `metric.rs` | metrics of a path whose nodes sleep |
+//! | `idle.rs` | cost of waking up: 3.1.1 |
+//! | `length.rs` | length of a burst: Fig. 7 |
+//! | `mechanisms.rs` | gain from channels and bursts: Fig. 8 |
 //! | `interference.rs` | two kinds of interference: Fig. 6 and 10 |
 //! | `fragments.rs` | fragmentation under interference: Fig. 9 |
 //! | `crossing.rs` | transfers that cross a collection or each other: Fig. 12 and 13 |
 //! | `timeline.rs` | TCP before, during and after interference: Fig. 15 |
-//! | `power.rs`, `drawn.rs` | what relays draw then: Fig. 16 |
-//! | `timing.rs`, `of_frame.rs` | where the time of a frame goes: 5.1 |
+//! | `power.rs`, `drawn.rs` | power of relays in that case: Fig. 16 |
+//! | `timing.rs`, `of_frame.rs` | breakdown of the time of a frame: 5.1 |
 //! | `transports.rs` | PIP, Snack and TCP: Fig. 17 to 19 |
 
 mod crossing;
@@ -56,16 +56,15 @@ use crate::scenario::{
 };
 use kinglet::time::Duration;
 
-/// Distance of neighbours in metres: within the disc, while two steps are not.
+/// Distance between neighbours in metres: one step is within the disc, two steps are not.
 const SPACING_M: f64 = 8.0;
-/// Farther than two nodes of a scenario are apart, in metres.
+/// A range in metres beyond the distance of any two nodes of a scenario.
 const FAR_M: f64 = 200.0;
-/// What a Tmote Sky computes for each frame, in microseconds: 3.0 ms lie between two frames (5.1),
-/// of which copying one takes 1.2 and the transceiver's turnaround 0.2.
+/// Computation of a Tmote Sky for each frame, in microseconds. The gap between two frames is 3.0 ms
+/// (5.1); copying a frame takes 1.2 ms of it, and the transceiver's turnaround 0.2 ms.
 const TMOTE_US: u32 = 1_600;
 
-/// A line of nodes that sleep, as the paper has them: Tmotes with flash and several
-/// channels.
+/// A line of sleeping nodes as in the paper: Tmotes with flash and several channels.
 fn tmotes(hops: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, SPACING_M);
     scenario.radio.profile = RadioProfile::Cc2420Contiki;
@@ -74,7 +73,7 @@ fn tmotes(hops: u32) -> Scenario {
     asleep(scenario)
 }
 
-/// The same with a radio of today and memory for the queue.
+/// The same with a current radio and the queue in memory.
 fn today(hops: u32) -> Scenario {
     let mut scenario = Scenario::default().on_line(hops, SPACING_M);
     scenario.radio.profile = RadioProfile::Nrf52840;
@@ -82,8 +81,8 @@ fn today(hops: u32) -> Scenario {
     asleep(scenario)
 }
 
-/// All nodes sleep, frames are not secured, as the paper's are not, and clocks are as wrong as
-/// crystals may be.
+/// Makes all nodes sleep. Frames are unsecured, as in the paper, and clocks drift as much as
+/// crystals may.
 fn asleep(mut scenario: Scenario) -> Scenario {
     scenario.radio.drift_ppm = 40;
     scenario.mac.security = None;
@@ -92,7 +91,7 @@ fn asleep(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// The same with the paper's settings of bursts, and not ours.
+/// The same with the paper's settings of bursts instead of ours.
 fn as_paper(mut scenario: Scenario) -> Scenario {
     if let Some(wake) = &mut scenario.wake {
         wake.settings.burst = Duration::from_secs(2);
@@ -101,12 +100,12 @@ fn as_paper(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// What sets the settings of bursts.
+/// Applies settings of bursts.
 type Set = fn(Scenario) -> Scenario;
 /// Settings of bursts, with their names in labels.
 const SETTINGS: [(&str, Set); 2] = [("paper", as_paper), ("ours", |s| s)];
 
-/// All nodes hear each other, though routes lead from each to the next one.
+/// All nodes are in range of each other, but routes lead from each to the next one.
 fn in_range(mut scenario: Scenario) -> Scenario {
     scenario.hop_m = SPACING_M;
     if let Propagation::UnitDisc { range_m, interference_range_m, .. } =
@@ -117,7 +116,7 @@ fn in_range(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// One node hears these.
+/// Gives one node these sources of interference.
 fn heard_by(mut scenario: Scenario, node: NodeId, sources: &[(Source, f64)]) -> Scenario {
     scenario.medium.overlap = Overlap::SinrBer;
     let heard = |(source, mean): &(Source, f64)| Interferer::heard_by(node, *source, *mean);
@@ -125,17 +124,17 @@ fn heard_by(mut scenario: Scenario, node: NodeId, sources: &[(Source, f64)]) -> 
     scenario
 }
 
-/// Datagrams that fill frames, as fast as they go.
+/// Datagrams that fill frames, at full speed.
 fn bulk(from: NodeId, to: NodeId, start_s: f64, bytes: Option<u32>) -> Flow {
     let payload_bytes = FULL;
     let pace = Pace::Bulk(bytes.map(|bytes| bytes.div_ceil(FULL.into())));
     Flow::new(start_s, FlowKind::Udp(Datagrams { from, to, payload_bytes, pace }))
 }
 
-/// Octets that fill a frame over several hops, together with compressed headers.
+/// Octets that fill a frame over several hops together with the compressed headers.
 const FULL: u16 = 103;
 
-/// What stands beside the points of an experiment.
+/// Additional points of an experiment, outside its plan.
 fn beside(
     scenarios: impl IntoIterator<Item = (String, Scenario)>,
     metrics: &'static [Metric],
@@ -144,7 +143,7 @@ fn beside(
     scenarios.into_iter().map(of)
 }
 
-/// A figure of measured curves: of each its name, and abscissae with the labels of their points.
+/// A figure of measured curves. Each curve has a name, abscissae and the labels of its points.
 fn measured(
     rows: &Rows,
     metric: &str,

@@ -1,40 +1,41 @@
-//! What a frame takes of the time and the energy of the node that sends it last.
+//! Time and energy that the last sender of a path spends on a frame.
 
 use crate::run::{NodeResult, RunResult};
 
-/// Of node 1, which sends to the end of the path, for each frame that was acknowledged there.
+/// Metric of node 1, which sends to the end of the path, for each frame acknowledged there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfFrame {
-    /// From one to the next, ms: the sum of the five that follow, which exclude each other.
+    /// Interval between two frames, ms: the sum of the next five, which exclude each other.
     Interval,
-    /// The radio sends, ms.
+    /// Time in which the radio sends, ms.
     Transmit,
-    /// It receives, ms.
+    /// Time in which it receives, ms.
     Receive,
-    /// It gets ready to send, ms.
+    /// Time in which it prepares to send, ms.
     Ready,
-    /// It starts, ms.
+    /// Time in which it starts, ms.
     Starting,
-    /// It sleeps, ms: the CPU works, or a frame is copied.
+    /// Time in which it sleeps, ms, because the CPU works or a frame is copied.
     Asleep,
-    /// The CPU works, ms; the radio sends, receives or sleeps meanwhile, as with the flash.
+    /// Time in which the CPU works, ms; like the flash, it overlaps with sending, receiving and
+    /// sleep.
     Cpu,
-    /// The flash reads, ms.
+    /// Time in which the flash reads, ms.
     FlashRead,
-    /// It writes, ms.
+    /// Time in which it writes, ms.
     FlashWrite,
-    /// It erases, ms.
+    /// Time in which it erases, ms.
     FlashErase,
-    /// What sending and receiving cost, mJ.
+    /// Energy of sending and receiving, mJ.
     RadioEnergy,
-    /// What reading and writing cost, mJ.
+    /// Energy of reading and writing, mJ.
     FlashEnergy,
-    /// What erasing costs, mJ.
+    /// Energy of erasing, mJ.
     EraseEnergy,
 }
 
 impl OfFrame {
-    /// Name in results, and unit.
+    /// Name in results and unit.
     pub const fn name(self) -> (&'static str, &'static str) {
         match self {
             OfFrame::Interval => ("interval", "ms"),
@@ -53,7 +54,7 @@ impl OfFrame {
         }
     }
 
-    /// The value in one run.
+    /// Value in one run.
     pub(super) fn value(self, run: &RunResult) -> Option<f64> {
         let node: &NodeResult = run.nodes.get(1)?;
         let (power, frames) = (&node.power, node.frames_acked?.max(1) as f64);

@@ -1,4 +1,4 @@
-//! What every relay draws before, during and after interference, part by part (Fig. 16).
+//! Power of each part of every relay before, during and after interference (Fig. 16).
 
 use super::drawn::{Drawn, RELAYS};
 use super::timeline::{disturb, down};
@@ -42,11 +42,11 @@ const METRICS: &[Metric] = &{
     }
     all
 };
-/// Who hears the interference.
+/// Node in range of the interference.
 const WHO: u32 = 6;
-/// A radio of today, in labels.
+/// Label of the current radio.
 const TODAY: &str = "nrf52840";
-/// Parts of what is drawn, as they are stacked.
+/// Parts of the power, in the order in which they are stacked.
 const PARTS: [&str; 5] = ["rest", "CPU", "receive", "transmit", "flash"];
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -56,7 +56,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     };
     let mut points: Vec<Point> = SETTINGS.into_iter().map(of).collect();
     if effort == Effort::Quick {
-        // Claims are of the first.
+        // Claims concern the first point.
         points.truncate(1);
         return points;
     }
@@ -76,7 +76,7 @@ fn refine(rows: &mut Rows) {
     for node in RELAYS {
         let share = match node {
             6 => 21.0,
-            // The paper prints no figure for those who send to it and who get from it.
+            // The paper has no figure for the node before the disturbed one and the node after it.
             5 | 7 => continue,
             _ => 4.0,
         };

@@ -1,4 +1,4 @@
-//! TCP over ten hops that sleep, before, during and after interference (Fig. 15).
+//! TCP over ten hops of sleeping nodes, before, during and after interference (Fig. 15).
 
 use super::{OfBursts, SETTINGS, point};
 use crate::chart::{Figure, Lines, Series, Style};
@@ -51,18 +51,18 @@ fn plan(_: Effort) -> Vec<Point> {
     points
 }
 
-/// The tunnel of which a node hears two Wi-Fi transfers for a while.
+/// The tunnel with two Wi-Fi transfers in range of one node for some time.
 fn disturbed(node: u32) -> Scenario {
     disturb(tunnel(), node)
 }
 
-/// The stream goes from the near end to the far one.
+/// Sends the stream from the near end to the far one.
 pub(super) fn down(mut scenario: Scenario) -> Scenario {
     scenario.flows = vec![Flow::bulk(scenario.host(), scenario.host() - 1)];
     scenario
 }
 
-/// A node hears two Wi-Fi transfers for a while.
+/// Puts two Wi-Fi transfers in range of a node for some time.
 pub(super) fn disturb(scenario: Scenario, node: u32) -> Scenario {
     let mut scenario = super::heard_by(scenario, node, &[(Source::WifiBursts, -80.0); 2]);
     scenario.duration_s = 500.0;
@@ -81,7 +81,7 @@ fn refine(rows: &mut Rows) {
     rows.paper("paper", "radio_3_during", 4.0);
 }
 
-/// What the first seed's run of a setting did, second by second.
+/// Course of the first seed's run of each setting.
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let of = |label: &str| {
         let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
@@ -89,7 +89,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
             let octets = pair[1].bytes.first()? - pair[0].bytes.first()?;
             Some((pair[1].at_s, octets as f64 / (pair[1].at_s - pair[0].at_s), None))
         };
-        // Ten seconds each.
+        // One point every ten seconds.
         let every: Vec<_> = run.samples.iter().step_by(10).cloned().collect();
         Some(Series {
             name: label.to_owned(),

@@ -1,4 +1,4 @@
-//! Where the time of a frame in a burst goes, and what the raw link would give (5.1, 2.1).
+//! Breakdown of the time of a frame in a burst, and the capacity of the raw link (5.1, 2.1).
 
 use super::length::{bulk, pip};
 use super::{OfBursts, OfFrame, beside, tmotes, today};
@@ -59,21 +59,21 @@ const METRICS: &[Metric] = &[
 ];
 const OF_PIP: &[Metric] = &[Metric::OfBursts(OfBursts::OfPip)];
 const OF_FOUND: &[Metric] = &[Metric::Frames];
-/// On how many channels nodes listen.
+/// Number of channels on which nodes listen.
 const CHANNELS: [u8; 2] = [1, 11];
-/// From one datagram to the next.
+/// Interval between datagrams.
 const APART_MS: u32 = 60_000;
 const OF_IDLE: &[Metric] = &[Metric::OfBursts(OfBursts::Radio)];
-/// Wake-ups a second.
+/// Wake-ups per second.
 const RATE: u32 = 8;
-/// Of the paper's packets.
+/// Octets of the paper's packets.
 const SEGMENT: usize = 1_512;
-/// Its queue (5.2).
+/// The paper's queue (5.2).
 const QUEUE: f64 = 256.0;
-/// A period of loss (2.2), in seconds.
+/// Length of a period of loss (2.2), in seconds.
 const LOSS_S: f64 = 0.5;
 
-/// A radio with what the scenarios on it are.
+/// Name of a radio, and the scenarios for it.
 type Hardware = (&'static str, fn(u32) -> Scenario);
 const HARDWARE: [Hardware; 2] = [("cc2420", tmotes), ("nrf52840", today)];
 
@@ -91,7 +91,7 @@ fn plan(_: Effort) -> Vec<Point> {
     memory.flash = Flash::None;
     scenarios.push(("cc2420 relays in memory".to_owned(), memory));
     let mut points: Vec<Point> = beside(scenarios, METRICS).collect();
-    // Some frames of a burst, to be drawn.
+    // Records a few frames of a burst for the figure.
     for point in points.iter_mut().filter(|point| point.label == EXPERIMENT.main) {
         point.timeline_s = Some((100.0, 100.08));
     }
@@ -104,7 +104,7 @@ fn plan(_: Effort) -> Vec<Point> {
     points
 }
 
-/// A neighbour is sent one datagram, and eleven.
+/// Sends one datagram to a neighbour, and eleven.
 fn found(channels: u8) -> [(String, Scenario); 2] {
     [("first", 1.0), ("eleven", 11.0)].map(|(name, datagrams)| {
         let mut scenario = tmotes(1);
@@ -115,14 +115,14 @@ fn found(channels: u8) -> [(String, Scenario); 2] {
     })
 }
 
-/// What a frame takes by data sheets and the paper's figures, in milliseconds.
+/// Time of a frame by data sheets and the paper's figures, in milliseconds.
 struct Computed {
     on_air: f64,
     acknowledgement: f64,
     copying: f64,
     cpu: f64,
     starting: f64,
-    /// Between frames of a burst in any case (IEEE 802.15.4-2015, 6.2.4: SIFS).
+    /// Minimum spacing between frames of a burst (IEEE 802.15.4-2015, 6.2.4: SIFS).
     spacing: f64,
 }
 
@@ -146,7 +146,7 @@ impl Computed {
     }
 }
 
-/// What the flash takes to read a full frame, in milliseconds.
+/// Time for the flash to read a full frame, in milliseconds.
 fn flash_read_ms() -> Option<f64> {
     let mut part = FlashPart::new(M25P80, 3_000);
     let command = Command::Read { page: 0, offset: 0, len: MAX_PSDU as u16 };
@@ -218,7 +218,7 @@ fn computed(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
     rows.bound("rate", |row| (row.label == sends).then_some(1e3 / interval).or(row.bound));
 }
 
-/// What the raw link carries over many hops.
+/// Capacity of the raw link over many hops.
 fn raw_link(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
     let profile = profile_of(scenario.radio.profile);
     let most = raw::kilobytes_per_second(raw::theoretical_slot(&profile));
@@ -240,7 +240,7 @@ fn raw_link(rows: &mut Rows, radio: &str, x: f64, scenario: &Scenario) {
     }
 }
 
-/// What TCP/IP takes of a frame, and fragments of a segment (4).
+/// Share of TCP/IP headers in a frame, and fragments per segment (4).
 fn headers(rows: &mut Rows) {
     let room = (MAX_PSDU - mac_header(Addresses::Short)) as f64;
     let share = 100.0 * (IPV6 + TCP) as f64 / room;
@@ -256,7 +256,7 @@ fn headers(rows: &mut Rows) {
     }
 }
 
-/// Parts of the time between two frames that exclude each other.
+/// Parts of the interval between two frames; they exclude each other.
 const PARTS: [&str; 5] = ["transmit", "receive", "ready", "starting", "asleep"];
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
@@ -319,7 +319,7 @@ mod tests {
         ms(of.copying, 1.2);
         ms(of.interval(), 7.7);
         ms(flash_read_ms().expect("it reads"), 1.9);
-        // The most frames that it can send without copying them (5.1).
+        // The highest number of frames that it can send without copying (5.1).
         ms(1e3 / (of.on_air + of.acknowledgement), 208.0);
     }
 

@@ -1,4 +1,4 @@
-//! PIP, Snack and TCP by how much is lost (Fig. 17 to 19).
+//! PIP, Snack and TCP by the rate of loss (Fig. 17 to 19).
 
 use super::{OfBursts, SETTINGS, heard_by, measured, point, tmotes, today};
 use crate::chart::Figure;
@@ -51,15 +51,15 @@ const OF_TCP: &[Metric] = &[
     Metric::OfBursts(OfBursts::Resent),
 ];
 pub(super) const HOPS: u32 = 10;
-/// Who hears interference.
+/// Node in range of the interference.
 const WHO: u32 = 6;
-/// Wi-Fi transfers that it hears.
+/// Number of Wi-Fi transfers in its range.
 pub(crate) const LEVELS: [u8; 4] = [0, 1, 2, 3];
-/// More than Snack carries in the time: it goes on to the end.
+/// More octets than Snack carries in the run, so that it sends until the end.
 const LONG: u32 = 4_000_000;
 const BY_PIP: u32 = 500_000;
 
-/// Linux's TCP over ten hops, from the far end to a host behind node 0.
+/// TCP of Linux over ten hops, from the far end to a host behind node 0.
 pub(super) fn tunnel() -> Scenario {
     with_linux(tmotes(HOPS))
 }
@@ -67,7 +67,7 @@ pub(super) fn tunnel() -> Scenario {
 pub(super) fn with_linux(mut scenario: Scenario) -> Scenario {
     scenario.tcp = Tcp {
         stack: Some(Stack::Linux),
-        // With timestamps and the longest headers that is IPv6's minimum MTU.
+        // With timestamps and the longest headers this is IPv6's minimum MTU.
         mss: Mss::Bytes(1_208),
         send_buffer: Buffer::Segments(50),
         receive_buffer: Buffer::Segments(50),
@@ -86,8 +86,8 @@ fn file(bytes: u32) -> File {
 
 fn plan(effort: Effort) -> Vec<Point> {
     match effort {
-        // Long enough for two segments, which go out again before a round trip is known, to be
-        // less than one in a hundred.
+        // Long enough to make two segments less than one in a hundred: they are retransmitted
+        // before a round-trip time is known.
         Effort::Quick => by_level(400.0),
         Effort::Full => {
             let mut points = by_level(600.0);
@@ -97,7 +97,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     }
 }
 
-/// TCP with our settings and without interference, beside the point that is compared.
+/// TCP with our settings and without interference, in addition to the point that is compared.
 fn beside() -> impl Iterator<Item = (String, Scenario)> {
     let over = |hops| with_linux(tmotes(hops));
     let mut down = tunnel();
@@ -118,7 +118,7 @@ fn beside() -> impl Iterator<Item = (String, Scenario)> {
     (small.tcp.send_buffer, small.tcp.receive_buffer) = (Buffer::Segments(8), Buffer::Segments(8));
     let mut long = tunnel();
     long.net.mtu = 1_500;
-    // What Linux has on Ethernet.
+    // MSS of Linux on Ethernet.
     long.tcp.mss = Mss::Bytes(1_428);
     let mut two = tunnel();
     two.flows.push(Flow::bulk(HOPS / 2, two.host()));
@@ -142,7 +142,7 @@ fn beside() -> impl Iterator<Item = (String, Scenario)> {
     })
 }
 
-/// Each transport at each level, for so many seconds.
+/// Each transport at each level of interference.
 fn by_level(duration_s: f64) -> Vec<Point> {
     let mut points = Vec::new();
     for level in LEVELS {
@@ -166,7 +166,7 @@ fn by_level(duration_s: f64) -> Vec<Point> {
             let mut scenario = heard(scenario);
             let by_tcp = series == "TCP";
             if by_tcp {
-                // Its connection begins before.
+                // The connection begins before the interference.
                 for source in &mut scenario.interference {
                     source.from_s = 30.0;
                 }

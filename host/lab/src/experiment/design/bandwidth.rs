@@ -1,4 +1,4 @@
-//! Estimates of what a way carries, in the place of a limit of the window.
+//! Bandwidth estimates in place of a fixed limit of the window.
 
 use super::{LIVE_METRICS, STATIC_METRICS, Settings, THREATS, Ways, lengths, point, scenario};
 use crate::chart::{Figure, curves};
@@ -24,9 +24,9 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     figures,
 };
 
-/// Segments of the fixed limits.
+/// Fixed limits in segments.
 const LIMITS: std::ops::RangeInclusive<u8> = 1..=8;
-/// Controllers without one, and what their results are called.
+/// Controllers without a fixed limit, and their names in results.
 const ESTIMATES: [(Control, &str, &str); 2] =
     [(Control::Westwood, "westwood", "Westwood+"), (Control::Rate, "rate", "by rate samples")];
 
@@ -43,13 +43,13 @@ const fn limit_name(window: u8) -> &'static str {
     }
 }
 
-/// The same, and the sender estimates.
+/// The same with a sender that estimates.
 fn estimating(scenario: Scenario, congestion: Control) -> Scenario {
     let connection = ConnectionConfig { window_limit: 0, ..scenario.tcp.connection };
     Scenario { tcp: Tcp { congestion, connection, ..scenario.tcp }, ..scenario }
 }
 
-/// Places in the figures: lengths of ways that stay, and 0 for live ones.
+/// Positions in the figures: lengths of static routes, and 0 for live ones.
 fn places(effort: Effort) -> impl Iterator<Item = (String, u32, Ways)> {
     let fixed = lengths(effort).iter().map(|hops| (of_length(*hops), *hops, Ways::Static(*hops)));
     fixed.chain([("live".to_owned(), 0, Ways::Live)])
@@ -79,7 +79,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What estimates gain over the limit that turned out to be best there, in per cent.
+/// Gain of the estimates over the best fixed limit of each place, in per cent.
 fn refine(rows: &mut Rows) {
     for (place, x, _) in places(Effort::Full) {
         let at = |window| rows.mean(&format!("{place} cwl={window}"), "goodput");

@@ -1,8 +1,8 @@
-//! All settings together: which matter, and which only with others.
+//! All settings together: main effects and interactions.
 //!
-//! The full design has 768 combinations on each kind of way. Here is an eighth of it: the window
-//! follows from the other levels, so that each level of one factor stands beside each of another
-//! (nearly) equally often. `experiments/design-factorial/sweep.toml` has all of them.
+//! The full design has 768 combinations for each kind of route. This experiment has an eighth of
+//! them: the window follows from the other levels, so that the levels of any two factors occur
+//! together (nearly) equally often. `experiments/design-factorial/sweep.toml` has all of them.
 
 use super::{OfPairs, Settings, THREATS, Ways, point, scenario};
 use crate::backoff::EitherBackoff;
@@ -38,7 +38,7 @@ const METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Repairs),
 ];
 
-/// Factors, and the names of their levels.
+/// Factors and the names of their levels.
 const FACTORS: [(&str, &[&str]); 6] = [
     ("back-off", &["TinyOS", "exponential"]),
     ("retries", &["1", "3", "5", "7"]),
@@ -47,8 +47,8 @@ const FACTORS: [(&str, &[&str]); 6] = [
     ("timeout", &["RFC 6298", "static", "semi-dynamic"]),
     ("window", &["1", "2", "3", "4", "5", "6", "7", "8"]),
 ];
-/// What makes the level of the window: found by trying all, as that with which pairs of levels are
-/// nearest to equally frequent.
+/// Weights that generate the level of the window. They were found by trying all: with these, pairs
+/// of levels are closest to equally frequent.
 const GENERATOR: [usize; 5] = [1, 1, 2, 4, 3];
 
 const WAYS: [(&str, Ways); 2] = [("static", Ways::StaticOfAnyLength), ("live", Ways::Live)];
@@ -96,7 +96,7 @@ fn label(ways: &str, levels: [usize; 6]) -> String {
     format!("{ways} {}", names.collect::<Vec<_>>().join(" "))
 }
 
-/// What the main effects of seeds 11 to 13 say is best on live ways, of either kind.
+/// Settings with the best main effects on live routes (seeds 11 to 13).
 pub(super) const TUNED: Settings = Settings {
     backoff: EitherBackoff::EXPONENTIAL,
     retries: 7,
@@ -111,7 +111,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, ways) in WAYS {
         for levels in combinations() {
-            // The quick plan: one way, and half of the combinations.
+            // The quick plan has one kind of route and half of the combinations.
             if effort == Effort::Quick && (ways == Ways::Live || levels[4] == 1) {
                 continue;
             }
@@ -126,7 +126,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// The same between fewer pairs: there are many combinations, and each level has many of them.
+/// The same with fewer pairs: there are many combinations, and each level occurs in many of them.
 fn fewer(mut scenario: crate::scenario::Scenario) -> crate::scenario::Scenario {
     if let Some(pairs) = &mut scenario.pairs {
         pairs.count = pairs.count.min(MOST_PAIRS);
@@ -153,7 +153,7 @@ fn refine(rows: &mut Rows) {
     }
 }
 
-/// Adds effects and shares of the variance.
+/// Adds effects and shares of the variance to the rows.
 fn tell(rows: &mut Rows, ways: &'static str, metric: &str, effects: &Effects) {
     for (factor, (name, levels)) in FACTORS.iter().enumerate() {
         for (level, of) in levels.iter().enumerate() {
@@ -188,7 +188,7 @@ fn tell(rows: &mut Rows, ways: &'static str, metric: &str, effects: &Effects) {
     }
 }
 
-/// What share of the variance each factor and each pair of them has.
+/// Share of the variance of each factor and each pair of factors.
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let bars = |(ways, _): (&str, Ways)| {
         let rows =

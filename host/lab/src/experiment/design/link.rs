@@ -1,4 +1,4 @@
-//! Back-off and retries of the link layer, on ways that stay.
+//! Back-off and retries of the link layer on static routes.
 
 use super::{
     OfPairs, STATIC_METRICS, Settings, THREATS, Ways, backoff_name, lengths, point, scenario,
@@ -45,7 +45,7 @@ pub(in crate::experiment) const RETRIES: Experiment = Experiment {
 const WINDOWS: [u8; 3] = [1, 4, 8];
 const BACKOFFS: [EitherBackoff; 2] = [EitherBackoff::TINYOS, EitherBackoff::EXPONENTIAL];
 const RETRIES_OF: [u8; 4] = [1, 3, 5, 7];
-/// The length at which other models of overlap stand beside.
+/// Length of the routes on which other models of overlap are tried.
 const BESIDE: u32 = 3;
 
 const fn series(backoff: EitherBackoff, window: u8) -> &'static str {
@@ -99,10 +99,10 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Seconds of two nodes that contend.
+/// Simulated seconds of two contending nodes.
 const CONTENTION_S: (f64, f64) = (5.0, 65.0);
 
-/// Two nodes that send to a third as much as they can.
+/// Two nodes that send to a third one at full speed.
 fn contention(backoff: EitherBackoff) -> Point {
     let base =
         scenario(Effort::Quick, Settings { backoff, ..Settings::ON_STATIC_WAYS }, Ways::Live);
@@ -121,7 +121,7 @@ fn contention(backoff: EitherBackoff) -> Point {
     }
 }
 
-/// What the exponential back-off gains, in per cent.
+/// Gain of the exponential back-off, in per cent.
 fn gains(rows: &mut Rows) {
     for window in WINDOWS {
         for hops in 1..=16u32 {

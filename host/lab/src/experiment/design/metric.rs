@@ -1,46 +1,47 @@
-//! What is read off transfers between pairs of nodes.
+//! Metrics of transfers between pairs of nodes.
 
 use crate::experiment::intervals::jain;
 use crate::run::{Activity, ActivityKind, FlowResult, NodeResult, RunResult};
 use crate::scenario::Scenario;
 
-/// A quantity of transfers one after the other. Goodput and round-trip times are those of transfers
-/// that ended, as in the paper (II-C).
+/// Metric of consecutive transfers. Goodput and round-trip times are those of completed transfers,
+/// as in the paper (II-C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfPairs {
     /// Mean over transfers, kb/s.
     Goodput,
-    /// The same over those whose ways had so many hops.
+    /// The same over transfers whose routes have this number of hops.
     GoodputAt(u8),
     /// Mean over transfers of the mean round-trip time of their segments, ms.
     Rtt,
-    /// Transfers that ended, %.
+    /// Completed transfers, %.
     Success,
     /// Hops, mean over transfers.
     Hops,
     /// Standard deviation of the hops over transfers.
     HopsSpread,
-    /// Transmissions whose acknowledgement did not come, % of all.
+    /// Transmissions without an acknowledgement, % of all.
     Failed,
-    /// Frames given up, % of those that were to be sent.
+    /// Frames given up, % of those given up or acknowledged.
     Dropped,
-    /// Links that broke, as AODV has it, per transfer.
+    /// Links that AODV considers broken, per transfer.
     Repairs,
     /// Expiries of the retransmission timer per transfer.
     Timeouts,
-    /// Jain's index of the goodput of those that began at the same time, mean over such groups, %.
+    /// Jain's index of the goodput of transfers that began together, mean over these groups, %.
     Fairness,
-    /// From the death of a relay until the source had a way without it, mean over transfers that
-    /// lost one, s.
+    /// Time from the death of a relay until the source has a route without it, mean over the
+    /// transfers that lost a relay, s.
     Around,
-    /// Segments with data that a transfer has, repetitions not counted.
+    /// Data segments of a transfer without retransmissions.
     Segments,
-    /// Transmissions that followed one of the same node, % of all: who had the channel has it.
+    /// Transmissions that followed one of the same node, % of all; a high share means that the node
+    /// that had the channel gets it again.
     WonAgain,
 }
 
 impl OfPairs {
-    /// Name in results, and unit.
+    /// Name in results and unit.
     pub const fn name(self) -> (&'static str, &'static str) {
         match self {
             OfPairs::Goodput => ("goodput", "kb/s"),
@@ -65,7 +66,7 @@ impl OfPairs {
         }
     }
 
-    /// The value in one run.
+    /// Value in one run.
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let ended = || run.flows.iter().filter(|flow| flow.is_complete());
         let per_transfer = |sum: u64| sum as f64 / run.flows.len().max(1) as f64;

@@ -1,14 +1,14 @@
-//! "Design criteria": which settings of link layer, routing and transport (sixty TelosB nodes).
+//! "Design criteria": settings of link layer, routing and transport (sixty TelosB nodes).
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | what is read off transfers between pairs of nodes |
+//! | `metric.rs` | metrics of transfers between pairs of nodes |
 //! | `link.rs` | back-off and retries: Figs. 2 to 5 |
-//! | `routing.rs` | what makes a way good: Fig. 6 |
+//! | `routing.rs` | routing metrics: Fig. 6 |
 //! | `transport.rs` | acknowledgements, timeouts and windows: Figs. 7 to 9 |
 //! | `factorial.rs`, `effects.rs` | all settings together |
-//! | `bandwidth.rs` | estimates of the bandwidth beside limits of the window |
-//! | `ours.rs` | what Kinglet does there |
+//! | `bandwidth.rs` | bandwidth estimates compared with limits of the window |
+//! | `ours.rs` | Kinglet on the same grid |
 
 mod bandwidth;
 mod factorial;
@@ -34,18 +34,18 @@ use kinglet::tcp::{ConnectionConfig, Rto};
 use kinglet::time::Duration;
 use kinglet::{mac, net};
 
-/// What the paper varies, and what it leaves at this then (Table I).
+/// Settings that the paper varies; the others stay at the values of its Table I.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) backoff: EitherBackoff,
     pub(crate) retries: u8,
     pub(crate) metric: aodv::Metric,
-    /// An acknowledgment for each segment, instead of one for all that have come.
+    /// Acknowledges each segment separately instead of all received ones together.
     pub(crate) positive_acks: bool,
     pub(crate) rto: Rto,
-    /// The congestion window's limit, in segments.
+    /// Limit of the congestion window, in segments.
     pub(crate) window: u8,
-    /// That limit follows from the hops instead.
+    /// Derives that limit from the number of hops.
     pub(crate) by_distance: bool,
 }
 
@@ -60,24 +60,24 @@ impl Settings {
         by_distance: false,
     };
 
-    /// The same on ways that stay. Their links were of "good average quality" (III-A2), which those
-    /// of the fewest hops are not: they are as long as links can be.
+    /// The same on static routes. The paper's links had "good average quality" (III-A2); the links
+    /// of routes with the fewest hops do not, as they are as long as links can be.
     pub(crate) const ON_STATIC_WAYS: Settings =
         Settings { metric: aodv::Metric::PathDr, ..Settings::TABLE_1 };
 }
 
-/// Which ways transfers take.
+/// Routes of the transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ways {
-    /// Ways of so many hops that AODV has found before; they stay.
+    /// Static routes of this number of hops, discovered beforehand by AODV.
     Static(u32),
-    /// The same, however long they are.
+    /// Static routes of any length.
     StaticOfAnyLength,
-    /// AODV seeks them when they are needed, and after each link that breaks.
+    /// AODV discovers routes when they are needed, and again after a link breaks.
     Live,
 }
 
-/// What is measured where ways stay.
+/// Metrics on static routes.
 const STATIC_METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Goodput),
     Metric::OfPairs(OfPairs::Rtt),
@@ -88,7 +88,7 @@ const STATIC_METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Segments),
 ];
 
-/// The same for pairs at any distance, on live ways.
+/// Metrics of pairs at any distance on live routes.
 const LIVE_METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Goodput),
     Metric::OfPairs(OfPairs::GoodputAt(1)),
@@ -107,12 +107,12 @@ const LIVE_METRICS: &[Metric] = &[
 
 /// Octets of a transfer (II-C).
 const BYTES: u64 = 44_000;
-/// Seconds for each: one that takes longer counts as not ended.
+/// Seconds for each transfer; one that takes longer counts as not completed.
 const SLOT_S: f64 = 900.0;
 /// Pairs of nodes in live routing (II-C).
 const PAIRS: u32 = 31;
 
-/// What is the same in all of these experiments' threats.
+/// Threats common to these experiments.
 const THREATS: [&str; 5] = [
     "The paper has no positions of links, no signal strengths and no route lengths. The grid's \
      links are drawn by the seed from TOSSIM's model of a cluttered corridor, with an asymmetry \
@@ -161,7 +161,7 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, ways: Ways) -> Scenar
             reserved_security: 0,
             ..MAC
         },
-        // Large enough to drop nothing (II-C).
+        // Large enough to drop no packets (II-C).
         net: net::Config { queue_limit: 20, ..NET },
         relays_yield: false,
         routing: if ways == Ways::Live { Routing::Aodv } else { Routing::Static },
@@ -180,9 +180,9 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, ways: Ways) -> Scenar
     }
 }
 
-/// "A basic version of TCP based on RFC 793 with the slow start algorithm" (II-B): losses show by
-/// timeouts only, and each segment is acknowledged at once, unless the acknowledgment of the one
-/// before has not left yet.
+/// "A basic version of TCP based on RFC 793 with the slow start algorithm" (II-B). Losses are
+/// detected by timeouts only. Each segment is acknowledged at once, unless the acknowledgment of
+/// the previous one is still waiting.
 fn connection(settings: Settings) -> ConnectionConfig {
     ConnectionConfig {
         positive_acks: settings.positive_acks,
@@ -203,7 +203,7 @@ fn connection(settings: Settings) -> ConnectionConfig {
     }
 }
 
-/// Hops of static ways, and windows for which the paper has curves.
+/// Hops of static routes, and windows for which the paper has curves.
 fn lengths(effort: Effort) -> &'static [u32] {
     match effort {
         Effort::Quick => &[1, 3, 5],

@@ -1,5 +1,5 @@
-//! What Kinglet does on the same grid: its defaults, links that are asked before they count as
-//! broken, and several transfers at once.
+//! Kinglet on the same grid: its defaults, probing of links before they count as broken, and
+//! several transfers at once.
 
 use super::{LIVE_METRICS, OfPairs, Settings, THREATS, Ways, point, scenario, with_overlap};
 use crate::backoff::EitherBackoff;
@@ -71,10 +71,10 @@ const FAIR_METRICS: &[Metric] = &[
     Metric::OfPairs(OfPairs::Timeouts),
 ];
 
-/// What is best of the paper's settings (design-factorial, seeds 11 to 13).
+/// The best of the paper's settings (design-factorial, seeds 11 to 13).
 const TUNED: Settings = super::factorial::TUNED;
 
-/// All defaults of Kinglet's, on the same grid.
+/// All defaults of Kinglet on the same grid.
 fn kinglet(effort: Effort, ways: Ways) -> Scenario {
     let paper = scenario(effort, Settings::ON_STATIC_WAYS, ways);
     let mac = crate::scenario::MAC;
@@ -108,7 +108,7 @@ fn defaults_plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// When the node in the middle falls out, in seconds after the start.
+/// Time of the failure of the node in the middle, in seconds after the start.
 const DEATH_S: f64 = 3.0;
 
 fn link_failure_plan(effort: Effort) -> Vec<Point> {
@@ -137,7 +137,7 @@ fn multiflow_plan(effort: Effort) -> Vec<Point> {
             let mut scenario = scenario.clone();
             if let Some(pairs) = &mut scenario.pairs {
                 pairs.count = if effort == Effort::Full { 32 } else { 8 };
-                // As much time for each.
+                // The same time for each transfer.
                 (pairs.at_once, pairs.every_s) = (at_once, pairs.every_s * f64::from(at_once));
                 scenario.duration_s = pairs.every_s * f64::from(pairs.count / at_once);
             }

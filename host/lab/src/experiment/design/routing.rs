@@ -1,4 +1,4 @@
-//! What makes a way good, where nst-AODV seeks them.
+//! Routing metrics with on-demand routes of nst-AODV.
 
 use super::{OfPairs, Settings, THREATS, Ways, point, scenario};
 use crate::chart::{Figure, curves};

@@ -118,7 +118,7 @@ fn window_plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// Fixed windows, and one that follows from the hops.
+/// Fixed windows, and one derived from the number of hops.
 fn windows() -> Vec<(String, Settings, f64)> {
     let fixed = (1..=8).map(|window| {
         let settings = Settings { window, ..Settings::ON_STATIC_WAYS };

@@ -1,12 +1,12 @@
-//! What is read off a line whose first node has mains, whose last one is talked to, and whose other
-//! nodes relay.
+//! Metrics of a line: its first node has mains power, its last node is the end of the flows, and
+//! the other nodes relay.
 
 use crate::run::{NodeResult, RunResult};
 
-/// A figure of the last node of a line or of its relays.
+/// Metric of the last node of a line or of its relays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfNode {
-    /// Share of time in which the radio of the last node is on or starts, %.
+    /// Share of time in which the last node's radio is on or starting, %.
     EndRadio,
     /// Mean power of its radio, CPU and flash, mW.
     EndPower,
@@ -18,12 +18,12 @@ pub enum OfNode {
     RelayPower,
     /// As [`OfNode::EndEnergy`], mean of the relays.
     RelayEnergy,
-    /// From the dispatch of a request of the first flow to its whole answer, mean, ms.
+    /// Mean time from the dispatch of a request of the first flow to its complete response, ms.
     Latency,
 }
 
 impl OfNode {
-    /// Name in results, and unit.
+    /// Name in results and unit.
     pub const fn name(self) -> (&'static str, &'static str) {
         match self {
             OfNode::EndRadio => ("radio_end", "%"),
@@ -36,7 +36,7 @@ impl OfNode {
         }
     }
 
-    /// The value in one run; `None` without relays, requests or octets.
+    /// Value in one run; `None` without relays, requests or octets.
     pub fn value(self, run: &RunResult) -> Option<f64> {
         let (end, others) = run.nodes.split_last()?;
         let relays = others.get(1..)?;

@@ -73,50 +73,50 @@ const BULK: &[Metric] = &[
 
 /// One hop, and three relays.
 pub(crate) const HOPS: [u32; 2] = [1, 4];
-/// The longest times for which a node cannot be reached, in microseconds.
+/// Longest times for which a leaf is unreachable, in microseconds.
 const ASKED: [u32; 5] = [125_000, 250_000, 500_000, 1_000_000, 2_000_000];
-/// The same of nodes that all wake: 32 to 2 times a second.
+/// The same for nodes that all wake up periodically: 32 to 2 times a second.
 const WOKEN: [u32; 5] = [31_250, 62_500, 125_000, 250_000, 500_000];
-/// Those of the quick look.
+/// Times of the quick plan.
 const QUICK: [u32; 2] = [125_000, 500_000];
-/// Where several frames may come at once that somebody asked for or that samples let in.
+/// Cases in which several frames may follow one data request or one CSL sample.
 const PENDING: [(Cycle, u32); 4] = [
     (Cycle::Poll, 1_000_000),
     (Cycle::Csl, 125_000),
     (Cycle::Samples, 125_000),
     (Cycle::Samples, 500_000),
 ];
-/// Octets of an answer and of a reading: TCPlp's reading (§8.2).
+/// Octets of a response and of a reading: TCPlp's reading (§8.2).
 const BYTES: u16 = 82;
-/// From one request or reading to the next, on average.
+/// Mean interval between requests or readings.
 const PAUSE_MS: u32 = 60_000;
 
-/// Segments of a window, by default.
+/// Default window in segments.
 pub(crate) const WINDOW: u16 = 4;
 
-/// When radios are on.
+/// Schedule of the radios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cycle {
-    /// Always.
+    /// Always on.
     On,
-    /// When the end asks its parent: at an interval, and when something is due.
+    /// The last node polls its parent, at an interval and when a response is expected.
     Poll,
-    /// The end samples the channel at an interval, and asks when something is due.
+    /// The last node samples the channel at an interval, and polls when a response is expected.
     Csl,
-    /// The end samples, and asks for nothing.
+    /// The last node samples the channel and does not poll.
     Samples,
-    /// All nodes wake at an interval, and send bursts.
+    /// All nodes wake up at an interval and send bursts.
     Wake,
-    /// The same with one frame for each wake-up.
+    /// The same with one frame per wake-up.
     Single,
 }
 
 impl Cycle {
-    /// Those that are compared at all intervals.
+    /// Cycles that are compared at all intervals.
     pub(crate) const ALL: [Cycle; 5] =
         [Cycle::On, Cycle::Poll, Cycle::Csl, Cycle::Wake, Cycle::Single];
 
-    /// In labels.
+    /// Name in labels.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Cycle::On => "on",
@@ -139,7 +139,7 @@ impl Cycle {
         }
     }
 
-    /// Its intervals in microseconds; one that is always on has none.
+    /// Intervals in microseconds; an always-on node has only the value 0.
     pub(crate) fn intervals(self, effort: Effort) -> Vec<u32> {
         let all = match self {
             Cycle::On => return vec![0],
@@ -150,13 +150,15 @@ impl Cycle {
         all.into_iter().filter(shown).collect()
     }
 
-    /// A line whose last node, and its relays if they can, cannot be reached for so long at most.
+    /// A line whose last node (with `Wake` and `Single` all nodes) is unreachable for at most this
+    /// time.
     fn on_line(self, hops: u32, us: u32) -> Scenario {
         let mut scenario = Scenario::default().on_line(hops, LINE_SPACING_M);
         scenario.radio.profile = RadioProfile::Nrf52840;
         scenario.radio.host_cost = HostCost::Measured;
         scenario.radio.drift_ppm = 20;
-        // Longer than a path whose nodes sleep takes: what is on its way is not sent again.
+        // Longer than the round trip over sleeping nodes, so that segments in flight are not
+        // resent.
         scenario.tcp.connection.rto_initial = Duration::from_millis(FIRST_TIMEOUT_MS.into());
         match self {
             Cycle::On => {}
@@ -177,7 +179,7 @@ impl Cycle {
     }
 }
 
-/// Makes a leaf of the last node.
+/// Turns the last node into a leaf.
 fn be_leaf(scenario: &mut Scenario, way: Way, ms: u32) {
     if let Some(last) = scenario.nodes.last_mut() {
         last.role = Role::Leaf;
@@ -185,18 +187,18 @@ fn be_leaf(scenario: &mut Scenario, way: Way, ms: u32) {
     (scenario.polling, scenario.mac.csl) = way.within(ms);
 }
 
-/// What is sent.
+/// Traffic of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Traffic {
-    /// A reading and a request a minute.
+    /// A reading and a request per minute.
     Sparse,
-    /// A page a minute, over a connection of its own.
+    /// A page per minute, each over its own connection.
     Http,
-    /// The same from a host with Linux's TCP, whose first timeout is a second.
+    /// The same from a host with Linux's TCP, whose initial RTO is one second.
     Linux,
-    /// As much as goes, to the border router.
+    /// Bulk transfer to the border router.
     Up,
-    /// From it.
+    /// Bulk transfer from the border router.
     Down,
 }
 
@@ -247,7 +249,7 @@ impl Traffic {
     }
 }
 
-/// The label of a point.
+/// Label of a point.
 pub(crate) fn label(traffic: &str, hops: u32, cycle: Cycle, us: u32) -> String {
     let interval = if us == 0 { String::new() } else { format!(" ms={}", f64::from(us) / 1e3) };
     format!("{traffic} hops={hops} {}{interval}", cycle.name())
@@ -265,7 +267,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     points
 }
 
-/// What several frames for one data request or one sample give.
+/// Points with and without several frames per data request or sample.
 fn pending(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for traffic in [Traffic::Up, Traffic::Down] {
@@ -317,7 +319,7 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
     figures
 }
 
-/// One quantity against another, a curve for each cycle over its intervals.
+/// One metric against another; each curve is a cycle over its intervals.
 fn against(
     rows: &Rows,
     traffic: Traffic,

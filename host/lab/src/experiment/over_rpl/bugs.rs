@@ -1,4 +1,4 @@
-//! The faults that Kim et al. found in BLIP and TinyRPL (III-B), each as it was and mended.
+//! The faults that Kim et al. found in BLIP and TinyRPL (III-B), each with and without the fix.
 
 use super::{Case, FORMATION_S, LOADS, OfTree, THREATS, point};
 use crate::apps::sense::LEN;
@@ -28,7 +28,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     figures: |_: &ExperimentResult| Vec::<Figure>::new(),
 };
 
-/// With those of the third fault.
+/// Threats including those of the third fault.
 const WITH_TINYRPL: [&str; 6] = {
     let [buildings, rpl, cpu, delay] = THREATS;
     [
@@ -49,8 +49,8 @@ const METRICS: &[Metric] = &[
     Metric::OfTree(OfTree::Throughput),
 ];
 const DOWN: &[Metric] = &[Metric::OfTree(OfTree::Loss), Metric::OfTree(OfTree::LossSpread)];
-/// When the flow begins, in seconds, and until when a node is alone that loses its first SYN: less
-/// than BLIP's timeout, so that the second is heard.
+/// Start of the flow in seconds, and end of the partition of a node that loses its first SYN: it
+/// ends before BLIP's timeout, so the second SYN arrives.
 const START_S: f64 = 1.0;
 const ALONE_UNTIL_S: f64 = START_S + 2.5;
 const MENDED: Faults = Faults { counts_for_ever: false, renumbers_syn: false };
@@ -76,7 +76,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     both.into_iter().map(of).chain(down).collect()
 }
 
-/// Datagrams to thirty nodes, for several of a way's lifetimes.
+/// Datagrams to thirty nodes, over several lifetimes of a route.
 fn downward(effort: Effort, never_renews: bool) -> Scenario {
     let mut scenario = super::scenario(effort, Building::Middle, Case::UdpDown, LOADS[0]);
     scenario.name = "Ways down".to_owned();

@@ -1,4 +1,4 @@
-//! UDP and TCP, up and down, at 10, 30 and 60 packets a minute and node.
+//! UDP and TCP, upward and downward, at 10, 30 and 60 packets per minute and node.
 
 use super::{
     Case, HEAVY, LOADS, OfTree, THREATS, label, ours, point, scenario, with_overlap, with_stack,
@@ -78,7 +78,7 @@ pub(in crate::experiment) const UDP_LOSS: Experiment = Experiment {
         ];
         let mut points = plan(effort, METRICS);
         points.retain(|point| point.label.starts_with("udp"));
-        // Wires that are slower than the tree, and without any limit.
+        // One wire is slower than the tree, the other has no limit.
         for (name, rate_kbps) in [("wire=slow", Some(SLOW_KBPS)), ("wire=fast", None)] {
             let mut scenario = scenario(effort, Building::Middle, Case::UdpDown, HEAVY);
             if let Some(wire) = &mut scenario.wire {
@@ -102,7 +102,7 @@ pub(in crate::experiment) const UDP_LOSS: Experiment = Experiment {
     )
 };
 
-/// A tenth of what thirty nodes are sent at the highest load: 31 kb/s.
+/// A tenth of the highest load of thirty nodes: 31 kb/s.
 const SLOW_KBPS: f64 = 3.1;
 
 pub(in crate::experiment) const THROUGHPUT: Experiment = Experiment {

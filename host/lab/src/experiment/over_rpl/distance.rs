@@ -1,4 +1,4 @@
-//! What nodes get that are farther away than others, in the tree of five hops and in that of seven.
+//! Throughput of distant nodes in trees of five and of seven hops.
 
 use super::{Case, HEAVY, LOADS, OfTree, THREATS, label, ours, point, scenario};
 use crate::chart::{Figure, Lines, Series, Style, curves};
@@ -24,7 +24,7 @@ const METRICS: &[Metric] = &[
     Metric::OfTree(OfTree::QueueLossConcentrated),
     Metric::OfTree(OfTree::Depth),
 ];
-/// Segments of a receive window that bounds nothing at this load.
+/// Segments of a receive window that does not limit the throughput at this load.
 const WIDE: u16 = 8;
 
 pub(in crate::experiment) const FAIRNESS: Experiment = Experiment {
@@ -96,7 +96,7 @@ fn plan(effort: Effort, building: Building) -> Vec<Point> {
     points
 }
 
-/// Throughput over hops, a curve for each point.
+/// Throughput over hops with a curve for each point.
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let mut series: Vec<Series> = Vec::new();
     for row in &result.rows {

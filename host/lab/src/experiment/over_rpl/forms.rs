@@ -1,4 +1,4 @@
-//! How fast a tree of thirty forms, and heals when the router that carries most of it dies.
+//! Time for a tree of thirty nodes to form, and to be repaired when its busiest router dies.
 
 use super::point;
 use super::ways::Ways;
@@ -43,7 +43,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     figures: no_figures,
 };
 
-/// What the rows are called.
+/// Names of the rows.
 pub(crate) const FORMED: &str = "formed";
 pub(crate) const HEALED: &str = "healed";
 pub(crate) const CIRCLE: &str = "circle";
@@ -52,20 +52,20 @@ pub(crate) const EXPIRED: &str = "expired";
 pub(crate) const UNREACHED: &str = "unreached";
 pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
 
-/// So many seeds, whatever the effort: it is the worst that counts.
+/// Number of seeds, independent of the effort, because the worst counts.
 const SEEDS: u64 = 5;
-/// Datagrams begin.
+/// Start of the datagrams.
 const DATA_S: f64 = 30.0;
 const PERIOD_MS: u32 = 10_000;
-/// A router dies.
+/// Death of a router.
 const DEATH: Instant = Instant::from_secs(90);
-/// Within this the tree is to have healed.
+/// Time within which the tree should be repaired.
 const HEALING: Duration = Duration::from_secs(20);
-/// So long datagrams are awaited: three of each flow.
+/// Time in which datagrams are awaited: three of each flow.
 const WATCH: Duration = Duration::from_secs(30);
-/// Nobody waits longer for a tree.
+/// Longest time for a tree to form or be repaired.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// How often it is looked at.
+/// Interval between checks of the routes.
 const STEP: Duration = Duration::from_millis(100);
 
 const MODES: [(Mode, &str); 2] = [(Mode::Storing, "storing"), (Mode::NonStoring, "non-storing")];
@@ -76,7 +76,7 @@ fn cases() -> impl Iterator<Item = (String, Building, Mode)> {
     Building::ALL.into_iter().flat_map(of)
 }
 
-/// The labels of all points.
+/// Labels of all points.
 pub(crate) fn labels() -> impl Iterator<Item = String> {
     cases().map(|(label, ..)| label)
 }
@@ -101,7 +101,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     cases().map(point).collect()
 }
 
-/// Datagrams between the border router and all others, both ways.
+/// Datagrams between the border router and all other nodes, in both directions.
 fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
     let mut scenario = Scenario::building(building, 1).as_kinglet();
     scenario.name = format!("a tree of thirty, {} hops", building.hops());
@@ -114,7 +114,7 @@ fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
     let both = nodes.flat_map(|node| [datagrams(node, root), datagrams(root, node)]);
     let mut phases = stream(1, 0, Purpose::Application);
     let flow = |kind| {
-        // Whole milliseconds, as scenario files have them.
+        // Whole milliseconds, as in scenario files.
         let phase_s = f64::from(phases.below(PERIOD_MS)) / 1e3;
         Flow::new(DATA_S + phase_s, kind)
     };
@@ -122,17 +122,17 @@ fn scenario(effort: Effort, building: Building, mode: Mode) -> Scenario {
     scenario
 }
 
-/// What a run has shown.
+/// Results of a run.
 struct Formation {
     formed_s: f64,
     healed_s: f64,
-    /// The longest time in which somebody's ancestors were in a circle.
+    /// Longest time with a routing loop among the ancestors of any node.
     circle_s: f64,
-    /// For how long somebody had no way although nobody had died.
+    /// Time in which any node had no route while all nodes were alive.
     wayless_s: f64,
-    /// Packets whose hop limit ended.
+    /// Packets whose hop limit was exceeded.
     expired: f64,
-    /// Flows of which nothing arrived, in % of those that should.
+    /// Flows without a received datagram, in % of the flows that should have one.
     unreached: f64,
     unreached_after: f64,
 }
@@ -182,15 +182,16 @@ fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     Formation { formed_s, healed_s, circle_s, wayless_s, expired, unreached, unreached_after }
 }
 
-/// A network that is looked at.
+/// A network under observation.
 struct Watch<'a> {
     world: Network,
     scenario: &'a Scenario,
     root: NodeId,
-    /// For how long parents have been in a circle, and the longest time that they were.
+    /// Duration of the current routing loop, and of the longest one.
     circle: Duration,
     longest: Duration,
-    /// For how long somebody had no way up or down, from when datagrams begin until a router dies.
+    /// Time without an upward or downward route at any node, from the start of datagrams until a
+    /// router dies.
     wayless: Duration,
 }
 
@@ -222,7 +223,8 @@ impl Watch<'_> {
         }
     }
 
-    /// Runs until that is so; the seconds that it took, or more than anybody waits.
+    /// Runs until the condition holds. Returns the seconds that it took; infinity after
+    /// [`PATIENCE`].
     fn until(&mut self, holds: impl Fn(&Self) -> bool) -> f64 {
         let start = self.world.now();
         while !holds(self) {
@@ -234,8 +236,8 @@ impl Watch<'_> {
         (self.world.now() - start).as_micros() as f64 / 1e6
     }
 
-    /// Who has most nodes below it whom links join to the root without it, and who these are and
-    /// all others that are joined.
+    /// The router with the most descendants that links would still join to the root without it.
+    /// Returns it and all nodes that would stay joined.
     fn busiest(
         &self,
         root: NodeId,
@@ -249,8 +251,8 @@ impl Watch<'_> {
         all.max_by_key(below).unwrap_or((root, Vec::new()))
     }
 
-    /// Of the flows between these nodes, the share of which nothing arrives from now on, or from
-    /// when all have begun on; %.
+    /// Share of the flows between these nodes without a received datagram, from now on or from the
+    /// start of all flows on, %.
     fn unreached(&mut self, ends: &[Ends], nodes: &[NodeId]) -> f64 {
         let begun = Instant::from_micros((DATA_S * 1e6) as u64);
         self.run_to(begun);

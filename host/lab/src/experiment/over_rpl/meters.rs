@@ -1,4 +1,4 @@
-//! A town of smart meters, each of which gives a reading over TCP every 10 to 15 min.
+//! A street of smart meters; each sends a reading over TCP every 10 to 15 min.
 
 use super::point;
 use super::ways::Ways;
@@ -42,7 +42,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
     figures: no_figures,
 };
 
-/// What the rows are called.
+/// Names of the rows.
 pub(crate) const FORMED: &str = "formed";
 pub(crate) const ARRIVED: &str = "arrived";
 pub(crate) const SPEED: &str = "speed";
@@ -50,38 +50,38 @@ pub(crate) const MEMORY: &str = "memory";
 pub(crate) const MESSAGES: &str = "messages";
 
 const SEED: u64 = 101;
-/// Meters of the town of the plan, and of the others.
+/// Meters of the plan's network, and of the other networks.
 pub(crate) const SMALLEST: u32 = 250;
 const OTHERS: [u32; 2] = [500, 1_000];
-/// Those of the paper's network.
+/// Meters of the paper's network.
 const ALL: u32 = 5_000;
-/// All of them.
+/// All sizes.
 pub(crate) const SIZES: [u32; 4] = [SMALLEST, OTHERS[0], OTHERS[1], ALL];
 const MAIN: &str = "meters=250";
-/// What only a whole plan measures, by which it is known.
+/// Metric by which a whole plan is recognised: only a whole plan measures it.
 const WHOLE: Metric = Metric::OfTree(OfTree::Depth);
 const WHOLE_NAME: &str = OfTree::Depth.name().0;
-/// Meters begin to give readings.
+/// Start of the readings.
 const READINGS_S: f64 = 600.0;
-/// The same in the plan, whose towns form faster.
+/// The same in the plan, whose networks form faster.
 const SOON_S: f64 = 60.0;
-/// From when on what RPL sends is counted, and when a town ends: a router tells all that it knows
-/// again after 127 to 190 minutes in storing mode, and in the other never.
+/// Start of the count of RPL messages, and end of the run. In storing mode a router refreshes all
+/// its targets after 127 to 190 minutes; in non-storing mode it never does.
 const STORING: Span = (Instant::from_secs(3_600), Instant::from_secs(4 * 3_600));
 const NON_STORING: Span = (Instant::from_secs(3_600), Instant::from_secs(2 * 3_600));
-/// The same of the largest town, which has the mode that such networks have (Wi-SUN).
+/// The same for the largest network, whose mode is the usual one of such networks (Wi-SUN).
 const OF_ALL: Span = (Instant::from_secs(3_600), Instant::from_secs(600 + 24 * 3_600));
-/// Nobody waits longer for a tree.
+/// Longest time for a tree to form.
 const PATIENCE: Instant = Instant::from_secs(3_600);
-/// How often it is looked at.
+/// Interval between checks of the routes.
 const STEP: Duration = Duration::from_secs(1);
 
 type Span = (Instant, Instant);
 
-/// A town that is watched: meters, mode and its name, span.
+/// A network under observation: meters, mode and its name, span.
 type Case = (u32, Mode, &'static str, Span);
 
-/// The label of a town in a mode.
+/// Label of a network in a mode.
 pub(crate) fn label(meters: u32, mode: &str) -> String {
     format!("{mode} meters={meters}")
 }
@@ -102,7 +102,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     vec![point(MAIN.to_owned(), "readings", SMALLEST.into(), scenario, metrics)]
 }
 
-/// Meters that begin to give readings then.
+/// Meters that send readings from this time on.
 fn town(meters: u32, mode: Mode, start_s: f64) -> Scenario {
     let mut scenario = Scenario::street(meters, 1);
     scenario.routing = Routing::Rpl;
@@ -111,28 +111,28 @@ fn town(meters: u32, mode: Mode, start_s: f64) -> Scenario {
     scenario
 }
 
-/// What a run has shown.
+/// Results of a run.
 struct Town {
     formed_s: f64,
-    /// Readings that arrived, of those whose fate is known; %.
+    /// Received readings as a share of those whose fate is known; %.
     arrived: f64,
-    /// Simulated seconds per second.
+    /// Simulated seconds per second of computation.
     speed: f64,
     memory_mib: Option<f64>,
-    /// Of a meter in an hour: messages of RPL, DAOs that it wrote, and those on the air, where what
-    /// is for the root is sent once a hop.
+    /// Per meter and hour: RPL messages, its own DAOs, and transmissions of DAOs, where one to the
+    /// root counts once per hop.
     control: f64,
     daos: f64,
     dao_frames: f64,
-    /// The same of the meters that nobody goes through.
+    /// DAOs of the meters that relay for no other node.
     daos_of_leaves: f64,
-    /// Of the way up, mean over meters.
+    /// Hops of the upward route, mean over meters.
     hops: f64,
 }
 
 fn refine(rows: &mut Rows) {
     if rows.get(MAIN, WHOLE_NAME).is_some() {
-        // By itself, so that memory and core are its own.
+        // It runs alone, so that memory and core are its own.
         measure(rows, &[(ALL, Mode::NonStoring, "non-storing", OF_ALL)]);
     }
     let of = |meters| {
@@ -141,7 +141,7 @@ fn refine(rows: &mut Rows) {
             (meters, Mode::NonStoring, "non-storing", NON_STORING),
         ]
     };
-    // Those that take longest begin first.
+    // The longest runs begin first.
     let towns: Vec<Case> = OTHERS.into_iter().rev().chain([SMALLEST]).flat_map(of).collect();
     measure(rows, &towns);
 }
@@ -186,7 +186,7 @@ fn watch(meters: u32, mode: Mode, (from, end): Span) -> Town {
     let daos = after.daos.iter().zip(&before.daos);
     let daos: Vec<f64> = daos.map(|(after, before)| (after - before) / hours).collect();
     let hops = &after.hops;
-    // What the root is told goes all the way; a parent is one hop away.
+    // A DAO to the root travels all hops; a DAO to a parent travels one.
     let way = |hops: f64| if mode == Mode::NonStoring { hops } else { 1.0 };
     let on_air = daos.iter().zip(hops).map(|(daos, hops)| daos * way(*hops)).sum::<f64>();
     let leaves = || daos.iter().zip(&after.relays).filter(|(_, relays)| !**relays);
@@ -203,14 +203,14 @@ fn watch(meters: u32, mode: Mode, (from, end): Span) -> Town {
     }
 }
 
-/// Seconds until there are ways up and down for all, or more than anybody waits.
+/// Seconds until all nodes have upward and downward routes; infinity after [`PATIENCE`].
 fn formed(world: &mut Network, scenario: &Scenario) -> f64 {
     let (root, count) = (scenario.root(), scenario.nodes.len());
     let all: Vec<NodeId> = (0..count as NodeId).collect();
     while world.now() < PATIENCE {
         world.run_until(world.now() + STEP);
         let ways = Ways { world, scenario };
-        // To follow all ways takes long, so that all must be known first.
+        // Following all routes takes long, so first all must be known to the root.
         let known = ways.rpl(root).map_or(0, |rpl| rpl.routes().count());
         if known + 1 >= count && ways.all_reach(root, &all, None) {
             return world.now().as_micros() as f64 / 1e6;
@@ -219,12 +219,12 @@ fn formed(world: &mut Network, scenario: &Scenario) -> f64 {
     f64::INFINITY
 }
 
-/// What meters had sent at an instant, and how far away they were.
+/// Messages that meters had sent at an instant, and their distances.
 struct Sent {
     messages: f64,
     daos: Vec<f64>,
     hops: Vec<f64>,
-    /// Whether anybody's way up goes through it.
+    /// True if any node's upward route leads through the meter.
     relays: Vec<bool>,
 }
 
@@ -232,7 +232,7 @@ impl Sent {
     fn of(world: &Network, scenario: &Scenario) -> Self {
         let ways = Ways { world, scenario };
         let root = scenario.root();
-        // The border router is the last.
+        // The border router is the last node.
         let meters = 0..root;
         let mut sent = Sent {
             messages: 0.0,
@@ -255,7 +255,7 @@ impl Sent {
     }
 }
 
-/// Readings that arrived, of those whose fate is known; %.
+/// Received readings as a share of those whose fate is known; %.
 fn arrived(world: &Network, scenario: &Scenario, ends: &[Ends], seconds: f64) -> f64 {
     let (mut delivered, mut lost) = (0.0, 0.0);
     for record in flows::records(world, (scenario, ends), &tree::Ways::new(scenario), seconds) {

@@ -1,19 +1,19 @@
-//! What is read off many flows that share one tree.
+//! Metrics of many flows that share one tree.
 
 use crate::experiment::intervals::jain;
 use crate::run::{FlowResult, NodeResult, RunResult};
 use crate::scenario::{NodeId, Role, Scenario};
 use crate::stats::{quantile, rank_correlation};
 
-/// A quantity of a network with a tree, whose flows are of readings or of datagrams between nodes
-/// and the host.
+/// Metric of a network with a tree. Its flows carry readings or datagrams between nodes and the
+/// host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfTree {
-    /// Packets that arrived per minute, mean over nodes.
+    /// Received packets per minute, mean over nodes.
     Throughput,
-    /// The same of the node of which fewest did.
+    /// The same of the node with the lowest number.
     ThroughputLeast,
-    /// The same, mean over nodes that are so many hops away.
+    /// The same, mean over nodes at this number of hops.
     ThroughputAt(u8),
     /// Standard deviation of the throughput over nodes, % of the mean.
     Variation,
@@ -23,47 +23,47 @@ pub enum OfTree {
     ThroughputByHops,
     /// Rank correlation of throughput and round-trip time over nodes.
     ThroughputByRtt,
-    /// Round-trip time as the sender measured it, mean over nodes; ms.
+    /// Round-trip time measured by the sender, mean over nodes; ms.
     Rtt,
     /// Rank correlation of round-trip time and hops over nodes.
     RttByHops,
-    /// Packets that did not arrive, of those that were sent, mean over nodes; %.
+    /// Lost packets as a share of those sent, mean over nodes; %.
     Loss,
     /// Standard deviation of that over nodes, percentage points.
     LossSpread,
-    /// Packets that arrived, of those that TCP had accepted and that are not on their way; %.
+    /// Received packets as a share of those that TCP had accepted, without those in flight; %.
     Delivered,
-    /// Connections that senders have opened, mean over nodes.
+    /// Connections opened by senders, mean over nodes.
     Connections,
-    /// TCP segments sent by each of them.
+    /// TCP segments sent per connection.
     SegmentsPerConnection,
-    /// TCP segments sent for each that was sent once.
+    /// TCP segments sent in relation to those sent for the first time.
     TcpEtx,
-    /// TCP segments sent for each packet that arrived.
+    /// TCP segments sent per received packet.
     Overhead,
-    /// Frames sent for each that was acknowledged: median over nodes.
+    /// Frames sent per acknowledged frame: median over nodes.
     LinkEtx,
     /// The same: the worst node.
     LinkEtxWorst,
-    /// Packets for which a node had no room in its queue, mean over nodes but the border router;
+    /// Packets dropped because a node's queue was full, mean over nodes except the border router;
     /// per hour.
     QueueLoss,
-    /// What the three nodes that dropped most have of that; %.
+    /// Share of these drops at the three nodes with the most; %.
     QueueLossConcentrated,
-    /// The same at the border router, per hour.
+    /// Queue drops of the border router, per hour.
     BorderLoss,
-    /// What the border router has of all packets dropped in queues; %.
+    /// Share of the border router in all queue drops; %.
     BorderShare,
-    /// RPL's messages of a node, per hour.
+    /// RPL messages per node and hour.
     Control,
-    /// Times that a node took another parent after its first, per hour.
+    /// Parent changes per node and hour, without the first choice of a parent.
     ParentChanges,
-    /// Hops of the farthest node, as a mean over time.
+    /// Hops of the farthest node, mean over time.
     Depth,
 }
 
 impl OfTree {
-    /// Name in results, and unit.
+    /// Name in results and unit.
     pub const fn name(self) -> (&'static str, &'static str) {
         match self {
             OfTree::Throughput => ("throughput", "packets/min"),
@@ -100,7 +100,7 @@ impl OfTree {
         }
     }
 
-    /// The value in one run.
+    /// Value in one run.
     pub fn value(self, scenario: &Scenario, run: &RunResult) -> Option<f64> {
         let tree = Tree { scenario, run };
         let rates = || run.flows.iter().map(throughput);
@@ -146,7 +146,7 @@ impl OfTree {
     }
 }
 
-/// A run and where it was.
+/// A run and its scenario.
 struct Tree<'a> {
     scenario: &'a Scenario,
     run: &'a RunResult,
@@ -161,7 +161,7 @@ impl Tree<'_> {
         self.run.nodes.get(node as usize)?.rpl?.hops
     }
 
-    /// Hops of the end of each flow that is a node, and a value of the flow.
+    /// Hops of each flow's end that is a node, with a value of the flow.
     fn over_hops(&self, value: impl Fn(&FlowResult) -> Option<f64>) -> Vec<(f64, f64)> {
         let host = self.scenario.host();
         let flows = self.run.flows.iter();
@@ -216,7 +216,7 @@ fn connections(flow: &FlowResult) -> Option<f64> {
     flow.connections.map(f64::from)
 }
 
-/// Packets that arrived.
+/// Received packets.
 fn arrived(flow: &FlowResult) -> f64 {
     match &flow.readings {
         Some(readings) => f64::from(readings.delivered),
@@ -229,12 +229,13 @@ fn throughput(flow: &FlowResult) -> f64 {
     arrived(flow) * 60.0 / flow.seconds.unwrap_or(0.0).max(1.0)
 }
 
-/// What did not arrive, %.
+/// Lost packets, %.
 fn loss(flow: &FlowResult) -> f64 {
     (1.0 - arrived(flow) / flow.segments_sent.unwrap_or(0).max(1) as f64) * 100.0
 }
 
-/// Of what TCP had accepted: what was dropped before never came to it.
+/// Share of received readings among those that TCP had accepted; readings dropped earlier never
+/// reached TCP.
 fn delivered(run: &RunResult) -> Option<f64> {
     let readings = || run.flows.iter().filter_map(|flow| flow.readings.as_ref());
     let arrived: f64 = readings().map(|r| f64::from(r.delivered)).sum();

@@ -2,12 +2,12 @@
 //!
 //! | file | results |
 //! |---|---|
-//! | `metric.rs` | what is read off many flows in one tree |
-//! | `cases.rs` | both transports both ways under three loads: Figs. 4, 5, 6 and 9 |
-//! | `distance.rs` | who is far gets less: Figs. 7, 8 and 10 |
-//! | `forms.rs` | how fast a tree forms, and heals |
-//! | `meters.rs` | a town of five thousand meters |
-//! | `ways.rs` | the ways up and down a tree, for both |
+//! | `metric.rs` | metrics of many flows in one tree |
+//! | `cases.rs` | both transports in both directions at three loads: Figs. 4, 5, 6 and 9 |
+//! | `distance.rs` | lower throughput of distant nodes: Figs. 7, 8 and 10 |
+//! | `forms.rs` | formation and repair of a tree |
+//! | `meters.rs` | a street of five thousand meters |
+//! | `ways.rs` | upward and downward routes of a tree, for both |
 //! | `rto.rs` | the fixed timeout: Fig. 11 |
 //! | `bugs.rs` | the three faults of III-B |
 
@@ -34,7 +34,7 @@ use crate::scenario::{Building, Carrier, Flow, FlowKind, NodeId, Routing, Scenar
 use kinglet_peers::Stack;
 use kinglet_sim::rng::{Purpose, stream};
 
-/// Which transport carries packets, and which way.
+/// Transport and direction of the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     UdpDown,
@@ -44,12 +44,12 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// In the order of the paper's bars.
+    /// All cases, in the order of the paper's bars.
     pub(crate) const ALL: [Case; 4] = [Case::UdpDown, Case::UdpUp, Case::TcpDown, Case::TcpUp];
-    /// Those over TCP.
+    /// The cases over TCP.
     pub(crate) const TCP: [Case; 2] = [Case::TcpDown, Case::TcpUp];
 
-    /// The name in labels.
+    /// Name in labels.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Case::UdpDown => "udp-down",
@@ -70,14 +70,15 @@ impl Case {
 
 /// Packets per minute and node.
 pub(crate) const LOADS: [u32; 3] = [10, 30, 60];
-/// The one that most results are about.
+/// Load of most results.
 pub(crate) const HEAVY: u32 = 60;
-/// Time for the tree, in seconds; TinyRPL's shortest trickle interval is a quarter of one.
+/// Time for the tree to form, in seconds; TinyRPL's shortest trickle interval is a quarter of a
+/// second.
 const FORMATION_S: f64 = 120.0;
-/// Packets that wait for TCP at a node; what finds no place is not sent.
+/// Packets in a node's queue for TCP; a packet that finds the queue full is not sent.
 const QUEUE: u16 = 8;
 
-/// What is the same in all of these experiments' threats.
+/// Threats common to these experiments.
 const THREATS: [&str; 4] = [
     "The paper has no positions, gains, sizes of packets or lengths of runs. Buildings are drawn \
      until their trees have its depth; packets are readings of 82 octets, which one frame carries.",
@@ -88,9 +89,9 @@ const THREATS: [&str; 4] = [
     "Between repetitions there is a random time with the mean of BLIP's fixed 103 ms.",
 ];
 
-/// Thirty flows of `load` packets a minute each, in the paper's system.
+/// Thirty flows of `load` packets per minute each, in the paper's system.
 pub(crate) fn scenario(effort: Effort, building: Building, case: Case, load: u32) -> Scenario {
-    // The run draws the building; this is that of the first seed.
+    // The run draws the building; this is the building of the first seed.
     let base = Scenario { routing: Routing::Rpl, ..Scenario::building(building, 1) };
     let mut scenario = Scenario {
         name: format!("{} at {load} packets a minute", case.name()),
@@ -114,25 +115,25 @@ fn flow(case: Case, node: NodeId, host: NodeId, load: u32) -> Flow {
     let (from, to) = if case.is_up() { (node, host) } else { (host, node) };
     let period_ms = 60_000 / load;
     if case.is_tcp() {
-        // Its first reading is made at a random time within a period.
+        // The sensor makes its first reading at a random time within a period.
         let sensor =
             Sensor { period_ms, batch: 1, queue: QUEUE, ..Sensor::new(from, to, Carrier::Tcp) };
         return Flow::new(FORMATION_S, FlowKind::Anemometer(sensor));
     }
     let phase = stream(1, node.into(), Purpose::Application).unit();
     let kind = FlowKind::datagrams(from, to, period_ms, LEN as u16);
-    // Whole milliseconds, as scenario files have them.
+    // Whole milliseconds, as in scenario files.
     let start_s = FORMATION_S + (phase * f64::from(period_ms)).floor() / 1e3;
     Flow::new(start_s, kind)
 }
 
-/// The same with Kinglet's settings, all of them its defaults.
+/// The same with all settings at Kinglet's defaults.
 pub(crate) fn ours(paper: Scenario) -> Scenario {
     let wire = paper.wire.clone();
     Scenario { wire, ..paper.as_kinglet() }
 }
 
-/// The same with another TCP on the nodes, of one segment in flight.
+/// The same with another TCP on the nodes, with one segment in flight.
 fn with_stack(scenario: Scenario, stack: Stack) -> Scenario {
     let tcp = crate::scenario::Tcp { stack: Some(stack), ..scenario.tcp };
     Scenario { tcp, ..scenario }

@@ -1,4 +1,4 @@
-//! The ways up and down a tree, followed from next hop to next hop.
+//! Upward and downward routes of a tree, followed from next hop to next hop.
 
 use crate::build::{Network, address_of};
 use crate::profile::LabProfile;
@@ -6,10 +6,10 @@ use crate::scenario::{NodeId, Scenario};
 use kinglet::rpl::{Mode, Rpl, Way};
 use std::net::Ipv6Addr;
 
-/// Hops of a source route at the most.
+/// Maximum hops of a source route.
 const HOPS: usize = 64;
 
-/// The ways of a network of a scenario, as they are now.
+/// Current routes of a scenario's network.
 pub(super) struct Ways<'a> {
     pub(super) world: &'a Network,
     pub(super) scenario: &'a Scenario,
@@ -20,13 +20,13 @@ impl Ways<'_> {
         self.world.device(node as usize).node().routing().rpl()
     }
 
-    /// The node and those above it; more than there are nodes if they are in a circle.
+    /// The node and its ancestors; more than the number of nodes if they form a routing loop.
     pub(super) fn above(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let parent = |node: &NodeId| Some(node_of(self.rpl(*node)?.parent()?));
         std::iter::successors(Some(node), parent).take(self.world.nodes() + 1)
     }
 
-    /// The nodes on the way down from the root, if there is one.
+    /// Nodes of the downward route from the root, if there is one.
     fn down(&self, root: NodeId, node: NodeId) -> Option<Vec<NodeId>> {
         let destination = address_of(self.scenario.prefix, node);
         if self.scenario.rpl.mode == Mode::NonStoring {
@@ -47,7 +47,7 @@ impl Ways<'_> {
         Some(way)
     }
 
-    /// Whether there is a way up and down for each of these, around one that is dead.
+    /// True if all these nodes have upward and downward routes that avoid a dead node.
     pub(super) fn all_reach(&self, root: NodeId, nodes: &[NodeId], dead: Option<NodeId>) -> bool {
         let avoids = |node: &NodeId| Some(*node) != dead;
         let reaches = |&node: &NodeId| {
@@ -59,7 +59,7 @@ impl Ways<'_> {
     }
 }
 
-/// The node with this address: its short address counts from 1.
+/// Node with this address; its short address counts from 1.
 fn node_of(address: Ipv6Addr) -> NodeId {
     NodeId::from((address.to_bits() as u16).wrapping_sub(1))
 }

@@ -1,4 +1,4 @@
-//! A device that follows a script and remembers what it was told.
+//! A device that follows a script and records its events.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use kinglet_radio::{Access, Channel, Command, CsmaParams, Event, Filter, Start};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 pub const PAN: u16 = 0xABCD;
 
-/// What a device was told, and when by its own clock.
+/// An event of a device, with the time by its own clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     pub at: u64,
@@ -121,7 +121,7 @@ pub fn with_radio(config: NodeConfig, radio: RadioProfile) -> NodeConfig {
     NodeConfig { radio, ..config }
 }
 
-/// Nodes 8 m apart on a line; a radius of 10 m reaches the next one only.
+/// Nodes 8 m apart on a line; the radius of 10 m includes only the next node.
 pub fn line(medium: &MediumConfig, devices: Vec<Script>) -> World<Script> {
     let place = |(i, device)| (node(i, i as f64 * 8.0), device);
     World::new(1, medium, devices.into_iter().enumerate().map(place).collect())
@@ -139,7 +139,7 @@ pub fn matrix(links: &[(usize, usize, f64)]) -> Connectivity {
     Connectivity::LinkMatrix(links.iter().flat_map(both).collect())
 }
 
-/// A trace that keeps its events, and where it keeps them.
+/// A trace that stores its events, and the storage.
 pub fn to_memory() -> (Tracer, Arc<Mutex<Vec<trace::Event>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let own = Arc::clone(&events);
@@ -152,7 +152,7 @@ pub fn run(world: &mut World<Script>, us: u64) {
 }
 
 /// A device that listens and sends `frames` broadcasts of `psdu_len` octets, one every 10 ms,
-/// whatever is on the air.
+/// without channel access.
 pub fn broadcasts(frames: u64, source: u16, psdu_len: usize) -> Script {
     (0..frames).fold(Script::listening(), |script, i| {
         let frame = data(0xFFFF, source, i as u8, psdu_len);
