@@ -42,8 +42,10 @@ fn profile(code: &mut String, scenario: &Scenario, connection: &ConnectionConfig
         || connection.positive_acks
         || connection.rto != Rto::RoundTrips
         || !connection.fast_recovery;
-    let _ =
-        writeln!(code, "kinglet::profile! {{\n    /// Beside these it has what the device needs.");
+    let _ = writeln!(
+        code,
+        "kinglet::profile! {{\n    /// The types that the device needs come in addition."
+    );
     let _ = writeln!(code, "    pub struct Advised {{");
     let _ = writeln!(code, "        send_buffer: {},", connection.send_buffer);
     let _ = writeln!(code, "        receive_buffer: {receive},");
@@ -186,7 +188,7 @@ fn connections(code: &mut String, own: &ConnectionConfig) {
 fn waking(code: &mut String, own: &mac::Wake) {
     let usual = mac::Wake::DEFAULT;
     let named = ("WAKE", "kinglet::mac::Wake", "DEFAULT");
-    constant(code, "For `Node::set_wake`; `channels` follow from the radio's.", named, |fields| {
+    constant(code, "For `Node::set_wake`; `channels` follow from the radio.", named, |fields| {
         fields.field("period", own.period, usual.period, duration);
         fields.field("burst", own.burst, usual.burst, duration);
         fields.field("repeats", own.repeats, usual.repeats, plain);

@@ -1,5 +1,5 @@
 kinglet::profile! {
-    /// Beside these it has what the device needs.
+    /// The types that the device needs come in addition.
     pub struct Advised {
         send_buffer: 628,
         receive_buffer: 632,
@@ -38,6 +38,7 @@ pub const CONNECTION: kinglet::tcp::ConnectionConfig = kinglet::tcp::ConnectionC
     window_limit: 2,
     window_by_distance: true,
     ack_every: 1,
+    ack_rate_request: true,
     delayed_ack: kinglet::time::Duration::from_millis(0),
     positive_acks: true,
     rto_initial: kinglet::time::Duration::from_millis(500),
