@@ -90,8 +90,8 @@ impl<S: Sizes> Mesh<S> {
     /// Creates a node without neighbours.
     ///
     /// # Panics
-    /// In a build with debug assertions, if it is a router and has no table of neighbours, over which
-    /// all routes lead.
+    /// In a build with debug assertions, if it is a router without a table of neighbours, over
+    /// which all routes lead.
     pub const fn new(config: Config) -> Self {
         debug_assert!(
             S::Neighbours::LEN > 0 || matches!(config.role, Role::Off | Role::Leaf),

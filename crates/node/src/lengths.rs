@@ -58,7 +58,7 @@ pub struct Lengths {
     pub detects_congestion: bool,
     /// Enables ICMPv6 errors to the senders of discarded packets (RFC 4443 §2.4): not a length.
     pub reports_errors: bool,
-    /// Routers in range that a router of a [`Meshed`] keeps; 0 for a leaf.
+    /// Routers in range that a router of a [`Meshed`](crate::Meshed) keeps; 0 for a leaf.
     pub mesh_neighbours: usize,
     /// Other routers of the mesh; 0 for a leaf.
     pub mesh_routes: usize,
@@ -136,8 +136,8 @@ impl Lengths {
     /// at compile time.
     ///
     /// # Panics
-    /// With the name of the length that is wrong, and what is needed. Each message stands for a node
-    /// that would build and be silent.
+    /// With the name of the length that is wrong, and what is needed. Each message stands for a
+    /// node that would build and be silent.
     pub const fn check<P: Profile>(&self) {
         self.check_frames::<P>();
         self.check_packets::<P>();
@@ -153,7 +153,7 @@ impl Lengths {
         if self.children > 0 {
             assert!(
                 <P::Reach as mac::Reach>::ANY,
-                "`children` need a `reach`, such as `mac::Sleepers`: nothing delivers frames to them"
+                "`children` need a `reach` that delivers frames to them, such as `mac::Sleepers`"
             );
             assert!(
                 self.indirect >= self.children,

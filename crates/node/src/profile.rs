@@ -106,8 +106,8 @@ impl<T> Profile for T where
 /// assert!(size_of_val(&node) < 12 * 1024); // on a host; less where a pointer has 32 bits
 /// ```
 ///
-/// An unknown name does not compile, and the compiler lists the valid names. A plan that cannot work
-/// does not compile either ([`Lengths::check`](crate::Lengths::check)):
+/// An unknown name does not compile, and the compiler lists the valid names. A plan that cannot
+/// work does not compile either ([`Lengths::check`](crate::Lengths::check)):
 ///
 /// ```compile_fail,E0560
 /// kinglet::profile! { struct Sensor { conections: 1 } }

@@ -17,6 +17,7 @@ mod opening;
 mod pacing;
 mod policies;
 mod recovery;
+mod slots;
 mod small;
 mod soak;
 mod states;

@@ -82,7 +82,8 @@ fn settings_of_every_kind_come_as_code_that_compiles() {
          net = {{ routing = 'aodv', aodv_metric = 'hop-count', aodv_doubts = false, \
          relays_yield = false, queue_packets = 7 }}\n\
          tcp = {{ mss_frames = 2, window_limit = 2, window_by_distance = true, acks = 'positive', \
-         ack_every = 1, ack_rate_request = true, ack_delay_ms = 0, rto = 'static', pacing = false, sack = false, \
+         ack_every = 1, ack_rate_request = true, ack_delay_ms = 0, rto = 'static', \
+         pacing = false, sack = false, \
          nagle = false, min_rto_ms = 500, initial_rto_ms = 500, recovery = 'timeout', \
          link_losses = false, initial_window = 1, max_retransmits = 8, ecn = true, \
          timestamps = true, adaptive_segments = true, congestion = 'westwood' }}\n\

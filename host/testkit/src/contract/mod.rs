@@ -15,9 +15,9 @@
 //! 9. *Control proceeds*: data can never fill a layer so that control traffic is refused.
 //! 10. *Nothing panics*: arbitrary bytes, events and call orders, at arbitrary times.
 //! 11. *Rest is free*: called with nothing to do, a layer returns nothing, changes nothing, and
-//!    does not call its inner layers again.
+//!     does not call its inner layers again.
 //! 12. *Outside changes nothing*: input from the host interface or from a tunnel changes no table
-//!    of discovery, routing, contexts or groups.
+//!     of discovery, routing, contexts or groups.
 //!
 //! A thirteenth law, *what is not chosen is not there*, concerns images, and continuous integration
 //! checks it: `tools/size-table --without` searches an image for code that its profile has not
