@@ -15,6 +15,10 @@ use kinglet_random::Random;
 use kinglet_time::Duration;
 
 /// The backoffs of one attempt to win the channel.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no CSMA-CA backoff",
+    note = "the `backoff` of a plan is `mac::Exponential` or `mac::TinyOs`"
+)]
 pub trait Backoff: Copy {
     /// No attempt has begun.
     const NEW: Self;

@@ -94,6 +94,10 @@ pub enum DataRequestOutcome {
 
 /// Control of the receiver. The provided methods are those of an always-on device: it polls no
 /// parent and awaits no frame.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say when the radio is on",
+    note = "the `listening` of a plan is `mac::AlwaysOn`, `mac::Polled`, `mac::Sampled` or `mac::Waking`"
+)]
 pub trait Listening {
     /// Before anything has happened.
     const NEW: Self;

@@ -115,6 +115,10 @@ pub struct TableFull;
 
 /// Delivery to devices whose radio is off. The provided methods are those of a device without
 /// sleepy neighbours.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not deliver frames to nodes that sleep",
+    note = "the `reach` of a plan is `()`, `mac::Sleepers` or `mac::Strobing`"
+)]
 pub trait Reach {
     /// Before any neighbour is known.
     const NEW: Self;

@@ -108,6 +108,10 @@ pub struct FromHost {
 }
 
 /// A border queue, or none: [`BorderQueue`] or `()`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no border queue",
+    note = "the `border` of a plan is `()` or `net::BorderQueue`"
+)]
 pub trait Border {
     /// True if there is one.
     const PRESENT: bool;

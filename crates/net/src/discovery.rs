@@ -27,6 +27,10 @@ pub enum Resolution {
 }
 
 /// A protocol that learns the link addresses of neighbours.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not discover neighbours",
+    note = "the `discovery` of a plan is `()` or `kinglet::Discovered<Self>`"
+)]
 pub trait Discovery {
     /// The initial state.
     const NONE: Self;

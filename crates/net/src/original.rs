@@ -22,6 +22,10 @@ pub(crate) const MAX_ORIGINAL: usize = 1500;
 const WORDS: usize = 6;
 
 /// Treatment of packets that are longer than 1280 octets: `()` or [`Originals`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not reassemble IPv6 fragments",
+    note = "the `ipv6_fragments` of a plan is `()` or `net::Originals`"
+)]
 pub trait Ipv6Fragments {
     /// Number of packets that can be reassembled at a time. With 0, fragments are refused
     /// (Parameter Problem, code 1), no packet is sent in fragments, and the program contains none

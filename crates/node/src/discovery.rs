@@ -23,6 +23,10 @@ pub struct Resolved {
 }
 
 /// Neighbour discovery among the layers of a node.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not discover neighbours",
+    note = "the `discovery` of a plan is `()` or `kinglet::Discovered<Self>`"
+)]
 pub trait Discovery: net::Discovery {
     /// Returns whether discovery is active at all.
     fn is_on(&self) -> bool;

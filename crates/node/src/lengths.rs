@@ -218,3 +218,78 @@ impl Lengths {
 
 /// Octets of the longest frame, and of the smallest packet that is worth a place.
 const LEAST_STORAGE: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mote;
+    use std::panic::catch_unwind;
+
+    crate::profile! { struct Awake {} }
+    crate::profile! { struct Learns { discovery: crate::Discovered<Self>, discovered: 1 } }
+
+    /// The length that is wrong in a plan with the type choices of `P`.
+    fn wrong<P: Profile>(lengths: Lengths) -> Option<std::string::String> {
+        let payload = catch_unwind(|| lengths.check::<P>()).err()?;
+        let message = payload.downcast_ref::<&str>().expect("a plain message");
+        Some(message.split('`').nth(1).expect("a name").into())
+    }
+
+    #[test]
+    fn each_length_with_which_a_node_is_silent_is_named() {
+        let small = Lengths::SMALL;
+        assert_eq!(wrong::<Awake>(small), None);
+        let cases = [
+            ("frames", Lengths { frames: 1, ..small }),
+            ("neighbours", Lengths { neighbours: 0, ..small }),
+            ("children", Lengths { children: 1, indirect: 1, ..small }),
+            ("mesh_neighbours", Lengths { mesh_routes: 1, ..small }),
+            ("mesh_neighbours", Lengths { mesh_leaves: 1, ..small }),
+            ("storage", Lengths { storage: 127, ..small }),
+            ("packets", Lengths { packets: 3, ..small }),
+            ("packets", Lengths { packets: 256, ..small }),
+            ("reassemblies", Lengths { reassemblies: 0, ..small }),
+            ("output", Lengths { output: 0, ..small }),
+            ("contexts", Lengths { contexts: 17, ..small }),
+            ("udp_sockets", Lengths { udp_sockets: 256, ..small }),
+            ("autoconfigured", Lengths { addresses: 1, autoconfigured: 2, ..small }),
+            ("receive_buffer", Lengths { receive_buffer: 250, ..small }),
+            ("segments", Lengths { segments: 0, ..small }),
+            ("segments", Lengths { segments: 256, ..small }),
+            ("time_wait", Lengths { time_wait: 0, ..small }),
+            ("half_open", Lengths { half_open: 0, ..small }),
+        ];
+        for (name, lengths) in cases {
+            assert_eq!(wrong::<Awake>(lengths).as_deref(), Some(name), "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn lengths_at_their_bounds_pass() {
+        let small = Lengths::SMALL;
+        for lengths in [
+            Lengths { frames: 2, neighbours: 1, output: 1, ..small },
+            Lengths { storage: 128, contexts: 16, udp_sockets: 255, ..small },
+            Lengths { packets: 255, segments: 255, ..small },
+            Lengths { listeners: 0, half_open: 0, ..small },
+            Lengths { connections: 0, segments: 0, time_wait: 0, receive_buffer: 1, ..small },
+            Lengths { mesh_neighbours: 1, mesh_routes: 1, mesh_leaves: 1, ..small },
+            Lengths { addresses: 2, autoconfigured: 2, ..small },
+        ] {
+            assert_eq!(wrong::<Awake>(lengths), None, "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn types_of_a_plan_need_lengths() {
+        let small = Lengths { sources: 1, ..Lengths::SMALL };
+        assert_eq!(wrong::<Mote>(small), None);
+        assert_eq!(wrong::<Learns>(small).as_deref(), Some("discovered"));
+        assert_eq!(wrong::<Mote>(Lengths::SMALL).as_deref(), Some("sources"));
+        let parent = Lengths { children: 2, indirect: 1, ..small };
+        assert_eq!(wrong::<crate::Router>(parent).as_deref(), Some("indirect"));
+        assert_eq!(wrong::<crate::Router>(Lengths { indirect: 2, ..parent }), None);
+        assert_eq!(wrong::<crate::BorderRouter>(small).as_deref(), Some("host"));
+        assert_eq!(wrong::<crate::BorderRouter>(Lengths { host: 1, ..small }), None);
+    }
+}

@@ -308,6 +308,7 @@
 extern crate std;
 
 mod aoded;
+mod attachment;
 mod config;
 mod courtesy;
 mod datagrams;
@@ -328,6 +329,7 @@ mod rpled;
 mod streams;
 
 pub use aoded::Aoded;
+pub use attachment::Attachment;
 pub use config::Config;
 pub use datagrams::Datagrams;
 pub use discovered::Discovered;

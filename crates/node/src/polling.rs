@@ -70,6 +70,10 @@ impl Polling {
 }
 
 /// Tables in which a node that sleeps keeps its due times.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no memory plan of the polling schedule",
+    note = "`kinglet::profile!` makes the plan of a whole node"
+)]
 pub trait Sizes {
     /// Connections with a due time of their own; further ones share these. A node without any never
     /// polls its parent: it never sleeps.

@@ -48,7 +48,7 @@ impl<T> Profile for T where
 ///
 /// | name | choice | default |
 /// |---|---|---|
-/// | `routing` | routing protocol: `()` or [`Meshed<Self>`](crate::Meshed) | `()` |
+/// | `routing` | routing protocol: `()` (static), [`Meshed<Self>`], [`Rpled`], [`Aoded`] | `()` |
 /// | `discovery` | discovery of link addresses: `()` or [`Discovered<Self>`] | `()` |
 /// | `serving` | role of discovery as a router: `()` or [`Serving<Self>`] | `()` |
 /// | `listener` | reports of multicast groups to routers: `()` or [`Reporting`] | `()` |
@@ -56,6 +56,7 @@ impl<T> Profile for T where
 /// | `reach` | delivery to sleepy nodes: [`Sleepers`] for `children`, [`Strobing`] | `()` |
 /// | `security` | link security: [`CcmStar`], by a cipher or by the radio | `()` |
 /// | `backoff` | CSMA-CA backoff: [`Exponential`], [`TinyOs`] | `Exponential` |
+/// | `border` | queue of a border router: `()` or [`BorderQueue`] | `()` |
 /// | `fragmentation` | fragments and their forwarding: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
 /// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
 /// | `headers` | header compression: [`Iphc`] | the same |
@@ -63,6 +64,9 @@ impl<T> Profile for T where
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
 /// | `recovery` | `()`: New Reno; [`ByTimeout`]: timeouts only | RACK-TLP by `segments` records |
 ///
+/// [`Meshed<Self>`]: crate::Meshed
+/// [`Rpled`]: crate::Rpled
+/// [`Aoded`]: crate::Aoded
 /// [`Discovered<Self>`]: crate::Discovered
 /// [`Serving<Self>`]: crate::nd::Serving
 /// [`Reporting`]: crate::nd::Reporting
@@ -75,6 +79,7 @@ impl<T> Profile for T where
 /// [`CcmStar`]: crate::mac::CcmStar
 /// [`Exponential`]: crate::mac::Exponential
 /// [`TinyOs`]: crate::mac::TinyOs
+/// [`BorderQueue`]: crate::net::BorderQueue
 /// [`Rfc4944`]: crate::net::Rfc4944
 /// [`Rfc8930`]: crate::net::Rfc8930
 /// [`Originals`]: crate::net::Originals

@@ -52,6 +52,10 @@ pub enum Change {
 }
 
 /// A routing protocol among the layers of a node.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no routing protocol",
+    note = "the `routing` of a plan is `()`, `kinglet::Meshed`, `kinglet::Rpled` or `kinglet::Aoded`"
+)]
 pub trait Routing: net::Routing {
     /// True if [`Routing::handle_queue`] is to be called.
     const WATCHES_QUEUE: bool = false;

@@ -14,6 +14,8 @@ use kinglet_time::{Duration, Instant};
 pub enum ConnectError {
     /// No own address can reach the destination.
     NoSourceAddress,
+    /// There is no route to the destination: no parent or router yet, or none for this address.
+    NoRoute,
     /// TCP has refused.
     Tcp(tcp::ConnectError),
 }
@@ -24,6 +26,7 @@ impl fmt::Display for ConnectError {
             ConnectError::NoSourceAddress => {
                 f.write_str("no own address can reach the destination")
             }
+            ConnectError::NoRoute => f.write_str("there is no route to the destination"),
             ConnectError::Tcp(error) => write!(f, "TCP refused: {error:?}"),
         }
     }
@@ -78,10 +81,9 @@ impl<P: Profile> Streams<'_, P> {
         self.0.tcp.accept(port)
     }
 
-    /// Opens a connection to `port` at `remote`. The state of the handle shows progress, its error
-    /// a missing route. An MSS of 0 octets, the default, stands for that of five link frames
-    /// ([`Node::mss_for_frames`]); one above 1220 counts as 1220, as IPv6 packets are not larger
-    /// than 1280 here.
+    /// Opens a connection to `port` at `remote`. The state of the handle shows progress. An MSS of
+    /// 0 octets, the default, stands for that of five link frames ([`Node::mss_for_frames`]); one
+    /// above 1220 counts as 1220, as IPv6 packets are not larger than 1280 here.
     ///
     /// # Errors
     /// [`ConnectError`]; nothing was sent.
@@ -110,6 +112,9 @@ impl<P: Profile> Streams<'_, P> {
         port: u16,
         mut config: ConnectionConfig,
     ) -> Result<Handle, ConnectError> {
+        if !self.0.net.has_route(remote) {
+            return Err(ConnectError::NoRoute);
+        }
         self.0.choose_mss(local, remote, &mut config);
         let peer = self.0.address_pair(local, remote);
         self.0.wake_tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)

@@ -8,6 +8,10 @@ use kinglet_mem::Array;
 /// connection: what is `false` here is off whatever they say. [`Full`] has all that make TCP
 /// better, [`Small`] none and [`Usual`] those that need no preparation; a plan may have its own
 /// choice. Policies of simpler TCPs ([`WithPolicies`]) are `false` unless it says otherwise.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no choice of TCP extensions",
+    note = "the `features` of a plan are `tcp::Full`, `tcp::Usual`, `tcp::Small` or `tcp::WithPolicies`"
+)]
 pub trait Features {
     /// Fast Open (RFC 7413): the server's side, and the client's if there is room for servers
     /// ([`crate::Sizes::Servers`]). Cookies of others are ignored without.

@@ -36,6 +36,10 @@ const DICE: u64 = 0x0a02_bdbf_7bb3_c0a7;
 const SAMPLES_TIME: Duration = Duration::from_millis(20);
 
 /// Sizes and component types of a [`Mac`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no memory plan of the MAC",
+    note = "`kinglet::profile!` makes the plan of a whole node"
+)]
 pub trait Sizes {
     /// Frames that wait, are being sent, or whose outcome has not been fetched yet.
     type Queue: Array<Slot>;

@@ -38,6 +38,10 @@ pub struct Cut {
 }
 
 /// Cuts datagrams into frames, and processes fragments.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not fragment",
+    note = "the `fragmentation` of a plan is `net::Rfc4944` or `net::Rfc8930`"
+)]
 pub trait Fragmentation {
     /// State of the forwarding of single fragments; `()` if there is none.
     type Relay: Relaying;

@@ -161,6 +161,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         find_source(&self.config, table, dst, |_| true)
     }
 
+    /// Returns whether a packet to `dst` that originates here has a route, or routing can discover
+    /// one.
+    pub fn has_route(&self, dst: Ipv6Addr) -> bool {
+        self.egress(&dst).is_some() || (Self::SEEKS && self.routing.seeks(dst))
+    }
+
     /// Returns the egress for a packet from `src` to `dst` that originates here.
     pub(crate) fn own_egress(
         &mut self,

@@ -47,6 +47,10 @@ use kinglet_time::{Instant, earliest};
 use kinglet_wire::sixlowpan::Context;
 
 /// A memory plan: sizes of the tables.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no memory plan of the network layer",
+    note = "`kinglet::profile!` makes the plan of a whole node"
+)]
 pub trait Sizes {
     /// True if packets of other nodes can be forwarded. If false, [`Config::forward`] has no
     /// effect, and the program contains neither forwarding nor the memory reserved for it.

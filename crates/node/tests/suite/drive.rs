@@ -134,11 +134,11 @@ fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for
 }
 
 #[test]
-fn it_asks_for_another_look_at_a_connection_that_had_no_route() {
+fn it_asks_for_another_look_at_a_connection_that_lost_its_route() {
     let mut two = Two::<Mote>::new();
-    let nowhere = "2001:db8:1::1".parse().unwrap();
     let default = ConnectionConfig::DEFAULT;
-    let client = two.nodes[0].streams().connect(two.now, nowhere, 80, default).unwrap();
+    let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
+    assert!(two.nodes[0].interface().remove_route(global(2), 128));
     let turn = two.now;
     let [wish, _] = two.turn();
     assert_eq!(two.nodes[0].tcp().state(client), Some(State::Closed), "found while sending");

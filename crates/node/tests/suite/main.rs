@@ -2,6 +2,7 @@
 
 mod addresses;
 mod aoded;
+mod attachment;
 mod autoconfiguration;
 mod border;
 mod common;

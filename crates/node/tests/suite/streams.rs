@@ -235,10 +235,22 @@ fn a_port_where_nobody_listens_refuses() {
 }
 
 #[test]
-fn a_connection_without_a_route_ends_at_once() {
+fn without_a_route_no_connection_is_opened() {
     let mut world = World::<Mote>::new(2, usual(), 0, 15);
     let nowhere = "2001:db8:1::1".parse().unwrap();
-    let client = world.nodes[0].streams().connect(world.now, nowhere, PORT, connection()).unwrap();
+    let connected = world.nodes[0].streams().connect(world.now, nowhere, PORT, connection());
+    assert_eq!(connected, Err(ConnectError::NoRoute));
+    world.nodes[0].set_parent(world.now, Some(2)).unwrap();
+    let connected = world.nodes[0].streams().connect(world.now, nowhere, PORT, connection());
+    assert!(connected.is_ok());
+}
+
+#[test]
+fn a_connection_that_loses_its_route_ends_at_once() {
+    let mut world = World::<Mote>::new(2, usual(), 0, 15);
+    let client =
+        world.nodes[0].streams().connect(world.now, global(2), PORT, connection()).unwrap();
+    assert!(world.nodes[0].interface().remove_route(global(2), 128));
     let before = world.now;
     assert!(world.run(HOUR, |_, nodes| nodes[0].tcp().state(client) == Some(State::Closed)));
     assert!(world.now - before < Duration::from_secs(1));

@@ -21,6 +21,10 @@ use kinglet_time::Instant;
 ///   (RFC 6298 §3).
 /// * [`ByTimeout`]: as `()`, but duplicates tell nothing: the timer alone finds losses.
 //= rfc5681#4.3-6
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not recover losses",
+    note = "the `recovery` of a plan is `()` or `tcp::ByTimeout`; `segments` records otherwise"
+)]
 pub trait LossRecovery {
     /// What is known of what is in flight.
     #[doc(hidden)]

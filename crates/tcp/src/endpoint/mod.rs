@@ -80,6 +80,10 @@ pub trait Peer: Copy + Eq {
 ///     type Servers<K: Peer> = [Option<KnownServer<K>>; 0];
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no memory plan of TCP",
+    note = "`kinglet::profile!` makes the plan of a whole node"
+)]
 pub trait Sizes: Sized {
     /// Congestion control of every connection.
     type Congestion: Controller;
