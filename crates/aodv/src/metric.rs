@@ -105,25 +105,25 @@ mod tests {
         let good = start.extended(ONE);
         assert_eq!(good, Worth { hops: 1, delivery: Some(ONE) });
         assert!(start.is_better_than(&good) && !good.is_better_than(&start));
-        let mut way = start;
+        let mut route = start;
         for _ in 0..300 {
-            let longer = way.extended(60_000);
-            assert!(way.is_better_than(&longer) || longer.hops == u8::MAX);
-            way = longer;
+            let longer = route.extended(60_000);
+            assert!(route.is_better_than(&longer) || longer.hops == u8::MAX);
+            route = longer;
         }
-        assert_eq!(way.delivery, Some(0));
+        assert_eq!(route.delivery, Some(0));
     }
 
     #[test]
     fn many_good_links_are_better_than_a_bad_one_unless_hops_count() {
-        let way = |metric, links: &[u16]| {
-            links.iter().fold(Worth::start(metric), |way, link| way.extended(*link))
+        let route = |metric, links: &[u16]| {
+            links.iter().fold(Worth::start(metric), |route, link| route.extended(*link))
         };
         let (long, short) = ([62_000; 3], [50_000]);
-        let better = |metric| way(metric, &long).is_better_than(&way(metric, &short));
+        let better = |metric| route(metric, &long).is_better_than(&route(metric, &short));
         assert!(better(Metric::PathDr) && !better(Metric::HopCount));
-        assert_eq!(way(Metric::HopCount, &long), Worth { hops: 3, delivery: None });
-        let half = way(Metric::PathDr, &[ONE / 2, ONE / 2]);
+        assert_eq!(route(Metric::HopCount, &long), Worth { hops: 3, delivery: None });
+        let half = route(Metric::PathDr, &[ONE / 2, ONE / 2]);
         assert!(half.delivery.unwrap().abs_diff(ONE / 4) < 3);
     }
 }

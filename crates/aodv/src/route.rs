@@ -22,7 +22,7 @@ pub struct Route {
     /// True if the route was lost while packets that begin here needed it.
     is_missed: bool,
     /// True if the loss of the route is still to be reported to its precursors.
-    pub(crate) is_untold: bool,
+    pub(crate) is_unreported: bool,
     /// Time until which the route is valid, or until which its loss is remembered.
     expires: Instant,
     pub(crate) precursors: Precursors,
@@ -63,7 +63,7 @@ impl Route {
             is_used: false,
             began: None,
             is_missed: false,
-            is_untold: false,
+            is_unreported: false,
             expires: now + lifetime,
             precursors: Precursors::Nobody,
         }
@@ -113,7 +113,7 @@ impl Route {
     pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>, times: Times) {
         self.sequence = newest(self.sequence, sequence);
         (self.is_valid, self.is_used) = (false, false);
-        self.is_untold = self.precursors != Precursors::Nobody;
+        self.is_unreported = self.precursors != Precursors::Nobody;
         self.is_missed = self.began.is_some_and(|at| now - at < LATELY);
         self.expires = now + times.delete_period();
     }
@@ -127,7 +127,7 @@ impl Route {
     /// Returns its eviction priority, greatest first; `None` if it must stay. Routes that packets
     /// use are never evicted, so a flood of requests takes away none of them.
     fn yields(&self, now: Instant) -> Option<(bool, bool, Instant)> {
-        let stays = self.is_untold || self.is_valid && self.is_used;
+        let stays = self.is_unreported || self.is_valid && self.is_used;
         (!stays).then_some((self.is_forgotten(now), !self.is_valid, self.expires))
     }
 
@@ -242,11 +242,11 @@ mod tests {
         let route = find_mut(&mut table, 1).unwrap();
         route.precursors.add(9);
         route.lose(T0, Some(8), TIMES);
-        assert!(!route.is_valid && route.is_untold);
+        assert!(!route.is_valid && route.is_unreported);
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 1)), Taken::Stale);
         assert_eq!(consider(&mut table, T0, &offer(1, 8, 9)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
-        assert_eq!((route.is_untold, route.precursors), (false, Precursors::Nobody));
+        assert_eq!((route.is_unreported, route.precursors), (false, Precursors::Nobody));
         // An entry that has expired does not count.
         route.lose(T0, Some(500), TIMES);
         let later = T0 + TIMES.delete_period();
@@ -283,10 +283,10 @@ mod tests {
         let mut route = Route::unknown(T0, 1, worth, TIMES);
         route.precursors.add(9);
         route.lose(T0, None, TIMES);
-        assert_eq!((route.is_untold, route.sequence), (true, None));
+        assert_eq!((route.is_unreported, route.sequence), (true, None));
         table[0] = Some(route);
         assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Full);
-        table[0].as_mut().unwrap().is_untold = false;
+        table[0].as_mut().unwrap().is_unreported = false;
         assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Yes);
     }
 }

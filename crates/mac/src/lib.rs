@@ -129,7 +129,7 @@ pub use mac::strobe::CannotWake;
 pub use mac::{Indication, Info, KeyOf, Mac, RadioUse, Sizes, Submission};
 pub use polled::Polled;
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest, TxState};
-pub use reach::{Indirect, Reach, Strobe, StrobeEnd, TableFull, Way};
+pub use reach::{Indirect, Reach, SendTiming, Strobe, StrobeEnd, TableFull};
 pub use replay::Peer;
 pub use sampled::Sampled;
 pub use samples::Samples;

@@ -68,7 +68,7 @@ impl FromParent {
 }
 
 /// The result of sending a frame of the MAC's own.
-pub struct Told {
+pub struct OwnFrameOutcome {
     pub(crate) kind: Kind,
     pub(crate) dst: Address,
     pub(crate) result: Delivery,
@@ -213,7 +213,7 @@ pub trait Listening {
     }
 
     /// Handles the end of the transmission of a data request or a synchronisation.
-    fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &Told) {}
+    fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &OwnFrameOutcome) {}
 
     /// Returns the parent that needs a synchronisation frame now.
     fn poll_sync(&mut self, _now: Instant) -> Option<Address> {

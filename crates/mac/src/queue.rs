@@ -318,7 +318,7 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     /// Returns whether an indirect frame waits behind a head that is not indirect.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    pub(crate) fn blocks_indirect(&self) -> bool {
         let is_indirect = |slot: &Slot| slot.kind.is_indirect();
         self.head().is_some_and(|head| !is_indirect(head))
             && self.slots.as_slice().iter().any(|s| s.place == Place::Waiting && is_indirect(s))

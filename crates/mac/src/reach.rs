@@ -8,7 +8,7 @@
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
 //! | [`Strobing`] of one of these (`strobing.rs`) | or repeated until they have woken |
 //!
-//! The program contains only the methods of the chosen type. [`Reach::way`] returns the [`Way`] in
+//! The program contains only the methods of the chosen type. [`Reach::timing`] returns the [`SendTiming`] in
 //! which a frame is sent. In a network of sleeping devices each frame is a [`Strobe`]
 //! (`mac/strobe.rs`).
 //!
@@ -61,7 +61,7 @@ impl Indirect {
 
 /// The timing of a frame's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum SendTiming {
     /// In its turn, by CSMA-CA with the configured retries.
     Usual,
     /// Before all others, as [`Indirect`] states: the recipient listens now, but only for a short
@@ -141,7 +141,7 @@ pub trait Reach {
     }
 
     /// Handles a reset of the radio, which has lost its knowledge of pending frames.
-    fn forget_told(&mut self) {}
+    fn invalidate_pending_table(&mut self) {}
 
     /// Handles a data request of `src`. Returns whether it needs an empty frame: no frame is
     /// pending for it, but the acknowledgement had the frame-pending bit set because of another
@@ -175,8 +175,8 @@ pub trait Reach {
     fn handle_burst(&mut self, _dst: Address) {}
 
     /// Returns the timing of a frame of [`Class::Indirect`](crate::Class::Indirect) for `dst`.
-    fn way(&self, _dst: Address) -> Way {
-        Way::Usual
+    fn timing(&self, _dst: Address) -> SendTiming {
+        SendTiming::Usual
     }
 
     /// See [`Mac::poll_listener`](crate::Mac::poll_listener).

@@ -270,13 +270,13 @@ impl Runs for ByRadio {
         radio.contains(Capabilities::SECURES)
     }
 
-    fn poll_command(told: &mut bool, security: &Security) -> Option<Command> {
-        let before = core::mem::replace(told, true);
+    fn poll_command(configured: &mut bool, security: &Security) -> Option<Command> {
+        let before = core::mem::replace(configured, true);
         (!before).then(|| Command::Secure(security.link_key()))
     }
 
     fn seal(
-        _told: &mut bool,
+        _configured: &mut bool,
         _key: &Key,
         _nonce: &Nonce,
         _open: &[u8],
@@ -287,7 +287,7 @@ impl Runs for ByRadio {
 
     /// Frames that the radio reports were opened already.
     fn open(
-        _told: &mut bool,
+        _configured: &mut bool,
         _key: &Key,
         _nonce: &Nonce,
         _open: &[u8],
@@ -297,7 +297,7 @@ impl Runs for ByRadio {
         true
     }
 
-    fn cipher_runs(_told: &bool) -> u32 {
+    fn cipher_runs(_configured: &bool) -> u32 {
         0
     }
 }

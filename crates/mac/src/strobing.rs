@@ -141,7 +141,7 @@ pub struct Strobed {
     /// The channel of the search, if there are several channels.
     channel: Option<Channel>,
     /// Consecutive search strobes on that channel.
-    sought: u8,
+    search_strobes: u8,
     /// Consecutive strobes that have failed.
     failures: u8,
     /// Repetitions by which the next strobe begins earlier.
@@ -163,7 +163,7 @@ impl Empty for Strobed {
         rhythm: None,
         trust: Trust::Once,
         channel: None,
-        sought: 0,
+        search_strobes: 0,
         failures: 0,
         earlier: 0,
         heard: Instant::ZERO,
@@ -266,7 +266,7 @@ impl Strobed {
     /// Returns the lead time of the next strobe, of frames of `len` octets, before the earliest
     /// wake-up.
     fn before(&self, wake: &Wake, len: usize) -> Duration {
-        match self.is_to_be_sought() {
+        match self.needs_search() {
             true => wake.period / 2,
             false => repetition(len) * u32::from(self.earlier),
         }
@@ -293,8 +293,8 @@ impl Strobed {
         let (from, to) = rhythm.next(wake, now + TOO_LATE + before);
         let begin = from - before;
         // After a long silence of the neighbour, only the period of its wake-ups is certain.
-        let sought = self.is_to_be_sought();
-        let within = if sought { longest } else { longest.min(to - begin) };
+        let search_strobes = self.needs_search();
+        let within = if search_strobes { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
         // If it woke this much earlier, its channel hopping is this much further.
         let further = from + wake.period * self.awake_before();
@@ -303,7 +303,7 @@ impl Strobed {
     }
 
     fn acknowledged(&mut self, now: Instant) {
-        (self.failures, self.earlier, self.sought) = (0, 0, 0);
+        (self.failures, self.earlier, self.search_strobes) = (0, 0, 0);
         self.heard = now;
         self.not_before = Instant::ZERO;
     }
@@ -311,15 +311,15 @@ impl Strobed {
     /// Returns whether to search once more on the same channel: the neighbour uses each channel
     /// once in as many periods as there are channels. Then the search moves to another channel.
     /// Broadcasts are sent as often.
-    fn seeks_on(&mut self, wake: &Wake) -> bool {
+    fn continues_search(&mut self, wake: &Wake) -> bool {
         if self.rhythm.is_some() {
             return false;
         }
-        self.sought = self.sought.saturating_add(1);
-        if u32::from(self.sought) < wake.channels.count_ones() {
+        self.search_strobes = self.search_strobes.saturating_add(1);
+        if u32::from(self.search_strobes) < wake.channels.count_ones() {
             return true;
         }
-        self.sought = 0;
+        self.search_strobes = 0;
         self.channel = channel_after(wake.channels, self.channel);
         false
     }
@@ -351,7 +351,7 @@ impl Strobed {
     }
 
     /// Returns whether the next strobe is to search for its wake-up phase.
-    fn is_to_be_sought(&self) -> bool {
+    fn needs_search(&self) -> bool {
         let doubtful = self.trust == Trust::Once
             && self.failures > 0
             && self.failures.is_multiple_of(MAX_FAILURES_AT_FIRST);
@@ -373,7 +373,7 @@ impl Strobed {
     /// one more: once over all channels.
     fn awake_before(&self) -> u32 {
         let searches = match self.trust {
-            Trust::Once if self.is_to_be_sought() => self.failures / MAX_FAILURES_AT_FIRST,
+            Trust::Once if self.needs_search() => self.failures / MAX_FAILURES_AT_FIRST,
             Trust::Once | Trust::Confirmed | Trust::Doubted => 0,
         };
         searches.saturating_sub(1).into()
@@ -447,8 +447,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.poll_command(radio)
     }
 
-    fn forget_told(&mut self) {
-        self.inner.forget_told();
+    fn invalidate_pending_table(&mut self) {
+        self.inner.invalidate_pending_table();
     }
 
     fn handle_request(&mut self, radio: kinglet_radio::Capabilities, src: Address) -> bool {
@@ -484,8 +484,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.handle_burst(dst);
     }
 
-    fn way(&self, dst: Address) -> crate::reach::Way {
-        self.inner.way(dst)
+    fn timing(&self, dst: Address) -> crate::reach::SendTiming {
+        self.inner.timing(dst)
     }
 
     fn poll_listener(&mut self) -> Option<u16> {
@@ -595,7 +595,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         let mut nobody = Strobed { address: dst, ..Strobed::EMPTY };
         let entry = self.entry(now, dst).unwrap_or(&mut nobody);
         let strobe = entry.strobe(now, &wake, len);
-        (self.channel, self.searches) = (strobe.channel, entry.is_to_be_sought());
+        (self.channel, self.searches) = (strobe.channel, entry.needs_search());
         if self.searches {
             count(&mut self.stats.searching);
         }
@@ -618,7 +618,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         };
         let Some(entry) = self.entry(now, end.dst) else { return false };
         match end.result {
-            StrobeResult::Sent if entry.seeks_on(&wake) => return true,
+            StrobeResult::Sent if entry.continues_search(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
                 let missed = entry.failures > 0;
@@ -639,7 +639,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             StrobeResult::Unanswered | StrobeResult::Busy if answers && goes_on.is_none() => {
                 count(&mut self.stats.failed);
             }
-            StrobeResult::Unanswered if entry.seeks_on(&wake) => {
+            StrobeResult::Unanswered if entry.continues_search(&wake) => {
                 count(&mut self.stats.failed);
                 return true;
             }

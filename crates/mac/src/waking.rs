@@ -9,7 +9,9 @@
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
-use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::listening::{
+    DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
+};
 use crate::rhythm::next_after;
 use crate::stats::{WakeStats, count};
 use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Turn, Wake, repetition};
@@ -87,7 +89,7 @@ enum State {
     Answered { whom: u16, since: Instant, until: Instant },
     /// The last frame has been received. The radio listens for its repetition by itself, in the
     /// mode set for the frame, until this time.
-    Ended { told: Mode, until: Instant },
+    Ended { reported: Mode, until: Instant },
 }
 
 /// State of the channel since the samples were busy.
@@ -287,7 +289,7 @@ impl<L: Listening> Listening for Waking<L> {
             State::Burst { from, until, .. } | State::Answered { since: from, until, .. } => {
                 Mode::Await(from, until)
             }
-            State::Ended { told, .. } => told,
+            State::Ended { reported, .. } => reported,
             State::Off | State::Asleep | State::Due(_) | State::Sampling => Mode::Off,
         }
     }
@@ -348,20 +350,20 @@ impl<L: Listening> Listening for Waking<L> {
         if frame.more {
             return self.follow(now, wake, frame.sfd - PREAMBLE_SFD, frame.ended());
         }
-        let told = match self.state {
+        let reported = match self.state {
             State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
             State::Burst { from, until, .. } | State::Answered { since: from, until, .. } => {
                 Mode::Await(from, until)
             }
-            State::Ended { told, .. } => told,
+            State::Ended { reported, .. } => reported,
             _ => Mode::Off,
         };
         let until = self.not_longer(wake, frame.ended(), frame.ended() + LINGER);
-        if told == Mode::Off || now >= until {
+        if reported == Mode::Off || now >= until {
             self.sleep(now, wake);
             return true;
         }
-        self.state = State::Ended { told, until };
+        self.state = State::Ended { reported, until };
         false
     }
 
@@ -372,7 +374,7 @@ impl<L: Listening> Listening for Waking<L> {
         true
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
         self.inner.handle_sent(now, config, frame);
     }
 

@@ -19,7 +19,7 @@ pub const HOLD: Duration = Duration::from_secs(4);
 
 /// Advertisements that carry a change before the next complete one: as many as are sent within
 /// [`HOLD`].
-pub(crate) const TELLINGS: u8 = 2;
+pub(crate) const ANNOUNCEMENTS: u8 = 2;
 
 /// Lifetime of a route that its next hop does not advertise, and time for which a lost route is
 /// advertised. At the longest interval four to six advertisements come in that time. A router that
@@ -38,7 +38,7 @@ pub struct Route {
     /// The least cost that other nodes may still use.
     least: u8,
     /// Advertisements that still have to carry a change.
-    pub(crate) untold: u8,
+    pub(crate) announcements_left: u8,
     /// Time at which the least cost is discarded; set while the cost is higher.
     hold: Option<Instant>,
     expires: Instant,
@@ -65,8 +65,8 @@ impl Route {
         let Offer { destination, via: next_hop, advertised, link } = offer;
         let cost = total(advertised, link);
         let expires = now + LIFETIME;
-        let (least, untold, hold) = (cost, TELLINGS, None);
-        Route { destination, next_hop, advertised, cost, least, untold, hold, expires }
+        let (least, announcements_left, hold) = (cost, ANNOUNCEMENTS, None);
+        Route { destination, next_hop, advertised, cost, least, announcements_left, hold, expires }
     }
 
     pub(crate) const fn is_usable(&self) -> bool {
@@ -87,7 +87,7 @@ impl Route {
             self.expires = now + LIFETIME;
         }
         if via != self.next_hop || cost != self.cost {
-            self.untold = TELLINGS;
+            self.announcements_left = ANNOUNCEMENTS;
         }
         (self.next_hop, self.advertised, self.cost) = (via, advertised, cost);
         news
@@ -129,7 +129,7 @@ impl Route {
         // A node that has lost a destination learns a route from those that have not.
         let asked = advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable();
         if asked {
-            self.untold = TELLINGS;
+            self.announcements_left = ANNOUNCEMENTS;
         }
         asked
     }
@@ -197,7 +197,7 @@ pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> Forg
         if route.hold.take_if(|at| *at <= now).is_some() {
             route.least = route.cost;
             if !route.is_usable() {
-                route.untold = TELLINGS;
+                route.announcements_left = ANNOUNCEMENTS;
                 forgotten.asks = true;
             }
         }

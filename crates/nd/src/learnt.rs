@@ -36,7 +36,7 @@ pub struct Autoconfigured {
     /// Duplicate address detection.
     pub(crate) detection: Detection,
     pub(crate) registration: Registration,
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
 }
 
 /// An advertised context.
@@ -46,7 +46,7 @@ pub struct Advertised {
     pub(crate) context: Context,
     pub(crate) compress: bool,
     pub(crate) until: Instant,
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
     pub(crate) gone: bool,
 }
 

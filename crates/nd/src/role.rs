@@ -85,7 +85,7 @@ pub trait Role {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        told: &Duplicate,
+        message: &Duplicate,
     ) -> Result<(), Discard>;
 
     /// Writes the next message to `buf`; `link` is the node's own link address.
@@ -202,9 +202,9 @@ impl<R: Role> Role for Option<R> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        told: &Duplicate,
+        message: &Duplicate,
     ) -> Result<(), Discard> {
-        self.as_mut().ok_or(Discard::Ignored)?.handle_duplicate(now, from, told)
+        self.as_mut().ok_or(Discard::Ignored)?.handle_duplicate(now, from, message)
     }
 
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {

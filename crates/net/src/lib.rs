@@ -60,7 +60,7 @@
 //! | `turns.rs` | fairness between neighbours that send frames to be forwarded |
 //! | `net/originals.rs` | IPv6 fragments, input and output |
 //! | `net/congestion.rs` | random early detection at the output queue |
-//! | `net/indirect.rs`, `resolve.rs`, `seek.rs` | packets that wait |
+//! | `net/indirect.rs`, `resolve.rs`, `discover.rs` | packets that wait |
 //! | `net/strangers.rs`, `allowance.rs` | limit on the cost of unsolicited packets to children |
 //! | `net/extend.rs` | routing data in packets: RPL option, source route, tunnel |
 //! | `net/interface.rs`, `messages.rs` | addresses and routes; routing and discovery messages |

@@ -84,18 +84,18 @@ pub trait Routing {
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt>;
 
     /// Returns whether routes to `dst` are discovered on demand.
-    fn seeks(&self, _dst: Ipv6Addr) -> bool {
+    fn discovers(&self, _dst: Ipv6Addr) -> bool {
         false
     }
 
     /// Returns whether route discovery for `dst` is in progress.
-    fn is_seeking(&self, _dst: Ipv6Addr) -> bool {
+    fn is_discovering(&self, _dst: Ipv6Addr) -> bool {
         false
     }
 
     /// Starts route discovery for a packet of this node to `dst`, for which [`Routing::route`] has
     /// no route. Returns whether discovery is in progress.
-    fn seek(&mut self, _now: Instant, _dst: Ipv6Addr) -> bool {
+    fn discover(&mut self, _now: Instant, _dst: Ipv6Addr) -> bool {
         false
     }
 

@@ -40,7 +40,7 @@ pub enum Change {
     Parent(Option<u16>),
     /// Waiting packets may have another route: a router has another parent, or a route was found or
     /// lost.
-    Way,
+    Route,
     /// A neighbour that sleeps has become a child of this router.
     Child(u16),
     /// This neighbour is its child no longer.

@@ -88,16 +88,16 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
         Some(if self.has_removed(dst) { Learnt { via: None, ..learnt } } else { learnt })
     }
 
-    fn seeks(&self, dst: Ipv6Addr) -> bool {
-        whoever!(self, it => it.seeks(dst), false)
+    fn discovers(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.discovers(dst), false)
     }
 
-    fn is_seeking(&self, dst: Ipv6Addr) -> bool {
-        whoever!(self, it => it.is_seeking(dst), false)
+    fn is_discovering(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.is_discovering(dst), false)
     }
 
-    fn seek(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
-        whoever!(self, it => it.seek(now, dst), false)
+    fn discover(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.discover(now, dst), false)
     }
 
     fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {

@@ -121,7 +121,7 @@ fn rpl(beside: &mut Beside) -> Report {
 fn a_host_gets_address_and_context_from_a_border_router_and_is_found_by_its_probes() {
     let mut beside = Beside::new("discovery = \"host\"", vec![Riot::new(Part::Border, 3)]);
     let own = with_iid(&ip(PREFIX), EUI);
-    beside.until("a registration", |nodes, _| nodes[0].ways.contains(&(own, EUI)));
+    beside.until("a registration", |nodes, _| nodes[0].routes.contains(&(own, EUI)));
     let has = |it: &Report| match it {
         Report::Addresses { addresses } => addresses.contains(&own.into()),
         _ => false,
@@ -156,7 +156,7 @@ fn hosts_register_with_a_border_router_and_reach_each_other_through_it() {
 fn a_leaf_asks_a_root_for_its_configuration_and_is_reached_from_beyond() {
     let mut beside = Beside::new("rpl = { role = \"leaf\" }", vec![Riot::new(Part::Root, 3)]);
     let own = with_iid(&ip(PREFIX), EUI);
-    beside.until("a target", |nodes, _| nodes[0].ways.contains(&(own, EUI)));
+    beside.until("a target", |nodes, _| nodes[0].routes.contains(&(own, EUI)));
     let Report::Rpl { parent, rank, unacknowledged, .. } = rpl(&mut beside) else { panic!() };
     let root = beside.air.nodes[0].eui;
     assert_eq!((parent, unacknowledged), (Some(link_local(root).into()), 0));
@@ -175,7 +175,7 @@ fn a_router_carries_for_a_member_what_it_and_the_root_say() {
     let (own, member) =
         (with_iid(&ip(PREFIX), EUI), with_iid(&ip(PREFIX), beside.air.nodes[1].eui));
     beside.until("both targets", |nodes, _| {
-        nodes[1].is_known && [own, member].iter().all(|it| nodes[0].ways.contains(&(*it, EUI)))
+        nodes[1].is_known && [own, member].iter().all(|it| nodes[0].routes.contains(&(*it, EUI)))
     });
     let Report::Rpl { targets, .. } = rpl(&mut beside) else { panic!() };
     assert_eq!(targets.len(), 1, "{targets:?}");

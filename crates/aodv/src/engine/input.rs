@@ -80,7 +80,7 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Considers the reverse route to the originator of a request.
-    fn way_back(&mut self, now: Instant, from: u16, rreq: &Rreq, worth: Worth) -> Taken {
+    fn add_reverse_route(&mut self, now: Instant, from: u16, rreq: &Rreq, worth: Worth) -> Taken {
         let offer = Offer {
             destination: rreq.originator,
             sequence: rreq.originator_sequence,
@@ -104,7 +104,7 @@ impl<S: Sizes> Aodv<S> {
         if !self.link_mut(from).is_some_and(|link| link.may_flood(now)) {
             return Err(Discard::TooMany);
         }
-        match self.way_back(now, from, &rreq, worth) {
+        match self.add_reverse_route(now, from, &rreq, worth) {
             Taken::Yes | Taken::NoBetter => {}
             Taken::Stale => {
                 self.remind(from, &rreq);
@@ -148,7 +148,7 @@ impl<S: Sizes> Aodv<S> {
         }
         request.worth = worth;
         request.rreq.ttl = rreq.ttl;
-        match self.way_back(now, from, &rreq, worth) {
+        match self.add_reverse_route(now, from, &rreq, worth) {
             Taken::Stale => Err(Discard::Stale),
             // The first copy has got a place already.
             _ => Ok(()),
@@ -190,7 +190,7 @@ impl<S: Sizes> Aodv<S> {
         }
         let floods = self.requests.as_slice().iter().flatten();
         let awaited = if originator == own {
-            self.is_seeking(destination)
+            self.is_discovering(destination)
         } else {
             floods.clone().any(|it| it.forgotten > now && it.awaits(originator, destination))
         };

@@ -52,24 +52,24 @@ impl<S: Sizes> Aodv<S> {
             return None;
         }
         let routes = self.routes.as_mut_slice();
-        let Some(audience) = untold(routes) else {
+        let Some(audience) = unreported(routes) else {
             // Their routes were found again before an error was sent.
             self.errors_due = Due::No;
             return None;
         };
         let mut writer = RerrWriter::new(buf).ok()?;
         let concerned = |route: &&mut Route| {
-            route.is_untold && (audience == Precursors::Many || route.precursors == audience)
+            route.is_unreported && (audience == Precursors::Many || route.precursors == audience)
         };
         for route in routes.iter_mut().flatten().filter(concerned) {
             let (destination, sequence) = (route.destination, route.sequence.unwrap_or(0));
             if writer.entry(Unreachable { destination, sequence }).is_err() {
                 break;
             }
-            (route.is_untold, route.precursors) = (false, Precursors::Nobody);
+            (route.is_unreported, route.precursors) = (false, Precursors::Nobody);
         }
         let len = writer.len();
-        let more = untold(routes).is_some();
+        let more = unreported(routes).is_some();
         self.errors_due = if more { Due::within(&mut self.erring, now) } else { Due::No };
         count(&mut self.stats.errors);
         let to = match audience {
@@ -207,6 +207,6 @@ impl<S: Sizes> Aodv<S> {
 }
 
 /// Returns the precursors of the first route whose loss is to be reported.
-fn untold(routes: &[Option<Route>]) -> Option<Precursors> {
-    routes.iter().flatten().find(|route| route.is_untold).map(|route| route.precursors)
+fn unreported(routes: &[Option<Route>]) -> Option<Precursors> {
+    routes.iter().flatten().find(|route| route.is_unreported).map(|route| route.precursors)
 }

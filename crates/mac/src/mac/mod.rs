@@ -12,7 +12,7 @@ pub use receive::Indication;
 use crate::config::{Config, Csma};
 use crate::csma::Backoff;
 use crate::link::{Link, Neighbour, Neighbours};
-use crate::listening::{DataRequestOutcome, Listening, Mode, Situation, Told};
+use crate::listening::{DataRequestOutcome, Listening, Mode, OwnFrameOutcome, Situation};
 use crate::plain::Plain;
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest, TxState};
 use crate::reach::{Reach, TableFull};
@@ -373,7 +373,7 @@ impl<S: Sizes> Mac<S> {
         self.drop_late_ack(now);
         if core::mem::take(&mut self.reset_radio) {
             self.mode = Some(Mode::Off);
-            self.reach.forget_told();
+            self.reach.invalidate_pending_table();
             return Some(Submission { command: Command::Reset, frame: &[] });
         }
         let mode = self.listening.mode(&self.situation());
@@ -588,9 +588,9 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Handles the result of a frame of the MAC's own.
-    pub(crate) fn own_frame_sent(&mut self, now: Instant, told: &Told) {
+    pub(crate) fn own_frame_sent(&mut self, now: Instant, outcome: &OwnFrameOutcome) {
         if S::Listening::SLEEPS {
-            self.listening.handle_sent(now, &self.config, told);
+            self.listening.handle_sent(now, &self.config, outcome);
         }
     }
 

@@ -233,10 +233,10 @@ impl Net {
     fn check_routes(&self) -> Result<(), String> {
         let costs = self.costs();
         for from in (0..self.nodes.len()).filter(|&n| self.alive[n]) {
-            let ways: Vec<_> = self.nodes[from].ways().collect();
+            let routes: Vec<_> = self.nodes[from].routes().collect();
             let cost_to = |to| {
-                let way = ways.iter().find(|way| way.destination == Some(short(to)));
-                way.map_or(NONE, |way| way.cost.into())
+                let route = routes.iter().find(|route| route.destination == Some(short(to)));
+                route.map_or(NONE, |route| route.cost.into())
             };
             for to in (0..self.nodes.len()).filter(|&n| n != from) {
                 let arrives = matches!(self.walk(from, short(to)), Walk::Arrived(_));

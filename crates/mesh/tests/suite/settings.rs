@@ -167,7 +167,7 @@ fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
 #[test]
 fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     let mut mesh = router(|_| {});
-    let usable = |mesh: &Mesh<Plan>| mesh.ways().filter(|way| way.cost < 16).count();
+    let usable = |mesh: &Mesh<Plan>| mesh.routes().filter(|route| route.cost < 16).count();
     let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];
     let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
     assert_eq!(usable(&mesh), 2);
@@ -188,13 +188,17 @@ fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
         let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
         if dies {
             (0..4).for_each(|_| mesh.handle_sent(now, 2, false));
-            assert_eq!(mesh.ways().filter(|way| way.cost < 16).count(), 0);
+            assert_eq!(mesh.routes().filter(|route| route.cost < 16).count(), 0);
         }
         let now = hear_nothing(&mut mesh, now, Duration::from_secs(10));
         mesh.handle_message(now, 2, -60, &[0x11, flags, 0, 1, 0xF1]).unwrap();
         mesh.handle_sent(now, 2, true);
-        let ways: Vec<_> = mesh.ways().collect();
-        assert_eq!(ways.iter().filter(|way| way.cost < 16).count(), usable, "{flags:x} {ways:?}");
+        let routes: Vec<_> = mesh.routes().collect();
+        assert_eq!(
+            routes.iter().filter(|route| route.cost < 16).count(),
+            usable,
+            "{flags:x} {routes:?}"
+        );
     }
 }
 

@@ -86,7 +86,7 @@ enum Answer {
     /// The response to a registration.
     Registration { claim: Claim, status: u8 },
     /// The border router's response to a duplicate address request.
-    Confirmation { dst: Ipv6Addr, told: Duplicate },
+    Confirmation { dst: Ipv6Addr, message: Duplicate },
 }
 
 impl Answer {
@@ -316,11 +316,11 @@ impl<S: RouterSizes> Serving<S> {
 
     /// Compares an address with the table of this border router (RFC 6775, 8.2.4).
     //= rfc6775#8.2.3-2
-    fn compare(&mut self, now: Instant, from: Ipv6Addr, told: &Duplicate) -> u8 {
-        let entry = Entry::told(told);
+    fn compare(&mut self, now: Instant, from: Ipv6Addr, message: &Duplicate) -> u8 {
+        let entry = Entry::of_duplicate(message);
         let finding = look(self.registrations.as_slice(), &entry);
         if finding == Finding::Same {
-            self.tell_former(Site::Behind(from), told);
+            self.notify_former(Site::Behind(from), message);
         }
         let table = self.registrations.as_mut_slice();
         match finding {
@@ -336,12 +336,12 @@ impl<S: RouterSizes> Serving<S> {
 
     /// Notifies the router where an address was registered before that it has moved (RFC 8505,
     /// 5.7).
-    fn tell_former(&mut self, site: Site, told: &Duplicate) {
-        let known = find(self.registrations.as_slice(), told.address);
+    fn notify_former(&mut self, site: Site, message: &Duplicate) {
+        let known = find(self.registrations.as_slice(), message.address);
         let former = known.map(|known| known.site).filter(|former| *former != site);
         if let Some(Site::Behind(dst)) = former {
-            let told = Duplicate { confirmation: true, status: status::MOVED, ..*told };
-            self.answer(Answer::Confirmation { dst, told });
+            let message = Duplicate { confirmation: true, status: status::MOVED, ..*message };
+            self.answer(Answer::Confirmation { dst, message });
         }
     }
 
@@ -362,8 +362,8 @@ impl<S: RouterSizes> Serving<S> {
                 Some(Message::near(dst, via, len))
             }
             Answer::Registration { claim, status } => tell(&claim, status, buf),
-            Answer::Confirmation { dst, told } => {
-                let len = Builder::new(buf, &Kind::Duplicate(told)).ok()?.len();
+            Answer::Confirmation { dst, message } => {
+                let len = Builder::new(buf, &Kind::Duplicate(message)).ok()?.len();
                 Some(Message { src: None, dst, via: None, hop_limit: MULTIHOP, len })
             }
         }
@@ -378,8 +378,8 @@ impl<S: RouterSizes> Serving<S> {
         let claim = &asked.claim;
         let Registration { tid, lifetime_min, rovr, .. } = claim.asked;
         let (address, confirmation) = (claim.address(), false);
-        let told = Duplicate { confirmation, status: 0, tid, lifetime_min, rovr, address };
-        let len = Builder::new(buf, &Kind::Duplicate(told)).ok()?.len();
+        let message = Duplicate { confirmation, status: 0, tid, lifetime_min, rovr, address };
+        let len = Builder::new(buf, &Kind::Duplicate(message)).ok()?.len();
         Some(Message { src: None, dst, via: None, hop_limit: MULTIHOP, len })
     }
 
@@ -407,8 +407,8 @@ fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
         (src, link)
     };
     let (router, solicited, overriding) = (true, true, false);
-    let told = Advertisement { router, solicited, overriding, target };
-    let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
+    let message = Advertisement { router, solicited, overriding, target };
+    let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(message)).ok()?;
     out.option(&NdOption::Registration(Registration { status, ..asked })).ok()?;
     Some(Message::near(dst, via, out.len()))
 }
@@ -491,7 +491,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             Finding::New if remote => return Ok(()),
             Finding::New | Finding::Same => {
                 let site = Site::Here(link);
-                self.tell_former(site, &entry.moved());
+                self.notify_former(site, &entry.moved());
                 keep(self.registrations.as_mut_slice(), now, &entry, site);
                 status::SUCCESS
             }
@@ -505,33 +505,34 @@ impl<S: RouterSizes> Role for Serving<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        told: &Duplicate,
+        message: &Duplicate,
     ) -> Result<(), Discard> {
-        if from.is_unspecified() || from.is_multicast() || told.address.is_multicast() {
+        if from.is_unspecified() || from.is_multicast() || message.address.is_multicast() {
             return Err(Discard::Invalid);
         }
-        if !told.confirmation {
+        if !message.confirmation {
             if !matches!(self.offers.offer().border, Border::This(_)) {
                 return Err(Discard::NotConcerned);
             }
-            let status = self.compare(now, from, told);
-            let told = Duplicate { confirmation: true, status, ..*told };
-            self.answer(Answer::Confirmation { dst: from, told });
+            let status = self.compare(now, from, message);
+            let message = Duplicate { confirmation: true, status, ..*message };
+            self.answer(Answer::Confirmation { dst: from, message });
             return Ok(());
         }
         if self.offers.remote_border() != Some(from) {
             return Err(Discard::NotConcerned);
         }
-        let is =
-            |it: &Asked| it.claim.address() == told.address && it.claim.asked.rovr == told.rovr;
+        let is = |it: &Asked| {
+            it.claim.address() == message.address && it.claim.asked.rovr == message.rovr
+        };
         let place = self.asked.iter_mut().find(|place| place.as_ref().is_some_and(is));
         if let Some(asked) = place.and_then(Option::take) {
-            self.confirmed(now, &asked, told.status);
+            self.confirmed(now, &asked, message.status);
             return Ok(());
         }
-        let entry = Entry::told(told);
-        let moved =
-            told.status == status::MOVED && forget_older(self.registrations.as_mut_slice(), &entry);
+        let entry = Entry::of_duplicate(message);
+        let moved = message.status == status::MOVED
+            && forget_older(self.registrations.as_mut_slice(), &entry);
         if moved { Ok(()) } else { Err(Discard::NotConcerned) }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
-use kinglet_nd::{Routed, Serving, Way};
+use kinglet_nd::{Resolution, Routed, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -171,7 +171,7 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
     ];
     assert_eq!(options, expected);
     // RFC 6775, 6.3: the link address in a solicitation is not stored.
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
 }
 
 #[test]
@@ -238,9 +238,9 @@ fn an_address_is_registered_kept_and_given_back() {
     let mut nd = root();
     wait(&mut nd, NOW + MINUTE);
     let now = NOW + MINUTE;
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
     assert_eq!(registers(&mut nd, now, 7, global(7), 240), Some(status::SUCCESS));
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     // It needs no probes, and there is no timer before its lifetime is over.
     nd.handle_use(now, global(7));
     nd.handle_sent(now, Address::Short(7), false);
@@ -248,12 +248,15 @@ fn an_address_is_registered_kept_and_given_back() {
     wait(&mut nd, now + MINUTE * 59);
     assert_eq!(registers(&mut nd, now + MINUTE * 59, 7, global(7), 241), Some(status::SUCCESS));
     wait(&mut nd, now + MINUTE * 118);
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     wait(&mut nd, now + MINUTE * 119);
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
     assert_eq!(registers(&mut nd, now, 7, global(7), 242), Some(status::SUCCESS));
     assert_eq!(register_for(&mut nd, now, 7, global(7), (243, 0)), Some(status::SUCCESS));
-    assert_eq!((nd.way(global(7)), nd.role().registrations().count()), (Way::Unknown, 0));
+    assert_eq!(
+        (nd.resolution(global(7)), nd.role().registrations().count()),
+        (Resolution::Unknown, 0)
+    );
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn an_address_is_whose_it_is_until_he_says_so() {
     let link = [NdOption::SourceLinkAddress(Address::Short(8))];
     let kind = Kind::NeighbourSolicitation(OWN);
     hear_from(&mut nd, NOW, (global(7), OWN, 255), kind, &link).unwrap();
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     // A late message is ignored; a restart begins with higher numbers (RFC 6550, 7.2).
     sent(&mut nd, NOW);
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 239), Some(status::MOVED));
@@ -325,7 +328,7 @@ fn a_link_local_address_that_tells_the_link_address_takes_no_place() {
     assert_eq!(nd.role().registrations().count(), 0);
     let odd = Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4);
     assert_eq!(registers(&mut nd, NOW, 7, odd, 241), Some(status::SUCCESS));
-    assert_eq!(nd.way(odd), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(odd), Resolution::To(Address::Short(7)));
 }
 
 #[test]
@@ -369,7 +372,7 @@ fn asked() -> Nd {
     // RFC 8505, 4.2: code 1 with a transaction identifier.
     assert_eq!(octets[..8], [157, 1, 0, 0, 0, 240, 0, 60]);
     assert_eq!((&octets[8..16], &octets[16..32]), (&eui(7)[..], &global(7).octets()[..]));
-    assert_eq!(nd.way(global(7)), Way::Unknown, "not before it is confirmed");
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown, "not before it is confirmed");
     nd
 }
 
@@ -386,7 +389,7 @@ fn a_6lr_answers_when_the_border_router_has() {
         hear_from(&mut nd, NOW, to(ROOT), told(7, verdict), &[]).unwrap();
         let answers = sent(&mut nd, NOW);
         assert_eq!((answers[0].0.dst, answers[0].1[26]), (local(7), verdict));
-        let known = nd.way(global(7)) == Way::To(Address::Short(7));
+        let known = nd.resolution(global(7)) == Resolution::To(Address::Short(7));
         assert_eq!(known, verdict == status::SUCCESS);
         // The second time it is no response to a request.
         let again = hear_from(&mut nd, NOW, to(ROOT), told(7, status::DUPLICATE), &[]);
@@ -401,7 +404,10 @@ fn a_border_router_that_does_not_answer_keeps_nobody_out() {
         wait(&mut nd, NOW + SECOND * 5).into_iter().filter(|it| it.0.dst != ALL).collect();
     let kinds: Vec<_> = messages.iter().map(|it| it.1[0]).collect();
     assert_eq!(kinds, [157, 157, 136]);
-    assert_eq!((messages[2].1[26], nd.way(global(7))), (0, Way::To(Address::Short(7))));
+    assert_eq!(
+        (messages[2].1[26], nd.resolution(global(7))),
+        (0, Resolution::To(Address::Short(7)))
+    );
     assert_eq!(nd.role().stats().unconfirmed, 1);
 }
 
@@ -419,7 +425,7 @@ fn a_registration_that_goes_on_is_answered_at_once_and_told_to_the_border_router
     // The border router reports that it has moved.
     hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, status::MOVED), &[]).unwrap();
     assert_eq!(sent(&mut nd, NOW)[0].1[26], status::MOVED);
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
 }
 
 #[test]
@@ -437,9 +443,9 @@ fn a_registration_that_is_elsewhere_by_now_is_forgotten() {
         let heard = hear_from(&mut nd, NOW, (from, OWN, 61), moved(tid), &[]);
         assert_eq!(heard, Err(Discard::NotConcerned));
     }
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     hear_from(&mut nd, NOW, (ROOT, OWN, 61), moved(Some(241)), &[]).unwrap();
-    assert_eq!((nd.way(global(7)), sent(&mut nd, NOW)), (Way::Unknown, vec![]));
+    assert_eq!((nd.resolution(global(7)), sent(&mut nd, NOW)), (Resolution::Unknown, vec![]));
 }
 
 #[test]
@@ -460,7 +466,7 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
     assert_eq!(asks(&mut nd, 7, 239, 60, global(7)), Some(status::MOVED));
     assert_eq!(asks(&mut nd, 7, 1, 60, ALL), None);
     // It is not registered here: packets use the routes.
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
     // A host that is here cannot have it until its owner moves here.
     assert_eq!(registers(&mut nd, NOW, 8, global(7), 240), Some(status::DUPLICATE));
     // The previous router is notified.
@@ -471,7 +477,7 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
     let told = sent(&mut nd, NOW);
     assert_eq!((told[0].0.dst, told[0].1[0], told[0].1[4]), (ROOT, 158, status::MOVED));
     assert_eq!((told[1].0.dst, told[1].1[0], told[1].1[26]), (local(7), 136, status::SUCCESS));
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     for n in 0..5 {
         let status = asks(&mut nd, 20 + n, 240, 60, global(20 + n));
         assert_eq!(status, Some(status::SUCCESS));
@@ -557,7 +563,7 @@ proptest! {
             sent(&mut nd, NOW);
         }
         for n in 0..here {
-            prop_assert_eq!(nd.way(global(n)), Way::To(Address::Short(n)));
+            prop_assert_eq!(nd.resolution(global(n)), Resolution::To(Address::Short(n)));
         }
     }
 }
@@ -584,7 +590,10 @@ fn routing_is_told_who_is_registered_and_who_no_longer() {
     hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &options).unwrap();
     sent(&mut nd, NOW);
     assert_eq!(nd.poll_routed(NOW), routed(7, 242, 0));
-    assert_eq!((nd.poll_routed(NOW), nd.way(global(7))), (None, Way::To(Address::Short(7))));
+    assert_eq!(
+        (nd.poll_routed(NOW), nd.resolution(global(7))),
+        (None, Resolution::To(Address::Short(7)))
+    );
     // It ends by request, by time, and before routing has polled it.
     for (tid, minutes, told) in [(0, 0, true), (2, 5, true), (4, 5, false)] {
         assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid, 5)), Some(0));
@@ -594,7 +603,7 @@ fn routing_is_told_who_is_registered_and_who_no_longer() {
             assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid + 1, 0)), Some(0));
         }
         wait(&mut nd, until);
-        assert_eq!(nd.way(global(7)), Way::Unknown, "{tid}");
+        assert_eq!(nd.resolution(global(7)), Resolution::Unknown, "{tid}");
         assert_eq!(nd.poll_routed(until), if told { routed(7, tid, 0) } else { None });
         assert_eq!(nd.poll_routed(until), None);
     }

@@ -2,7 +2,7 @@
 //! use to floods.
 
 use crate::common::{NEIGHBOURS, Plan};
-use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, State, Way};
+use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, Resolution, State};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -77,7 +77,10 @@ fn found() -> Nd {
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(other(2)), Address::BROADCAST)));
     told(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+    assert_eq!(
+        (nd.resolution(other(2)), state(&nd)),
+        (Resolution::To(LINK), Some(State::Reachable))
+    );
     nd
 }
 
@@ -141,7 +144,7 @@ fn who_does_not_answer_is_lost_after_three_questions() {
         wait(&mut nd, NOW + SECOND * (step + 1));
     }
     assert_eq!((nd.poll_change(), nd.poll_change()), (Some(Change::Lost(other(2))), None));
-    assert_eq!((nd.way(other(2)), nd.deadline()), (Way::Unknown, None));
+    assert_eq!((nd.resolution(other(2)), nd.deadline()), (Resolution::Unknown, None));
 }
 
 /// RFC 4861, 7.2.5.
@@ -150,20 +153,26 @@ fn another_link_address_is_believed_only_if_it_overrides() {
     let elsewhere = Some(Address::Short(8));
     let mut nd = found();
     told(&mut nd, NOW, (false, false), elsewhere);
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Stale)));
+    assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
     told(&mut nd, NOW, (true, false), elsewhere);
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Stale)));
+    assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
     told(&mut nd, NOW, (false, true), elsewhere);
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(Address::Short(8)), Some(State::Stale)));
+    assert_eq!(
+        (nd.resolution(other(2)), state(&nd)),
+        (Resolution::To(Address::Short(8)), Some(State::Stale))
+    );
     told(&mut nd, NOW, (true, true), Some(LINK));
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+    assert_eq!(
+        (nd.resolution(other(2)), state(&nd)),
+        (Resolution::To(LINK), Some(State::Reachable))
+    );
 }
 
 #[test]
 fn nobody_is_believed_who_was_not_asked_about() {
     let mut nd = nd();
     told(&mut nd, NOW, (true, true), Some(LINK));
-    assert_eq!((state(&nd), nd.way(other(2))), (None, Way::Unknown));
+    assert_eq!((state(&nd), nd.resolution(other(2))), (None, Resolution::Unknown));
     let redirect = Kind::Redirect { target: other(3), destination: other(2) };
     assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
     assert_eq!(nd.stats().discarded(Discard::Ignored), 1);
@@ -177,7 +186,7 @@ fn nobody_is_believed_who_was_not_asked_about() {
 #[test]
 fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
     let (mut nd, guessed) = (nd(), Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4));
-    let Way::To(link) = nd.way(guessed) else { panic!("a guess") };
+    let Resolution::To(link) = nd.resolution(guessed) else { panic!("a guess") };
     nd.handle_use(NOW, guessed);
     nd.handle_sent(NOW, link, true);
     assert_eq!(state(&nd), Some(State::Reachable));
@@ -185,7 +194,10 @@ fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
     nd.handle_use(NOW, guessed);
     nd.handle_sent(NOW, link, false);
     wait(&mut nd, NOW + SECOND * 3);
-    assert_eq!((nd.way(guessed), state(&nd)), (Way::Unknown, Some(State::Incomplete)));
+    assert_eq!(
+        (nd.resolution(guessed), state(&nd)),
+        (Resolution::Unknown, Some(State::Incomplete))
+    );
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(guessed), Address::BROADCAST)));
     // A short link address is certain, and needs no entry.
     let mut nd = self::nd();
@@ -234,7 +246,7 @@ proptest! {
         let told = Advertisement { router: false, solicited: true, overriding: true, target };
         let option = Some(NdOption::TargetLinkAddress(LINK));
         hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(told), option).unwrap();
-        prop_assert_eq!(nd.way(target), Way::To(LINK));
+        prop_assert_eq!(nd.resolution(target), Resolution::To(LINK));
         for n in 0..used {
             prop_assert!(nd.neighbours().any(|it| it.address() == other(n)));
         }

@@ -1,7 +1,7 @@
 //! A router resolves unregistered addresses (RFC 4861, 7.2), at a limited rate.
 
 use crate::common::{NEIGHBOURS, Serves};
-use kinglet_nd::{Border, Change, Config, Discovery, MAX_LEN, Offer, Serving, Way};
+use kinglet_nd::{Border, Change, Config, Discovery, MAX_LEN, Offer, Resolution, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -76,7 +76,7 @@ fn a_scan_does_not_evict_neighbours_in_use() {
         nd.want(now, stray(n));
         drain(&mut nd, now);
     }
-    assert_eq!(nd.way(stray(0)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(stray(0)), Resolution::To(Address::Short(7)));
     // One that has been idle for long is evicted.
     let late = NOW + Duration::from_secs(200);
     drain(&mut nd, late);
@@ -85,7 +85,7 @@ fn a_scan_does_not_evict_neighbours_in_use() {
         assert!(nd.want(now, stray(1_000 + n)));
         answer(&mut nd, now, stray(1_000 + n));
         if n == 3 {
-            assert_eq!(nd.way(stray(0)), Way::Unknown);
+            assert_eq!(nd.resolution(stray(0)), Resolution::Unknown);
             return;
         }
     }

@@ -135,8 +135,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         // RFC 4443, 4.2: from the destination of the request, unless that was a multicast one.
         let src =
             if header.dst.is_multicast() { self.source_for(header.src) } else { Some(header.dst) };
-        let way = src.and_then(|src| self.own_egress(now, src, header.src));
-        let (Some(src), Some(egress)) = (src, way) else {
+        let egress = src.and_then(|src| self.own_egress(now, src, header.src));
+        let (Some(src), Some(egress)) = (src, egress) else {
             return Fate::Drop(Discard::NoRoute);
         };
         let headers = self.headers(src, header.src, Upper::Icmpv6(Kind::EchoReply { ident, seq }));

@@ -228,7 +228,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let never = matches!(from, AddressType::Multicast | AddressType::Loopback)
             || matches!(to, AddressType::Unspecified | AddressType::Loopback);
         let returns = self.owns(src);
-        if Self::SEEKS && returns {
+        if Self::DISCOVERS && returns {
             self.routing.handle_loop(now, *dst);
         }
         if never || returns {

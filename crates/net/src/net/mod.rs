@@ -15,7 +15,7 @@ mod originals;
 mod reassembly;
 mod relay;
 mod resolve;
-mod seek;
+mod route_discovery;
 mod strangers;
 mod submit;
 mod threshold;

@@ -341,7 +341,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                     && !self.sleeps(next_hop)
                     && !Self::is_loop(arrival, next_hop) =>
             {
-                if Self::SEEKS {
+                if Self::DISCOVERS {
                     self.routing.handle_use(now, ip.src, ip.dst, frame.src);
                 }
                 if let Some(limit) = self.pool.storage_mut(packet).get_mut(HOP_LIMIT_OFFSET) {

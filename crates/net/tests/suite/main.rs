@@ -13,6 +13,6 @@ mod originals;
 mod red;
 mod relay;
 mod relaying;
+mod route_discovery;
 mod routing;
-mod seeking;
 mod udp;

@@ -155,7 +155,7 @@ impl<P: Profile> Node<P> {
                         self.poller.ask_soon();
                     }
                 }
-                Change::Way => {
+                Change::Route => {
                     self.net.divert();
                     self.reroute(now);
                 }
@@ -195,7 +195,7 @@ impl<P: Profile> Node<P> {
 
     /// Reroutes packets that wait for a route, or drops them; their senders are notified.
     fn reroute(&mut self, now: Instant) {
-        if !Self::SEEKS {
+        if !Self::DISCOVERS {
             return;
         }
         self.net.reroute(now);

@@ -130,7 +130,7 @@ impl<P: Profile> Node<P> {
     pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
 
     /// True if routing discovers routes when packets need them.
-    pub(crate) const SEEKS: bool =
+    pub(crate) const DISCOVERS: bool =
         <<P::Routing as net::Routing>::Waiting as Array<Option<PacketHandle>>>::LEN > 0;
 
     /// True if a layer processes ICMPv6 messages of types that the network layer only carries.
@@ -398,7 +398,7 @@ impl<P: Profile> Node<P> {
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
             // A segment may wait for a route that routing has to discover first,
-            if Self::SEEKS {
+            if Self::DISCOVERS {
                 self.follow_routing(now);
             }
             // or for an address that neighbour discovery has to resolve.

@@ -142,7 +142,10 @@ fn a_guess_that_is_wrong_is_mended_by_asking() {
         replies += usize::from(line.node.datagrams().poll_echo_reply().is_some());
     }
     assert!(replies >= 6, "{replies} of 16");
-    assert_eq!(line.node.net().discovery().nd().way(ip(address)), kinglet::nd::Way::To(EXTENDED));
+    assert_eq!(
+        line.node.net().discovery().nd().resolution(ip(address)),
+        kinglet::nd::Resolution::To(EXTENDED)
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ struct Two<P: Plan = Mote> {
     radios: [Radio; 2],
     /// True if the second radio withholds the events of its transmissions.
     slow: bool,
-    untold: Vec<Event>,
+    withheld: Vec<Event>,
     /// Number of frames that each has transmitted.
     transmitted: [usize; 2],
 }
@@ -67,7 +67,7 @@ impl<P: Plan> Two<P> {
             nodes,
             radios: Default::default(),
             slow: false,
-            untold: Vec::new(),
+            withheld: Vec::new(),
             transmitted: [0; 2],
         }
     }
@@ -85,11 +85,11 @@ impl<P: Plan> Two<P> {
                 let ack =
                     if ack { Ack::Received { frame_pending: false } } else { Ack::NotAwaited };
                 self.transmitted[side] += 1;
-                let told = Event::Transmitted { sfd, ack };
+                let event = Event::Transmitted { sfd, ack };
                 if side == 1 && self.slow {
-                    self.untold.push(told);
+                    self.withheld.push(event);
                 } else {
-                    self.radios[side].events.push_back((told, Vec::new()));
+                    self.radios[side].events.push_back((event, Vec::new()));
                 }
             }
         }
@@ -217,8 +217,8 @@ fn acknowledgments_become_one_while_an_earlier_one_has_not_left() {
     }
     assert_eq!(two.transmitted[1] - before, 1, "the radio has the first");
     two.slow = false;
-    let told = two.untold.drain(..).map(|event| (event, Vec::new()));
-    two.radios[1].events.extend(told);
+    let event = two.withheld.drain(..).map(|event| (event, Vec::new()));
+    two.radios[1].events.extend(event);
     for _ in 0..15 {
         two.turn();
     }

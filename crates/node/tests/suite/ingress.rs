@@ -134,7 +134,7 @@ fn tables(node: &Node<Router>) -> String {
     let info = rpl.info();
     let own: Vec<_> = (0..8).filter_map(|index| net.own_address(index)).collect();
     let nd = node.net().discovery().nd();
-    let near = [local(PARENT), global(PARENT), local(5)].map(|it| nd.way(it));
+    let near = [local(PARENT), global(PARENT), local(5)].map(|it| nd.resolution(it));
     let groups = ["ff02::1a", "ff05::1", "ff02::2"].map(|group| net.is_member(ip(group)));
     format!(
         "{:?} {} {} {:?} {routes:?} {candidates:?} {own:?} {near:?} {:?} {:?} {groups:?}",

@@ -191,14 +191,14 @@ fn a_router_serves_plain_hosts_and_those_that_register() {
     let upper = [&upper[..], &link_option(2, line.link)].concat();
     line.send(ip(PLAIN.1), ALL, 255, upper);
     let nd = line.node.net().discovery().nd();
-    assert_eq!(nd.way(ip("2001:db8::99")), nd::Way::To(LOWPAN.0));
+    assert_eq!(nd.resolution(ip("2001:db8::99")), nd::Resolution::To(LOWPAN.0));
     line.answers = true;
     assert!(reaches(&mut line, "2001:db8::77"), "and the plain one is there as before");
     // After its registration has expired, it is solicited like any other node.
     line.run(Duration::from_secs(3_600));
     let nd = line.node.net().discovery().nd();
     assert_eq!(
-        (nd.way(ip("2001:db8::99")), nd.role().registrations().count()),
-        (nd::Way::Unknown, 0)
+        (nd.resolution(ip("2001:db8::99")), nd.role().registrations().count()),
+        (nd::Resolution::Unknown, 0)
     );
 }

@@ -1,6 +1,6 @@
 //! Timers of DAOs, and their acknowledgements (RFC 6550, 9.3 and 9.5).
 
-use super::Told;
+use super::Advertised;
 use crate::lollipop::Counter;
 use core::net::Ipv6Addr;
 use kinglet_random::Random;
@@ -63,7 +63,7 @@ pub(crate) struct Announce {
     pub(crate) sequence: Counter,
     /// Path Sequence of the own address.
     pub(crate) path_sequence: Counter,
-    pub(crate) told: Told,
+    pub(crate) advertised: Advertised,
     /// Parent on the route that was acknowledged last.
     pub(crate) known: Option<Ipv6Addr>,
     /// Time of the own address's next refresh.
@@ -88,7 +88,7 @@ impl Announce {
             given_up: 0,
             sequence: Counter::FIRST,
             path_sequence: Counter::FIRST,
-            told: Told::Not,
+            advertised: Advertised::No,
             known: None,
             refresh: None,
             retell: None,
@@ -131,7 +131,7 @@ impl Announce {
 
     /// Announces the own address again. A router that knows its Path Sequence sees no change.
     pub(crate) fn repeat(&mut self, now: Instant, news: News, random: &mut Random) {
-        self.told = Told::Not;
+        self.advertised = Advertised::No;
         self.tries = 0;
         self.schedule(now, news, random);
     }
@@ -142,7 +142,7 @@ impl Announce {
         (self.withdraw, self.retell, self.known) = (None, None, None);
         // Missing acknowledgements do not count for the next upward route.
         (self.unanswered, self.given_up) = (0, 0);
-        self.told = Told::Not;
+        self.advertised = Advertised::No;
     }
 
     /// Records a change from `old` to another parent. `old` gets a No-Path DAO, unless it is on the
@@ -164,8 +164,8 @@ impl Announce {
     /// Stops waiting for the acknowledgement of a DAO in flight.
     pub(crate) fn forget(&mut self) {
         (self.awaiting, self.tries) = (None, 0);
-        if self.told == Told::Sent {
-            self.told = Told::Not;
+        if self.advertised == Advertised::InFlight {
+            self.advertised = Advertised::No;
         }
     }
 

@@ -15,11 +15,11 @@ use kinglet_wire::rpl::Target;
 
 /// State of a target's announcement to the parent, in storing mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Advertised {
     /// Not announced, or changed since.
-    Not,
+    No,
     /// A DAO with it is in flight.
-    Sent,
+    InFlight,
     /// The parent has the current state.
     Yes,
 }
@@ -43,7 +43,7 @@ pub struct Route {
     pub(crate) other: Option<Ipv6Addr>,
     /// Time of expiry; `None`: never.
     pub(crate) expires: Option<Instant>,
-    pub(crate) told: Told,
+    pub(crate) advertised: Advertised,
 }
 
 impl Route {

@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{News, Outcome, Route, Told, covers, is_of};
+use crate::dao::{Advertised, News, Outcome, Route, covers, is_of};
 use crate::dodag::Dodag;
 use crate::lollipop::Counter;
 use crate::stats::Discard;
@@ -199,7 +199,7 @@ impl<S: Sizes> Rpl<S> {
                 local: false,
                 other: None,
                 expires: span.map(|span| now + span),
-                told: Told::Not,
+                advertised: Advertised::No,
             });
             seen.news |= outcome == Outcome::Updated;
             seen.full |= outcome == Outcome::Full;
@@ -228,12 +228,12 @@ impl<S: Sizes> Rpl<S> {
             self.dao_failed(now);
             return Ok(());
         }
-        self.targets().mark(Told::Sent, Told::Yes);
+        self.targets().mark(Advertised::InFlight, Advertised::Yes);
         self.targets().sweep(false);
-        if self.announce.told == Told::Sent {
-            self.announce.told = Told::Yes;
+        if self.announce.advertised == Advertised::InFlight {
+            self.announce.advertised = Advertised::Yes;
         }
-        if self.announce.told == Told::Yes && !self.announce.ready {
+        if self.announce.advertised == Advertised::Yes && !self.announce.ready {
             self.settle();
         }
         Ok(())
@@ -277,7 +277,7 @@ impl<S: Sizes> Rpl<S> {
             local: true,
             other: None,
             expires: dodag.lifetime(lifetime).map(|span| now + span),
-            told: Told::Not,
+            advertised: Advertised::No,
         });
         if outcome == Outcome::Full {
             return Err(Discard::RoutesFull);

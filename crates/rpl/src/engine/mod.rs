@@ -10,7 +10,7 @@ pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
 use crate::config::{Config, Probing, Role, Sizes};
-use crate::dao::{Announce, Missed, News, Route, Targets, Told, is_of};
+use crate::dao::{Advertised, Announce, Missed, News, Route, Targets, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::link::MAX_FAILURES;
@@ -449,7 +449,7 @@ impl<S: Sizes> Rpl<S> {
     /// Returns whether the node sends DIOs at all.
     //= rfc6550#8.5-1 rfc6550#8.5-4
     fn advertises(&self) -> bool {
-        let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.untold > 0;
+        let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.announcements_left > 0;
         self.start.is_over() && !self.is_leaf() && self.dodag.as_ref().is_some_and(has)
     }
 
@@ -505,12 +505,12 @@ impl<S: Sizes> Rpl<S> {
             dodag.prefix = None;
             self.prefix_changed = true;
         }
-        let told = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
+        let advertised = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
         let mut rested = false;
         for candidate in self.candidates.as_mut_slice().iter_mut().flatten() {
             rested |= candidate.link.handle_deadline(now);
         }
-        if told || rested {
+        if advertised || rested {
             self.select_by_itself(now);
         }
         while let Some(child) = self.targets().silent_child(now) {
@@ -569,9 +569,9 @@ impl<S: Sizes> Rpl<S> {
 
     /// Repeats the targets of a DAO that was not acknowledged.
     fn tell_again(&mut self) {
-        self.targets().mark(Told::Sent, Told::Not);
-        if self.announce.told == Told::Sent {
-            self.announce.told = Told::Not;
+        self.targets().mark(Advertised::InFlight, Advertised::No);
+        if self.announce.advertised == Advertised::InFlight {
+            self.announce.advertised = Advertised::No;
         }
         self.announce.ready = true;
     }

@@ -84,7 +84,7 @@ fn many_targets_are_told_over_a_link_that_loses_most_frames() {
 }
 
 /// Returns a network in non-storing mode. Node 3 has parent 1, and could have parent 2.
-fn with_two_ways() -> Net {
+fn with_two_routes() -> Net {
     let mut roles = vec![Role::Router; 4];
     roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
     let mut net = Net::new(roles, Probing::Passive, 5);
@@ -102,7 +102,7 @@ fn with_two_ways() -> Net {
 /// by the first unacknowledged frame.
 #[test]
 fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
-    let mut net = with_two_ways();
+    let mut net = with_two_routes();
     net.alive[1] = false;
     net.run(secs(30));
     assert_eq!(net.nodes[3].parent(), Some(near(1)), "nothing was sent");
@@ -115,7 +115,7 @@ fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
 /// its parent. The source route is a loop until the root learns that 3 has parent 2.
 #[test]
 fn a_root_hears_at_once_that_who_was_above_is_below() {
-    let mut net = with_two_ways();
+    let mut net = with_two_routes();
     net.link(0, 1, 0);
     while net.nodes[1].parent() != Some(near(3)) {
         net.run_with_traffic(secs(1));
@@ -215,13 +215,13 @@ fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
                 let len = net.nodes[0].source_route(leaf, &mut out).expect("a route");
                 assert_eq!(out[len - 2..len], [address(router), leaf]);
             }
-            _ => assert_ne!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable),
+            _ => assert_ne!(net.nodes[0].route(leaf), kinglet_rpl::NextHop::Unreachable),
         }
-        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::Way::Neighbour(near(40)));
+        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::NextHop::Neighbour(near(40)));
         let now = net.now;
         net.nodes[router].handle_leaf(now, leaf, near(40), 241, Duration::ZERO).unwrap();
         net.run(secs(30));
-        assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable);
+        assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::NextHop::Unreachable);
     }
 }
 
@@ -331,7 +331,7 @@ fn those_behind_a_router_that_falls_silent_are_forgotten_with_it() {
 /// two is good: the root is notified of the new one without hurry.
 #[test]
 fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
-    let mut net = with_two_ways();
+    let mut net = with_two_routes();
     let told = net.nodes[3].stats().daos;
     net.link(0, 1, 40);
     let moved = (0..120).any(|_| {

@@ -3,7 +3,7 @@
 
 use crate::common::{Fate, Net, ROUTES, address, near};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{CONFIGURATION, Config, Discard, Mode, Role, Rpl, Way};
+use kinglet_rpl::{CONFIGURATION, Config, Discard, Mode, NextHop, Role, Rpl};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, Target, Transit};
 
@@ -212,5 +212,5 @@ fn a_router_that_restarts_is_known_again() {
         net.run(secs(1));
     }
     assert!(!fates.contains(&Fate::HopLimit), "{fates:?}");
-    assert_ne!(net.nodes[0].route(address(3)), Way::Unreachable);
+    assert_ne!(net.nodes[0].route(address(3)), NextHop::Unreachable);
 }

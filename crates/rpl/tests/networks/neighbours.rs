@@ -47,15 +47,16 @@ fn attached(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
 
 #[test]
 fn a_node_with_a_usable_parent_stays_in_its_dodag_unless_it_is_to_seek_a_better_one() {
-    for (seeks_better, version) in [(false, 240), (false, 250), (true, 240)] {
-        let mut net = attached(Mode::NonStoring, |config| config.seeks_better = seeks_better);
+    for (joins_better_dodag, version) in [(false, 240), (false, 250), (true, 240)] {
+        let mut net =
+            attached(Mode::NonStoring, |config| config.joins_better_dodag = joins_better_dodag);
         let other =
             Dio { preference: 7, dodag_id: address(66), version, ..dio(Mode::NonStoring, 128) };
         let heard = say(&mut net, 3, other);
-        let expected = if seeks_better { address(66) } else { address(9) };
-        assert_eq!(heard.is_ok(), seeks_better);
+        let expected = if joins_better_dodag { address(66) } else { address(9) };
+        assert_eq!(heard.is_ok(), joins_better_dodag);
         assert_eq!(net.nodes[0].info().dodag_id, Some(expected));
-        assert_eq!(net.nodes[0].parent(), Some(near(if seeks_better { 3 } else { 1 })));
+        assert_eq!(net.nodes[0].parent(), Some(near(if joins_better_dodag { 3 } else { 1 })));
         // Without a parent any other DODAG is accepted.
         for neighbour in [1, 2] {
             let _ = say(&mut net, neighbour, dio(Mode::NonStoring, INFINITE_RANK));

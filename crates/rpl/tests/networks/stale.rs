@@ -2,7 +2,7 @@
 
 use super::common::{Fate, Net, address, near, node_of};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{INFINITE_RANK, Mode, Onward, Probing, Refusal, Role, Root, Way};
+use kinglet_rpl::{INFINITE_RANK, Mode, NextHop, Onward, Probing, Refusal, Role, Root};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, PacketInformation, Target, Transit};
 
@@ -47,7 +47,7 @@ fn a_parent_that_goes_up_through_its_child_is_left_at_once() {
         if by_packet {
             let up = option(&net, false, 9);
             let onward = net.nodes[3].relay(now, parent, address(0), Some(up)).unwrap();
-            assert_eq!(onward.way, Way::Neighbour(near(3 - node_of(parent))));
+            assert_eq!(onward.next_hop, NextHop::Neighbour(near(3 - node_of(parent))));
         } else {
             let dao = Dao { instance: 0, acknowledge: false, sequence: 240, dodag_id: None };
             let (code, mut body) = (2, [0; 4]);
@@ -64,9 +64,9 @@ fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
     for sender_rank in [1, 2] {
         let mut net = net(3, &[(0, 1), (1, 2)], 1);
         assert_eq!(net.nodes[1].dag_rank(), 2);
-        assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+        assert_eq!(net.nodes[1].route(address(2)), NextHop::Neighbour(near(2)));
         assert_eq!(returned(&mut net, 1, 2, sender_rank), Err(Refusal::Loop));
-        let up = Way::Neighbour(near(0));
+        let up = NextHop::Neighbour(near(0));
         assert_eq!(net.nodes[1].route(address(2)), up, "as all it does not know");
     }
 }
@@ -77,15 +77,15 @@ fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
 fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
     let now = net.now;
-    for (node, way) in [(3, near(0)), (2, near(2))] {
+    for (node, next_hop) in [(3, near(0)), (2, near(2))] {
         let again = PacketInformation { rank_error: true, ..option(&net, true, 9) };
         let onward = net.nodes[1].relay(now, near(2), address(node), Some(again)).unwrap();
         assert!(onward.information.forwarding_error && onward.information.down);
-        assert_eq!(onward.way, Way::Neighbour(near(2)));
-        assert_eq!(net.nodes[1].route(address(node)), Way::Neighbour(way));
+        assert_eq!(onward.next_hop, NextHop::Neighbour(near(2)));
+        assert_eq!(net.nodes[1].route(address(node)), NextHop::Neighbour(next_hop));
     }
     net.run(secs(10));
-    assert_eq!(net.nodes[1].route(address(3)), Way::Neighbour(near(2)), "it was asked");
+    assert_eq!(net.nodes[1].route(address(3)), NextHop::Neighbour(near(2)), "it was asked");
     // An upward sender has the wrong parent.
     let up = PacketInformation { rank_error: true, ..option(&net, false, 1) };
     let refused = net.nodes[1].relay(net.now, near(0), address(0), Some(up));
@@ -123,7 +123,7 @@ fn a_parent_is_not_told_that_there_is_no_way_to_itself() {
     let refused: Vec<_> = net.nodes[3].stats().reasons().collect();
     assert_eq!(hear(&mut net, 1, 3, 300, 240), Some(near(3)));
     net.run(Duration::from_millis(400));
-    assert_eq!(net.nodes[3].route(address(6)), Way::Neighbour(near(1)));
+    assert_eq!(net.nodes[3].route(address(6)), NextHop::Neighbour(near(1)));
     assert!(net.nodes[3].stats().reasons().eq(refused));
 }
 
@@ -139,11 +139,15 @@ fn who_changes_its_parent_is_known_all_the_time() {
             hear(&mut net, 5, other, rank, 240);
             assert_eq!(hear(&mut net, 5, parent, 2_000, 240), Some(near(other)));
             for _ in 0..40 {
-                assert_ne!(net.nodes[0].route(address(5)), Way::Unreachable);
+                assert_ne!(net.nodes[0].route(address(5)), NextHop::Unreachable);
                 net.run(Duration::from_millis(50));
             }
             parent = other;
-            assert_eq!(net.nodes[0].route(address(5)), Way::Neighbour(near(parent - 1)), "{seed}");
+            assert_eq!(
+                net.nodes[0].route(address(5)),
+                NextHop::Neighbour(near(parent - 1)),
+                "{seed}"
+            );
         }
         net.run(secs(10));
         assert!(net.nodes[6 - parent].routes().all(|route| route.target().prefix != address(5)));
@@ -165,7 +169,7 @@ fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
     }
     net.daos_lost = None;
     net.run(secs(40));
-    assert_eq!(net.nodes[0].route(address(5)), Way::Neighbour(near(other - 1)));
+    assert_eq!(net.nodes[0].route(address(5)), NextHop::Neighbour(near(other - 1)));
     assert!(net.nodes[former].routes().all(|route| route.target().prefix != address(5)));
 }
 
@@ -187,7 +191,7 @@ fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
     told(&mut net, 0, 1, &[3], 0);
     net.run(secs(20));
-    assert_eq!(net.nodes[0].route(address(3)), Way::Unreachable);
+    assert_eq!(net.nodes[0].route(address(3)), NextHop::Unreachable);
     for _ in 0..6 {
         let now = net.now;
         net.nodes[0].note_source(now, near(1), address(3));
@@ -205,14 +209,14 @@ fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     net.multicasts_lost = Some((1, 2));
     returned(&mut net, 1, 2, 9).unwrap();
     net.run(secs(60));
-    assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    assert_ne!(net.nodes[1].route(address(2)), NextHop::Neighbour(near(2)));
     passes_up(&mut net, 1, 2);
     net.run(secs(3));
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
     // The same if only packets show that a node is unknown.
     told(&mut net, 1, 2, &[2], 0);
     net.run(secs(20));
-    assert_ne!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    assert_ne!(net.nodes[1].route(address(2)), NextHop::Neighbour(near(2)));
     for _ in 0..5 {
         passes_up(&mut net, 1, 2);
         net.run(secs(1));
@@ -242,11 +246,11 @@ fn a_root_forgets_a_child_that_acknowledges_nothing() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
     net.alive[1] = false;
     for _ in 0..4 {
-        assert_eq!(net.nodes[0].route(address(2)), Way::Neighbour(near(1)));
+        assert_eq!(net.nodes[0].route(address(2)), NextHop::Neighbour(near(1)));
         assert_eq!(net.packet(0, address(2)), Fate::Lost);
     }
-    assert_eq!(net.nodes[0].route(address(2)), Way::Unreachable);
-    assert_eq!(net.nodes[0].route(address(1)), Way::Unreachable);
+    assert_eq!(net.nodes[0].route(address(2)), NextHop::Unreachable);
+    assert_eq!(net.nodes[0].route(address(1)), NextHop::Unreachable);
 }
 
 /// A source whose address is never announced is requested, but does not keep the network busy.
@@ -267,7 +271,7 @@ fn who_stays_unknown_is_asked_for_now_and_then() {
 #[test]
 fn a_router_without_a_way_forgets_who_was_below_it() {
     let mut net = net(4, &[(0, 1), (1, 2), (0, 3)], 1);
-    assert_eq!(net.nodes[1].route(address(2)), Way::Neighbour(near(2)));
+    assert_eq!(net.nodes[1].route(address(2)), NextHop::Neighbour(near(2)));
     net.link(0, 1, 0);
     net.run_with_traffic(secs(20));
     assert_eq!((net.nodes[1].parent(), net.nodes[2].parent()), (None, None));
@@ -283,7 +287,7 @@ fn a_packet_that_waits_to_go_up_goes_to_the_parent_of_now() {
     let node = &net.nodes[1];
     let up = option(&net, false, 77);
     let onward = node.divert(address(0), up).expect("a way");
-    assert_eq!(onward.way, Way::Neighbour(near(0)));
+    assert_eq!(onward.next_hop, NextHop::Neighbour(near(0)));
     assert_eq!(onward.information, PacketInformation { sender_rank: node.dag_rank(), ..up });
     assert_eq!(node.divert(address(2), option(&net, true, 77)), None, "down");
     let other = PacketInformation { instance: 9, ..up };

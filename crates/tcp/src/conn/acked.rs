@@ -22,7 +22,7 @@ use kinglet_wire::tcp::{Flags, Segment};
 
 /// Largest number of losses reported by the link that are repaired at once, without progress in
 /// between.
-const MOST_TOLD: u8 = 8;
+const MAX_LOSS_REPORTS: u8 = 8;
 /// Number of such losses after which the link is considered dead.
 const DEAD_LINK: u8 = 3;
 
@@ -39,7 +39,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     ) {
         let header = &segment.header;
         let before = self.snd.flight();
-        if before == 0 && self.tells_nothing(segment) {
+        if before == 0 && self.has_no_information(segment) {
             return self.take_echo(header, 0);
         }
         let mut arrival = self.arrival(now, segment);
@@ -96,7 +96,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns whether an acknowledgment changes nothing. This is header prediction (RFC 1323
     /// appendix A): with nothing in flight, the acknowledgment in a segment with text repeats what
     /// is known. A D-SACK may come late, and a loss probe may wait for one.
-    fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
+    fn has_no_information(&self, segment: &Segment<'_>) -> bool {
         segment.header.options.sack.as_slice().is_empty()
             && self.snd.recovery.is_open()
             && !self.snd.recovery.probe().is_sent()
@@ -170,7 +170,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.una = ack;
         self.soft_error = None;
         self.snd.tries = 0;
-        self.snd.told = 0;
+        self.snd.loss_reports = 0;
         self.snd.retransmit_now = false;
         self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
@@ -323,12 +323,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.params.has(Params::LINK_LOSSES) {
             return;
         }
-        let told = self.snd.told;
-        self.snd.told = told.saturating_add(1);
-        if self.snd.told >= DEAD_LINK {
+        let loss_reports = self.snd.loss_reports;
+        self.snd.loss_reports = loss_reports.saturating_add(1);
+        if self.snd.loss_reports >= DEAD_LINK {
             self.soft_error = Some(SoftError::LinkDown);
         }
-        if told >= MOST_TOLD >> self.snd.tries.min(7) {
+        if loss_reports >= MAX_LOSS_REPORTS >> self.snd.tries.min(7) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {

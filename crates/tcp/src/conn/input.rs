@@ -401,7 +401,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             if self.rests() {
                 self.snd.pace.clear();
             }
-            self.snd.told = 0;
+            self.snd.loss_reports = 0;
             // With a short send buffer at the peer every segment is the last of those that wait.
             let full = len.saturating_add(self.rcv.timestamps_len()) >= self.params.own_mss;
             self.rcv.ack.set_more(full || !segment.push);

@@ -234,7 +234,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.cc = C::new(mss, initial);
         self.snd.recovery.restart(self.snd.una, self.snd.iss);
         self.board.reset(self.snd.una);
-        self.snd.told = 0;
+        self.snd.loss_reports = 0;
         self.snd.retransmit_now = false;
     }
 

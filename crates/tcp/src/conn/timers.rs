@@ -209,7 +209,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         // With timestamps Eifel detection decides a round trip earlier, and from less.
         self.snd.recovery.enter_timeout(self.snd.nxt, self.rcv.paws.is_none());
         self.snd.retransmit_now = true;
-        self.snd.told = 0;
+        self.snd.loss_reports = 0;
     }
 
     //= rfc9293#MUST-26 rfc9293#MUST-29

@@ -6,7 +6,7 @@
 //! much strangers with cookies can keep busy is bounded by [`crate::ListenConfig`].
 
 use super::isn::Purpose;
-use super::ready::Told;
+use super::ready::EntryFlags;
 use super::{Endpoint, Entry, HalfOpen, Listener, Peer, Sizes, Slot};
 use crate::conn::{DEFAULT_PEER_MSS, Established, FastOpen, Planned};
 use crate::features::Features;
@@ -137,7 +137,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let from = Established { early: true, rtt: None, ..record.established(now, segment) };
         let conn = Planned::accept(now, &listener.setup, &from);
-        let handle = self.install(record.name(), conn, Told::NOTHING);
+        let handle = self.install(record.name(), conn, EntryFlags::NONE);
         let slot = handle.and_then(|h| self.slots.as_mut_slice().get_mut(h.index()));
         let Some((entry, mut buffers)) = slot.and_then(Slot::parts) else { return false };
         entry.conn.take_syn_text(now, segment, &mut buffers);

@@ -64,7 +64,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             // No remainder, which has to be computed by division.
             index = if index < slots.len() { index } else { 0 };
             let entry = slots.get(index).and_then(|slot| slot.entry.as_ref());
-            if entry.is_some_and(|entry| entry.told.is_awake()) {
+            if entry.is_some_and(|entry| entry.flags.is_awake()) {
                 return Some(index);
             }
             index = index.saturating_add(1);
@@ -80,7 +80,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         entry.is_none_or(|entry| {
             let silent = entry.conn.is_silent(now);
             if silent {
-                entry.told.rest();
+                entry.flags.rest();
             }
             silent
         })
@@ -102,12 +102,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     fn poll_slot(&mut self, now: Instant, index: usize, header: &mut Header) -> Option<Emission> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
-        let Entry { local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
-        let held = Self::HOLDS_ACKS && told.holds_acks();
+        let Entry { local_port, remote_port, flags, conn, .. } = slot.entry.as_mut()?;
+        let held = Self::HOLDS_ACKS && flags.holds_acks();
         let mut emission = conn.poll(now, slot.map.as_slice(), held, header);
         (header.src_port, header.dst_port) = (*local_port, *remote_port);
         if !emission.is_some_and(|emission| emission.more) {
-            told.rest();
+            flags.rest();
         }
         if Self::REMEMBERS && !matches!(conn.fast_open(), FastOpen::Off | FastOpen::Accepted) {
             self.poll_fast_open(now, index, header, &mut emission);

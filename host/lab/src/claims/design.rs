@@ -17,7 +17,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "design.fig4a.retries-goodput" => retries_goodput,
         "design.fig4b.retries-rtt" => retries_rtt,
         "design.fig5.success99" => success,
-        "design.fig6a.route-length" => lengths_of_ways,
+        "design.fig6a.route-length" => path_lengths,
         "design.fig6b.success" => metric_success,
         "design.fig6c.goodput" => metric_goodput,
         "design.fig7a.cumack-goodput" => acks_goodput,
@@ -214,7 +214,7 @@ fn several_hops(t: &Table<'_>) -> Option<Finding> {
         .found(short, format!("by PATH-DR {good:.2}"))
 }
 
-fn lengths_of_ways(t: &Table<'_>) -> Option<Finding> {
+fn path_lengths(t: &Table<'_>) -> Option<Finding> {
     let (hops, spread) = (by_metric(t, "hops")?, by_metric(t, "hops_spread")?);
     let longer = hops.iter().filter(|(short, good)| good > short).count();
     let wider = spread.iter().filter(|(short, good)| good > short).count();

@@ -39,18 +39,18 @@ fn aodv(network: &Network, node: usize) -> &aodv::Aodv<LabProfile> {
 
 /// Returns the nodes on the route from one node to another, by their routing tables; `None` if it
 /// is incomplete.
-fn way(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
-    let mut way = vec![from];
-    while way.last() != Some(&to) {
-        assert!(way.len() <= usize::from(aodv::NET_DIAMETER), "a loop: {way:?}");
-        let at = *way.last().expect("it has a beginning");
-        way.push(NodeId::from(aodv(network, at as usize).next_hop(short_of(to))?) - 1);
+fn path(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+    let mut path = vec![from];
+    while path.last() != Some(&to) {
+        assert!(path.len() <= usize::from(aodv::NET_DIAMETER), "a loop: {path:?}");
+        let at = *path.last().expect("it has a beginning");
+        path.push(NodeId::from(aodv(network, at as usize).next_hop(short_of(to))?) - 1);
     }
-    Some(way)
+    Some(path)
 }
 
 fn hops(network: &Network, from: NodeId, to: NodeId) -> Option<usize> {
-    way(network, from, to).map(|way| way.len() - 1)
+    path(network, from, to).map(|path| path.len() - 1)
 }
 
 fn simulate(scenario: &Scenario, seed: u64) -> RunResult {
@@ -121,7 +121,7 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
         scenario.flows = vec![bulk(0, 19, 60_000)];
         let (mut network, ends) = network(&scenario, seed);
         network.run_until(Instant::from_secs(8));
-        let before = way(&network, 0, 19).expect("a way");
+        let before = path(&network, 0, 19).expect("a way");
         let gone = before[before.len() / 2];
         network.schedule_fault(network.now(), Fault::Partition(vec![gone as usize]));
         let start = network.now();
@@ -132,7 +132,7 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
         let earlier = searches(&network);
         let around = |network: &Network| {
             searches(network) > earlier
-                && way(network, 0, 19).is_some_and(|way| !way.contains(&gone))
+                && path(network, 0, 19).is_some_and(|path| !path.contains(&gone))
         };
         while !around(&network) {
             assert!(network.now() < start + Duration::from_secs(30), "seed {seed}");

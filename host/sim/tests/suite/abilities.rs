@@ -200,7 +200,7 @@ fn sensing_from_sleep_takes_eight_symbols_and_sends_nothing() {
     run(&mut world, 10_000);
     assert_eq!(world.device(0).events(), [Event::Sensed { busy: false }]);
     let ended = 1_000 + ABLE.wake_us() + CCA.as_micros();
-    assert_eq!(world.device(0).told[0].at, ended);
+    assert_eq!(world.device(0).recorded[0].at, ended);
     let times = world.energy(0).radio;
     assert_eq!(times.of(RadioState::Listen), CCA.as_micros());
     assert_eq!(times.of(RadioState::Sleep), 10_000 - ABLE.wake_us() - CCA.as_micros());
@@ -232,7 +232,7 @@ fn a_radio_that_listens_loses_nothing_by_sensing() {
     else {
         panic!("{:?}", world.device(1).events())
     };
-    assert_eq!(world.device(1).told[0].at, 3_000, "of the eight symbols before");
+    assert_eq!(world.device(1).recorded[0].at, 3_000, "of the eight symbols before");
 }
 
 #[test]

@@ -375,9 +375,9 @@ fn sample_us(drift_ppm: i32, frames: u32) -> u64 {
     let syncs = |world: &World<Mote>| u64::from(world.device(1).mac.stats().transmissions);
     let (before, sent) = (on_us(&world, 1), syncs(&world));
     world.run_until(Instant::from_secs(320));
-    let told = (syncs(&world) - sent) * exchange_us(&NRF52840, 9 + 8 + 2);
-    assert!(told > 0);
-    (on_us(&world, 1) - before - told) / 60
+    let recorded = (syncs(&world) - sent) * exchange_us(&NRF52840, 9 + 8 + 2);
+    assert!(recorded > 0);
+    (on_us(&world, 1) - before - recorded) / 60
 }
 
 #[test]

@@ -128,8 +128,8 @@ fn two_samples_notice_a_strobe_and_the_radio_sleeps_between_them() {
     let mut world = world(CC2420, vec![quiet]);
     run(&mut world, 50_000);
     let took = CC2420.wake_us() + 2 * CCA.as_micros() + SENSES_APART.as_micros();
-    let told = &world.device(0).told[0];
-    assert_eq!((told.event, told.at), (Event::Sensed { busy: false }, 1_000 + took));
+    let recorded = &world.device(0).recorded[0];
+    assert_eq!((recorded.event, recorded.at), (Event::Sensed { busy: false }, 1_000 + took));
     let times = world.energy(0).radio;
     assert_eq!(times.of(RadioState::Listen), 2 * CCA.as_micros());
     assert_eq!(times.starting(), 2 * TURNAROUND.as_micros());
@@ -146,7 +146,8 @@ fn a_listener_that_senses_hears_when_it_is_silent() {
         .at(end + 9_000, sense(1));
     let mut world = world(CC2420, vec![sender, listener]);
     run(&mut world, 100_000);
-    let sensed: Vec<_> = world.device(1).told.iter().map(|told| (told.event, told.at)).collect();
+    let sensed: Vec<_> =
+        world.device(1).recorded.iter().map(|recorded| (recorded.event, recorded.at)).collect();
     let apart = (CCA + SENSES_APART).as_micros();
     let expected = [
         (Event::Sensed { busy: true }, end - 1_000),

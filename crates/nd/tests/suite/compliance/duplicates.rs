@@ -3,7 +3,7 @@
 use super::{ALL_NODES, Lone, OWN, ROOT, asks, eui, global, inner, local, of_type, root};
 use crate::common::Serves;
 use core::net::Ipv6Addr;
-use kinglet_nd::{Discard, Way};
+use kinglet_nd::{Discard, Resolution};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{Builder, Duplicate, Kind, NdOption, status};
 
@@ -17,7 +17,7 @@ fn hear(lone: &mut Lone<Serves>, from: Ipv6Addr, told: Duplicate) -> Result<(), 
 }
 
 fn is_here(lone: &Lone<Serves>, n: u16) -> bool {
-    lone.nd.way(global(n)) == Way::To(Address::Short(n))
+    lone.nd.resolution(global(n)) == Resolution::To(Address::Short(n))
 }
 
 /// A 6LR where host 7 is registered with this transaction.
@@ -92,7 +92,7 @@ fn a_request_makes_nobody_a_neighbour_nor_takes_one_away() {
     hear(&mut lone, ROOT, taken).unwrap();
     let verdicts: Vec<_> = lone.sent().iter().map(|it| it.duplicate().status).collect();
     assert_eq!(verdicts, [status::SUCCESS, status::DUPLICATE]);
-    assert_eq!((is_here(&lone, 7), lone.nd.way(global(8))), (true, Way::Unknown));
+    assert_eq!((is_here(&lone, 7), lone.nd.resolution(global(8))), (true, Resolution::Unknown));
     assert_eq!(lone.nd.neighbours().count(), 0);
 }
 
@@ -109,7 +109,7 @@ fn a_confirmation_that_nobody_awaits_changes_nothing() {
             assert_eq!(hear(&mut lone, ROOT, told), Err(Discard::NotConcerned));
         }
     }
-    assert_eq!((is_here(&lone, 7), lone.nd.way(global(8))), (true, Way::Unknown));
+    assert_eq!((is_here(&lone, 7), lone.nd.resolution(global(8))), (true, Resolution::Unknown));
 }
 
 //= rfc8505#5.7-1 type=test
@@ -130,7 +130,7 @@ fn a_registration_that_ends_is_told_to_the_border_router() {
     let requests = of_type(&lone.sent(), 157);
     let expected = Duplicate { lifetime_min: 0, ..duplicate(false, 7, Some(241), 0) };
     assert_eq!(requests.iter().map(|it| it.duplicate()).collect::<Vec<_>>(), [expected]);
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
 }
 
 //= rfc8505#5.7-2 type=test
@@ -138,7 +138,7 @@ fn a_registration_that_ends_is_told_to_the_border_router() {
 fn who_has_moved_is_forgotten_where_he_was() {
     let mut lone = registered(240);
     hear(&mut lone, ROOT, duplicate(true, 7, Some(241), status::MOVED)).unwrap();
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
     assert_eq!(lone.nd.role().registrations().count(), 0);
 }
 

@@ -4,7 +4,7 @@
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use core::net::Ipv6Addr;
-use kinglet::mac::{self, Reach, TableFull, Way};
+use kinglet::mac::{self, Reach, SendTiming, TableFull};
 use kinglet::mem::Array;
 use kinglet::net::Learnt;
 use kinglet::radio::{Capabilities, Command};
@@ -166,8 +166,8 @@ impl<T: Reach> Reach for Counting<T> {
         self.ask_mut().poll_command(radio)
     }
 
-    fn forget_told(&mut self) {
-        self.ask_mut().forget_told();
+    fn invalidate_pending_table(&mut self) {
+        self.ask_mut().invalidate_pending_table();
     }
 
     fn handle_request(&mut self, radio: Capabilities, src: Address) -> bool {
@@ -203,8 +203,8 @@ impl<T: Reach> Reach for Counting<T> {
         self.ask_mut().handle_burst(dst);
     }
 
-    fn way(&self, dst: Address) -> Way {
-        self.ask().way(dst)
+    fn timing(&self, dst: Address) -> SendTiming {
+        self.ask().timing(dst)
     }
 
     fn poll_listener(&mut self) -> Option<u16> {

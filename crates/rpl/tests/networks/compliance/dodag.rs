@@ -2,7 +2,7 @@
 
 use super::{DIO, Lone, ROOT, STEP, Sent, dio, of_code, secs};
 use crate::common::{address, near};
-use kinglet_rpl::{CONFIGURATION, Counter, Discard, INFINITE_RANK, Mode, Role, Root, Way};
+use kinglet_rpl::{CONFIGURATION, Counter, Discard, INFINITE_RANK, Mode, NextHop, Role, Root};
 use kinglet_wire::rpl::{Configuration, ControlOption, Dio, Message};
 
 //= rfc6550#8-1 type=test
@@ -10,9 +10,9 @@ use kinglet_wire::rpl::{Configuration, ControlOption, Dio, Message};
 fn who_joins_has_its_parent_as_the_way_to_everywhere() {
     let outside = "2001:db8::1".parse().unwrap();
     let mut lone = Lone::new(Role::Router, |_| {});
-    assert_eq!(lone.rpl.route(outside), Way::Unreachable);
+    assert_eq!(lone.rpl.route(outside), NextHop::Unreachable);
     lone.says(1, dio(Mode::NonStoring, STEP)).unwrap();
-    assert_eq!(lone.rpl.route(outside), Way::Neighbour(near(1)));
+    assert_eq!(lone.rpl.route(outside), NextHop::Neighbour(near(1)));
 }
 
 //= rfc6550#8.1-1 type=test
@@ -103,10 +103,10 @@ fn a_neighbour_that_does_not_answer_is_no_parent_until_it_does() {
 fn nothing_goes_through_a_child_that_does_not_answer() {
     let mut lone = Lone::router(Mode::Storing);
     lone.tells(near(5), &[address(5), address(6)], super::transit(240, None)).unwrap();
-    assert_eq!(lone.rpl.route(address(6)), Way::Neighbour(near(5)));
+    assert_eq!(lone.rpl.route(address(6)), NextHop::Neighbour(near(5)));
     (0..4).for_each(|_| lone.rpl.handle_sent(lone.now, near(5), 4, false));
     assert_eq!(lone.rpl.routes().count(), 0);
-    assert_eq!(lone.rpl.route(address(6)), Way::Neighbour(near(1)));
+    assert_eq!(lone.rpl.route(address(6)), NextHop::Neighbour(near(1)));
 }
 
 //= rfc6550#8.2.2.1-1 rfc6550#8.2.2.1-2 rfc6550#8.2.2.1-4 rfc6550#8.2.2.1-5 type=test

@@ -3,7 +3,7 @@
 use super::{DAO, DIO, FARTHER, Lone, ROOT, STEP, Sent, dao, dio, of_code, secs, transit};
 use crate::common::{address, near};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{CONFIGURATION, Counter, Discard, Mode, Role, Root, Way};
+use kinglet_rpl::{CONFIGURATION, Counter, Discard, Mode, NextHop, Role, Root};
 use kinglet_wire::rpl::{Configuration, ControlOption, Dao, Dio, Message, Target, Transit};
 
 /// Returns the node's own address in this DODAG.
@@ -60,7 +60,7 @@ fn a_root_makes_source_routes_of_what_it_was_told() {
     let mut hops = [Ipv6Addr::UNSPECIFIED; 8];
     let len = lone.rpl.source_route(address(3), &mut hops).expect("a way");
     assert_eq!(hops[..len], [1, 2, 3].map(address));
-    assert_eq!(lone.rpl.route(address(3)), Way::SourceRoute);
+    assert_eq!(lone.rpl.route(address(3)), NextHop::SourceRoute);
 }
 
 //= rfc6550#9.2-4 rfc6550#9.8-2 rfc6550#9.8-3 type=test
@@ -69,8 +69,8 @@ fn in_storing_mode_a_router_keeps_what_its_children_tell_and_passes_news_on() {
     let mut lone = Lone::router(Mode::Storing);
     daos(&mut lone, 60);
     lone.tells(near(5), &[address(5), address(6)], transit(240, None)).unwrap();
-    let way = Way::Neighbour(near(5));
-    assert_eq!([5, 6].map(|target| lone.rpl.route(address(target))), [way; 2]);
+    let next_hop = NextHop::Neighbour(near(5));
+    assert_eq!([5, 6].map(|target| lone.rpl.route(address(target))), [next_hop; 2]);
     let passed: Vec<_> = daos(&mut lone, 60).iter().flat_map(Sent::targets).collect();
     let passed: Vec<_> = passed.iter().map(|(target, _)| target.prefix).collect();
     assert_eq!(passed, [5, 6].map(address));
@@ -131,7 +131,7 @@ fn the_path_sequence_says_who_has_the_last_word_on_a_target() {
         lone.tells(near(5), &[address(7)], transit(first, None)).unwrap();
         lone.tells(near(6), &[address(7)], transit(second, None)).unwrap();
         let via = if later { near(6) } else { near(5) };
-        assert_eq!(lone.rpl.route(address(7)), Way::Neighbour(via), "{first} and {second}");
+        assert_eq!(lone.rpl.route(address(7)), NextHop::Neighbour(via), "{first} and {second}");
     }
 }
 

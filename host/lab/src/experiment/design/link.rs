@@ -1,7 +1,7 @@
 //! Back-off and retries of the link layer on static routes.
 
 use super::{
-    OfPairs, STATIC_METRICS, Settings, THREATS, Ways, backoff_name, lengths, point, scenario,
+    OfPairs, RouteKind, STATIC_METRICS, Settings, THREATS, backoff_name, lengths, point, scenario,
     with_overlap,
 };
 use crate::backoff::EitherBackoff;
@@ -64,9 +64,9 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for backoff in BACKOFFS {
             for hops in lengths(effort) {
-                let settings = Settings { backoff, window, ..Settings::ON_STATIC_WAYS };
+                let settings = Settings { backoff, window, ..Settings::ON_STATIC_ROUTES };
                 let label = format!("hops={hops} cwl={window} backoff={}", backoff_name(backoff));
-                let scenario = scenario(effort, settings, Ways::Static(*hops));
+                let scenario = scenario(effort, settings, RouteKind::Static(*hops));
                 let series = series(backoff, window);
                 points.push(point(label, series, f64::from(*hops), scenario, STATIC_METRICS));
             }
@@ -74,10 +74,10 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     }
     for overlap in [Overlap::Strict, Overlap::Capture] {
         for backoff in BACKOFFS {
-            let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
+            let settings = Settings { backoff, ..Settings::ON_STATIC_ROUTES };
             let (name, overlaps) = (backoff_name(backoff), overlap.name());
             let label = format!("hops={BESIDE} cwl=8 backoff={name} overlap={overlaps}");
-            let scenario = scenario(effort, settings, Ways::Static(BESIDE));
+            let scenario = scenario(effort, settings, RouteKind::Static(BESIDE));
             let scenario = with_overlap(scenario, overlap);
             points.push(point(
                 label,
@@ -89,9 +89,9 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
         }
     }
     for backoff in BACKOFFS {
-        let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
+        let settings = Settings { backoff, ..Settings::ON_STATIC_ROUTES };
         let label = format!("hops={BESIDE} cwl=8 backoff={} all heard", backoff_name(backoff));
-        let mut scenario = scenario(effort, settings, Ways::Static(BESIDE));
+        let mut scenario = scenario(effort, settings, RouteKind::Static(BESIDE));
         scenario.medium.hidden_terminals = false;
         points.push(point(label, "all heard", f64::from(BESIDE), scenario, STATIC_METRICS));
     }
@@ -104,8 +104,11 @@ const CONTENTION_S: (f64, f64) = (5.0, 65.0);
 
 /// Two nodes that send to a third one at full speed.
 fn contention(backoff: EitherBackoff) -> Point {
-    let base =
-        scenario(Effort::Quick, Settings { backoff, ..Settings::ON_STATIC_WAYS }, Ways::Live);
+    let base = scenario(
+        Effort::Quick,
+        Settings { backoff, ..Settings::ON_STATIC_ROUTES },
+        RouteKind::Live,
+    );
     let mut scenario = Scenario { pairs: None, ..base }.on_line(2, 1.0);
     scenario.medium = Scenario::default().medium;
     scenario.routing = crate::scenario::Routing::Static;
@@ -155,9 +158,9 @@ fn retries_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for retries in RETRIES_OF {
             for hops in lengths(effort) {
-                let settings = Settings { retries, window, ..Settings::ON_STATIC_WAYS };
+                let settings = Settings { retries, window, ..Settings::ON_STATIC_ROUTES };
                 let label = format!("hops={hops} cwl={window} retries={retries}");
-                let scenario = scenario(effort, settings, Ways::Static(*hops));
+                let scenario = scenario(effort, settings, RouteKind::Static(*hops));
                 let series = retries_series(window, retries);
                 points.push(point(label, series, f64::from(*hops), scenario, STATIC_METRICS));
             }
