@@ -24,7 +24,7 @@ impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Queue = [mac::Slot; 2];
     type Neighbours = [mac::Neighbour; 4];
     type Listening = mac::Sampled;
-    type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
+    type DeliveryMethod = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
     type Security = mac::CcmStar<mac::Tabled, [mac::Peer; 0]>;
     type Backoff = mac::Exponential;
 }

@@ -1,7 +1,7 @@
 //! Floods in progress: their best copies, and the times at which they are passed on or answered.
 
 use crate::due::Due;
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use kinglet_time::Instant;
 use kinglet_wire::aodv::Rreq;
 
@@ -11,7 +11,7 @@ pub struct Request {
     /// Its request, as received over the best route so far.
     pub(crate) rreq: Rreq,
     /// Worth of that route, the last hop included.
-    pub(crate) worth: Worth,
+    pub(crate) quality: RouteQuality,
     /// Time at which it is passed on, or answered by its destination.
     pub(crate) due: Due,
     /// Number of times that it was passed on or answered.

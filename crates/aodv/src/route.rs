@@ -1,6 +1,6 @@
 //! The routing table: known routes, their updates, and eviction.
 
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use crate::params::{LATELY, Times};
 use crate::precursors::Precursors;
 use crate::sequence::{is_newer, newest};
@@ -13,7 +13,7 @@ pub struct Route {
     /// Its newest known sequence number.
     pub(crate) sequence: Option<u32>,
     pub(crate) next_hop: u16,
-    pub(crate) worth: Worth,
+    pub(crate) quality: RouteQuality,
     pub(crate) is_valid: bool,
     /// True if packets have used the route.
     is_used: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Offer {
     pub(crate) destination: u16,
     pub(crate) sequence: u32,
     pub(crate) next_hop: u16,
-    pub(crate) worth: Worth,
+    pub(crate) quality: RouteQuality,
     pub(crate) lifetime: Duration,
 }
 
@@ -53,12 +53,12 @@ pub(crate) enum Taken {
 
 impl Route {
     fn new(now: Instant, offer: &Offer) -> Self {
-        let Offer { destination, sequence, next_hop, worth, lifetime } = *offer;
+        let Offer { destination, sequence, next_hop, quality, lifetime } = *offer;
         Route {
             destination,
             sequence: Some(sequence),
             next_hop,
-            worth,
+            quality,
             is_valid: true,
             is_used: false,
             began: None,
@@ -71,9 +71,14 @@ impl Route {
 
     /// Returns an invalid entry for a destination to which a neighbour has sent a packet through
     /// this node, which has no route.
-    pub(crate) fn unknown(now: Instant, destination: u16, worth: Worth, times: Times) -> Self {
+    pub(crate) fn unknown(
+        now: Instant,
+        destination: u16,
+        quality: RouteQuality,
+        times: Times,
+    ) -> Self {
         let (sequence, next_hop, lifetime) = (0, destination, times.delete_period());
-        let offer = Offer { destination, sequence, next_hop, worth, lifetime };
+        let offer = Offer { destination, sequence, next_hop, quality, lifetime };
         Route { sequence: None, is_valid: false, ..Route::new(now, &offer) }
     }
 
@@ -137,7 +142,7 @@ impl Route {
             return Taken::Stale;
         }
         let is_newer = known.is_none_or(|known| is_newer(offer.sequence, known));
-        if self.is_valid && !is_newer && !offer.worth.is_better_than(&self.worth) {
+        if self.is_valid && !is_newer && !offer.quality.is_better_than(&self.quality) {
             self.keep(now + offer.lifetime);
             return Taken::NoBetter;
         }
@@ -215,9 +220,9 @@ mod tests {
     const TIMES: Times = Times::new(Duration::ZERO);
 
     fn offer(destination: u16, sequence: u32, hops: u8) -> Offer {
-        let worth = Worth { hops, delivery: None };
+        let quality = RouteQuality { hops, delivery: None };
         let lifetime = Duration::from_secs(3);
-        Offer { destination, sequence, next_hop: u16::from(hops) + 100, worth, lifetime }
+        Offer { destination, sequence, next_hop: u16::from(hops) + 100, quality, lifetime }
     }
 
     #[test]
@@ -279,8 +284,8 @@ mod tests {
     #[test]
     fn a_lost_way_that_is_not_told_yet_keeps_its_place() {
         let mut table = [None; 1];
-        let worth = Worth::start(Metric::HopCount);
-        let mut route = Route::unknown(T0, 1, worth, TIMES);
+        let quality = RouteQuality::start(Metric::HopCount);
+        let mut route = Route::unknown(T0, 1, quality, TIMES);
         route.precursors.add(9);
         route.lose(T0, None, TIMES);
         assert_eq!((route.is_unreported, route.sequence), (true, None));

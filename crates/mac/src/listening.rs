@@ -9,15 +9,15 @@
 //! | [`Sampled`](crate::Sampled) (`sampled.rs`) | also for an instant in every period |
 //! | [`Waking`](crate::Waking) (`waking.rs`) | while a frame is awaited after busy samples |
 //!
-//! The program contains only the methods of the chosen type. Its counterpart, `reach.rs`, delivers
-//! frames to devices whose radio is off.
+//! The program contains only the methods of the chosen type. Its counterpart, `delivery_method.rs`,
+//! delivers frames to devices whose radio is off.
 
 use crate::air::end_of_ack;
 use crate::config::Config;
 use crate::queue::{Delivery, Kind, TxState};
 use crate::stats::WakeStats;
 use crate::wake::{Admission, Wake};
-use kinglet_radio::{Capabilities, Channel, Whose};
+use kinglet_radio::{Capabilities, Channel, SourceFilter};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
 
@@ -189,8 +189,8 @@ pub trait Listening {
     }
 
     /// Returns the senders whose frames are awaited.
-    fn whose(&self) -> Whose {
-        Whose::Anybodys
+    fn source_filter(&self) -> SourceFilter {
+        SourceFilter::Any
     }
 
     /// Returns the channel to listen on, if not [`Config::channel`](crate::Config::channel).

@@ -2,8 +2,8 @@
 //! neighbours if a frame is pending, and sends it before all other frames when they poll or listen.
 
 use crate::air::PREAMBLE_SFD;
+use crate::delivery_method::{DeliveryMethod, SendTiming, TableFull};
 use crate::queue::{Delivery, Token};
-use crate::reach::{Reach, SendTiming, TableFull};
 use kinglet_mem::Empty;
 use kinglet_radio::{Capabilities, Command};
 use kinglet_time::{Duration, Instant};
@@ -109,7 +109,7 @@ pub struct Sleepers<A> {
     bit: bool,
 }
 
-impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
+impl<W: Schedule, const N: usize> DeliveryMethod for Sleepers<[Sleeper<W>; N]> {
     const NEW: Self = Sleepers { table: [const { Sleeper::EMPTY }; N], bit: false };
     const ANY: bool = N > 0;
 

@@ -11,7 +11,7 @@
 //! that needs this time misses a frame, and gets LIFS until the burst ends.
 
 use crate::air::PREAMBLE_SFD;
-use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
+use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
 use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Turn, Wake, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
@@ -415,7 +415,9 @@ impl Strobed {
     }
 }
 
-impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, SPARE> {
+impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
+    for Strobing<R, A, SPARE>
+{
     const NEW: Self = Strobing {
         inner: R::NEW,
         wake: None,
@@ -432,7 +434,11 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
     const STROBES: bool = true;
     const SPARE: usize = SPARE;
 
-    fn set_pending(&mut self, short: u16, pending: bool) -> Result<(), crate::reach::TableFull> {
+    fn set_pending(
+        &mut self,
+        short: u16,
+        pending: bool,
+    ) -> Result<(), crate::delivery_method::TableFull> {
         self.inner.set_pending(short, pending)
     }
 
@@ -484,7 +490,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.handle_burst(dst);
     }
 
-    fn timing(&self, dst: Address) -> crate::reach::SendTiming {
+    fn timing(&self, dst: Address) -> crate::delivery_method::SendTiming {
         self.inner.timing(dst)
     }
 

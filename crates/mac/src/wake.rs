@@ -6,7 +6,7 @@
 
 use kinglet_radio::{
     CCA, Channel, FCS_LEN, LINGER, MAX_FRAME, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
-    STROBE_LEAST, Whose, air_time,
+    STROBE_LEAST, SourceFilter, air_time,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -116,11 +116,11 @@ pub enum Admission {
 
 impl Admission {
     /// Returns the senders whose frames a radio awaits then, if it awaits any.
-    pub(crate) const fn whose(self) -> Whose {
+    pub(crate) const fn source_filter(self) -> SourceFilter {
         match self {
-            Admission::Only(whom) => Whose::Only(whom),
-            Admission::AllBut(whom) => Whose::AllBut(whom),
-            Admission::All | Admission::Nobody => Whose::Anybodys,
+            Admission::Only(whom) => SourceFilter::Only(whom),
+            Admission::AllBut(whom) => SourceFilter::AllBut(whom),
+            Admission::All | Admission::Nobody => SourceFilter::Any,
         }
     }
 }

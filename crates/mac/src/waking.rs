@@ -17,7 +17,7 @@ use crate::stats::{WakeStats, count};
 use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Turn, Wake, repetition};
 use kinglet_radio::{
     ACK_NOTICED, CCA, Capabilities, Channel, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
-    Whose,
+    SourceFilter,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -416,10 +416,10 @@ impl<L: Listening> Listening for Waking<L> {
         }
     }
 
-    fn whose(&self) -> Whose {
+    fn source_filter(&self) -> SourceFilter {
         match self.state {
-            State::Answered { whom, .. } => Whose::Only(whom),
-            _ => self.admits.whose(),
+            State::Answered { whom, .. } => SourceFilter::Only(whom),
+            _ => self.admits.source_filter(),
         }
     }
 
@@ -429,8 +429,9 @@ impl<L: Listening> Listening for Waking<L> {
     }
 
     fn await_answer(&mut self, now: Instant, whom: u16, channel: Option<Channel>) {
-        let welcome = self.admits != Admission::Nobody && self.admits.whose().takes(Some(whom));
-        if self.wakes().is_some() && welcome && self.is_asleep() {
+        let admitted =
+            self.admits != Admission::Nobody && self.admits.source_filter().accepts(Some(whom));
+        if self.wakes().is_some() && admitted && self.is_asleep() {
             self.state = State::Answered { whom, since: now, until: now + ANSWER };
             self.channel = channel.unwrap_or(self.channel);
         }

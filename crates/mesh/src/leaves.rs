@@ -152,7 +152,7 @@ impl Leaves<'_> {
 
     /// Expires what is due. Returns whether others should be notified soon.
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
-        let (own, mut news) = (self.own, false);
+        let (own, mut changed) = (self.own, false);
         for place in self.table.iter_mut() {
             let Some(leaf) = place.as_mut().filter(|leaf| leaf.until.is_some_and(|at| at <= now))
             else {
@@ -161,7 +161,7 @@ impl Leaves<'_> {
             if leaf.binding.parent == own {
                 leaf.binding.parent = NOBODY;
                 leaf.until = Some(now + FAREWELL);
-                news = true;
+                changed = true;
             } else if !leaf.announced {
                 *place = None;
             } else {
@@ -169,7 +169,7 @@ impl Leaves<'_> {
                 leaf.until = Some(now + FAREWELL);
             }
         }
-        news
+        changed
     }
 
     /// Removes the leaves of parents that are no longer known; they would come back from any router

@@ -142,7 +142,7 @@ impl<S: Sizes> Mesh<S> {
         Leaves { own, child_timeout, table: self.leaves.as_mut_slice() }
     }
 
-    fn news(&mut self, now: Instant, any: bool) {
+    fn changed(&mut self, now: Instant, any: bool) {
         if any {
             count(&mut self.stats.resets);
             self.trickle.hasten(now, &PACE, &mut self.random);
@@ -221,7 +221,7 @@ impl<S: Sizes> Mesh<S> {
     pub fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_router() && self.leaves().readopt(now, from) {
             self.leaf_announcements_left = ANNOUNCEMENTS;
-            self.news(now, true);
+            self.changed(now, true);
         }
     }
 
@@ -273,20 +273,20 @@ impl<S: Sizes> Mesh<S> {
         if before == after {
             return;
         }
-        let mut news = false;
+        let mut changed = false;
         for route in self.routes_mut().iter_mut().flatten() {
-            news |= route.relink(now, neighbour, after);
+            changed |= route.relink(now, neighbour, after);
         }
-        self.news(now, news);
+        self.changed(now, changed);
     }
 
     /// Invalidates all routes that a neighbour has advertised: it is gone, or has restarted.
     fn forget_advertised(&mut self, now: Instant, neighbour: u16) {
-        let mut news = false;
+        let mut changed = false;
         for route in self.routes_mut().iter_mut().flatten() {
-            news |= route.forget_advertised(now, neighbour);
+            changed |= route.forget_advertised(now, neighbour);
         }
-        self.news(now, news);
+        self.changed(now, changed);
     }
 
     /// Processes a message from the neighbour `from` in a frame received with this power. The
@@ -414,21 +414,21 @@ impl<S: Sizes> Mesh<S> {
             // Its sender needs the routes of its neighbours soon.
             self.trickle.reset(now, &PACE, &mut self.random);
         }
-        let (mut news, mut near) = (is_new, 0);
+        let (mut changed, mut near) = (is_new, 0);
         for (destination, advertised) in itself.chain(routes) {
             if destination == OUTSIDE && self.config.role == Role::BorderRouter {
                 continue;
             }
             let offer = Offer { destination, via: from, advertised, link };
-            news |= route::consider(self.routes_mut(), &mut near, now, offer);
+            changed |= route::consider(self.routes_mut(), &mut near, now, offer);
         }
         for binding in advertisement.bindings() {
             let known = binding.parent == from || self.via(binding.parent).is_some();
             if self.leaves().consider(now, binding, known) {
-                (self.leaf_announcements_left, news) = (ANNOUNCEMENTS, true);
+                (self.leaf_announcements_left, changed) = (ANNOUNCEMENTS, true);
             }
         }
-        self.news(now, news);
+        self.changed(now, changed);
         Ok(())
     }
 
@@ -614,14 +614,14 @@ impl<S: Sizes> Mesh<S> {
             let _ = answer.at.take_if(|at| *at <= now);
         }
         self.age_neighbours(now);
-        let route::Forgotten { mut news, asks } = route::handle_deadline(self.routes_mut(), now);
+        let route::Forgotten { mut changed, asks } = route::handle_deadline(self.routes_mut(), now);
         // Advertisements of a single frame are complete, and give the answer unsolicited.
-        news |= asks && !self.is_small();
+        changed |= asks && !self.is_small();
         if self.leaves().handle_deadline(now) {
-            (self.leaf_announcements_left, news) = (ANNOUNCEMENTS, true);
+            (self.leaf_announcements_left, changed) = (ANNOUNCEMENTS, true);
         }
         self.forget_leaves();
-        self.news(now, news);
+        self.changed(now, changed);
         if self.trickle.handle_deadline(now, &PACE, &mut self.random) {
             self.advertise(now);
         }

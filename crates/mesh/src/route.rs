@@ -77,7 +77,7 @@ impl Route {
     fn set(&mut self, now: Instant, via: u16, advertised: u8, link: u8) -> bool {
         let cost = total(advertised, link);
         let moved = via != self.next_hop && cost < UNREACHABLE;
-        let news = moved || cost > self.cost || self.is_usable() != (cost < UNREACHABLE);
+        let changed = moved || cost > self.cost || self.is_usable() != (cost < UNREACHABLE);
         if cost <= self.least {
             (self.least, self.hold) = (cost, None);
         } else if cost > self.cost {
@@ -90,7 +90,7 @@ impl Route {
             self.announcements_left = ANNOUNCEMENTS;
         }
         (self.next_hop, self.advertised, self.cost) = (via, advertised, cost);
-        news
+        changed
     }
 
     /// Sets a new cost of the link to `neighbour`.
@@ -183,7 +183,7 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forgotten {
     /// True if others should be notified soon of a loss.
-    pub(crate) news: bool,
+    pub(crate) changed: bool,
     /// True if a lost route would now be accepted from any neighbour; earlier offers of it were
     /// refused.
     pub(crate) asks: bool,
@@ -203,7 +203,7 @@ pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> Forg
         }
         if route.expires <= now {
             if route.is_usable() {
-                forgotten.news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
+                forgotten.changed |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
             } else {
                 *place = None;
             }
@@ -260,7 +260,10 @@ mod tests {
         handle_deadline(&mut table, now + HOLD - Duration::from_micros(1));
         assert!(!consider(&mut table, now, offer(2, 2, 1)));
         assert_eq!(deadline(&table), Some(now + HOLD));
-        assert_eq!(handle_deadline(&mut table, now + HOLD), Forgotten { news: false, asks: true });
+        assert_eq!(
+            handle_deadline(&mut table, now + HOLD),
+            Forgotten { changed: false, asks: true }
+        );
         assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
         assert_eq!(best(&table), (2, 3));
         // A neighbour that is nearer than this node ever was is accepted at once.
@@ -273,7 +276,7 @@ mod tests {
     fn what_nobody_names_is_lost_then_forgotten() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
-        assert!(handle_deadline(&mut table, now + LIFETIME).news);
+        assert!(handle_deadline(&mut table, now + LIFETIME).changed);
         assert_eq!(best(&table).1, UNREACHABLE);
         // An advertisement of the loss does not keep it.
         consider(&mut table, now + LIFETIME * 3 / 2, offer(1, UNREACHABLE, 1));

@@ -1,7 +1,7 @@
 //! State of a relay for the datagrams whose fragments it forwards (RFC 8930, 4: virtual reassembly
 //! buffers), and the frames that wait for its neighbours.
 
-use crate::turns::Turns;
+use crate::fair_share::FairShare;
 use core::fmt::Debug;
 use kinglet_mem::Array;
 use kinglet_store::{Full, Label, Store};
@@ -99,7 +99,7 @@ pub struct Relay<V, Q> {
     /// By [`Label::to`].
     lanes: [Lane; LANES],
     /// Fairness between the neighbours that send frames.
-    pub(crate) turns: Turns,
+    pub(crate) fair_share: FairShare,
 }
 
 /// Forwarding of single fragments, or none: a part of [`Fragmentation`](crate::Fragmentation).
@@ -152,7 +152,7 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
             expired: 0,
         },
         lanes: [Lane::EMPTY; LANES],
-        turns: Turns::NEW,
+        fair_share: FairShare::NEW,
     };
     const PRESENT: bool = true;
     type Virtuals = V;
@@ -209,7 +209,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         count(&mut self.stats.frames);
         if let Some(lane) = self.lanes.get_mut(usize::from(label.to)) {
             lane.waiting = lane.waiting.saturating_add(1);
-            self.turns.brought(now, lane.from);
+            self.fair_share.received(now, lane.from);
         }
         Ok(())
     }

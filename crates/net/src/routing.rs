@@ -156,7 +156,7 @@ pub trait Routing {
 
     /// Reroutes a packet to `destination` that still waits after a change of the parent since its
     /// RPL option got this data. If it goes upward, updates the option and returns the next hop.
-    fn divert(&self, _destination: Ipv6Addr, _option: &mut [u8]) -> Option<NextHop> {
+    fn reroute(&self, _destination: Ipv6Addr, _option: &mut [u8]) -> Option<NextHop> {
         None
     }
 

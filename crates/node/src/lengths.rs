@@ -152,7 +152,7 @@ impl Lengths {
         );
         if self.children > 0 {
             assert!(
-                <P::Reach as mac::Reach>::ANY,
+                <P::DeliveryMethod as mac::DeliveryMethod>::ANY,
                 "`children` need a `reach` that delivers frames to them, such as `mac::Sleepers`"
             );
             assert!(

@@ -205,7 +205,7 @@
 //! | `mac::Sizes::Queue` | 152 | frames for the radio; 3 keep it busy (1 is for control frames) |
 //! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
 //! | `mac::Sizes::Security` | 12 | devices received from with link security: frame counters |
-//! | `mac::Sizes::Reach` | 40 | children for which something is pending at once |
+//! | `mac::Sizes::DeliveryMethod` | 40 | children for which something is pending at once |
 //! | `net::Sizes::Packets` | 1288 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |

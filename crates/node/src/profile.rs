@@ -53,11 +53,11 @@ impl<T> Profile for T where
 /// | `serving` | role of discovery as a router: `()` or [`Serving<Self>`] | `()` |
 /// | `listener` | reports of multicast groups to routers: `()` or [`Reporting`] | `()` |
 /// | `listening` | radio on: [`AlwaysOn`], [`Polled`], [`Sampled`], [`Waking`] | `AlwaysOn` |
-/// | `reach` | delivery to sleepy nodes: [`Sleepers`] for `children`, [`Strobing`] | `()` |
+/// | `delivery_method` | to sleepy nodes: [`Sleepers`] for `children`, [`Strobing`] | `()` |
 /// | `security` | link security: [`CcmStar`], by a cipher or by the radio | `()` |
 /// | `backoff` | CSMA-CA backoff: [`Exponential`], [`TinyOs`] | `Exponential` |
 /// | `fragmentation` | fragments and their forwarding: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
-/// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
+/// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Ipv6Reassembly`] | `()` |
 /// | `headers` | header compression: [`Iphc`] | the same |
 /// | `congestion` | [`NewReno`](crate::tcp::congestion), or another controller | `NewReno` |
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
@@ -77,7 +77,7 @@ impl<T> Profile for T where
 /// [`TinyOs`]: crate::mac::TinyOs
 /// [`Rfc4944`]: crate::net::Rfc4944
 /// [`Rfc8930`]: crate::net::Rfc8930
-/// [`Originals`]: crate::net::Originals
+/// [`Ipv6Reassembly`]: crate::net::Originals
 /// [`Iphc`]: crate::net::Iphc
 /// [`ByTimeout`]: crate::tcp::ByTimeout
 /// [`Full`]: crate::tcp::Full
@@ -156,8 +156,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt listening: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {listening $type}] $lengths $($($rest)*)?);
     };
-    (@sort $name:ident [$($types:tt)*] $lengths:tt reach: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__profile!(@sort $name [$($types)* {reach $type}] $lengths $($($rest)*)?);
+    (@sort $name:ident [$($types:tt)*] $lengths:tt
+        delivery_method: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {delivery_method $type}] $lengths $($($rest)*)?);
     };
     (@sort $name:ident [$($types:tt)*] $lengths:tt security: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {security $type}] $lengths $($($rest)*)?);
@@ -195,7 +196,7 @@ macro_rules! __profile {
     (@type serving $default:ty; {serving $type:ty} $($rest:tt)*) => { $type };
     (@type listener $default:ty; {listener $type:ty} $($rest:tt)*) => { $type };
     (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
-    (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
+    (@type delivery_method $default:ty; {delivery_method $type:ty} $($rest:tt)*) => { $type };
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
     (@type backoff $default:ty; {backoff $type:ty} $($rest:tt)*) => { $type };
     (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
@@ -216,7 +217,7 @@ macro_rules! __profile {
             type Neighbours = [$crate::mac::Neighbour; $lengths.neighbours];
             type Listening =
                 $crate::__profile!(@type listening $crate::mac::AlwaysOn; $($types)*);
-            type Reach = $crate::__profile!(@type reach (); $($types)*);
+            type DeliveryMethod = $crate::__profile!(@type delivery_method (); $($types)*);
             type Security = $crate::__profile!(@type security (); $($types)*);
             type Backoff =
                 $crate::__profile!(@type backoff $crate::mac::Exponential; $($types)*);
@@ -347,7 +348,7 @@ profile! {
     pub struct Router {
         routing: Meshed<Self>,
         listening: mac::Sampled,
-        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; 6]>,
+        delivery_method: mac::Sleepers<[mac::Sleeper<mac::Samples>; 6]>,
         security: mac::CcmStar<mac::Tabled, [mac::Peer; 32]>,
         features: tcp::Full,
         frames: 4,
@@ -388,7 +389,7 @@ profile! {
     pub struct BorderRouter {
         routing: Meshed<Self>,
         listening: mac::Sampled,
-        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>,
+        delivery_method: mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>,
         security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
         features: tcp::Full,
         border: net::BorderQueue<16>,

@@ -296,9 +296,9 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         self.from = from;
     }
 
-    fn divert(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+    fn reroute(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
         let information = PacketInformation::read(option).ok()?;
-        let Onward { next_hop, information } = self.rpl.divert(destination, information)?;
+        let Onward { next_hop, information } = self.rpl.reroute(destination, information)?;
         let rpl::NextHop::Neighbour(next) = next_hop else { return None };
         let _ = information.emit(option);
         Some(NextHop::Link(link_address_of(next)))
@@ -424,8 +424,8 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                 child.state = State::Known;
             }
             let epoch = self.rpl.epoch();
-            let news = epoch.is_some() && child.informed != epoch;
-            if news && self.rpl.inform_neighbour(near(Address::Short(from))) {
+            let is_new = epoch.is_some() && child.informed != epoch;
+            if is_new && self.rpl.inform_neighbour(near(Address::Short(from))) {
                 (child.informed, child.unconfirmed) = (epoch, true);
             }
         } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {

@@ -15,7 +15,7 @@ impl Sizes for MacPlan {
     type Queue = [Slot; QUEUE];
     type Neighbours = [Neighbour; 3];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; SLEEPERS]>;
+    type DeliveryMethod = Sleepers<[Sleeper<Samples>; SLEEPERS]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
     type Backoff = Exponential;
 }

@@ -145,8 +145,8 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
         whoever!(self, it => it.follow(now, next, option), Ok(()))
     }
 
-    fn divert(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
-        whoever!(self, it => it.divert(destination, option), None)
+    fn reroute(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+        whoever!(self, it => it.reroute(destination, option), None)
     }
 
     fn ends_tunnel(&self, src: Ipv6Addr) -> bool {

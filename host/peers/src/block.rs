@@ -427,12 +427,12 @@ impl Block {
             self.edge.since(self.receive.next)
         };
         let more = self.window().saturating_sub(advertised);
-        let worth = if self.rule.avoids_silly_windows {
+        let worthwhile = if self.rule.avoids_silly_windows {
             more >= 2 * self.mss || 2 * more >= self.receive.capacity()
         } else {
             self.advertised_zero && more > 0
         };
-        self.ack_due |= worth;
+        self.ack_due |= worthwhile;
     }
 
     /// The next segment.

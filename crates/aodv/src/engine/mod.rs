@@ -8,7 +8,7 @@ pub use output::{Destination, Out};
 use crate::config::{Config, Role, Sizes};
 use crate::due::Due;
 use crate::link::Link;
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use crate::params::{RERR_RATELIMIT, RREQ_RATELIMIT, RREQ_RETRIES, SECOND, Times};
 use crate::route::{self, Offer, Route, Taken};
 use crate::search::Search;
@@ -165,11 +165,12 @@ impl<S: Sizes> Aodv<S> {
         }
         count(&mut self.stats.strays);
         let times = self.times();
-        let (worth, routes) = (Worth::start(self.config.metric), self.routes.as_mut_slice());
+        let (quality, routes) =
+            (RouteQuality::start(self.config.metric), self.routes.as_mut_slice());
         if route::find(routes, destination).is_none() {
             // Without a place no error is sent; the next packet tries again.
             let Some(place) = route::place(routes, now) else { return };
-            *place = Some(Route::unknown(now, destination, worth, times));
+            *place = Some(Route::unknown(now, destination, quality, times));
         }
         let Some(route) = route::find_mut(routes, destination).filter(|it| !it.is_valid) else {
             return;
@@ -337,8 +338,8 @@ impl<S: Sizes> Aodv<S> {
         self.routes.as_slice().iter().flatten().map(|route| RouteInfo {
             destination: (route.destination != OUTSIDE).then_some(route.destination),
             next_hop: route.next_hop,
-            hops: route.worth.hops,
-            path_dr: route.worth.delivery,
+            hops: route.quality.hops,
+            path_dr: route.quality.delivery,
             is_valid: route.is_valid,
         })
     }

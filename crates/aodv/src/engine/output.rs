@@ -3,7 +3,7 @@
 use super::Aodv;
 use crate::config::Sizes;
 use crate::due::Due;
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use crate::params::NET_DIAMETER;
 use crate::precursors::Precursors;
 use crate::request::Request;
@@ -119,7 +119,7 @@ impl<S: Sizes> Aodv<S> {
         };
         let known = newest(Some(self.sequence), rreq.destination_sequence);
         let sequence = known.unwrap_or(self.sequence).wrapping_add(1);
-        let start = Worth::start(self.config.metric);
+        let start = RouteQuality::start(self.config.metric);
         let lifetime = self.times().my_route().as_micros() / 1_000;
         let rrep = Rrep {
             hop_count: start.hops,
@@ -166,7 +166,7 @@ impl<S: Sizes> Aodv<S> {
             None => self.random.next_u32(),
         };
         let known = route::find(self.routes.as_slice(), destination);
-        let start = Worth::start(self.config.metric);
+        let start = RouteQuality::start(self.config.metric);
         let rreq = Rreq {
             destination_only: true,
             ttl: NET_DIAMETER,
@@ -196,8 +196,8 @@ impl<S: Sizes> Aodv<S> {
     /// Writes a request of another node with the best route by which it has arrived (6.5).
     fn poll_relayed(&mut self, buf: &mut [u8]) -> Option<Out> {
         let index = self.next_request(false)?;
-        let Request { rreq, worth, .. } = (*self.requests.as_slice().get(index)?)?;
-        let Worth { hops: hop_count, delivery: path_dr } = worth;
+        let Request { rreq, quality, .. } = (*self.requests.as_slice().get(index)?)?;
+        let RouteQuality { hops: hop_count, delivery: path_dr } = quality;
         let rreq = Rreq { ttl: rreq.ttl.saturating_sub(1), hop_count, path_dr, ..rreq };
         rreq.emit(buf).ok()?;
         self.pass(index);

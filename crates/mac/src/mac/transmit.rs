@@ -4,10 +4,10 @@ use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
 use crate::csl;
 use crate::csma::Backoff;
+use crate::delivery_method::{DeliveryMethod, SendTiming, StrobeResult};
 use crate::link::Link;
 use crate::listening::{Listening, OwnFrameOutcome};
 use crate::queue::{Class, Delivery, Kind, Slot, TxState};
-use crate::reach::{Reach, SendTiming, StrobeResult};
 use crate::retry::{self, STRONG_DBM};
 use crate::stats::{Discard, count};
 use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, Start, time_limit};
@@ -44,7 +44,9 @@ impl<S: Sizes> Mac<S> {
     /// Returns the timing of the head's transmission.
     fn head_timing(&self) -> SendTiming {
         match self.queue.head() {
-            Some(slot) if S::Reach::ANY && slot.kind.is_indirect() => self.reach.timing(slot.dst),
+            Some(slot) if S::DeliveryMethod::ANY && slot.kind.is_indirect() => {
+                self.delivery_method.timing(slot.dst)
+            }
             _ => SendTiming::Usual,
         }
     }
@@ -53,7 +55,7 @@ impl<S: Sizes> Mac<S> {
     /// configured. Returns whether it did.
     pub(crate) fn preempt(&mut self, now: Instant) -> bool {
         let between = matches!(self.tx, TxState::Backoff { .. } | TxState::Ready);
-        let may = S::Reach::ANY && between && self.config.indirect.preempt;
+        let may = S::DeliveryMethod::ANY && between && self.config.indirect.preempt;
         if !may || !self.queue.blocks_indirect() {
             return false;
         }
@@ -90,7 +92,7 @@ impl<S: Sizes> Mac<S> {
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
         // This runs in every iteration of the loop, and most frames miss nothing.
         let may_miss = |slot: &Slot| slot.kind.is_indirect() || slot.kind == Kind::Sync;
-        (S::Reach::ANY || S::Listening::SLEEPS)
+        (S::DeliveryMethod::ANY || S::Listening::SLEEPS)
             && self.tx == TxState::Ready
             && self.queue.head().is_some_and(may_miss)
             && self.give_up_ready(now)
@@ -396,8 +398,8 @@ impl<S: Sizes> Mac<S> {
                 self.judge_transmission(rssi_dbm, true);
             }
         }
-        if S::Reach::ANY && kind == Kind::User(Class::Indirect) {
-            self.reach.note_sent(dst, token, sequence, result);
+        if S::DeliveryMethod::ANY && kind == Kind::User(Class::Indirect) {
+            self.delivery_method.note_sent(dst, token, sequence, result);
         }
         match kind {
             Kind::User(_) => count(match result {
@@ -416,7 +418,7 @@ impl<S: Sizes> Mac<S> {
         // The next frame need not wait for a sample.
         let goes_on = more && self.config.indirect.burst && result == Delivery::Delivered;
         if kind.is_indirect() && goes_on {
-            self.reach.handle_burst(dst);
+            self.delivery_method.handle_burst(dst);
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;
@@ -427,9 +429,9 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn end_of_transmission(&mut self) -> Result<Outstanding, Discard> {
         match self.outstanding {
             Outstanding::None | Outstanding::Samples => Err(self.unexpected()),
-            whose => {
+            source_filter => {
                 self.outstanding = Outstanding::None;
-                Ok(whose)
+                Ok(source_filter)
             }
         }
     }

@@ -8,7 +8,7 @@ impl Sizes for Plain {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = AlwaysOn;
-    type Reach = ();
+    type DeliveryMethod = ();
     type Security = ();
     type Backoff = Exponential;
 }
@@ -19,7 +19,7 @@ impl Sizes for Asking {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = Polled;
-    type Reach = Sleepers<[Sleeper; 2]>;
+    type DeliveryMethod = Sleepers<[Sleeper; 2]>;
     type Security = ();
     type Backoff = Exponential;
 }
@@ -105,7 +105,7 @@ fn what_is_left_out_takes_no_memory() {
         type Queue = [Slot; 4];
         type Neighbours = [Neighbour; 3];
         type Listening = AlwaysOn;
-        type Reach = ();
+        type DeliveryMethod = ();
         type Security = CcmStar<Tabled, [Peer; 4]>;
         type Backoff = Exponential;
     }

@@ -14,7 +14,7 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
+    type DeliveryMethod = Strobing<(), [Strobed; 3]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
     type Backoff = Exponential;
 }

@@ -374,7 +374,7 @@ impl<S: LinkSecurity> Sizes for With<S> {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = crate::Sampled;
-    type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
+    type DeliveryMethod = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
     type Security = S;
     type Backoff = Exponential;
 }

@@ -150,11 +150,11 @@ fn a_radio_that_was_reset_is_told_again_for_whom_frames_are_pending() {
     for more in [Capabilities::NONE, Capabilities::SOURCE_MATCH] {
         let (mut mac, mut now) = (mac(config(), all() | more, 1), T0);
         mac.set_pending(now, 7, true).unwrap();
-        let news = Command::Pending { short: 7, pending: true };
-        assert_eq!(commands(&mut mac, now), [news]);
+        let received = Command::Pending { short: 7, pending: true };
+        assert_eq!(commands(&mut mac, now), [received]);
         put(&mut mac, now, request(1)).unwrap();
         submitted(&mut mac, &mut now);
-        let expected = [Command::Reset, LISTEN, news];
+        let expected = [Command::Reset, LISTEN, received];
         wait_in_vain(&mut mac, &mut now, time_limit(Access::Cca), &expected);
     }
 }

@@ -10,7 +10,7 @@ impl Sizes for Plan {
     type Queue = [Slot; 6];
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
+    type DeliveryMethod = Strobing<(), [Strobed; 3]>;
     type Security = ();
     type Backoff = Exponential;
 }

@@ -3,14 +3,14 @@
 use super::*;
 use crate::air::end_of_ack;
 use crate::wake::{ANSWER, repetition};
-use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, Whose, air_time};
+use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, SourceFilter, air_time};
 
 pub(super) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
+    type DeliveryMethod = Strobing<(), [Strobed; 3]>;
     type Security = ();
     type Backoff = Exponential;
 }
@@ -60,7 +60,7 @@ pub(super) fn roused<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     let (start, channel) = (Start::At(now), Channel::default());
     assert_eq!(
         poll(mac, now),
-        Some(Command::Await { start, until, channel, whose: Whose::Anybodys })
+        Some(Command::Await { start, until, channel, source_filter: SourceFilter::Any })
     );
     now
 }
@@ -372,10 +372,10 @@ fn put(mac: &mut Sleeper, now: Instant, frames: usize) {
 
 #[test]
 fn who_has_room_for_some_neighbours_awaits_those() {
-    for (admission, whose) in [
-        (Admission::All, Whose::Anybodys),
-        (Admission::AllBut(9), Whose::AllBut(9)),
-        (Admission::Only(9), Whose::Only(9)),
+    for (admission, source_filter) in [
+        (Admission::All, SourceFilter::Any),
+        (Admission::AllBut(9), SourceFilter::AllBut(9)),
+        (Admission::Only(9), SourceFilter::Only(9)),
     ] {
         let mut mac = sleeper(Wake::DEFAULT);
         mac.admit(T0, admission);
@@ -384,7 +384,7 @@ fn who_has_room_for_some_neighbours_awaits_those() {
         sensed(&mut mac, now, true);
         let awaits = poll(&mut mac, now);
         assert!(
-            matches!(awaits, Some(Command::Await { whose: w, .. }) if w == whose),
+            matches!(awaits, Some(Command::Await { source_filter: w, .. }) if w == source_filter),
             "{awaits:?}"
         );
     }
@@ -478,7 +478,8 @@ fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = burst_sent(&mut mac);
     let awaits = poll(&mut mac, now);
-    let Some(Command::Await { until, whose: Whose::Only(THEIRS), .. }) = awaits else {
+    let Some(Command::Await { until, source_filter: SourceFilter::Only(THEIRS), .. }) = awaits
+    else {
         panic!("{awaits:?}")
     };
     assert_eq!(until, now + ANSWER);

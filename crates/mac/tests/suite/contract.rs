@@ -28,13 +28,13 @@ trait Choice: Sizes {
 }
 
 macro_rules! choice {
-    ($name:ident, $listening:ty, $reach:ty, $security:ty, $backoff:ty, $config:expr) => {
+    ($name:ident, $listening:ty, $delivery_method:ty, $security:ty, $backoff:ty, $config:expr) => {
         struct $name;
         impl Sizes for $name {
             type Queue = [Slot; SLOTS];
             type Neighbours = [Neighbour; 3];
             type Listening = $listening;
-            type Reach = $reach;
+            type DeliveryMethod = $delivery_method;
             type Security = $security;
             type Backoff = $backoff;
         }

@@ -19,7 +19,7 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 2];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
+    type DeliveryMethod = Sleepers<[Sleeper<Samples>; 2]>;
     type Security = CcmStar<Sliced, [Peer; 1]>;
     type Backoff = Exponential;
 }

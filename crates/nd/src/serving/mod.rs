@@ -116,7 +116,7 @@ struct Asked {
 
 /// Timing of multicast advertisements.
 #[derive(Clone, Copy, Debug)]
-struct News {
+struct AdvertisementSchedule {
     /// Number of advertisements still to be sent.
     left: u8,
     /// Time of the next one; `None` before the timer is set.
@@ -132,7 +132,7 @@ pub struct Serving<S: RouterSizes> {
     registrations: S::Registrations,
     asked: [Option<Asked>; ASKED],
     answers: [Option<Answer>; ANSWERS],
-    news: News,
+    schedule: AdvertisementSchedule,
     stats: RouterStats,
 }
 
@@ -144,7 +144,12 @@ impl<S: RouterSizes> Serving<S> {
             registrations: S::Registrations::EMPTY,
             asked: [None; ASKED],
             answers: [None; ANSWERS],
-            news: News { left: ADVERTISEMENTS, due: None, last: None, next: None },
+            schedule: AdvertisementSchedule {
+                left: ADVERTISEMENTS,
+                due: None,
+                last: None,
+                next: None,
+            },
             stats: RouterStats {
                 advertised: 0,
                 registered: 0,
@@ -212,10 +217,10 @@ impl<S: RouterSizes> Serving<S> {
             return Err(TableFull);
         }
         // Before the first advertisement no node knows a version.
-        if self.news.due.is_some() {
+        if self.schedule.due.is_some() {
             self.offers.raise_version();
         }
-        (self.news.left, self.news.due) = (ADVERTISEMENTS, None);
+        (self.schedule.left, self.schedule.due) = (ADVERTISEMENTS, None);
         Ok(())
     }
 
@@ -385,9 +390,9 @@ impl<S: RouterSizes> Serving<S> {
 
     /// Writes a part of a multicast advertisement (RFC 6775, 6.4 and 8.1.5).
     fn tell_all(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
-        let next = self.news.next?;
+        let next = self.schedule.next?;
         let Written { len, next } = self.offers.write(now, link, next, buf)?;
-        self.news.next = next;
+        self.schedule.next = next;
         bump(&mut self.stats.advertised);
         Some(Message::near(ALL_NODES, Address::BROADCAST, len))
     }
@@ -439,15 +444,15 @@ impl<S: RouterSizes> Role for Serving<S> {
             return self.answer(Answer::Router { dst: src, via: link, next: 0 });
         }
         // A node without an address gets the multicast advertisement.
-        let soon = self.news.last.map_or(now, |last| (last + BETWEEN).max(now));
-        self.news.left = self.news.left.max(1);
-        self.news.due = Some(self.news.due.map_or(soon, |due| due.min(soon)));
+        let soon = self.schedule.last.map_or(now, |last| (last + BETWEEN).max(now));
+        self.schedule.left = self.schedule.left.max(1);
+        self.schedule.due = Some(self.schedule.due.map_or(soon, |due| due.min(soon)));
     }
 
     fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool {
         let before = self.offers.count(now);
         if self.offers.learn(now, options) {
-            (self.news.left, self.news.due) = (ADVERTISEMENTS, None);
+            (self.schedule.left, self.schedule.due) = (ADVERTISEMENTS, None);
         }
         self.offers.count(now) < before
     }
@@ -557,9 +562,9 @@ impl<S: RouterSizes> Role for Serving<S> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let news = self.is_router() && self.news.left > 0;
-        let news = news.then(|| self.news.due.unwrap_or(Instant::ZERO));
-        let first = earliest(news, self.offers.deadline());
+        let schedule = self.is_router() && self.schedule.left > 0;
+        let schedule = schedule.then(|| self.schedule.due.unwrap_or(Instant::ZERO));
+        let first = earliest(schedule, self.offers.deadline());
         let first = self.registrations().fold(first, |it, next| earliest(it, Some(next.until)));
         self.asked.iter().flatten().fold(first, |it, next| earliest(it, Some(next.due)))
     }
@@ -579,20 +584,20 @@ impl<S: RouterSizes> Role for Serving<S> {
                 self.confirmed(now, &asked, status::SUCCESS);
             }
         }
-        if !self.is_router() || self.news.left == 0 {
+        if !self.is_router() || self.schedule.left == 0 {
             return;
         }
-        match self.news.due {
+        match self.schedule.due {
             None => {
                 let soon = now + random.up_to(DELAY);
-                let earliest = self.news.last.map_or(soon, |last| (last + BETWEEN).max(soon));
-                self.news.due = Some(earliest);
+                let earliest = self.schedule.last.map_or(soon, |last| (last + BETWEEN).max(soon));
+                self.schedule.due = Some(earliest);
             }
             Some(due) if due <= now => {
                 let next = now + BETWEEN + random.up_to(DELAY);
-                (self.news.due, self.news.last) = (Some(next), Some(now));
-                self.news.left = self.news.left.saturating_sub(1);
-                self.news.next = Some(0);
+                (self.schedule.due, self.schedule.last) = (Some(next), Some(now));
+                self.schedule.left = self.schedule.left.saturating_sub(1);
+                self.schedule.next = Some(0);
             }
             Some(_) => {}
         }

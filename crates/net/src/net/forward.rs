@@ -1,6 +1,6 @@
 //! Forwarding, and the host interface of a border router.
 
-use super::extend::Treatment;
+use super::extension_headers::Treatment;
 use super::input::check_options;
 use super::{Net, Sizes};
 use crate::border::Border;

@@ -6,7 +6,7 @@ use crate::codec::{HeaderCompression, Hop};
 use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate, Ingress};
-use crate::original::Ipv6Fragments;
+use crate::ipv6_partial::Ipv6Fragments;
 use crate::pool::PacketHandle;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};

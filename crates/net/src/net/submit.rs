@@ -5,8 +5,8 @@
 //! precede them, and frames that a child has polled for precede all (`indirect.rs`). A slot is
 //! released when its last frame is written, regardless of the frame's result.
 
-use super::compose::{HEAD, Headers};
 use super::fragment::Fragmentation;
+use super::header_build::{HEAD, Headers};
 use super::{Net, Sizes};
 use crate::border::Border;
 use crate::codec::HeaderCompression;
@@ -278,7 +278,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         }
         let egress = self.own_egress(now, headers.src, headers.dst);
         let Some(egress) = egress else { return Err(SendError::NoRoute) };
-        let packet = self.compose_with(RESERVED, headers, data)?;
+        let packet = self.allocate_packet(RESERVED, headers, data)?;
         if self.enqueue_own(now, packet, egress).is_err() {
             self.release(packet);
             return Err(SendError::QueueFull);

@@ -1,10 +1,10 @@
 //! UDP (RFC 768): binding, sending, reading and input.
 
-use super::compose::{Headers, Upper};
+use super::header_build::{Headers, Upper};
 use super::messages::routing_input;
 use super::{Net, Sizes};
 use crate::incoming::{Arrival, Fate};
-use crate::original::Ipv6Fragments;
+use crate::ipv6_partial::Ipv6Fragments;
 use crate::outgoing::SendError;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::routing::Routing;

@@ -2,14 +2,14 @@
 
 mod common;
 mod contract;
-mod extended;
+mod extension_headers;
 mod forwarding;
 mod fragmentation;
 mod icmp;
 mod indirect;
 mod ingress;
+mod ipv6_fragments;
 mod minimal;
-mod originals;
 mod red;
 mod relay;
 mod relaying;

@@ -86,7 +86,7 @@ fn source_hop_limit_and_traffic_class_are_chosen_for_each_datagram() {
 fn pitfalls_074_and_098_a_send_larger_than_the_longest_packet_is_an_error() {
     let (mut a, from, ..) = pair();
     let send = |a: &mut Node, len| a.udp_send(NOW, from, global(2), 5683, &vec![0; len]);
-    // 1500 octets with the headers, in fragments; `originals.rs` has a plan without those.
+    // 1500 octets with the headers, in fragments; `ipv6_partials.rs` has a plan without those.
     assert_eq!(send(&mut a, 1453), Err(SendError::TooLong));
     assert_eq!(send(&mut a, 70_000), Err(SendError::TooLong));
     assert_eq!(a.pending(), None);

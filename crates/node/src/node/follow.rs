@@ -150,13 +150,13 @@ impl<P: Profile> Node<P> {
                 // knows the route too.
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
-                    self.net.divert();
+                    self.net.reroute_to_parent();
                     if Self::ASKS && !self.routing().tells_of_sleep() {
                         self.poller.ask_soon();
                     }
                 }
                 Change::Route => {
-                    self.net.divert();
+                    self.net.reroute_to_parent();
                     self.reroute(now);
                 }
                 // A child that does not fit into the network layer's table gets its packets
@@ -200,7 +200,7 @@ impl<P: Profile> Node<P> {
         }
         self.net.reroute(now);
         if self.net.has_errors() {
-            self.tell_soon(now);
+            self.report_soon(now);
         }
         self.net.park(now, &SendRings(&self.tcp));
         // At most as many reports as are kept.

@@ -91,7 +91,7 @@ pub struct Node<P: Profile> {
     /// The time at which applications are to be looked at again. They are notified of an event that
     /// occurred while the radio was offered something: packets have no route. Applications are not
     /// looked at during that call.
-    pub(crate) news: Option<Instant>,
+    pub(crate) report_at: Option<Instant>,
     /// The record of pending work.
     pub(crate) rest: Cell<Rest>,
     /// The deadline of the layers above the MAC, if it is known.
@@ -127,7 +127,7 @@ impl<P: Profile> Node<P> {
     /// that is left out otherwise.
     const ASKS: bool = <P::Listening as mac::Listening>::SLEEPS;
     /// True if the node can be the parent of nodes that sleep.
-    pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
+    pub(crate) const HAS_CHILDREN: bool = <P::DeliveryMethod as mac::DeliveryMethod>::ANY;
 
     /// True if routing discovers routes when packets need them.
     pub(crate) const DISCOVERS: bool =
@@ -177,7 +177,7 @@ impl<P: Profile> Node<P> {
             tcp_is_quiet: false,
             acking: <LateAcks<P> as Array<_>>::EMPTY,
             sleeps,
-            news: None,
+            report_at: None,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
             has_parent: false,
@@ -528,7 +528,7 @@ impl<P: Profile> Node<P> {
                 let count = &mut self.stats.unroutable_segments;
                 *count = count.saturating_add(1);
                 if let (net::SendError::NoRoute, Some(head)) = (error, header.first_chunk()) {
-                    self.tell_soon(now);
+                    self.report_soon(now);
                     self.undelivered(&peer, *head, tcp::SoftError::Unreachable);
                 }
             }
@@ -538,8 +538,8 @@ impl<P: Profile> Node<P> {
 
     /// Schedules a notification of the applications as soon as possible: after a deadline has been
     /// handled, the next one must be later than it.
-    pub(crate) fn tell_soon(&mut self, now: Instant) {
-        self.news = Some(now + Duration::from_micros(1));
+    pub(crate) fn report_soon(&mut self, now: Instant) {
+        self.report_at = Some(now + Duration::from_micros(1));
     }
 
     /// Holds back a connection that has just sent, if this node relays for others.
@@ -575,7 +575,7 @@ impl<P: Profile> Node<P> {
             return;
         }
         self.wake();
-        self.news = self.news.filter(|at| *at > now);
+        self.report_at = self.report_at.filter(|at| *at > now);
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);

@@ -57,7 +57,7 @@ impl<P: Profile> Node<P> {
                 at
             }
         };
-        earliest(self.news, earliest(self.mac.deadline(), above))
+        earliest(self.report_at, earliest(self.mac.deadline(), above))
     }
 
     /// Returns whether no event has occurred and nothing is due.

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use kinglet::mac::{CcmStar, Peer, Tabled};
-use kinglet::net::{InterfaceAddress, NextHop, Originals, Route, SendError, Sending};
+use kinglet::net::{InterfaceAddress, Ipv6Reassembly, NextHop, Route, SendError, Sending};
 use kinglet::radio::Capabilities;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
@@ -63,7 +63,7 @@ kinglet::profile! {
     struct Long {
         routing: Meshed<Self>,
         security: CcmStar<Tabled, [Peer; 4]>,
-        ipv6_fragments: Originals<1>,
+        ipv6_fragments: Ipv6Reassembly<1>,
         storage: 1500,
         packets: 6,
         output: 4,

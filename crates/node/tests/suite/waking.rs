@@ -29,7 +29,7 @@ kinglet::profile! {
         packets: PACKETS,
         output: OUTPUT,
         listening: mac::Waking<mac::AlwaysOn>,
-        reach: mac::Strobing<(), [mac::Strobed; 4], 1>,
+        delivery_method: mac::Strobing<(), [mac::Strobed; 4], 1>,
         fragmentation: net::Rfc8930<Virtuals, store::Ram<[store::Frame; KEPT]>>,
         security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
     }

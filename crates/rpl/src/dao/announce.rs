@@ -47,7 +47,7 @@ pub(crate) struct Awaiting {
 pub(crate) struct Announce {
     /// End of DelayDAO, and the urgency of the change.
     delay: Option<Instant>,
-    waiting: News,
+    waiting: Urgency,
     /// Until this time changes wait for a full DelayDAO, as a DAO was sent just before.
     gathers: Instant,
     /// DelayDAO has ended: DAOs are sent until all targets are announced.
@@ -55,7 +55,7 @@ pub(crate) struct Announce {
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
     /// A change of the own address has been announced once at the most.
-    news: bool,
+    urgency: bool,
     /// DAOs that were sent, and that were given up, since the last acknowledgement.
     unanswered: u8,
     given_up: u8,
@@ -78,12 +78,12 @@ impl Announce {
     pub(crate) const fn new() -> Self {
         Announce {
             delay: None,
-            waiting: News::Now,
+            waiting: Urgency::Now,
             gathers: Instant::ZERO,
             ready: false,
             awaiting: None,
             tries: 0,
-            news: false,
+            urgency: false,
             unanswered: 0,
             given_up: 0,
             sequence: Counter::FIRST,
@@ -97,17 +97,17 @@ impl Announce {
     }
 
     /// Schedules a DAO. A scheduled one stays, unless it is scheduled for later.
-    pub(crate) fn schedule(&mut self, now: Instant, news: News, random: &mut Random) {
-        let longest = match news {
-            News::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
-            News::Now => self.backoff(),
-            News::Later => self.backoff().max(LATER_DELAY),
+    pub(crate) fn schedule(&mut self, now: Instant, urgency: Urgency, random: &mut Random) {
+        let longest = match urgency {
+            Urgency::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
+            Urgency::Now => self.backoff(),
+            Urgency::Later => self.backoff().max(LATER_DELAY),
         };
-        let hurries = news < self.waiting;
+        let hurries = urgency < self.waiting;
         if !self.ready && (self.delay.is_none() || hurries) {
             let at = now + random.between(longest / 2, longest);
             self.delay = Some(self.delay.map_or(at, |delay| delay.min(at)));
-            self.waiting = news;
+            self.waiting = urgency;
         }
     }
 
@@ -123,17 +123,17 @@ impl Announce {
 
     /// Announces the own address with a new Path Sequence, which all routers above process.
     //= rfc6550#9.4-3
-    pub(crate) fn renew(&mut self, now: Instant, news: News, random: &mut Random) {
+    pub(crate) fn renew(&mut self, now: Instant, urgency: Urgency, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
-        self.news = true;
-        self.repeat(now, news, random);
+        self.urgency = true;
+        self.repeat(now, urgency, random);
     }
 
     /// Announces the own address again. A router that knows its Path Sequence sees no change.
-    pub(crate) fn repeat(&mut self, now: Instant, news: News, random: &mut Random) {
+    pub(crate) fn repeat(&mut self, now: Instant, urgency: Urgency, random: &mut Random) {
         self.advertised = Advertised::No;
         self.tries = 0;
-        self.schedule(now, news, random);
+        self.schedule(now, urgency, random);
     }
 
     /// Stops all timers, as there is no parent.
@@ -178,7 +178,7 @@ impl Announce {
         acknowledged: bool,
         random: &mut Random,
     ) {
-        let again = core::mem::take(&mut self.news) && !acknowledged;
+        let again = core::mem::take(&mut self.urgency) && !acknowledged;
         let usual = lifetime.map(|lifetime| before(lifetime, acknowledged, random));
         let again = again.then(|| random.between(AGAIN / 2, AGAIN));
         let wait = again.map_or(usual, |again| Some(usual.map_or(again, |usual| usual.min(again))));
@@ -248,7 +248,7 @@ impl Announce {
             self.ready = true;
         }
         if self.refresh.take_if(|at| *at <= now).is_some() {
-            self.repeat(now, News::Now, random);
+            self.repeat(now, Urgency::Now, random);
         }
         if self.awaiting.take_if(|awaiting| awaiting.until <= now).is_none() {
             return Missed::Nothing;
@@ -274,7 +274,7 @@ fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Durati
 
 /// Urgency of a change for the parent; the most urgent is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum News {
+pub(crate) enum Urgency {
     /// After DelayDAO.
     Now,
     /// Together with later changes: it is only a refresh, or there is another route and the old one
@@ -301,16 +301,16 @@ mod tests {
     fn what_is_told_after_a_silence_leaves_sooner() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let now = Instant::from_secs(9);
-        announce.schedule(now, News::Now, &mut random);
+        announce.schedule(now, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
         announce.handle_deadline(now + FIRST_DELAY, &mut random);
         announce.ready = false;
         announce.left(now);
-        announce.schedule(now + DELAY / 2, News::Now, &mut random);
+        announce.schedule(now + DELAY / 2, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() >= now + DELAY);
         announce.handle_deadline(now + DELAY * 2, &mut random);
         announce.ready = false;
-        announce.schedule(now + DELAY * 2, News::Now, &mut random);
+        announce.schedule(now + DELAY * 2, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + DELAY * 2 + FIRST_DELAY);
     }
 
@@ -319,11 +319,11 @@ mod tests {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let now = Instant::from_secs(9);
         (0..20).for_each(|_| announce.await_acknowledgement(now, &mut random));
-        announce.schedule(now, News::Now, &mut random);
+        announce.schedule(now, Urgency::Now, &mut random);
         let longest = DELAY * (1 << DELAY_DOUBLINGS);
         assert!(announce.delay.unwrap() >= now + longest / 2);
         announce.stop();
-        announce.schedule(now, News::Now, &mut random);
+        announce.schedule(now, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
     }
 
@@ -332,9 +332,9 @@ mod tests {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let [a, b] = [1, 2].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
         (0..20).for_each(|_| announce.await_acknowledgement(Instant::ZERO, &mut random));
-        announce.schedule(Instant::ZERO, News::Now, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Now, &mut random);
         announce.change(Some(a), b);
-        announce.renew(Instant::ZERO, News::Now, &mut random);
+        announce.renew(Instant::ZERO, Urgency::Now, &mut random);
         assert!(announce.delay.unwrap() <= Instant::ZERO + FIRST_DELAY);
     }
 
@@ -360,12 +360,12 @@ mod tests {
     #[test]
     fn news_overtake_what_may_wait() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
-        announce.schedule(Instant::ZERO, News::Later, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Later, &mut random);
         let late = announce.deadline().unwrap();
         assert!(late >= Instant::ZERO + LATER_DELAY / 2);
-        announce.schedule(Instant::ZERO, News::Later, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Later, &mut random);
         assert_eq!(announce.deadline(), Some(late));
-        announce.schedule(Instant::ZERO, News::Now, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= Instant::ZERO + DELAY);
     }
 
@@ -373,9 +373,9 @@ mod tests {
     fn a_dao_is_delayed_once_and_its_acknowledgement_awaited_so_often() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let mut now = Instant::ZERO;
-        announce.renew(now, News::Now, &mut random);
+        announce.renew(now, Urgency::Now, &mut random);
         let due = announce.deadline().unwrap();
-        announce.schedule(now + DELAY / 4, News::Now, &mut random);
+        announce.schedule(now + DELAY / 4, Urgency::Now, &mut random);
         assert_eq!(announce.deadline(), Some(due));
         announce.handle_deadline(due, &mut random);
         assert!(announce.ready && announce.deadline().is_none());

@@ -4,7 +4,7 @@ mod announce;
 mod source_route;
 mod targets;
 
-pub(crate) use announce::{Announce, Missed, News};
+pub(crate) use announce::{Announce, Missed, Urgency};
 pub(crate) use source_route::compute;
 pub(crate) use targets::{Outcome, Targets};
 

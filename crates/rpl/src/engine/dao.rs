@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Advertised, News, Outcome, Route, covers, is_of};
+use crate::dao::{Advertised, Outcome, Route, Urgency, covers, is_of};
 use crate::dodag::Dodag;
 use crate::lollipop::Counter;
 use crate::stats::Discard;
@@ -84,7 +84,7 @@ fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
 #[derive(Default)]
 struct Seen {
     /// A route has changed.
-    news: bool,
+    urgency: bool,
     /// A target found no room.
     full: bool,
     /// A target can be below.
@@ -146,8 +146,8 @@ impl<S: Sizes> Rpl<S> {
         while let Some(Ok(group)) = Group::next(&mut rest) {
             self.take_group(now, &dodag, child, &group, &mut seen);
         }
-        if seen.news {
-            self.tell(now, News::Now);
+        if seen.urgency {
+            self.tell(now, Urgency::Now);
         }
         // Valid targets are accepted whatever else the DAO has: a child with another stack may
         // announce targets that it learned from this node.
@@ -201,7 +201,7 @@ impl<S: Sizes> Rpl<S> {
                 expires: span.map(|span| now + span),
                 advertised: Advertised::No,
             });
-            seen.news |= outcome == Outcome::Updated;
+            seen.urgency |= outcome == Outcome::Updated;
             seen.full |= outcome == Outcome::Full;
         }
     }
@@ -282,7 +282,7 @@ impl<S: Sizes> Rpl<S> {
         if outcome == Outcome::Full {
             return Err(Discard::RoutesFull);
         }
-        self.tell(now, News::Now);
+        self.tell(now, Urgency::Now);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::select::cost;
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Announce, News};
+use crate::dao::{Announce, Urgency};
 use crate::dodag::{Dodag, shared, valid, with_identifier};
 use crate::link::Link;
 use crate::lollipop::Counter;
@@ -139,7 +139,7 @@ impl<S: Sizes> Rpl<S> {
         self.hear(now, from, dio, &contents)?;
         if repaired && self.parent().is_some() {
             // The parent may have restarted as well.
-            self.readvertise(now, News::Now);
+            self.readvertise(now, Urgency::Now);
         }
         Ok(())
     }
@@ -183,8 +183,8 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Joins a DODAG, if there is no parent in another one; or, with [`Config::joins_better_dodag`], if
-    /// it is a better one (8.2.2.2: grounded, then preferred).
+    /// Joins a DODAG, if there is no parent in another one; or, with
+    /// [`Config::joins_better_dodag`], if it is a better one (8.2.2.2: grounded, then preferred).
     fn join(
         &mut self,
         now: Instant,
@@ -392,7 +392,7 @@ impl<S: Sizes> Rpl<S> {
             count(&mut self.stats.resets_refused);
             return false;
         }
-        self.readvertise(now, News::Now);
+        self.readvertise(now, Urgency::Now);
         if let Some(dodag) = &mut self.dodag
             && dodag.mode == Mode::NonStoring
         {

@@ -10,7 +10,7 @@ pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
 use crate::config::{Config, Probing, Role, Sizes};
-use crate::dao::{Advertised, Announce, Missed, News, Route, Targets, is_of};
+use crate::dao::{Advertised, Announce, Missed, Route, Targets, Urgency, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::link::MAX_FAILURES;
@@ -354,7 +354,7 @@ impl<S: Sizes> Rpl<S> {
     //= rfc6550#8.2.1-6
     fn forget_child(&mut self, now: Instant, child: Ipv6Addr) {
         if self.targets().lose_child(child) {
-            self.tell(now, News::Now);
+            self.tell(now, Urgency::Now);
             // A child that is still there assumes that its routes are known.
             self.lost.note(now, child);
             self.ask_for_daos(now);
@@ -365,15 +365,15 @@ impl<S: Sizes> Rpl<S> {
     fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
         let lost = self.targets().lose(matches);
         if lost {
-            self.tell(now, News::Now);
+            self.tell(now, Urgency::Now);
         }
         lost
     }
 
     /// Schedules a DAO after a change in the table of targets, if there is a parent.
-    fn tell(&mut self, now: Instant, news: News) {
+    fn tell(&mut self, now: Instant, urgency: Urgency) {
         if self.parent().is_some() {
-            self.announce.schedule(now, news, &mut self.random);
+            self.announce.schedule(now, urgency, &mut self.random);
         } else {
             self.targets().sweep(true);
         }
@@ -518,11 +518,11 @@ impl<S: Sizes> Rpl<S> {
             self.forget_child(now, child);
         }
         if self.targets().handle_deadline(now) {
-            self.tell(now, News::Now);
+            self.tell(now, Urgency::Now);
         }
         if self.announce.retells(now) {
             self.targets().tell_others_again();
-            self.tell(now, News::Later);
+            self.tell(now, Urgency::Later);
         }
         if self.asks_at.take_if(|at| *at <= now).is_some() {
             self.ask_for_daos(now);

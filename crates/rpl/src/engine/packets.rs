@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{News, Route, Targets, compute, is_of};
+use crate::dao::{Route, Targets, Urgency, compute, is_of};
 use crate::datapath::{Direction, Needs, NextHop, Onward, Refusal, judge};
 use crate::dodag::Dodag;
 use crate::stats::count;
@@ -165,7 +165,7 @@ impl<S: Sizes> Rpl<S> {
 
     /// Returns the new next hop of an upward packet that waits while the parent changes; `None` if
     /// it does not go up, or has no route.
-    pub fn divert(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
+    pub fn reroute(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
         let ours = information.instance == self.instance();
         let up = ours && !information.down && !information.forwarding_error;
         if !up || self.is_down(destination) {
@@ -215,7 +215,7 @@ impl<S: Sizes> Rpl<S> {
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination).map(Route::target);
             if known.is_some_and(|target| self.targets().lose_route(&target, from)) {
-                self.tell(now, News::Now);
+                self.tell(now, Urgency::Now);
                 self.ask_for_daos(now);
             }
             // A node that is not below this one returns packets only because it was once. Two of

@@ -286,10 +286,10 @@ fn a_packet_that_waits_to_go_up_goes_to_the_parent_of_now() {
     let net = net(3, &[(0, 1), (1, 2)], 1);
     let node = &net.nodes[1];
     let up = option(&net, false, 77);
-    let onward = node.divert(address(0), up).expect("a way");
+    let onward = node.reroute(address(0), up).expect("a way");
     assert_eq!(onward.next_hop, NextHop::Neighbour(near(0)));
     assert_eq!(onward.information, PacketInformation { sender_rank: node.dag_rank(), ..up });
-    assert_eq!(node.divert(address(2), option(&net, true, 77)), None, "down");
+    assert_eq!(node.reroute(address(2), option(&net, true, 77)), None, "down");
     let other = PacketInformation { instance: 9, ..up };
-    assert_eq!(node.divert(address(0), other), None);
+    assert_eq!(node.reroute(address(0), other), None);
 }

@@ -106,7 +106,7 @@ impl Log {
 
     /// Returns whether moving the `frames` waiting frames of a sector is worthwhile: they fit the
     /// slots that are left, and at least as many slots are gained.
-    pub(super) fn is_worth_clearing(&self, frames: usize) -> bool {
+    pub(super) fn should_clear(&self, frames: usize) -> bool {
         frames <= usize::from(self.left.min(self.per_sector >> 1))
     }
 

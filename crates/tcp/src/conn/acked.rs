@@ -1,7 +1,7 @@
 //! Processing of acknowledgments: RTT samples, loss detection (RFC 8985 §6.2, RFC 6582), congestion
 //! window (RFC 5681, RFC 9937).
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::input::WindowChange;
 use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
@@ -11,9 +11,9 @@ use crate::paws::echo_age;
 use crate::send::arrival::{Arrival, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
-use crate::send::recovery::{Aids, DUP_THRESH};
+use crate::send::recovery::{DUP_THRESH, LossDetection};
 use crate::send::scoreboard::Scoreboard;
-use crate::send::undo::Trial;
+use crate::send::undo::FrtoState;
 use crate::seq::SeqNum;
 use crate::state::State;
 use crate::timer::Tick;
@@ -26,7 +26,7 @@ const MAX_LOSS_REPORTS: u8 = 8;
 /// Number of such losses after which the link is considered dead.
 const DEAD_LINK: u8 = 3;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
     //= rfc6675#5-4 rfc6675#5-7 rfc8985#9.2-1
     pub(super) fn take_ack(
@@ -88,7 +88,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.take_echo(header, before);
         self.reduce(delivered, safe);
-        if acked > 0 && self.facts.has(Facts::FIN_QUEUED) && ack == self.snd.end.plus(1) {
+        if acked > 0 && self.flags.has(ConnFlags::FIN_QUEUED) && ack == self.snd.end.plus(1) {
             self.fin_acknowledged(now);
         }
     }
@@ -176,7 +176,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.recover(now, ack, acked, limited);
         if self.snd.flight() == 0 {
             // The probe was accepted: the next one is sent when it would have been retransmitted.
-            if !self.facts.has(Facts::PROBING) || self.snd.unsent() == 0 {
+            if !self.flags.has(ConnFlags::PROBING) || self.snd.unsent() == 0 {
                 self.snd.rtx.clear();
                 self.snd.rtx_kind = Rtx::Timeout;
             }
@@ -282,8 +282,8 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
         let whole = self.board.retransmitted() == 0;
         let tried =
-            |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, whole, within);
-        if !shown && !self.snd.recovery.trial_mut().is_some_and(tried) {
+            |frto: &mut FrtoState| frto.is_needless(arrival, advanced, duplicate, whole, within);
+        if !shown && !self.snd.recovery.frto_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: the new data has left the network, where nothing else shows
             // that.
             if !self.heeds_sack() && forward && !self.snd.recovery.tries_forward() {

@@ -4,7 +4,7 @@
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
@@ -77,7 +77,7 @@ pub(super) const PIECE: u16 = 64;
 /// has the effects of fewer and more.
 const REST: u32 = 6;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Starts the gap after `len` octets, sent for the first time or not. Before the first sample
     /// nothing is known of the path, and the initial window is sent without gaps.
     //= rfc9937#6.4-1

@@ -12,7 +12,7 @@ use crate::rtt::RttEstimator;
 use crate::send::arrival::Arrival;
 use crate::send::buffer::SendBuffer;
 use crate::send::prr::Rate;
-use crate::send::recovery::{Aids, Phase, Recovery};
+use crate::send::recovery::{LossDetection, Phase, Recovery};
 use crate::send::undo::Undo;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
@@ -42,7 +42,7 @@ pub(super) enum Rtx {
 
 /// Send sequence variables, and all state that only sending uses.
 #[repr(C)] // See `Connection`.
-pub(super) struct Sending<C, A: Aids, F: Features> {
+pub(super) struct Sending<C, A: LossDetection, F: Features> {
     /// Doublings of the RTO since an RTT was measured, or since the window closed.
     pub(super) backoff: u8,
     /// Number of times in a row that equally many timeouts were considered losses
@@ -89,7 +89,7 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     pub(super) cwr_point: SeqNum,
 }
 
-impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
+impl<C: Controller, A: LossDetection, F: Features> Sending<C, A, F> {
     /// Creates the sending half, with a SYN to be sent.
     pub(super) fn new(now: Instant, setup: &Setup, iss: SeqNum) -> Self {
         let mss = setup.params.own_mss;

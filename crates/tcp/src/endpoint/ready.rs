@@ -150,18 +150,18 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         for (index, slot) in slots {
             let Some(entry) = &mut slot.entry else { continue };
             let possible = possible::<K, S>(entry);
-            let news = possible.without(entry.flags);
-            if news == EntryFlags::NONE {
+            let new = possible.without(entry.flags);
+            if new == EntryFlags::NONE {
                 continue;
             }
             entry.flags = entry.flags.and(possible);
-            if news.has(EntryFlags::ACCEPTABLE) {
+            if new.has(EntryFlags::ACCEPTABLE) {
                 return Some(Ready::Acceptable(entry.local_port));
             }
             let readiness = Readiness {
-                readable: news.has(EntryFlags::READABLE),
-                writable: news.has(EntryFlags::WRITABLE),
-                closed: news.has(EntryFlags::CLOSED),
+                readable: new.has(EntryFlags::READABLE),
+                writable: new.has(EntryFlags::WRITABLE),
+                closed: new.has(EntryFlags::CLOSED),
             };
             return Some(Ready::Connection(Handle { index, order: entry.order }, readiness));
         }

@@ -131,7 +131,7 @@ impl Flow {
             let allowed = SILENCE.max(info.rto * 2) * (1 << lost.min(6));
             assert!(
                 silence <= allowed || !is_idle,
-                "ports {:?}, way {direction}: {silence:?} of silence after {} octets, with {lost} lost: \
+                "ports {:?}, {direction}: {silence:?} of silence after {} octets, with {lost} lost: \
                  {info:?}\nlatest first:\n{}",
                 self.ports,
                 progress.done,

@@ -304,7 +304,7 @@ fn in_use(node: &Node<LabProfile>) -> [(&'static str, usize); 9] {
         ("packets from the host", info.net.from_host),
         ("packets for children", info.net.indirect),
         ("packets for the host", info.net.host_queued),
-        ("reassemblies", info.net.reassemblies + info.net.originals),
+        ("reassemblies", info.net.reassemblies + info.net.ipv6_partials),
         ("packets without a route", info.net.unrouted),
         ("handshakes and answers", node.tcp().expected_by_each().flatten().count()),
     ]

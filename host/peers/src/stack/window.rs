@@ -431,11 +431,11 @@ impl Window {
         let is_old = block.nxt.before(block.max);
         let idle = block.flight() == 0;
         // Nagle, and silly window avoidance of the sender (RFC 9293, 3.8.6.2.1).
-        let worth = len == piece
+        let worthwhile = len == piece
             || all && (idle || owes_fin)
             || block.max_wnd > 0 && len >= block.max_wnd / 2
             || is_old;
-        if len == 0 && !owes_fin || len > 0 && !worth {
+        if len == 0 && !owes_fin || len > 0 && !worthwhile {
             return false;
         }
         let taken = block.put(block.nxt, len);

@@ -117,7 +117,7 @@ impl Core {
                 undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,
                 corrupted: false,
                 mine,
-                whose: radio.mode.whose(),
+                source_filter: radio.mode.source_filter(),
                 ln_success: 0.0,
                 segment: now,
             };

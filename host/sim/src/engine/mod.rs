@@ -104,13 +104,18 @@ impl Core {
                 let until = until.map_or(NEVER, Instant::as_micros);
                 self.set_mode(node, Mode::Receive { from, until, channel, awaits: None });
             }
-            Command::Await { start, until, channel, whose } if self.radios[node].strobes => {
+            Command::Await { start, until, channel, source_filter }
+                if self.radios[node].strobes =>
+            {
                 let from = match start {
                     Start::Asap => self.now,
                     Start::At(at) => at.as_micros(),
                 };
                 let until = until.as_micros();
-                self.set_mode(node, Mode::Receive { from, until, channel, awaits: Some(whose) });
+                self.set_mode(
+                    node,
+                    Mode::Receive { from, until, channel, awaits: Some(source_filter) },
+                );
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 let legal = (1..=MAX_FRAME).contains(&frame.len());

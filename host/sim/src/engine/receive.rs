@@ -11,7 +11,9 @@ use crate::radio::{Lock, Mode, Phase};
 use crate::secure;
 use crate::stats::Fate;
 use kinglet::wire::ieee802154::{Address, Frame};
-use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, OCTET, TURNAROUND, Whose, air_time};
+use kinglet_radio::{
+    ACK_PSDU, Ack, Event, FCS_LEN, LINGER, OCTET, SourceFilter, TURNAROUND, air_time,
+};
 use kinglet_time::Instant;
 
 /// Received strength above the sensitivity, in dB, at which a link quality derived from the
@@ -37,9 +39,9 @@ impl Core {
             return self.fate(node, lock.from, Fate::AwaitingAck, lock.mine);
         }
         let (accepted, unicast) = header.accepted_by(&radio.filter);
-        let welcome = self.is_from(from, lock.whose);
+        let wanted = self.is_from(from, lock.source_filter);
         let radio = &mut self.radios[node];
-        if radio.auto_ack && !(accepted && welcome) {
+        if radio.auto_ack && !(accepted && wanted) {
             self.fate(node, lock.from, Fate::Filtered, lock.mine);
             return self.resume(node);
         }
@@ -63,13 +65,14 @@ impl Core {
     }
 
     /// True if `from` sends one of these frames.
-    fn is_from(&self, from: usize, whose: Whose) -> bool {
+    fn is_from(&self, from: usize, source_filter: SourceFilter) -> bool {
         let frame = Frame::parse(self.radios[from].sending().frame());
         let short = |frame: Frame<'_>| match frame.src() {
             Address::Short(short) => Some(short),
             _ => None,
         };
-        whose == Whose::Anybodys || frame.is_ok_and(|frame| whose.takes(short(frame)))
+        source_filter == SourceFilter::Any
+            || frame.is_ok_and(|frame| source_filter.accepts(short(frame)))
     }
 
     /// Ends `Command::Await`, whose frame has been received; the radio may continue to listen for

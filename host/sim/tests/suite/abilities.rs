@@ -39,7 +39,7 @@ impl<S: LinkSecurity> Sizes for Plan<S> {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 4];
     type Listening = AlwaysOn;
-    type Reach = ();
+    type DeliveryMethod = ();
     type Security = S;
     type Backoff = Exponential;
 }

@@ -110,7 +110,7 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 4];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
+    type DeliveryMethod = Sleepers<[Sleeper<Samples>; 2]>;
     type Security = CcmStar<Tabled, [Peer; 2]>;
     type Backoff = Exponential;
 }

@@ -1,10 +1,10 @@
 //! A border router whose layers count their calls: the network layer counts calls of its routing,
-//! the MAC calls of its [`Reach`]. Every call of one of the two layers, even for its deadline,
-//! calls that type.
+//! the MAC calls of its [`DeliveryMethod`]. Every call of one of the two layers, even for its
+//! deadline, calls that type.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use core::net::Ipv6Addr;
-use kinglet::mac::{self, Reach, SendTiming, TableFull};
+use kinglet::mac::{self, DeliveryMethod, SendTiming, TableFull};
 use kinglet::mem::Array;
 use kinglet::net::Learnt;
 use kinglet::radio::{Capabilities, Command};
@@ -35,7 +35,7 @@ impl mac::Sizes for Counted {
     type Queue = <BorderRouter as mac::Sizes>::Queue;
     type Neighbours = <BorderRouter as mac::Sizes>::Neighbours;
     type Listening = <BorderRouter as mac::Sizes>::Listening;
-    type Reach = Counting<<BorderRouter as mac::Sizes>::Reach>;
+    type DeliveryMethod = Counting<<BorderRouter as mac::Sizes>::DeliveryMethod>;
     type Security = <BorderRouter as mac::Sizes>::Security;
     type Backoff = <BorderRouter as mac::Sizes>::Backoff;
 }
@@ -150,7 +150,7 @@ impl<T: Routing> Routing for Counting<T> {
     }
 }
 
-impl<T: Reach> Reach for Counting<T> {
+impl<T: DeliveryMethod> DeliveryMethod for Counting<T> {
     const NEW: Self = Counting(T::NEW);
     const ANY: bool = T::ANY;
 

@@ -1,5 +1,5 @@
 //! Delivery to devices whose radio is off, a type of the memory plan
-//! ([`Sizes::Reach`](crate::Sizes::Reach)).
+//! ([`Sizes::DeliveryMethod`](crate::Sizes::Reach)).
 //!
 //! | type | frames for sleepy devices are sent |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
 //! | [`Strobing`] of one of these (`strobing.rs`) | or repeated until they have woken |
 //!
-//! The program contains only the methods of the chosen type. [`Reach::timing`] returns the [`SendTiming`] in
-//! which a frame is sent. In a network of sleeping devices each frame is a [`Strobe`]
-//! (`mac/strobe.rs`).
+//! The program contains only the methods of the chosen type. [`DeliveryMethod::timing`] returns the
+//! [`SendTiming`] in which a frame is sent. In a network of sleeping devices each frame is a
+//! [`Strobe`] (`mac/strobe.rs`).
 //!
 //! [`Sleepers`]: crate::Sleepers
 //! [`Sleeper`]: crate::Sleeper
@@ -115,7 +115,7 @@ pub struct TableFull;
 
 /// Delivery to devices whose radio is off. The provided methods are those of a device without
 /// sleepy neighbours.
-pub trait Reach {
+pub trait DeliveryMethod {
     /// Before any neighbour is known.
     const NEW: Self;
 
@@ -184,7 +184,7 @@ pub trait Reach {
         None
     }
 
-    /// Returns the time for [`Reach::handle_deadline`].
+    /// Returns the time for [`DeliveryMethod::handle_deadline`].
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -264,7 +264,7 @@ pub trait Reach {
 }
 
 /// A device without sleepy neighbours.
-impl Reach for () {
+impl DeliveryMethod for () {
     const NEW: Self = ();
     const ANY: bool = false;
 }

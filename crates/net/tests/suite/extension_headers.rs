@@ -116,7 +116,7 @@ impl Routing for Marking {
         Ok(())
     }
 
-    fn divert(&self, dst: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+    fn reroute(&self, dst: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
         let to = self.moved.filter(|_| dst != global(2))?;
         let information = PacketInformation::read(option).unwrap();
         PacketInformation { sender_rank: 3, ..information }.emit(option).unwrap();
@@ -278,9 +278,9 @@ fn what_waits_goes_where_the_parent_is_now() {
         a.udp_send(NOW, socket, dst, PORT, b"hello").unwrap();
     }
     a.submit(NOW, outgoing(global(3), global(8), 4)).unwrap();
-    a.divert();
+    a.reroute_to_parent();
     a.routing_mut().moved = Some(4);
-    a.divert();
+    a.reroute_to_parent();
     let mut buf = [0; 128];
     let mut to = Vec::new();
     while let Some(frame) = a.poll_frame(NOW, LIMITS, &Counting, &mut buf) {
@@ -290,7 +290,7 @@ fn what_waits_goes_where_the_parent_is_now() {
     expected[1] = Address::Short(2);
     assert_eq!(to, expected, "that of the upper layer is first, and one stays");
     a.udp_send(NOW, socket, global(8), PORT, b"hello").unwrap();
-    a.divert();
+    a.reroute_to_parent();
     // SenderRank, in the last two octets of the option.
     assert_eq!(seen(&mut a)[46..48], [0, 3]);
 }
