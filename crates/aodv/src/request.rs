@@ -15,7 +15,7 @@ pub struct Request {
     /// Time at which it is passed on, or answered by its destination.
     pub(crate) due: Due,
     /// Number of times that it was passed on or answered.
-    pub(crate) told: u8,
+    pub(crate) sent: u8,
     /// Time until which it is remembered.
     pub(crate) forgotten: Instant,
 }
@@ -27,6 +27,6 @@ impl Request {
 
     /// Returns whether it was passed on, so that a reply may arrive.
     pub(crate) const fn awaits(&self, originator: u16, destination: u16) -> bool {
-        self.told > 0 && self.rreq.originator == originator && self.rreq.destination == destination
+        self.sent > 0 && self.rreq.originator == originator && self.rreq.destination == destination
     }
 }

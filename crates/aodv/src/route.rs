@@ -65,7 +65,7 @@ impl Route {
             is_missed: false,
             is_unreported: false,
             expires: now + lifetime,
-            precursors: Precursors::Nobody,
+            precursors: Precursors::None,
         }
     }
 
@@ -118,7 +118,7 @@ impl Route {
     pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>, times: Times) {
         self.sequence = newest(self.sequence, sequence);
         (self.is_valid, self.is_used) = (false, false);
-        self.is_unreported = self.precursors != Precursors::Nobody;
+        self.is_unreported = self.precursors != Precursors::None;
         self.is_missed = self.began.is_some_and(|at| now - at < LATELY);
         self.expires = now + times.delete_period();
     }
@@ -203,7 +203,7 @@ pub(crate) fn expire(table: &mut [Option<Route>], now: Instant, times: Times) ->
     for route in table.iter_mut().flatten() {
         if route.is_valid && route.expires <= now {
             (route.is_valid, route.is_used) = (false, false);
-            route.precursors = Precursors::Nobody;
+            route.precursors = Precursors::None;
             route.expires = now + times.delete_period();
         }
         first = earliest(first, route.expiry());
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 1)), Taken::Stale);
         assert_eq!(consider(&mut table, T0, &offer(1, 8, 9)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
-        assert_eq!((route.is_unreported, route.precursors), (false, Precursors::Nobody));
+        assert_eq!((route.is_unreported, route.precursors), (false, Precursors::None));
         // An entry that has expired does not count.
         route.lose(T0, Some(500), TIMES);
         let later = T0 + TIMES.delete_period();

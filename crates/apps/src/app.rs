@@ -52,11 +52,11 @@ impl ReportedExpectation {
         match expected {
             // If the node's table is full, the report is repeated later.
             Some(Expected { since, until, .. }) => {
-                if node.expect(now, number, since, until).is_err() {
+                if node.expect_response(now, number, since, until).is_err() {
                     return;
                 }
             }
-            None => node.expect_nothing(now, number),
+            None => node.withdraw_response(now, number),
         }
         self.0 = since;
     }

@@ -221,13 +221,13 @@ pub trait DeliveryMethod {
     fn sequence_used(&mut self, _now: Instant, _dst: Address) {}
 
     /// Returns the earliest time of a strobe for `dst`; before all others if it continues a burst.
-    fn turn(&self, now: Instant, _dst: Address) -> Instant {
+    fn eligible_at(&self, now: Instant, _dst: Address) -> Instant {
         now
     }
 
     /// Returns whether `dst` is silent and is not tried again yet, so that a frame for it is
     /// discarded.
-    fn rests(&self, _now: Instant, _dst: Address) -> bool {
+    fn is_suspended(&self, _now: Instant, _dst: Address) -> bool {
         false
     }
 

@@ -184,7 +184,7 @@ pub trait Listening {
     fn set_wake(&mut self, _wake: Option<Wake>) {}
 
     /// See [`Mac::admit`](crate::Mac::admit). Returns whether it ends the wait.
-    fn admit(&mut self, _now: Instant, _whom: Admission) -> bool {
+    fn admit(&mut self, _now: Instant, _neighbour: Admission) -> bool {
         false
     }
 
@@ -200,7 +200,7 @@ pub trait Listening {
 
     /// Handles the end of a burst to the neighbour with this short address, which may respond on
     /// the channel of that burst: the radio listens.
-    fn await_answer(&mut self, _now: Instant, _whom: u16, _channel: Option<Channel>) {}
+    fn await_answer(&mut self, _now: Instant, _neighbour: u16, _channel: Option<Channel>) {}
 
     /// Returns whether the last frame ended a burst of several that may be answered.
     fn may_answer(&self) -> bool {

@@ -13,7 +13,7 @@
 use crate::air::PREAMBLE_SFD;
 use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Turn, Wake, channel_after, repetition};
+use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::{Channel, LIFS, MAX_FRAME, SIFS, Start};
 use kinglet_random::Random;
@@ -91,8 +91,8 @@ impl Rhythm {
 
     /// Returns the neighbour's channel at a wake-up from `at` on.
     fn channel_at(&self, wake: &Wake, at: Instant) -> Option<Channel> {
-        let turn = Turn { at: self.from, channel: self.channel? };
-        Some(turn.moved_to(wake, at).channel)
+        let eligible_at = WakeUp { at: self.from, channel: self.channel? };
+        Some(eligible_at.moved_to(wake, at).channel)
     }
 
     /// Combines the known phase with a new observation; `None` if both cannot be right: an earlier
@@ -151,7 +151,7 @@ pub struct Strobed {
     /// Earliest time of the next strobe.
     not_before: Instant,
     /// Time until which frames for it are discarded, if it is silent.
-    rests_until: Instant,
+    suspended_until: Instant,
     /// The sequence number of the next frame.
     sequence: u8,
     last_used: Instant,
@@ -168,7 +168,7 @@ impl Empty for Strobed {
         earlier: 0,
         heard: Instant::ZERO,
         not_before: Instant::ZERO,
-        rests_until: Instant::ZERO,
+        suspended_until: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
     };
@@ -251,7 +251,7 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
 
 impl Strobed {
     /// Returns the first instant from `now` on at which a strobe may be given to the radio.
-    fn turn(&self, wake: &Wake, now: Instant) -> Instant {
+    fn eligible_at(&self, wake: &Wake, now: Instant) -> Instant {
         let begin = now.max(self.not_before);
         match &self.rhythm {
             None => begin,
@@ -396,7 +396,7 @@ impl Strobed {
             self.rhythm = None;
         }
         self.back_off(now, wake, random.bits(exponent));
-        self.rests_until = self.not_before;
+        self.suspended_until = self.not_before;
     }
 
     /// Handles a busy channel, so that nothing was sent. That is no evidence about the neighbour,
@@ -540,24 +540,24 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
         }
     }
 
-    fn turn(&self, now: Instant, dst: Address) -> Instant {
+    fn eligible_at(&self, now: Instant, dst: Address) -> Instant {
         match (&self.wake, self.find(dst)) {
             _ if self.bursts_with(dst) || self.listens(now, dst) => Instant::ZERO,
-            (Some(wake), Some(entry)) => entry.turn(wake, now),
+            (Some(wake), Some(entry)) => entry.eligible_at(wake, now),
             _ => now,
         }
     }
 
-    fn rests(&self, now: Instant, dst: Address) -> bool {
-        let rests = |entry: &Strobed| entry.is_silent(now) && now < entry.rests_until;
-        self.find(dst).is_some_and(rests)
+    fn is_suspended(&self, now: Instant, dst: Address) -> bool {
+        let is_suspended = |entry: &Strobed| entry.is_silent(now) && now < entry.suspended_until;
+        self.find(dst).is_some_and(is_suspended)
     }
 
     fn handle_heard(&mut self, now: Instant, src: Address) {
         let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
         if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
             entry.failures = MAX_FAILURES.saturating_sub(1);
-            (entry.not_before, entry.rests_until) = (now, now);
+            (entry.not_before, entry.suspended_until) = (now, now);
         }
     }
 
@@ -619,7 +619,9 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
         }
         let long = goes_on.is_some();
         self.awaits_answer = match end.dst {
-            Address::Short(whom) if acknowledged && long && !end.more && !answers => Some(whom),
+            Address::Short(neighbour) if acknowledged && long && !end.more && !answers => {
+                Some(neighbour)
+            }
             _ => None,
         };
         let Some(entry) = self.entry(now, end.dst) else { return false };

@@ -14,7 +14,7 @@ use crate::listening::{
 };
 use crate::rhythm::next_after;
 use crate::stats::{WakeStats, count};
-use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Turn, Wake, repetition};
+use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Wake, WakeUp, repetition};
 use kinglet_radio::{
     ACK_NOTICED, CCA, Capabilities, Channel, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
     SourceFilter,
@@ -86,7 +86,7 @@ enum State {
     /// A burst has been sent to the neighbour with this short address, and it may answer, from
     /// `since` to `until`. Frames of others are ignored: an acknowledgement would suggest a wake-up
     /// at that time.
-    Answered { whom: u16, since: Instant, until: Instant },
+    Answered { neighbour: u16, since: Instant, until: Instant },
     /// The last frame has been received. The radio listens for its repetition by itself, in the
     /// mode set for the frame, until this time.
     Ended { reported: Mode, until: Instant },
@@ -115,10 +115,10 @@ impl<L> Waking<L> {
 
     /// Sets the next wake-up to the first one at or after this time.
     fn wait(&mut self, wake: Wake, not_before: Instant) {
-        let turn = Turn { at: self.next, channel: self.next_channel };
+        let wake_up = WakeUp { at: self.next, channel: self.next_channel };
         self.next = next_after(self.next, wake.period, not_before);
         if wake.channels != 0 {
-            self.next_channel = turn.moved_to(&wake, self.next).channel;
+            self.next_channel = wake_up.moved_to(&wake, self.next).channel;
         }
     }
 
@@ -141,7 +141,7 @@ impl<L> Waking<L> {
         if let State::Burst { since, .. } = self.state {
             self.learn_gap(began - since);
         }
-        let from = match self.gap.filter(|_| wake.rests) {
+        let from = match self.gap.filter(|_| wake.sleeps_in_gaps) {
             Some(gap) => ended + (gap - EARLY),
             None => ended,
         };
@@ -401,11 +401,11 @@ impl<L: Listening> Listening for Waking<L> {
         (self.gap, self.awake_until) = (None, None);
     }
 
-    fn admit(&mut self, now: Instant, whom: Admission) -> bool {
-        let before = core::mem::replace(&mut self.admits, whom);
+    fn admit(&mut self, now: Instant, neighbour: Admission) -> bool {
+        let before = core::mem::replace(&mut self.admits, neighbour);
         let listens = !self.is_asleep();
         // The sender of the present burst is not known here: an admitted one tries again.
-        let refuses = before != whom && whom != Admission::All;
+        let refuses = before != neighbour && neighbour != Admission::All;
         match self.wakes().filter(|_| refuses && listens) {
             Some(wake) => {
                 count(&mut self.stats.refused);
@@ -418,7 +418,7 @@ impl<L: Listening> Listening for Waking<L> {
 
     fn source_filter(&self) -> SourceFilter {
         match self.state {
-            State::Answered { whom, .. } => SourceFilter::Only(whom),
+            State::Answered { neighbour, .. } => SourceFilter::Only(neighbour),
             _ => self.admits.source_filter(),
         }
     }
@@ -428,11 +428,11 @@ impl<L: Listening> Listening for Waking<L> {
         goes_round.then_some(self.channel)
     }
 
-    fn await_answer(&mut self, now: Instant, whom: u16, channel: Option<Channel>) {
+    fn await_answer(&mut self, now: Instant, neighbour: u16, channel: Option<Channel>) {
         let admitted =
-            self.admits != Admission::Nobody && self.admits.source_filter().accepts(Some(whom));
+            self.admits != Admission::None && self.admits.source_filter().accepts(Some(neighbour));
         if self.wakes().is_some() && admitted && self.is_asleep() {
-            self.state = State::Answered { whom, since: now, until: now + ANSWER };
+            self.state = State::Answered { neighbour, since: now, until: now + ANSWER };
             self.channel = channel.unwrap_or(self.channel);
         }
     }
@@ -454,7 +454,7 @@ impl<L: Listening> Listening for Waking<L> {
                 (self.channel, self.next_channel) = (config.channel, config.channel);
                 None
             }
-            State::Due(at) if now > *at + LATE || self.admits == Admission::Nobody => {
+            State::Due(at) if now > *at + LATE || self.admits == Admission::None => {
                 self.sleep(now, wake);
                 None
             }

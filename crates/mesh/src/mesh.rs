@@ -5,7 +5,7 @@ use crate::change::Change;
 use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
-use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer, fits};
+use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NO_PARENT, Status, Writer, fits};
 use crate::pace::{LONGEST, PACE};
 use crate::route::{self, ANNOUNCEMENTS, OUTSIDE, Offer, Route};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
@@ -159,7 +159,7 @@ impl<S: Sizes> Mesh<S> {
         }
         match leaves::find(self.leaves.as_slice(), short).map(|leaf| leaf.binding.parent) {
             Some(parent) if parent == self.config.short => Some(short),
-            Some(NOBODY) | None => self.via(short),
+            Some(NO_PARENT) | None => self.via(short),
             Some(parent) => self.via(parent),
         }
     }
@@ -541,7 +541,7 @@ impl<S: Sizes> Mesh<S> {
             // A router without a route to the parent cannot vouch for it.
             let entries = leaf.map(|leaf| leaf.binding).filter(|binding| {
                 let parent = binding.parent;
-                parent == self.config.short || parent == NOBODY || self.via(parent).is_some()
+                parent == self.config.short || parent == NO_PARENT || self.via(parent).is_some()
             });
             if full || entries.is_some_and(|binding| writer.binding(binding).is_none()) {
                 full = true;

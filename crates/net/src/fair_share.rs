@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
 struct Sender {
-    who: Address,
+    address: Address,
     last: Instant,
     /// Recent frames, since the neighbour was silent, or since a wait for it timed out.
     frames: u8,
@@ -37,10 +37,11 @@ struct Sender {
 }
 
 impl Sender {
-    const NONE: Sender = Sender { who: Address::None, last: Instant::ZERO, frames: 0, ahead: 0 };
+    const NONE: Sender =
+        Sender { address: Address::None, last: Instant::ZERO, frames: 0, ahead: 0 };
 
     fn is_silent(&self, now: Instant) -> bool {
-        self.who == Address::None || now >= self.last + SILENCE
+        self.address == Address::None || now >= self.last + SILENCE
     }
 
     fn wants_more(&self, now: Instant) -> bool {
@@ -60,12 +61,12 @@ impl FairShare {
     pub(crate) const NEW: FairShare = FairShare { senders: [Sender::NONE; SENDERS], since: None };
 
     /// Counts a frame from a neighbour.
-    pub(crate) fn received(&mut self, now: Instant, who: Address) {
-        if who == Address::None {
+    pub(crate) fn received(&mut self, now: Instant, address: Address) {
+        if address == Address::None {
             return;
         }
         self.end_of_patience(now);
-        let Some(place) = self.place(now, who) else { return };
+        let Some(place) = self.place(now, address) else { return };
         place.last = now;
         place.frames = place.frames.saturating_add(1);
         place.ahead = place.ahead.saturating_add(1);
@@ -92,7 +93,7 @@ impl FairShare {
         // The neighbours that it was ahead of may have become silent.
         let others = wanting().any(|it| it.ahead <= CAUGHT_UP);
         let first = wanting().max_by_key(|it| it.ahead).filter(|_| others)?;
-        (first.ahead > CAUGHT_UP).then_some(first.who)
+        (first.ahead > CAUGHT_UP).then_some(first.address)
     }
 
     /// Ends a wait that timed out: the others have less to send, and the leads are cleared.
@@ -110,15 +111,15 @@ impl FairShare {
     }
 
     /// Returns the entry of a neighbour; it starts from zero after a silence.
-    fn place(&mut self, now: Instant, who: Address) -> Option<&mut Sender> {
-        let known = self.senders.iter().position(|it| it.who == who);
+    fn place(&mut self, now: Instant, address: Address) -> Option<&mut Sender> {
+        let known = self.senders.iter().position(|it| it.address == address);
         let index = match known {
             Some(index) => index,
             None => self.senders.iter().enumerate().min_by_key(|(_, it)| it.last)?.0,
         };
         let place = self.senders.get_mut(index)?;
         if known.is_none() || place.is_silent(now) {
-            *place = Sender { who, ..Sender::NONE };
+            *place = Sender { address, ..Sender::NONE };
         }
         Some(place)
     }
@@ -135,9 +136,9 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// Counts frames of `who`, 8 ms apart, from then on. Returns the time of the last one.
-    fn bring(fair_share: &mut FairShare, from: u64, who: Address, frames: u64) -> u64 {
-        (0..frames).for_each(|at| fair_share.received(ms(from + 8 * at), who));
+    /// Counts frames of `address`, 8 ms apart, from then on. Returns the time of the last one.
+    fn bring(fair_share: &mut FairShare, from: u64, address: Address, frames: u64) -> u64 {
+        (0..frames).for_each(|at| fair_share.received(ms(from + 8 * at), address));
         from + 8 * frames.saturating_sub(1)
     }
 
@@ -231,7 +232,7 @@ mod tests {
         for short in 3..6 {
             fair_share.received(ms(now + u64::from(short)), Address::Short(short));
         }
-        let known = |who| fair_share.senders.iter().any(|it| it.who == who);
+        let known = |address| fair_share.senders.iter().any(|it| it.address == address);
         assert!(!known(A) && known(B) && known(Address::Short(5)));
     }
 

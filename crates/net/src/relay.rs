@@ -192,12 +192,13 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
 
     /// Returns the neighbour at whose `end` most frames wait.
     pub(crate) fn most(&self, end: impl Fn(&Lane) -> Address) -> Option<Address> {
-        let waiting = |whom: Address| {
-            let its = self.lanes.iter().filter(|lane| end(lane) == whom);
+        let waiting = |neighbour: Address| {
+            let its = self.lanes.iter().filter(|lane| end(lane) == neighbour);
             its.fold(0_u16, |sum, lane| sum.saturating_add(lane.waiting))
         };
         let full = self.lanes.iter().filter(|lane| lane.waiting > 0).map(&end);
-        full.filter(|whom| *whom != Address::None).max_by_key(|whom| waiting(*whom))
+        full.filter(|neighbour| *neighbour != Address::None)
+            .max_by_key(|neighbour| waiting(*neighbour))
     }
 
     pub(crate) fn link(&self, lane: u8) -> Address {

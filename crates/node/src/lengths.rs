@@ -83,8 +83,9 @@ pub struct Lengths {
     /// Servers whose Fast Open cookie a client remembers; with 0 it does no Fast Open.
     pub servers: usize,
     /// Connections with a due time of their own in a node that sleeps.
-    pub sources: usize,
-    /// Applications with a due time of their own ([`Node::expect`](crate::Node::expect)).
+    pub pending_requests: usize,
+    /// Applications with a due time of their own
+    /// ([`Node::expect_response`](crate::Node::expect_response)).
     pub applications: usize,
 }
 
@@ -128,7 +129,7 @@ impl Lengths {
         half_open: 1,
         time_wait: 1,
         servers: 0,
-        sources: 0,
+        pending_requests: 0,
         applications: 0,
     };
 
@@ -153,7 +154,7 @@ impl Lengths {
         if self.children > 0 {
             assert!(
                 <P::DeliveryMethod as mac::DeliveryMethod>::ANY,
-                "`children` need a `reach` that delivers frames to them, such as `mac::Sleepers`"
+                "`children` need a `delivery_method` for their frames, such as `mac::Sleepers`"
             );
             assert!(
                 self.indirect >= self.children,
@@ -162,8 +163,8 @@ impl Lengths {
         }
         if <P::Listening as mac::Listening>::SLEEPS {
             assert!(
-                self.sources >= 1,
-                "`sources`: at least 1 where the radio sleeps, or the node never polls its parent"
+                self.pending_requests >= 1,
+                "`pending_requests`: at least 1 where the radio sleeps, or the node never polls"
             );
         }
         if self.mesh_routes > 0 || self.mesh_leaves > 0 {

@@ -178,9 +178,9 @@
 //! leaf.set_parent(now, Some(1))?; // and the default route
 //! assert_eq!(leaf.deadline(), Some(now + Duration::from_secs(60))); // nothing is expected
 //! // The node knows what TCP expects; an application that waits for a datagram calls `expect`.
-//! leaf.expect(now, 5683, now, now + Duration::from_secs(2))?;
+//! leaf.expect_response(now, 5683, now, now + Duration::from_secs(2))?;
 //! assert!(leaf.deadline() < Some(now + Duration::from_secs(2)));
-//! leaf.expect_nothing(now, 5683); // it is here
+//! leaf.withdraw_response(now, 5683); // it is here
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!
@@ -284,7 +284,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `node/` | connection of the layers: input and output path of frames and segments |
-//! | `node/rest.rs` | record of pending work |
+//! | `node/activity.rs` | record of pending work |
 //! | `node/follow.rs` | execution of routing decisions |
 //! | `node/segments.rs` | segment size in link frames |
 //! | `drive.rs` | the loop around a node and its radio |

@@ -301,7 +301,7 @@ macro_rules! __profile {
         }
 
         impl $crate::polling::Sizes for $name {
-            type Sources = [$crate::polling::Source; $lengths.sources];
+            type PendingRequests = [$crate::polling::PendingRequest; $lengths.pending_requests];
             type Applications = [$crate::polling::Application; $lengths.applications];
         }
     };
@@ -337,7 +337,7 @@ profile! {
         half_open: 2,
         time_wait: 2,
         servers: 1,
-        sources: 2,
+        pending_requests: 2,
         applications: 3,
     }
 }
@@ -378,7 +378,7 @@ profile! {
         half_open: 2,
         time_wait: 2,
         servers: 1,
-        sources: 2,
+        pending_requests: 2,
         applications: 3,
     }
 }
@@ -421,7 +421,7 @@ profile! {
         half_open: 4,
         time_wait: 4,
         servers: 1,
-        sources: 2,
+        pending_requests: 2,
         applications: 3,
     }
 }

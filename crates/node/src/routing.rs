@@ -64,7 +64,7 @@ pub trait Routing: net::Routing {
 
     /// Returns whether its messages indicate to parents that a leaf sleeps. If not, a leaf polls a
     /// new parent at once, and the parent learns it from the poll.
-    fn tells_of_sleep(&self) -> bool {
+    fn announces_sleep(&self) -> bool {
         true
     }
 

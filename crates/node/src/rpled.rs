@@ -407,7 +407,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         self.rpl.handle_queue(now, waiting, room);
     }
 
-    fn tells_of_sleep(&self) -> bool {
+    fn announces_sleep(&self) -> bool {
         false
     }
 

@@ -1,6 +1,6 @@
 //! Byte streams by handle: the application's calls of TCP.
 
-use crate::node::{ANYBODY, Node};
+use crate::node::{ANY_PEER, Node};
 use crate::peer::AddressPair;
 use crate::profile::Profile;
 use core::fmt;
@@ -63,8 +63,8 @@ impl<P: Profile> Streams<'_, P> {
     /// # Errors
     /// [`ListenError`]
     pub fn listen(&mut self, port: u16, mut config: ListenConfig) -> Result<(), ListenError> {
-        let local = self.0.net.source_for(ANYBODY).unwrap_or(ANYBODY);
-        self.0.choose_mss(local, ANYBODY, &mut config.connection);
+        let local = self.0.net.source_for(ANY_PEER).unwrap_or(ANY_PEER);
+        self.0.choose_mss(local, ANY_PEER, &mut config.connection);
         self.0.tcp.listen(port, config)
     }
 

@@ -77,12 +77,12 @@ pub fn nd_messages(data: &[u8]) {
     let Some(setup) = input.octet() else { return };
     let mut nd = made(setup);
     while let Some(call) = input.octet() {
-        let (now, who) = (input.now(), call >> 3);
-        let link = Address::Short(u16::from(who));
+        let (now, node) = (input.now(), call >> 3);
+        let link = Address::Short(u16::from(node));
         match call % 8 {
             0 => drop(input.later()),
-            1 => nd.handle_sent(now, link, who & 16 != 0),
-            2 => drop(nd.want(now, address(who))),
+            1 => nd.handle_sent(now, link, node & 16 != 0),
+            2 => drop(nd.want(now, address(node))),
             3 => {
                 let now = input.skip_to(nd.deadline().unwrap_or(now));
                 // Advertised lifetimes may last until the end of time.
@@ -95,8 +95,8 @@ pub fn nd_messages(data: &[u8]) {
                 nd.handle_deadline(now);
                 assert!(nd.deadline().is_none_or(|next| next > now), "no stale deadline");
             }
-            4 if who & 1 == 0 => nd.handle_use(now, address(who)),
-            4 => nd.add_address(address(who)),
+            4 if node & 1 == 0 => nd.handle_use(now, address(node)),
+            4 => nd.add_address(address(node)),
             _ => {
                 let [src, dst] = [(); 2].map(|()| address(input.octet().unwrap_or(0)));
                 let octets = input.octets();

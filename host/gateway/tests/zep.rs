@@ -53,9 +53,9 @@ impl HostLink for Wire {
     }
 }
 
-struct Nobody;
+struct NoObserver;
 
-impl Observer<Mesh> for Nobody {
+impl Observer<Mesh> for NoObserver {
     fn report(&mut self, _: &mut Mesh, _: &BridgeStats) {}
 }
 
@@ -75,7 +75,7 @@ fn gateway(ends: Ends) -> (mpsc::UnboundedSender<Vec<u8>>, Receiver<Vec<u8>>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let second = Duration::from_secs(1);
         let (never, hosts) = (std::future::pending(), Hosts::one(&wire));
-        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut Nobody, never));
+        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut NoObserver, never));
         over.unwrap();
     });
     (host, heard)

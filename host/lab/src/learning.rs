@@ -194,8 +194,8 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.handle_queue(now, waiting, room), ());
     }
 
-    fn tells_of_sleep(&self) -> bool {
-        whoever!(self, it => it.tells_of_sleep(), true)
+    fn announces_sleep(&self) -> bool {
+        whoever!(self, it => it.announces_sleep(), true)
     }
 
     fn handle_asked(&mut self, now: Instant, from: u16) {

@@ -128,6 +128,6 @@ impl tcp::Sizes for LabProfile {
 }
 
 impl polling::Sizes for LabProfile {
-    type Sources = [polling::Source; 2];
+    type PendingRequests = [polling::PendingRequest; 2];
     type Applications = [polling::Application; 3];
 }

@@ -394,7 +394,7 @@ impl Block {
         let known = if seq.before(next) { Some(end.earlier(next)) } else { None };
         let known =
             known.or_else(|| self.receive.blocks().any(|block| held(&block)).then_some(end));
-        if self.rule.tells_duplicates && self.agreed.sack {
+        if self.rule.reports_duplicates && self.agreed.sack {
             self.duplicate =
                 known.map(|end| SackBlock { left: seq.0, right: end.0 }).or(self.duplicate);
         }

@@ -371,7 +371,7 @@ impl Radio {
     }
 
     /// Returns whether an assessment is due while the radio listens on its channel.
-    pub(crate) fn senses_beside(&self, now: u64) -> bool {
+    pub(crate) fn senses_concurrently(&self, now: u64) -> bool {
         let due = |job: &Job| {
             job.task == Task::Sense && job.channel == self.channel && job.begin_at <= now
         };

@@ -1,7 +1,7 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Heard, Who};
+use crate::air::{Air, Ears, Heard, Identity};
 use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
 use crate::layers::{self, Full};
 use crate::profile::Process;
@@ -146,7 +146,7 @@ impl Mote {
             short: config.mac.short,
             extended: config.mac.extended,
         };
-        let ears = Ears { who: Who::Device(filter), channel: None };
+        let ears = Ears { identity: Identity::Device(filter), channel: None };
         let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
         let air = Air::open(ends.local, ends.remote, ears, hear)?;
         let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
@@ -197,7 +197,7 @@ impl Mote {
     /// # Errors
     /// [`MoteError::Io`]
     pub fn run(&mut self, say: &mut dyn FnMut(Report)) -> Result<(), MoteError> {
-        let mut next = self.turn(say);
+        let mut next = self.step(say);
         // It listens now, and a recipient of the greeting may send.
         self.air.greet()?;
         loop {
@@ -220,20 +220,20 @@ impl Mote {
                 Ok(Wake::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            next = self.turn(say);
+            next = self.step(say);
         }
     }
 
     /// Does all work that can be done now. Returns the time of the next work.
-    fn turn(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
+    fn step(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
         let now = self.air.now();
         let busy = self.apps.poll(now, &mut self.node);
         self.hear_back(say);
         let node = &mut self.node;
-        self.tasks.retain_mut(|task| !task.turn(now, node, say));
+        self.tasks.retain_mut(|task| !task.step(now, node, say));
         // Last, so that the output of the applications is sent now.
         let driven = self.node.drive(now, &mut self.radio);
-        self.tell_changes(say);
+        self.report_changes(say);
         let lost = self.losses.look(now, &*self.node);
         lost.into_iter().for_each(|loss| say(Report::Lost(loss)));
         let driven = if busy { Some(now) } else { driven };
@@ -243,7 +243,7 @@ impl Mote {
     }
 
     /// Reports changes of the addresses and of the parent.
-    fn tell_changes(&mut self, say: &mut dyn FnMut(Report)) {
+    fn report_changes(&mut self, say: &mut dyn FnMut(Report)) {
         let addresses = addresses(&self.node);
         let info = self.node.routing().rpl().info();
         let (before, parent) = core::mem::replace(&mut self.told, (addresses, info.parent));

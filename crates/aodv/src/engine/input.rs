@@ -135,7 +135,7 @@ impl<S: Sizes> Aodv<S> {
         let sequence = known.and_then(|route| route.sequence);
         rreq.destination_sequence = newest(sequence, rreq.destination_sequence);
         let forgotten = now + self.times().path_discovery();
-        let request = Request { rreq, quality, due, told: 0, forgotten };
+        let request = Request { rreq, quality, due, sent: 0, forgotten };
         if let Some(place) = self.requests.as_mut_slice().get_mut(index) {
             *place = Some(request);
         }
@@ -154,7 +154,7 @@ impl<S: Sizes> Aodv<S> {
     ) -> Result<(), Discard> {
         let places = self.requests.as_mut_slice();
         let request = places.get_mut(index).and_then(Option::as_mut).ok_or(Discard::Duplicate)?;
-        if request.told > 0 || !quality.is_better_than(&request.quality) {
+        if request.sent > 0 || !quality.is_better_than(&request.quality) {
             return Err(Discard::Duplicate);
         }
         request.quality = quality;

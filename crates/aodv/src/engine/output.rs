@@ -66,7 +66,7 @@ impl<S: Sizes> Aodv<S> {
             if writer.entry(Unreachable { destination, sequence }).is_err() {
                 break;
             }
-            (route.is_unreported, route.precursors) = (false, Precursors::Nobody);
+            (route.is_unreported, route.precursors) = (false, Precursors::None);
         }
         let len = writer.len();
         let more = unreported(routes).is_some();
@@ -74,7 +74,7 @@ impl<S: Sizes> Aodv<S> {
         count(&mut self.stats.errors);
         let to = match audience {
             Precursors::One(one) => Destination::Short(one),
-            Precursors::Nobody | Precursors::Many => Destination::Broadcast,
+            Precursors::None | Precursors::Many => Destination::Broadcast,
         };
         Some(Out { to, len })
     }
@@ -152,7 +152,7 @@ impl<S: Sizes> Aodv<S> {
     fn pass(&mut self, index: usize) {
         let place = self.requests.as_mut_slice().get_mut(index).and_then(Option::as_mut);
         if let Some(request) = place {
-            (request.due, request.told) = (Due::No, request.told.saturating_add(1));
+            (request.due, request.sent) = (Due::No, request.sent.saturating_add(1));
         }
     }
 

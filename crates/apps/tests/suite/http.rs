@@ -424,7 +424,7 @@ fn an_answer_that_is_on_its_way_is_not_idle() {
         let begin = Instant::from_secs(1);
         for ms in (0..20_000).step_by(500) {
             let now = begin + Duration::from_millis(ms);
-            while server.turn(now, &mut tcp) {}
+            while server.step(now, &mut tcp) {}
             // The next client arrives when the connection has been kept alive.
             tcp.wanted = true;
             tcp.queued &= ms < acked_ms;

@@ -55,8 +55,8 @@ fn nstart_is_how_many_requests_to_a_peer_are_under_way() {
         for _ in 0..3 {
             get(&mut client, at(0));
         }
-        let under_way = (0..4).take_while(|_| sent(&mut client, at(0)).is_some()).count();
-        assert_eq!(under_way, usize::from(most));
+        let pending = (0..4).take_while(|_| sent(&mut client, at(0)).is_some()).count();
+        assert_eq!(pending, usize::from(most));
     }
 }
 

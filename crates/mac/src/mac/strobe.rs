@@ -3,7 +3,8 @@
 //!
 //! A strobe is the first level of retransmission: the radio repeats the frame. If no
 //! acknowledgement is received, the second level is a back-off for the recipient
-//! ([`DeliveryMethod::turn`]). Then the same frame is again the first one for that recipient.
+//! ([`DeliveryMethod::eligible_at`]). Then the same frame is again the first one for that
+//! recipient.
 
 use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
@@ -63,8 +64,8 @@ impl<S: Sizes> Mac<S> {
     /// Sets the neighbours for whose bursts there is buffer space; the others keep their frames.
     /// Only a duty-cycled device can refuse bursts. A frame that is being received may still
     /// arrive.
-    pub fn admit(&mut self, now: Instant, whom: Admission) {
-        if S::Listening::WAKES && self.listening.admit(now, whom) {
+    pub fn admit(&mut self, now: Instant, neighbour: Admission) {
+        if S::Listening::WAKES && self.listening.admit(now, neighbour) {
             self.start_next(now);
         }
     }
@@ -103,11 +104,11 @@ impl<S: Sizes> Mac<S> {
         }
         self.tx = TxState::Idle;
         let (queue, delivery_method) = (&mut self.queue, &self.delivery_method);
-        if queue.advance_to(|dst| delivery_method.rests(now, dst)) {
+        if queue.advance_to(|dst| delivery_method.is_suspended(now, dst)) {
             // This calls `choose` again, with one frame less in the queue.
             return self.finish_head(now, Delivery::NoAck, false);
         }
-        if let Some(at) = queue.advance_by(|dst| delivery_method.turn(now, dst)) {
+        if let Some(at) = queue.advance_by(|dst| delivery_method.eligible_at(now, dst)) {
             // Within a burst the radio itself keeps the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
@@ -116,7 +117,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns whether the head is the next frame of a burst.
     pub(crate) fn goes_on_with_burst(&self) -> bool {
-        let in_burst = |dst| self.delivery_method.turn(Instant::MAX, dst) == Instant::ZERO;
+        let in_burst = |dst| self.delivery_method.eligible_at(Instant::MAX, dst) == Instant::ZERO;
         S::DeliveryMethod::STROBES && self.queue.head().is_some_and(|slot| in_burst(slot.dst))
     }
 
@@ -127,7 +128,7 @@ impl<S: Sizes> Mac<S> {
             if self.tx != TxState::Ready || self.listening.awaits_frame() {
                 return None;
             }
-            self.tell_of_more(now);
+            self.announce_more(now);
             if self.secure_head().is_ok() {
                 break;
             }
@@ -149,7 +150,7 @@ impl<S: Sizes> Mac<S> {
     /// Sets the frame-pending bit of the head if another frame follows it in a burst. A frame that
     /// was secured in an earlier attempt stays unchanged: a recipient that waits without a frame
     /// loses some milliseconds.
-    fn tell_of_more(&mut self, now: Instant) {
+    fn announce_more(&mut self, now: Instant) {
         let Some(slot) = self.queue.head().filter(|slot| !slot.secured && slot.ack) else { return };
         let more = self.queue.waiting_for(slot.dst) > 1
             && self.delivery_method.may_follow(now, slot.octets().len());
@@ -182,8 +183,8 @@ impl<S: Sizes> Mac<S> {
             Ack::Received { frame_pending } => {
                 self.space_after(end_of_ack(sfd, len), len);
                 self.end_strobe(now, StrobeResult::Acknowledged, sfd, times);
-                if let Some((whom, channel)) = self.delivery_method.awaits_answer() {
-                    self.listening.await_answer(now, whom, channel);
+                if let Some((neighbour, channel)) = self.delivery_method.awaits_answer() {
+                    self.listening.await_answer(now, neighbour, channel);
                 }
                 self.finish_head(now, Delivery::Delivered, frame_pending);
             }

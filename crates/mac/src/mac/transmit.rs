@@ -113,9 +113,9 @@ impl<S: Sizes> Mac<S> {
         if let SendTiming::At(sfd) = self.head_timing() {
             return csl::is_far(now, sfd);
         }
-        let tells = |slot: &&Slot| S::Listening::SLEEPS && slot.kind == Kind::Sync;
-        let told = self.queue.head().filter(tells).map(|slot| slot.dst);
-        told.is_some_and(|dst| !self.listening.is_parent(dst))
+        let is_sync = |slot: &&Slot| S::Listening::SLEEPS && slot.kind == Kind::Sync;
+        let recipient = self.queue.head().filter(is_sync).map(|slot| slot.dst);
+        recipient.is_some_and(|dst| !self.listening.is_parent(dst))
     }
 
     /// Returns the head for the radio, if its backoff is over.

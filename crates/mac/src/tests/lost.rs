@@ -4,7 +4,7 @@
 use super::waking::{Plan, able, poll};
 use super::*;
 use crate::air::PREAMBLE_SFD;
-use crate::wake::{CHECK, Turn, repetition};
+use crate::wake::{CHECK, WakeUp, repetition};
 use kinglet_radio::air_time;
 
 const LEN: usize = 100;
@@ -41,7 +41,7 @@ impl Sleeping {
 
     fn channel_at(&self, woke: Instant) -> Channel {
         let wake = Wake { channels: self.channels, ..Wake::DEFAULT };
-        Turn { at: self.first, channel: self.channel }.moved_to(&wake, woke).channel
+        WakeUp { at: self.first, channel: self.channel }.moved_to(&wake, woke).channel
     }
 
     /// Returns the copy that it acknowledges, from 0, if the strobe lasts long enough: one of the

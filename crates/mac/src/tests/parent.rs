@@ -58,19 +58,22 @@ fn a_data_request_comes_up_also_when_it_is_repeated() {
 #[test]
 fn a_radio_with_a_table_is_told_of_each_child_once() {
     let mut mac = mac(config(), all() | Capabilities::SOURCE_MATCH, 1);
-    let told = |short, pending| Some(Command::Pending { short, pending });
+    let pending_command = |short, pending| Some(Command::Pending { short, pending });
     for short in [7, 8] {
         assert_eq!(mac.set_pending(T0, short, true), Ok(()));
         assert_eq!(mac.set_pending(T0, short, true), Ok(()));
     }
     assert_eq!(mac.set_pending(T0, 9, true), Err(TableFull));
-    assert_eq!((command(&mut mac), command(&mut mac)), (told(7, true), told(8, true)));
+    assert_eq!(
+        (command(&mut mac), command(&mut mac)),
+        (pending_command(7, true), pending_command(8, true))
+    );
     assert_eq!(command(&mut mac), None);
     assert_eq!(mac.set_pending(T0, 7, false), Ok(()));
     assert_eq!(mac.set_pending(T0, 9, true), Err(TableFull), "until the radio has forgotten it");
-    assert_eq!((command(&mut mac), command(&mut mac)), (told(7, false), None));
+    assert_eq!((command(&mut mac), command(&mut mac)), (pending_command(7, false), None));
     assert_eq!(mac.set_pending(T0, 9, true), Ok(()));
-    assert_eq!(command(&mut mac), told(9, true));
+    assert_eq!(command(&mut mac), pending_command(9, true));
     assert_eq!(mac.set_pending(T0, 6, false), Ok(()), "nothing is known of it");
     assert_eq!(command(&mut mac), None);
 }

@@ -460,9 +460,10 @@ fn a_radio_that_cannot_secure_frames_is_given_none() {
     mac.enqueue(T0, request(1), |_| 4).unwrap();
     let now = mac.deadline().unwrap_or(T0);
     mac.handle_deadline(now);
-    let told = |command| !matches!(command, Command::Transmit { .. } | Command::Secure(_));
+    let is_configuration =
+        |command| !matches!(command, Command::Transmit { .. } | Command::Secure(_));
     while let Some(submission) = mac.poll_radio(now) {
-        assert!(told(submission.command));
+        assert!(is_configuration(submission.command));
     }
     assert_eq!(mac.poll_outcome(now).map(|outcome| outcome.result), Some(Delivery::CounterError));
     let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());

@@ -298,7 +298,7 @@ fn in_a_burst_it_sleeps_until_the_next_frame_is_due() {
     assert_eq!(burst(&mut mac, gap, 4), [Duration::ZERO, early, early]);
     // The next burst is from another sender.
     assert_eq!(burst(&mut mac, gap * 2, 2), [Duration::ZERO]);
-    let mut restless = sleeper(Wake { rests: false, ..Wake::DEFAULT });
+    let mut restless = sleeper(Wake { sleeps_in_gaps: false, ..Wake::DEFAULT });
     assert_eq!(burst(&mut restless, gap, 4), [Duration::ZERO; 3]);
 }
 
@@ -398,7 +398,7 @@ fn who_has_no_room_does_not_listen() {
     sensed(&mut mac, now, true);
     assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));
     // Now there is no buffer space at all.
-    mac.admit(now, Admission::Nobody);
+    mac.admit(now, Admission::None);
     assert_eq!(poll(&mut mac, now), Some(Command::Off));
     let due = wait(&mut mac);
     assert_eq!(poll(&mut mac, due), None, "nobody is listened for");

@@ -223,7 +223,7 @@ impl<P: Choice> Subject for Device<P> {
             repeats: (seed % 6) as u8,
             burst_repeats: (seed % 20) as u8,
             burst: Duration::from_millis(seed % 4 * 20),
-            rests: !seed.is_multiple_of(5),
+            sleeps_in_gaps: !seed.is_multiple_of(5),
             max_attempts: [None, Some(1), Some(4)][(seed % 3) as usize],
             sleeps: !seed.is_multiple_of(4),
             channels: if seed.is_multiple_of(3) { 0x8421 } else { 0 },
@@ -253,14 +253,14 @@ impl<P: Choice> Subject for Device<P> {
                 return format!("request data {accepted}");
             }
             if dice & 0x60_0000 == 0 {
-                let whom = match dice >> 24 & 3 {
+                let neighbour = match dice >> 24 & 3 {
                     0 => Admission::All,
                     1 => Admission::AllBut(short),
                     2 => Admission::Only(short),
-                    _ => Admission::Nobody,
+                    _ => Admission::None,
                 };
-                self.mac.admit(now, whom);
-                return format!("{whom:?}");
+                self.mac.admit(now, neighbour);
+                return format!("{neighbour:?}");
             }
             let pending = dice & 2 != 0;
             return format!("{short} {pending} {:?}", self.mac.set_pending(now, short, pending));

@@ -48,8 +48,8 @@ impl<S: Sizes> Discovery<S> {
             });
             if let Some(asked) = asked {
                 let (claim, pan) = (Claim { src, link, target, own, asked }, self.config.pan);
-                let tells = |address, link| derived(address, pan) == Some(link);
-                return self.role.handle_registration(now, &claim, tells);
+                let is_derived = |address, link| derived(address, pan) == Some(link);
+                return self.role.handle_registration(now, &claim, is_derived);
             }
         }
         if !own {

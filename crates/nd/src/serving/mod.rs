@@ -366,7 +366,7 @@ impl<S: RouterSizes> Serving<S> {
                 bump(&mut self.stats.advertised);
                 Some(Message::near(dst, via, len))
             }
-            Answer::Registration { claim, status } => tell(&claim, status, buf),
+            Answer::Registration { claim, status } => write_registration(&claim, status, buf),
             Answer::Confirmation { dst, message } => {
                 let len = Builder::new(buf, &Kind::Duplicate(message)).ok()?.len();
                 Some(Message { src: None, dst, via: None, hop_limit: MULTIHOP, len })
@@ -389,7 +389,7 @@ impl<S: RouterSizes> Serving<S> {
     }
 
     /// Writes a part of a multicast advertisement (RFC 6775, 6.4 and 8.1.5).
-    fn tell_all(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
+    fn advertise_all(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
         let next = self.schedule.next?;
         let Written { len, next } = self.offers.write(now, link, next, buf)?;
         self.schedule.next = next;
@@ -401,7 +401,7 @@ impl<S: RouterSizes> Serving<S> {
 /// Writes the response to a registration (RFC 6775, 6.5.2 and 6.5.3): a copy of the request, with a
 /// status.
 //= rfc8505#6-4 rfc8505#6.2-3
-fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
+fn write_registration(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
     let Claim { src, link, target, asked, .. } = *claim;
     // A refused address and its link address may be another node's: the EUI-64 gets the response.
     let doubtful = status != status::SUCCESS && !is_link_local(src);
@@ -462,7 +462,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         &mut self,
         now: Instant,
         claim: &Claim,
-        tells: impl Fn(Ipv6Addr, Address) -> bool,
+        is_derived: impl Fn(Ipv6Addr, Address) -> bool,
     ) -> Result<(), Discard> {
         let Claim { own, asked, link, .. } = *claim;
         // In the form of RFC 6775 the target is the router, and the source is registered.
@@ -478,7 +478,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             return Ok(());
         }
         // An address that contains the link address needs no entry (RFC 6775, 5.2).
-        if is_link_local(address) && tells(address, link) {
+        if is_link_local(address) && is_derived(address, link) {
             self.conclude(*claim, status::SUCCESS);
             return Ok(());
         }
@@ -546,7 +546,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             self.answers.rotate_left(1);
             return self.write(now, link, answer, buf);
         }
-        self.request(buf).or_else(|| self.tell_all(now, link, buf))
+        self.request(buf).or_else(|| self.advertise_all(now, link, buf))
     }
 
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {

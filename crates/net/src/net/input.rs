@@ -97,7 +97,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Passes the DODAG to the header compression.
-    pub(crate) fn tell_codec(&mut self) {
+    pub(crate) fn notify_codec(&mut self) {
         if S::Routing::EXTENDS {
             self.codec.handle_dodag(self.routing.dodag());
         }
@@ -109,7 +109,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         frame: &FrameIn<'_>,
     ) -> Result<(), Discard> {
-        self.tell_codec();
+        self.notify_codec();
         let storage = self.pool.storage_mut(packet);
         let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
         let done = self.codec.expand(frame.payload, hop, None, storage);

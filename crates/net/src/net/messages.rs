@@ -164,10 +164,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Passes all multicast groups of this node to `tell`, some of them more than once.
-    pub fn tell_groups<T>(
+    /// Passes all multicast groups of this node to `report`, some of them more than once.
+    pub fn with_groups<T>(
         &mut self,
-        tell: impl FnOnce(&mut S::Discovery, &mut dyn Iterator<Item = Ipv6Addr>) -> T,
+        report: impl FnOnce(&mut S::Discovery, &mut dyn Iterator<Item = Ipv6Addr>) -> T,
     ) -> T {
         let links = [self.config.link, self.config.alias].into_iter().filter_map(link_local);
         let own = self.addresses.as_slice().iter().flatten().map(|own| own.address);
@@ -175,7 +175,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let routers = self.config.forward.then_some(ALL_ROUTERS);
         let fixed = S::Routing::GROUP.into_iter().chain(routers);
         let joined = self.groups.as_slice().iter().flatten().copied();
-        tell(&mut self.discovery, &mut fixed.chain(joined).chain(solicited))
+        report(&mut self.discovery, &mut fixed.chain(joined).chain(solicited))
     }
 
     /// Passes the ICMPv6 message of a delivery to `hear`, with its possible receivers and the own

@@ -475,7 +475,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         next_hop: Address,
     ) -> Result<(usize, usize), Discard> {
-        self.tell_codec();
+        self.notify_codec();
         self.ready.token = None;
         let usable;
         let contexts = if S::Discovery::PRESENT {

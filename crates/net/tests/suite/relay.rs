@@ -344,12 +344,12 @@ fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
 fn of_two_that_bring_as_much_as_they_can_the_one_that_is_ahead_waits() {
     let mut relay = node(2, true);
     let mut now = NOW;
-    let mut bring = |who, times| {
+    let mut bring = |sender, times| {
         let mut waits = Vec::new();
         for _ in 0..times {
             now += Duration::from_millis(8);
             let one = &segment(4, 20)[0];
-            assert_eq!(hear_at(&mut relay, now, who, one), Ok(None));
+            assert_eq!(hear_at(&mut relay, now, sender, one), Ok(None));
             frames(&mut relay);
             waits.push(relay.relay_admission(now));
         }
@@ -357,7 +357,7 @@ fn of_two_that_bring_as_much_as_they_can_the_one_that_is_ahead_waits() {
     };
     let mut admission = bring(1, 60);
     admission.extend(bring(5, 60));
-    assert!(admission.iter().all(|whom| *whom == AdmissionPolicy::All), "{admission:?}");
+    assert!(admission.iter().all(|admission| *admission == AdmissionPolicy::All), "{admission:?}");
     assert_eq!(bring(1, 130).last(), Some(&AdmissionPolicy::AllBut(Address::Short(1))));
     assert_eq!(bring(5, 80).last(), Some(&AdmissionPolicy::All));
 }

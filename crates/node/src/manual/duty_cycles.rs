@@ -125,7 +125,7 @@
 //!         children: 4,
 //!         indirect: 4,
 //!         packets: 6,
-//!         sources: 1,
+//!         pending_requests: 1,
 //!         applications: 1,
 //!     }
 //! }
@@ -165,5 +165,5 @@
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!
-//! An application reports an expected UDP datagram with [`Node::expect`](crate::Node::expect), so
-//! that a leaf polls for it in time.
+//! An application reports an expected UDP datagram with
+//! [`Node::expect_response`](crate::Node::expect_response), so that a leaf polls for it in time.

@@ -111,7 +111,7 @@ impl<P: Profile> Node<P> {
             if <P::Discovery as net::Discovery>::REPORTS && out.is_none() {
                 out = self
                     .net
-                    .tell_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
+                    .with_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
             }
             let Some(out) = out else { return };
             // There is room, as was just checked; after any other failure discovery repeats itself.
@@ -151,7 +151,7 @@ impl<P: Profile> Node<P> {
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
                     self.net.reroute_to_parent();
-                    if Self::ASKS && !self.routing().tells_of_sleep() {
+                    if Self::ASKS && !self.routing().announces_sleep() {
                         self.poller.ask_soon();
                     }
                 }

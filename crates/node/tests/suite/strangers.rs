@@ -49,9 +49,9 @@ const PLAIN: (Address, &str) =
     (Address::Extended([2, 0, 0, 0xFF, 0xFE, 0, 0, 7]), "fe80::a1b2:c3d4:e5f6:789");
 
 /// Makes the stranger another node, with these addresses in addition to the link-local one.
-fn be<P: Profile>(line: &mut Link<P>, who: (Address, &str), more: &[&str]) {
-    line.link = who.0;
-    line.addresses = [who.1].iter().chain(more).map(|it| ip(it)).collect();
+fn be<P: Profile>(line: &mut Link<P>, peer: (Address, &str), more: &[&str]) {
+    line.link = peer.0;
+    line.addresses = [peer.1].iter().chain(more).map(|it| ip(it)).collect();
     line.heard.clear();
     line.frames.clear();
 }

@@ -79,7 +79,7 @@ impl Route {
     }
 
     /// Switches to the other child that has announced it. Returns whether there was one.
-    pub(crate) fn turn(&mut self) -> bool {
+    pub(crate) fn switch_next_hop(&mut self) -> bool {
         let Some(other) = self.other.take() else { return false };
         self.via = other;
         true

@@ -81,7 +81,7 @@ impl Targets<'_> {
             self.leave(offer.via, offer.expires);
             return Outcome::Left;
         }
-        if offer.sequence == known.sequence && known.turn() {
+        if offer.sequence == known.sequence && known.switch_next_hop() {
             return Outcome::Known;
         }
         *known = Route { expires: None, advertised: Advertised::No, ..offer };
@@ -121,7 +121,7 @@ impl Targets<'_> {
         let Some(index) = self.position(target) else { return false };
         let Some(Some(known)) = self.0.get_mut(index) else { return false };
         let _ = known.other.take_if(|other| *other == child);
-        known.via == child && !known.turn() && self.lose(|route| route.target == *target)
+        known.via == child && !known.switch_next_hop() && self.lose(|route| route.target == *target)
     }
 
     /// Removes all routes through this child. Returns whether any target is lost, in which case the
@@ -130,7 +130,7 @@ impl Targets<'_> {
         for route in self.0.iter_mut().flatten().filter(|route| !route.local) {
             let _ = route.other.take_if(|other| *other == child);
             if route.via == child && route.is_usable() {
-                route.turn();
+                route.switch_next_hop();
             }
         }
         self.lose(|route| route.via == child && !route.local)
@@ -156,7 +156,7 @@ impl Targets<'_> {
     fn leave(&mut self, child: Ipv6Addr, until: Option<Instant>) {
         for route in self.0.iter_mut().flatten() {
             let _ = route.other.take_if(|other| *other == child);
-            if route.is_usable() && !route.local && route.via == child && !route.turn() {
+            if route.is_usable() && !route.local && route.via == child && !route.switch_next_hop() {
                 (route.lifetime, route.expires) = (0, until);
             }
         }
@@ -184,12 +184,12 @@ impl Targets<'_> {
     }
 
     /// Marks all routes for announcement: the parent has changed, or requests DAOs.
-    pub(crate) fn tell_all(&mut self) {
+    pub(crate) fn announce_all(&mut self) {
         self.0.iter_mut().flatten().for_each(|route| route.advertised = Advertised::No);
     }
 
     /// Marks the targets of other nodes for a refresh, because their announcement expires.
-    pub(crate) fn tell_others_again(&mut self) {
+    pub(crate) fn reannounce_others(&mut self) {
         let others = self.0.iter_mut().flatten().filter(|route| !route.local);
         others
             .filter(|route| route.advertised == Advertised::Yes)
@@ -388,7 +388,7 @@ mod tests {
         targets.consider(route(2, 7, 240, 5));
         targets.mark(Advertised::No, Advertised::Yes);
         assert!(targets.lose(|route| route.target == self::route(1, 7, 0, 0).target));
-        targets.tell_all();
+        targets.announce_all();
         targets.sweep(false);
         let pending = targets.0.iter().flatten().filter(|route| route.advertised == Advertised::No);
         assert_eq!(pending.map(|route| route.lifetime).collect::<std::vec::Vec<_>>(), [0, 5]);

@@ -147,7 +147,7 @@ impl<S: Sizes> Rpl<S> {
             self.take_group(now, &dodag, child, &group, &mut seen);
         }
         if seen.urgency {
-            self.tell(now, Urgency::Now);
+            self.schedule_dao(now, Urgency::Now);
         }
         // Valid targets are accepted whatever else the DAO has: a child with another stack may
         // announce targets that it learned from this node.
@@ -282,7 +282,7 @@ impl<S: Sizes> Rpl<S> {
         if outcome == Outcome::Full {
             return Err(Discard::RoutesFull);
         }
-        self.tell(now, Urgency::Now);
+        self.schedule_dao(now, Urgency::Now);
         Ok(())
     }
 }

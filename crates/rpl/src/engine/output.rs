@@ -237,9 +237,10 @@ impl<S: Sizes> Rpl<S> {
         }
         let (mut more, mut others) = (false, false);
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
-            let tells = route.advertised == Advertised::No && (route.local || dodag.is_storing());
-            let tells = tells && !route.is_left();
-            if !tells {
+            let announces =
+                route.advertised == Advertised::No && (route.local || dodag.is_storing());
+            let announces = announces && !route.is_left();
+            if !announces {
                 continue;
             }
             // The transit of a leaf is its router (RFC 9010, 9.2.1): this one.

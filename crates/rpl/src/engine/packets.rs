@@ -157,8 +157,8 @@ impl<S: Sizes> Rpl<S> {
     /// announces that. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would
     /// answer each bad link with as many messages as there are nodes.
     pub fn handle_broken_route(&mut self, router: Ipv6Addr, next: Ipv6Addr) {
-        let told = |route: &Route| route.target.prefix == next && route.via == router;
-        if self.is_root() && self.routes.as_slice().iter().flatten().any(told) {
+        let matches = |route: &Route| route.target.prefix == next && route.via == router;
+        if self.is_root() && self.routes.as_slice().iter().flatten().any(matches) {
             count(&mut self.stats.broken_routes);
         }
     }
@@ -215,7 +215,7 @@ impl<S: Sizes> Rpl<S> {
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination).map(Route::target);
             if known.is_some_and(|target| self.targets().lose_route(&target, from)) {
-                self.tell(now, Urgency::Now);
+                self.schedule_dao(now, Urgency::Now);
                 self.ask_for_daos(now);
             }
             // A node that is not below this one returns packets only because it was once. Two of

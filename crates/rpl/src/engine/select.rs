@@ -192,7 +192,7 @@ impl<S: Sizes> Rpl<S> {
     pub(super) fn note_not_above(&mut self, now: Instant, neighbour: Ipv6Addr) {
         let is_former = self.announce.known == Some(neighbour) && self.parent() != Some(neighbour);
         if is_former && self.dodag.as_ref().is_some_and(|dodag| !dodag.is_storing()) {
-            self.tell(now, Urgency::Now);
+            self.schedule_dao(now, Urgency::Now);
         }
     }
 
@@ -230,7 +230,7 @@ impl<S: Sizes> Rpl<S> {
             return;
         }
         self.announce.forget();
-        self.targets().tell_all();
+        self.targets().announce_all();
         self.announce.renew(now, urgency, &mut self.random);
     }
 

@@ -282,7 +282,7 @@ fn a_sector_in_which_something_waits_is_passed_over() {
     let geometry = Geometry { sectors: 5, ..SMALL };
     let mut whole = Few::ready(geometry);
     whole.put_slowly(1, 0..6);
-    for turn in 0..20 {
+    for round in 0..20 {
         whole.put_patiently(2, 0..16);
         for tag in 0..16 {
             while whole.take(2) != Some(tag) {
@@ -291,7 +291,7 @@ fn a_sector_in_which_something_waits_is_passed_over() {
             }
         }
         whole.pass(Duration::from_secs(3));
-        assert_eq!(whole.store.len(), 6, "{turn}");
+        assert_eq!(whole.store.len(), 6, "{round}");
     }
     assert_eq!((0..6).map(|_| whole.take_patiently(1)).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
     assert_eq!(whole.store.stats().lost, 0);
@@ -301,10 +301,10 @@ fn a_sector_in_which_something_waits_is_passed_over() {
 fn frames_that_wait_in_every_sector_are_moved() {
     let geometry = Geometry { sectors: 6, ..SMALL };
     let mut whole = Few::ready(geometry);
-    for turn in 0..60 {
+    for round in 0..60 {
         // One frame that will wait for long, and then many that do not.
-        if turn < 12 {
-            whole.put_patiently(1, turn..turn + 1);
+        if round < 12 {
+            whole.put_patiently(1, round..round + 1);
         }
         whole.put_patiently(2, 0..12);
         for tag in 0..12 {
@@ -312,7 +312,7 @@ fn frames_that_wait_in_every_sector_are_moved() {
             whole.pass(Duration::from_millis(6));
         }
         whole.pass(Duration::from_secs(3));
-        assert!(whole.store.flash.log.next().is_some(), "{turn}");
+        assert!(whole.store.flash.log.next().is_some(), "{round}");
     }
     assert_eq!((0..12).map(|_| whole.take_patiently(1)).collect::<Vec<_>>(), Vec::from_iter(0..12));
     let Stats { written, lost, erased, put, .. } = *whole.store.stats();

@@ -54,7 +54,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
-            if self.heeds_sack() { arrival.octets > 0 } else { silent }
+            if self.uses_sack() { arrival.octets > 0 } else { silent }
         };
         self.take_back(now, &arrival, dsacked, acked > 0, duplicate, self.is_echo(header));
         let (una, nxt) = (self.snd.una, self.snd.nxt);
@@ -77,7 +77,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         let mut safe = acked > 0;
         if self.snd.wnd == 0 {
             // This is the response to a window probe.
-        } else if self.heeds_sack() {
+        } else if self.uses_sack() {
             // RFC 8985 §7.4.2, case 2: a peer without D-SACK repeats its acknowledgment.
             let repeated = silent && acked == 0 && header.options.sack.as_slice().is_empty();
             self.end_probe(ack, duplicated || repeated);
@@ -143,7 +143,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
     /// §4): a first block below the acknowledgment number or within the second.
     //= rfc6675#5-1 rfc6675#5.1-2 rfc6675#5.1-6 rfc2883#5-1
     fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
-        if !self.heeds_sack() {
+        if !self.uses_sack() {
             return 0;
         }
         let floor = ack.later(self.snd.una);
@@ -180,7 +180,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
                 self.snd.rtx.clear();
                 self.snd.rtx_kind = Rtx::Timeout;
             }
-            self.rest(now);
+            self.pause(now);
         } else {
             self.arm(now);
         }
@@ -197,7 +197,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
             let octets = acked;
             let acked = Acked { now, srtt, rtt, flight, octets, limited, after_timeout };
             self.snd.cc.on_ack(acked);
-        } else if self.heeds_sack() {
+        } else if self.uses_sack() {
             // RACK detects further losses, and PRR limits what may leave.
         } else if full {
             self.snd.cc.on_recovered(self.snd.flight());
@@ -286,7 +286,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         if !shown && !self.snd.recovery.frto_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: the new data has left the network, where nothing else shows
             // that.
-            if !self.heeds_sack() && forward && !self.snd.recovery.tries_forward() {
+            if !self.uses_sack() && forward && !self.snd.recovery.tries_forward() {
                 self.board.lose(self.snd.recovery.point(), self.snd.nxt);
             }
             return;

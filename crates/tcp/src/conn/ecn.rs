@@ -107,13 +107,13 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
     //= rfc3168#6.1.1-7 rfc3168#6.1.5-2 rfc3168#6.1.6-2
     pub(super) fn take_mark(&mut self, ecn: Ecn, segment: &Segment<'_>) {
         if self.ecn_has(EcnState::ON) && !segment.payload.is_empty() {
-            self.heed_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
+            self.handle_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
         }
     }
 
     /// §6.1.3: marks are echoed until CWR, which says that it is `over`.
     #[inline(never)]
-    fn heed_mark(&mut self, marked: bool, over: bool) {
+    fn handle_mark(&mut self, marked: bool, over: bool) {
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
         self.rcv.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
         if marked || over {

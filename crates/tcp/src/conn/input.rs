@@ -398,7 +398,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
         if advance > 0 {
-            if self.rests() {
+            if self.is_paused() {
                 self.snd.pace.clear();
             }
             self.snd.loss_reports = 0;

@@ -321,7 +321,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
 
     /// Returns whether the peer's SACK reveals losses; otherwise duplicate acknowledgments do.
     //= rfc5681#3.2-6 rfc3042#2-5 rfc8985#4-1
-    fn heeds_sack(&self) -> bool {
+    fn uses_sack(&self) -> bool {
         A::SELECTIVE && self.params.has(Params::SACK) && !self.is_slow()
     }
 

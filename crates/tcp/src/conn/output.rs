@@ -359,7 +359,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
         let may_send = len >= room.min(u32::from(self.snd.mss))
             || fin
-            || (most && prompt && !self.rests())
+            || (most && prompt && !self.is_paused())
             // The override timeout of SWS avoidance is the persist timer.
             || overdue;
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })

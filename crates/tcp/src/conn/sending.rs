@@ -176,7 +176,7 @@ impl<C: Controller, A: LossDetection, F: Features> Sending<C, A, F> {
 
     pub(super) fn take_sample(&mut self, rtt: Duration, params: &Params) {
         match params.rto::<F>() {
-            Rto::FirstRoundTrip => self.rtt.sample_beside_first(rtt),
+            Rto::FirstRoundTrip => self.rtt.sample_after_first(rtt),
             Rto::RoundTrips | Rto::AtLeast | Rto::Static => self.rtt.sample(rtt),
         }
         self.end_backoff();

@@ -82,7 +82,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         }
         self.snd.rtx_kind = Rtx::Timeout;
         if let Some(rack) = self.snd.recovery.rack()
-            && self.heeds_sack()
+            && self.uses_sack()
             && rack.probe == Probe::None
             && match self.snd.recovery.phase() {
                 // A probe makes its segment ambiguous, and must not keep SRTT from growing with the
@@ -204,7 +204,7 @@ impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Conne
         if again || flight.is_reneged() {
             flight.forget();
         }
-        let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };
+        let wait_us = if self.uses_sack() { self.loss_wait_us() } else { 0 };
         self.board.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel detection decides a round trip earlier, and from less.
         self.snd.recovery.enter_timeout(self.snd.nxt, self.rcv.paws.is_none());

@@ -284,9 +284,9 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     /// A record that is no connection may have something to send.
     answers: bool,
     /// Index of the server record that is replaced next.
-    server_turn: u8,
+    next_server: u8,
     /// Index at which `poll_packet` continues: a round robin over the connections.
-    turn: u16,
+    next_connection: u16,
     /// Counter of connections in the order in which they were established, and of names that are
     /// given up.
     order: u16,
@@ -327,14 +327,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             forgotten: <<S::Features as Features>::SynCookies<HalfOpen<K>> as Array<_>>::EMPTY,
             last_cookie: None,
             servers: <S::Servers<K> as Array<Option<KnownServer<K>>>>::EMPTY,
-            server_turn: 0,
+            next_server: 0,
             resets: Resets::NONE,
             answers: false,
             due: Cell::new(None),
             replies: Replies::EMPTY,
             stats: Stats::ZERO,
             epoch: Instant::ZERO,
-            turn: 0,
+            next_connection: 0,
             order: 0,
             port_counter: 0,
         }

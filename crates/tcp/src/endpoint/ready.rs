@@ -94,7 +94,7 @@ impl EntryFlags {
     }
 
     /// There is nothing more to send.
-    pub(super) const fn rest(&mut self) {
+    pub(super) const fn set_idle(&mut self) {
         *self = self.without(EntryFlags::ACTIVE);
     }
 

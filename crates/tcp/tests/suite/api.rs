@@ -247,11 +247,11 @@ fn the_share_of_segments_sent_again_follows_what_is_lost() {
 
 #[test]
 fn a_loss_that_the_link_has_told_of_counts_a_quarter() {
-    let share = |told: bool| {
+    let share = |reported: bool| {
         let (mut s, handle) = Script::server(plain(), Options::NONE);
         s.ep.send(handle, &[1; 100]).unwrap();
         let packet = s.ep.poll_packet(s.now).unwrap();
-        if told {
+        if reported {
             s.ep.notify_lost(s.now, packet.payload);
             assert_eq!(s.take().unwrap().seq, 1, "at once");
         } else {

@@ -280,9 +280,9 @@ fn a_link_that_loses_three_segments_in_a_row_looks_down() {
     let (mut s, handle) = large();
     let soft = |s: &Script| s.ep.info(handle).unwrap().soft_error;
     let segment = PayloadRef { handle, seq: SeqNum::new(s.theirs.wrapping_add(1)), len: 1440 };
-    for told in [None, None, Some(SoftError::LinkDown)] {
+    for soft_error in [None, None, Some(SoftError::LinkDown)] {
         s.ep.notify_lost(s.now, segment);
-        assert_eq!(soft(&s), told);
+        assert_eq!(soft(&s), soft_error);
         assert_eq!(s.take().unwrap().seq, 1);
     }
     s.give(ACK, 1, 1441, b"").unwrap();

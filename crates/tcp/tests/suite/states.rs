@@ -502,20 +502,20 @@ fn isns_have_a_clock_and_differ_by_connection_and_secret() {
 
 #[test]
 fn an_unreachable_destination_ends_only_a_connection_that_is_opening() {
-    let told = |ports, octet, s: &mut Script| {
+    let delivered = |ports, octet, s: &mut Script| {
         let seq = s.theirs.wrapping_add(octet);
         s.ep.notify_network_error(&s.peer, ports, seq, SoftError::Unreachable);
     };
     let mut s = Script::new();
     let handle = s.connecting(plain());
-    told((s.local, 80), 7, &mut s);
+    delivered((s.local, 80), 7, &mut s);
     assert_eq!(s.ep.state(handle), Some(State::SynSent), "quotes nothing in flight");
-    told((s.local, 80), 0, &mut s);
+    delivered((s.local, 80), 0, &mut s);
     assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Unreachable));
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.send(handle, b"x").unwrap();
     s.take();
-    told((80, 4000), 1, &mut s);
+    delivered((80, 4000), 1, &mut s);
     assert_eq!(s.ep.state(handle), Some(State::Established));
 }
 

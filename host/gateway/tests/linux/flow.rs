@@ -131,8 +131,8 @@ impl Flow {
             let allowed = SILENCE.max(info.rto * 2) * (1 << lost.min(6));
             assert!(
                 silence <= allowed || !is_idle,
-                "ports {:?}, {direction}: {silence:?} of silence after {} octets, with {lost} lost: \
-                 {info:?}\nlatest first:\n{}",
+                "ports {:?}, {direction}: {silence:?} of silence after {} octets, with {lost} \
+                 lost: {info:?}\nlatest first:\n{}",
                 self.ports,
                 progress.done,
                 self.log.iter().map(|line| format!("{line}\n")).collect::<String>()

@@ -408,8 +408,8 @@ fn estimates(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn headline(t: &Table<'_>) -> Option<Finding> {
-    let gain = |ways: &str| {
-        let of = |what: &str| t.mean(&format!("{ways} {what}"), "goodput");
+    let gain = |directions: &str| {
+        let of = |what: &str| t.mean(&format!("{directions} {what}"), "goodput");
         Some((of("tuned")? / of("defaults of the paper")? - 1.0) * 100.0)
     };
     let (fixed, live) = (gain("static")?, gain("live")?);
@@ -485,14 +485,14 @@ fn multiflow(t: &Table<'_>) -> Option<Finding> {
 fn defaults(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default();
     let mut live = 0.0;
-    for ways in ["static", "live"] {
+    for directions in ["static", "live"] {
         for overlap in ["", " overlap=strict", " overlap=capture"] {
-            let at = |case: &str| t.mean(&format!("{ways} {case}{overlap}"), "goodput");
+            let at = |case: &str| t.mean(&format!("{directions} {case}{overlap}"), "goodput");
             let (ours, tuned) = (at("kinglet")?, at("tuned")?);
             if overlap.is_empty() {
                 live = ours;
             }
-            bounds = bounds.at_least(&format!("kb/s {ways}{overlap}"), ours, tuned);
+            bounds = bounds.at_least(&format!("kb/s {directions}{overlap}"), ours, tuned);
         }
     }
     let (tuned, paper) = (t.mean("live tuned", "goodput")?, t.mean("live paper", "goodput")?);

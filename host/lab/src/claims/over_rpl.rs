@@ -225,8 +225,8 @@ const ABOUT: f64 = 0.25;
 fn control(t: &Table<'_>) -> Option<Finding> {
     let mut most: f64 = 0.0;
     for load in loads(t, "control") {
-        for way in ["down", "up"] {
-            let of = |transport: &str| at(t, &format!("{transport}-{way}"), load, "control");
+        for method in ["down", "up"] {
+            let of = |transport: &str| at(t, &format!("{transport}-{method}"), load, "control");
             let (tcp, udp) = (of("tcp")?, of("udp")?);
             most = most.max((tcp / udp - 1.0).abs());
         }
@@ -239,9 +239,9 @@ fn control(t: &Table<'_>) -> Option<Finding> {
 fn parent_changes(t: &Table<'_>) -> Option<Finding> {
     let mut apart: f64 = 0.0;
     for load in loads(t, "parent_changes") {
-        for way in ["down", "up"] {
+        for method in ["down", "up"] {
             let of = |transport: &str| {
-                t.row(&format!("{transport}-{way} load={load}"), "parent_changes")
+                t.row(&format!("{transport}-{method} load={load}"), "parent_changes")
             };
             let (tcp, udp) = (of("tcp")?, of("udp")?);
             let both = tcp.ci95.unwrap_or(0.0) + udp.ci95.unwrap_or(0.0);

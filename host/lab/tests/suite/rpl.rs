@@ -143,7 +143,7 @@ fn routing_headers_take_fewer_octets_for_the_same_deliveries() {
         println!("{mode:?}: {plain:.0?} octets a segment down and up, {routed:.0?} compressed");
         // Three octets of each packet on each hop; with a source route at least ten more.
         let less = if mode == Mode::Storing { 20.0 } else { 70.0 };
-        let fewer = [0, 1].map(|way| routed[way] + less < plain[way]);
+        let fewer = [0, 1].map(|index| routed[index] + less < plain[index]);
         assert_eq!(fewer, [true; 2], "{mode:?}: {plain:?}, {routed:?}");
     }
 }

@@ -148,7 +148,7 @@ impl Core {
         let radio = &mut self.radios[node];
         let readout = radio.profile.readout_time(radio.incoming.psdu_len()).as_micros();
         if readout == 0 {
-            return self.tell(node, event);
+            return self.report(node, event);
         }
         radio.received = Some(event);
         let begin = if radio.profile.single_buffer() { now } else { radio.bus_free(now) };
@@ -163,12 +163,12 @@ impl Core {
     pub(super) fn on_readout(&mut self, node: usize) {
         let radio = &mut self.radios[node];
         match (radio.received.take(), &radio.behind) {
-            (Some(event), None) => self.tell(node, event),
+            (Some(event), None) => self.report(node, event),
             (Some(event), Some(_)) => {
                 // The next frame follows after the device has received this one.
                 let generation = radio.readout_generation;
                 self.queue.push(self.now, Class::Readout, node as u32, generation);
-                self.tell(node, event);
+                self.report(node, event);
             }
             (None, _) => {
                 let Some((event, psdu)) = radio.behind.take() else { return };

@@ -247,9 +247,9 @@ impl<'a, C: Controller> World<'a, C> {
                 Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
                 _ => self.links[side].launch(self.now, side, packet.ecn, &octets, self.source),
             };
-            let told = self.links[side].faults.told;
-            let told = if fate == "lost" { told } else { told / 16 };
-            if packet.payload.len > 0 && self.source.chance(told) {
+            let reports = self.links[side].faults.reports;
+            let reports = if fate == "lost" { reports } else { reports / 16 };
+            if packet.payload.len > 0 && self.source.chance(reports) {
                 self.ends[side].notify_lost(self.now, packet.payload);
             }
             let arrives = matches!(fate, "" | "doubled" | "marked" | "held back");

@@ -237,7 +237,7 @@ impl Stack {
     pub(super) fn take_error(&mut self, fd: i32, handle: Handle) -> Option<Errno> {
         let error = self.endpoint.info(handle)?.error?;
         let socket = self.table.sockets.get_mut(&fd)?;
-        (!std::mem::replace(&mut socket.told, true)).then(|| errno(error))
+        (!std::mem::replace(&mut socket.reported, true)).then(|| errno(error))
     }
 
     fn receive(&mut self, fd: i32, len: usize, flags: i32) -> Outcome {

@@ -82,7 +82,7 @@ impl tcp::Sizes for Counted {
 }
 
 impl polling::Sizes for Counted {
-    type Sources = <BorderRouter as polling::Sizes>::Sources;
+    type PendingRequests = <BorderRouter as polling::Sizes>::PendingRequests;
     type Applications = <BorderRouter as polling::Sizes>::Applications;
 }
 

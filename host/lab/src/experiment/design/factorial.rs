@@ -148,14 +148,14 @@ fn refine(rows: &mut Rows) {
             let runs: Vec<_> = combinations().into_iter().filter_map(run).collect();
             let counts = FACTORS.map(|(_, levels)| levels.len());
             if let Some(effects) = Effects::of(&runs, &counts) {
-                tell(rows, name, metric, &effects);
+                add_effects(rows, name, metric, &effects);
             }
         }
     }
 }
 
 /// Adds effects and shares of the variance to the rows.
-fn tell(rows: &mut Rows, routes: &'static str, metric: &str, effects: &Effects) {
+fn add_effects(rows: &mut Rows, routes: &'static str, metric: &str, effects: &Effects) {
     for (factor, (name, levels)) in FACTORS.iter().enumerate() {
         for (level, of) in levels.iter().enumerate() {
             let (effect, half) = effects.main(factor, level);
