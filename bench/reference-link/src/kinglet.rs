@@ -67,7 +67,7 @@ impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
 }
 
 impl<const N: usize, const MAP: usize> polling::Sizes for Plan<N, MAP> {
-    type Sources = [polling::Source; 0];
+    type PendingRequests = [polling::PendingRequest; 0];
     type Applications = [polling::Application; 0];
 }
 

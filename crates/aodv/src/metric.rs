@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_get_worse_with_each_hop() {
+    fn routes_get_worse_with_each_hop() {
         let start = RouteQuality::start(Metric::PathDr);
         let good = start.extended(ONE);
         assert_eq!(good, RouteQuality { hops: 1, delivery: Some(ONE) });

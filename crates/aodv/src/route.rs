@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_way_is_found_again_by_what_is_as_new_only() {
+    fn only_an_equally_new_sequence_restores_a_lost_route() {
         let mut table = [None; 1];
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 3)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_packets_take_gives_way_to_nobody() {
+    fn a_used_route_is_not_evicted() {
         let mut table = [None; 3];
         for destination in 1..=3 {
             assert_eq!(consider(&mut table, T0, &offer(destination, 1, 1)), Taken::Yes);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_way_that_is_not_told_yet_keeps_its_place() {
+    fn an_unreported_lost_route_keeps_its_place() {
         let mut table = [None; 1];
         let quality = RouteQuality::start(Metric::HopCount);
         let mut route = Route::unknown(T0, 1, quality, TIMES);

@@ -598,8 +598,8 @@ impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
             return Strobe { start: Start::Asap, senses: 1, lasting, spacing, channel };
         }
         // The table replaces entries, so it always has one.
-        let mut nobody = Strobed { address: dst, ..Strobed::EMPTY };
-        let entry = self.entry(now, dst).unwrap_or(&mut nobody);
+        let mut none = Strobed { address: dst, ..Strobed::EMPTY };
+        let entry = self.entry(now, dst).unwrap_or(&mut none);
         let strobe = entry.strobe(now, &wake, len);
         (self.channel, self.searches) = (strobe.channel, entry.needs_search());
         if self.searches {

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_child_is_given_up_and_that_is_told() {
+    fn a_silent_child_is_given_up_and_advertised_as_such() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         let mut leaves = view(&mut table);
         leaves.adopt(now, 9, 1, true);

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_way_is_taken_and_its_next_hop_believed() {
+    fn the_cheapest_route_is_taken_and_its_next_hop_accepted() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         assert!(consider(&mut table, now, offer(1, 4, 2)));
         assert_eq!(best(&table), (1, 6));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_nearer_is_believed_only_after_the_hold() {
+    fn a_neighbour_that_is_not_nearer_is_accepted_only_after_the_hold() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
         assert!(consider(&mut table, now, offer(1, UNREACHABLE, 1)));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_names_is_lost_then_forgotten() {
+    fn a_destination_that_is_not_advertised_is_lost_then_forgotten() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
         assert!(handle_deadline(&mut table, now + LIFETIME).changed);

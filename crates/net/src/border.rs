@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn destinations_take_turns_whoever_came_first() {
+    fn destinations_are_served_round_robin() {
         let mut test = Test::new();
         for key in [1, 1, 1, 2, 2, 3] {
             assert_eq!(test.push(key, 100), None);
@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_packet_that_is_not_relayed() {
+    fn no_packet_waits_for_one_that_is_not_relayed() {
         let mut test = Test::new();
         test.push(NEAR, 100);
         test.push(1, 100);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_or_beside_those_who_send_little_never_waits() {
+    fn a_neighbour_that_is_alone_or_among_slow_senders_never_waits() {
         let mut fair_share = FairShare::NEW;
         let mut now = 1_000;
         for _ in 0..200 {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_nobody_are_not_counted() {
+    fn frames_without_a_sender_are_not_counted() {
         let mut fair_share = FairShare::NEW;
         bring(&mut fair_share, 1_000, Address::None, 500);
         assert!(fair_share.senders.iter().all(|it| it.frames == 0));

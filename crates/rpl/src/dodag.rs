@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_risen_rank_is_believed_after_it_was_told_and_a_fallen_one_at_once() {
+    fn a_risen_rank_is_accepted_after_its_announcement_and_a_fallen_one_at_once() {
         let (mut dodag, now) = (dodag(), Instant::ZERO);
         assert!(dodag.set_rank(now, 512));
         assert!(dodag.is_above(511) && !dodag.is_above(512));

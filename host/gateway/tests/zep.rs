@@ -131,7 +131,7 @@ fn who_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
 }
 
 #[test]
-fn there_are_as_many_radios_as_places_and_no_frames_that_nobody_can_read() {
+fn there_are_as_many_radios_as_places_and_no_unreadable_frames() {
     let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
     let mut mesh = Mesh::new(&scenario).unwrap();
     let ends = || Ends { local: free(), remote: free() };

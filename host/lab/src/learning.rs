@@ -63,9 +63,9 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
 
 /// Calls the routing protocol in use; evaluates to the last argument with static routes.
 macro_rules! whoever {
-    ($self:ident, $it:ident => $call:expr, $nobody:expr) => {
+    ($self:ident, $it:ident => $call:expr, $none:expr) => {
         match $self {
-            Learning::Static => $nobody,
+            Learning::Static => $none,
             Learning::Mesh($it) => $call,
             Learning::Rpl($it, _) => $call,
             Learning::Aodv($it) => $call,

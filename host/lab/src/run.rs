@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_between_host_and_radio_is_told_of_where_there_is_one() {
+    fn the_queue_between_host_and_radio_is_reported_where_there_is_one() {
         let mut scenario =
             Scenario { duration_s: 20.0, wire: Some(Wire::PERFECT), ..Scenario::default() }
                 .on_line(2, LINE_SPACING_M);

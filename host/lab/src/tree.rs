@@ -164,7 +164,7 @@ mod tests {
     use crate::run::{Options, run};
 
     #[test]
-    fn ways_that_end_or_loop_have_no_hops() {
+    fn paths_that_end_or_loop_have_no_hops() {
         let parents = [None, Some(0), Some(1), Some(4), Some(3), None];
         let all: Vec<_> = (0..6).map(|node| hops(&parents, 0, node)).collect();
         assert_eq!(all, [Some(0), Some(1), Some(2), None, None, None]);

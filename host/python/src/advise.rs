@@ -66,8 +66,8 @@ pub(crate) fn advise(
         search(&base, &config)
     };
     let look = |py: Python<'_>| {
-        let told = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
-        progress.call1(py, told).map(drop)
+        let counts = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
+        progress.call1(py, counts).map(drop)
     };
     let ended = interrupt::ended(interrupt::work(py, &cancel, look, run))?;
     let advice = ended.map_err(|error| match error {

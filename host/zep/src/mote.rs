@@ -104,7 +104,7 @@ pub struct Mote {
     /// The socket of the console's datagrams.
     udp: Option<UdpHandle>,
     /// Own addresses and RPL's parent in the last report.
-    told: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
+    reported: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
     losses: Losses,
 }
 
@@ -160,9 +160,9 @@ impl Mote {
             datagrams: udp::Echo::new(Echo::PORT),
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);
-        let told = (addresses(&node), None);
+        let reported = (addresses(&node), None);
         let losses = Losses::new(air.now(), &*node);
-        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told, losses })
+        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, reported, losses })
     }
 
     /// Returns its addresses.
@@ -246,9 +246,9 @@ impl Mote {
     fn report_changes(&mut self, say: &mut dyn FnMut(Report)) {
         let addresses = addresses(&self.node);
         let info = self.node.routing().rpl().info();
-        let (before, parent) = core::mem::replace(&mut self.told, (addresses, info.parent));
-        if before != self.told.0 {
-            say(Report::Addresses { addresses: self.told.0.clone() });
+        let (before, parent) = core::mem::replace(&mut self.reported, (addresses, info.parent));
+        if before != self.reported.0 {
+            say(Report::Addresses { addresses: self.reported.0.clone() });
         }
         if parent != info.parent {
             say(Report::Parent { parent: info.parent, dodag: info.dodag_id, rank: info.rank });

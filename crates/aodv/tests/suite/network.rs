@@ -76,7 +76,7 @@ impl Network {
     }
 
     /// Delivers a message of `from` to `to` at this instant.
-    fn tell(&mut self, from: u16, to: u16, message: &[u8]) -> Result<(), Discard> {
+    fn deliver(&mut self, from: u16, to: u16, message: &[u8]) -> Result<(), Discard> {
         let now = self.now;
         self.node(to).handle_heard(now, from, 255);
         self.node(to).handle_message(now, from, message)
@@ -174,7 +174,7 @@ impl Network {
 const METRICS: [Metric; 2] = [Metric::HopCount, Metric::PathDr];
 
 #[test]
-fn a_way_over_five_hops_is_found_both_ways() {
+fn a_route_over_five_hops_is_found_in_both_directions() {
     for metric in METRICS {
         let mut network = Network::line(6, metric);
         assert!(network.discover(2, 6) && network.node(2).poll_change());
@@ -211,7 +211,7 @@ fn path_dr_goes_round_a_bad_link_and_hop_count_does_not() {
 }
 
 #[test]
-fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
+fn a_source_is_notified_of_a_broken_link_and_finds_another_route() {
     let mut network = Network::grid(4, 3);
     assert!(network.discover(2, 12));
     assert_eq!(network.send(2, 12), (12, true));
@@ -226,8 +226,8 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
     assert_eq!((network.stats(last).probes, network.stats(last).broken_links), (1, 1));
     assert_eq!(network.node(2).next_hop(12), None, "it was told");
     assert!(network.node(2).poll_change());
-    let told = network.sent.iter().filter(|(_, kind)| *kind == 3).count();
-    assert!((1..=3).contains(&told), "one for each hop back: {told}");
+    let message = network.sent.iter().filter(|(_, kind)| *kind == 3).count();
+    assert!((1..=3).contains(&message), "one for each hop back: {message}");
     assert!(network.discover(2, 12));
     assert_eq!(network.send(2, 12), (12, true));
     assert_eq!(network.total(|stats| stats.strays), 0);
@@ -249,7 +249,7 @@ fn a_frame_given_up_over_a_link_that_works_costs_a_question() {
 
 /// The error gets lost; the next packet causes another one.
 #[test]
-fn whoever_sends_where_no_way_is_hears_of_it() {
+fn a_sender_without_a_route_gets_an_error() {
     let mut network = Network::line(4, Metric::PathDr);
     assert!(network.discover(1, 4));
     network.run(Duration::from_secs(60));
@@ -264,7 +264,7 @@ fn whoever_sends_where_no_way_is_hears_of_it() {
 }
 
 #[test]
-fn a_node_that_starts_anew_is_believed_again() {
+fn a_node_that_restarts_is_accepted_again() {
     let mut network = Network::line(4, Metric::PathDr);
     for _ in 0..3 {
         assert!(network.discover(1, 4));
@@ -293,8 +293,8 @@ fn a_network_in_two_is_searched_three_times_and_no_more() {
     assert_eq!((network.stats(1).requests, network.stats(1).failed_searches), (3, 1));
     // Each of the eight nodes on this side sends each request once; no other node sends a message.
     assert_eq!(network.sent.len(), 3 * 8);
-    let rested: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();
-    assert_eq!(rested, [], "nobody has anything to do any more");
+    let quiet: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();
+    assert_eq!(quiet, [], "nobody has anything to do any more");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn sequence_numbers_wrap() {
             let rrep = reply(n, sequence, n);
             rrep.emit(&mut buf).unwrap();
             let near = if n == 1 { 2 } else { 8 };
-            network.tell(near, n, &buf[..rrep.buffer_len()]).unwrap();
+            network.deliver(near, n, &buf[..rrep.buffer_len()]).unwrap();
             assert_eq!(own(&mut network, n), sequence);
         }
     }
@@ -351,20 +351,20 @@ fn request(originator: u16, id: u32, destination: u16) -> Rreq {
 }
 
 #[test]
-fn replies_that_nobody_awaits_are_not_believed() {
+fn unexpected_replies_are_not_accepted() {
     let mut network = Network::line(4, Metric::PathDr);
     let mut buf = [0; MAX_LEN];
     let forged = reply(4, 9, 1);
     forged.emit(&mut buf).unwrap();
     for (from, to) in [(2, 1), (3, 2)] {
-        let told = network.tell(from, to, &buf[..forged.buffer_len()]);
-        assert_eq!(told, Err(Discard::NotAwaited), "{to}");
+        let message = network.deliver(from, to, &buf[..forged.buffer_len()]);
+        assert_eq!(message, Err(Discard::NotAwaited), "{to}");
     }
     assert!(network.discover(1, 4));
     // After the search another reply changes nothing, however good its route is.
     let forged = reply(4, 0x7000_0000, 1);
     forged.emit(&mut buf).unwrap();
-    assert_eq!(network.tell(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
+    assert_eq!(network.deliver(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
     assert_eq!(network.node(1).next_hop(4), Some(2));
     // A route does not last longer than MY_ROUTE_TIMEOUT, despite the lifetime in the reply.
     network.run(Duration::from_secs(110));
@@ -374,21 +374,21 @@ fn replies_that_nobody_awaits_are_not_believed() {
 }
 
 #[test]
-fn errors_about_ways_that_lead_elsewhere_are_not_believed() {
+fn errors_about_routes_over_other_nodes_are_not_accepted() {
     let mut network = Network::line(4, Metric::PathDr);
     assert!(network.discover(1, 4));
     let mut buf = [0; MAX_LEN];
     let mut writer = RerrWriter::new(&mut buf).unwrap();
     writer.entry(Unreachable { destination: 4, sequence: 0x7000_0000 }).unwrap();
     let len = writer.len();
-    assert_eq!(network.tell(9, 1, &buf[..len]), Err(Discard::NotOnWay));
+    assert_eq!(network.deliver(9, 1, &buf[..len]), Err(Discard::NotOnWay));
     assert_eq!(network.node(1).next_hop(4), Some(2));
-    assert_eq!(network.tell(2, 1, &buf[..len]), Ok(()));
+    assert_eq!(network.deliver(2, 1, &buf[..len]), Ok(()));
     assert_eq!(network.node(1).next_hop(4), None);
 }
 
 #[test]
-fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
+fn a_flood_of_requests_costs_ten_messages_a_second_and_no_route_in_use() {
     let mut network = Network::line(4, Metric::PathDr);
     assert!(network.discover(1, 4));
     assert_eq!(network.send(1, 4), (4, true));
@@ -398,7 +398,7 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
     for n in 0..1_000 {
         let forged = request(100 + n, 5, 200 + n);
         forged.emit(&mut buf).unwrap();
-        let _ = network.tell(90 + n % 4, 2, &buf[..forged.buffer_len()]);
+        let _ = network.deliver(90 + n % 4, 2, &buf[..forged.buffer_len()]);
         network.run(Duration::from_millis(10));
         assert_eq!(network.send(1, 4), (4, true), "after {n}");
     }
@@ -417,7 +417,7 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
 /// 2 receives from 1, but 1 does not receive from 2: replies over 2 get lost, and the next search
 /// avoids it.
 #[test]
-fn who_gets_no_answer_to_its_neighbour_tries_another_way() {
+fn a_node_without_a_reply_to_its_neighbour_tries_another_route() {
     let mut network = Network::new(4, Metric::PathDr);
     for (a, b, lqi) in [(1, 3, 100), (3, 4, 100), (2, 4, 255)] {
         network.join(a, b, lqi);
@@ -438,7 +438,7 @@ fn messages_that_make_no_sense_are_refused_by_name() {
     let now = network.now;
     let mut say = |network: &mut Network, from, rreq: Rreq| {
         rreq.emit(&mut buf).unwrap();
-        network.tell(from, 1, &buf[..rreq.buffer_len()])
+        network.deliver(from, 1, &buf[..rreq.buffer_len()])
     };
     let fine = request(9, 1, 7);
     assert_eq!(say(&mut network, 1, fine), Err(Discard::BadSource));
@@ -459,7 +459,7 @@ fn messages_that_make_no_sense_are_refused_by_name() {
 }
 
 #[test]
-fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
+fn lost_routes_are_reported_to_one_by_unicast_and_to_many_by_broadcast() {
     let mut network = Network::line(5, Metric::PathDr);
     network.join(2, 4, 255);
     network.join(1, 4, 0);
@@ -504,7 +504,7 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
 /// A transport whose segments were lost with the route sends nothing before its timer expires. A
 /// node that has sent nothing recently, or does not probe its neighbours, waits for a packet.
 #[test]
-fn who_loses_a_way_that_it_needs_seeks_another_at_once() {
+fn a_node_that_loses_a_needed_route_starts_discovery_at_once() {
     let discovers = |doubts, idle| {
         let mut network = Network::line(4, Metric::PathDr);
         for short in 1..=4 {

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_named_once_and_a_connection_stays_unless_somebody_closes_it() {
+    fn a_host_is_named_once_and_a_connection_stays_unless_a_side_closes_it() {
         let bad = Err(Status::BadRequest);
         for (lines, kept) in [
             ("GET / HTTP/1.1\r\nHost: m", Ok(true)),

@@ -321,7 +321,7 @@ fn who_has_just_come_is_not_sent_away_for_the_next() {
 }
 
 #[test]
-fn who_gets_the_last_place_is_told_not_to_keep_it() {
+fn the_client_with_the_last_place_is_asked_not_to_keep_it() {
     let mut pair = Pair::new();
     let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";
     for (stays, ends) in [("keep-alive", false), ("close", true)] {
@@ -413,7 +413,7 @@ impl Sockets for Single {
 }
 
 #[test]
-fn an_answer_that_is_on_its_way_is_not_idle() {
+fn a_response_in_flight_is_not_idle() {
     let request = b"GET / HTTP/1.1\r\nHost: m\r\nConnection: keep-alive\r\n\r\n";
     // Acknowledged after `acked_ms`; evicted for a waiting client after `left_ms`.
     for (acked_ms, left_ms) in [(0, 1_000), (5_000, 5_000), (30_000, 10_000)] {

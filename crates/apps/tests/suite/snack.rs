@@ -246,7 +246,7 @@ fn a_sink_that_hears_no_goodbye_stops_asking() {
 }
 
 #[test]
-fn what_nobody_has_written_is_noticed() {
+fn unwritten_octets_are_noticed() {
     let mut world = World::<BorderRouter>::new(2, usual(), 0, 3);
     let mut sink = Sink::<64>::new(PORT);
     let mut socket = None;

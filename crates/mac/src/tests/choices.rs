@@ -40,7 +40,7 @@ fn first_command<S: Sizes>(mac: &mut Mac<S>) -> Command {
 }
 
 #[test]
-fn one_that_is_always_on_listens_and_asks_nobody() {
+fn an_always_on_device_listens_and_polls_no_parent() {
     let mut mac: Mac<Plain> = Mac::new(SLEEPY.unsecured(), all(), 1);
     assert!(matches!(first_command(&mut mac), Command::Receive { until: None, .. }));
     assert_eq!(mac.request_data(T0, PEER), Err(QueueFull));

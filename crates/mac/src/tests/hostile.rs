@@ -164,7 +164,7 @@ fn longest_burst() -> Duration {
 }
 
 #[test]
-fn a_burst_that_never_ends_is_left_and_own_frames_have_their_turn() {
+fn an_endless_burst_is_left_and_own_frames_are_sent() {
     for gap in [0, 3, 20, 40].map(Duration::from_millis) {
         let (mut mac, mut n) = (device(1, None), 0);
         let (longest, sent) = besieged(&mut mac, gap, || {
@@ -225,7 +225,7 @@ fn with_a_key_the_frame_of_a_stranger_lets_it_sleep_at_once() {
 }
 
 #[test]
-fn with_a_key_a_frame_that_was_recorded_keeps_nobody_awake_for_longer_than_a_burst() {
+fn with_a_key_a_replayed_frame_keeps_no_node_awake_for_longer_than_a_burst() {
     let mut mac = device(1, Some(KEY));
     let recorded = sealed(&mut device(2, Some(KEY)), 3);
     // The last one that was received cannot be distinguished from one whose acknowledgement was

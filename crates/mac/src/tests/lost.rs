@@ -195,7 +195,7 @@ fn settled(sender: &mut Sender, neighbour: &Sleeping) -> (u32, u16) {
 }
 
 #[test]
-fn a_neighbour_that_starts_anew_is_found_after_sixteen_failures_at_the_most() {
+fn a_neighbour_that_restarts_is_found_after_at_most_sixteen_failures() {
     for later in (1..125).step_by(3).map(Duration::from_millis) {
         let mut sender = Sender::new(Wake::DEFAULT);
         let mut neighbour = Sleeping::new(T0 + Duration::from_millis(10), 0);
@@ -264,7 +264,7 @@ fn after_hours_without_a_word_a_neighbour_is_looked_for_on_one_channel() {
 }
 
 #[test]
-fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
+fn a_neighbour_that_restarts_on_another_channel_is_found_within_a_minute() {
     for to in [11, 20, 26] {
         let (mut sender, mut neighbour) = on_channels(Duration::ZERO, 0);
         sender.send(&neighbour);
@@ -282,7 +282,7 @@ fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
 }
 
 #[test]
-fn a_neighbour_that_was_awake_for_somebody_else_is_found_where_it_wakes() {
+fn a_neighbour_that_was_awake_for_another_node_is_found_where_it_wakes() {
     for (before, first) in (1..=3).flat_map(|n| [1, 40, 77, 124].map(|first| (n, first))) {
         let (mut sender, neighbour) = on_channels(Duration::from_millis(first), 0);
         // It receives a search on the channel of an earlier wake-up, where it still is.

@@ -95,7 +95,7 @@ fn csl_after(first: Instant, at: Instant) -> Instant {
 }
 
 #[test]
-fn a_parent_that_was_left_is_not_told() {
+fn a_replaced_parent_is_not_notified() {
     let mut leaf = Leaf::new(40);
     assert!(!leaf.mac.set_parent(T0, None));
     assert!(leaf.mac.set_parent(T0, Some(Address::Short(3))));
@@ -155,7 +155,7 @@ fn a_leaf_that_has_heard_frames_at_samples_listens_shorter_and_says_less() {
 }
 
 #[test]
-fn what_was_measured_long_ago_is_believed_less() {
+fn old_measurements_have_less_weight() {
     for warms in [-1, 1] {
         let mut leaf = Leaf::new(40);
         leaf.run(T0 + Duration::from_secs(2), 20);

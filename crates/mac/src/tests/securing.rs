@@ -194,7 +194,7 @@ fn next_bound(from: &mut TestMac, now: &mut Instant) -> (u32, u32) {
 }
 
 #[test]
-fn a_device_that_starts_at_the_bound_repeats_no_counter_and_is_believed() {
+fn a_device_that_starts_at_the_bound_repeats_no_counter_and_is_accepted() {
     let (mut to, mut now, mut flash, mut highest) = (secured(2, 0), T0, 0, None);
     // Starts after no frame, one, and as many as may be sent before the next bound is in flash.
     for frames in [0, 1, 8191, 2] {
@@ -248,7 +248,7 @@ fn what_a_device_has_sent_is_a_replay_however_many_others_were_heard_since() {
 }
 
 #[test]
-fn nobody_without_the_key_takes_a_place_or_a_counter() {
+fn no_node_without_the_key_takes_a_place_or_a_counter() {
     let (mut to, mut now) = (secured(9, 0), T0);
     let dst = Address::Short(9);
     for short in 1..=8 {
@@ -274,7 +274,7 @@ fn a_repetition_that_was_changed_does_nothing() {
 }
 
 #[test]
-fn a_data_request_that_somebody_has_kept_is_a_replay() {
+fn a_recorded_data_request_is_a_replay() {
     let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);
     child.request_data(now, PEER).unwrap();
     let (_, request) = submitted(&mut child, &mut now);
@@ -321,7 +321,7 @@ fn data_requests_and_empty_frames_are_secured_and_known_again() {
 }
 
 #[test]
-fn each_attempt_to_tell_the_time_is_secured_anew() {
+fn each_attempt_to_announce_the_time_is_secured_again() {
     let period = Duration::from_secs(1);
     let csl = Some(Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(10) });
     let config = Config { csl, rx_on_when_idle: false, ..with_key(1, 0) };

@@ -49,11 +49,11 @@ fn hear(
 }
 
 /// Processes an advertisement of `other(2)`; flags are S and O.
-fn told(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
+fn messages(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
     let (solicited, overriding) = flags;
     let target = other(2);
-    let told = Advertisement { router: true, solicited, overriding, target };
-    let kind = Kind::NeighbourAdvertisement(told);
+    let messages = Advertisement { router: true, solicited, overriding, target };
+    let kind = Kind::NeighbourAdvertisement(messages);
     let _ = hear(nd, now, (target, OWN), kind, link.map(NdOption::TargetLinkAddress));
 }
 
@@ -75,7 +75,7 @@ fn found() -> Nd {
     let mut nd = nd();
     assert!(nd.want(NOW, other(2)));
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(other(2)), Address::BROADCAST)));
-    told(&mut nd, NOW, (true, true), Some(LINK));
+    messages(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
     assert_eq!(
         (nd.resolution(other(2)), state(&nd)),
@@ -103,7 +103,7 @@ fn reachable_becomes_stale_and_the_next_packet_delays_then_probes() {
     assert_eq!((state(&nd), sent(&mut nd, later)), (Some(State::Delay), None));
     wait(&mut nd, later + SECOND * 5);
     assert_eq!(sent(&mut nd, later), Some((other(2), LINK)), "to it alone");
-    told(&mut nd, later + SECOND * 5, (true, false), None);
+    messages(&mut nd, later + SECOND * 5, (true, false), None);
     assert_eq!(state(&nd), Some(State::Reachable));
 }
 
@@ -149,19 +149,19 @@ fn who_does_not_answer_is_lost_after_three_questions() {
 
 /// RFC 4861, 7.2.5.
 #[test]
-fn another_link_address_is_believed_only_if_it_overrides() {
+fn another_link_address_is_accepted_only_if_it_overrides() {
     let elsewhere = Some(Address::Short(8));
     let mut nd = found();
-    told(&mut nd, NOW, (false, false), elsewhere);
+    messages(&mut nd, NOW, (false, false), elsewhere);
     assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
-    told(&mut nd, NOW, (true, false), elsewhere);
+    messages(&mut nd, NOW, (true, false), elsewhere);
     assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
-    told(&mut nd, NOW, (false, true), elsewhere);
+    messages(&mut nd, NOW, (false, true), elsewhere);
     assert_eq!(
         (nd.resolution(other(2)), state(&nd)),
         (Resolution::To(Address::Short(8)), Some(State::Stale))
     );
-    told(&mut nd, NOW, (true, true), Some(LINK));
+    messages(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!(
         (nd.resolution(other(2)), state(&nd)),
         (Resolution::To(LINK), Some(State::Reachable))
@@ -169,17 +169,17 @@ fn another_link_address_is_believed_only_if_it_overrides() {
 }
 
 #[test]
-fn nobody_is_believed_who_was_not_asked_about() {
+fn unsolicited_advertisements_are_not_accepted() {
     let mut nd = nd();
-    told(&mut nd, NOW, (true, true), Some(LINK));
+    messages(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!((state(&nd), nd.resolution(other(2))), (None, Resolution::Unknown));
     let redirect = Kind::Redirect { target: other(3), destination: other(2) };
     assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
     assert_eq!(nd.stats().discarded(Discard::Ignored), 1);
     // An advertisement without a link address, or with a broadcast one, is not accepted.
     nd.want(NOW, other(2));
-    told(&mut nd, NOW, (true, true), None);
-    told(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
+    messages(&mut nd, NOW, (true, true), None);
+    messages(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
     assert_eq!(state(&nd), Some(State::Incomplete));
 }
 
@@ -213,7 +213,7 @@ fn a_neighbour_on_which_packets_wait_is_not_evicted() {
     }
     assert!(!nd.want(NOW + SECOND, other(99)), "all are being asked for");
     // Found, but not yet reported for its packets.
-    told(&mut nd, NOW + SECOND, (true, true), Some(LINK));
+    messages(&mut nd, NOW + SECOND, (true, true), Some(LINK));
     assert!(!nd.want(NOW + SECOND, other(99)));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
     assert!(nd.want(NOW + SECOND, other(99)), "and then it may give way");
@@ -224,7 +224,7 @@ proptest! {
     /// Under any flood of solicitations, entries in use keep their link address, and pending
     /// resolutions succeed.
     #[test]
-    fn a_flood_of_solicitations_evicts_nobody_in_use(
+    fn a_flood_of_solicitations_evicts_no_neighbour_in_use(
         used in 1..=NEIGHBOURS as u16,
         flood in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), 0..3u8), 0..60),
     ) {
@@ -243,9 +243,9 @@ proptest! {
             prop_assert!(nd.neighbours().count() <= NEIGHBOURS);
         }
         let target = other(used - 1);
-        let told = Advertisement { router: false, solicited: true, overriding: true, target };
+        let messages = Advertisement { router: false, solicited: true, overriding: true, target };
         let option = Some(NdOption::TargetLinkAddress(LINK));
-        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(told), option).unwrap();
+        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(messages), option).unwrap();
         prop_assert_eq!(nd.resolution(target), Resolution::To(LINK));
         for n in 0..used {
             prop_assert!(nd.neighbours().any(|it| it.address() == other(n)));

@@ -42,9 +42,9 @@ fn drain(nd: &mut Nd, until: Instant) -> usize {
 
 fn answer(nd: &mut Nd, now: Instant, target: Ipv6Addr) {
     let (router, solicited, overriding) = (false, true, true);
-    let told = Advertisement { router, solicited, overriding, target };
+    let messages = Advertisement { router, solicited, overriding, target };
     let mut buf = [0; 64];
-    let mut out = Builder::new(&mut buf, &Kind::NeighbourAdvertisement(told)).unwrap();
+    let mut out = Builder::new(&mut buf, &Kind::NeighbourAdvertisement(messages)).unwrap();
     out.option(&NdOption::TargetLinkAddress(Address::Short(7))).unwrap();
     let len = out.len();
     let (traffic_class, flow_label, next_header, hop_limit) = (0, 0, 58, 255);
@@ -102,7 +102,7 @@ fn nodes_that_answer_are_all_asked_for_at_once() {
 }
 
 #[test]
-fn what_tells_its_link_address_is_not_asked_for() {
+fn an_address_that_contains_its_link_address_is_not_solicited() {
     let nd = router();
     assert!(nd.solicits(stray(1)));
     assert!(!nd.solicits(Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 9)));

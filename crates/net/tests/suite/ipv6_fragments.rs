@@ -261,7 +261,7 @@ fn a_whole_packet_with_a_fragment_header_is_taken_at_once() {
 }
 
 #[test]
-fn after_a_minute_the_sender_of_the_first_fragment_is_told() {
+fn after_a_minute_the_sender_of_the_first_fragment_is_notified() {
     let mut node = border();
     let fragments = cut(protocol::UDP, 1, &datagram(9, 1400), &[600, 1200]);
     assert_eq!(give(&mut node, &fragments[1]), Ok(None));
@@ -363,7 +363,7 @@ fn errors_and_neighbour_discovery_never_come_in_fragments() {
 }
 
 #[test]
-fn nobody_answers_fragments_to_a_group() {
+fn no_node_answers_fragments_to_a_group() {
     let mut node = border();
     let mut octets = fragment(protocol::UDP, 1, 0, true, &datagram(9, 100)[..24]);
     octets[24..40].copy_from_slice(&ALL_NODES.octets());
@@ -454,7 +454,7 @@ fn marks_of_congestion_survive_and_contradictions_do_not() {
 }
 
 #[test]
-fn a_flood_of_first_fragments_ends_nobody_who_is_about_to_end() {
+fn a_flood_of_first_fragments_evicts_no_packet_that_is_almost_complete() {
     let mut node = border();
     let whole = datagram(9, 1000);
     let fragments = cut(protocol::UDP, 1, &whole, &[504]);

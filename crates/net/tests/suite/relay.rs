@@ -322,7 +322,7 @@ fn what_has_no_room_is_given_up_as_a_whole() {
 }
 
 #[test]
-fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
+fn a_sender_that_fills_a_store_leaves_room_for_others_and_for_next_hops() {
     let sent = segment(4, 1_180);
     let mut relay = node(2, true);
     let mut admission = Vec::new();

@@ -105,7 +105,7 @@ fn next(node: &mut Node) -> Option<(Address, u8)> {
 }
 
 #[test]
-fn packets_wait_in_order_until_a_way_was_found() {
+fn packets_wait_in_order_until_a_route_was_found() {
     let mut node = discoverer(1);
     send(&mut node, global(7), 1).unwrap();
     send(&mut node, global(8), 2).unwrap();
@@ -134,7 +134,7 @@ fn the_oldest_goes_when_there_is_no_place() {
 }
 
 #[test]
-fn an_upper_layer_is_told_that_no_way_was_found() {
+fn an_upper_layer_is_notified_that_no_route_was_found() {
     let mut node = discoverer(1);
     let socket = node.udp_bind(1000).unwrap();
     node.udp_send(NOW, socket, global(7), 1000, b"x").unwrap();
@@ -179,7 +179,7 @@ fn payload_that_stays_where_it_is_is_copied_when_it_has_to_wait() {
 }
 
 #[test]
-fn what_waits_for_the_radio_goes_another_way_or_waits_again() {
+fn waiting_packets_are_rerouted_or_wait_again() {
     let mut node = discoverer(1);
     for n in [7, 8] {
         send(&mut node, global(n), 0).unwrap();
@@ -215,7 +215,7 @@ fn relayed(node: &mut Node, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Discard>
 }
 
 #[test]
-fn packets_of_others_do_not_wait_and_their_neighbour_is_told() {
+fn packets_of_others_do_not_wait_and_their_neighbour_is_notified() {
     let mut node = discoverer(1);
     let stray = relayed(&mut node, global(2), global(7));
     assert_eq!(stray, Err(Discard::NoRoute));
@@ -232,7 +232,7 @@ fn packets_of_others_do_not_wait_and_their_neighbour_is_told() {
 }
 
 #[test]
-fn a_packet_that_comes_back_is_told_to_routing() {
+fn a_packet_that_comes_back_is_reported_to_routing() {
     let mut node = discoverer(1);
     find(&mut node, global(7), 2);
     assert_eq!(relayed(&mut node, global(2), global(7)), Err(Discard::NoRoute));

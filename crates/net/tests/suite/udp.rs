@@ -39,7 +39,7 @@ fn multicast_reaches_all_nodes() {
 }
 
 #[test]
-fn a_group_is_heard_from_joining_to_leaving() {
+fn a_group_is_received_from_joining_to_leaving() {
     let (mut a, from, mut b, to) = pair();
     let [group, other, third]: [Ipv6Addr; 3] =
         ["ff02::fd", "ff05::fd", "ff02::1:2"].map(|text| text.parse().unwrap());

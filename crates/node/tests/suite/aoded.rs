@@ -198,6 +198,6 @@ impl Subject for Device {
 }
 
 #[test]
-fn a_node_that_seeks_ways_keeps_the_laws() {
+fn a_node_that_discovers_routes_keeps_the_laws() {
     check::<Device>(0..40, 300);
 }

@@ -566,7 +566,7 @@ fn idling_hides_nothing<const KIND: u8>() {
 }
 
 #[test]
-fn a_node_that_rests_misses_nothing() {
+fn an_idle_node_misses_nothing() {
     idling_hides_nothing::<ROUTER>();
     idling_hides_nothing::<LEAF>();
     idling_hides_nothing::<MESH>();

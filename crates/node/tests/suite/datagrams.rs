@@ -52,7 +52,7 @@ fn datagrams_arrive_on<P: Plan>() {
 }
 
 #[test]
-fn datagrams_go_both_ways_on_every_profile() {
+fn datagrams_go_in_both_directions_on_every_profile() {
     datagrams_arrive_on::<Mote>();
     datagrams_arrive_on::<Router>();
     datagrams_arrive_on::<BorderRouter>();

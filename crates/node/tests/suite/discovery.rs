@@ -95,7 +95,7 @@ fn an_address_is_defended_against_duplicate_address_detection() {
 }
 
 #[test]
-fn both_ping_each_other_where_nothing_tells_the_link_address() {
+fn both_ping_each_other_where_no_address_contains_the_link_address() {
     for link in [SHORT, EXTENDED] {
         let mut line = line(link, &["fe80::a:b:c:d", "2001:db8::beef"]);
         let beef = ip("2001:db8::beef");
@@ -149,7 +149,7 @@ fn a_guess_that_is_wrong_is_mended_by_asking() {
 }
 
 #[test]
-fn nobody_answers_and_the_packets_go() {
+fn packets_are_dropped_if_no_neighbour_answers() {
     let mut line = line(EXTENDED, &["2001:db8::beef"]);
     line.answers = false;
     let free = line.node.info().net.free_packets;
@@ -222,7 +222,7 @@ fn a_segment_of_tcp_that_was_taken_shows_that_its_neighbour_is_there() {
 }
 
 #[test]
-fn a_router_that_asks_is_told_the_groups() {
+fn a_router_that_asks_gets_the_groups() {
     let config = config(1, 1);
     let (mac, seed) = (&config.mac, config.seed);
     let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, seed);

@@ -150,7 +150,7 @@ fn it_asks_for_another_look_at_a_connection_that_had_no_route() {
 }
 
 #[test]
-fn a_refused_transmission_is_told_and_comes_again() {
+fn a_refused_transmission_is_reported_and_comes_again() {
     let mut two = Two::<Mote>::new();
     two.radios[0].refuses = true;
     let default = ConnectionConfig::DEFAULT;

@@ -218,7 +218,7 @@ fn a_parent_that_changes_its_dodag_is_followed_by_its_next_dio() {
 }
 
 #[test]
-fn a_parent_that_resigns_is_left_and_those_below_hear_of_it() {
+fn a_parent_that_resigns_is_replaced_and_its_children_are_notified() {
     for parent in [riot(), contiki()] {
         let mut line = attached(&parent);
         // It has advertised its rank.

@@ -66,7 +66,7 @@ fn streams_flow_on<P: Plan>() {
 }
 
 #[test]
-fn streams_flow_both_ways_under_loss_between_motes() {
+fn streams_flow_in_both_directions_under_loss_between_motes() {
     streams_flow_on::<Mote>();
 }
 
@@ -82,12 +82,12 @@ fn a_stream_survives_events_that_drivers_lose() {
 }
 
 #[test]
-fn streams_flow_both_ways_under_loss_between_routers() {
+fn streams_flow_in_both_directions_under_loss_between_routers() {
     streams_flow_on::<Router>();
 }
 
 #[test]
-fn streams_flow_both_ways_under_loss_between_border_routers() {
+fn streams_flow_in_both_directions_under_loss_between_border_routers() {
     streams_flow_on::<BorderRouter>();
 }
 
@@ -225,7 +225,7 @@ fn a_peer_that_falls_silent_is_given_up_in_bounded_time() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses() {
+fn a_port_without_a_listener_refuses() {
     let mut world = World::<Mote>::new(2, usual(), 0, 14);
     let client = world.nodes[0].streams().connect(world.now, global(2), 81, connection()).unwrap();
     let closed = |nodes: &mut [Box<kinglet::Node<Mote>>]| nodes[0].tcp().state(client);

@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_after_a_silence_leaves_sooner() {
+    fn a_change_after_a_silence_is_announced_sooner() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let now = Instant::from_secs(9);
         announce.schedule(now, Urgency::Now, &mut random);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_a_way_again_does_not_wait_as_long_as_nobody_had_answered() {
+    fn a_node_with_a_route_again_waits_less_than_after_missing_answers() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let now = Instant::from_secs(9);
         (0..20).for_each(|_| announce.await_acknowledgement(now, &mut random));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_parent_is_told_at_once_though_the_former_has_not_answered() {
+    fn a_new_parent_is_notified_at_once_though_the_former_has_not_answered() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let [a, b] = [1, 2].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
         (0..20).for_each(|_| announce.await_acknowledgement(Instant::ZERO, &mut random));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_as_the_way_here_is_left_last() {
+    fn the_known_next_hop_to_this_node_is_detached_last() {
         let [a, b, c] = [1, 2, 3].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
         let mut announce = Announce::new();
         announce.known = Some(a);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn news_overtake_what_may_wait() {
+    fn changes_overtake_what_may_wait() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         announce.schedule(Instant::ZERO, Urgency::Later, &mut random);
         let late = announce.deadline().unwrap();

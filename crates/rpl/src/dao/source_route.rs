@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_told_from_the_root_on_and_a_loop_is_none() {
+    fn a_route_is_listed_from_the_root_on_and_a_loop_is_none() {
         let table = [link(2, 1), link(4, 3), link(3, 2), link(8, 9), link(9, 8), link(7, 6)];
         let mut out = [Ipv6Addr::UNSPECIFIED; 4];
         let mut next_hop =

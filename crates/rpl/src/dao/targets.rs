@@ -262,7 +262,7 @@ mod tests {
     /// A router below has not learnt yet that a node has moved here, and announces it to its
     /// parent.
     #[test]
-    fn who_has_told_itself_is_behind_another_only_with_a_new_sequence() {
+    fn a_self_announced_node_is_behind_another_only_with_a_new_sequence() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         assert_eq!(targets.consider(route(1, 1, 250, 5)), Outcome::Updated);
@@ -276,7 +276,7 @@ mod tests {
     /// A router that changed its parent, and one that does not know that yet, use the same
     /// sequence.
     #[test]
-    fn what_two_children_told_goes_through_the_other_when_the_last_takes_it_back() {
+    fn a_target_of_two_children_is_routed_through_the_other_when_the_last_withdraws_it() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_gone_through_for_a_while_and_nobody_is_told_of_it() {
+    fn a_detaching_child_forwards_for_a_while_and_no_parent_is_notified() {
         let mut table = [None; 3];
         let mut targets = Targets(&mut table);
         for target in [7, 1, 2] {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_lost_is_replaced_where_another_has_told_the_same() {
+    fn a_lost_child_is_replaced_by_another_that_announced_the_same() {
         let mut table = [None; 3];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
@@ -368,7 +368,7 @@ mod tests {
 
     /// A packet first comes back from the child that announced a target before the other did.
     #[test]
-    fn a_way_that_leads_nowhere_is_not_gone_again() {
+    fn a_dead_route_is_not_used_again() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_way_that_was_not_told_is_told_when_all_are() {
+    fn an_unannounced_lost_route_is_announced_with_all_others() {
         let mut table = [None; 2];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));

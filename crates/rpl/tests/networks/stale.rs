@@ -60,7 +60,7 @@ fn a_parent_that_goes_up_through_its_child_is_left_at_once() {
 
 /// Node 2, whose rank equals this node's, could be the parent and return the packet.
 #[test]
-fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
+fn a_packet_that_comes_back_from_another_subtree_shows_a_stale_route_too() {
     for sender_rank in [1, 2] {
         let mut net = net(3, &[(0, 1), (1, 2)], 1);
         assert_eq!(net.nodes[1].dag_rank(), 2);
@@ -74,7 +74,7 @@ fn what_comes_back_from_who_is_not_below_shows_a_stale_way_too() {
 /// In buildings a router that had moved was still behind another, far below: its packets looped for
 /// minutes, until each destination refreshed its route.
 #[test]
-fn a_packet_that_comes_up_again_on_its_way_down_ends_the_circle() {
+fn a_downward_packet_that_comes_up_again_ends_the_loop() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
     let now = net.now;
     for (node, next_hop) in [(3, near(0)), (2, near(2))] {
@@ -101,7 +101,7 @@ fn hear(net: &mut Net, node: usize, from: usize, rank: u16, version: u8) -> Opti
 
 /// Delivers a DAO to a node as if from a neighbour, with these targets and this lifetime in
 /// minutes.
-fn told(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetime: u8) {
+fn announced(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetime: u8) {
     let dao = Dao { instance: 0, acknowledge: false, sequence: 250, dodag_id: None };
     let target = |&target: &usize| Target { prefix: address(target), prefix_len: 128 };
     let targets = targets.iter().map(target).map(ControlOption::Target);
@@ -113,13 +113,13 @@ fn told(net: &mut Net, node: usize, from: usize, targets: &[usize], path_lifetim
 
 /// Otherwise the parent would refuse every announcement, again and again.
 #[test]
-fn a_parent_is_not_told_that_there_is_no_way_to_itself() {
+fn a_parent_gets_no_route_loss_about_itself() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
     net.link(0, 1, 0);
     net.run_with_traffic(secs(20));
     assert_eq!(net.nodes[1].parent(), None);
     net.link(1, 3, 100);
-    told(&mut net, 1, 2, &[3, 6], 30);
+    announced(&mut net, 1, 2, &[3, 6], 30);
     let refused: Vec<_> = net.nodes[3].stats().reasons().collect();
     assert_eq!(hear(&mut net, 1, 3, 300, 240), Some(near(3)));
     net.run(Duration::from_millis(400));
@@ -189,7 +189,7 @@ fn who_is_alone_in_a_version_comes_back() {
 #[test]
 fn who_sends_packets_up_and_is_not_known_is_asked_for() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
-    told(&mut net, 0, 1, &[3], 0);
+    announced(&mut net, 0, 1, &[3], 0);
     net.run(secs(20));
     assert_eq!(net.nodes[0].route(address(3)), NextHop::Unreachable);
     for _ in 0..6 {
@@ -204,7 +204,7 @@ fn who_sends_packets_up_and_is_not_known_is_asked_for() {
 /// Multicast DIOs do not arrive, as over a bad link: a neighbour that sends packets up gets a
 /// unicast one.
 #[test]
-fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
+fn a_node_that_missed_a_request_gets_it_when_it_forwards_upward() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
     net.multicasts_lost = Some((1, 2));
     returned(&mut net, 1, 2, 9).unwrap();
@@ -214,7 +214,7 @@ fn who_has_not_heard_that_it_is_asked_hears_it_when_it_passes_packets_up() {
     net.run(secs(3));
     assert_eq!(net.packet(0, address(2)), Fate::Delivered(2));
     // The same if only packets show that a node is unknown.
-    told(&mut net, 1, 2, &[2], 0);
+    announced(&mut net, 1, 2, &[2], 0);
     net.run(secs(20));
     assert_ne!(net.nodes[1].route(address(2)), NextHop::Neighbour(near(2)));
     for _ in 0..5 {
@@ -231,7 +231,7 @@ fn who_is_known_again_makes_room_for_the_next() {
     let mut net = net(4, &[(0, 1), (1, 2), (1, 3)], 1);
     let now = net.now;
     net.nodes[1].note_source(now, near(3), address(9));
-    told(&mut net, 1, 3, &[9], 30);
+    announced(&mut net, 1, 3, &[9], 30);
     net.multicasts_lost = Some((1, 2));
     returned(&mut net, 1, 2, 9).unwrap();
     net.run(secs(2));
@@ -269,7 +269,7 @@ fn who_stays_unknown_is_asked_for_now_and_then() {
 
 /// A node below a router without a route may be its parent later.
 #[test]
-fn a_router_without_a_way_forgets_who_was_below_it() {
+fn a_router_without_a_route_forgets_its_subtree() {
     let mut net = net(4, &[(0, 1), (1, 2), (0, 3)], 1);
     assert_eq!(net.nodes[1].route(address(2)), NextHop::Neighbour(near(2)));
     net.link(0, 1, 0);

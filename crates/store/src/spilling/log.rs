@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_used_in_turn_and_passed_over_while_something_waits_there() {
+    fn sectors_are_used_round_robin_and_skipped_while_something_waits_there() {
         let mut log = log();
         let mut erased = Vec::new();
         for _ in 0..24 {

@@ -406,7 +406,7 @@ fn a_flash_that_cannot_be_read_gives_its_frames_up_and_counts_them() {
 }
 
 #[test]
-fn after_a_start_nothing_of_what_is_in_flash_is_believed() {
+fn after_a_start_the_content_of_the_flash_is_ignored() {
     let mut whole = Few::ready(SMALL);
     whole.put_patiently(1, 0..40);
     // Power is lost in the middle of a program, and of an erasure.
@@ -430,7 +430,7 @@ fn after_a_start_nothing_of_what_is_in_flash_is_believed() {
 }
 
 #[test]
-fn another_part_begins_anew_and_what_was_in_the_first_is_counted_as_lost() {
+fn another_part_begins_empty_and_the_first_ones_content_counts_as_lost() {
     let mut whole = Few::ready(Geometry::M25P80);
     whole.put_slowly(1, 0..20);
     let in_flash = whole.store.info().in_flash as u32;
@@ -445,7 +445,7 @@ fn another_part_begins_anew_and_what_was_in_the_first_is_counted_as_lost() {
 }
 
 #[test]
-fn events_that_nobody_waits_for_change_nothing() {
+fn unexpected_events_change_nothing() {
     let mut whole = Few::ready(Geometry::M25P80);
     let event = Event::Done { at: whole.now };
     assert_eq!(whole.store.handle_flash(whole.now, event, &[]), Err(Discard::NotAwaited));

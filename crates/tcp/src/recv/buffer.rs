@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_beyond_64_kib_is_told_when_something_nearer_arrives_beside_it() {
+    fn a_block_beyond_64_kib_is_reported_when_nearer_data_arrives_next_to_it() {
         const FAR: u32 = 70_000;
         let mut ring = vec![0; 100_000];
         let mut map = vec![0; 12_500];

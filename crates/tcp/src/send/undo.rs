@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_long_ago_is_no_longer_told_from_before() {
+    fn old_retransmissions_are_no_longer_distinguished() {
         let at = |s| Stamp::of(kinglet_time::Instant::from_secs(s));
         let mut undo = Undo::new(1, 1);
         undo.note_sent(at(10), 100);

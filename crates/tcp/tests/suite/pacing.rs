@@ -126,7 +126,7 @@ fn on_a_busy_path_a_short_segment_waits_for_round_trips_without_anything_in_flig
 }
 
 #[test]
-fn a_full_segment_the_end_and_an_answer_wait_for_nobody() {
+fn a_full_segment_the_end_and_an_answer_are_not_delayed() {
     let (mut s, handle) = on_a_busy_path();
     assert!(s.take_all().is_empty());
     s.ep.send(handle, &[1; 60]).unwrap();

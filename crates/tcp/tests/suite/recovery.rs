@@ -102,7 +102,7 @@ fn on_a_lossy_path_four_timeouts_in_a_row_are_alike() {
 }
 
 #[test]
-fn timeouts_of_what_the_link_has_told_of_are_alike_too() {
+fn timeouts_of_losses_reported_by_the_link_are_alike_too() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
     let rto = s.ep.info(handle).unwrap().rto.as_millis();
     let mut waits = Vec::new();

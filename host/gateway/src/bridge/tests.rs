@@ -155,7 +155,7 @@ async fn bridge_for(
 }
 
 #[tokio::test(start_paused = true)]
-async fn packets_cross_both_ways_in_order_and_take_as_long_as_the_network_says() {
+async fn packets_cross_in_both_directions_in_order_and_with_the_delay_of_the_network() {
     let (mut network, mut notes) = (Echo::new(), Notes::default());
     let host = Host::new(&[(100, b"first"), (100, b"second"), (250, b"third one")]);
     let stats = bridge_for(&mut network, &host, &mut notes, 400).await.unwrap();

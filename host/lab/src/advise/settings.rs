@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_replaces_what_says_the_same_in_another_way() {
+    fn a_value_replaces_its_equivalents() {
         let text = format!("{LINE}[tcp]\nmss = 90\n[mac]\nmax_frame_retries = 3\n{BULK}");
         let base = base(&text);
         let offers = offers(&text);

@@ -178,7 +178,7 @@ impl<P: Profile> PeerEnd<P> {
         PeerEnd { peer, apps, beside }
     }
 
-    fn turns(&mut self, now: Instant) -> bool {
+    fn steps(&mut self, now: Instant) -> bool {
         let peer = &self.peer;
         self.apps.iter_mut().fold(false, |busy, app| busy | peer.step(now, app.as_mut()))
     }
@@ -190,7 +190,7 @@ impl<P: Profile> FarEnd for PeerEnd<P> {
             return self.beside.handle_packet(now, packet);
         }
         self.peer.with(|host| host.handle_packet(now, packet));
-        self.turns(now);
+        self.steps(now);
     }
 
     fn expire(&mut self, now: Instant) -> bool {
@@ -198,7 +198,7 @@ impl<P: Profile> FarEnd for PeerEnd<P> {
     }
 
     fn work(&mut self, now: Instant) -> bool {
-        self.turns(now) | self.beside.work(now)
+        self.steps(now) | self.beside.work(now)
     }
 
     fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_of_a_path_awake_without_loss_is_what_it_was_told() {
+    fn the_model_of_a_lossless_always_on_path_is_its_input() {
         let mut rows = Rows::default();
         let case = Case { hops: 3, d_ms: 40, frames: 3, loss: LOSSES[0], stack: None };
         for (metric, value) in

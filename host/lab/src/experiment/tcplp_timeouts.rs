@@ -108,12 +108,12 @@ const METRICS: &[Metric] = &[
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (suffix, series, stack, tells, delays) in SENDERS {
+    for (suffix, series, stack, reports, delays) in SENDERS {
         for d in delays {
             let mut scenario = line_scenario(effort, 3, *d);
             scenario.duration_s = 6.0 * effort.seconds();
             scenario.tcp.stack = stack;
-            scenario.tcp.connection.link_losses = tells;
+            scenario.tcp.connection.link_losses = reports;
             points.push(Point {
                 label: format!("d_ms={d}{suffix}"),
                 series,

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nodes_seek_ways_none_are_given() {
+    fn nodes_that_discover_routes_get_no_static_ones() {
         let scenario = ceiling(Routing::Aodv, None);
         let drawn = drawn(&scenario, 1).expect("there are pairs");
         assert_eq!((drawn.flows.len(), &drawn.given_routes), (3, &None));

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_there_is_not_is_told_with_what_was_meant() {
+    fn an_unknown_column_is_reported_with_the_nearest_name() {
         let plan = plan();
         let error =
             FieldEffects::of(&plan, &finished(&plan), "kpbs", None).expect_err("no such column");

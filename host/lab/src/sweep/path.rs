@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_is_named() {
+    fn a_value_that_is_no_table_is_named() {
         let error = set("flow.2.to", "[[flow]]\n").unwrap_err();
         assert_eq!(error, "`flow` has 1 entries, numbered from 0; 2 is none");
         let error = set("seed.first", "seed = 1\n").unwrap_err();

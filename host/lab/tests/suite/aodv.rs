@@ -66,7 +66,7 @@ fn messages(result: &RunResult) -> [u32; 3] {
 }
 
 #[test]
-fn six_nodes_find_ways_when_tcp_needs_them() {
+fn six_nodes_find_routes_when_tcp_needs_them() {
     for metric in [Metric::HopCount, Metric::PathDr] {
         let mut scenario = grid(3, 2);
         scenario.aodv_metric = metric;
@@ -83,7 +83,7 @@ fn six_nodes_find_ways_when_tcp_needs_them() {
 }
 
 #[test]
-fn a_way_over_five_hops_is_found_by_one_flood_and_carries_tcp() {
+fn a_route_over_five_hops_is_found_by_one_flood_and_carries_tcp() {
     for seed in 1..=3 {
         let mut scenario = grid(6, 1);
         scenario.flows = vec![bulk(0, 5, 44_000)];
@@ -114,7 +114,7 @@ fn a_host_and_nodes_find_each_other_through_the_border_router() {
 }
 
 #[test]
-fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
+fn a_route_whose_relay_is_gone_is_found_again_elsewhere() {
     for seed in 1..=3 {
         let mut scenario = grid(5, 4);
         scenario.duration_s = 240.0;
@@ -149,7 +149,7 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
 /// The first connection ends because there is no route to node 5; the next one starts its counters
 /// at zero.
 #[test]
-fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_one() {
+fn the_counters_of_a_connection_without_a_route_do_not_carry_over() {
     let mut scenario = grid(3, 2);
     scenario.duration_s = 90.0;
     scenario.flows = vec![bulk(0, 5, 5_000)];
@@ -164,7 +164,7 @@ fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_o
 
 /// Columns 0 to 2 and 3 to 5 receive nothing from each other from the tenth second on.
 #[test]
-fn a_network_in_two_tells_the_sender_and_is_quiet() {
+fn a_partitioned_network_notifies_the_sender_and_is_quiet() {
     let mut scenario = grid(6, 5);
     scenario.flows = vec![bulk(0, 29, 200_000)];
     scenario.flows.push(Flow::new(20.0, FlowKind::datagrams(6, 23, 1_000, 20)));

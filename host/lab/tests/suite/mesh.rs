@@ -130,7 +130,7 @@ fn run_until_avoided(network: &mut Network, leaf: usize, dead: usize) -> Duratio
 }
 
 #[test]
-fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
+fn traffic_is_rerouted_around_a_dead_router_and_a_dead_parent() {
     let mut scenario = office();
     let host = scenario.host();
     let up = FlowKind::datagrams(13, host, 1_000, 82);
@@ -151,7 +151,7 @@ fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
 }
 
 #[test]
-fn a_dead_router_is_forgotten_also_if_nobody_sends_anything() {
+fn a_dead_router_is_forgotten_even_without_traffic() {
     let scenario = office();
     let (mut network, _) = network(&scenario, 1);
     network.run_until(Instant::from_secs(120));
@@ -225,7 +225,7 @@ fn a_mesh_is_refused_with_its_limit_where_its_tables_or_its_costs_end() {
 }
 
 #[test]
-fn two_hundred_routers_find_their_way_around_a_dead_one() {
+fn two_hundred_routers_find_routes_around_a_dead_one() {
     let (scenario, source) = (grid(20, 10, DENSE_M), 199);
     let (mut network, _) = network(&scenario, 1);
     network.run_until(Instant::from_secs(100));

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_beyond_what_was_sent_are_not_believed() {
+    fn blocks_beyond_what_was_sent_are_not_accepted() {
         let mut holes = Holes::default();
         holes.update(Seq(100), Seq(200), &[block(150, 300), block(50, 90)]);
         assert!(holes.next().is_none());

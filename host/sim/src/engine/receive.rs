@@ -59,7 +59,7 @@ impl Core {
         self.end_await(node, ack.is_some() && !header.frame_pending);
         self.take_in(node, lock, ack.is_some());
         match ack.filter(|_| self.radios[node].auto_ack) {
-            Some(sequence) => self.turn_to_ack(node, sequence, header.data_request_of),
+            Some(sequence) => self.set_ack_state(node, sequence, header.data_request_of),
             None => self.settle(node),
         }
     }

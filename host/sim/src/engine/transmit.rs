@@ -379,7 +379,7 @@ impl Core {
     }
 
     /// Prepares the acknowledgement of a frame that has just ended and requests it.
-    pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
+    pub(super) fn set_ack_state(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
         let radio = &mut self.radios[node];
         let pending = request_of.is_some_and(|short| radio.is_pending(short));
         radio.ack.load_ack(sequence, pending);

@@ -232,7 +232,7 @@ fn models() -> Vec<MediumConfig> {
 }
 
 #[test]
-fn links_are_between_those_who_hear_each_other_at_the_power_that_they_send_with() {
+fn links_join_nodes_that_receive_each_other_at_their_transmit_power() {
     let three = || (0..3).map(|_| Script::listening()).collect();
     let beyond = MediumConfig {
         connectivity: Connectivity::UnitDisc {

@@ -161,7 +161,7 @@ fn an_unread_frame_blocks_the_shared_buffer() {
 }
 
 #[test]
-fn a_sleeping_radio_hears_nothing_and_wakes_in_410_us() {
+fn a_sleeping_radio_receives_nothing_and_wakes_in_410_us() {
     let asleep = || Script::silent().at(9_000, Command::Off);
     assert_eq!(fate_of_frame_at(10_000, asleep()), Fate::Asleep);
     let waking = || Script::silent().at(10_000, listen());

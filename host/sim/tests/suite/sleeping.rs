@@ -321,7 +321,7 @@ const CSL: Csl =
     Csl { period: Duration::from_secs(1), drift_ppm: 0, sync_interval: Duration::from_secs(10) };
 
 #[test]
-fn a_leaf_that_samples_is_on_for_its_samples_and_to_tell_the_time() {
+fn a_leaf_that_samples_is_on_for_its_samples_and_to_announce_the_time() {
     let mut world = sampling(CSL, 0, Indirect::DEFAULT);
     world.run_until(Instant::from_secs(100));
     assert!(world.device(1).mac.is_sampling());

@@ -176,7 +176,7 @@ fn strobed_at(source_filter: SourceFilter, until_us: u64) -> (Ack, u16, usize) {
 }
 
 #[test]
-fn who_awaits_some_neighbours_does_not_hear_others() {
+fn a_radio_that_awaits_some_neighbours_does_not_receive_others() {
     for source_filter in [SourceFilter::Any, SourceFilter::Only(0), SourceFilter::AllBut(9)] {
         assert_eq!(strobed_at(source_filter, 400_000), (ACKED, 1, 1), "{source_filter:?}");
     }

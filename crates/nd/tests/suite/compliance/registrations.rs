@@ -157,13 +157,13 @@ fn a_node_may_have_three_addresses_at_the_least() {
 
 //= rfc8505#6.1-3 type=test
 #[test]
-fn another_router_that_asks_hears_of_the_border_router() {
+fn another_router_that_asks_learns_the_border_router() {
     for (mut lone, expected) in [(root(), border(OWN, 7)), (inner(), border(ROOT, 7))] {
         let options = [source(7), NdOption::Capabilities(Capabilities(Capabilities::ROUTER))];
         lone.hear(local(7), ALL_ROUTERS, Kind::RouterSolicitation, &options).unwrap();
-        let told = of_type(&lone.sent(), 134);
-        assert_eq!(told[0].border(), Some(expected));
-        assert_ne!(told[0].message.dst, ALL_NODES);
+        let messages = of_type(&lone.sent(), 134);
+        assert_eq!(messages[0].border(), Some(expected));
+        assert_ne!(messages[0].message.dst, ALL_NODES);
     }
 }
 

@@ -13,7 +13,7 @@ use kinglet_wire::rpl::{
 
 //= rfc6550#8.3-1 type=test
 #[test]
-fn a_packet_that_goes_the_wrong_way_resets_trickle() {
+fn a_packet_in_the_wrong_direction_resets_trickle() {
     let mut lone = Lone::router(Mode::NonStoring);
     lone.calm();
     // Up, from a node nearer to the root.
@@ -91,7 +91,7 @@ fn one_without_a_route_for_others_answers_a_node_that_asks_it_alone() {
 
 //= rfc6550#8.5-1 rfc6550#8.5-2 rfc6550#8.5-4 type=test
 #[test]
-fn a_leaf_is_no_router_to_anybody() {
+fn a_leaf_is_no_router_for_any_node() {
     for role in [Role::Leaf, Role::Router] {
         let mut lone = Lone::new(role, |_| {});
         lone.says(1, dio(Mode::Storing, STEP)).unwrap();

@@ -18,7 +18,7 @@ fn information(down: bool, sender_rank: u16) -> PacketInformation {
 /// Returns a router in storing mode with rank 3, and a route to node 5 through its child 5.
 fn with_child() -> Lone {
     let mut lone = Lone::router(Mode::Storing);
-    lone.tells(near(5), &[address(5)], transit(240, None)).unwrap();
+    lone.announces(near(5), &[address(5)], transit(240, None)).unwrap();
     assert_eq!(lone.rpl.dag_rank(), 3);
     lone
 }
@@ -42,14 +42,14 @@ fn a_packet_up_does_not_go_back_to_who_sent_it() {
 #[test]
 fn a_packet_down_does_not_go_on_to_the_child_that_sent_it() {
     let mut lone = with_child();
-    lone.tells(near(5), &[address(6)], transit(240, None)).unwrap();
+    lone.announces(near(5), &[address(6)], transit(240, None)).unwrap();
     let down = information(true, 4);
     let onward = lone.rpl.relay(lone.now, near(5), address(6), Some(down)).unwrap();
     assert_eq!(onward.next_hop, NextHop::Neighbour(near(5)));
     assert!(onward.information.forwarding_error, "it is returned");
     assert_ne!(lone.rpl.route(address(6)), NextHop::Neighbour(near(5)), "the route is a stale one");
     // From another neighbour, or up from the child, it goes down.
-    lone.tells(near(5), &[address(7)], transit(241, None)).unwrap();
+    lone.announces(near(5), &[address(7)], transit(241, None)).unwrap();
     for (from, option) in [(5, information(false, 4)), (1, information(true, 2))] {
         let onward = lone.rpl.relay(lone.now, near(from), address(7), Some(option)).unwrap();
         assert_eq!(
@@ -111,7 +111,7 @@ fn a_packet_without_the_option_gets_one() {
 
 //= rfc6550#11.2.2.2-2 type=test
 #[test]
-fn a_second_rank_error_on_the_way_up_discards_the_packet_and_resets_trickle() {
+fn a_second_upward_rank_error_discards_the_packet_and_resets_trickle() {
     for mode in [Mode::NonStoring, Mode::Storing] {
         let mut lone = Lone::router(mode);
         lone.calm();
@@ -123,7 +123,7 @@ fn a_second_rank_error_on_the_way_up_discards_the_packet_and_resets_trickle() {
 
 //= rfc6550#11.2.2.3-2 rfc6550#11.2.2.3-3 rfc6550#11.2.2.3-4 type=test
 #[test]
-fn a_packet_that_comes_back_takes_another_way_and_the_first_is_forgotten() {
+fn a_packet_that_comes_back_takes_another_route_and_the_first_is_forgotten() {
     let mut lone = with_child();
     let back = PacketInformation { forwarding_error: true, ..information(true, 4) };
     let onward = lone.rpl.relay(lone.now, near(5), address(5), Some(back));
@@ -132,8 +132,8 @@ fn a_packet_that_comes_back_takes_another_way_and_the_first_is_forgotten() {
     let onward = onward.unwrap();
     assert_eq!((onward.next_hop, onward.information.down), (NextHop::Neighbour(near(1)), true));
     let mut lone = with_child();
-    lone.tells(near(6), &[address(7)], transit(240, None)).unwrap();
-    lone.tells(near(5), &[address(7)], transit(240, None)).unwrap();
+    lone.announces(near(6), &[address(7)], transit(240, None)).unwrap();
+    lone.announces(near(5), &[address(7)], transit(240, None)).unwrap();
     let onward = lone.rpl.relay(lone.now, near(5), address(7), Some(back)).unwrap();
     assert_eq!(
         (onward.next_hop, onward.information),

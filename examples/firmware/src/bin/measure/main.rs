@@ -65,8 +65,8 @@ fn measure() -> Result<(), &'static str> {
     leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
     let expected = leaf.node.expect_response(now, PORT, now, now + Duration::from_secs(60));
     expected.map_err(|_| "nothing can be expected")?;
-    report_count("rest", turns(now, &mut leaf, false));
-    report_count("wake_up", turns(now, &mut leaf, true));
+    report_count("rest", loop_passes(now, &mut leaf, false));
+    report_count("wake_up", loop_passes(now, &mut leaf, true));
     messages::measure(now, (&mut receiver, &mut sender), frame_received, frame_sent)?;
     report_sizes();
     Ok(())
@@ -92,7 +92,7 @@ fn sleeper(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mot
 
 /// Cost of a turn of the loop without work; with `wakes` the node has to examine its layers to find
 /// that out.
-fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
+fn loop_passes(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
     station.step(now, None, &mut [], &mut Frame::new(0));
     station.restart();
     for step in 0..SEGMENTS {

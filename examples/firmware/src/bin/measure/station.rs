@@ -137,7 +137,7 @@ impl<'a, P: Profile> Station<'a, P> {
 fn ticks_since(before: u32) -> u32 {
     compiler_fence(Ordering::SeqCst);
     let ticks = before.wrapping_sub(SYST::get_current()) & 0xFF_FFFF;
-    nobody_works();
+    all_idle();
     ticks
 }
 
@@ -154,7 +154,7 @@ fn sender_works() {
 }
 
 #[inline(never)]
-fn nobody_works() {
+fn all_idle() {
     core::hint::black_box(3);
 }
 

@@ -46,7 +46,7 @@ const WINDOWS: [u8; 3] = [1, 4, 8];
 const BACKOFFS: [EitherBackoff; 2] = [EitherBackoff::TINYOS, EitherBackoff::EXPONENTIAL];
 const RETRIES_OF: [u8; 4] = [1, 3, 5, 7];
 /// Length of the routes on which other models of overlap are tried.
-const BESIDE: u32 = 3;
+const OTHER_MODELS_HOPS: u32 = 3;
 
 const fn series(backoff: EitherBackoff, window: u8) -> &'static str {
     match (backoff, window) {
@@ -76,13 +76,13 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
         for backoff in BACKOFFS {
             let settings = Settings { backoff, ..Settings::ON_STATIC_ROUTES };
             let (name, overlaps) = (backoff_name(backoff), overlap.name());
-            let label = format!("hops={BESIDE} cwl=8 backoff={name} overlap={overlaps}");
-            let scenario = scenario(effort, settings, RouteKind::Static(BESIDE));
+            let label = format!("hops={OTHER_MODELS_HOPS} cwl=8 backoff={name} overlap={overlaps}");
+            let scenario = scenario(effort, settings, RouteKind::Static(OTHER_MODELS_HOPS));
             let scenario = with_overlap(scenario, overlap);
             points.push(point(
                 label,
                 "other overlaps",
-                f64::from(BESIDE),
+                f64::from(OTHER_MODELS_HOPS),
                 scenario,
                 STATIC_METRICS,
             ));
@@ -90,10 +90,17 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     }
     for backoff in BACKOFFS {
         let settings = Settings { backoff, ..Settings::ON_STATIC_ROUTES };
-        let label = format!("hops={BESIDE} cwl=8 backoff={} all heard", backoff_name(backoff));
-        let mut scenario = scenario(effort, settings, RouteKind::Static(BESIDE));
+        let name = backoff_name(backoff);
+        let label = format!("hops={OTHER_MODELS_HOPS} cwl=8 backoff={name} all heard");
+        let mut scenario = scenario(effort, settings, RouteKind::Static(OTHER_MODELS_HOPS));
         scenario.medium.hidden_terminals = false;
-        points.push(point(label, "all heard", f64::from(BESIDE), scenario, STATIC_METRICS));
+        points.push(point(
+            label,
+            "all heard",
+            f64::from(OTHER_MODELS_HOPS),
+            scenario,
+            STATIC_METRICS,
+        ));
     }
     points.extend(BACKOFFS.map(contention));
     points
