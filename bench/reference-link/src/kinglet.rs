@@ -25,7 +25,7 @@ impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Neighbours = [mac::Neighbour; 4];
     type Listening = mac::Sampled;
     type DeliveryMethod = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
-    type Security = mac::CcmStar<mac::Tabled, [mac::Peer; 0]>;
+    type Security = mac::CcmStar<mac::Tabled, [mac::PeerCounter; 0]>;
     type Backoff = mac::Exponential;
 }
 

@@ -130,7 +130,7 @@ pub use mac::strobe::CannotWake;
 pub use mac::{Indication, Info, KeyOf, Mac, RadioUse, Sizes, Submission};
 pub use polled::Polled;
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest, TxState};
-pub use replay::Peer;
+pub use replay::PeerCounter;
 pub use sampled::Sampled;
 pub use samples::Samples;
 pub use security::{ByRadio, CcmStar, LinkSecurity, Runs, Security};

@@ -7,7 +7,7 @@
 use crate::config::Sizes;
 use crate::derive::link_local;
 use crate::detection::{DELAY, Detection};
-use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
+use crate::learnt::{Advertised, Autoconfigured, DefaultRouter, RETRANS, Registration, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
@@ -130,7 +130,7 @@ impl<S: Sizes> Host<S> {
         self.first().map(|router| router.address)
     }
 
-    fn first(&self) -> Option<&Router> {
+    fn first(&self) -> Option<&DefaultRouter> {
         let mut known = self.routers.as_slice().iter().flatten();
         known.find(|router| self.prefers(router.address))
     }
@@ -154,7 +154,7 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Evicts the last router of a full table in favour of the preferred one.
-    fn evict_last(&mut self, new: Router) {
+    fn evict_last(&mut self, new: DefaultRouter) {
         let table = self.routers.as_mut_slice();
         let known = table.iter().flatten().any(|router| router.address == new.address);
         let full = !known && table.iter().all(Option::is_some);
@@ -182,7 +182,12 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Returns a router as its advertisement describes it.
-    fn as_router(&self, address: Ipv6Addr, until: Instant, mut options: Options<'_>) -> Router {
+    fn as_router(
+        &self,
+        address: Ipv6Addr,
+        until: Instant,
+        mut options: Options<'_>,
+    ) -> DefaultRouter {
         let mut known = self.routers.as_slice().iter().flatten();
         let known = known.any(|known| known.address == address && known.registers);
         let extended = options.clone().any(
@@ -190,7 +195,13 @@ impl<S: Sizes> Host<S> {
         );
         let lowpan = options
             .any(|option| matches!(option, NdOption::BorderRouter(_) | NdOption::Context(_)));
-        Router { address, until, extended, registers: extended || lowpan || known, failures: 0 }
+        DefaultRouter {
+            address,
+            until,
+            extended,
+            registers: extended || lowpan || known,
+            failures: 0,
+        }
     }
 
     /// Processes a Router Advertisement from a link-local address.
@@ -206,7 +217,7 @@ impl<S: Sizes> Host<S> {
         let lifetime = Duration::from_secs(u64::from(router.lifetime_s));
         let mut shortest = lifetime;
         let until = now + lifetime;
-        let same = |known: &Router| known.address == from;
+        let same = |known: &DefaultRouter| known.address == from;
         let new = self.as_router(from, until, options);
         // The routes of a router come from its routing.
         let is_default = lifetime > Duration::ZERO && !own.serves;

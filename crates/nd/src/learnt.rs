@@ -9,7 +9,7 @@ use kinglet_wire::sixlowpan::Context;
 
 /// A default router.
 #[derive(Clone, Copy, Debug)]
-pub struct Router {
+pub struct DefaultRouter {
     pub(crate) address: Ipv6Addr,
     pub(crate) until: Instant,
     /// True if it registers addresses as in RFC 8505 (the E flag, 4.3), false: as in RFC 6775.

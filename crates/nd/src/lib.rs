@@ -20,7 +20,7 @@
 //! ```
 //! use core::net::Ipv6Addr;
 //! use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discovery, MAX_LEN};
-//! use kinglet_nd::{Neighbour, Router, Server, Sizes, Resolution};
+//! use kinglet_nd::{Neighbour, DefaultRouter, Server, Sizes, Resolution};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
 //! use kinglet_wire::ipv6::Header;
@@ -28,7 +28,7 @@
 //! struct Plan;
 //! impl Sizes for Plan {
 //!     type Neighbours = [Option<Neighbour>; 4];
-//!     type Routers = [Option<Router>; 2];
+//!     type Routers = [Option<DefaultRouter>; 2];
 //!     type Addresses = [Option<Autoconfigured>; 2];
 //!     type Contexts = [Option<Advertised>; 2];
 //!     type Servers = [Option<Server>; 1];
@@ -117,7 +117,7 @@ pub use config::{Config, Sizes};
 pub use derive::derived;
 pub use discovery::{Change, Discovery, Resolution};
 pub use host::Configured;
-pub use learnt::{Advertised, Autoconfigured, Router, Server};
+pub use learnt::{Advertised, Autoconfigured, DefaultRouter, Server};
 pub use listener::{Listener, Reporting};
 pub use message::{MAX_LEN, Message};
 pub use neighbour::{Neighbour, State};

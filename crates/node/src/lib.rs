@@ -342,7 +342,7 @@ pub use profile::{BorderRouter, Mote, Profile, Router};
 pub use ready::Ready;
 pub use routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use rpled::Rpled;
-pub use streams::{ConnectError, Streams};
+pub use streams::{StreamConnectError, Streams};
 
 pub use kinglet_aodv as aodv;
 pub use kinglet_flash as flash;

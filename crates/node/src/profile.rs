@@ -257,7 +257,7 @@ macro_rules! __profile {
 
         impl $crate::nd::Sizes for $name {
             type Neighbours = [Option<$crate::nd::Neighbour>; $lengths.discovered];
-            type Routers = [Option<$crate::nd::Router>; $lengths.default_routers];
+            type Routers = [Option<$crate::nd::DefaultRouter>; $lengths.default_routers];
             type Addresses = [Option<$crate::nd::Autoconfigured>; $lengths.autoconfigured];
             type Contexts = [Option<$crate::nd::Advertised>; $lengths.contexts];
             type Servers = [Option<$crate::nd::Server>; $lengths.name_servers];
@@ -314,7 +314,7 @@ profile! {
     pub struct Mote {
         routing: Meshed<Self>,
         listening: mac::Sampled,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 16]>,
         features: tcp::Full,
         neighbours: 4,
         packets: 5,
@@ -349,7 +349,7 @@ profile! {
         routing: Meshed<Self>,
         listening: mac::Sampled,
         delivery_method: mac::Sleepers<[mac::Sleeper<mac::Samples>; 6]>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 32]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 32]>,
         features: tcp::Full,
         frames: 4,
         neighbours: 16,
@@ -390,7 +390,7 @@ profile! {
         routing: Meshed<Self>,
         listening: mac::Sampled,
         delivery_method: mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>,
-        security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
+        security: mac::CcmStar<mac::Sliced, [mac::PeerCounter; 64]>,
         features: tcp::Full,
         border: net::BorderQueue<16>,
         frames: 4,
@@ -432,7 +432,7 @@ const _: () = {
     use kinglet_mesh as mesh;
     assert!(size_of::<mac::Slot>() == 152);
     assert!(size_of::<mac::Neighbour>() == 72);
-    assert!(size_of::<mac::Peer>() == 12);
+    assert!(size_of::<mac::PeerCounter>() == 12);
     assert!(size_of::<mac::Sleeper<mac::Samples>>() == 40);
     assert!(size_of::<Option<net::Child>>() == 48);
     assert!(size_of::<Option<net::Parked>>() == 40);

@@ -11,25 +11,25 @@ use kinglet_time::{Duration, Instant};
 
 /// The reason why a connection could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectError {
+pub enum StreamConnectError {
     /// No own address can reach the destination.
     NoSourceAddress,
     /// TCP has refused.
     Tcp(tcp::ConnectError),
 }
 
-impl fmt::Display for ConnectError {
+impl fmt::Display for StreamConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConnectError::NoSourceAddress => {
+            StreamConnectError::NoSourceAddress => {
                 f.write_str("no own address can reach the destination")
             }
-            ConnectError::Tcp(error) => write!(f, "TCP refused: {error:?}"),
+            StreamConnectError::Tcp(error) => write!(f, "TCP refused: {error:?}"),
         }
     }
 }
 
-impl core::error::Error for ConnectError {}
+impl core::error::Error for StreamConnectError {}
 
 /// Access to the byte streams of a node ([`Node::streams`]). For inspection, see [`Node::tcp`].
 ///
@@ -84,7 +84,7 @@ impl<P: Profile> Streams<'_, P> {
     /// than 1280 here.
     ///
     /// # Errors
-    /// [`ConnectError`]; nothing was sent.
+    /// [`StreamConnectError`]; nothing was sent.
     //= rfc9293#MUST-44
     pub fn connect(
         &mut self,
@@ -92,15 +92,15 @@ impl<P: Profile> Streams<'_, P> {
         remote: Ipv6Addr,
         port: u16,
         config: ConnectionConfig,
-    ) -> Result<Handle, ConnectError> {
-        let local = self.0.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
+    ) -> Result<Handle, StreamConnectError> {
+        let local = self.0.net.source_for(remote).ok_or(StreamConnectError::NoSourceAddress)?;
         self.connect_from(now, local, remote, port, config)
     }
 
     /// As [`Streams::connect`], from `local`, an address of this node.
     ///
     /// # Errors
-    /// [`ConnectError`]; nothing was sent.
+    /// [`StreamConnectError`]; nothing was sent.
     //= rfc9293#MUST-43
     pub fn connect_from(
         &mut self,
@@ -109,10 +109,10 @@ impl<P: Profile> Streams<'_, P> {
         remote: Ipv6Addr,
         port: u16,
         mut config: ConnectionConfig,
-    ) -> Result<Handle, ConnectError> {
+    ) -> Result<Handle, StreamConnectError> {
         self.0.choose_mss(local, remote, &mut config);
         let peer = self.0.address_pair(local, remote);
-        self.0.wake_tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)
+        self.0.wake_tcp().connect(now, peer, port, config).map_err(StreamConnectError::Tcp)
     }
 
     /// Queues as much of `data` as there is room for ([`Endpoint::send`]). Returns 0 if there is

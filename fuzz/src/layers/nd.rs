@@ -4,8 +4,8 @@
 use crate::input::Input;
 use core::net::Ipv6Addr;
 use kinglet_nd::{
-    Advertised, Autoconfigured, Border, Config, Discovery, MAX_LEN, NameServer, Neighbour, Offer,
-    Offered, Registered, Reporting, Router, RouterSizes, Server, Serving, Sizes,
+    Advertised, Autoconfigured, Border, Config, DefaultRouter, Discovery, MAX_LEN, NameServer,
+    Neighbour, Offer, Offered, Registered, Reporting, RouterSizes, Server, Serving, Sizes,
 };
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -19,7 +19,7 @@ struct Plan;
 
 impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
-    type Routers = [Option<Router>; 2];
+    type Routers = [Option<DefaultRouter>; 2];
     type Addresses = [Option<Autoconfigured>; 2];
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];

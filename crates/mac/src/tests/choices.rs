@@ -106,14 +106,14 @@ fn what_is_left_out_takes_no_memory() {
         type Neighbours = [Neighbour; 3];
         type Listening = AlwaysOn;
         type DeliveryMethod = ();
-        type Security = CcmStar<Tabled, [Peer; 4]>;
+        type Security = CcmStar<Tabled, [PeerCounter; 4]>;
         type Backoff = Exponential;
     }
     assert_eq!(size_of::<AlwaysOn>(), 0);
     let [plain, asking, secured] =
         [size_of::<Mac<Plain>>(), size_of::<Mac<Asking>>(), size_of::<Mac<Secured>>()];
     // Four counters of peers, eleven round keys, the key itself.
-    let least = 4 * size_of::<Peer>() + size_of::<Tabled>() + size_of::<Security>();
+    let least = 4 * size_of::<PeerCounter>() + size_of::<Tabled>() + size_of::<Security>();
     assert!(plain + least <= secured, "{plain} + {least}, {secured}");
     assert!(plain < asking && secured < size_of::<TestMac>(), "{plain} {asking} {secured}");
 }

@@ -15,7 +15,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
     type DeliveryMethod = Strobing<(), [Strobed; 3]>;
-    type Security = CcmStar<Tabled, [Peer; 2]>;
+    type Security = CcmStar<Tabled, [PeerCounter; 2]>;
     type Backoff = Exponential;
 }
 

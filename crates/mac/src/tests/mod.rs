@@ -31,7 +31,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 3];
     type Listening = crate::Sampled;
     type DeliveryMethod = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
-    type Security = crate::CcmStar<crate::Tabled, [Peer; 4]>;
+    type Security = crate::CcmStar<crate::Tabled, [PeerCounter; 4]>;
     type Backoff = crate::Exponential;
 }
 

@@ -424,23 +424,24 @@ impl BlockCipher for Peripheral {
 
 #[test]
 fn hardware_for_single_blocks_secures_frames_as_software_does() {
-    let (_, expected) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let (_, expected) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
     assert_eq!(expected.len(), 9 + 6 + 4 + 4);
-    assert_eq!(first_frame::<CcmStar<Tabled, [Peer; 4]>>(all()).1, expected);
-    assert_eq!(first_frame::<CcmStar<Peripheral, [Peer; 4]>>(all()).1, expected);
+    assert_eq!(first_frame::<CcmStar<Tabled, [PeerCounter; 4]>>(all()).1, expected);
+    assert_eq!(first_frame::<CcmStar<Peripheral, [PeerCounter; 4]>>(all()).1, expected);
 }
 
 #[test]
 fn a_radio_that_secures_frames_gets_the_key_and_frames_that_lack_nothing_else() {
     let secures = all() | Capabilities::SECURES;
-    let (commands, frame) = first_frame::<CcmStar<ByRadio, [Peer; 4]>>(secures);
+    let (commands, frame) = first_frame::<CcmStar<ByRadio, [PeerCounter; 4]>>(secures);
     let eui64_prefix = [2, 0, 0, 0, 0, 0];
     let key = LinkKey { key: Key([7; 16]), index: 1, eui64_prefix };
     assert_eq!(commands.iter().filter(|&&c| c == Command::Secure(key)).count(), 1);
     assert_eq!(counter_of(&frame), 5);
     assert_eq!((frame.len(), &frame[15..19]), (9 + 6 + 4 + 4, &b"data"[..]));
     // A frame that the radio has opened is accepted once, and after that no older one.
-    let mut to: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), secures, 2);
+    let mut to: Mac<With<CcmStar<ByRadio, [PeerCounter; 4]>>> =
+        Mac::new(with_key(2, 0), secures, 2);
     let mut hear = |mut frame: Vec<u8>| {
         let len = frame.len() as u8;
         let event = Event::Received { sfd: T0, len, rssi_dbm: -60, lqi: 200, acked: true };
@@ -456,7 +457,7 @@ fn a_radio_that_secures_frames_gets_the_key_and_frames_that_lack_nothing_else() 
 
 #[test]
 fn a_radio_that_cannot_secure_frames_is_given_none() {
-    let mut mac: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(1, 0), all(), 1);
+    let mut mac: Mac<With<CcmStar<ByRadio, [PeerCounter; 4]>>> = Mac::new(with_key(1, 0), all(), 1);
     mac.enqueue(T0, request(1), |_| 4).unwrap();
     let now = mac.deadline().unwrap_or(T0);
     mac.handle_deadline(now);
@@ -466,9 +467,9 @@ fn a_radio_that_cannot_secure_frames_is_given_none() {
         assert!(is_configuration(submission.command));
     }
     assert_eq!(mac.poll_outcome(now).map(|outcome| outcome.result), Some(Delivery::CounterError));
-    let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let (_, mut frame) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
     let event = Event::Received { sfd: T0, len: 23, rssi_dbm: -60, lqi: 200, acked: true };
-    let mut mac: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), all(), 1);
+    let mut mac: Mac<With<CcmStar<ByRadio, [PeerCounter; 4]>>> = Mac::new(with_key(2, 0), all(), 1);
     assert_eq!(mac.handle_radio(T0, event, &mut frame), Err(Discard::Secured));
 }
 
@@ -477,7 +478,7 @@ fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
     let plain = mac(Config { short: 2, ..config() }, all(), 1);
     let mut none: Mac<With<()>> = Mac::new(with_key(2, 0).unsecured(), all(), 1);
     assert_eq!(none.max_payload(PEER), plain.max_payload(PEER));
-    let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let (_, mut frame) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
     let event = Event::Received { sfd: T0, len: 23, rssi_dbm: -60, lqi: 200, acked: true };
     assert_eq!(none.handle_radio(T0, event, &mut frame), Err(Discard::Secured));
     assert_eq!(none.poll_counter_bound(T0), None);

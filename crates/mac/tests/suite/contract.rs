@@ -2,9 +2,9 @@
 
 use kinglet_mac::{
     Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Exponential, Indirect, Key,
-    KeyOf, Mac, Neighbour, Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper,
-    Sleepers, Slot, Strobed, Strobing, Submission, Tabled, TinyOs, Token, TxRequest, TxState, Wake,
-    Waking,
+    KeyOf, Mac, Neighbour, PeerCounter, Polled, RadioUse, Sampled, Samples, Security, Sizes,
+    Sleeper, Sleepers, Slot, Strobed, Strobing, Submission, Tabled, TinyOs, Token, TxRequest,
+    TxState, Wake, Waking,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -50,19 +50,19 @@ choice!(
     Everything,
     Sampled,
     Sleepers<[Sleeper<Samples>; SLEEPERS]>,
-    CcmStar<Tabled, [Peer; 2]>,
+    CcmStar<Tabled, [PeerCounter; 2]>,
     Exponential,
     core::convert::identity
 );
 choice!(Plain, AlwaysOn, (), (), Exponential, Config::unsecured);
 choice!(Patient, AlwaysOn, (), (), TinyOs, Config::unsecured);
-choice!(Leaf, Polled, (), CcmStar<ByRadio, [Peer; 2]>, TinyOs, core::convert::identity);
+choice!(Leaf, Polled, (), CcmStar<ByRadio, [PeerCounter; 2]>, TinyOs, core::convert::identity);
 choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Exponential, Config::unsecured);
 choice!(
     Asleep,
     Waking<Sampled>,
     Strobing<Sleepers<[Sleeper; SLEEPERS]>, [Strobed; 3]>,
-    CcmStar<Tabled, [Peer; 2]>,
+    CcmStar<Tabled, [PeerCounter; 2]>,
     Exponential,
     core::convert::identity
 );

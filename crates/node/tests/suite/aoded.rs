@@ -23,7 +23,7 @@ kinglet::profile! {
         routing: Aoded<Self, WAITING>,
         packets: PACKETS,
         output: OUTPUT,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
     }
 }
 

@@ -13,7 +13,7 @@ use std::net::Ipv6Addr;
 kinglet::profile! {
     struct Host {
         discovery: Discovered<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
         discovered: 4,
         default_routers: 2,
         autoconfigured: 2,

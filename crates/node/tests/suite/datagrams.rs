@@ -1,7 +1,7 @@
 //! Datagrams and echo requests between nodes, through every layer.
 
 use crate::common::*;
-use kinglet::mac::{CcmStar, Peer, Tabled};
+use kinglet::mac::{CcmStar, PeerCounter, Tabled};
 use kinglet::net::{InterfaceAddress, Ipv6Reassembly, NextHop, Route, SendError, Sending};
 use kinglet::radio::Capabilities;
 use kinglet::time::Duration;
@@ -62,7 +62,7 @@ kinglet::profile! {
     /// Reassembles IPv6 fragments.
     struct Long {
         routing: Meshed<Self>,
-        security: CcmStar<Tabled, [Peer; 4]>,
+        security: CcmStar<Tabled, [PeerCounter; 4]>,
         ipv6_fragments: Ipv6Reassembly<1>,
         storage: 1500,
         packets: 6,

@@ -1,7 +1,7 @@
 //! The loop around a node and its radio, as one call.
 
 use crate::common::*;
-use kinglet::mac::{CcmStar, Peer, Tabled};
+use kinglet::mac::{CcmStar, PeerCounter, Tabled};
 use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet::tcp::{ConnectionConfig, ListenConfig, State, WithPolicies};
 use kinglet::time::{Duration, Instant};
@@ -43,7 +43,7 @@ kinglet::profile! {
     /// A plan with a place for late acknowledgments.
     struct Late {
         features: WithPolicies,
-        security: CcmStar<Tabled, [Peer; 4]>,
+        security: CcmStar<Tabled, [PeerCounter; 4]>,
     }
 }
 

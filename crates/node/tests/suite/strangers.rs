@@ -14,7 +14,7 @@ use std::net::Ipv6Addr;
 kinglet::profile! {
     struct Host {
         discovery: Discovered<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
         discovered: 4,
         default_routers: 2,
         autoconfigured: 2,
@@ -27,7 +27,7 @@ kinglet::profile! {
     struct Root {
         discovery: Discovered<Self>,
         serving: Serving<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 8]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 8]>,
         discovered: 4,
         registrations: 4,
         prefixes: 1,

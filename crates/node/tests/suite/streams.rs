@@ -7,7 +7,7 @@ use kinglet::tcp::{
     ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,
 };
 use kinglet::time::{Duration, Instant};
-use kinglet::{BorderRouter, ConnectError, Mote, Router};
+use kinglet::{BorderRouter, Mote, Router, StreamConnectError};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PORT: u16 = 80;
@@ -266,7 +266,7 @@ fn a_router_that_reports_no_route_ends_a_connection_that_is_being_opened() {
 fn a_node_without_an_address_cannot_connect() {
     let mut node = Box::new(kinglet::Node::<Mote>::new(config(1, 1), usual()));
     let connected = node.streams().connect(Instant::from_secs(1), global(2), PORT, connection());
-    assert_eq!(connected, Err(ConnectError::NoSourceAddress));
+    assert_eq!(connected, Err(StreamConnectError::NoSourceAddress));
 }
 
 //= rfc9293#MUST-16

@@ -31,7 +31,7 @@ kinglet::profile! {
         listening: mac::Waking<mac::AlwaysOn>,
         delivery_method: mac::Strobing<(), [mac::Strobed; 4], 1>,
         fragmentation: net::Rfc8930<Virtuals, store::Ram<[store::Frame; KEPT]>>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::common::*;
 use kinglet::mac::{
     AlwaysOn, ByRadio, CcmStar, Class, Config, Exponential, Indication, Key, LinkSecurity, Mac,
-    Neighbour, Peer, Security, Sizes, Slot, Tabled, Token, TxRequest,
+    Neighbour, PeerCounter, Security, Sizes, Slot, Tabled, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{Access, CCA, Capabilities, Channel, Command, Event, air_time};
@@ -98,8 +98,8 @@ impl Mote {
         let security = Some(Security { key: Key([key; 16]), ..SECURITY });
         let config = Config { short, security, ..Config::DEFAULT };
         let (radio, seed) = (ABLE.capabilities(), u64::from(short));
-        type Software = CcmStar<Tabled, [Peer; 2]>;
-        type Hardware = CcmStar<ByRadio, [Peer; 2]>;
+        type Software = CcmStar<Tabled, [PeerCounter; 2]>;
+        type Hardware = CcmStar<ByRadio, [PeerCounter; 2]>;
         let link: Box<dyn Link> = match by_radio {
             false => Box::new(Mac::<Plan<Software>>::new(config, radio, seed)),
             true => Box::new(Mac::<Plan<Hardware>>::new(config, radio, seed)),

@@ -5,7 +5,8 @@ use crate::common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
     CcmStar, Class, Config, Csl, DataRequestOutcome, Exponential, Indication, Indirect, Mac,
-    Neighbour, Peer, Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
+    Neighbour, PeerCounter, Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token,
+    TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, LIFS, SIFS, TURNAROUND, air_time};
@@ -111,7 +112,7 @@ impl Sizes for Plan {
     type Neighbours = [Neighbour; 4];
     type Listening = Sampled;
     type DeliveryMethod = Sleepers<[Sleeper<Samples>; 2]>;
-    type Security = CcmStar<Tabled, [Peer; 2]>;
+    type Security = CcmStar<Tabled, [PeerCounter; 2]>;
     type Backoff = Exponential;
 }
 
