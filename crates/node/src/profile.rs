@@ -77,7 +77,7 @@ impl<T> Profile for T where
 /// [`TinyOs`]: crate::mac::TinyOs
 /// [`Rfc4944`]: crate::net::Rfc4944
 /// [`Rfc8930`]: crate::net::Rfc8930
-/// [`Ipv6Reassembly`]: crate::net::Originals
+/// [`Ipv6Reassembly`]: crate::net::Ipv6Reassembly
 /// [`Iphc`]: crate::net::Iphc
 /// [`ByTimeout`]: crate::tcp::ByTimeout
 /// [`Full`]: crate::tcp::Full

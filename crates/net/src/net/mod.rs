@@ -95,7 +95,7 @@ pub trait Sizes {
     /// Fragmentation of datagrams: [`Rfc4944`], or [`Rfc8930`] if relays forward single fragments.
     type Fragmentation: Fragmentation;
     /// Reassembly and transmission of packets that are longer than 1280 octets: `()` for none, or
-    /// [`Ipv6Reassembly`](crate::Originals).
+    /// [`Ipv6Reassembly`](crate::Ipv6Reassembly).
     type Ipv6Fragments: Ipv6Fragments;
     /// Header compression: [`Iphc`](crate::Iphc).
     type Headers: HeaderCompression;

@@ -69,7 +69,7 @@ pub(crate) struct Announce {
     /// Time of the own address's next refresh.
     refresh: Option<Instant>,
     /// Time of the next refresh of other nodes' targets.
-    retell: Option<Instant>,
+    reannounce: Option<Instant>,
     /// A former parent to send No-Path DAOs to, and the number of routes already withdrawn there.
     pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
 }
@@ -91,7 +91,7 @@ impl Announce {
             advertised: Advertised::No,
             known: None,
             refresh: None,
-            retell: None,
+            reannounce: None,
             withdraw: None,
         }
     }
@@ -139,7 +139,7 @@ impl Announce {
     /// Stops all timers, as there is no parent.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        (self.withdraw, self.retell, self.known) = (None, None, None);
+        (self.withdraw, self.reannounce, self.known) = (None, None, None);
         // Missing acknowledgements do not count for the next upward route.
         (self.unanswered, self.given_up) = (0, 0);
         self.advertised = Advertised::No;
@@ -187,21 +187,21 @@ impl Announce {
 
     /// Schedules the refresh of other nodes' targets before `lifetime` is over since the first of
     /// them.
-    pub(crate) fn retell_within(
+    pub(crate) fn reannounce_within(
         &mut self,
         now: Instant,
         lifetime: Option<Duration>,
         acknowledged: bool,
         random: &mut Random,
     ) {
-        if self.retell.is_none() {
-            self.retell = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
+        if self.reannounce.is_none() {
+            self.reannounce = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
         }
     }
 
     /// Returns whether that refresh is due.
-    pub(crate) fn retells(&mut self, now: Instant) -> bool {
-        self.retell.take_if(|at| *at <= now).is_some()
+    pub(crate) fn reannounces(&mut self, now: Instant) -> bool {
+        self.reannounce.take_if(|at| *at <= now).is_some()
     }
 
     /// Schedules another attempt after DAOs that were not acknowledged.
@@ -238,7 +238,7 @@ impl Announce {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let awaited = self.awaiting.map(|awaiting| awaiting.until);
-        [self.delay, self.refresh, self.retell, awaited].into_iter().fold(None, earliest)
+        [self.delay, self.refresh, self.reannounce, awaited].into_iter().fold(None, earliest)
     }
 
     /// Ends DelayDAO and starts refreshes that are due. Returns the state of the awaited

@@ -520,7 +520,7 @@ impl<S: Sizes> Rpl<S> {
         if self.targets().handle_deadline(now) {
             self.schedule_dao(now, Urgency::Now);
         }
-        if self.announce.retells(now) {
+        if self.announce.reannounces(now) {
             self.targets().reannounce_others();
             self.schedule_dao(now, Urgency::Later);
         }

@@ -237,10 +237,8 @@ impl<S: Sizes> Rpl<S> {
         }
         let (mut more, mut others) = (false, false);
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
-            let announces =
-                route.advertised == Advertised::No && (route.local || dodag.is_storing());
-            let announces = announces && !route.is_left();
-            if !announces {
+            let is_pending = route.advertised == Advertised::No && !route.is_left();
+            if !is_pending || !(route.local || dodag.is_storing()) {
                 continue;
             }
             // The transit of a leaf is its router (RFC 9010, 9.2.1): this one.
@@ -271,7 +269,7 @@ impl<S: Sizes> Rpl<S> {
         }
         if others {
             let lifetime = dodag.lifetime(LONGEST);
-            self.announce.retell_within(now, lifetime, acknowledged, &mut self.random);
+            self.announce.reannounce_within(now, lifetime, acknowledged, &mut self.random);
         }
         if acknowledged {
             self.announce.await_acknowledgement(now, &mut self.random);
