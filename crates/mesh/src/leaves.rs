@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_forgotten_a_child_denies_it() {
+    fn a_router_that_has_forgotten_a_child_denies_it() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         let mut leaves = view(&mut table);
         assert!(leaves.consider(now, says(OWN, 5), true));

@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn who_always_has_one_waiting_gets_no_more_than_who_has_many() {
+    fn a_destination_with_one_packet_waiting_gets_no_more_than_one_with_many() {
         let mut test = Test::new();
         (0..4).for_each(|_| assert_eq!(test.push(1, 100), None));
         let mut sent = [0; 2];

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_far_ahead_waits_until_the_other_has_caught_up() {
+    fn a_neighbour_far_ahead_waits_until_the_other_has_caught_up() {
         let (mut fair_share, now) = both();
         let mut now = bring(&mut fair_share, now, A, LEAD.into());
         while fair_share.ahead(ms(now)).is_none() {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_a_tenth_as_much_is_not_waited_for() {
+    fn a_neighbour_that_sends_a_tenth_as_much_is_not_waited_for() {
         let mut fair_share = FairShare::NEW;
         // A traffic pattern of TCP segments and acknowledgements.
         for tick in 0..50 * 120 {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_is_not_waited_for() {
+    fn a_silent_neighbour_is_not_waited_for() {
         let (mut fair_share, now) = both();
         let now = bring(&mut fair_share, now, A, 2 * u64::from(LEAD));
         assert_eq!(fair_share.ahead(ms(now)), Some(A));

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sets_the_pace_it_stays_possible() {
+    fn an_interval_of_any_root_stays_possible() {
         let mut dodag = dodag();
         for (min, doublings) in [(0, 0), (3, 20), (255, 255)] {
             dodag.configuration.interval_min = min;

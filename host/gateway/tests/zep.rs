@@ -100,7 +100,7 @@ fn reaches(air: &mut Air, to: Ip) {
 }
 
 #[test]
-fn who_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
+fn a_node_that_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
     let (mine, local) = (free(), free());
     let mut air = Air::new(mine, local, vec![Riot::new(Part::Member, 3)]);
     let (host, heard) = gateway(Ends { local, remote: mine });

@@ -232,7 +232,7 @@ fn an_observer_is_notified_of_changes_in_order_until_it_has_enough() {
 }
 
 #[test]
-fn who_has_gone_is_forgotten_with_a_word_or_without() {
+fn an_observer_that_has_gone_is_removed_with_a_message_or_without() {
     // The client does not know the token any more.
     let mut pair = Pair::new();
     pair.observe(0, 1);
@@ -432,7 +432,7 @@ fn a_group_is_answered_at_leisure_by_who_has_something_to_say() {
 }
 
 #[test]
-fn who_has_not_proven_its_address_observes_nothing_and_reads_nothing_long() {
+fn a_client_with_an_unproven_address_observes_nothing_and_reads_nothing_long() {
     let mut pair = Pair::new();
     pair.server.site().len = 64;
     let wish = |request: &mut Writer<'_>| {

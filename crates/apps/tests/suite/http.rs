@@ -178,7 +178,7 @@ fn requests_are_answered_or_refused_as_the_standard_says() {
 }
 
 #[test]
-fn who_expects_a_sign_before_the_body_gets_one() {
+fn a_client_that_expects_100_continue_gets_it() {
     let head = "POST /sum HTTP/1.1\r\nHost: m\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
     let mut pair = Pair::new();
     let handle = pair.connect();
@@ -200,7 +200,7 @@ fn requests_before_the_answer_to_the_one_before_are_answered_in_their_order() {
 }
 
 #[test]
-fn who_asks_for_nothing_makes_room_for_others_also_in_the_midst_of_a_request() {
+fn a_silent_client_makes_room_for_others_even_in_the_midst_of_a_request() {
     let mut pair = Pair::new();
     for begun in [&b""[..], b"GET / HT"] {
         let idle = pair.connect();
@@ -276,7 +276,7 @@ fn a_client_that_waits_gets_the_place_of_one_that_is_idle() {
 }
 
 #[test]
-fn who_has_just_come_is_not_sent_away_for_the_next() {
+fn a_new_client_is_not_evicted_for_the_next() {
     // Four clients of a server with two slots; each sends its next request at once.
     let mut pair = Pair::new();
     let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";

@@ -137,7 +137,7 @@ fn services_do_what_they_always_did() {
 }
 
 #[test]
-fn who_says_nothing_for_a_minute_makes_room() {
+fn a_peer_that_is_silent_for_a_minute_makes_room() {
     let (heard, end) = talk::<Echo>(b"", Duration::from_secs(59));
     assert!(heard.is_empty() && end.is_none(), "{end:?}");
     let (_, end) = talk::<Echo>(b"", Duration::from_secs(62));

@@ -68,7 +68,7 @@ fn awake_for(mac: &mut Device, wake_ups: u32, mut busy: impl FnMut() -> bool) ->
 }
 
 #[test]
-fn whatever_noise_there_is_a_radio_is_off_for_four_fifths_of_the_time() {
+fn a_radio_is_off_for_four_fifths_of_the_time_whatever_noise_there_is() {
     const WAKE_UPS: u32 = 500;
     let bound = (repetition(FULL) * 4 + air_time(FULL + 2) + CCA * 2) * WAKE_UPS;
     assert!(bound < WAKE.period * WAKE_UPS / 5);

@@ -307,7 +307,7 @@ fn a_neighbour_that_was_awake_for_another_node_is_found_where_it_wakes() {
 /// A forged acknowledgement cannot be recognised: it has only a sequence number. Its frame is lost
 /// on this hop. But the false wake-up phase is discarded later.
 #[test]
-fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
+fn a_neighbour_is_found_again_after_forged_acknowledgements() {
     let mut most = 0;
     for (forged, from) in (1..12).flat_map(|n| [0, 30, 60, 90].map(|from| (n, from))) {
         let mut sender = Sender::new(Wake::DEFAULT);
@@ -329,7 +329,7 @@ fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
 }
 
 #[test]
-fn who_was_not_sent_to_for_a_year_is_looked_for_in_one_period() {
+fn a_neighbour_without_traffic_for_a_year_is_searched_for_in_one_period() {
     for days in [1, 365] {
         let mut sender = Sender::new(Wake::DEFAULT);
         let neighbour = Sleeping::new(T0, 37);

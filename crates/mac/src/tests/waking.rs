@@ -125,7 +125,7 @@ fn it_goes_round_the_channels_with_another_one_at_each_wake_up() {
 }
 
 #[test]
-fn who_listens_always_goes_round_too_and_stays_while_a_burst_goes_on() {
+fn an_always_on_device_hops_too_and_stays_while_a_burst_goes_on() {
     let first = Channel::new(12).unwrap();
     let config = Config { channel: first, ..config() }.unsecured();
     let mut mac: Sleeper = Mac::new(config, able(), 1);
@@ -371,7 +371,7 @@ fn put(mac: &mut Sleeper, now: Instant, frames: usize) {
 }
 
 #[test]
-fn who_has_room_for_some_neighbours_awaits_those() {
+fn a_device_with_room_for_some_neighbours_awaits_those() {
     for (admission, source_filter) in [
         (Admission::All, SourceFilter::Any),
         (Admission::AllBut(9), SourceFilter::AllBut(9)),
@@ -391,7 +391,7 @@ fn who_has_room_for_some_neighbours_awaits_those() {
 }
 
 #[test]
-fn who_has_no_room_does_not_listen() {
+fn a_device_without_room_does_not_listen() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = wait(&mut mac);
     assert_eq!(poll(&mut mac, now), sense(2));
@@ -474,7 +474,7 @@ fn burst_sent(mac: &mut Sleeper) -> Instant {
 }
 
 #[test]
-fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
+fn a_device_that_has_sent_a_burst_listens_for_its_recipient_only_once() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = burst_sent(&mut mac);
     let awaits = poll(&mut mac, now);
@@ -497,7 +497,7 @@ fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
 }
 
 #[test]
-fn who_is_not_answered_sleeps_again() {
+fn a_device_without_an_answer_sleeps_again() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = burst_sent(&mut mac);
     assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));

@@ -494,7 +494,7 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
 }
 
 #[test]
-fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
+fn a_router_that_learns_its_offer_advertises_the_remaining_lifetimes() {
     let mut nd = router(Border::Learnt);
     let solicit = |nd: &mut Nd, now| {
         let link = [NdOption::SourceLinkAddress(Address::Short(7))];

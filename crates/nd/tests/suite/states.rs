@@ -136,7 +136,7 @@ fn a_frame_without_acknowledgement_has_it_probed_at_once_and_forgotten() {
 }
 
 #[test]
-fn who_does_not_answer_is_lost_after_three_questions() {
+fn a_silent_neighbour_is_lost_after_three_solicitations() {
     let mut nd = nd();
     assert!(nd.want(NOW, other(2)));
     for step in 0..3 {

@@ -363,7 +363,7 @@ fn of_two_that_bring_as_much_as_they_can_the_one_that_is_ahead_waits() {
 }
 
 #[test]
-fn who_sends_little_does_not_wait_for_who_fills_the_store() {
+fn a_slow_sender_does_not_wait_for_one_that_fills_the_store() {
     let long = segment(4, 600);
     let short = segment(4, 20);
     assert_eq!((long.len() > 6, short.len()), (true, 1));

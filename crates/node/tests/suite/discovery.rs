@@ -167,7 +167,7 @@ fn packets_are_dropped_if_no_neighbour_answers() {
 }
 
 #[test]
-fn who_acknowledges_frames_is_not_probed_and_who_does_not_is() {
+fn a_neighbour_that_acknowledges_frames_is_not_probed_and_another_is() {
     let mut line = line(EXTENDED, &["2001:db8::beef"]);
     let beef = ip("2001:db8::beef");
     let ping = |line: &mut Link<Speaker>| {

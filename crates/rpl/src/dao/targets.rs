@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_back_one_of_two_addresses_has_not_left() {
+    fn a_node_that_withdraws_one_of_two_addresses_has_not_left() {
         let mut table = [None; 3];
         let mut targets = Targets(&mut table);
         let old = route(7, 7, 240, 5);

@@ -44,7 +44,7 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
 /// Two parents have the lower rank in turn, half a minute each: a node follows less and less often,
 /// as each change is announced.
 #[test]
-fn who_changes_its_parent_often_waits_longer_each_time() {
+fn parent_changes_back_off() {
     let changes = |mode| {
         let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
         for round in 0..40 {

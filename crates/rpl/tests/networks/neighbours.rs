@@ -88,7 +88,7 @@ fn a_parent_that_has_gone_elsewhere_is_no_parent() {
 
 /// One message with the shortest possible interval made a node send a thousand DIOs in 20 s.
 #[test]
-fn whatever_interval_is_received_dios_have_a_limit_of_their_own() {
+fn dios_have_a_limit_of_their_own_whatever_interval_is_received() {
     let mut net = router(|_| {});
     let fast =
         Configuration { interval_min: 0, interval_doublings: 0, redundancy: 0, ..CONFIGURATION };

@@ -130,7 +130,7 @@ fn a_parent_gets_no_route_loss_about_itself() {
 /// The former parent gets no withdrawal before others have the new route. A node that returns
 /// before that is known there, and the others must be notified.
 #[test]
-fn who_changes_its_parent_is_known_all_the_time() {
+fn a_node_that_changes_its_parent_always_has_a_downward_route() {
     for seed in 1..=8 {
         let mut net = net(6, &[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], seed);
         let mut parent = node_of(net.nodes[5].parent().unwrap());
@@ -156,7 +156,7 @@ fn who_changes_its_parent_is_known_all_the_time() {
 
 /// A new parent that has not acknowledged has no routes: the former one is withdrawn after that.
 #[test]
-fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
+fn a_node_unknown_through_its_new_parent_is_reached_through_the_former() {
     let mut net = net(6, &[(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5)], 1);
     let former = node_of(net.nodes[5].parent().unwrap());
     let (other, rank) = (6 - former, net.nodes[6 - former].rank());
@@ -175,7 +175,7 @@ fn who_is_not_known_through_its_new_parent_is_reached_through_the_former() {
 
 /// A forger invented a version and is gone: no other node will ever have it.
 #[test]
-fn who_is_alone_in_a_version_comes_back() {
+fn a_node_alone_in_a_version_comes_back() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
     let version = net.nodes[0].info().version;
     assert_eq!(hear(&mut net, 2, 9, 200, version + 1), Some(near(9)));
@@ -187,7 +187,7 @@ fn who_is_alone_in_a_version_comes_back() {
 
 /// The root has lost a route, and all routers on the path assume that it has it.
 #[test]
-fn who_sends_packets_up_and_is_not_known_is_asked_for() {
+fn an_unknown_source_of_upward_packets_is_asked_for_its_daos() {
     let mut net = net(4, &[(0, 1), (1, 2), (2, 3)], 1);
     announced(&mut net, 0, 1, &[3], 0);
     net.run(secs(20));
@@ -227,7 +227,7 @@ fn a_node_that_missed_a_request_gets_it_when_it_forwards_upward() {
 
 /// A source that was unknown and is known by now does not prevent a request for another.
 #[test]
-fn who_is_known_again_makes_room_for_the_next() {
+fn a_source_that_is_known_again_makes_room_for_the_next() {
     let mut net = net(4, &[(0, 1), (1, 2), (1, 3)], 1);
     let now = net.now;
     net.nodes[1].note_source(now, near(3), address(9));
@@ -255,7 +255,7 @@ fn a_root_forgets_a_child_that_acknowledges_nothing() {
 
 /// A source whose address is never announced is requested, but does not keep the network busy.
 #[test]
-fn who_stays_unknown_is_asked_for_now_and_then() {
+fn a_source_that_stays_unknown_is_asked_for_now_and_then() {
     let mut net = net(3, &[(0, 1), (1, 2)], 1);
     let before = net.nodes[0].stats().resets;
     for _ in 0..120 {

@@ -217,7 +217,7 @@ fn the_oldest_frame_for_each_neighbour_is_read_first() {
 }
 
 #[test]
-fn whoever_is_preferred_is_read_before_others() {
+fn frames_of_preferred_recipients_are_read_before_others() {
     let mut whole = Few::ready(Geometry::M25P80);
     for to in 1..=8 {
         whole.put_slowly(to, to.into()..u16::from(to) + 1);

@@ -176,7 +176,7 @@ fn pacing_changes_nothing_of_what_timeouts_send() {
 }
 
 #[test]
-fn who_is_held_back_sends_nothing_until_then_but_what_has_no_flight_before_it() {
+fn a_connection_that_is_held_back_sends_only_without_data_in_flight() {
     for pacing in [false, true] {
         let (mut s, handle) = measured(pacing);
         let gap = RTT * 2;

@@ -200,7 +200,7 @@ impl Observer<Echo> for Looks {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_looks_at_a_network_without_events_sees_the_present() {
+async fn an_observer_of_a_network_without_events_sees_the_present() {
     let (mut network, host, mut looks) = (Echo::new(), Host::new(&[]), Looks(Vec::new()));
     network.period = Duration::from_secs(1_000_000);
     let stop = tokio::time::sleep(WallDuration::from_millis(3_500));

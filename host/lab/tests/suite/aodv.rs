@@ -313,7 +313,7 @@ fn under_attack(security: bool, attacked: bool, seed: u64) -> [u64; 2] {
 }
 
 #[test]
-fn who_has_no_key_changes_nothing() {
+fn a_node_without_the_key_changes_nothing() {
     for seed in 1..=2 {
         let calm = under_attack(true, false, seed);
         assert_eq!(under_attack(true, true, seed), calm, "seed {seed}");

@@ -135,7 +135,7 @@ fn a_registration_that_ends_is_reported_to_the_border_router() {
 
 //= rfc8505#5.7-2 type=test
 #[test]
-fn who_has_moved_is_forgotten_where_he_was() {
+fn a_host_that_has_moved_is_removed_from_its_former_router() {
     let mut lone = registered(240);
     hear(&mut lone, ROOT, duplicate(true, 7, Some(241), status::MOVED)).unwrap();
     assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);

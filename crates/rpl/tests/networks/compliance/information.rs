@@ -48,7 +48,7 @@ fn a_new_version_resets_trickle() {
 
 //= rfc6550#6.7.6-2 rfc6550#8.3-5 rfc6550#8.3-6 rfc6550#8.3-7 rfc6550#8.3-8 type=test
 #[test]
-fn who_asks_alone_is_answered_alone_with_the_configuration() {
+fn a_unicast_request_gets_a_unicast_answer_with_the_configuration() {
     let means = Solicited { instance: Some(0), ..Solicited::default() };
     let asked: [&[ControlOption<'_>]; 2] = [&[], &[ControlOption::Solicited(means)]];
     for options in asked {
