@@ -277,13 +277,13 @@ pub fn http_request(data: &[u8]) {
         assert_eq!(count, piece.len());
     }
     assert_eq!(taken, len);
-    assert_eq!(whole.verdict(), pieces.verdict());
+    assert_eq!(whole.check(), pieces.check());
     assert_eq!((whole.path(), whole.method()), (pieces.path(), pieces.method()));
     assert_eq!(whole.content_length(), pieces.content_length());
     let path = whole.path();
     assert!(path.len() <= 64 && !path.contains(&b'?') && !path.contains(&b' '));
     // An accepted request has a path.
-    assert!(!ended || whole.verdict().is_err() || !path.is_empty());
+    assert!(!ended || whole.check().is_err() || !path.is_empty());
 }
 
 /// ZEP: a parsed datagram is written unchanged, except for sender and time.

@@ -47,7 +47,7 @@ fn collect(name: &str, seconds: u64) -> Result<(u64, u64), String> {
     let callgrind = [
         "valgrind",
         "--tool=callgrind",
-        "--toggle-collect=*sink_turn*",
+        "--toggle-collect=*sink_call*",
         "--callgrind-out-file=/dev/null",
     ];
     let (line, said) = run(&callgrind, name, &["--seconds", &seconds.to_string()])?;

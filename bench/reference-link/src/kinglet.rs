@@ -24,8 +24,8 @@ impl<const N: usize, const MAP: usize> mac::Sizes for Plan<N, MAP> {
     type Queue = [mac::Slot; 2];
     type Neighbours = [mac::Neighbour; 4];
     type Listening = mac::Sampled;
-    type Reach = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
-    type Security = mac::CcmStar<mac::Tabled, [mac::Peer; 0]>;
+    type DeliveryMethod = mac::Sleepers<[mac::Sleeper<mac::Samples>; 0]>;
+    type Security = mac::CcmStar<mac::Tabled, [mac::PeerCounter; 0]>;
     type Backoff = mac::Exponential;
 }
 
@@ -67,7 +67,7 @@ impl<const N: usize, const MAP: usize> tcp::Sizes for Plan<N, MAP> {
 }
 
 impl<const N: usize, const MAP: usize> polling::Sizes for Plan<N, MAP> {
-    type Sources = [polling::Source; 0];
+    type PendingRequests = [polling::PendingRequest; 0];
     type Applications = [polling::Application; 0];
 }
 

@@ -46,7 +46,7 @@ pub struct Outcome {
 }
 
 /// Request to a station in one turn.
-pub enum Turn<'a> {
+pub enum Call<'a> {
     Run,
     Poll(&'a mut Frame),
     Sent(bool),
@@ -55,24 +55,24 @@ pub enum Turn<'a> {
 
 /// Does all work of the source's CPU.
 #[inline(never)]
-pub fn source_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
-    take_turn(station, now, turn)
+pub fn source_call(station: &mut dyn Station, now: u64, call: Call<'_>) -> bool {
+    make_call(station, now, call)
 }
 
 /// Does all work of the sink's CPU: an instruction counter looks for this name.
 #[inline(never)]
-pub fn sink_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
-    // Different from `source_turn`, or the compiler would merge both functions.
-    std::hint::black_box(take_turn(station, now, turn))
+pub fn sink_call(station: &mut dyn Station, now: u64, call: Call<'_>) -> bool {
+    // Different from `source_call`, or the compiler would merge both functions.
+    std::hint::black_box(make_call(station, now, call))
 }
 
 #[inline(always)]
-fn take_turn(station: &mut dyn Station, now: u64, turn: Turn<'_>) -> bool {
-    match turn {
-        Turn::Run => station.run(now),
-        Turn::Poll(frame) => return station.poll_frame(now, frame),
-        Turn::Sent(delivered) => station.sent(now, delivered),
-        Turn::Receive(frame) => station.receive(now, frame),
+fn make_call(station: &mut dyn Station, now: u64, call: Call<'_>) -> bool {
+    match call {
+        Call::Run => station.run(now),
+        Call::Poll(frame) => return station.poll_frame(now, frame),
+        Call::Sent(delivered) => station.sent(now, delivered),
+        Call::Receive(frame) => station.receive(now, frame),
     }
     false
 }
@@ -89,12 +89,12 @@ struct OnAir {
     lost: bool,
 }
 
-/// [`source_turn`] or [`sink_turn`].
-type TakeTurn = fn(&mut dyn Station, u64, Turn<'_>) -> bool;
+/// [`source_call`] or [`sink_call`].
+type MakeCall = fn(&mut dyn Station, u64, Call<'_>) -> bool;
 
 /// Runs source (0) and sink (1) against each other.
 pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outcome {
-    const TURNS: [TakeTurn; 2] = [source_turn, sink_turn];
+    const CALLS: [MakeCall; 2] = [source_call, sink_call];
     let mut random = Pcg64Mcg::seed_from_u64(conditions.seed);
     let mut outcome = Outcome::default();
     let mut buffers = [Frame::EMPTY, Frame::EMPTY];
@@ -112,14 +112,14 @@ pub fn run(stations: &mut [Box<dyn Station>; 2], conditions: Conditions) -> Outc
             waiting[from] = false;
             let (to, octets) = (1 - from, buffers[from].get());
             if !lost {
-                TURNS[to](stations[to].as_mut(), now, Turn::Receive(octets));
+                CALLS[to](stations[to].as_mut(), now, Call::Receive(octets));
             }
-            TURNS[from](stations[from].as_mut(), now, Turn::Sent(!lost));
+            CALLS[from](stations[from].as_mut(), now, Call::Sent(!lost));
         }
         for (i, station) in stations.iter_mut().enumerate() {
-            TURNS[i](station.as_mut(), now, Turn::Run);
+            CALLS[i](station.as_mut(), now, Call::Run);
             if !waiting[i] {
-                waiting[i] = TURNS[i](station.as_mut(), now, Turn::Poll(&mut buffers[i]));
+                waiting[i] = CALLS[i](station.as_mut(), now, Call::Poll(&mut buffers[i]));
             }
         }
         if on_air.is_none() && (waiting[0] || waiting[1]) {

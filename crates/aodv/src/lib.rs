@@ -41,8 +41,8 @@
 //! let mut here: Aodv<Plan> = Aodv::new(Config::new(1, Role::Router, 1));
 //! let mut there: Aodv<Plan> = Aodv::new(Config::new(2, Role::Router, 2));
 //! let (mut now, mut buf) = (Instant::ZERO, [0; kinglet_aodv::MAX_LEN]);
-//! assert!(here.seek(now, 2));
-//! while here.is_seeking(2) {
+//! assert!(here.discover(now, 2));
+//! while here.is_discovering(2) {
 //!     while let Some(out) = here.poll_message(now, &mut buf) {
 //!         there.handle_heard(now, 1, 255);
 //!         there.handle_message(now, 1, &buf[..out.len]).unwrap();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_no_reply_is_not_believed_for_a_while() {
+    fn a_neighbour_without_a_reply_is_not_accepted_for_a_while() {
         let (mut link, at) = (Link::new(Instant::ZERO, 1, 100), Instant::from_secs(9));
         link.sent(at, false, false, TIMES);
         assert!(!link.is_blacklisted(at));

@@ -49,16 +49,16 @@ impl Quality {
 
 /// Quality of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Worth {
+pub(crate) struct RouteQuality {
     pub(crate) hops: u8,
     /// Its delivery ratio, if the metric uses it.
     pub(crate) delivery: Option<u16>,
 }
 
-impl Worth {
+impl RouteQuality {
     /// Returns the worth of the route from a node to itself.
     pub(crate) fn start(metric: Metric) -> Self {
-        Worth { hops: 0, delivery: (metric == Metric::PathDr).then_some(ONE) }
+        RouteQuality { hops: 0, delivery: (metric == Metric::PathDr).then_some(ONE) }
     }
 
     /// Returns the worth of the route after one more link of this delivery ratio. It is worse than
@@ -66,10 +66,10 @@ impl Worth {
     /// therefore form no loop.
     pub(crate) fn extended(self, link: u16) -> Self {
         let delivery = self.delivery.map(|delivery| product(delivery, link));
-        Worth { hops: self.hops.saturating_add(1), delivery }
+        RouteQuality { hops: self.hops.saturating_add(1), delivery }
     }
 
-    pub(crate) fn is_better_than(&self, other: &Worth) -> bool {
+    pub(crate) fn is_better_than(&self, other: &RouteQuality) -> bool {
         match self.delivery.cmp(&other.delivery) {
             core::cmp::Ordering::Greater => true,
             core::cmp::Ordering::Equal => self.hops < other.hops,
@@ -100,30 +100,30 @@ mod tests {
     }
 
     #[test]
-    fn ways_get_worse_with_each_hop() {
-        let start = Worth::start(Metric::PathDr);
+    fn routes_get_worse_with_each_hop() {
+        let start = RouteQuality::start(Metric::PathDr);
         let good = start.extended(ONE);
-        assert_eq!(good, Worth { hops: 1, delivery: Some(ONE) });
+        assert_eq!(good, RouteQuality { hops: 1, delivery: Some(ONE) });
         assert!(start.is_better_than(&good) && !good.is_better_than(&start));
-        let mut way = start;
+        let mut route = start;
         for _ in 0..300 {
-            let longer = way.extended(60_000);
-            assert!(way.is_better_than(&longer) || longer.hops == u8::MAX);
-            way = longer;
+            let longer = route.extended(60_000);
+            assert!(route.is_better_than(&longer) || longer.hops == u8::MAX);
+            route = longer;
         }
-        assert_eq!(way.delivery, Some(0));
+        assert_eq!(route.delivery, Some(0));
     }
 
     #[test]
     fn many_good_links_are_better_than_a_bad_one_unless_hops_count() {
-        let way = |metric, links: &[u16]| {
-            links.iter().fold(Worth::start(metric), |way, link| way.extended(*link))
+        let route = |metric, links: &[u16]| {
+            links.iter().fold(RouteQuality::start(metric), |route, link| route.extended(*link))
         };
         let (long, short) = ([62_000; 3], [50_000]);
-        let better = |metric| way(metric, &long).is_better_than(&way(metric, &short));
+        let better = |metric| route(metric, &long).is_better_than(&route(metric, &short));
         assert!(better(Metric::PathDr) && !better(Metric::HopCount));
-        assert_eq!(way(Metric::HopCount, &long), Worth { hops: 3, delivery: None });
-        let half = way(Metric::PathDr, &[ONE / 2, ONE / 2]);
+        assert_eq!(route(Metric::HopCount, &long), RouteQuality { hops: 3, delivery: None });
+        let half = route(Metric::PathDr, &[ONE / 2, ONE / 2]);
         assert!(half.delivery.unwrap().abs_diff(ONE / 4) < 3);
     }
 }

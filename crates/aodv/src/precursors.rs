@@ -4,7 +4,7 @@
 /// ones by broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precursors {
-    Nobody,
+    None,
     One(u16),
     Many,
 }
@@ -12,7 +12,7 @@ pub(crate) enum Precursors {
 impl Precursors {
     pub(crate) fn add(&mut self, short: u16) {
         *self = match *self {
-            Precursors::Nobody => Precursors::One(short),
+            Precursors::None => Precursors::One(short),
             Precursors::One(one) if one == short => return,
             Precursors::One(_) | Precursors::Many => Precursors::Many,
         }
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn one_is_known_by_name() {
-        let mut precursors = Precursors::Nobody;
+        let mut precursors = Precursors::None;
         let then = [7, 7, 8, 7].map(|short| {
             precursors.add(short);
             precursors

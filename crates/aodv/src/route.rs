@@ -1,6 +1,6 @@
 //! The routing table: known routes, their updates, and eviction.
 
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use crate::params::{LATELY, Times};
 use crate::precursors::Precursors;
 use crate::sequence::{is_newer, newest};
@@ -13,7 +13,7 @@ pub struct Route {
     /// Its newest known sequence number.
     pub(crate) sequence: Option<u32>,
     pub(crate) next_hop: u16,
-    pub(crate) worth: Worth,
+    pub(crate) quality: RouteQuality,
     pub(crate) is_valid: bool,
     /// True if packets have used the route.
     is_used: bool,
@@ -22,7 +22,7 @@ pub struct Route {
     /// True if the route was lost while packets that begin here needed it.
     is_missed: bool,
     /// True if the loss of the route is still to be reported to its precursors.
-    pub(crate) is_untold: bool,
+    pub(crate) is_unreported: bool,
     /// Time until which the route is valid, or until which its loss is remembered.
     expires: Instant,
     pub(crate) precursors: Precursors,
@@ -34,7 +34,7 @@ pub(crate) struct Offer {
     pub(crate) destination: u16,
     pub(crate) sequence: u32,
     pub(crate) next_hop: u16,
-    pub(crate) worth: Worth,
+    pub(crate) quality: RouteQuality,
     pub(crate) lifetime: Duration,
 }
 
@@ -53,27 +53,32 @@ pub(crate) enum Taken {
 
 impl Route {
     fn new(now: Instant, offer: &Offer) -> Self {
-        let Offer { destination, sequence, next_hop, worth, lifetime } = *offer;
+        let Offer { destination, sequence, next_hop, quality, lifetime } = *offer;
         Route {
             destination,
             sequence: Some(sequence),
             next_hop,
-            worth,
+            quality,
             is_valid: true,
             is_used: false,
             began: None,
             is_missed: false,
-            is_untold: false,
+            is_unreported: false,
             expires: now + lifetime,
-            precursors: Precursors::Nobody,
+            precursors: Precursors::None,
         }
     }
 
     /// Returns an invalid entry for a destination to which a neighbour has sent a packet through
     /// this node, which has no route.
-    pub(crate) fn unknown(now: Instant, destination: u16, worth: Worth, times: Times) -> Self {
+    pub(crate) fn unknown(
+        now: Instant,
+        destination: u16,
+        quality: RouteQuality,
+        times: Times,
+    ) -> Self {
         let (sequence, next_hop, lifetime) = (0, destination, times.delete_period());
-        let offer = Offer { destination, sequence, next_hop, worth, lifetime };
+        let offer = Offer { destination, sequence, next_hop, quality, lifetime };
         Route { sequence: None, is_valid: false, ..Route::new(now, &offer) }
     }
 
@@ -113,7 +118,7 @@ impl Route {
     pub(crate) fn lose(&mut self, now: Instant, sequence: Option<u32>, times: Times) {
         self.sequence = newest(self.sequence, sequence);
         (self.is_valid, self.is_used) = (false, false);
-        self.is_untold = self.precursors != Precursors::Nobody;
+        self.is_unreported = self.precursors != Precursors::None;
         self.is_missed = self.began.is_some_and(|at| now - at < LATELY);
         self.expires = now + times.delete_period();
     }
@@ -127,7 +132,7 @@ impl Route {
     /// Returns its eviction priority, greatest first; `None` if it must stay. Routes that packets
     /// use are never evicted, so a flood of requests takes away none of them.
     fn yields(&self, now: Instant) -> Option<(bool, bool, Instant)> {
-        let stays = self.is_untold || self.is_valid && self.is_used;
+        let stays = self.is_unreported || self.is_valid && self.is_used;
         (!stays).then_some((self.is_forgotten(now), !self.is_valid, self.expires))
     }
 
@@ -137,7 +142,7 @@ impl Route {
             return Taken::Stale;
         }
         let is_newer = known.is_none_or(|known| is_newer(offer.sequence, known));
-        if self.is_valid && !is_newer && !offer.worth.is_better_than(&self.worth) {
+        if self.is_valid && !is_newer && !offer.quality.is_better_than(&self.quality) {
             self.keep(now + offer.lifetime);
             return Taken::NoBetter;
         }
@@ -198,7 +203,7 @@ pub(crate) fn expire(table: &mut [Option<Route>], now: Instant, times: Times) ->
     for route in table.iter_mut().flatten() {
         if route.is_valid && route.expires <= now {
             (route.is_valid, route.is_used) = (false, false);
-            route.precursors = Precursors::Nobody;
+            route.precursors = Precursors::None;
             route.expires = now + times.delete_period();
         }
         first = earliest(first, route.expiry());
@@ -215,9 +220,9 @@ mod tests {
     const TIMES: Times = Times::new(Duration::ZERO);
 
     fn offer(destination: u16, sequence: u32, hops: u8) -> Offer {
-        let worth = Worth { hops, delivery: None };
+        let quality = RouteQuality { hops, delivery: None };
         let lifetime = Duration::from_secs(3);
-        Offer { destination, sequence, next_hop: u16::from(hops) + 100, worth, lifetime }
+        Offer { destination, sequence, next_hop: u16::from(hops) + 100, quality, lifetime }
     }
 
     #[test]
@@ -236,17 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_way_is_found_again_by_what_is_as_new_only() {
+    fn only_an_equally_new_sequence_restores_a_lost_route() {
         let mut table = [None; 1];
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 3)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
         route.precursors.add(9);
         route.lose(T0, Some(8), TIMES);
-        assert!(!route.is_valid && route.is_untold);
+        assert!(!route.is_valid && route.is_unreported);
         assert_eq!(consider(&mut table, T0, &offer(1, 7, 1)), Taken::Stale);
         assert_eq!(consider(&mut table, T0, &offer(1, 8, 9)), Taken::Yes);
         let route = find_mut(&mut table, 1).unwrap();
-        assert_eq!((route.is_untold, route.precursors), (false, Precursors::Nobody));
+        assert_eq!((route.is_unreported, route.precursors), (false, Precursors::None));
         // An entry that has expired does not count.
         route.lose(T0, Some(500), TIMES);
         let later = T0 + TIMES.delete_period();
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_packets_take_gives_way_to_nobody() {
+    fn a_used_route_is_not_evicted() {
         let mut table = [None; 3];
         for destination in 1..=3 {
             assert_eq!(consider(&mut table, T0, &offer(destination, 1, 1)), Taken::Yes);
@@ -277,16 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_way_that_is_not_told_yet_keeps_its_place() {
+    fn an_unreported_lost_route_keeps_its_place() {
         let mut table = [None; 1];
-        let worth = Worth::start(Metric::HopCount);
-        let mut route = Route::unknown(T0, 1, worth, TIMES);
+        let quality = RouteQuality::start(Metric::HopCount);
+        let mut route = Route::unknown(T0, 1, quality, TIMES);
         route.precursors.add(9);
         route.lose(T0, None, TIMES);
-        assert_eq!((route.is_untold, route.sequence), (true, None));
+        assert_eq!((route.is_unreported, route.sequence), (true, None));
         table[0] = Some(route);
         assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Full);
-        table[0].as_mut().unwrap().is_untold = false;
+        table[0].as_mut().unwrap().is_unreported = false;
         assert_eq!(consider(&mut table, T0, &offer(6, 1, 1)), Taken::Yes);
     }
 }

@@ -6,11 +6,11 @@ pub(crate) const fn is_newer(a: u32, b: u32) -> bool {
 }
 
 /// Returns the newer one of the known and the received number.
-pub(crate) fn newest(known: Option<u32>, told: Option<u32>) -> Option<u32> {
-    match (known, told) {
-        (Some(known), Some(told)) if is_newer(known, told) => Some(known),
+pub(crate) fn newest(known: Option<u32>, advertised: Option<u32>) -> Option<u32> {
+    match (known, advertised) {
+        (Some(known), Some(advertised)) if is_newer(known, advertised) => Some(known),
         (known, None) => known,
-        (_, told) => told,
+        (_, advertised) => advertised,
     }
 }
 

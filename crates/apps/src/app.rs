@@ -15,7 +15,7 @@ pub trait App {
     fn deadline(&self) -> Option<Instant>;
 
     /// Returns the window in which a message is expected that TCP does not know of. The caller of a
-    /// sleepy node passes it on ([`Told`]).
+    /// sleepy node passes it on ([`ReportedExpectation`]).
     fn expected(&self, _now: Instant) -> Option<Expected> {
         None
     }
@@ -34,11 +34,11 @@ pub trait App {
 /// State of the reports of an application's [`App::expected`] to a sleepy node: TCPlp's adaptive
 /// duty cycle (§8.1.1).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told(Option<Instant>);
+pub struct ReportedExpectation(Option<Instant>);
 
-impl Told {
+impl ReportedExpectation {
     /// Reports to the node the window that application `number` expects, if it has changed.
-    pub fn tell<P: Profile>(
+    pub fn report<P: Profile>(
         &mut self,
         now: Instant,
         node: &mut Node<P>,
@@ -52,11 +52,11 @@ impl Told {
         match expected {
             // If the node's table is full, the report is repeated later.
             Some(Expected { since, until, .. }) => {
-                if node.expect(now, number, since, until).is_err() {
+                if node.expect_response(now, number, since, until).is_err() {
                     return;
                 }
             }
-            None => node.expect_nothing(now, number),
+            None => node.withdraw_response(now, number),
         }
         self.0 = since;
     }

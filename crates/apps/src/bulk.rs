@@ -79,7 +79,7 @@ impl<H: Copy> Sender<H> {
 }
 
 impl<H: Copy> StreamApp<H> for Sender<H> {
-    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         if now < self.start || now < self.back_off.at() {
             return false;
         }
@@ -149,7 +149,7 @@ impl<H: Copy> Receiver<H> {
 }
 
 impl<H: Copy> StreamApp<H> for Receiver<H> {
-    fn turn<S: Sockets<Handle = H>>(&mut self, _now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = H>>(&mut self, _now: Instant, sockets: &mut S) -> bool {
         if !self.listening {
             self.listening = sockets.listen(self.port, self.config);
         }

@@ -80,7 +80,7 @@ pub mod service;
 pub mod snack;
 pub mod udp;
 
-pub use app::{App, Told};
+pub use app::{App, ReportedExpectation};
 pub use back_off::BackOff;
 pub use pattern::{fill, is_intact, pattern};
 pub use site::{Asked, Content, Format, Fresh, Link, Never, Page, Resource, Site};

@@ -186,7 +186,7 @@ impl<V: Service, Z: Sizes, H: Copy> Server<V, Z, H> {
 }
 
 impl<V: Service, Z: Sizes, H: Copy> StreamApp<H> for Server<V, Z, H> {
-    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         if !self.listening {
             self.listening = sockets.listen(V::PORT, self.config);
         }

@@ -145,7 +145,7 @@ impl<P: Profile> Sockets for Node<P> {
 /// [`App`].
 pub trait StreamApp<H> {
     /// As [`App::poll`].
-    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool;
+    fn step<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool;
 
     /// As [`App::deadline`].
     fn due(&self) -> Option<Instant>;
@@ -161,7 +161,7 @@ pub trait StreamApp<H> {
 
 impl<A: StreamApp<Handle>> App for A {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        self.turn(now, node)
+        self.step(now, node)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -119,7 +119,7 @@ impl<K> Exchange<K> {
     }
 
     /// Returns whether the application of a client waits for a response.
-    pub(crate) const fn is_under_way(&self) -> bool {
+    pub(crate) const fn is_pending(&self) -> bool {
         !matches!(self.state, State::Observing | State::Failed(_) | State::Done)
     }
 

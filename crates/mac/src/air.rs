@@ -20,7 +20,7 @@ pub(crate) fn end_of_frame(sfd: Instant, len: usize) -> Instant {
 /// at `sfd`.
 pub(crate) fn end_of_ack(sfd: Instant, len: usize) -> Instant {
     // A single sum, because each addition saturates.
-    const REST: Duration =
+    const TAIL: Duration =
         Duration::from_micros(TURNAROUND.as_micros() + air_time(ACK_PSDU).as_micros());
-    end_of_frame(sfd, len) + REST
+    end_of_frame(sfd, len) + TAIL
 }

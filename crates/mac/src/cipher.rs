@@ -166,16 +166,16 @@ const fn sub_byte(octet: u8) -> u8 {
     // is 0.
     let (mut power, mut inverse) = (octet, 1);
     let mut sum = 0x63;
-    let mut turn = 0_u32;
-    while turn < 7 {
+    let mut bit = 0_u32;
+    while bit < 7 {
         power = product(power, power);
         inverse = product(inverse, power);
-        turn = turn.wrapping_add(1);
+        bit = bit.wrapping_add(1);
     }
-    turn = 0;
-    while turn < 5 {
-        sum ^= inverse.rotate_left(turn);
-        turn = turn.wrapping_add(1);
+    bit = 0;
+    while bit < 5 {
+        sum ^= inverse.rotate_left(bit);
+        bit = bit.wrapping_add(1);
     }
     sum
 }

@@ -1,7 +1,7 @@
 //! Configuration of a MAC.
 
 use crate::csl::Csl;
-use crate::reach::Indirect;
+use crate::delivery_method::Indirect;
 use crate::security::Security;
 use kinglet_radio::{Channel, CsmaParams};
 use kinglet_time::Duration;

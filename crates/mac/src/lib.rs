@@ -15,7 +15,7 @@
 //! * Coordinated sampled listening (6.12.2; [`Csl`]).
 //! * ContikiMAC with bursts, for networks in which all nodes sleep ([`Mac::set_wake`]).
 //! * Control of the receiver, and delivery to devices whose radio is off, as types of the memory
-//!   plan ([`Listening`], [`Reach`]).
+//!   plan ([`Listening`], [`DeliveryMethod`]).
 //! * Per-neighbour link statistics, ETX in the unit of RFC 6551 §4.3.2.
 //!
 //! The MAC leaves to the chip the functions that it has
@@ -39,7 +39,7 @@
 //!     type Queue = [Slot; 4];
 //!     type Neighbours = [Neighbour; 4];
 //!     type Listening = AlwaysOn;
-//!     type Reach = ();
+//!     type DeliveryMethod = ();
 //!     type Security = ();
 //!     type Backoff = Exponential;
 //! }
@@ -72,7 +72,7 @@
 //! | `mac/strobe.rs` | transmission to nodes that sleep |
 //! | `mac/secure.rs` | securing and opening frames |
 //! | `listening.rs`: `polled.rs`, `sampled.rs`, `waking.rs` | control of the receiver |
-//! | `reach.rs`: `sleepers.rs`, `samples.rs` | delivery to devices whose radio is off |
+//! | `delivery_method.rs`: `sleepers.rs`, `samples.rs` | delivery to devices whose radio is off |
 //! | `strobing.rs` | delivery to devices that wake by themselves |
 //! | `security.rs`: `ccm.rs`, `cipher.rs`, `replay.rs` | link security |
 //! | `queue.rs`, `link.rs`, `duplicates.rs` | frames and neighbours |
@@ -94,6 +94,7 @@ mod cipher;
 mod config;
 mod csl;
 mod csma;
+mod delivery_method;
 mod duplicates;
 mod level;
 mod link;
@@ -102,7 +103,6 @@ mod mac;
 mod plain;
 mod polled;
 mod queue;
-mod reach;
 mod replay;
 mod retry;
 mod rhythm;
@@ -121,6 +121,7 @@ pub use cipher::{Block, BlockCipher, Sliced, Tabled};
 pub use config::{Config, ConfigError, Csma};
 pub use csl::Csl;
 pub use csma::{Backoff, Exponential, TinyOs};
+pub use delivery_method::{DeliveryMethod, Indirect, SendTiming, Strobe, StrobeEnd, TableFull};
 pub use kinglet_radio::Key;
 pub use kinglet_random::Random;
 pub use link::{Link, Neighbour};
@@ -129,8 +130,7 @@ pub use mac::strobe::CannotWake;
 pub use mac::{Indication, Info, KeyOf, Mac, RadioUse, Sizes, Submission};
 pub use polled::Polled;
 pub use queue::{Class, Delivery, Outcome, QueueFull, Slot, Token, TxRequest, TxState};
-pub use reach::{Indirect, Reach, Strobe, StrobeEnd, TableFull, Way};
-pub use replay::Peer;
+pub use replay::PeerCounter;
 pub use sampled::Sampled;
 pub use samples::Samples;
 pub use security::{ByRadio, CcmStar, LinkSecurity, Runs, Security};

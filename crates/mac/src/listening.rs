@@ -9,15 +9,15 @@
 //! | [`Sampled`](crate::Sampled) (`sampled.rs`) | also for an instant in every period |
 //! | [`Waking`](crate::Waking) (`waking.rs`) | while a frame is awaited after busy samples |
 //!
-//! The program contains only the methods of the chosen type. Its counterpart, `reach.rs`, delivers
-//! frames to devices whose radio is off.
+//! The program contains only the methods of the chosen type. Its counterpart, `delivery_method.rs`,
+//! delivers frames to devices whose radio is off.
 
 use crate::air::end_of_ack;
 use crate::config::Config;
 use crate::queue::{Delivery, Kind, TxState};
 use crate::stats::WakeStats;
 use crate::wake::{Admission, Wake};
-use kinglet_radio::{Capabilities, Channel, Whose};
+use kinglet_radio::{Capabilities, Channel, SourceFilter};
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::{Address, Csl};
 
@@ -68,7 +68,7 @@ impl FromParent {
 }
 
 /// The result of sending a frame of the MAC's own.
-pub struct Told {
+pub struct OwnFrameOutcome {
     pub(crate) kind: Kind,
     pub(crate) dst: Address,
     pub(crate) result: Delivery,
@@ -188,13 +188,13 @@ pub trait Listening {
     fn set_wake(&mut self, _wake: Option<Wake>) {}
 
     /// See [`Mac::admit`](crate::Mac::admit). Returns whether it ends the wait.
-    fn admit(&mut self, _now: Instant, _whom: Admission) -> bool {
+    fn admit(&mut self, _now: Instant, _neighbour: Admission) -> bool {
         false
     }
 
     /// Returns the senders whose frames are awaited.
-    fn whose(&self) -> Whose {
-        Whose::Anybodys
+    fn source_filter(&self) -> SourceFilter {
+        SourceFilter::Any
     }
 
     /// Returns the channel to listen on, if not [`Config::channel`](crate::Config::channel).
@@ -204,7 +204,7 @@ pub trait Listening {
 
     /// Handles the end of a burst to the neighbour with this short address, which may respond on
     /// the channel of that burst: the radio listens.
-    fn await_answer(&mut self, _now: Instant, _whom: u16, _channel: Option<Channel>) {}
+    fn await_answer(&mut self, _now: Instant, _neighbour: u16, _channel: Option<Channel>) {}
 
     /// Returns whether the last frame ended a burst of several that may be answered.
     fn may_answer(&self) -> bool {
@@ -217,7 +217,7 @@ pub trait Listening {
     }
 
     /// Handles the end of the transmission of a data request or a synchronisation.
-    fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &Told) {}
+    fn handle_sent(&mut self, _now: Instant, _config: &Config<()>, _frame: &OwnFrameOutcome) {}
 
     /// Returns the parent that needs a synchronisation frame now.
     fn poll_sync(&mut self, _now: Instant) -> Option<Address> {

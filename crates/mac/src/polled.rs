@@ -2,7 +2,9 @@
 //! transmission (IEEE 802.15.4-2015, 6.7.3). TCPlp §3.2 calls it listen-after-send.
 
 use crate::config::Config;
-use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::listening::{
+    DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
+};
 use crate::queue::{Delivery, Kind, TxState};
 use kinglet_radio::Capabilities;
 use kinglet_time::Instant;
@@ -98,7 +100,7 @@ impl Listening for Polled {
         true
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
         self.request = match (frame.result, frame.frame_pending) {
             (Delivery::Delivered, true) => {
                 let until = now + config.data_request_timeout;

@@ -289,8 +289,11 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     /// Considers the oldest frame of each recipient, and makes the one whose recipient has the
-    /// earliest `turn` the head. Returns the time of that turn; `None` if no frame waits.
-    pub(crate) fn advance_by(&mut self, turn: impl Fn(Address) -> Instant) -> Option<Instant> {
+    /// earliest `eligible_at` the head. Returns the time of that turn; `None` if no frame waits.
+    pub(crate) fn advance_by(
+        &mut self,
+        eligible_at: impl Fn(Address) -> Instant,
+    ) -> Option<Instant> {
         let waits = |slot: &&Slot| slot.place == Place::Waiting;
         let slots = self.slots.as_slice();
         let age = |slot: &Slot| self.next_order.wrapping_sub(slot.order);
@@ -300,7 +303,7 @@ impl<A: Array<Slot>> Queue<A> {
             if others.any(|other| age(other) > age(slot)) {
                 continue;
             }
-            let key = (turn(slot.dst), core::cmp::Reverse(age(slot)));
+            let key = (eligible_at(slot.dst), core::cmp::Reverse(age(slot)));
             if first.is_none_or(|(best, _)| key < best) {
                 first = Some((key, index));
             }
@@ -318,7 +321,7 @@ impl<A: Array<Slot>> Queue<A> {
     }
 
     /// Returns whether an indirect frame waits behind a head that is not indirect.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    pub(crate) fn blocks_indirect(&self) -> bool {
         let is_indirect = |slot: &Slot| slot.kind.is_indirect();
         self.head().is_some_and(|head| !is_indirect(head))
             && self.slots.as_slice().iter().any(|s| s.place == Place::Waiting && is_indirect(s))

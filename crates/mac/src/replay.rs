@@ -10,21 +10,21 @@ use kinglet_mem::{Array, Empty};
 
 /// Entry for the frame counter of one device: 12 octets.
 #[derive(Clone, Copy)]
-pub struct Peer {
+pub struct PeerCounter {
     /// Its EUI-64 in two words, so that the struct needs no alignment of eight octets.
     eui64: [u32; 2],
     /// One more than the counter of its last frame; 0 in a free entry.
     next_counter: u32,
 }
 
-impl Empty for Peer {
-    const EMPTY: Self = Peer { eui64: [0; 2], next_counter: 0 };
+impl Empty for PeerCounter {
+    const EMPTY: Self = PeerCounter { eui64: [0; 2], next_counter: 0 };
 }
 
 /// The table of these devices. The free entries come last.
-pub(crate) struct Peers<A: Array<Peer>>(A);
+pub(crate) struct Peers<A: Array<PeerCounter>>(A);
 
-impl<A: Array<Peer>> Peers<A> {
+impl<A: Array<PeerCounter>> Peers<A> {
     pub(crate) const fn new() -> Self {
         Peers(A::EMPTY)
     }
@@ -48,12 +48,12 @@ impl<A: Array<Peer>> Peers<A> {
     pub(crate) fn accept(&mut self, eui64: [u8; 8], counter: u32) {
         let eui64 = words(eui64);
         if let Some(peer) = self.0.as_mut_slice().iter_mut().find(|peer| peer.has(eui64)) {
-            *peer = Peer { eui64, next_counter: counter.saturating_add(1) };
+            *peer = PeerCounter { eui64, next_counter: counter.saturating_add(1) };
         }
     }
 }
 
-impl Peer {
+impl PeerCounter {
     /// Returns whether this entry is the device's, or free.
     fn has(&self, [high, low]: [u32; 2]) -> bool {
         // Devices of a PAN differ in the last octets.
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn each_device_has_a_counter_and_one_too_many_none() {
-        let mut peers = Peers::<[Peer; 2]>::new();
+        let mut peers = Peers::<[PeerCounter; 2]>::new();
         for (eui64, counter) in [(A, 7), (B, 0)] {
             assert_eq!(peers.has_seen(eui64, counter), Ok(false));
             peers.accept(eui64, counter);
@@ -90,6 +90,6 @@ mod tests {
 
     #[test]
     fn an_entry_takes_twelve_octets() {
-        assert_eq!(size_of::<Peer>(), 12);
+        assert_eq!(size_of::<PeerCounter>(), 12);
     }
 }

@@ -9,7 +9,9 @@
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
 use crate::csl::{AHEAD, Csl, UNIT_US};
-use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::listening::{
+    DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
+};
 use crate::polled::Polled;
 use crate::queue::{Delivery, Kind};
 use crate::rhythm::next_after;
@@ -231,7 +233,7 @@ impl Listening for Sampled {
         !unasked && self.polled.handle_frame(now, config, frame)
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
         match frame.kind {
             Kind::Sync => self.sampling.synchronised(now, config, frame),
             _ => self.polled.handle_sent(now, config, frame),
@@ -325,7 +327,7 @@ impl Sampling {
 
     /// Handles the result of a synchronisation: the parent has received this device's schedule, or
     /// not.
-    fn synchronised(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+    fn synchronised(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
         let Some(csl) = config.csl.filter(|_| frame.dst == self.parent) else { return };
         let heard = frame.result == Delivery::Delivered;
         self.synced = heard.then_some(now);

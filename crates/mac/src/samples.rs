@@ -146,16 +146,16 @@ impl Listener {
             return;
         }
         self.left = MAX_UNANSWERED;
-        let beside = self.beside_ppm();
-        if beside == 0 || self.apart(beside) >= APART {
-            self.slower_ppm = self.slower_ppm.saturating_add(beside);
+        let deviation = self.deviation_ppm();
+        if deviation == 0 || self.apart(deviation) >= APART {
+            self.slower_ppm = self.slower_ppm.saturating_add(deviation);
             self.unanswered = 0;
         }
     }
 
     /// Returns the next sample at the rate to be tried.
     fn next(self) -> Instant {
-        let ppm = self.slower_ppm.saturating_add(self.beside_ppm());
+        let ppm = self.slower_ppm.saturating_add(self.deviation_ppm());
         let apart = self.apart(ppm);
         if ppm < 0 { self.sample - apart } else { self.sample + apart }
     }
@@ -170,7 +170,7 @@ impl Listener {
 
     /// Returns the distance of the rate to be tried from the expected one: zero at first, then
     /// growing distances on both sides, with zero in between.
-    const fn beside_ppm(&self) -> i16 {
+    const fn deviation_ppm(&self) -> i16 {
         let Some(after) = self.unanswered.checked_sub(AT_FIRST) else { return 0 };
         let steps = (after / 3).saturating_add(1) as i16;
         let distance = STEP_PPM.saturating_mul(steps);
@@ -306,15 +306,15 @@ mod tests {
     fn rates_are_tried_at_growing_distances_and_the_expected_one_between() {
         let mut listener = Parent::new(0).samples.0.expect("it is known");
         let tried: [i16; 12] = core::array::from_fn(|_| {
-            let beside = listener.beside_ppm();
+            let deviation = listener.deviation_ppm();
             listener.note_sent(false);
-            beside
+            deviation
         });
         assert_eq!(tried, [0, 0, 0, 0, 60, -60, 0, 120, -120, 0, 180, -180]);
         (12..AT_FIRST + SEARCH - 2).for_each(|_| listener.note_sent(false));
-        assert_eq!(listener.beside_ppm(), -480);
+        assert_eq!(listener.deviation_ppm(), -480);
         (0..2).for_each(|_| listener.note_sent(false));
-        assert_eq!(listener.beside_ppm(), 60, "from the beginning");
+        assert_eq!(listener.deviation_ppm(), 60, "from the beginning");
     }
 
     #[test]

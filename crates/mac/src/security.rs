@@ -15,7 +15,7 @@ use crate::ccm::{Ccm, Direction, NONCE};
 use crate::cipher::BlockCipher;
 use crate::level::{EXHAUSTED, KEY_ID_MODE, KEY_INDEX, LEVEL, MIC, Sealed};
 use crate::plain::Plain;
-use crate::replay::{Peer, Peers};
+use crate::replay::{PeerCounter, Peers};
 use crate::stats::Discard;
 use kinglet_mem::Array;
 use kinglet_radio::{Capabilities, Command, Key, LinkKey};
@@ -270,13 +270,13 @@ impl Runs for ByRadio {
         radio.contains(Capabilities::SECURES)
     }
 
-    fn poll_command(told: &mut bool, security: &Security) -> Option<Command> {
-        let before = core::mem::replace(told, true);
+    fn poll_command(configured: &mut bool, security: &Security) -> Option<Command> {
+        let before = core::mem::replace(configured, true);
         (!before).then(|| Command::Secure(security.link_key()))
     }
 
     fn seal(
-        _told: &mut bool,
+        _configured: &mut bool,
         _key: &Key,
         _nonce: &Nonce,
         _open: &[u8],
@@ -287,7 +287,7 @@ impl Runs for ByRadio {
 
     /// Frames that the radio reports were opened already.
     fn open(
-        _told: &mut bool,
+        _configured: &mut bool,
         _key: &Key,
         _nonce: &Nonce,
         _open: &[u8],
@@ -297,7 +297,7 @@ impl Runs for ByRadio {
         true
     }
 
-    fn cipher_runs(_told: &bool) -> u32 {
+    fn cipher_runs(_configured: &bool) -> u32 {
         0
     }
 }
@@ -305,7 +305,7 @@ impl Runs for ByRadio {
 /// CCM*, run by `R`, with frame counters. `P` has an entry for each device from which a frame with
 /// the key has been received since the start; frames of further devices are refused. Without a key
 /// in [`Config::security`](crate::Config::security) nothing is secured.
-pub struct CcmStar<R: Runs, P: Array<Peer>> {
+pub struct CcmStar<R: Runs, P: Array<PeerCounter>> {
     state: R::State,
     /// Number of counters that this device has used since its start.
     used: u32,
@@ -314,7 +314,7 @@ pub struct CcmStar<R: Runs, P: Array<Peer>> {
     peers: Peers<P>,
 }
 
-impl<R: Runs, P: Array<Peer>> LinkSecurity for CcmStar<R, P> {
+impl<R: Runs, P: Array<PeerCounter>> LinkSecurity for CcmStar<R, P> {
     type Key = Option<Security>;
 
     const NEW: Self = CcmStar { state: R::NEW, used: 0, kept: 0, peers: Peers::new() };
@@ -402,7 +402,7 @@ impl<R: Runs, P: Array<Peer>> LinkSecurity for CcmStar<R, P> {
     }
 }
 
-impl<R: Runs, P: Array<Peer>> CcmStar<R, P> {
+impl<R: Runs, P: Array<PeerCounter>> CcmStar<R, P> {
     /// Writes the counter, encrypts the payload and fills the last [`MIC`] octets.
     fn seal(&mut self, key: &Key, frame: &mut [u8], eui64: &[u8; 8], counter: u32) -> Option<()> {
         let (at, open_len) = match Plain::has_counter(frame) {

@@ -2,8 +2,8 @@
 //! neighbours if a frame is pending, and sends it before all other frames when they poll or listen.
 
 use crate::air::PREAMBLE_SFD;
+use crate::delivery_method::{DeliveryMethod, SendTiming, TableFull};
 use crate::queue::{Delivery, Token};
-use crate::reach::{Reach, TableFull, Way};
 use kinglet_mem::Empty;
 use kinglet_radio::{Capabilities, Command};
 use kinglet_time::{Duration, Instant};
@@ -73,7 +73,7 @@ pub struct Sleeper<W = ()> {
     short: u16,
     pending: bool,
     /// True if a radio with a table of its own has an entry for it.
-    told: bool,
+    reported: bool,
     /// True if it listens because of a data request, not at its next sample.
     asks: bool,
     /// The frame for it whose transmission has failed: the low octet of its token, and its sequence
@@ -86,7 +86,7 @@ pub struct Sleeper<W = ()> {
 
 impl<W: Schedule> Sleeper<W> {
     fn in_use(&self) -> bool {
-        self.pending || self.told || self.samples.is_known()
+        self.pending || self.reported || self.samples.is_known()
     }
 }
 
@@ -94,7 +94,7 @@ impl<W: Schedule> Empty for Sleeper<W> {
     const EMPTY: Self = Sleeper {
         short: 0,
         pending: false,
-        told: false,
+        reported: false,
         asks: false,
         failed: None,
         samples: W::UNKNOWN,
@@ -109,7 +109,7 @@ pub struct Sleepers<A> {
     bit: bool,
 }
 
-impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
+impl<W: Schedule, const N: usize> DeliveryMethod for Sleepers<[Sleeper<W>; N]> {
     const NEW: Self = Sleepers { table: [const { Sleeper::EMPTY }; N], bit: false };
     const ANY: bool = N > 0;
 
@@ -132,8 +132,8 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
             return None;
         }
         if radio.contains(Capabilities::SOURCE_MATCH) {
-            let entry = self.table.iter_mut().find(|entry| entry.pending != entry.told)?;
-            entry.told = entry.pending;
+            let entry = self.table.iter_mut().find(|entry| entry.pending != entry.reported)?;
+            entry.reported = entry.pending;
             return Some(Command::Pending { short: entry.short, pending: entry.pending });
         }
         let first = self.table.iter().find(|entry| entry.pending);
@@ -145,9 +145,9 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
         Some(Command::Pending { short: first.map_or(0, |entry| entry.short), pending })
     }
 
-    fn forget_told(&mut self) {
+    fn invalidate_pending_table(&mut self) {
         self.bit = false;
-        self.table.iter_mut().for_each(|entry| entry.told = false);
+        self.table.iter_mut().for_each(|entry| entry.reported = false);
     }
 
     fn handle_request(&mut self, radio: Capabilities, src: Address) -> bool {
@@ -204,11 +204,11 @@ impl<W: Schedule, const N: usize> Reach for Sleepers<[Sleeper<W>; N]> {
         }
     }
 
-    fn way(&self, dst: Address) -> Way {
-        let Address::Short(short) = dst else { return Way::Soon };
+    fn timing(&self, dst: Address) -> SendTiming {
+        let Address::Short(short) = dst else { return SendTiming::Soon };
         let known = self.table.iter().find(|entry| entry.in_use() && entry.short == short);
         let sample = known.filter(|entry| !entry.asks).and_then(|entry| entry.samples.next());
-        sample.map_or(Way::Soon, |sample| Way::At(sample + PREAMBLE_SFD))
+        sample.map_or(SendTiming::Soon, |sample| SendTiming::At(sample + PREAMBLE_SFD))
     }
 
     fn poll_listener(&mut self) -> Option<u16> {

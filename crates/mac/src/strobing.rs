@@ -11,9 +11,9 @@
 //! that needs this time misses a frame, and gets LIFS until the burst ends.
 
 use crate::air::PREAMBLE_SFD;
-use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
+use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::stats::{StrobeStats, count};
-use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Turn, Wake, channel_after, repetition};
+use crate::wake::{CHECK, LONGEST, SAMPLES_BEFORE, Wake, WakeUp, channel_after, repetition};
 use kinglet_mem::{Array, Empty};
 use kinglet_radio::{Channel, LIFS, MAX_FRAME, SIFS, Start};
 use kinglet_random::Random;
@@ -91,8 +91,8 @@ impl Rhythm {
 
     /// Returns the neighbour's channel at a wake-up from `at` on.
     fn channel_at(&self, wake: &Wake, at: Instant) -> Option<Channel> {
-        let turn = Turn { at: self.from, channel: self.channel? };
-        Some(turn.moved_to(wake, at).channel)
+        let eligible_at = WakeUp { at: self.from, channel: self.channel? };
+        Some(eligible_at.moved_to(wake, at).channel)
     }
 
     /// Combines the known phase with a new observation; `None` if both cannot be right: an earlier
@@ -141,7 +141,7 @@ pub struct Strobed {
     /// The channel of the search, if there are several channels.
     channel: Option<Channel>,
     /// Consecutive search strobes on that channel.
-    sought: u8,
+    search_strobes: u8,
     /// Consecutive strobes that have failed.
     failures: u8,
     /// Repetitions by which the next strobe begins earlier.
@@ -151,7 +151,7 @@ pub struct Strobed {
     /// Earliest time of the next strobe.
     not_before: Instant,
     /// Time until which frames for it are discarded, if it is silent.
-    rests_until: Instant,
+    suspended_until: Instant,
     /// The sequence number of the next frame.
     sequence: u8,
     last_used: Instant,
@@ -163,12 +163,12 @@ impl Empty for Strobed {
         rhythm: None,
         trust: Trust::Once,
         channel: None,
-        sought: 0,
+        search_strobes: 0,
         failures: 0,
         earlier: 0,
         heard: Instant::ZERO,
         not_before: Instant::ZERO,
-        rests_until: Instant::ZERO,
+        suspended_until: Instant::ZERO,
         sequence: 0,
         last_used: Instant::ZERO,
     };
@@ -251,7 +251,7 @@ impl<R, A: Array<Strobed>, const SPARE: usize> Strobing<R, A, SPARE> {
 
 impl Strobed {
     /// Returns the first instant from `now` on at which a strobe may be given to the radio.
-    fn turn(&self, wake: &Wake, now: Instant) -> Instant {
+    fn eligible_at(&self, wake: &Wake, now: Instant) -> Instant {
         let begin = now.max(self.not_before);
         match &self.rhythm {
             None => begin,
@@ -266,7 +266,7 @@ impl Strobed {
     /// Returns the lead time of the next strobe, of frames of `len` octets, before the earliest
     /// wake-up.
     fn before(&self, wake: &Wake, len: usize) -> Duration {
-        match self.is_to_be_sought() {
+        match self.needs_search() {
             true => wake.period / 2,
             false => repetition(len) * u32::from(self.earlier),
         }
@@ -293,8 +293,8 @@ impl Strobed {
         let (from, to) = rhythm.next(wake, now + TOO_LATE + before);
         let begin = from - before;
         // After a long silence of the neighbour, only the period of its wake-ups is certain.
-        let sought = self.is_to_be_sought();
-        let within = if sought { longest } else { longest.min(to - begin) };
+        let search_strobes = self.needs_search();
+        let within = if search_strobes { longest } else { longest.min(to - begin) };
         let lasting = within + repetition(len) + stubborn;
         // If it woke this much earlier, its channel hopping is this much further.
         let further = from + wake.period * self.awake_before();
@@ -303,7 +303,7 @@ impl Strobed {
     }
 
     fn acknowledged(&mut self, now: Instant) {
-        (self.failures, self.earlier, self.sought) = (0, 0, 0);
+        (self.failures, self.earlier, self.search_strobes) = (0, 0, 0);
         self.heard = now;
         self.not_before = Instant::ZERO;
     }
@@ -311,15 +311,15 @@ impl Strobed {
     /// Returns whether to search once more on the same channel: the neighbour uses each channel
     /// once in as many periods as there are channels. Then the search moves to another channel.
     /// Broadcasts are sent as often.
-    fn seeks_on(&mut self, wake: &Wake) -> bool {
+    fn continues_search(&mut self, wake: &Wake) -> bool {
         if self.rhythm.is_some() {
             return false;
         }
-        self.sought = self.sought.saturating_add(1);
-        if u32::from(self.sought) < wake.channels.count_ones() {
+        self.search_strobes = self.search_strobes.saturating_add(1);
+        if u32::from(self.search_strobes) < wake.channels.count_ones() {
             return true;
         }
-        self.sought = 0;
+        self.search_strobes = 0;
         self.channel = channel_after(wake.channels, self.channel);
         false
     }
@@ -351,7 +351,7 @@ impl Strobed {
     }
 
     /// Returns whether the next strobe is to search for its wake-up phase.
-    fn is_to_be_sought(&self) -> bool {
+    fn needs_search(&self) -> bool {
         let doubtful = self.trust == Trust::Once
             && self.failures > 0
             && self.failures.is_multiple_of(MAX_FAILURES_AT_FIRST);
@@ -373,7 +373,7 @@ impl Strobed {
     /// one more: once over all channels.
     fn awake_before(&self) -> u32 {
         let searches = match self.trust {
-            Trust::Once if self.is_to_be_sought() => self.failures / MAX_FAILURES_AT_FIRST,
+            Trust::Once if self.needs_search() => self.failures / MAX_FAILURES_AT_FIRST,
             Trust::Once | Trust::Confirmed | Trust::Doubted => 0,
         };
         searches.saturating_sub(1).into()
@@ -396,7 +396,7 @@ impl Strobed {
             self.rhythm = None;
         }
         self.back_off(now, wake, random.bits(exponent));
-        self.rests_until = self.not_before;
+        self.suspended_until = self.not_before;
     }
 
     /// Handles a busy channel, so that nothing was sent. That is no evidence about the neighbour,
@@ -415,7 +415,9 @@ impl Strobed {
     }
 }
 
-impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, SPARE> {
+impl<R: DeliveryMethod, A: Array<Strobed>, const SPARE: usize> DeliveryMethod
+    for Strobing<R, A, SPARE>
+{
     const NEW: Self = Strobing {
         inner: R::NEW,
         wake: None,
@@ -432,7 +434,11 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
     const STROBES: bool = true;
     const SPARE: usize = SPARE;
 
-    fn set_pending(&mut self, short: u16, pending: bool) -> Result<(), crate::reach::TableFull> {
+    fn set_pending(
+        &mut self,
+        short: u16,
+        pending: bool,
+    ) -> Result<(), crate::delivery_method::TableFull> {
         self.inner.set_pending(short, pending)
     }
 
@@ -447,8 +453,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.poll_command(radio)
     }
 
-    fn forget_told(&mut self) {
-        self.inner.forget_told();
+    fn invalidate_pending_table(&mut self) {
+        self.inner.invalidate_pending_table();
     }
 
     fn handle_request(&mut self, radio: kinglet_radio::Capabilities, src: Address) -> bool {
@@ -484,8 +490,8 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         self.inner.handle_burst(dst);
     }
 
-    fn way(&self, dst: Address) -> crate::reach::Way {
-        self.inner.way(dst)
+    fn timing(&self, dst: Address) -> crate::delivery_method::SendTiming {
+        self.inner.timing(dst)
     }
 
     fn poll_listener(&mut self) -> Option<u16> {
@@ -534,24 +540,24 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         }
     }
 
-    fn turn(&self, now: Instant, dst: Address) -> Instant {
+    fn eligible_at(&self, now: Instant, dst: Address) -> Instant {
         match (&self.wake, self.find(dst)) {
             _ if self.bursts_with(dst) || self.listens(now, dst) => Instant::ZERO,
-            (Some(wake), Some(entry)) => entry.turn(wake, now),
+            (Some(wake), Some(entry)) => entry.eligible_at(wake, now),
             _ => now,
         }
     }
 
-    fn rests(&self, now: Instant, dst: Address) -> bool {
-        let rests = |entry: &Strobed| entry.is_silent(now) && now < entry.rests_until;
-        self.find(dst).is_some_and(rests)
+    fn is_suspended(&self, now: Instant, dst: Address) -> bool {
+        let is_suspended = |entry: &Strobed| entry.is_silent(now) && now < entry.suspended_until;
+        self.find(dst).is_some_and(is_suspended)
     }
 
     fn handle_heard(&mut self, now: Instant, src: Address) {
         let entry = self.table.as_mut_slice().iter_mut().find(|entry| entry.address == src);
         if let Some(entry) = entry.filter(|entry| entry.is_silent(now)) {
             entry.failures = MAX_FAILURES.saturating_sub(1);
-            (entry.not_before, entry.rests_until) = (now, now);
+            (entry.not_before, entry.suspended_until) = (now, now);
         }
     }
 
@@ -592,10 +598,10 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             return Strobe { start: Start::Asap, senses: 1, lasting, spacing, channel };
         }
         // The table replaces entries, so it always has one.
-        let mut nobody = Strobed { address: dst, ..Strobed::EMPTY };
-        let entry = self.entry(now, dst).unwrap_or(&mut nobody);
+        let mut none = Strobed { address: dst, ..Strobed::EMPTY };
+        let entry = self.entry(now, dst).unwrap_or(&mut none);
         let strobe = entry.strobe(now, &wake, len);
-        (self.channel, self.searches) = (strobe.channel, entry.is_to_be_sought());
+        (self.channel, self.searches) = (strobe.channel, entry.needs_search());
         if self.searches {
             count(&mut self.stats.searching);
         }
@@ -613,12 +619,14 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
         }
         let long = goes_on.is_some();
         self.awaits_answer = match end.dst {
-            Address::Short(whom) if acknowledged && long && !end.more && !answers => Some(whom),
+            Address::Short(neighbour) if acknowledged && long && !end.more && !answers => {
+                Some(neighbour)
+            }
             _ => None,
         };
         let Some(entry) = self.entry(now, end.dst) else { return false };
         match end.result {
-            StrobeResult::Sent if entry.seeks_on(&wake) => return true,
+            StrobeResult::Sent if entry.continues_search(&wake) => return true,
             StrobeResult::Acknowledged | StrobeResult::Sent => {
                 let was_awake = answers || entry.is_awake_yet(&wake, end);
                 let missed = entry.failures > 0;
@@ -639,7 +647,7 @@ impl<R: Reach, A: Array<Strobed>, const SPARE: usize> Reach for Strobing<R, A, S
             StrobeResult::Unanswered | StrobeResult::Busy if answers && goes_on.is_none() => {
                 count(&mut self.stats.failed);
             }
-            StrobeResult::Unanswered if entry.seeks_on(&wake) => {
+            StrobeResult::Unanswered if entry.continues_search(&wake) => {
                 count(&mut self.stats.failed);
                 return true;
             }

@@ -6,7 +6,7 @@
 
 use kinglet_radio::{
     CCA, Channel, FCS_LEN, LINGER, MAX_FRAME, MAX_PSDU, OCTET, SENSES_APART, SHR_PHR, STROBE_GAP,
-    STROBE_LEAST, Whose, air_time,
+    STROBE_LEAST, SourceFilter, air_time,
 };
 use kinglet_time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ pub struct Wake {
     /// would move from hop to hop in one piece, while each relay is idle until it arrives.
     pub burst: Duration,
     /// True if the radio is off between two frames of a burst (3.1.2).
-    pub rests: bool,
+    pub sleeps_in_gaps: bool,
     /// Number of strobes that may fail before a frame is discarded; `None`: only frames for a
     /// silent recipient are discarded.
     pub max_attempts: Option<u8>,
@@ -56,7 +56,7 @@ impl Wake {
         repeats: 4,
         burst_repeats: 12,
         burst: Duration::from_millis(400),
-        rests: true,
+        sleeps_in_gaps: true,
         max_attempts: None,
         sleeps: true,
         channels: 0,
@@ -111,16 +111,16 @@ pub enum Admission {
     /// The neighbour with this short address.
     Only(u16),
     /// None: it does not listen.
-    Nobody,
+    None,
 }
 
 impl Admission {
     /// Returns the senders whose frames a radio awaits then, if it awaits any.
-    pub(crate) const fn whose(self) -> Whose {
+    pub(crate) const fn source_filter(self) -> SourceFilter {
         match self {
-            Admission::Only(whom) => Whose::Only(whom),
-            Admission::AllBut(whom) => Whose::AllBut(whom),
-            Admission::All | Admission::Nobody => Whose::Anybodys,
+            Admission::Only(neighbour) => SourceFilter::Only(neighbour),
+            Admission::AllBut(neighbour) => SourceFilter::AllBut(neighbour),
+            Admission::All | Admission::None => SourceFilter::Any,
         }
     }
 }
@@ -141,15 +141,15 @@ fn members(set: u16) -> impl Iterator<Item = u8> {
 
 /// A time at which a hopping device was on this channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct WakeUp {
     pub(crate) at: Instant,
     pub(crate) channel: Channel,
 }
 
-impl Turn {
+impl WakeUp {
     /// Returns the turn that begins at `at`, or at the nearest wake-up. Interference on a channel
     /// also affects adjacent channels, so these do not follow one another.
-    pub(crate) fn moved_to(self, wake: &Wake, at: Instant) -> Turn {
+    pub(crate) fn moved_to(self, wake: &Wake, at: Instant) -> WakeUp {
         let period = wake.period.as_micros();
         let periods = (at + wake.period / 2 - self.at).as_micros().checked_div(period);
         let channels = || members(wake.channels);
@@ -158,7 +158,7 @@ impl Turn {
         let place = steps.saturating_add(here.unwrap_or(0) as u64);
         let place = place.checked_rem(wake.channels.count_ones().into()).unwrap_or(0);
         let there = channels().nth(place as usize).and_then(Channel::new);
-        Turn { at, channel: there.unwrap_or(self.channel) }
+        WakeUp { at, channel: there.unwrap_or(self.channel) }
     }
 }
 

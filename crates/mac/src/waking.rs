@@ -9,13 +9,15 @@
 
 use crate::air::PREAMBLE_SFD;
 use crate::config::Config;
-use crate::listening::{DataRequestOutcome, FromParent, Listening, Mode, Situation, Told};
+use crate::listening::{
+    DataRequestOutcome, FromParent, Listening, Mode, OwnFrameOutcome, Situation,
+};
 use crate::rhythm::next_after;
 use crate::stats::{WakeStats, count};
-use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Turn, Wake, repetition};
+use crate::wake::{ANSWER, Admission, CHECK, LONGEST, SAMPLES, Wake, WakeUp, repetition};
 use kinglet_radio::{
     ACK_NOTICED, CCA, Capabilities, Channel, LINGER, MAX_FRAME, STROBE_GAP, STROBE_LEAST, SYMBOL,
-    Whose,
+    SourceFilter,
 };
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::{Address, Csl};
@@ -84,10 +86,10 @@ enum State {
     /// A burst has been sent to the neighbour with this short address, and it may answer, from
     /// `since` to `until`. Frames of others are ignored: an acknowledgement would suggest a wake-up
     /// at that time.
-    Answered { whom: u16, since: Instant, until: Instant },
+    Answered { neighbour: u16, since: Instant, until: Instant },
     /// The last frame has been received. The radio listens for its repetition by itself, in the
     /// mode set for the frame, until this time.
-    Ended { told: Mode, until: Instant },
+    Ended { reported: Mode, until: Instant },
 }
 
 /// State of the channel since the samples were busy.
@@ -113,10 +115,10 @@ impl<L> Waking<L> {
 
     /// Sets the next wake-up to the first one at or after this time.
     fn wait(&mut self, wake: Wake, not_before: Instant) {
-        let turn = Turn { at: self.next, channel: self.next_channel };
+        let wake_up = WakeUp { at: self.next, channel: self.next_channel };
         self.next = next_after(self.next, wake.period, not_before);
         if wake.channels != 0 {
-            self.next_channel = turn.moved_to(&wake, self.next).channel;
+            self.next_channel = wake_up.moved_to(&wake, self.next).channel;
         }
     }
 
@@ -139,7 +141,7 @@ impl<L> Waking<L> {
         if let State::Burst { since, .. } = self.state {
             self.learn_gap(began - since);
         }
-        let from = match self.gap.filter(|_| wake.rests) {
+        let from = match self.gap.filter(|_| wake.sleeps_in_gaps) {
             Some(gap) => ended + (gap - EARLY),
             None => ended,
         };
@@ -287,7 +289,7 @@ impl<L: Listening> Listening for Waking<L> {
             State::Burst { from, until, .. } | State::Answered { since: from, until, .. } => {
                 Mode::Await(from, until)
             }
-            State::Ended { told, .. } => told,
+            State::Ended { reported, .. } => reported,
             State::Off | State::Asleep | State::Due(_) | State::Sampling => Mode::Off,
         }
     }
@@ -348,20 +350,20 @@ impl<L: Listening> Listening for Waking<L> {
         if frame.more {
             return self.follow(now, wake, frame.sfd - PREAMBLE_SFD, frame.ended());
         }
-        let told = match self.state {
+        let reported = match self.state {
             State::Roused(Roused { since, until, .. }) => Mode::Await(since, until),
             State::Burst { from, until, .. } | State::Answered { since: from, until, .. } => {
                 Mode::Await(from, until)
             }
-            State::Ended { told, .. } => told,
+            State::Ended { reported, .. } => reported,
             _ => Mode::Off,
         };
         let until = self.not_longer(wake, frame.ended(), frame.ended() + LINGER);
-        if told == Mode::Off || now >= until {
+        if reported == Mode::Off || now >= until {
             self.sleep(now, wake);
             return true;
         }
-        self.state = State::Ended { told, until };
+        self.state = State::Ended { reported, until };
         false
     }
 
@@ -372,7 +374,7 @@ impl<L: Listening> Listening for Waking<L> {
         true
     }
 
-    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &Told) {
+    fn handle_sent(&mut self, now: Instant, config: &Config<()>, frame: &OwnFrameOutcome) {
         self.inner.handle_sent(now, config, frame);
     }
 
@@ -399,11 +401,11 @@ impl<L: Listening> Listening for Waking<L> {
         (self.gap, self.awake_until) = (None, None);
     }
 
-    fn admit(&mut self, now: Instant, whom: Admission) -> bool {
-        let before = core::mem::replace(&mut self.admits, whom);
+    fn admit(&mut self, now: Instant, neighbour: Admission) -> bool {
+        let before = core::mem::replace(&mut self.admits, neighbour);
         let listens = !self.is_asleep();
         // The sender of the present burst is not known here: an admitted one tries again.
-        let refuses = before != whom && whom != Admission::All;
+        let refuses = before != neighbour && neighbour != Admission::All;
         match self.wakes().filter(|_| refuses && listens) {
             Some(wake) => {
                 count(&mut self.stats.refused);
@@ -414,10 +416,10 @@ impl<L: Listening> Listening for Waking<L> {
         }
     }
 
-    fn whose(&self) -> Whose {
+    fn source_filter(&self) -> SourceFilter {
         match self.state {
-            State::Answered { whom, .. } => Whose::Only(whom),
-            _ => self.admits.whose(),
+            State::Answered { neighbour, .. } => SourceFilter::Only(neighbour),
+            _ => self.admits.source_filter(),
         }
     }
 
@@ -426,10 +428,11 @@ impl<L: Listening> Listening for Waking<L> {
         goes_round.then_some(self.channel)
     }
 
-    fn await_answer(&mut self, now: Instant, whom: u16, channel: Option<Channel>) {
-        let welcome = self.admits != Admission::Nobody && self.admits.whose().takes(Some(whom));
-        if self.wakes().is_some() && welcome && self.is_asleep() {
-            self.state = State::Answered { whom, since: now, until: now + ANSWER };
+    fn await_answer(&mut self, now: Instant, neighbour: u16, channel: Option<Channel>) {
+        let admitted =
+            self.admits != Admission::None && self.admits.source_filter().accepts(Some(neighbour));
+        if self.wakes().is_some() && admitted && self.is_asleep() {
+            self.state = State::Answered { neighbour, since: now, until: now + ANSWER };
             self.channel = channel.unwrap_or(self.channel);
         }
     }
@@ -451,7 +454,7 @@ impl<L: Listening> Listening for Waking<L> {
                 (self.channel, self.next_channel) = (config.channel, config.channel);
                 None
             }
-            State::Due(at) if now > *at + LATE || self.admits == Admission::Nobody => {
+            State::Due(at) if now > *at + LATE || self.admits == Admission::None => {
                 self.sleep(now, wake);
                 None
             }

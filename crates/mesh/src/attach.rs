@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_link_then_the_rest_of_the_way_then_the_margin_decide() {
+    fn the_link_then_the_rest_of_the_path_then_the_margin_decide() {
         for (offers, best) in [
             ([(1, 12, 3, 2), (2, 30, 3, 9), (3, 30, 0, 1)], 2),
             ([(1, 30, 2, 1), (2, 30, 3, 9), (3, 12, 3, 1)], 2),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_link_is_given_time_to_find_a_way_out() {
+    fn the_best_link_is_given_time_to_find_a_route() {
         let (mut leaf, mut random) = searching();
         for search in 0.. {
             leaf.offered(7, 30, 3, UNREACHABLE);

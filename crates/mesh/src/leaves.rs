@@ -2,10 +2,10 @@
 //!
 //! Every router repeats all bindings that it knows. A leaf numbers its attachments, so a later one
 //! is recognised wherever it is received. A router that is wrongly advertised as a parent denies
-//! it, with the same number and [`NOBODY`], which counts as later.
+//! it, with the same number and [`NO_PARENT`], which counts as later.
 
 use crate::change::Change;
-use crate::message::{Binding, NOBODY};
+use crate::message::{Binding, NO_PARENT};
 use kinglet_time::{Duration, Instant, earliest};
 
 /// Time for which a leaf's departure from its parent is advertised.
@@ -31,7 +31,9 @@ fn is_later(a: u8, b: u8) -> bool {
 impl Binding {
     fn replaces(&self, known: &Binding) -> bool {
         is_later(self.sequence, known.sequence)
-            || (self.sequence == known.sequence && self.parent == NOBODY && known.parent != NOBODY)
+            || (self.sequence == known.sequence
+                && self.parent == NO_PARENT
+                && known.parent != NO_PARENT)
     }
 }
 
@@ -135,7 +137,7 @@ impl Leaves<'_> {
     /// without a known route is not accepted.
     pub(crate) fn consider(&mut self, now: Instant, heard: Binding, parent_known: bool) -> bool {
         let known = self.get(heard.child).map(|leaf| leaf.binding);
-        let gone = Binding { parent: NOBODY, ..heard };
+        let gone = Binding { parent: NO_PARENT, ..heard };
         match known {
             Some(known) if heard == known || !heard.replaces(&known) => false,
             // It is a child, and other routers know a later attachment number.
@@ -144,24 +146,24 @@ impl Leaves<'_> {
             }
             // A binding to this node is wrong, or this node has lost its entry.
             _ if heard.parent == self.own => self.put(gone, Some(now + FAREWELL)).is_some(),
-            None if heard.parent == NOBODY => false,
-            _ if heard.parent == NOBODY => self.put(gone, Some(now + FAREWELL)).is_some(),
+            None if heard.parent == NO_PARENT => false,
+            _ if heard.parent == NO_PARENT => self.put(gone, Some(now + FAREWELL)).is_some(),
             _ => parent_known && self.put(heard, None).is_some(),
         }
     }
 
     /// Expires what is due. Returns whether others should be notified soon.
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
-        let (own, mut news) = (self.own, false);
+        let (own, mut changed) = (self.own, false);
         for place in self.table.iter_mut() {
             let Some(leaf) = place.as_mut().filter(|leaf| leaf.until.is_some_and(|at| at <= now))
             else {
                 continue;
             };
             if leaf.binding.parent == own {
-                leaf.binding.parent = NOBODY;
+                leaf.binding.parent = NO_PARENT;
                 leaf.until = Some(now + FAREWELL);
-                news = true;
+                changed = true;
             } else if !leaf.announced {
                 *place = None;
             } else {
@@ -169,7 +171,7 @@ impl Leaves<'_> {
                 leaf.until = Some(now + FAREWELL);
             }
         }
-        news
+        changed
     }
 
     /// Removes the leaves of parents that are no longer known; they would come back from any router
@@ -179,7 +181,7 @@ impl Leaves<'_> {
         for place in self.table.iter_mut() {
             let orphan = |leaf: &mut Leaf| {
                 let parent = leaf.binding.parent;
-                parent != own && parent != NOBODY && !leaf.announced && !is_known(parent)
+                parent != own && parent != NO_PARENT && !leaf.announced && !is_known(parent)
             };
             let _ = place.take_if(orphan);
         }
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_child_is_given_up_and_that_is_told() {
+    fn a_silent_child_is_given_up_and_advertised_as_such() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         let mut leaves = view(&mut table);
         leaves.adopt(now, 9, 1, true);
@@ -249,24 +251,24 @@ mod tests {
         let end = now + TIMEOUT * 3 / 2;
         assert!(leaves.handle_deadline(end));
         assert_eq!(leaves.poll_change(), Some(REMOVED));
-        assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 1));
+        assert_eq!(find(leaves.table, 9).unwrap().binding, says(NO_PARENT, 1));
         assert!(!leaves.handle_deadline(end + FAREWELL));
         assert_eq!(table, [None]);
     }
 
     #[test]
-    fn who_has_forgotten_a_child_denies_it() {
+    fn a_router_that_has_forgotten_a_child_denies_it() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         let mut leaves = view(&mut table);
         assert!(leaves.consider(now, says(OWN, 5), true));
-        assert_eq!(find(leaves.table, 9).unwrap().binding, says(NOBODY, 5));
+        assert_eq!(find(leaves.table, 9).unwrap().binding, says(NO_PARENT, 5));
         assert_eq!(leaves.adopt(now, 9, 5, true), Adoption::Stale(5));
         // On other routers the denial undoes the binding that it denies.
         let mut table = [None; 1];
         let mut leaves = view(&mut table);
         assert!(!leaves.consider(now, says(2, 5), false), "no way to that parent");
         assert!(leaves.consider(now, says(2, 5), true));
-        assert!(leaves.consider(now, says(NOBODY, 5), false));
+        assert!(leaves.consider(now, says(NO_PARENT, 5), false));
         assert!(!leaves.consider(now, says(2, 5), true));
     }
 
@@ -285,7 +287,7 @@ mod tests {
         let mut leaves = view(&mut table);
         assert!(leaves.consider(now, says(OWN, 5), true));
         assert!(leaves.readopt(now, 9));
-        assert!(says(OWN, 6).replaces(&says(NOBODY, 5)));
+        assert!(says(OWN, 6).replaces(&says(NO_PARENT, 5)));
         assert_eq!(find(leaves.table, 9).unwrap().binding, says(OWN, 6));
         // The leaf learns the number when it reports to its parent.
         assert_eq!(leaves.adopt(now, 9, 5, true), Adoption::Stale(6));

@@ -5,9 +5,9 @@ use crate::change::Change;
 use crate::config::{Config, Role, Sizes};
 use crate::leaves::{self, Adoption, Leaves};
 use crate::link::{self, Age, Neighbour, UNREACHABLE};
-use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NOBODY, Status, Writer, fits};
+use crate::message::{Advertisement, Entry, MAX_ANSWER, Message, NO_PARENT, Status, Writer, fits};
 use crate::pace::{LONGEST, PACE};
-use crate::route::{self, OUTSIDE, Offer, Route, TELLINGS};
+use crate::route::{self, ANNOUNCEMENTS, OUTSIDE, Offer, Route};
 use crate::stats::{Discard, Info, NeighbourInfo, RouteInfo, Stats, count};
 use core::cell::Cell;
 use kinglet_mem::Array;
@@ -79,7 +79,7 @@ pub struct Mesh<S: Sizes> {
     /// Time of the next complete advertisement that takes several frames.
     whole_at: Instant,
     /// Advertisements that still have to carry the leaves.
-    leaves_untold: u8,
+    leaf_announcements_left: u8,
     /// Deadline of routes and leaves, until one of them may have changed.
     tables_due: Cell<Option<Option<Instant>>>,
     attach: Attach,
@@ -108,7 +108,7 @@ impl<S: Sizes> Mesh<S> {
             answers: const { [None; ANSWERS] },
             advertising: None,
             whole_at: Instant::ZERO,
-            leaves_untold: 0,
+            leaf_announcements_left: 0,
             tables_due: Cell::new(None),
             attach: Attach::new(&config),
             stats: Stats::ZERO,
@@ -142,7 +142,7 @@ impl<S: Sizes> Mesh<S> {
         Leaves { own, child_timeout, table: self.leaves.as_mut_slice() }
     }
 
-    fn news(&mut self, now: Instant, any: bool) {
+    fn changed(&mut self, now: Instant, any: bool) {
         if any {
             count(&mut self.stats.resets);
             self.trickle.hasten(now, &PACE, &mut self.random);
@@ -159,7 +159,7 @@ impl<S: Sizes> Mesh<S> {
         }
         match leaves::find(self.leaves.as_slice(), short).map(|leaf| leaf.binding.parent) {
             Some(parent) if parent == self.config.short => Some(short),
-            Some(NOBODY) | None => self.via(short),
+            Some(NO_PARENT) | None => self.via(short),
             Some(parent) => self.via(parent),
         }
     }
@@ -220,8 +220,8 @@ impl<S: Sizes> Mesh<S> {
     /// Processes a data request from `from`, which considers this router its parent.
     pub fn handle_asked(&mut self, now: Instant, from: u16) {
         if self.is_router() && self.leaves().readopt(now, from) {
-            self.leaves_untold = TELLINGS;
-            self.news(now, true);
+            self.leaf_announcements_left = ANNOUNCEMENTS;
+            self.changed(now, true);
         }
     }
 
@@ -241,7 +241,7 @@ impl<S: Sizes> Mesh<S> {
         let (after, changed) = (neighbour.cost(), neighbour.quality_in != quality);
         if changed && let Some(route) = self.route_mut(from) {
             // The neighbour must learn the quality at which it is received.
-            route.untold = TELLINGS;
+            route.announcements_left = ANNOUNCEMENTS;
         }
         self.relink(now, from, before, after);
     }
@@ -273,20 +273,20 @@ impl<S: Sizes> Mesh<S> {
         if before == after {
             return;
         }
-        let mut news = false;
+        let mut changed = false;
         for route in self.routes_mut().iter_mut().flatten() {
-            news |= route.relink(now, neighbour, after);
+            changed |= route.relink(now, neighbour, after);
         }
-        self.news(now, news);
+        self.changed(now, changed);
     }
 
     /// Invalidates all routes that a neighbour has advertised: it is gone, or has restarted.
     fn forget_advertised(&mut self, now: Instant, neighbour: u16) {
-        let mut news = false;
+        let mut changed = false;
         for route in self.routes_mut().iter_mut().flatten() {
-            news |= route.forget_advertised(now, neighbour);
+            changed |= route.forget_advertised(now, neighbour);
         }
-        self.news(now, news);
+        self.changed(now, changed);
     }
 
     /// Processes a message from the neighbour `from` in a frame received with this power. The
@@ -337,7 +337,7 @@ impl<S: Sizes> Mesh<S> {
             Message::ChildIdRequest { sequence, sleeps } if self.is_router() => {
                 let adoption = self.leaves().adopt(now, from, sequence, sleeps);
                 if adoption == Adoption::New {
-                    self.leaves_untold = TELLINGS;
+                    self.leaf_announcements_left = ANNOUNCEMENTS;
                 }
                 let (status, sequence) = match adoption {
                     Adoption::New | Adoption::Known => (Status::Accepted, sequence),
@@ -404,8 +404,8 @@ impl<S: Sizes> Mesh<S> {
             let _ = self.answer(from, Message::LinkProbe, None);
         }
         self.relink(now, from, before, link);
-        let ways = advertisement.entries().filter(|entry| entry.destination != own);
-        let ways = ways.map(|entry| (entry.destination, entry.cost));
+        let routes = advertisement.entries().filter(|entry| entry.destination != own);
+        let routes = routes.map(|entry| (entry.destination, entry.cost));
         let itself = [(from, 0)].into_iter().chain(advertisement.border.then_some((OUTSIDE, 0)));
         if advertisement.starts {
             if dead {
@@ -414,21 +414,21 @@ impl<S: Sizes> Mesh<S> {
             // Its sender needs the routes of its neighbours soon.
             self.trickle.reset(now, &PACE, &mut self.random);
         }
-        let (mut news, mut near) = (is_new, 0);
-        for (destination, advertised) in itself.chain(ways) {
+        let (mut changed, mut near) = (is_new, 0);
+        for (destination, advertised) in itself.chain(routes) {
             if destination == OUTSIDE && self.config.role == Role::BorderRouter {
                 continue;
             }
             let offer = Offer { destination, via: from, advertised, link };
-            news |= route::consider(self.routes_mut(), &mut near, now, offer);
+            changed |= route::consider(self.routes_mut(), &mut near, now, offer);
         }
         for binding in advertisement.bindings() {
             let known = binding.parent == from || self.via(binding.parent).is_some();
             if self.leaves().consider(now, binding, known) {
-                (self.leaves_untold, news) = (TELLINGS, true);
+                (self.leaf_announcements_left, changed) = (ANNOUNCEMENTS, true);
             }
         }
-        self.news(now, news);
+        self.changed(now, changed);
         Ok(())
     }
 
@@ -527,23 +527,23 @@ impl<S: Sizes> Mesh<S> {
         let mut writer = Writer::advertisement(buf, border, starts)?;
         let mut full = false;
         for route in self.routes.as_slice().get(routes..).unwrap_or_default() {
-            let told = route.filter(|route| whole || route.untold > 0);
-            if told.is_some_and(|route| writer.entry(self.entry(&route)).is_none()) {
+            let entries = route.filter(|route| whole || route.announcements_left > 0);
+            if entries.is_some_and(|route| writer.entry(self.entry(&route)).is_none()) {
                 full = true;
                 break;
             }
             routes = routes.saturating_add(1);
         }
-        if !whole && self.leaves_untold == 0 {
+        if !whole && self.leaf_announcements_left == 0 {
             leaves = self.leaves.as_slice().len();
         }
         for leaf in self.leaves.as_slice().get(leaves..).unwrap_or_default() {
             // A router without a route to the parent cannot vouch for it.
-            let told = leaf.map(|leaf| leaf.binding).filter(|binding| {
+            let entries = leaf.map(|leaf| leaf.binding).filter(|binding| {
                 let parent = binding.parent;
-                parent == self.config.short || parent == NOBODY || self.via(parent).is_some()
+                parent == self.config.short || parent == NO_PARENT || self.via(parent).is_some()
             });
-            if full || told.is_some_and(|binding| writer.binding(binding).is_none()) {
+            if full || entries.is_some_and(|binding| writer.binding(binding).is_none()) {
                 full = true;
                 break;
             }
@@ -556,11 +556,11 @@ impl<S: Sizes> Mesh<S> {
         // The advertised changes have no deadline, so the stored one stays valid.
         let places = self.routes.as_mut_slice().get_mut(start.routes..routes).unwrap_or_default();
         for route in places.iter_mut().flatten() {
-            route.untold = route.untold.saturating_sub(1);
+            route.announcements_left = route.announcements_left.saturating_sub(1);
         }
         self.advertising = full.then_some(Progress { routes, leaves, whole, again });
         if !full {
-            self.leaves_untold = self.leaves_untold.saturating_sub(1);
+            self.leaf_announcements_left = self.leaf_announcements_left.saturating_sub(1);
             if again {
                 self.advertise(now);
             }
@@ -614,14 +614,14 @@ impl<S: Sizes> Mesh<S> {
             let _ = answer.at.take_if(|at| *at <= now);
         }
         self.age_neighbours(now);
-        let route::Forgotten { mut news, asks } = route::handle_deadline(self.routes_mut(), now);
+        let route::Forgotten { mut changed, asks } = route::handle_deadline(self.routes_mut(), now);
         // Advertisements of a single frame are complete, and give the answer unsolicited.
-        news |= asks && !self.is_small();
+        changed |= asks && !self.is_small();
         if self.leaves().handle_deadline(now) {
-            (self.leaves_untold, news) = (TELLINGS, true);
+            (self.leaf_announcements_left, changed) = (ANNOUNCEMENTS, true);
         }
         self.forget_leaves();
-        self.news(now, news);
+        self.changed(now, changed);
         if self.trickle.handle_deadline(now, &PACE, &mut self.random) {
             self.advertise(now);
         }
@@ -677,7 +677,7 @@ impl<S: Sizes> Mesh<S> {
     }
 
     /// Returns the routes to other routers and out of the mesh.
-    pub fn ways(&self) -> impl Iterator<Item = RouteInfo> {
+    pub fn routes(&self) -> impl Iterator<Item = RouteInfo> {
         self.routes.as_slice().iter().flatten().map(|route| RouteInfo {
             destination: (route.destination != OUTSIDE).then_some(route.destination),
             next_hop: route.next_hop,

@@ -37,7 +37,7 @@ const VERSION: u8 = 1;
 const BORDER: u8 = 0x80;
 const STARTS: u8 = 0x40;
 /// No device: the parent of a detached leaf.
-pub(crate) const NOBODY: u16 = 0xFFFF;
+pub(crate) const NO_PARENT: u16 = 0xFFFF;
 
 /// A field of a message with an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl<'a> Advertisement<'a> {
         let (bindings, []) = bindings.as_chunks() else { return Err(Field::Length) };
         let (border, starts) = (flags & BORDER != 0, flags & STARTS != 0);
         let this = Advertisement { border, starts, entries, bindings };
-        let known = this.entries().all(|entry| entry.destination != NOBODY);
+        let known = this.entries().all(|entry| entry.destination != NO_PARENT);
         let devices = |b: Binding| b.child < 0xFFFE && b.parent != 0xFFFE;
         if known && this.bindings().all(devices) { Ok(this) } else { Err(Field::Address) }
     }
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn an_advertisement_takes_what_fits() {
         let entry = |n| Entry { destination: n, quality_in: 3, quality_out: 1, cost: n as u8 % 17 };
-        let binding = |n| Binding { child: n, parent: NOBODY, sequence: 1 };
+        let binding = |n| Binding { child: n, parent: NO_PARENT, sequence: 1 };
         let mut octets = [0; 200];
         let mut writer = Writer::advertisement(&mut octets, true, false).unwrap();
         let entries = (1..100).take_while(|&n| writer.entry(entry(n)).is_some()).count();

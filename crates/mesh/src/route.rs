@@ -19,7 +19,7 @@ pub const HOLD: Duration = Duration::from_secs(4);
 
 /// Advertisements that carry a change before the next complete one: as many as are sent within
 /// [`HOLD`].
-pub(crate) const TELLINGS: u8 = 2;
+pub(crate) const ANNOUNCEMENTS: u8 = 2;
 
 /// Lifetime of a route that its next hop does not advertise, and time for which a lost route is
 /// advertised. At the longest interval four to six advertisements come in that time. A router that
@@ -38,7 +38,7 @@ pub struct Route {
     /// The least cost that other nodes may still use.
     least: u8,
     /// Advertisements that still have to carry a change.
-    pub(crate) untold: u8,
+    pub(crate) announcements_left: u8,
     /// Time at which the least cost is discarded; set while the cost is higher.
     hold: Option<Instant>,
     expires: Instant,
@@ -65,8 +65,8 @@ impl Route {
         let Offer { destination, via: next_hop, advertised, link } = offer;
         let cost = total(advertised, link);
         let expires = now + LIFETIME;
-        let (least, untold, hold) = (cost, TELLINGS, None);
-        Route { destination, next_hop, advertised, cost, least, untold, hold, expires }
+        let (least, announcements_left, hold) = (cost, ANNOUNCEMENTS, None);
+        Route { destination, next_hop, advertised, cost, least, announcements_left, hold, expires }
     }
 
     pub(crate) const fn is_usable(&self) -> bool {
@@ -77,7 +77,7 @@ impl Route {
     fn set(&mut self, now: Instant, via: u16, advertised: u8, link: u8) -> bool {
         let cost = total(advertised, link);
         let moved = via != self.next_hop && cost < UNREACHABLE;
-        let news = moved || cost > self.cost || self.is_usable() != (cost < UNREACHABLE);
+        let changed = moved || cost > self.cost || self.is_usable() != (cost < UNREACHABLE);
         if cost <= self.least {
             (self.least, self.hold) = (cost, None);
         } else if cost > self.cost {
@@ -87,10 +87,10 @@ impl Route {
             self.expires = now + LIFETIME;
         }
         if via != self.next_hop || cost != self.cost {
-            self.untold = TELLINGS;
+            self.announcements_left = ANNOUNCEMENTS;
         }
         (self.next_hop, self.advertised, self.cost) = (via, advertised, cost);
-        news
+        changed
     }
 
     /// Sets a new cost of the link to `neighbour`.
@@ -129,7 +129,7 @@ impl Route {
         // A node that has lost a destination learns a route from those that have not.
         let asked = advertised >= UNREACHABLE && link < UNREACHABLE && self.is_usable();
         if asked {
-            self.untold = TELLINGS;
+            self.announcements_left = ANNOUNCEMENTS;
         }
         asked
     }
@@ -183,7 +183,7 @@ pub(crate) fn deadline(table: &[Option<Route>]) -> Option<Instant> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forgotten {
     /// True if others should be notified soon of a loss.
-    pub(crate) news: bool,
+    pub(crate) changed: bool,
     /// True if a lost route would now be accepted from any neighbour; earlier offers of it were
     /// refused.
     pub(crate) asks: bool,
@@ -197,13 +197,13 @@ pub(crate) fn handle_deadline(table: &mut [Option<Route>], now: Instant) -> Forg
         if route.hold.take_if(|at| *at <= now).is_some() {
             route.least = route.cost;
             if !route.is_usable() {
-                route.untold = TELLINGS;
+                route.announcements_left = ANNOUNCEMENTS;
                 forgotten.asks = true;
             }
         }
         if route.expires <= now {
             if route.is_usable() {
-                forgotten.news |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
+                forgotten.changed |= route.set(now, route.next_hop, UNREACHABLE, UNREACHABLE);
             } else {
                 *place = None;
             }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_way_is_taken_and_its_next_hop_believed() {
+    fn the_cheapest_route_is_taken_and_its_next_hop_accepted() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         assert!(consider(&mut table, now, offer(1, 4, 2)));
         assert_eq!(best(&table), (1, 6));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_nearer_is_believed_only_after_the_hold() {
+    fn a_neighbour_that_is_not_nearer_is_accepted_only_after_the_hold() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
         assert!(consider(&mut table, now, offer(1, UNREACHABLE, 1)));
@@ -260,7 +260,10 @@ mod tests {
         handle_deadline(&mut table, now + HOLD - Duration::from_micros(1));
         assert!(!consider(&mut table, now, offer(2, 2, 1)));
         assert_eq!(deadline(&table), Some(now + HOLD));
-        assert_eq!(handle_deadline(&mut table, now + HOLD), Forgotten { news: false, asks: true });
+        assert_eq!(
+            handle_deadline(&mut table, now + HOLD),
+            Forgotten { changed: false, asks: true }
+        );
         assert!(consider(&mut table, now + HOLD, offer(2, 2, 1)));
         assert_eq!(best(&table), (2, 3));
         // A neighbour that is nearer than this node ever was is accepted at once.
@@ -270,10 +273,10 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_names_is_lost_then_forgotten() {
+    fn a_destination_that_is_not_advertised_is_lost_then_forgotten() {
         let (mut table, now) = ([None; 1], Instant::from_secs(1));
         consider(&mut table, now, offer(1, 1, 1));
-        assert!(handle_deadline(&mut table, now + LIFETIME).news);
+        assert!(handle_deadline(&mut table, now + LIFETIME).changed);
         assert_eq!(best(&table).1, UNREACHABLE);
         // An advertisement of the loss does not keep it.
         consider(&mut table, now + LIFETIME * 3 / 2, offer(1, UNREACHABLE, 1));

@@ -1,6 +1,6 @@
 //! Configuration of neighbour discovery, and sizes of its tables.
 
-use crate::learnt::{Advertised, Autoconfigured, Router, Server};
+use crate::learnt::{Advertised, Autoconfigured, DefaultRouter, Server};
 use crate::listener::Listener;
 use crate::neighbour::Neighbour;
 use crate::role::Role;
@@ -73,7 +73,7 @@ pub trait Sizes {
     /// Neighbours with a learned link address or with a pending resolution.
     type Neighbours: Array<Option<Neighbour>>;
     /// Default routers.
-    type Routers: Array<Option<Router>>;
+    type Routers: Array<Option<DefaultRouter>>;
     /// Addresses formed from advertised prefixes.
     type Addresses: Array<Option<Autoconfigured>>;
     /// Advertised contexts.

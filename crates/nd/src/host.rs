@@ -7,7 +7,7 @@
 use crate::config::Sizes;
 use crate::derive::link_local;
 use crate::detection::{DELAY, Detection};
-use crate::learnt::{Advertised, Autoconfigured, RETRANS, Registration, Router, Server};
+use crate::learnt::{Advertised, Autoconfigured, DefaultRouter, RETRANS, Registration, Server};
 use crate::neighbour::MAX_UNICAST_SOLICIT;
 use crate::stats::{Stats, bump};
 use core::net::Ipv6Addr;
@@ -130,7 +130,7 @@ impl<S: Sizes> Host<S> {
         self.first().map(|router| router.address)
     }
 
-    fn first(&self) -> Option<&Router> {
+    fn first(&self) -> Option<&DefaultRouter> {
         let mut known = self.routers.as_slice().iter().flatten();
         known.find(|router| self.prefers(router.address))
     }
@@ -154,7 +154,7 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Evicts the last router of a full table in favour of the preferred one.
-    fn make_way(&mut self, new: Router) {
+    fn evict_last(&mut self, new: DefaultRouter) {
         let table = self.routers.as_mut_slice();
         let known = table.iter().flatten().any(|router| router.address == new.address);
         let full = !known && table.iter().all(Option::is_some);
@@ -182,7 +182,12 @@ impl<S: Sizes> Host<S> {
     }
 
     /// Returns a router as its advertisement describes it.
-    fn as_router(&self, address: Ipv6Addr, until: Instant, mut options: Options<'_>) -> Router {
+    fn as_router(
+        &self,
+        address: Ipv6Addr,
+        until: Instant,
+        mut options: Options<'_>,
+    ) -> DefaultRouter {
         let mut known = self.routers.as_slice().iter().flatten();
         let known = known.any(|known| known.address == address && known.registers);
         let extended = options.clone().any(
@@ -190,7 +195,13 @@ impl<S: Sizes> Host<S> {
         );
         let lowpan = options
             .any(|option| matches!(option, NdOption::BorderRouter(_) | NdOption::Context(_)));
-        Router { address, until, extended, registers: extended || lowpan || known, failures: 0 }
+        DefaultRouter {
+            address,
+            until,
+            extended,
+            registers: extended || lowpan || known,
+            failures: 0,
+        }
     }
 
     /// Processes a Router Advertisement from a link-local address.
@@ -206,13 +217,13 @@ impl<S: Sizes> Host<S> {
         let lifetime = Duration::from_secs(u64::from(router.lifetime_s));
         let mut shortest = lifetime;
         let until = now + lifetime;
-        let same = |known: &Router| known.address == from;
+        let same = |known: &DefaultRouter| known.address == from;
         let new = self.as_router(from, until, options);
         // The routes of a router come from its routing.
         let is_default = lifetime > Duration::ZERO && !own.serves;
         let (new, before) = (is_default.then_some(new), self.router());
         if let (Some(new), true) = (new, self.prefers(from)) {
-            self.make_way(new);
+            self.evict_last(new);
         }
         keep(self.routers.as_mut_slice(), same, new, stats);
         self.follow(now, before);
@@ -286,10 +297,12 @@ impl<S: Sizes> Host<S> {
             }
             (own.preferred, own.deprecated) = (preferred, preferred_s == 0);
             let rest = own.valid.map(|valid| valid - now);
-            let told = life(valid_s);
-            let longer = match (told, rest) {
+            let announced = life(valid_s);
+            let longer = match (announced, rest) {
                 (None, _) => true,
-                (Some(told), rest) => told > TWO_HOURS || rest.is_some_and(|rest| told > rest),
+                (Some(announced), rest) => {
+                    announced > TWO_HOURS || rest.is_some_and(|rest| announced > rest)
+                }
             };
             if longer {
                 own.valid = valid;
@@ -303,7 +316,7 @@ impl<S: Sizes> Host<S> {
         };
         let [i, j, k, l, m, n, o, p] = iid;
         let address = Ipv6Addr::from([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]);
-        let (told, taken, deprecated) = (false, false, preferred_s == 0);
+        let (reported, taken, deprecated) = (false, false, preferred_s == 0);
         let registration = Registration::NEW;
         let (given, detection) = (false, Detection::Over);
         let own = Autoconfigured {
@@ -315,26 +328,26 @@ impl<S: Sizes> Host<S> {
             given,
             detection,
             registration,
-            told,
+            reported,
         };
         keep(self.addresses.as_mut_slice(), |_| false, (valid_s > 0).then_some(own), stats);
     }
 
     /// Processes a context (RFC 6775, 5.4.2).
     //= rfc6775#4.2-4
-    fn context(&mut self, now: Instant, told: &ContextInformation, stats: &mut Stats) {
-        let ContextInformation { id, compress, prefix, len, valid_min } = *told;
+    fn context(&mut self, now: Instant, option: &ContextInformation, stats: &mut Stats) {
+        let ContextInformation { id, compress, prefix, len, valid_min } = *option;
         let context = Context { prefix, len };
         let until = now + Duration::from_secs(u64::from(valid_min) * 60);
         let table = self.contexts.as_mut_slice();
         if let Some(known) = table.iter_mut().flatten().find(|known| known.id == id) {
             known.gone = valid_min == 0;
-            known.told &= !known.gone && known.context == context;
+            known.reported &= !known.gone && known.context == context;
             (known.context, known.compress, known.until) = (context, compress, until);
             return;
         }
-        let (told, gone) = (false, false);
-        let new = Advertised { id, context, compress, until, told, gone };
+        let (reported, gone) = (false, false);
+        let new = Advertised { id, context, compress, until, reported, gone };
         keep(table, |_| false, (valid_min > 0).then_some(new), stats);
     }
 
@@ -556,7 +569,7 @@ impl<S: Sizes> Host<S> {
             given: true,
             detection: Detection::New,
             registration: Registration::NEW,
-            told: true,
+            reported: true,
         };
         let same = |own: &Autoconfigured| own.address == address;
         keep(self.addresses.as_mut_slice(), same, Some(own), stats);
@@ -602,18 +615,18 @@ impl<S: Sizes> Host<S> {
         for place in self.addresses.as_mut_slice() {
             let Some(own) = place else { continue };
             let address = own.address;
-            if own.taken && core::mem::take(&mut own.told) {
+            if own.taken && core::mem::take(&mut own.reported) {
                 return Some(Configured::NoAddress(address));
             }
             if own.valid.is_some_and(|until| until <= now) {
-                let told = own.told;
+                let reported = own.reported;
                 *place = None;
-                if told {
+                if reported {
                     return Some(Configured::NoAddress(address));
                 }
                 continue;
             }
-            if !own.taken && !core::mem::replace(&mut own.told, true) {
+            if !own.taken && !core::mem::replace(&mut own.reported, true) {
                 return Some(Configured::Address(address));
             }
         }
@@ -627,7 +640,7 @@ impl<S: Sizes> Host<S> {
                 *place = None;
                 return Some(Configured::Context { id, context: None });
             }
-            if !core::mem::replace(&mut known.told, true) {
+            if !core::mem::replace(&mut known.reported, true) {
                 return Some(Configured::Context { id, context });
             }
         }

@@ -9,7 +9,7 @@ use kinglet_wire::sixlowpan::Context;
 
 /// A default router.
 #[derive(Clone, Copy, Debug)]
-pub struct Router {
+pub struct DefaultRouter {
     pub(crate) address: Ipv6Addr,
     pub(crate) until: Instant,
     /// True if it registers addresses as in RFC 8505 (the E flag, 4.3), false: as in RFC 6775.
@@ -36,7 +36,7 @@ pub struct Autoconfigured {
     /// Duplicate address detection.
     pub(crate) detection: Detection,
     pub(crate) registration: Registration,
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
 }
 
 /// An advertised context.
@@ -46,7 +46,7 @@ pub struct Advertised {
     pub(crate) context: Context,
     pub(crate) compress: bool,
     pub(crate) until: Instant,
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
     pub(crate) gone: bool,
 }
 

@@ -20,7 +20,7 @@
 //! ```
 //! use core::net::Ipv6Addr;
 //! use kinglet_nd::{Advertised, Autoconfigured, Change, Config, Discovery, MAX_LEN};
-//! use kinglet_nd::{Neighbour, Router, Server, Sizes, Way};
+//! use kinglet_nd::{Neighbour, DefaultRouter, Server, Sizes, Resolution};
 //! use kinglet_time::Instant;
 //! use kinglet_wire::ieee802154::Address;
 //! use kinglet_wire::ipv6::Header;
@@ -28,7 +28,7 @@
 //! struct Plan;
 //! impl Sizes for Plan {
 //!     type Neighbours = [Option<Neighbour>; 4];
-//!     type Routers = [Option<Router>; 2];
+//!     type Routers = [Option<DefaultRouter>; 2];
 //!     type Addresses = [Option<Autoconfigured>; 2];
 //!     type Contexts = [Option<Advertised>; 2];
 //!     type Servers = [Option<Server>; 1];
@@ -42,7 +42,7 @@
 //! let (from, to): (Ipv6Addr, Ipv6Addr) =
 //!     ("fe80::ff:fe00:1".parse().unwrap(), "2001:db8::b0b".parse().unwrap());
 //! let now = Instant::ZERO;
-//! assert_eq!(alice.way(to), Way::Unknown);
+//! assert_eq!(alice.resolution(to), Resolution::Unknown);
 //! assert!(alice.want(now, to));
 //!
 //! let mut buf = [0; MAX_LEN];
@@ -62,7 +62,7 @@
 //! let heard = header(to, tells.dst, tells.len);
 //! alice.handle_message(now, there, &heard, &buf[..tells.len], |own| *own == from).unwrap();
 //! assert_eq!(alice.poll_change(), Some(Change::Found(to)));
-//! assert_eq!(alice.way(to), Way::To(there));
+//! assert_eq!(alice.resolution(to), Resolution::To(there));
 //! ```
 //!
 //! # Cost of a flood
@@ -115,9 +115,9 @@ mod stats;
 
 pub use config::{Config, Sizes};
 pub use derive::derived;
-pub use discovery::{Change, Discovery, Way};
+pub use discovery::{Change, Discovery, Resolution};
 pub use host::Configured;
-pub use learnt::{Advertised, Autoconfigured, Router, Server};
+pub use learnt::{Advertised, Autoconfigured, DefaultRouter, Server};
 pub use listener::{Listener, Reporting};
 pub use message::{MAX_LEN, Message};
 pub use neighbour::{Neighbour, State};

@@ -66,7 +66,8 @@ pub trait Role {
     /// Processes another router's advertisement. Returns whether known information is now missing.
     fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool;
 
-    /// Processes a registration. `tells` returns whether a link address follows from an address.
+    /// Processes a registration. `is_derived` returns whether a link address follows from an
+    /// address.
     ///
     /// # Errors
     /// The reason why there is no response.
@@ -74,7 +75,7 @@ pub trait Role {
         &mut self,
         now: Instant,
         claim: &Claim,
-        tells: impl Fn(Ipv6Addr, Address) -> bool,
+        is_derived: impl Fn(Ipv6Addr, Address) -> bool,
     ) -> Result<(), Discard>;
 
     /// Processes a duplicate address message from a router, in a packet to this node.
@@ -85,7 +86,7 @@ pub trait Role {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        told: &Duplicate,
+        message: &Duplicate,
     ) -> Result<(), Discard>;
 
     /// Writes the next message to `buf`; `link` is the node's own link address.
@@ -193,18 +194,18 @@ impl<R: Role> Role for Option<R> {
         &mut self,
         now: Instant,
         claim: &Claim,
-        tells: impl Fn(Ipv6Addr, Address) -> bool,
+        is_derived: impl Fn(Ipv6Addr, Address) -> bool,
     ) -> Result<(), Discard> {
-        self.as_mut().ok_or(Discard::Ignored)?.handle_registration(now, claim, tells)
+        self.as_mut().ok_or(Discard::Ignored)?.handle_registration(now, claim, is_derived)
     }
 
     fn handle_duplicate(
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        told: &Duplicate,
+        message: &Duplicate,
     ) -> Result<(), Discard> {
-        self.as_mut().ok_or(Discard::Ignored)?.handle_duplicate(now, from, told)
+        self.as_mut().ok_or(Discard::Ignored)?.handle_duplicate(now, from, message)
     }
 
     fn poll_message(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn destinations_take_turns_whoever_came_first() {
+    fn destinations_are_served_round_robin() {
         let mut test = Test::new();
         for key in [1, 1, 1, 2, 2, 3] {
             assert_eq!(test.push(key, 100), None);
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn who_always_has_one_waiting_gets_no_more_than_who_has_many() {
+    fn a_destination_with_one_packet_waiting_gets_no_more_than_one_with_many() {
         let mut test = Test::new();
         (0..4).for_each(|_| assert_eq!(test.push(1, 100), None));
         let mut sent = [0; 2];
@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_packet_that_is_not_relayed() {
+    fn no_packet_waits_for_one_that_is_not_relayed() {
         let mut test = Test::new();
         test.push(NEAR, 100);
         test.push(1, 100);

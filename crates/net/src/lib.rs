@@ -55,17 +55,17 @@
 //! | `net/` | the engine: [`Net`] and its plan [`Sizes`]; the other modules do not depend on it |
 //! | `net/input.rs`, `reassembly.rs` | input of frames, and of packets for this node |
 //! | `net/icmp.rs`, `udp.rs`, `forward.rs` | ICMPv6, UDP and forwarding |
-//! | `net/compose.rs`, `submit.rs`, `fragment.rs` | packets of this node, and output of frames |
+//! | `net/header_build.rs`, `submit.rs`, `fragment.rs` | own packets, and output of frames |
 //! | `net/relay.rs`, `relay.rs` | forwarding of single fragments |
-//! | `turns.rs` | fairness between neighbours that send frames to be forwarded |
-//! | `net/originals.rs` | IPv6 fragments, input and output |
+//! | `fair_share.rs` | fairness between neighbours that send frames to be forwarded |
+//! | `net/ipv6_fragments.rs` | IPv6 fragments, input and output |
 //! | `net/congestion.rs` | random early detection at the output queue |
-//! | `net/indirect.rs`, `resolve.rs`, `seek.rs` | packets that wait |
+//! | `net/indirect.rs`, `resolve.rs`, `route_discovery.rs` | packets that wait |
 //! | `net/strangers.rs`, `allowance.rs` | limit on the cost of unsolicited packets to children |
-//! | `net/extend.rs` | routing data in packets: RPL option, source route, tunnel |
+//! | `net/extension_headers.rs` | routing data in packets: RPL option, source route, tunnel |
 //! | `net/interface.rs`, `messages.rs` | addresses and routes; routing and discovery messages |
 //! | `frame.rs`, `icmpv6.rs`, `incoming.rs`, `outgoing.rs` | types of frames and packets |
-//! | `child.rs`, `original.rs`, `partial.rs`, `report.rs` | types of table entries |
+//! | `child.rs`, `ipv6_partial.rs`, `partial.rs`, `report.rs` | types of table entries |
 //! | `socket.rs`, `tables.rs` | types of table entries |
 //! | `policy.rs` | rules for packets at the host interface |
 //! | `pool.rs`, `queue.rs` | packet slots and queues |
@@ -87,12 +87,13 @@ mod child;
 mod codec;
 mod config;
 mod discovery;
+mod fair_share;
 mod frame;
 mod icmpv6;
 mod incoming;
+mod ipv6_partial;
 mod mss;
 mod net;
-mod original;
 mod outgoing;
 mod partial;
 mod policy;
@@ -107,7 +108,6 @@ mod small;
 mod socket;
 mod stats;
 mod tables;
-mod turns;
 
 pub use border::{Border, BorderQueue, BorderStats};
 pub use child::{Child, Indirect, Parked};
@@ -117,9 +117,9 @@ pub use discovery::{Discovery, Resolution, Unresolved};
 pub use frame::{Class, FrameIn, FrameLimits, FrameOut, Pending, Token};
 pub use icmpv6::{Icmpv6In, Icmpv6Out};
 pub use incoming::Delivery;
+pub use ipv6_partial::{Ipv6Fragments, Ipv6Partial, Ipv6Reassembly};
 pub use mss::{mss_for_frames, path_header_len};
-pub use net::{Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes, Welcome};
-pub use original::{Ipv6Fragments, Original, Originals};
+pub use net::{AdmissionPolicy, Cut, Datagram, Fragmentation, Info, Net, Rfc4944, Rfc8930, Sizes};
 pub use outgoing::{Body, BodySource, FINISHED, NoBody, Outgoing, Queued, SendError, Stale};
 pub use partial::Partial;
 pub use policy::{FROM_HOST, Rule, TO_HOST};

@@ -63,7 +63,7 @@ pub(crate) struct State {
 
 /// Decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RedAction {
     Pass,
     Mark,
     Drop,
@@ -77,7 +77,7 @@ impl State {
     }
 
     /// Decides about a packet that arrives while `waiting` others wait.
-    pub(crate) fn judge(&mut self, now: Instant, waiting: usize, red: &Red) -> Verdict {
+    pub(crate) fn judge(&mut self, now: Instant, waiting: usize, red: &Red) -> RedAction {
         let weight = u32::from(red.weight.min(8));
         let sample = u16::try_from(waiting << FRACTION).unwrap_or(u16::MAX);
         if let Some(since) = self.idle_since.take_if(|_| waiting == 0) {
@@ -98,12 +98,12 @@ impl State {
         let (min, max) = (u16::from(red.min) << FRACTION, u16::from(red.max) << FRACTION);
         if self.average < min {
             self.count = 0;
-            return Verdict::Pass;
+            return RedAction::Pass;
         }
         let Some(above) = max.checked_sub(self.average).and_then(|_| self.average.checked_sub(min))
         else {
             self.count = 0;
-            return Verdict::Drop;
+            return RedAction::Drop;
         };
         // p_b = max_p (avg - min_th) / (max_th - min_th), in 1/65,536.
         let share = u32::from(red.max_p).saturating_mul(u32::from(above)) << 8;
@@ -113,10 +113,10 @@ impl State {
         let drawn = self.draw().saturating_mul(u64::from(rest)) >> 16;
         self.count = self.count.saturating_add(1);
         if drawn >= u64::from(share) {
-            return Verdict::Pass;
+            return RedAction::Pass;
         }
         self.count = 0;
-        Verdict::Mark
+        RedAction::Mark
     }
 
     /// Returns a random number from 0 to 65,535 (Marsaglia's xorshift, "Xorshift RNGs", 2003).
@@ -149,9 +149,9 @@ mod tests {
         let (mut marked, mut dropped) = (0, 0);
         for _ in 0..packets {
             match state.judge(NOW, waiting, &RED) {
-                Verdict::Pass => {}
-                Verdict::Mark => marked += 1,
-                Verdict::Drop => dropped += 1,
+                RedAction::Pass => {}
+                RedAction::Mark => marked += 1,
+                RedAction::Drop => dropped += 1,
             }
         }
         (marked, dropped, state)
@@ -205,7 +205,7 @@ mod tests {
         let mut longest = 0;
         for _ in 0..10_000 {
             gap += 1;
-            if state.judge(NOW, 5, &RED) == Verdict::Mark {
+            if state.judge(NOW, 5, &RED) == RedAction::Mark {
                 longest = longest.max(gap);
                 gap = 0;
             }

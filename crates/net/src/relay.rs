@@ -1,7 +1,7 @@
 //! State of a relay for the datagrams whose fragments it forwards (RFC 8930, 4: virtual reassembly
 //! buffers), and the frames that wait for its neighbours.
 
-use crate::turns::Turns;
+use crate::fair_share::FairShare;
 use core::fmt::Debug;
 use kinglet_mem::Array;
 use kinglet_store::{Full, Label, Store};
@@ -99,7 +99,7 @@ pub struct Relay<V, Q> {
     /// By [`Label::to`].
     lanes: [Lane; LANES],
     /// Fairness between the neighbours that send frames.
-    pub(crate) turns: Turns,
+    pub(crate) fair_share: FairShare,
 }
 
 /// Forwarding of single fragments, or none: a part of [`Fragmentation`](crate::Fragmentation).
@@ -152,7 +152,7 @@ impl<V: Array<Option<Virtual>> + Debug, Q: Store + Debug> Relaying for Relay<V, 
             expired: 0,
         },
         lanes: [Lane::EMPTY; LANES],
-        turns: Turns::NEW,
+        fair_share: FairShare::NEW,
     };
     const PRESENT: bool = true;
     type Virtuals = V;
@@ -192,12 +192,13 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
 
     /// Returns the neighbour at whose `end` most frames wait.
     pub(crate) fn most(&self, end: impl Fn(&Lane) -> Address) -> Option<Address> {
-        let waiting = |whom: Address| {
-            let its = self.lanes.iter().filter(|lane| end(lane) == whom);
+        let waiting = |neighbour: Address| {
+            let its = self.lanes.iter().filter(|lane| end(lane) == neighbour);
             its.fold(0_u16, |sum, lane| sum.saturating_add(lane.waiting))
         };
         let full = self.lanes.iter().filter(|lane| lane.waiting > 0).map(&end);
-        full.filter(|whom| *whom != Address::None).max_by_key(|whom| waiting(*whom))
+        full.filter(|neighbour| *neighbour != Address::None)
+            .max_by_key(|neighbour| waiting(*neighbour))
     }
 
     pub(crate) fn link(&self, lane: u8) -> Address {
@@ -209,7 +210,7 @@ impl<V: Array<Option<Virtual>>, Q: Store> Relay<V, Q> {
         count(&mut self.stats.frames);
         if let Some(lane) = self.lanes.get_mut(usize::from(label.to)) {
             lane.waiting = lane.waiting.saturating_add(1);
-            self.turns.brought(now, lane.from);
+            self.fair_share.received(now, lane.from);
         }
         Ok(())
     }

@@ -88,18 +88,18 @@ pub trait Routing {
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt>;
 
     /// Returns whether routes to `dst` are discovered on demand.
-    fn seeks(&self, _dst: Ipv6Addr) -> bool {
+    fn discovers(&self, _dst: Ipv6Addr) -> bool {
         false
     }
 
     /// Returns whether route discovery for `dst` is in progress.
-    fn is_seeking(&self, _dst: Ipv6Addr) -> bool {
+    fn is_discovering(&self, _dst: Ipv6Addr) -> bool {
         false
     }
 
     /// Starts route discovery for a packet of this node to `dst`, for which [`Routing::route`] has
     /// no route. Returns whether discovery is in progress.
-    fn seek(&mut self, _now: Instant, _dst: Ipv6Addr) -> bool {
+    fn discover(&mut self, _now: Instant, _dst: Ipv6Addr) -> bool {
         false
     }
 
@@ -160,7 +160,7 @@ pub trait Routing {
 
     /// Reroutes a packet to `destination` that still waits after a change of the parent since its
     /// RPL option got this data. If it goes upward, updates the option and returns the next hop.
-    fn divert(&self, _destination: Ipv6Addr, _option: &mut [u8]) -> Option<NextHop> {
+    fn reroute(&self, _destination: Ipv6Addr, _option: &mut [u8]) -> Option<NextHop> {
         None
     }
 

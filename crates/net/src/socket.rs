@@ -37,14 +37,14 @@ pub struct UdpSocket {
     /// 0 if the entry is free.
     pub(crate) port: u16,
     /// True if [`Net::poll_ready`](crate::Net::poll_ready) has reported the waiting datagrams.
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
     /// True if its reader has room for datagrams of packets that are longer than 1280 octets.
     pub(crate) long: bool,
     pub(crate) queue: Queue<[Option<Received>; BACKLOG], Received>,
 }
 
 impl Empty for UdpSocket {
-    const EMPTY: Self = UdpSocket { port: 0, told: false, long: false, queue: Queue::new() };
+    const EMPTY: Self = UdpSocket { port: 0, reported: false, long: false, queue: Queue::new() };
 }
 
 impl UdpSocket {

@@ -65,16 +65,16 @@ impl<S: aodv::Sizes, const WAITING: usize> net::Routing for Aoded<S, WAITING> {
         Some(Learnt { prefix_len: if name == OUTSIDE { 0 } else { PREFIX_LEN }, via })
     }
 
-    fn seeks(&self, dst: Ipv6Addr) -> bool {
+    fn discovers(&self, dst: Ipv6Addr) -> bool {
         self.name_of(dst).is_some()
     }
 
-    fn is_seeking(&self, dst: Ipv6Addr) -> bool {
-        self.name_of(dst).is_some_and(|name| self.aodv.is_seeking(name))
+    fn is_discovering(&self, dst: Ipv6Addr) -> bool {
+        self.name_of(dst).is_some_and(|name| self.aodv.is_discovering(name))
     }
 
-    fn seek(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
-        self.name_of(dst).is_some_and(|name| self.aodv.seek(now, name))
+    fn discover(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
+        self.name_of(dst).is_some_and(|name| self.aodv.discover(now, name))
     }
 
     fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
@@ -142,7 +142,7 @@ impl<S: aodv::Sizes, const WAITING: usize> Routing for Aoded<S, WAITING> {
     }
 
     fn poll_change(&mut self) -> Option<Change> {
-        self.aodv.poll_change().then_some(Change::Way)
+        self.aodv.poll_change().then_some(Change::Route)
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_yield_is_not_held_back() {
+    fn a_node_that_does_not_yield_is_not_held_back() {
         let mut courtesy = Courtesy::new(false);
         assert_eq!(send(&mut courtesy, 0), None);
         courtesy.relayed(at(100), 1);

@@ -61,9 +61,9 @@ impl<S: nd::Sizes, const UNRESOLVED: usize> net::Discovery for Discovered<S, UNR
         if !self.0.config().on {
             return Resolution::Derived;
         }
-        match self.0.way(neighbour) {
-            nd::Way::To(link) => Resolution::To(link),
-            nd::Way::Unknown => Resolution::Unknown,
+        match self.0.resolution(neighbour) {
+            nd::Resolution::To(link) => Resolution::To(link),
+            nd::Resolution::Unknown => Resolution::Unknown,
         }
     }
 

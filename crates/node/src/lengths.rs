@@ -83,8 +83,9 @@ pub struct Lengths {
     /// Servers whose Fast Open cookie a client remembers; with 0 it does no Fast Open.
     pub servers: usize,
     /// Connections with a due time of their own in a node that sleeps.
-    pub sources: usize,
-    /// Applications with a due time of their own ([`Node::expect`](crate::Node::expect)).
+    pub pending_requests: usize,
+    /// Applications with a due time of their own
+    /// ([`Node::expect_response`](crate::Node::expect_response)).
     pub applications: usize,
 }
 
@@ -128,7 +129,7 @@ impl Lengths {
         half_open: 1,
         time_wait: 1,
         servers: 0,
-        sources: 0,
+        pending_requests: 0,
         applications: 0,
     };
 
@@ -152,8 +153,8 @@ impl Lengths {
         );
         if self.children > 0 {
             assert!(
-                <P::Reach as mac::Reach>::ANY,
-                "`children` need a `reach` that delivers frames to them, such as `mac::Sleepers`"
+                <P::DeliveryMethod as mac::DeliveryMethod>::ANY,
+                "`children` need a `delivery_method` for their frames, such as `mac::Sleepers`"
             );
             assert!(
                 self.indirect >= self.children,
@@ -162,8 +163,8 @@ impl Lengths {
         }
         if <P::Listening as mac::Listening>::SLEEPS {
             assert!(
-                self.sources >= 1,
-                "`sources`: at least 1 where the radio sleeps, or the node never polls its parent"
+                self.pending_requests >= 1,
+                "`pending_requests`: at least 1 where the radio sleeps, or the node never polls"
             );
         }
         if self.mesh_routes > 0 || self.mesh_leaves > 0 {
@@ -282,10 +283,10 @@ mod tests {
 
     #[test]
     fn types_of_a_plan_need_lengths() {
-        let small = Lengths { sources: 1, ..Lengths::SMALL };
+        let small = Lengths { pending_requests: 1, ..Lengths::SMALL };
         assert_eq!(wrong::<Mote>(small), None);
         assert_eq!(wrong::<Learns>(small).as_deref(), Some("discovered"));
-        assert_eq!(wrong::<Mote>(Lengths::SMALL).as_deref(), Some("sources"));
+        assert_eq!(wrong::<Mote>(Lengths::SMALL).as_deref(), Some("pending_requests"));
         let parent = Lengths { children: 2, indirect: 1, ..small };
         assert_eq!(wrong::<crate::Router>(parent).as_deref(), Some("indirect"));
         assert_eq!(wrong::<crate::Router>(Lengths { indirect: 2, ..parent }), None);

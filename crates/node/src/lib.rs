@@ -178,9 +178,9 @@
 //! leaf.set_parent(now, Some(1))?; // and the default route
 //! assert_eq!(leaf.deadline(), Some(now + Duration::from_secs(60))); // nothing is expected
 //! // The node knows what TCP expects; an application that waits for a datagram calls `expect`.
-//! leaf.expect(now, 5683, now, now + Duration::from_secs(2))?;
+//! leaf.expect_response(now, 5683, now, now + Duration::from_secs(2))?;
 //! assert!(leaf.deadline() < Some(now + Duration::from_secs(2)));
-//! leaf.expect_nothing(now, 5683); // it is here
+//! leaf.withdraw_response(now, 5683); // it is here
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!
@@ -205,7 +205,7 @@
 //! | `mac::Sizes::Queue` | 152 | frames for the radio; 3 keep it busy (1 is for control frames) |
 //! | `mac::Sizes::Neighbours` | 72 | link statistics, duplicate rejection |
 //! | `mac::Sizes::Security` | 12 | devices received from with link security: frame counters |
-//! | `mac::Sizes::Reach` | 40 | children for which something is pending at once |
+//! | `mac::Sizes::DeliveryMethod` | 40 | children for which something is pending at once |
 //! | `net::Sizes::Packets` | 1288 | packets received, forwarded, sent; not TCP's own segments |
 //! | `net::Sizes::Reassembly` | 88 | datagrams arriving in fragments: one per busy neighbour |
 //! | `net::Sizes::Output`, `Host` | 12 | packets that wait for the radio, for the host |
@@ -284,7 +284,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `node/` | connection of the layers: input and output path of frames and segments |
-//! | `node/rest.rs` | record of pending work |
+//! | `node/activity.rs` | record of pending work |
 //! | `node/follow.rs` | execution of routing decisions |
 //! | `node/segments.rs` | segment size in link frames |
 //! | `drive.rs` | the loop around a node and its radio |
@@ -344,7 +344,7 @@ pub use profile::{BorderRouter, Mote, Profile, Router};
 pub use ready::Ready;
 pub use routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Message, Routing};
 pub use rpled::Rpled;
-pub use streams::{ConnectError, Streams};
+pub use streams::{StreamConnectError, Streams};
 
 pub use kinglet_aodv as aodv;
 pub use kinglet_flash as flash;

@@ -8,14 +8,15 @@
 //! Measured round trips cannot give that time: they contain the wait for the data request, so that
 //! a mean of them would feed on itself. A data request does show on which side of it the response
 //! came: before it, if it finds the response; after it, if only a later one does. Each source of
-//! expectations (a connection, or a caller of [`Node::expect`](crate::Node::expect)) therefore has
-//! a *due time*, counted from its last transmission. It falls a little (1/64) with every response
-//! found at the first attempt, and rises (by 1/4) with every one that was not there yet: it settles
-//! where about one first attempt in 17 finds nothing. A response that never comes, because of a
-//! loss, does not change it. If the first attempt finds a part of what is awaited and a later one
-//! the rest, the due time rises by 1/16: a slightly later data request would have saved one. A part
-//! that lets more be sent counts as a response; otherwise the due time of a transfer, in which
-//! some data is always missing, would rise without end.
+//! expectations (a connection, or a caller of
+//! [`Node::expect_response`](crate::Node::expect_response)) therefore has a *due time*, counted
+//! from its last transmission. It falls a little (1/64) with every response found at the first
+//! attempt, and rises (by 1/4) with every one that was not there yet: it settles where about one
+//! first attempt in 17 finds nothing. A response that never comes, because of a loss, does not
+//! change it. If the first attempt finds a part of what is awaited and a later one the rest, the
+//! due time rises by 1/16: a slightly later data request would have saved one. A part that lets
+//! more be sent counts as a response; otherwise the due time of a transfer, in which some data is
+//! always missing, would rise without end.
 //!
 //! A transmission begins to count when it has *left*: while an own segment is in the queue, no data
 //! request is made, as it would only delay the segment, and the due time counts from the end of the
@@ -77,8 +78,9 @@ impl Polling {
 pub trait Sizes {
     /// Connections with a due time of their own; further ones share these. A node without any never
     /// polls its parent: it never sleeps.
-    type Sources: Array<Source>;
-    /// Applications that expect a response at a time ([`Node::expect`](crate::Node::expect)).
+    type PendingRequests: Array<PendingRequest>;
+    /// Applications that expect a response at a time
+    /// ([`Node::expect_response`](crate::Node::expect_response)).
     type Applications: Array<Application>;
 }
 
@@ -98,7 +100,7 @@ const NO_ROOM: Duration = Duration::from_millis(10);
 
 /// The expectation of one source, and its due time.
 #[derive(Clone, Copy, Debug)]
-pub struct Source {
+pub struct PendingRequest {
     expected: Option<Expected>,
     /// Time since which something has been expected without a pause.
     began: Instant,
@@ -114,8 +116,8 @@ pub struct Source {
     settled: bool,
 }
 
-impl Empty for Source {
-    const EMPTY: Source = Source {
+impl Empty for PendingRequest {
+    const EMPTY: PendingRequest = PendingRequest {
         expected: None,
         began: Instant::ZERO,
         due: Duration::ZERO,
@@ -126,7 +128,7 @@ impl Empty for Source {
     };
 }
 
-impl Source {
+impl PendingRequest {
     /// Takes the current expectation. If it changes and the last data request has `found`
     /// something, the previous response has arrived.
     fn observe(&mut self, now: Instant, expected: Option<Expected>, found: bool) {
@@ -209,29 +211,30 @@ struct Asked {
 #[derive(Clone, Copy, Debug)]
 pub struct Application {
     /// Number of the application, if the place was ever used.
-    who: Option<u16>,
+    number: Option<u16>,
     /// Its expectation.
-    told: Option<Expected>,
+    expected: Option<Expected>,
     /// The source is updated when no data request is in progress: an application has the response
     /// before the data request is known to have found anything.
-    source: Source,
+    pending: PendingRequest,
 }
 
 impl Empty for Application {
-    const EMPTY: Application = Application { who: None, told: None, source: Source::EMPTY };
+    const EMPTY: Application =
+        Application { number: None, expected: None, pending: PendingRequest::EMPTY };
 }
 
 impl Application {
     /// Returns whether its place may be given to another application.
     fn is_over(&self, now: Instant) -> bool {
-        self.told.is_none_or(|told| told.until < now)
+        self.expected.is_none_or(|expected| expected.until < now)
     }
 
     /// Returns the time of the next data request for this application. TCP retransmits when time is
     /// up; an application must report each new expectation instead.
     fn next(&self, policy: Polling, asked: &Asked) -> Option<Instant> {
-        let until = self.source.expected?.until;
-        self.source.next(policy, asked).filter(|at| *at <= until)
+        let until = self.pending.expected?.until;
+        self.pending.next(policy, asked).filter(|at| *at <= until)
     }
 }
 
@@ -260,7 +263,7 @@ pub(crate) struct Poller<C, A> {
     applications: A,
 }
 
-impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
+impl<C: Array<PendingRequest>, A: Array<Application>> Poller<C, A> {
     pub(crate) const fn new(policy: Polling) -> Self {
         Poller {
             policy,
@@ -320,31 +323,31 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         self.asked.sending = sending;
     }
 
-    /// Sets the expectation of the application `who` from now on.
-    pub(crate) fn expect(
+    /// Sets the expectation of the application `number` from now on.
+    pub(crate) fn expect_response(
         &mut self,
         now: Instant,
-        who: u16,
+        number: u16,
         expected: Option<Expected>,
     ) -> Result<(), TableFull> {
-        let known = self.applications.as_slice().iter().position(|it| it.who == Some(who));
+        let known = self.applications.as_slice().iter().position(|it| it.number == Some(number));
         let place = known.or_else(|| {
             let places = self.applications.as_slice().iter().enumerate();
             let free = places.filter(|(_, it)| expected.is_some() && it.is_over(now));
             // The due times of other applications are kept as long as there is an unused place.
-            free.min_by_key(|(_, it)| it.who.is_some()).map(|(index, _)| index)
+            free.min_by_key(|(_, it)| it.number.is_some()).map(|(index, _)| index)
         });
         let Some(application) =
             place.and_then(|index| self.applications.as_mut_slice().get_mut(index))
         else {
             return if expected.is_some() { Err(TableFull) } else { Ok(()) };
         };
-        if application.who != Some(who) {
-            *application = Application { who: Some(who), ..Application::EMPTY };
+        if application.number != Some(number) {
+            *application = Application { number: Some(number), ..Application::EMPTY };
         }
-        application.told = expected;
+        application.expected = expected;
         if !self.asking {
-            application.source.observe(now, expected, self.found);
+            application.pending.observe(now, expected, self.found);
         }
         self.plan();
         Ok(())
@@ -365,15 +368,15 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
             DataRequestOutcome::NothingPending => {
                 self.failures = 0;
                 // An empty response before the due time says nothing about the due time.
-                for source in self.sources_mut().filter(|source| source.early) {
-                    source.asked = source.asked.saturating_sub(1);
+                for pending in self.pending_mut().filter(|pending| pending.early) {
+                    pending.asked = pending.asked.saturating_sub(1);
                 }
             }
             DataRequestOutcome::Received { more } => {
                 (self.failures, self.found, self.at_once) = (0, true, more);
                 self.observe(now, tcp);
-                for source in self.connections.as_mut_slice() {
-                    source.partly |= source.asked > 0;
+                for pending in self.connections.as_mut_slice() {
+                    pending.partly |= pending.asked > 0;
                 }
                 if more {
                     self.discount();
@@ -385,13 +388,13 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
             }
             DataRequestOutcome::TimedOut => self.fail(TIMEOUTS),
         }
-        for Application { told, source, .. } in self.applications.as_mut_slice() {
-            source.observe(now, *told, self.found);
+        for Application { expected, pending, .. } in self.applications.as_mut_slice() {
+            pending.observe(now, *expected, self.found);
         }
     }
 
-    fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
-        let applications = self.applications.as_mut_slice().iter_mut().map(|it| &mut it.source);
+    fn pending_mut(&mut self) -> impl Iterator<Item = &mut PendingRequest> {
+        let applications = self.applications.as_mut_slice().iter_mut().map(|it| &mut it.pending);
         self.connections.as_mut_slice().iter_mut().chain(applications)
     }
 
@@ -408,8 +411,8 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
     /// Excludes the last data request from the count, because the next one requests the same again,
     /// or a frame that is known to wait.
     fn discount(&mut self) {
-        for source in self.sources_mut() {
-            source.asked = source.asked.saturating_sub(1);
+        for pending in self.pending_mut() {
+            pending.asked = pending.asked.saturating_sub(1);
         }
     }
 
@@ -434,8 +437,8 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
                 place.expected = Some(expected);
             }
         }
-        for (source, merged) in self.connections.as_mut_slice().iter_mut().zip(merged) {
-            source.observe(now, merged.expected, self.found);
+        for (pending, merged) in self.connections.as_mut_slice().iter_mut().zip(merged) {
+            pending.observe(now, merged.expected, self.found);
         }
     }
 
@@ -485,14 +488,14 @@ impl<C: Array<Source>, A: Array<Application>> Poller<C, A> {
         (self.asking, self.next, self.asked.last) = (true, None, now);
         (self.found, self.at_once) = (false, false);
         let when = self.asked;
-        for source in self.sources_mut() {
-            let Some(Expected { since, .. }) = source.expected else { continue };
-            source.early =
-                source.asked == 0 && source.first(&when).is_some_and(|first| now < first);
-            source.asked = source.asked.saturating_add(1);
-            if source.due == Duration::ZERO {
+        for pending in self.pending_mut() {
+            let Some(Expected { since, .. }) = pending.expected else { continue };
+            pending.early =
+                pending.asked == 0 && pending.first(&when).is_some_and(|first| now < first);
+            pending.asked = pending.asked.saturating_add(1);
+            if pending.due == Duration::ZERO {
                 let sent = since.max(when.left);
-                source.due = now.checked_since(sent).unwrap_or_default().max(SHORTEST);
+                pending.due = now.checked_since(sent).unwrap_or_default().max(SHORTEST);
             }
         }
     }

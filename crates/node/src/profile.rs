@@ -53,12 +53,12 @@ impl<T> Profile for T where
 /// | `serving` | role of discovery as a router: `()` or [`Serving<Self>`] | `()` |
 /// | `listener` | reports of multicast groups to routers: `()` or [`Reporting`] | `()` |
 /// | `listening` | radio on: [`AlwaysOn`], [`Polled`], [`Sampled`], [`Waking`] | `AlwaysOn` |
-/// | `reach` | delivery to sleepy nodes: [`Sleepers`] for `children`, [`Strobing`] | `()` |
+/// | `delivery_method` | to sleepy nodes: [`Sleepers`] for `children`, [`Strobing`] | `()` |
 /// | `security` | link security: [`CcmStar`], by a cipher or by the radio | `()` |
 /// | `backoff` | CSMA-CA backoff: [`Exponential`], [`TinyOs`] | `Exponential` |
 /// | `border` | queue of a border router: `()` or [`BorderQueue`] | `()` |
 /// | `fragmentation` | fragments and their forwarding: [`Rfc4944`], [`Rfc8930`] | `Rfc4944` |
-/// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Originals`] | `()` |
+/// | `ipv6_fragments` | packets of more than 1280 octets: refused, or [`Ipv6Reassembly`] | `()` |
 /// | `headers` | header compression: [`Iphc`] | the same |
 /// | `congestion` | [`NewReno`](crate::tcp::congestion), or another controller | `NewReno` |
 /// | `features` | TCP's extensions: [`Full`], [`Usual`], [`Small`], [`WithPolicies`] | `Usual` |
@@ -82,7 +82,7 @@ impl<T> Profile for T where
 /// [`BorderQueue`]: crate::net::BorderQueue
 /// [`Rfc4944`]: crate::net::Rfc4944
 /// [`Rfc8930`]: crate::net::Rfc8930
-/// [`Originals`]: crate::net::Originals
+/// [`Ipv6Reassembly`]: crate::net::Ipv6Reassembly
 /// [`Iphc`]: crate::net::Iphc
 /// [`ByTimeout`]: crate::tcp::ByTimeout
 /// [`Full`]: crate::tcp::Full
@@ -161,8 +161,9 @@ macro_rules! __profile {
     (@sort $name:ident [$($types:tt)*] $lengths:tt listening: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {listening $type}] $lengths $($($rest)*)?);
     };
-    (@sort $name:ident [$($types:tt)*] $lengths:tt reach: $type:ty $(, $($rest:tt)*)?) => {
-        $crate::__profile!(@sort $name [$($types)* {reach $type}] $lengths $($($rest)*)?);
+    (@sort $name:ident [$($types:tt)*] $lengths:tt
+        delivery_method: $type:ty $(, $($rest:tt)*)?) => {
+        $crate::__profile!(@sort $name [$($types)* {delivery_method $type}] $lengths $($($rest)*)?);
     };
     (@sort $name:ident [$($types:tt)*] $lengths:tt security: $type:ty $(, $($rest:tt)*)?) => {
         $crate::__profile!(@sort $name [$($types)* {security $type}] $lengths $($($rest)*)?);
@@ -200,7 +201,7 @@ macro_rules! __profile {
     (@type serving $default:ty; {serving $type:ty} $($rest:tt)*) => { $type };
     (@type listener $default:ty; {listener $type:ty} $($rest:tt)*) => { $type };
     (@type listening $default:ty; {listening $type:ty} $($rest:tt)*) => { $type };
-    (@type reach $default:ty; {reach $type:ty} $($rest:tt)*) => { $type };
+    (@type delivery_method $default:ty; {delivery_method $type:ty} $($rest:tt)*) => { $type };
     (@type security $default:ty; {security $type:ty} $($rest:tt)*) => { $type };
     (@type backoff $default:ty; {backoff $type:ty} $($rest:tt)*) => { $type };
     (@type congestion $default:ty; {congestion $type:ty} $($rest:tt)*) => { $type };
@@ -221,7 +222,7 @@ macro_rules! __profile {
             type Neighbours = [$crate::mac::Neighbour; $lengths.neighbours];
             type Listening =
                 $crate::__profile!(@type listening $crate::mac::AlwaysOn; $($types)*);
-            type Reach = $crate::__profile!(@type reach (); $($types)*);
+            type DeliveryMethod = $crate::__profile!(@type delivery_method (); $($types)*);
             type Security = $crate::__profile!(@type security (); $($types)*);
             type Backoff =
                 $crate::__profile!(@type backoff $crate::mac::Exponential; $($types)*);
@@ -261,7 +262,7 @@ macro_rules! __profile {
 
         impl $crate::nd::Sizes for $name {
             type Neighbours = [Option<$crate::nd::Neighbour>; $lengths.discovered];
-            type Routers = [Option<$crate::nd::Router>; $lengths.default_routers];
+            type Routers = [Option<$crate::nd::DefaultRouter>; $lengths.default_routers];
             type Addresses = [Option<$crate::nd::Autoconfigured>; $lengths.autoconfigured];
             type Contexts = [Option<$crate::nd::Advertised>; $lengths.contexts];
             type Servers = [Option<$crate::nd::Server>; $lengths.name_servers];
@@ -305,7 +306,7 @@ macro_rules! __profile {
         }
 
         impl $crate::polling::Sizes for $name {
-            type Sources = [$crate::polling::Source; $lengths.sources];
+            type PendingRequests = [$crate::polling::PendingRequest; $lengths.pending_requests];
             type Applications = [$crate::polling::Application; $lengths.applications];
         }
     };
@@ -318,7 +319,7 @@ profile! {
     pub struct Mote {
         routing: Meshed<Self>,
         listening: mac::Sampled,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 16]>,
         features: tcp::Full,
         neighbours: 4,
         packets: 5,
@@ -341,7 +342,7 @@ profile! {
         half_open: 2,
         time_wait: 2,
         servers: 1,
-        sources: 2,
+        pending_requests: 2,
         applications: 3,
     }
 }
@@ -352,8 +353,8 @@ profile! {
     pub struct Router {
         routing: Meshed<Self>,
         listening: mac::Sampled,
-        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; 6]>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 32]>,
+        delivery_method: mac::Sleepers<[mac::Sleeper<mac::Samples>; 6]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 32]>,
         features: tcp::Full,
         frames: 4,
         neighbours: 16,
@@ -382,7 +383,7 @@ profile! {
         half_open: 2,
         time_wait: 2,
         servers: 1,
-        sources: 2,
+        pending_requests: 2,
         applications: 3,
     }
 }
@@ -393,8 +394,8 @@ profile! {
     pub struct BorderRouter {
         routing: Meshed<Self>,
         listening: mac::Sampled,
-        reach: mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>,
-        security: mac::CcmStar<mac::Sliced, [mac::Peer; 64]>,
+        delivery_method: mac::Sleepers<[mac::Sleeper<mac::Samples>; 16]>,
+        security: mac::CcmStar<mac::Sliced, [mac::PeerCounter; 64]>,
         features: tcp::Full,
         border: net::BorderQueue<16>,
         frames: 4,
@@ -425,7 +426,7 @@ profile! {
         half_open: 4,
         time_wait: 4,
         servers: 1,
-        sources: 2,
+        pending_requests: 2,
         applications: 3,
     }
 }
@@ -436,7 +437,7 @@ const _: () = {
     use kinglet_mesh as mesh;
     assert!(size_of::<mac::Slot>() == 152);
     assert!(size_of::<mac::Neighbour>() == 72);
-    assert!(size_of::<mac::Peer>() == 12);
+    assert!(size_of::<mac::PeerCounter>() == 12);
     assert!(size_of::<mac::Sleeper<mac::Samples>>() == 40);
     assert!(size_of::<Option<net::Child>>() == 48);
     assert!(size_of::<Option<net::Parked>>() == 40);

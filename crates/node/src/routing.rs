@@ -40,7 +40,7 @@ pub enum Change {
     Parent(Option<u16>),
     /// Waiting packets may have another route: a router has another parent, or a route was found or
     /// lost.
-    Way,
+    Route,
     /// A neighbour that sleeps has become a child of this router.
     Child(u16),
     /// This neighbour is its child no longer.
@@ -68,7 +68,7 @@ pub trait Routing: net::Routing {
 
     /// Returns whether its messages indicate to parents that a leaf sleeps. If not, a leaf polls a
     /// new parent at once, and the parent learns it from the poll.
-    fn tells_of_sleep(&self) -> bool {
+    fn announces_sleep(&self) -> bool {
         true
     }
 

@@ -8,7 +8,7 @@ use crate::routing::{Change, Each, EachRelation, MAX_ICMPV6, MAX_MESSAGE, Messag
 use core::net::Ipv6Addr;
 use kinglet_nd as nd;
 use kinglet_net::{self as net, Added, Icmpv6In, Icmpv6Out, Learnt, MAX_ADDED, NextHop, Origin};
-use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl, Way};
+use kinglet_rpl::{self as rpl, Mode, Needs, Onward, Refusal, Role, Rpl};
 use kinglet_time::{Duration, Instant, earliest};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::{Header, is_link_local, protocol, same_prefix};
@@ -256,15 +256,15 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
             return None;
         }
         let via = match self.rpl.route(dst) {
-            Way::Neighbour(next) => Some(NextHop::Link(link_address_of(next))),
-            Way::SourceRoute => {
+            rpl::NextHop::Neighbour(next) => Some(NextHop::Link(link_address_of(next))),
+            rpl::NextHop::SourceRoute => {
                 let path = self.path(dst);
                 let first = path.as_ref().and_then(Path::first_and_rest);
                 first.map(|(first, _)| NextHop::Link(link_address_of(first)))
             }
-            Way::Unreachable => None,
+            rpl::NextHop::Unreachable => None,
             // The root has other routes.
-            Way::Outside => return None,
+            rpl::NextHop::Outside => return None,
         };
         let own = self.rpl.address();
         let inside = own.is_some_and(|own| same_prefix(own, dst, PREFIX_LEN));
@@ -285,8 +285,8 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
             Needs::Outer(to) => (to, Some(self.rpl.address()?)),
         };
         let path = self.path(to);
-        let way = path.as_ref().and_then(Path::first_and_rest);
-        let (dst, rest) = way.unwrap_or((to, &[]));
+        let next_hop = path.as_ref().and_then(Path::first_and_rest);
+        let (dst, rest) = next_hop.unwrap_or((to, &[]));
         let next = if outer.is_some() { protocol::IPV6 } else { packet.next_header };
         let (kind, len) = self.write(packet, dst, rest, next, out)?;
         Some(Added { kind, len, dst, outer })
@@ -296,10 +296,10 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         self.from = from;
     }
 
-    fn divert(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+    fn reroute(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
         let information = PacketInformation::read(option).ok()?;
-        let Onward { way, information } = self.rpl.divert(destination, information)?;
-        let Way::Neighbour(next) = way else { return None };
+        let Onward { next_hop, information } = self.rpl.reroute(destination, information)?;
+        let rpl::NextHop::Neighbour(next) = next_hop else { return None };
         let _ = information.emit(option);
         Some(NextHop::Link(link_address_of(next)))
     }
@@ -319,13 +319,13 @@ impl<S: rpl::Sizes> net::Routing for Rpled<S> {
         let information = PacketInformation::read(option).map_err(|_| net::Discard::Options)?;
         self.note_source(now, packet, &information);
         let onward = self.rpl.relay(now, near(self.from), packet.dst, Some(information));
-        let Onward { way, information } = onward.map_err(discard_of)?;
+        let Onward { next_hop, information } = onward.map_err(discard_of)?;
         // The option was read from the same octets, so it fits.
         let _ = information.emit(option);
-        match way {
-            Way::Neighbour(next) => Ok(Some(NextHop::Link(link_address_of(next)))),
-            Way::SourceRoute | Way::Outside => Ok(None),
-            Way::Unreachable => Err(net::Discard::NoRoute),
+        match next_hop {
+            rpl::NextHop::Neighbour(next) => Ok(Some(NextHop::Link(link_address_of(next)))),
+            rpl::NextHop::SourceRoute | rpl::NextHop::Outside => Ok(None),
+            rpl::NextHop::Unreachable => Err(net::Discard::NoRoute),
         }
     }
 
@@ -407,7 +407,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
         self.rpl.handle_queue(now, waiting, room);
     }
 
-    fn tells_of_sleep(&self) -> bool {
+    fn announces_sleep(&self) -> bool {
         false
     }
 
@@ -424,8 +424,8 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                 child.state = State::Known;
             }
             let epoch = self.rpl.epoch();
-            let news = epoch.is_some() && child.informed != epoch;
-            if news && self.rpl.inform_neighbour(near(Address::Short(from))) {
+            let is_new = epoch.is_some() && child.informed != epoch;
+            if is_new && self.rpl.inform_neighbour(near(Address::Short(from))) {
                 (child.informed, child.unconfirmed) = (epoch, true);
             }
         } else if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
@@ -508,7 +508,7 @@ impl<S: rpl::Sizes> Routing for Rpled<S> {
                     return Some(Change::Parent(short));
                 }
                 // Routers look up their routes.
-                rpl::Change::Parent(_) => return Some(Change::Way),
+                rpl::Change::Parent(_) => return Some(Change::Route),
                 rpl::Change::Prefix(_) => self.follow_prefix(),
             }
         }

@@ -1,6 +1,6 @@
 //! Byte streams by handle: the application's calls of TCP.
 
-use crate::node::{ANYBODY, Node};
+use crate::node::{ANY_PEER, Node};
 use crate::peer::AddressPair;
 use crate::profile::Profile;
 use core::fmt;
@@ -11,7 +11,7 @@ use kinglet_time::{Duration, Instant};
 
 /// The reason why a connection could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectError {
+pub enum StreamConnectError {
     /// No own address can reach the destination.
     NoSourceAddress,
     /// There is no route to the destination: no parent or router yet, or none for this address.
@@ -20,19 +20,19 @@ pub enum ConnectError {
     Tcp(tcp::ConnectError),
 }
 
-impl fmt::Display for ConnectError {
+impl fmt::Display for StreamConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConnectError::NoSourceAddress => {
+            StreamConnectError::NoSourceAddress => {
                 f.write_str("no own address can reach the destination")
             }
-            ConnectError::NoRoute => f.write_str("there is no route to the destination"),
-            ConnectError::Tcp(error) => write!(f, "TCP refused: {error:?}"),
+            StreamConnectError::NoRoute => f.write_str("there is no route to the destination"),
+            StreamConnectError::Tcp(error) => write!(f, "TCP refused: {error:?}"),
         }
     }
 }
 
-impl core::error::Error for ConnectError {}
+impl core::error::Error for StreamConnectError {}
 
 /// Access to the byte streams of a node ([`Node::streams`]). For inspection, see [`Node::tcp`].
 ///
@@ -66,8 +66,8 @@ impl<P: Profile> Streams<'_, P> {
     /// # Errors
     /// [`ListenError`]
     pub fn listen(&mut self, port: u16, mut config: ListenConfig) -> Result<(), ListenError> {
-        let local = self.0.net.source_for(ANYBODY).unwrap_or(ANYBODY);
-        self.0.choose_mss(local, ANYBODY, &mut config.connection);
+        let local = self.0.net.source_for(ANY_PEER).unwrap_or(ANY_PEER);
+        self.0.choose_mss(local, ANY_PEER, &mut config.connection);
         self.0.tcp.listen(port, config)
     }
 
@@ -86,7 +86,7 @@ impl<P: Profile> Streams<'_, P> {
     /// above 1220 counts as 1220, as IPv6 packets are not larger than 1280 here.
     ///
     /// # Errors
-    /// [`ConnectError`]; nothing was sent.
+    /// [`StreamConnectError`]; nothing was sent.
     //= rfc9293#MUST-44
     pub fn connect(
         &mut self,
@@ -94,15 +94,15 @@ impl<P: Profile> Streams<'_, P> {
         remote: Ipv6Addr,
         port: u16,
         config: ConnectionConfig,
-    ) -> Result<Handle, ConnectError> {
-        let local = self.0.net.source_for(remote).ok_or(ConnectError::NoSourceAddress)?;
+    ) -> Result<Handle, StreamConnectError> {
+        let local = self.0.net.source_for(remote).ok_or(StreamConnectError::NoSourceAddress)?;
         self.connect_from(now, local, remote, port, config)
     }
 
     /// As [`Streams::connect`], from `local`, an address of this node.
     ///
     /// # Errors
-    /// [`ConnectError`]; nothing was sent.
+    /// [`StreamConnectError`]; nothing was sent.
     //= rfc9293#MUST-43
     pub fn connect_from(
         &mut self,
@@ -111,13 +111,13 @@ impl<P: Profile> Streams<'_, P> {
         remote: Ipv6Addr,
         port: u16,
         mut config: ConnectionConfig,
-    ) -> Result<Handle, ConnectError> {
+    ) -> Result<Handle, StreamConnectError> {
         if !self.0.net.has_route(remote) {
-            return Err(ConnectError::NoRoute);
+            return Err(StreamConnectError::NoRoute);
         }
         self.0.choose_mss(local, remote, &mut config);
         let peer = self.0.address_pair(local, remote);
-        self.0.wake_tcp().connect(now, peer, port, config).map_err(ConnectError::Tcp)
+        self.0.wake_tcp().connect(now, peer, port, config).map_err(StreamConnectError::Tcp)
     }
 
     /// Queues as much of `data` as there is room for ([`Endpoint::send`]). Returns 0 if there is

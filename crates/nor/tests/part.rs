@@ -195,7 +195,7 @@ fn what_was_programmed_is_read_and_the_rest_of_the_page_stays() {
 }
 
 #[test]
-fn it_sleeps_when_it_is_told_to_and_wakes_for_the_next_command() {
+fn it_sleeps_on_command_and_wakes_for_the_next_one() {
     let mut bench = Bench::new();
     bench.succeeds(Command::Read { page: 0, offset: 0, len: 1 }, &[]);
     assert!(!bench.part.borrow().down);

@@ -264,23 +264,23 @@ pub struct LinkKey {
 
 /// Source addresses of the frames that [`Command::Await`] waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum SourceFilter {
     /// Any.
-    Anybodys,
+    Any,
     /// This short address.
     Only(u16),
     /// Any but this short address.
     AllBut(u16),
 }
 
-impl Whose {
+impl SourceFilter {
     /// Returns whether frames with this short source address are awaited; `None` is a source
     /// without one.
-    pub fn takes(self, short: Option<u16>) -> bool {
+    pub fn accepts(self, short: Option<u16>) -> bool {
         match self {
-            Whose::Anybodys => true,
-            Whose::Only(only) => short == Some(only),
-            Whose::AllBut(but) => short != Some(but),
+            SourceFilter::Any => true,
+            SourceFilter::Only(only) => short == Some(only),
+            SourceFilter::AllBut(but) => short != Some(but),
         }
     }
 }
@@ -316,7 +316,7 @@ pub enum Command {
         /// Frames from other sources do not pass the filter: they are neither acknowledged nor
         /// reported. A part that acknowledges all frames that its own filter accepts needs a
         /// command for each frame (CC2420: the strobes SACK and SFLUSHRX).
-        whose: Whose,
+        source_filter: SourceFilter,
     },
     /// Sends the frame that is passed along, once.
     Transmit {

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_and_streams_tell_generators_apart() {
+    fn seeds_and_streams_distinguish_generators() {
         let first = |seed, stream| Random::new(seed, stream).next_u32();
         assert_ne!(first(1, 1), first(1, 2));
         assert_ne!(first(1, 1), first(2, 1));

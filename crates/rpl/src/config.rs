@@ -151,7 +151,7 @@ pub struct Config {
     /// True if a node with a usable parent moves to another DODAG that is grounded where its own is
     /// not, or is preferred to it (RFC 6550, 8.2.2.2). Default false: otherwise one message can
     /// make a node move, and nothing in RFC 6550 shows which nodes may be roots.
-    pub seeks_better: bool,
+    pub joins_better_dodag: bool,
     /// True if this node announces a full queue, and prefers parents without one. The queue is
     /// reported by [`Rpl::handle_queue`](crate::Rpl::handle_queue).
     pub load: bool,
@@ -164,7 +164,7 @@ impl Config {
     /// Returns the defaults: any instance, no probes, DAOs acknowledged, packets with the option.
     pub const fn new(role: Role, identifier: u64, seed: u64) -> Self {
         let (instance, probing, acknowledged, option) = (None, Probing::Passive, true, true);
-        let (load, seeks_better, noise_floor_dbm) = (false, false, -100);
+        let (load, joins_better_dodag, noise_floor_dbm) = (false, false, -100);
         Config {
             noise_floor_dbm,
             role,
@@ -174,7 +174,7 @@ impl Config {
             probing,
             acknowledged,
             option,
-            seeks_better,
+            joins_better_dodag,
             load,
         }
     }

@@ -5,7 +5,7 @@ use kinglet_wire::rpl::PacketInformation;
 
 /// Route of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum NextHop {
     /// To this neighbour, a link-local address.
     Neighbour(Ipv6Addr),
     /// Down by a source route, which the root computes.
@@ -43,7 +43,7 @@ pub enum Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Onward {
     /// Its route.
-    pub way: Way,
+    pub next_hop: NextHop,
     /// Its option at the next hop.
     pub information: PacketInformation,
 }

@@ -9,7 +9,7 @@ use kinglet_trickle::Parameters;
 use kinglet_wire::rpl::{Configuration, Dio, PrefixInformation, RouteInformation};
 
 /// Number of DIOs with a risen rank that Trickle does not suppress.
-const TELLINGS: u8 = 2;
+const ANNOUNCEMENTS: u8 = 2;
 /// The preference of a route that RFC 4191, 2.1 reserves.
 const RESERVED_PREFERENCE: u8 = 2;
 /// Minimum time for which a risen rank is announced before all neighbours count as informed.
@@ -48,7 +48,7 @@ pub(crate) struct Dodag {
     /// Time at which all neighbours count as informed of a risen rank.
     pub(crate) hold: Option<Instant>,
     /// Number of DIOs in which a risen rank is still to be announced.
-    pub(crate) untold: u8,
+    pub(crate) announcements_left: u8,
 }
 
 impl Dodag {
@@ -77,7 +77,7 @@ impl Dodag {
             believed: rank,
             advertised: rank,
             hold: None,
-            untold: 0,
+            announcements_left: 0,
         }
     }
 
@@ -107,7 +107,7 @@ impl Dodag {
             believed: INFINITE_RANK,
             advertised: INFINITE_RANK,
             hold: None,
-            untold: 0,
+            announcements_left: 0,
         }
     }
 
@@ -144,7 +144,7 @@ impl Dodag {
             (self.believed, self.hold) = (rank, None);
         } else if far && rank > before {
             self.hold = Some(now + self.hold_time());
-            self.untold = TELLINGS;
+            self.announcements_left = ANNOUNCEMENTS;
         }
         far
     }
@@ -152,7 +152,7 @@ impl Dodag {
     /// Notes that a multicast DIO announces the rank.
     pub(crate) fn advertise(&mut self) {
         self.advertised = self.rank;
-        self.untold = self.untold.saturating_sub(1);
+        self.announcements_left = self.announcements_left.saturating_sub(1);
     }
 
     /// Ends the announcement of a risen rank if it is due: all neighbours count as informed.
@@ -264,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn a_risen_rank_is_believed_after_it_was_told_and_a_fallen_one_at_once() {
+    fn a_risen_rank_is_accepted_after_its_announcement_and_a_fallen_one_at_once() {
         let (mut dodag, now) = (dodag(), Instant::ZERO);
         assert!(dodag.set_rank(now, 512));
         assert!(dodag.is_above(511) && !dodag.is_above(512));
         assert!(dodag.set_rank(now, 1024));
-        assert!(!dodag.is_above(600) && dodag.untold == 2);
+        assert!(!dodag.is_above(600) && dodag.announcements_left == 2);
         assert!(!dodag.end_hold(now + Duration::from_secs(2)));
         assert!(dodag.end_hold(dodag.hold.unwrap()) && dodag.is_above(600));
         assert!(dodag.set_rank(now, 400) && !dodag.is_above(400) && dodag.hold.is_none());
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sets_the_pace_it_stays_possible() {
+    fn an_interval_of_any_root_stays_possible() {
         let mut dodag = dodag();
         for (min, doublings) in [(0, 0), (3, 20), (255, 255)] {
             dodag.configuration.interval_min = min;

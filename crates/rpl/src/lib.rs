@@ -16,7 +16,7 @@
 //! ```
 //! use core::net::Ipv6Addr;
 //! use kinglet_rpl::{Candidate, Config, MAX_LEN, Mode, Role, Root, Route, Rpl, Sizes};
-//! use kinglet_rpl::{Standard, Way};
+//! use kinglet_rpl::{Standard, NextHop};
 //! use kinglet_time::Instant;
 //!
 //! struct Plan;
@@ -47,7 +47,7 @@
 //!     }
 //! }
 //! assert_eq!(router.parent(), Some(near(1)));
-//! assert_eq!(root.route(address(2)), Way::Neighbour(near(2)));
+//! assert_eq!(root.route(address(2)), NextHop::Neighbour(near(2)));
 //! ```
 
 #![no_std]
@@ -80,7 +80,7 @@ mod stats;
 pub use change::Change;
 pub use config::{CONFIGURATION, Config, Mode, Probing, Role, Root, Sizes};
 pub use dao::Route;
-pub use datapath::{Needs, Onward, Refusal, Way};
+pub use datapath::{Needs, NextHop, Onward, Refusal};
 pub use engine::{MAX_LEN, Out, Rpl};
 use kinglet_wire::lollipop;
 pub use kinglet_wire::lollipop::Counter;

@@ -25,7 +25,7 @@ const LONGEST_WINDOW: u16 = 1024;
 const FINE: u32 = 256;
 /// Time for which a link that takes too many transmissions counts as bad without new ones: as long
 /// as Contiki-NG trusts its counts (`FRESHNESS_EXPIRATION_TIME`).
-pub(crate) const REST: Duration = Duration::from_secs(600);
+pub(crate) const SUSPENSION: Duration = Duration::from_secs(600);
 /// Time for which a dead link is not used; then one more failure is enough.
 const DEAD: Duration = Duration::from_secs(15);
 
@@ -40,7 +40,7 @@ pub(crate) struct Link {
     samples: u16,
     failures: u8,
     /// Until this time the link counts as bad.
-    rests: Option<Instant>,
+    suspended_until: Option<Instant>,
     /// Time of the last frame over it.
     pub(crate) sampled: Option<Instant>,
 }
@@ -50,7 +50,14 @@ impl Link {
     pub(crate) fn new(margin_db: i16) -> Self {
         let expected = expected(margin_db);
         let (samples, failures) = (EXPECTATION, 0);
-        Link { etx: fine(expected), expected, samples, failures, rests: None, sampled: None }
+        Link {
+            etx: fine(expected),
+            expected,
+            samples,
+            failures,
+            suspended_until: None,
+            sampled: None,
+        }
     }
 
     /// Returns the expected transmissions in units of 1/128.
@@ -70,7 +77,7 @@ impl Link {
 
     /// Returns whether it is as good as that of a parent should be (RFC 6719, 3.2.2).
     pub(crate) const fn is_good(&self) -> bool {
-        self.rests.is_none() && self.etx() <= MAX_LINK_ETX
+        self.suspended_until.is_none() && self.etx() <= MAX_LINK_ETX
     }
 
     /// Returns whether it is good, and the last frame over it was acknowledged.
@@ -108,17 +115,17 @@ impl Link {
         self.failures = if acked { 0 } else { self.failures.saturating_add(1) };
         self.sampled = Some(now);
         if self.is_dead() {
-            self.rests = Some(now + DEAD);
+            self.suspended_until = Some(now + DEAD);
         } else if self.etx() > MAX_LINK_ETX {
-            self.rest(now);
+            self.suspend(now);
         } else if acked {
-            self.rests = None;
+            self.suspended_until = None;
         }
     }
 
     /// Marks the link as bad for a while.
-    pub(crate) fn rest(&mut self, now: Instant) {
-        self.rests = Some(now + REST);
+    pub(crate) fn suspend(&mut self, now: Instant) {
+        self.suspended_until = Some(now + SUSPENSION);
     }
 
     /// Makes a dead link usable, as its neighbour has restarted and the cause of missing
@@ -126,7 +133,7 @@ impl Link {
     pub(crate) fn revive(&mut self) {
         if self.is_dead() {
             self.renew();
-            self.rests = None;
+            self.suspended_until = None;
         }
     }
 
@@ -137,16 +144,16 @@ impl Link {
     }
 
     pub(crate) const fn deadline(&self) -> Option<Instant> {
-        self.rests
+        self.suspended_until
     }
 
     /// Returns whether the link may be used again as of now.
     pub(crate) fn handle_deadline(&mut self, now: Instant) -> bool {
-        let rested = self.rests.take_if(|until| *until <= now).is_some();
-        if rested {
+        let resumed = self.suspended_until.take_if(|until| *until <= now).is_some();
+        if resumed {
             self.renew();
         }
-        rested
+        resumed
     }
 }
 
@@ -238,8 +245,8 @@ mod tests {
         let (mut link, now) = (Link::new(15), Instant::ZERO);
         (0..16).for_each(|_| link.sent(now, 7, true));
         assert!(!link.is_good() && link.is_usable());
-        assert!(!link.handle_deadline(now + REST / 2) && !link.is_good());
-        assert!(link.handle_deadline(now + REST) && link.is_good());
+        assert!(!link.handle_deadline(now + SUSPENSION / 2) && !link.is_good());
+        assert!(link.handle_deadline(now + SUSPENSION) && link.is_good());
         assert_eq!(link.etx(), 2 * ETX);
     }
 }

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn who_changes_often_stays_for_longer_each_time_and_calm_is_rewarded() {
+    fn a_node_that_changes_often_stays_longer_each_time_and_calm_shortens_that() {
         let (mut restless, mut now) = (Restless::new(), Instant::from_secs(9));
         assert_eq!(stay(&restless, now), 0);
         for expected in [1, 2, 4, 8, 16, 32, 64, 128, 256, 256] {

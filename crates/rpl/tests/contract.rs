@@ -215,11 +215,11 @@ impl Subject for Device {
 
     fn observe(&self) -> String {
         let rpl = &self.0;
-        let ways: Vec<_> = (0..12).map(|n| rpl.route(address(n))).collect();
+        let next_hops: Vec<_> = (0..12).map(|n| rpl.route(address(n))).collect();
         let mut hops = [Ipv6Addr::UNSPECIFIED; 4];
         let source: Vec<_> = (0..12).map(|n| rpl.source_route(address(n), &mut hops)).collect();
         let candidates: Vec<_> = rpl.candidates().collect();
-        format!("{ways:?} {source:?} {candidates:?} {:?} {:?}", rpl.info(), rpl.stats())
+        format!("{next_hops:?} {source:?} {candidates:?} {:?} {:?}", rpl.info(), rpl.stats())
     }
 
     /// A buffer is too short for any message: nothing may change. A message that waits cannot be

@@ -168,8 +168,8 @@ mod tests {
     fn one_that_waits_while_a_hundred_thousand_pass_stays_the_oldest() {
         let mut ram: Ram<[Frame; 4]> = Ram::NEW;
         ram.put(NOW, label(1, 0), b"old").unwrap();
-        for turn in 0..100_000 {
-            if turn == 60_000 {
+        for round in 0..100_000 {
+            if round == 60_000 {
                 ram.put(NOW, label(1, 1), b"new").unwrap();
             }
             ram.put(NOW, label(2, 0), b"x").unwrap();

@@ -100,7 +100,7 @@ impl RttEstimator {
     }
 
     /// Takes one of which the first alone changes RTO ([`Rto::FirstRoundTrip`]).
-    pub(crate) fn sample_beside_first(&mut self, rtt: Duration) {
+    pub(crate) fn sample_after_first(&mut self, rtt: Duration) {
         let (first, rttvar_us) = (!self.measured(), self.rttvar_us);
         self.sample(rtt);
         if !first {

@@ -8,7 +8,7 @@ pub struct Limit {
     window: Duration,
     between: Duration,
     /// Time from which a full burst is allowed again.
-    rested: Instant,
+    full_at: Instant,
 }
 
 impl Limit {
@@ -16,21 +16,21 @@ impl Limit {
     pub const fn new(most: u8, window: Duration) -> Self {
         let most = if most == 0 { 1 } else { most };
         let between = Duration::from_micros(window.as_micros().div_ceil(most as u64));
-        Limit { window, between, rested: Instant::ZERO }
+        Limit { window, between, full_at: Instant::ZERO }
     }
 
     /// Returns whether one more event is allowed, and counts it if it is.
     pub fn allows(&mut self, now: Instant) -> bool {
         let allowed = now >= self.next();
         if allowed {
-            self.rested = self.rested.max(now) + self.between;
+            self.full_at = self.full_at.max(now) + self.between;
         }
         allowed
     }
 
     /// Returns the time from which one more event is allowed.
     pub fn next(&self) -> Instant {
-        self.rested + self.between - self.window
+        self.full_at + self.between - self.window
     }
 }
 

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_double_and_news_shorten_them() {
+    fn intervals_double_and_changes_shorten_them() {
         let (mut trickle, mut random) = timer();
         let pace = pace(0);
         trickle.handle_deadline(Instant::ZERO, &pace, &mut random);

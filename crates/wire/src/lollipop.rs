@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn comparing_the_other_way_round_says_the_opposite() {
+    fn comparing_in_reverse_gives_the_opposite() {
         for a in 0..=255 {
             for b in 0..=255 {
                 assert_eq!(compare(a, b), compare(b, a).map(Ordering::reverse), "{a} {b}");

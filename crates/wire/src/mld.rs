@@ -84,26 +84,26 @@ pub fn write_report(
     // MODE_IS_EXCLUDE and CHANGE_TO_EXCLUDE_MODE (RFC 3810, 5.2.12), no auxiliary data, no source.
     let kind = if changed { 4 } else { 2 };
     let (head, mut room) = out.split_first_chunk_mut::<REPORT_LEN>()?;
-    let mut told = 0_u16;
+    let mut count = 0_u16;
     let mut written = [[0; 16]; 16];
     for group in groups.filter(|group| is_reported(*group)) {
         let octets = group.octets();
-        let so_far = written.get(..usize::from(told)).unwrap_or_default();
+        let so_far = written.get(..usize::from(count)).unwrap_or_default();
         if so_far.contains(&octets) {
             continue;
         }
-        let Some(place) = written.get_mut(usize::from(told)) else { break };
+        let Some(place) = written.get_mut(usize::from(count)) else { break };
         let Some((record, rest)) = room.split_first_chunk_mut::<RECORD_LEN>() else { break };
         *place = octets;
         *record = [0; RECORD_LEN];
         kinglet_octets::copy(record, &[kind]);
         kinglet_octets::copy(record.get_mut(4..).unwrap_or_default(), &octets);
-        (room, told) = (rest, told.saturating_add(1));
+        (room, count) = (rest, count.saturating_add(1));
     }
-    let [high, low] = told.to_be_bytes();
+    let [high, low] = count.to_be_bytes();
     *head = [REPORT, 0, 0, 0, 0, 0, high, low];
-    let records = usize::from(told).saturating_mul(RECORD_LEN);
-    (told > 0).then_some(records.saturating_add(REPORT_LEN))
+    let records = usize::from(count).saturating_mul(RECORD_LEN);
+    (count > 0).then_some(records.saturating_add(REPORT_LEN))
 }
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ pub fn aodv_messages(data: &[u8]) {
             0 => drop(input.later()),
             1 => aodv.handle_sent(now, from, call & 8 != 0),
             2 => {
-                let sought = aodv.seek(now, if call & 8 != 0 { OUTSIDE } else { from });
-                assert!(!sought || aodv.is_seeking(OUTSIDE) || aodv.is_seeking(from));
+                let discovering = aodv.discover(now, if call & 8 != 0 { OUTSIDE } else { from });
+                assert!(!discovering || aodv.is_discovering(OUTSIDE) || aodv.is_discovering(from));
             }
             3 => {
                 let now = input.skip_to(aodv.deadline().unwrap_or(now));

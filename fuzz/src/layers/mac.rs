@@ -3,7 +3,8 @@
 use crate::input::Input;
 use kinglet_mac::{
     CcmStar, Class, Config, Csl, Csma, Exponential, Indication, Indirect, Key, Mac, Neighbour,
-    Peer, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
+    PeerCounter, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Slot, Tabled, Token,
+    TxRequest,
 };
 use kinglet_radio::{Ack, Capabilities, Event};
 use kinglet_time::Duration;
@@ -15,8 +16,8 @@ impl Sizes for MacPlan {
     type Queue = [Slot; QUEUE];
     type Neighbours = [Neighbour; 3];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; SLEEPERS]>;
-    type Security = CcmStar<Tabled, [Peer; 2]>;
+    type DeliveryMethod = Sleepers<[Sleeper<Samples>; SLEEPERS]>;
+    type Security = CcmStar<Tabled, [PeerCounter; 2]>;
     type Backoff = Exponential;
 }
 

@@ -4,8 +4,8 @@
 use crate::input::Input;
 use core::net::Ipv6Addr;
 use kinglet_nd::{
-    Advertised, Autoconfigured, Border, Config, Discovery, MAX_LEN, NameServer, Neighbour, Offer,
-    Offered, Registered, Reporting, Router, RouterSizes, Server, Serving, Sizes,
+    Advertised, Autoconfigured, Border, Config, DefaultRouter, Discovery, MAX_LEN, NameServer,
+    Neighbour, Offer, Offered, Registered, Reporting, RouterSizes, Server, Serving, Sizes,
 };
 use kinglet_time::Duration;
 use kinglet_wire::ieee802154::Address;
@@ -19,7 +19,7 @@ struct Plan;
 
 impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
-    type Routers = [Option<Router>; 2];
+    type Routers = [Option<DefaultRouter>; 2];
     type Addresses = [Option<Autoconfigured>; 2];
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];
@@ -77,12 +77,12 @@ pub fn nd_messages(data: &[u8]) {
     let Some(setup) = input.octet() else { return };
     let mut nd = made(setup);
     while let Some(call) = input.octet() {
-        let (now, who) = (input.now(), call >> 3);
-        let link = Address::Short(u16::from(who));
+        let (now, node) = (input.now(), call >> 3);
+        let link = Address::Short(u16::from(node));
         match call % 8 {
             0 => drop(input.later()),
-            1 => nd.handle_sent(now, link, who & 16 != 0),
-            2 => drop(nd.want(now, address(who))),
+            1 => nd.handle_sent(now, link, node & 16 != 0),
+            2 => drop(nd.want(now, address(node))),
             3 => {
                 let now = input.skip_to(nd.deadline().unwrap_or(now));
                 // Advertised lifetimes may last until the end of time.
@@ -95,8 +95,8 @@ pub fn nd_messages(data: &[u8]) {
                 nd.handle_deadline(now);
                 assert!(nd.deadline().is_none_or(|next| next > now), "no stale deadline");
             }
-            4 if who & 1 == 0 => nd.handle_use(now, address(who)),
-            4 => nd.add_address(address(who)),
+            4 if node & 1 == 0 => nd.handle_use(now, address(node)),
+            4 => nd.add_address(address(node)),
             _ => {
                 let [src, dst] = [(); 2].map(|()| address(input.octet().unwrap_or(0)));
                 let octets = input.octets();

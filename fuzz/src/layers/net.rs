@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use kinglet_net::{
-    Body, BodySource, Config, FrameIn, FrameLimits, InterfaceAddress, Iphc, Neighbour, Net,
-    NextHop, Originals, Outgoing, PacketHandle, Partial, Queued, Rfc4944, Route, Sizes, Slot,
+    Body, BodySource, Config, FrameIn, FrameLimits, InterfaceAddress, Iphc, Ipv6Reassembly,
+    Neighbour, Net, NextHop, Outgoing, PacketHandle, Partial, Queued, Rfc4944, Route, Sizes, Slot,
     Stale, UdpHandle, UdpSocket,
 };
 use kinglet_time::Duration;
@@ -40,7 +40,7 @@ impl Sizes for Plan {
     type Discovery = ();
     type Fragmentation = Rfc4944;
     type Border = ();
-    type Ipv6Fragments = Originals<2>;
+    type Ipv6Fragments = Ipv6Reassembly<2>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }

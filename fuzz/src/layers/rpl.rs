@@ -3,7 +3,7 @@
 use crate::input::Input;
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
-    Candidate, Config, MAX_LEN, Mode, Probing, Role, Root, Route, Rpl, Sizes, Standard, Way,
+    Candidate, Config, MAX_LEN, Mode, NextHop, Probing, Role, Root, Route, Rpl, Sizes, Standard,
 };
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{Message, PacketInformation};
@@ -59,7 +59,7 @@ pub fn rpl_messages(data: &[u8]) {
                 let information = PacketInformation::read(&octets).ok();
                 let onward = rpl.relay(now, near(from), address(to), information);
                 if let Ok(onward) = onward {
-                    assert_ne!(onward.way, Way::Neighbour(near(OWN)));
+                    assert_ne!(onward.next_hop, NextHop::Neighbour(near(OWN)));
                 }
             }
             3 => {

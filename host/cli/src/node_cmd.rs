@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     })?;
     files.check()?;
     let mut mote = Mote::new(&settings, args.zep).map_err(|error| failure(&error))?;
-    let mut tell = |report: Report| {
+    let mut report_state = |report: Report| {
         // Plain structs of strings and numbers always serialise.
         let json = || serde_json::to_string(&report).unwrap_or_default();
         let text = if args.json { json() } else { report.to_string() };
@@ -56,11 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     };
     let Ends { local, remote } = args.zep;
     let (local, remote) = (local.to_string(), remote.to_string());
-    tell(Report::Started { addresses: mote.addresses(), local, remote });
+    report_state(Report::Started { addresses: mote.addresses(), local, remote });
     end_on_signals(mote.ending());
     let no_thread = |error: std::io::Error| failure(&MoteError::Io(error));
     mote.listen_to(BufReader::new(stdin())).map_err(no_thread)?;
-    mote.run(&mut tell).map_err(|error| failure(&error))?;
+    mote.run(&mut report_state).map_err(|error| failure(&error))?;
     Ok(Code::Success)
 }
 

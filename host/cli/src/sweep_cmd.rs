@@ -6,7 +6,7 @@ use crate::outputs::{Files, Input, Output, Outputs, Slot};
 use crate::progress::Progress;
 use kinglet_lab::report::picture;
 use kinglet_lab::sweep::{self, Config, Finished, Format, Journal, JournalError, Plan};
-use kinglet_lab::sweep::{FieldWorth, Sweep, SweepError, Table, Worth};
+use kinglet_lab::sweep::{FieldEffect, FieldEffects, Sweep, SweepError, Table};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -106,8 +106,8 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
     for (format, out) in &outs {
         whole &= outputs.write_by(*out, |file| sweep::write(&table, *format, file));
     }
-    let worth = worth(args, &plan, &finished)?;
-    if let Some((plot, figure)) = plot.zip(worth.as_ref().and_then(Worth::figure)) {
+    let effects = effects(args, &plan, &finished)?;
+    if let Some((plot, figure)) = plot.zip(effects.as_ref().and_then(FieldEffects::figure)) {
         whole &= outputs.write(plot, &picture(&figure));
     }
     if !whole {
@@ -115,10 +115,10 @@ pub(crate) fn run(args: &Args) -> Result<Code, Failure> {
         note(&format!("the runs are kept in {kept}; the same command writes the missing files"));
     }
     if args.json {
-        say(&json(&table, worth.as_ref()));
+        say(&json(&table, effects.as_ref()));
     } else {
         say(&summary(&plan, &table, &outs, &outputs));
-        worth.iter().for_each(|worth| say(&text(worth)));
+        effects.iter().for_each(|effects| say(&text(effects)));
     }
     Ok(Code::Success)
 }
@@ -131,19 +131,19 @@ fn summary(plan: &Plan, table: &Table, outs: &[(Format, Slot)], outputs: &Output
 }
 
 /// The effects that `--effects` asks for.
-fn worth(args: &Args, plan: &Plan, finished: &Finished) -> Result<Option<Worth>, Failure> {
+fn effects(args: &Args, plan: &Plan, finished: &Finished) -> Result<Option<FieldEffects>, Failure> {
     let Some(column) = &args.effects else { return Ok(None) };
-    let worth = Worth::of(plan, finished, column, args.by.as_deref());
-    worth.map(Some).map_err(|why| Failure::usage(format!("--effects: {why}")))
+    let effects = FieldEffects::of(plan, finished, column, args.by.as_deref());
+    effects.map(Some).map_err(|why| Failure::usage(format!("--effects: {why}")))
 }
 
 /// The effects as text.
-fn text(worth: &Worth) -> String {
+fn text(effects: &FieldEffects) -> String {
     let mut text = String::new();
-    for group in &worth.groups {
+    for group in &effects.groups {
         let of = group.of.as_ref().map_or(String::new(), |(by, kind)| format!(", {by} = {kind}"));
-        let _ = writeln!(text, "\n{}{of} ({} runs)", worth.column, group.runs);
-        for FieldWorth { field, share, values } in &group.fields {
+        let _ = writeln!(text, "\n{}{of} ({} runs)", effects.column, group.runs);
+        for FieldEffect { field, share, values } in &group.fields {
             let _ = writeln!(text, "  {field}: {share:.1} % of the variance");
             for (value, effect, half) in values {
                 let _ = writeln!(text, "    {value:12} {effect:+6.1} % ± {half:.1}");
@@ -156,7 +156,7 @@ fn text(worth: &Worth) -> String {
         for (values, mean) in &group.best {
             let said = values.iter().map(|(name, value)| format!("{name} = {value}"));
             let said = said.collect::<Vec<_>>().join(", ");
-            let _ = writeln!(text, "    {mean:.3} {}: {said}", worth.unit);
+            let _ = writeln!(text, "    {mean:.3} {}: {said}", effects.unit);
         }
     }
     text
@@ -211,11 +211,11 @@ fn complete(
     Ok(sweep::run(plan, finished, Some(journal), config)?)
 }
 
-fn json(table: &Table, worth: Option<&Worth>) -> String {
+fn json(table: &Table, effects: Option<&FieldEffects>) -> String {
     let rows: Vec<_> = (0..table.rows()).map(|row| table.row(row)).collect();
     let mut document = serde_json::json!({ "units": table.units(), "rows": rows });
-    if let Some(worth) = worth {
-        document["effects"] = serde_json::json!(worth);
+    if let Some(effects) = effects {
+        document["effects"] = serde_json::json!(effects);
     }
     format!("{document:#}\n")
 }

@@ -15,7 +15,7 @@ use kinglet_radio::{
 };
 use kinglet_sim::Device;
 use kinglet_time::{Duration, Instant};
-use kinglet_zep::air::{Air, Ears, Heard, Who};
+use kinglet_zep::air::{Air, Ears, Heard, Identity};
 use kinglet_zep::mote::Ends;
 use std::collections::VecDeque;
 use std::io;
@@ -91,8 +91,8 @@ impl Beyond {
             wanted
         };
         let (pan_id, members) = (shared.pan_id, Arc::clone(&shared.members));
-        let who = Who::Network { pan_id, members };
-        let ears = Ears { who, channel: Some(shared.channel) };
+        let identity = Identity::Network { pan_id, members };
+        let ears = Ears { identity, channel: Some(shared.channel) };
         let failed = |error: io::Error| {
             GatewayError::Zep(format!("cannot open {} for ZEP: {error}", ends.local))
         };

@@ -20,7 +20,7 @@ use kinglet_lab::run::{
     BorderResult, FlowResult, LossResult, Reasons, Watch, add_faults, check, flow_records, prepare,
 };
 use kinglet_lab::scenario::{Fault, FlowKind, Listening, NodeId, Prefix, Role, Scenario, Wire};
-use kinglet_lab::tree::{Ways, links};
+use kinglet_lab::tree::{NextHops, links};
 use kinglet_sim::pcap::Pcap;
 use kinglet_sim::{Hosted, World};
 use kinglet_time::{Duration, Instant, earliest};
@@ -114,7 +114,7 @@ pub struct Mesh {
     /// End of the route discovery at the start.
     began: Instant,
     roles: Vec<Role>,
-    ways: Ways,
+    next_hops: NextHops,
     on: LastMinute,
     /// Nodes behind serial lines.
     serial: Vec<usize>,
@@ -178,7 +178,7 @@ impl Mesh {
             prefix: scenario.prefix,
             began: Instant::ZERO,
             roles: scenario.nodes.iter().map(|place| place.role).collect(),
-            ways: Ways::new(&scenario),
+            next_hops: NextHops::new(&scenario),
             on: LastMinute::default(),
             serial: Vec::new(),
             beyond: Vec::new(),
@@ -207,16 +207,16 @@ impl Mesh {
     /// Runs until the nodes have discovered routes to each other and the border router, if they
     /// have to, and these do not improve any more.
     fn form(&mut self) {
-        let (mut ways, mut since) = (Vec::new(), self.world.now());
-        while !self.ways.are_static() && self.world.now() < Instant::ZERO + FORMING {
+        let (mut next_hops, mut since) = (Vec::new(), self.world.now());
+        while !self.next_hops.are_static() && self.world.now() < Instant::ZERO + FORMING {
             let now: Vec<_> = (0..self.nodes())
                 .filter(|node| self.roles[*node] != Role::Outside)
                 .map(|node| (self.hops(self.border, node), self.hops(node, self.border)))
                 .collect();
-            if now != ways {
-                (ways, since) = (now, self.world.now());
+            if now != next_hops {
+                (next_hops, since) = (now, self.world.now());
             }
-            let connected = ways.iter().all(|(there, back)| there.is_some() && back.is_some());
+            let connected = next_hops.iter().all(|(there, back)| there.is_some() && back.is_some());
             if connected && self.world.now() - since >= SETTLED {
                 return;
             }
@@ -237,7 +237,7 @@ impl Mesh {
             Site::Simulated(station) => Some(station.node()),
             Site::Serial(_) | Site::Beyond(_) => None,
         };
-        let next = self.ways.next_hop(stack, from as NodeId, to as NodeId);
+        let next = self.next_hops.next_hop(stack, from as NodeId, to as NodeId);
         next.map(|next| next as usize)
     }
 
@@ -499,7 +499,7 @@ impl Mesh {
     /// machine, or behind a serial line, cannot be queried: values that depend on it are absent.
     pub fn flows(&self) -> Vec<FlowResult> {
         let seconds = self.world.now().as_micros() as f64 / 1e6;
-        flow_records(self, (&self.scenario, &self.ends), &self.ways, seconds)
+        flow_records(self, (&self.scenario, &self.ends), &self.next_hops, seconds)
     }
 
     /// Returns the relations that nodes have lost since the last call, in seconds of
@@ -546,7 +546,7 @@ impl Mesh {
 /// Returns the scenario with echo, sink and source at every node if the tables have space for them;
 /// otherwise only at nodes with a route, or at none.
 fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
-    let ways: BTreeSet<_> = scenario.routes().iter().map(|route| route.node).collect();
+    let next_hops: BTreeSet<_> = scenario.routes().iter().map(|route| route.node).collect();
     let fits = |scenario: &Scenario| check(scenario).is_ok();
     // The stack of a peer replaces the host: at the border router it would take its packets.
     let tcp = &scenario.tcp;
@@ -561,7 +561,7 @@ fn with_services(scenario: Scenario, border: NodeId) -> Scenario {
     }
     let some = scenario
         .clone()
-        .with_services(|node| inside(node) && (node == border || ways.contains(&node)));
+        .with_services(|node| inside(node) && (node == border || next_hops.contains(&node)));
     if fits(&some) { some } else { scenario }
 }
 

@@ -186,8 +186,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_address_that_the_host_has_not_is_given_up() {
         // From the documentation prefix (RFC 3849), which no device has.
-        let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
-        let error = usable(nobody).await.expect_err("an address of nobody");
+        let none = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+        let error = usable(none).await.expect_err("an address of nobody");
         assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
     }
 

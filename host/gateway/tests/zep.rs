@@ -53,9 +53,9 @@ impl HostLink for Wire {
     }
 }
 
-struct Nobody;
+struct NoObserver;
 
-impl Observer<Mesh> for Nobody {
+impl Observer<Mesh> for NoObserver {
     fn report(&mut self, _: &mut Mesh, _: &BridgeStats) {}
 }
 
@@ -75,7 +75,7 @@ fn gateway(ends: Ends) -> (mpsc::UnboundedSender<Vec<u8>>, Receiver<Vec<u8>>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let second = Duration::from_secs(1);
         let (never, hosts) = (std::future::pending(), Hosts::one(&wire));
-        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut Nobody, never));
+        let over = runtime.block_on(bridge::run(&mut mesh, &hosts, second, &mut NoObserver, never));
         over.unwrap();
     });
     (host, heard)
@@ -100,7 +100,7 @@ fn reaches(air: &mut Air, to: Ip) {
 }
 
 #[test]
-fn who_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
+fn a_node_that_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
     let (mine, local) = (free(), free());
     let mut air = Air::new(mine, local, vec![Riot::new(Part::Member, 3)]);
     let (host, heard) = gateway(Ends { local, remote: mine });
@@ -131,7 +131,7 @@ fn who_shares_the_air_by_zep_joins_the_network_and_is_reached_across_it() {
 }
 
 #[test]
-fn there_are_as_many_radios_as_places_and_no_frames_that_nobody_can_read() {
+fn there_are_as_many_radios_as_places_and_no_unreadable_frames() {
     let scenario = Scenario::from_toml("zep.toml", LINE).unwrap();
     let mut mesh = Mesh::new(&scenario).unwrap();
     let ends = || Ends { local: free(), remote: free() };

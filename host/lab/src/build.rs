@@ -299,8 +299,8 @@ fn stack(
         let own = InterfaceAddress { address, prefix_len: 64 };
         interface.add_address(own).expect("the profile has room for an address");
     }
-    let told = !scenario.contexts_advertised || node == scenario.root();
-    for (number, context) in (0..).zip(contexts(scenario)).filter(|_| told) {
+    let reported = !scenario.contexts_advertised || node == scenario.root();
+    for (number, context) in (0..).zip(contexts(scenario)).filter(|_| reported) {
         interface.set_context(number, context).expect("the profile has room for all");
     }
     let next = |to: NodeId| NextHop::Link(Address::Short(short_of(to)));
@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_that_starts_anew_while_it_sends_hears_nothing_of_its_life_before() {
+    fn a_leaf_that_restarts_while_it_sends_receives_nothing_from_before() {
         let mut scenario = Scenario::office();
         scenario.polling = polling_every(scenario.polling, Duration::from_secs(1));
         let (mut network, _) = network(&scenario, 1);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_is_hidden_all_do() {
+    fn without_hidden_nodes_all_do() {
         let all = |scenario: &mut Scenario| scenario.medium.hidden_terminals = false;
         assert_eq!([1, 4, 8, 20].map(|hops| sharing_of(hops, all)), [1, 4, 8, 20].map(Some));
     }

@@ -21,7 +21,7 @@ pub struct Plan;
 
 impl nd::Sizes for Plan {
     type Neighbours = [Option<nd::Neighbour>; 16];
-    type Routers = [Option<nd::Router>; 2];
+    type Routers = [Option<nd::DefaultRouter>; 2];
     type Addresses = [Option<nd::Autoconfigured>; 2];
     type Contexts = [Option<nd::Advertised>; CONTEXTS];
     type Servers = [Option<nd::Server>; 0];

@@ -63,9 +63,9 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Learning<S> {
 
 /// Calls the routing protocol in use; evaluates to the last argument with static routes.
 macro_rules! whoever {
-    ($self:ident, $it:ident => $call:expr, $nobody:expr) => {
+    ($self:ident, $it:ident => $call:expr, $none:expr) => {
         match $self {
-            Learning::Static => $nobody,
+            Learning::Static => $none,
             Learning::Mesh($it) => $call,
             Learning::Rpl($it, _) => $call,
             Learning::Aodv($it) => $call,
@@ -88,16 +88,16 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
         Some(if self.has_removed(dst) { Learnt { via: None, ..learnt } } else { learnt })
     }
 
-    fn seeks(&self, dst: Ipv6Addr) -> bool {
-        whoever!(self, it => it.seeks(dst), false)
+    fn discovers(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.discovers(dst), false)
     }
 
-    fn is_seeking(&self, dst: Ipv6Addr) -> bool {
-        whoever!(self, it => it.is_seeking(dst), false)
+    fn is_discovering(&self, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.is_discovering(dst), false)
     }
 
-    fn seek(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
-        whoever!(self, it => it.seek(now, dst), false)
+    fn discover(&mut self, now: Instant, dst: Ipv6Addr) -> bool {
+        whoever!(self, it => it.discover(now, dst), false)
     }
 
     fn handle_use(&mut self, now: Instant, src: Ipv6Addr, dst: Ipv6Addr, from: Address) {
@@ -145,8 +145,8 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> net::Routing for Learning<S> {
         whoever!(self, it => it.follow(now, next, option), Ok(()))
     }
 
-    fn divert(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
-        whoever!(self, it => it.divert(destination, option), None)
+    fn reroute(&self, destination: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+        whoever!(self, it => it.reroute(destination, option), None)
     }
 
     fn ends_tunnel(&self, src: Ipv6Addr) -> bool {
@@ -194,8 +194,8 @@ impl<S: mesh::Sizes + rpl::Sizes + aodv::Sizes> Routing for Learning<S> {
         whoever!(self, it => it.handle_queue(now, waiting, room), ());
     }
 
-    fn tells_of_sleep(&self) -> bool {
-        whoever!(self, it => it.tells_of_sleep(), true)
+    fn announces_sleep(&self) -> bool {
+        whoever!(self, it => it.announces_sleep(), true)
     }
 
     fn handle_asked(&mut self, now: Instant, from: u16) {

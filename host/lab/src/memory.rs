@@ -5,7 +5,7 @@
 //! thousand devices cannot. The capacity of a table, and so the behaviour of a node, is the same as
 //! with an array of the same length.
 
-use kinglet::mac::Peer;
+use kinglet::mac::PeerCounter;
 use kinglet::mem::{Array, Empty};
 
 /// `N` octets of zero, allocated at the first write.
@@ -26,18 +26,18 @@ impl<const N: usize> Array<u8> for Octets<N> {
 }
 
 /// Frame counters of `N` devices, allocated when a frame is received from one of them.
-pub struct Devices<const N: usize>(Option<Box<[Peer; N]>>);
+pub struct Devices<const N: usize>(Option<Box<[PeerCounter; N]>>);
 
-impl<const N: usize> Array<Peer> for Devices<N> {
+impl<const N: usize> Array<PeerCounter> for Devices<N> {
     const EMPTY: Self = Devices(None);
     const LEN: usize = N;
 
-    fn as_slice(&self) -> &[Peer] {
-        self.0.as_deref().unwrap_or(const { &[Peer::EMPTY; N] })
+    fn as_slice(&self) -> &[PeerCounter] {
+        self.0.as_deref().unwrap_or(const { &[PeerCounter::EMPTY; N] })
     }
 
-    fn as_mut_slice(&mut self) -> &mut [Peer] {
-        self.0.get_or_insert_with(|| Box::new([Peer::EMPTY; N])).as_mut_slice()
+    fn as_mut_slice(&mut self) -> &mut [PeerCounter] {
+        self.0.get_or_insert_with(|| Box::new([PeerCounter::EMPTY; N])).as_mut_slice()
     }
 }
 

@@ -111,7 +111,7 @@ impl Probe {
         options.sack_permitted = syn.options.sack_permitted;
         options.timestamps = syn.options.timestamps;
         probe.writes = true;
-        probe.tell(Flags::SYN | Flags::ACK, syn.seq.wrapping_add(1), options, &[]);
+        probe.report(Flags::SYN | Flags::ACK, syn.seq.wrapping_add(1), options, &[]);
         probe.seq += 1;
         probe
     }
@@ -123,10 +123,10 @@ impl Probe {
         probe.with(|tcp| tcp.listen(PORTS.1, listen));
         let mut options = Options { mss: Some(MSS), sack_permitted: true, ..Options::NONE };
         options.timestamps = Some(Timestamps { val: probe.clock(), ecr: 0 });
-        probe.tell(Flags::SYN, 0, options, &[]);
+        probe.report(Flags::SYN, 0, options, &[]);
         probe.seq += 1;
         let ack = probe.syn().seq.wrapping_add(1);
-        probe.tell(Flags::ACK, ack, Options::NONE, &[]);
+        probe.report(Flags::ACK, ack, Options::NONE, &[]);
         probe.socket = probe.with(|tcp| tcp.accept(PORTS.1));
         probe
     }
@@ -136,7 +136,7 @@ impl Probe {
     }
 
     /// Sends a segment at the probe's next sequence number; the subject responds.
-    fn tell(&mut self, flags: Flags, ack: u32, options: Options, text: &[u8]) {
+    fn report(&mut self, flags: Flags, ack: u32, options: Options, text: &[u8]) {
         let mut options = options;
         let last = self.seen.iter().rev().find_map(|seen| seen.header.options.timestamps);
         if let Some(last) = last {
@@ -156,7 +156,7 @@ impl Probe {
 
     /// Acknowledges everything up to `ack`.
     fn acknowledge(&mut self, ack: u32) {
-        self.tell(Flags::ACK, ack, Options::NONE, &[]);
+        self.report(Flags::ACK, ack, Options::NONE, &[]);
     }
 
     /// Sends text outside the stream, `skipped` octets after the next sequence number, and restores
@@ -164,7 +164,7 @@ impl Probe {
     fn text(&mut self, skipped: u32, len: usize) {
         self.seq += skipped;
         let ack = self.end();
-        self.tell(Flags::ACK | Flags::PSH, ack, Options::NONE, &vec![7; len]);
+        self.report(Flags::ACK | Flags::PSH, ack, Options::NONE, &vec![7; len]);
         self.seq -= skipped;
     }
 

@@ -59,7 +59,7 @@ impl mac::Sizes for LabProfile {
     type Queue = [mac::Slot; 3 + STROBED_SLOTS];
     type Neighbours = [mac::Neighbour; 16];
     type Listening = mac::Waking<mac::Sampled>;
-    type Reach = mac::Strobing<
+    type DeliveryMethod = mac::Strobing<
         mac::Sleepers<[mac::Sleeper<mac::Samples>; CHILDREN]>,
         Later<mac::Strobed, 16>,
         STROBED_SLOTS,
@@ -88,7 +88,7 @@ impl net::Sizes for LabProfile {
     type Routing = Learning<Self>;
     type Discovery = Optional;
     type Fragmentation = net::Rfc8930<Later<Option<net::Virtual>, 16>, Kept>;
-    type Ipv6Fragments = net::Originals<4>;
+    type Ipv6Fragments = net::Ipv6Reassembly<4>;
     type Headers = net::ExtendedIphc;
     type UdpSockets = Later<net::UdpSocket, UDP_SOCKETS>;
 }
@@ -128,6 +128,6 @@ impl tcp::Sizes for LabProfile {
 }
 
 impl polling::Sizes for LabProfile {
-    type Sources = [polling::Source; 2];
+    type PendingRequests = [polling::PendingRequest; 2];
     type Applications = [polling::Application; 3];
 }

@@ -30,7 +30,7 @@ pub use result::{
 use crate::build::{Ends, Network, Stations};
 use crate::flows;
 use crate::scenario::{Fault, Scenario};
-use crate::tree::Ways;
+use crate::tree::NextHops;
 use kinglet::time::Instant;
 use kinglet_sim::{Device, World};
 use std::fmt;
@@ -119,10 +119,10 @@ pub fn check_alone(scenario: &Scenario) -> Result<(), RunError> {
 pub fn flow_records(
     network: &dyn Stations,
     (scenario, ends): (&Scenario, &[Ends]),
-    ways: &Ways,
+    next_hops: &NextHops,
     seconds: f64,
 ) -> Vec<FlowResult> {
-    flows::records(network, (scenario, ends), ways, seconds)
+    flows::records(network, (scenario, ends), next_hops, seconds)
 }
 
 /// Schedules `faults`, whose times count from `from`.
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_between_host_and_radio_is_told_of_where_there_is_one() {
+    fn the_queue_between_host_and_radio_is_reported_where_there_is_one() {
         let mut scenario =
             Scenario { duration_s: 20.0, wire: Some(Wire::PERFECT), ..Scenario::default() }
                 .on_line(2, LINE_SPACING_M);

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_connection_wakes_nobody_but_a_tick_does() {
+    fn an_idle_connection_wakes_no_node_but_a_tick_does() {
         let idle = |service| run(Course { service, idle: true, ..COURSE }).wake_ups_per_s;
         assert!(idle(Service::Deadline) < 0.05);
         assert!((idle(Service::Tick(500)) - 2.0).abs() < 0.05);

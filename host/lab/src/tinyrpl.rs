@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_ends_though_it_is_told_again_and_is_back_with_the_next_dao() {
+    fn a_route_ends_despite_its_refresh_and_is_back_with_the_next_dao() {
         let target = Ipv6Addr::LOCALHOST;
         let minutes = |count: u32| Instant::ZERO + Duration::from_secs(60) * count;
         let mut timers = RemoveTimers::default();

@@ -13,19 +13,19 @@ use std::collections::BTreeMap;
 
 /// Next hops of all nodes.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct NextHops {
     nodes: usize,
     prefix: Prefix,
     /// Static routes, by node and destination; `None` if a protocol finds the routes.
     routes: Option<BTreeMap<(NodeId, NodeId), NodeId>>,
 }
 
-impl Ways {
+impl NextHops {
     /// Reads the routes of `scenario`.
-    pub fn new(scenario: &Scenario) -> Ways {
+    pub fn new(scenario: &Scenario) -> NextHops {
         let routes = scenario.routes().into_iter().map(|r| ((r.node, r.destination), r.next_hop));
         let routes = (scenario.routing == Routing::Static).then(|| routes.collect());
-        Ways { nodes: scenario.nodes.len(), prefix: scenario.prefix, routes }
+        NextHops { nodes: scenario.nodes.len(), prefix: scenario.prefix, routes }
     }
 
     /// Returns true if routes are static.
@@ -90,7 +90,7 @@ impl Look {
 
 /// Observes the tree from time to time.
 pub(crate) struct Sampler {
-    ways: Ways,
+    next_hops: NextHops,
     period: Duration,
     next: Instant,
     last: Look,
@@ -108,7 +108,7 @@ impl Sampler {
         let each = Duration::from_micros((scenario.duration_s * 1e6) as u64 / SAMPLES);
         let period = each.max(SHORTEST);
         Sampler {
-            ways: Ways::new(scenario),
+            next_hops: NextHops::new(scenario),
             period,
             next: Instant::ZERO + period,
             last: Look::new(
@@ -136,7 +136,7 @@ impl Sampler {
         let ids = 0..self.last.sent.len() as NodeId;
         let parent = |node: NodeId| {
             let stack = world.device(node as usize).node();
-            (node != root).then(|| self.ways.next_hop(Some(stack), node, root)).flatten()
+            (node != root).then(|| self.next_hops.next_hop(Some(stack), node, root)).flatten()
         };
         let parents: Vec<_> = ids.clone().map(parent).collect();
         let sent = ids.map(|node| world.counters(node as usize).frames_sent).collect();
@@ -164,7 +164,7 @@ mod tests {
     use crate::run::{Options, run};
 
     #[test]
-    fn ways_that_end_or_loop_have_no_hops() {
+    fn paths_that_end_or_loop_have_no_hops() {
         let parents = [None, Some(0), Some(1), Some(4), Some(3), None];
         let all: Vec<_> = (0..6).map(|node| hops(&parents, 0, node)).collect();
         assert_eq!(all, [Some(0), Some(1), Some(2), None, None, None]);

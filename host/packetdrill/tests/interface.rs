@@ -188,9 +188,9 @@ fn what_would_never_end_ends_the_process() {
         let mut command = Command::new(exe);
         command.args(["--exact", "child", "--nocapture"]).env("KINGLET_CHILD", what);
         let output = command.output().expect("it starts");
-        let told = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{what} succeeds");
-        assert!(told.contains(words), "{what}: {told}");
+        assert!(stderr.contains(words), "{what}: {stderr}");
     }
 }
 
@@ -200,8 +200,8 @@ fn the_answers_to_a_clean_up_are_no_complaint() {
     let mut command = Command::new(exe);
     command.args(["--exact", "child", "--nocapture"]).env("KINGLET_CHILD", "clean-up");
     let output = command.output().expect("it starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && !told.contains("not expected"), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !stderr.contains("not expected"), "{stderr}");
 }
 
 /// Two connections; the script leaves the first one open: closing sends a FIN, and the reset

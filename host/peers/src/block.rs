@@ -112,7 +112,7 @@ pub(crate) struct Block {
     /// Block that has arrived twice and is to be reported.
     duplicate: Option<SackBlock>,
     /// True if the last advertised window was zero.
-    told_zero: bool,
+    advertised_zero: bool,
     recent_ts: u32,
     last_ack_sent: Seq,
     /// True if marks have arrived to which the peer has not yet reacted.
@@ -168,7 +168,7 @@ impl Block {
             interactive: false,
             text_at: None,
             duplicate: None,
-            told_zero: false,
+            advertised_zero: false,
             recent_ts: 0,
             last_ack_sent: Seq(0),
             echo_marks: false,
@@ -221,9 +221,9 @@ impl Block {
 
     /// Ends the connection prematurely with a reset to the peer.
     pub(crate) fn abort(&mut self, failure: Failure) {
-        let told = matches!(self.phase, Phase::Open | Phase::SynReceived);
+        let reset_due = matches!(self.phase, Phase::Open | Phase::SynReceived);
         self.fail(failure);
-        self.reset_due = told;
+        self.reset_due = reset_due;
     }
 
     /// Processes the options of the peer's SYN.
@@ -360,7 +360,7 @@ impl Block {
         let delays = self.quick == 0 || self.interactive;
         match self.rule.delay.filter(|_| delays) {
             // After a zero window the peer waits for the acknowledgement (FreeBSD's `DELAY_ACK`).
-            Some(delay) if !had_gap && self.delayed.is_none() && !self.told_zero => {
+            Some(delay) if !had_gap && self.delayed.is_none() && !self.advertised_zero => {
                 self.delayed = Some(now + delay);
             }
             _ => self.ack_now(),
@@ -394,7 +394,7 @@ impl Block {
         let known = if seq.before(next) { Some(end.earlier(next)) } else { None };
         let known =
             known.or_else(|| self.receive.blocks().any(|block| held(&block)).then_some(end));
-        if self.rule.tells_duplicates && self.agreed.sack {
+        if self.rule.reports_duplicates && self.agreed.sack {
             self.duplicate =
                 known.map(|end| SackBlock { left: seq.0, right: end.0 }).or(self.duplicate);
         }
@@ -402,7 +402,7 @@ impl Block {
 
     /// The window to be advertised.
     fn window(&self) -> u32 {
-        let told = if self.edge.before(self.receive.next) {
+        let advertised = if self.edge.before(self.receive.next) {
             0
         } else {
             self.edge.since(self.receive.next)
@@ -411,7 +411,7 @@ impl Block {
         let silly =
             self.rule.avoids_silly_windows && room < self.receive.capacity() / 4 && room < self.mss;
         // An advertised window never shrinks.
-        if silly { told } else { room.max(told) }
+        if silly { advertised } else { room.max(advertised) }
     }
 
     /// Requests a large enough window update after the application has read (FreeBSD's
@@ -421,18 +421,18 @@ impl Block {
         if self.phase != Phase::Open || self.fin_received {
             return;
         }
-        let told = if self.edge.before(self.receive.next) {
+        let advertised = if self.edge.before(self.receive.next) {
             0
         } else {
             self.edge.since(self.receive.next)
         };
-        let more = self.window().saturating_sub(told);
-        let worth = if self.rule.avoids_silly_windows {
+        let more = self.window().saturating_sub(advertised);
+        let worthwhile = if self.rule.avoids_silly_windows {
             more >= 2 * self.mss || 2 * more >= self.receive.capacity()
         } else {
-            self.told_zero && more > 0
+            self.advertised_zero && more > 0
         };
-        self.ack_due |= worth;
+        self.ack_due |= worthwhile;
     }
 
     /// The next segment.
@@ -546,7 +546,7 @@ impl Block {
         if header.flags.contains(Flags::ACK) {
             (self.ack_due, self.delayed) = (false, None);
             self.quick = self.quick.saturating_sub(1);
-            self.told_zero = header.window == 0;
+            self.advertised_zero = header.window == 0;
             self.last_ack_sent = Seq(header.ack);
             self.edge = Seq(header.ack).plus(u32::from(header.window));
         }

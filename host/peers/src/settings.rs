@@ -130,7 +130,7 @@ pub(crate) struct Receiving {
     /// True if data out of order are kept.
     pub(crate) reassembles: bool,
     /// True if duplicates are reported (RFC 2883), with selective acknowledgements.
-    pub(crate) tells_duplicates: bool,
+    pub(crate) reports_duplicates: bool,
     /// True if a reset with a sequence number other than RCV.NXT is challenged (RFC 5961).
     pub(crate) challenges: bool,
     /// True if an unreachable error ends a connection in SYN-SENT.
@@ -147,7 +147,7 @@ impl Stack {
             delay: None,
             quick: 0,
             reassembles: false,
-            tells_duplicates: false,
+            reports_duplicates: false,
             challenges: false,
             despairs: false,
             avoids_silly_windows: false,
@@ -174,7 +174,7 @@ impl Stack {
                 delay: Some(Duration::from_millis(40)),
                 quick: 16,
                 reassembles: true,
-                tells_duplicates: true,
+                reports_duplicates: true,
                 challenges: true,
                 despairs: true,
                 avoids_silly_windows: true,

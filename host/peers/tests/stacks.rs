@@ -42,7 +42,7 @@ fn every_stack_talks_to_every_other_over_a_link_that_loses() {
 }
 
 #[test]
-fn both_ends_come_to_rest() {
+fn both_ends_become_idle() {
     for stack in ALL {
         let mut link = Link::new(published(stack), published(stack)).sending(500);
         link.run(Instant::from_secs(1_000));
@@ -73,7 +73,7 @@ fn a_connection_that_was_released_and_is_over_gives_its_place_to_the_next() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_to_is_refused() {
+fn a_port_without_a_listener_is_refused() {
     for stack in ALL.into_iter().filter(|stack| *stack != Stack::Blip) {
         let mut link = Link::new(published(stack), published(stack));
         let settings = published(stack);
@@ -169,10 +169,11 @@ fn despair(link: &mut Link, of: &tcp::Header) {
 }
 
 #[test]
-fn linux_gives_up_a_syn_that_finds_no_way_and_nothing_later() {
+fn linux_gives_up_a_syn_without_a_route_and_nothing_later() {
     for stack in ALL {
-        let nobody = |_: usize, _: &Seen| true;
-        let mut link = Link::new(published(stack), published(stack)).sending(500).losing(nobody);
+        let unconnected = |_: usize, _: &Seen| true;
+        let mut link =
+            Link::new(published(stack), published(stack)).sending(500).losing(unconnected);
         link.run(Instant::from_millis(700));
         let syn = link.seen.first().expect("a SYN").header;
         despair(&mut link, &tcp::Header { seq: syn.seq.wrapping_add(9), ..syn });
@@ -337,15 +338,15 @@ fn a_loss_in_the_middle_is_mended_without_a_timeout() {
             let what = format!("{stack:?} {sack} {counters:?}");
             assert_eq!((counters.timeouts, counters.fast_recoveries), (0, 1), "{what}");
             assert_eq!(counters.fast_retransmits, 1, "{what}");
-            let told = link.answers().iter().any(|seen| !seen.header.options.sack.is_empty());
-            assert_eq!(told, sack, "{what}");
+            let sacked = link.answers().iter().any(|seen| !seen.header.options.sack.is_empty());
+            assert_eq!(sacked, sack, "{what}");
         }
     }
 }
 
 #[test]
-fn a_sender_tells_what_it_knows_of_a_loss() {
-    let told = |stack, sack, times: usize| {
+fn a_sender_reports_what_it_knows_of_a_loss() {
+    let sacked = |stack, sack, times: usize| {
         let (mut count, mut lost) = (0, Vec::new());
         let loss = move |_, seen: &Seen| {
             let is_data = seen.by_client && seen.len > 0;
@@ -357,30 +358,30 @@ fn a_sender_tells_what_it_knows_of_a_loss() {
             }
             loses
         };
-        let (mut link, mut told) = (transfer(stack, sack).losing(loss), Vec::new());
+        let (mut link, mut sacked) = (transfer(stack, sack).losing(loss), Vec::new());
         link.spacing = Duration::from_millis(2);
         while link.now < Instant::from_secs(100) {
             let until = link.now + Duration::from_millis(1);
             link.run(until);
             let info = link.info();
-            told.push((info.repair, info.sacked));
+            sacked.push((info.repair, info.sacked));
         }
         link.assert_whole();
-        told
+        sacked
     };
     for stack in [Stack::FreeBsd, Stack::Linux] {
-        let repairs = |told: &[(Repair, u32)], of| told.iter().any(|(repair, _)| *repair == of);
-        let once = told(stack, true, 1);
+        let repairs = |sacked: &[(Repair, u32)], of| sacked.iter().any(|(repair, _)| *repair == of);
+        let once = sacked(stack, true, 1);
         assert!(repairs(&once, Repair::Fast) && !repairs(&once, Repair::Timeout), "{stack:?}");
         // Three segments after the lost one are reported before its retransmission.
         assert!(once.contains(&(Repair::None, 2 * 462)), "{stack:?}");
-        let most = |of| once.iter().filter(|told| told.0 == of).map(|told| told.1).max();
+        let most = |of| once.iter().filter(|sacked| sacked.0 == of).map(|sacked| sacked.1).max();
         assert!(most(Repair::Fast) >= Some(3 * 462), "{stack:?} {:?}", most(Repair::Fast));
         assert_eq!(once.last(), Some(&(Repair::None, 0)), "{stack:?}");
-        let plain = told(stack, false, 1);
-        assert!(repairs(&plain, Repair::Fast) && plain.iter().all(|told| told.1 == 0));
+        let plain = sacked(stack, false, 1);
+        assert!(repairs(&plain, Repair::Fast) && plain.iter().all(|sacked| sacked.1 == 0));
         // The retransmission is lost, too: only the timer helps.
-        let twice = told(stack, true, 2);
+        let twice = sacked(stack, true, 2);
         assert!(repairs(&twice, Repair::Timeout), "{stack:?}");
         assert_eq!(twice.last(), Some(&(Repair::None, 0)), "{stack:?}");
     }
@@ -439,8 +440,8 @@ fn a_timeout_that_was_needed_is_not_taken_back() {
 }
 
 #[test]
-fn linux_tells_of_what_arrives_twice_and_freebsd_does_not() {
-    for (stack, tells) in [(Stack::FreeBsd, false), (Stack::Linux, true)] {
+fn linux_reports_duplicates_and_freebsd_does_not() {
+    for (stack, reports) in [(Stack::FreeBsd, false), (Stack::Linux, true)] {
         let client = Settings { mss: 474, send_buffer: 1848, ..published(Stack::FreeBsd) };
         let mut link = Link::new(client, published(stack)).sending(40_000);
         link.run(Instant::from_millis(1_000));
@@ -451,11 +452,11 @@ fn linux_tells_of_what_arrives_twice_and_freebsd_does_not() {
         link.run(Instant::from_secs(500));
         link.assert_whole();
         assert!(link.info().counters.timeouts > 0);
-        let told = link.answers().into_iter().any(|seen| {
+        let sacked = link.answers().into_iter().any(|seen| {
             let below = |right: u32| right.wrapping_sub(seen.header.ack) as i32 <= 0;
             seen.header.options.sack.as_slice().iter().any(|block| below(block.right))
         });
-        assert_eq!(told, tells, "{stack:?}");
+        assert_eq!(sacked, reports, "{stack:?}");
     }
 }
 
@@ -509,7 +510,7 @@ fn linux_acknowledges_at_once_what_comes_after_a_pause_however_long_the_stream()
 }
 
 #[test]
-fn linux_cuts_into_eight_octets_only_if_told_and_only_for_a_tiny_window_and_a_long_way() {
+fn linux_cuts_into_eight_octets_only_if_configured_for_a_tiny_window_and_a_long_path() {
     for (tiny_pieces, delay_ms, smallest) in [(true, 700, 8), (true, 25, 100), (false, 700, 100)] {
         let settings =
             Settings { quirks: Quirks { tiny_pieces, ..Quirks::NONE }, ..published(Stack::Linux) };

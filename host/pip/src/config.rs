@@ -95,10 +95,10 @@ impl Config {
     /// path. With retransmissions on hops it may take longer, and another question would only
     /// collide with the response.
     pub(crate) fn patience(&self) -> Patience {
-        let way = self.hops as u32 * self.forwarding.lag();
+        let latency = self.hops as u32 * self.forwarding.lag();
         let parts = self.frames().div_ceil(WINDOW) as u32;
         // Each node may just have missed a slot, and sends in every other one.
-        let slots = 2 * (way + 1) + 2 * (parts + 1);
+        let slots = 2 * (latency + 1) + 2 * (parts + 1);
         let least = self.slots().length() * (2 * slots);
         let most = if self.acknowledged { least * 16 } else { least };
         Patience { least, most }

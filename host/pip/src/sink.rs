@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_of_which_all_is_there_are_not_told_of() {
+    fn complete_windows_are_not_reported() {
         let mut sink = Sink::new(None);
         (0..WINDOW).for_each(|index| sink.handle(NOW, data(index as u16)));
         sink.handle(NOW, end(1, 2 * WINDOW + 1));

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_take_turns_and_nobody_is_early() {
+    fn neighbours_send_round_robin_and_none_is_early() {
         let slots = Slots { length: Duration::from_micros(1_000) };
         let at = Instant::from_micros;
         let known = (7, at(10_000));

@@ -35,7 +35,7 @@ pub(crate) struct Source {
     round: u8,
     rounds: u32,
     /// The windows of the response to the last question that were received so far.
-    told: Vec<u8>,
+    reported: Vec<u8>,
     patience: Patience,
     /// Waiting time for the next response.
     wait: Duration,
@@ -53,7 +53,7 @@ impl Source {
             phase: Phase::Sending(0),
             round: 0,
             rounds: 0,
-            told: Vec::new(),
+            reported: Vec::new(),
             patience,
             wait: patience.least,
             line,
@@ -86,7 +86,7 @@ impl Source {
     fn next_of_round(&mut self, now: Instant, from: usize) -> Option<Vec<u8>> {
         let Some(index) = (from..self.wanted.len()).find(|&index| self.wanted[index]) else {
             self.phase = Phase::Asking(now + self.wait);
-            self.told.clear();
+            self.reported.clear();
             let (round, octets) = (self.round, self.file.len() as u32);
             return Some(Content::End { round, octets }.write());
         };
@@ -136,17 +136,17 @@ impl Source {
             let bit = index - first;
             *wanted |= bits.get(bit / 8).is_some_and(|octet| octet >> (bit % 8) & 1 == 1);
         }
-        if !self.told.contains(&window) {
-            self.told.push(window);
+        if !self.reported.contains(&window) {
+            self.reported.push(window);
         }
-        if self.told.len() >= usize::from(parts) {
+        if self.reported.len() >= usize::from(parts) {
             self.begin_round();
         }
     }
 
     /// Sends the frames that were reported missing, or repeats the question if there was no report.
     fn begin_round(&mut self) {
-        if !self.told.is_empty() {
+        if !self.reported.is_empty() {
             self.round = self.round.wrapping_add(1);
             self.rounds += 1;
             self.wait = self.patience.least;

@@ -1,7 +1,7 @@
 //! Advice.
 
 use crate::{errors, interrupt, run};
-use kinglet_lab::advise::{AdviseError, Config, Kept, Objective, advise as sought};
+use kinglet_lab::advise::{AdviseError, Config, Kept, Objective, advise as search};
 use kinglet_lab::scenario;
 use kinglet_lab::sweep::{self, Journal};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -48,7 +48,7 @@ pub(crate) fn advise(
     let kept = journal.map(|journal| kept_in(py, &journal, &program)).transpose()?;
     let cancel = AtomicBool::new(false);
     let (done, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let seek = || {
+    let run = || {
         let count = |finished, planned| {
             done.store(finished, Ordering::Relaxed);
             all.store(planned, Ordering::Relaxed);
@@ -63,13 +63,13 @@ pub(crate) fn advise(
             progress: &count,
             ..Config::new(objective)
         };
-        sought(&base, &config)
+        search(&base, &config)
     };
     let look = |py: Python<'_>| {
-        let told = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
-        progress.call1(py, told).map(drop)
+        let counts = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
+        progress.call1(py, counts).map(drop)
     };
-    let ended = interrupt::ended(interrupt::work(py, &cancel, look, seek))?;
+    let ended = interrupt::ended(interrupt::work(py, &cancel, look, run))?;
     let advice = ended.map_err(|error| match error {
         AdviseError::Scenario(error) => errors::scenario(py, &error),
         AdviseError::Journal(error) => errors::journal(py, &error),

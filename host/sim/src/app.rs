@@ -2,7 +2,7 @@
 
 use core::any::Any;
 use kinglet::{Each, Node, Profile};
-use kinglet_apps::{App, Told};
+use kinglet_apps::{App, ReportedExpectation};
 use kinglet_time::{Expected, Instant, earliest};
 
 /// An application on a node of profile `P`, as a trait object.
@@ -53,16 +53,16 @@ impl<P: Profile, A: App + Any + Send> Hosted<P> for A {
 }
 
 /// Applications of a node, each with the expected response that the node was last notified of.
-pub(crate) struct Tenants<P: Profile>(Vec<(Box<dyn Hosted<P>>, Told)>);
+pub(crate) struct Tenants<P: Profile>(Vec<(Box<dyn Hosted<P>>, ReportedExpectation)>);
 
 impl<P: Profile> Tenants<P> {
     pub(crate) fn new(apps: Vec<Box<dyn Hosted<P>>>) -> Self {
-        Tenants(apps.into_iter().map(|app| (app, Told::default())).collect())
+        Tenants(apps.into_iter().map(|app| (app, ReportedExpectation::default())).collect())
     }
 
     /// Adds an application. Returns its number.
     pub(crate) fn add(&mut self, app: Box<dyn Hosted<P>>) -> usize {
-        self.0.push((app, Told::default()));
+        self.0.push((app, ReportedExpectation::default()));
         self.0.len() - 1
     }
 
@@ -83,9 +83,9 @@ impl<P: Profile> Tenants<P> {
     /// Polls every application once. Returns whether any of them did anything.
     pub(crate) fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let mut busy = false;
-        for (number, (app, told)) in (0..).zip(&mut self.0) {
+        for (number, (app, reported)) in (0..).zip(&mut self.0) {
             busy |= app.poll(now, node);
-            told.tell(now, node, number, app.expected(now));
+            reported.report(now, node, number, app.expected(now));
         }
         busy
     }

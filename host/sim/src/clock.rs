@@ -70,9 +70,12 @@ impl Clock {
                 until: until.map(|at| self.to_true(at)),
                 channel,
             },
-            Command::Await { start, until, channel, whose } => {
-                Command::Await { start: fix(start), until: self.to_true(until), channel, whose }
-            }
+            Command::Await { start, until, channel, source_filter } => Command::Await {
+                start: fix(start),
+                until: self.to_true(until),
+                channel,
+                source_filter,
+            },
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 Command::Transmit { start: fix(start), access, channel, power_dbm, ack }
             }

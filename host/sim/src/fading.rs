@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_hangs_on_time_alone_and_is_the_same_both_ways() {
+    fn a_link_depends_on_time_alone_and_is_the_same_in_both_directions() {
         let (mut looked, mut slept) = (fades(2.0).unwrap(), fades(2.0).unwrap());
         for second in 0..100 {
             at(&mut looked, 0, f64::from(second));

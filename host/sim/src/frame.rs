@@ -53,7 +53,7 @@ pub(crate) struct Header {
     /// Short source address of a data request, if it is readable.
     pub(crate) data_request_of: Option<u16>,
     /// True if the frame announces the sender's samples (CSL IE).
-    pub(crate) tells_samples: bool,
+    pub(crate) announces_csl: bool,
 }
 
 impl Psdu {
@@ -67,7 +67,7 @@ impl Psdu {
             sequence: None,
             destination: Destination::Absent,
             data_request_of: None,
-            tells_samples: false,
+            announces_csl: false,
         },
     };
 
@@ -146,7 +146,7 @@ impl Header {
         };
         let Some((destination, rest)) = after else { return header };
         header.destination = destination;
-        header.tells_samples = version_2015 && high & IE_PRESENT != 0 && {
+        header.announces_csl = version_2015 && high & IE_PRESENT != 0 && {
             Frame::parse(frame).is_ok_and(|frame| frame.csl().is_some())
         };
         if header.kind == TYPE_COMMAND && !version_2015 {

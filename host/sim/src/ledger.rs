@@ -77,7 +77,7 @@ const BROADCAST: u16 = 0xFFFF;
 pub(crate) fn cause_of(header: &Header, first: Cause) -> Cause {
     match header.destination {
         Destination::Short { address: BROADCAST, .. } => Cause::Control,
-        _ if header.kind == COMMAND || header.tells_samples => Cause::Poll,
+        _ if header.kind == COMMAND || header.announces_csl => Cause::Poll,
         _ if header.is_ack() => Cause::Control,
         _ => first,
     }

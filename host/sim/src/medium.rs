@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_a_unit_disc_hears_its_neighbours_only() {
+    fn a_line_in_a_unit_disc_receives_its_neighbours_only() {
         let config = MediumConfig::unit_disc(10.0);
         let links = Links::build(&config, 1, &line(5, 9.0), -101.0, 4.0);
         assert_eq!(heard(&links, 0), [1]);

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn correlation_tells_weak_links_from_good_ones_and_those_from_better_ones_no_more() {
+    fn correlation_distinguishes_weak_links_from_good_ones_but_not_good_from_better() {
         let [bad, fair, good, best] = [-0.68, 3.5, 8.5, 30.0].map(|db| correlations(db).0);
         assert!((60.0..66.0).contains(&bad), "{bad}");
         assert!((96.0..100.0).contains(&fair), "{fair}");

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pushed_between_two_events_comes_in_its_turn() {
+    fn an_event_pushed_between_two_others_comes_in_order() {
         let mut queue = Queue::default();
         let mut random = stream(4, 0, Purpose::Csma);
         let mut expected = std::collections::BTreeSet::new();

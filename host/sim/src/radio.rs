@@ -9,7 +9,7 @@ use crate::medium::Position;
 use crate::profile::RadioProfile;
 use crate::rng::{Purpose, Stream};
 use kinglet_radio::{
-    Access, CCA, Capabilities, Channel, Event, Filter, LinkKey, SENSES_APART, Start, Whose,
+    Access, CCA, Capabilities, Channel, Event, Filter, LinkKey, SENSES_APART, SourceFilter, Start,
 };
 
 /// Never: no event is due.
@@ -48,16 +48,16 @@ pub(crate) enum Mode {
         until: u64,
         channel: Channel,
         /// Sources of the awaited frame, until one has been received.
-        awaits: Option<Whose>,
+        awaits: Option<SourceFilter>,
     },
 }
 
 impl Mode {
     /// Returns the sources whose frames the mode is for.
-    pub(crate) fn whose(&self) -> Whose {
+    pub(crate) fn source_filter(&self) -> SourceFilter {
         match self {
-            Mode::Receive { awaits: Some(whose), .. } => *whose,
-            Mode::Receive { awaits: None, .. } | Mode::Off => Whose::Anybodys,
+            Mode::Receive { awaits: Some(source_filter), .. } => *source_filter,
+            Mode::Receive { awaits: None, .. } | Mode::Off => SourceFilter::Any,
         }
     }
 }
@@ -168,7 +168,7 @@ pub(crate) struct Lock {
     /// The filter will accept it.
     pub(crate) mine: bool,
     /// Sources whose frames were awaited when it began; the command may have ended since.
-    pub(crate) whose: Whose,
+    pub(crate) source_filter: SourceFilter,
     /// Logarithm of the probability that all bits before `segment` were correct: those of preamble
     /// and SFD until it is synchronised, and those after the SFD from then on.
     pub(crate) ln_success: f64,
@@ -371,7 +371,7 @@ impl Radio {
     }
 
     /// Returns whether an assessment is due while the radio listens on its channel.
-    pub(crate) fn senses_beside(&self, now: u64) -> bool {
+    pub(crate) fn senses_concurrently(&self, now: u64) -> bool {
         let due = |job: &Job| {
             job.task == Task::Sense && job.channel == self.channel && job.begin_at <= now
         };

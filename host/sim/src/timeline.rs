@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_told() {
+    fn records_without_room_are_reported() {
         let mut timeline = Timeline::new(Instant::from_micros(100), Instant::from_micros(900), 2);
         timeline.add(0, 0, 50, Kind::Send);
         for start in [200, 300] {

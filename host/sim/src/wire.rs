@@ -56,7 +56,7 @@ pub struct WireStats {
 
 /// Direction of a packet; its order is used for packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum Direction {
     ToHost,
     ToMesh,
 }
@@ -66,7 +66,7 @@ enum Way {
 struct Packet {
     at: Instant,
     sequence: u64,
-    way: Way,
+    direction: Direction,
     octets: Vec<u8>,
 }
 
@@ -230,9 +230,9 @@ impl Wire {
         self.passed.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    fn note(&mut self, way: Way, fate: Passing, number: u64, octets: &[u8]) {
+    fn note(&mut self, direction: Direction, fate: Passing, number: u64, octets: &[u8]) {
         if let Some(passed) = &mut self.passed {
-            let (to_host, octets) = (way == Way::ToHost, octets.to_vec());
+            let (to_host, octets) = (direction == Direction::ToHost, octets.to_vec());
             passed.push(Passed { to_host, fate, number, octets });
         }
     }
@@ -242,33 +242,33 @@ impl Wire {
         let mut busy = self.far.expire(now);
         while self.packets.peek().is_some_and(|Reverse(packet)| packet.at <= now) {
             let Some(Reverse(packet)) = self.packets.pop() else { break };
-            self.note(packet.way, Passing::Arrived, packet.sequence, &packet.octets);
-            match packet.way {
-                Way::ToHost => self.far.handle_packet(now, &packet.octets),
-                Way::ToMesh => router.handle_host_packet(now, &packet.octets),
+            self.note(packet.direction, Passing::Arrived, packet.sequence, &packet.octets);
+            match packet.direction {
+                Direction::ToHost => self.far.handle_packet(now, &packet.octets),
+                Direction::ToMesh => router.handle_host_packet(now, &packet.octets),
             }
             busy = true;
         }
         busy |= self.far.work(now);
         let mut buf = [0; MTU];
         while let Some(len) = router.poll_host_packet(now, &mut buf) {
-            self.put(now, Way::ToHost, &buf[..len]);
+            self.put(now, Direction::ToHost, &buf[..len]);
             busy = true;
         }
         while let Some(len) = self.far.poll_packet(now, &mut buf) {
-            self.put(now, Way::ToMesh, &buf[..len]);
+            self.put(now, Direction::ToMesh, &buf[..len]);
             busy = true;
         }
         busy
     }
 
-    fn put(&mut self, now: Instant, way: Way, octets: &[u8]) {
+    fn put(&mut self, now: Instant, direction: Direction, octets: &[u8]) {
         self.stats.sent += 1;
         let WireConfig { loss, loss_to_mesh, .. } = self.config;
-        let loss = loss_to_mesh.filter(|_| way == Way::ToMesh).unwrap_or(loss);
+        let loss = loss_to_mesh.filter(|_| direction == Direction::ToMesh).unwrap_or(loss);
         if self.random.chance(loss) {
             self.stats.lost += 1;
-            return self.note(way, Passing::Lost, 0, octets);
+            return self.note(direction, Passing::Lost, 0, octets);
         }
         let mut octets = octets.to_vec();
         if self.config.mark > 0.0 && self.random.chance(self.config.mark) && mark(&mut octets) {
@@ -277,7 +277,7 @@ impl Wire {
         let copies = if self.random.chance(self.config.duplicate) { 2 } else { 1 };
         self.stats.duplicated += copies - 1;
         for copy in 0..copies {
-            let mut at = self.leaves(now, way, octets.len()) + self.config.delay;
+            let mut at = self.leaves(now, direction, octets.len()) + self.config.delay;
             if self.random.chance(self.config.reorder) {
                 self.stats.held_back += 1;
                 let longest = self.config.reorder_delay.as_micros() as f64;
@@ -285,8 +285,8 @@ impl Wire {
             }
             self.sequence += 1;
             let fate = if copy == 0 { Passing::Sent } else { Passing::Duplicated };
-            self.note(way, fate, self.sequence, &octets);
-            let packet = Packet { at, sequence: self.sequence, way, octets: octets.clone() };
+            self.note(direction, fate, self.sequence, &octets);
+            let packet = Packet { at, sequence: self.sequence, direction, octets: octets.clone() };
             self.packets.push(Reverse(packet));
         }
     }
@@ -294,9 +294,9 @@ impl Wire {
 
 impl Wire {
     /// Time at which a packet of `len` octets has left its sender, after those queued before it.
-    fn leaves(&mut self, now: Instant, way: Way, len: usize) -> Instant {
+    fn leaves(&mut self, now: Instant, direction: Direction, len: usize) -> Instant {
         let Some(rate_bps) = self.config.rate_bps else { return now };
-        left_at(rate_bps, &mut self.free_at[way as usize], now, len)
+        left_at(rate_bps, &mut self.free_at[direction as usize], now, len)
     }
 }
 

@@ -573,7 +573,7 @@ impl<D: Device> World<D> {
     #[inline]
     fn trace_rest(&mut self, node: usize, always: bool) {
         if let Some(trace) = &mut self.core.observer.trace {
-            trace.rests(node);
+            trace.idle(node);
             self.trace_call(node, always);
         }
     }

@@ -52,14 +52,14 @@ pub enum Heard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ears {
     /// Recipients of frames.
-    pub who: Who,
+    pub identity: Identity,
     /// The channel; `None` = the radio is off.
     pub channel: Option<Channel>,
 }
 
 /// Recipients of frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum Identity {
     /// One device: frames for other devices are ignored.
     Device(Filter),
     /// The devices of a network that is reached through this one. All frames are received; frames
@@ -99,11 +99,11 @@ impl Air {
         let socket = UdpSocket::bind(local)?;
         socket.connect(remote)?;
         socket.set_read_timeout(Some(LOOK))?;
-        let device = match &ears.who {
-            Who::Device(Filter { extended: [.., high, low], .. }) => {
+        let device = match &ears.identity {
+            Identity::Device(Filter { extended: [.., high, low], .. }) => {
                 u16::from_be_bytes([*high, *low])
             }
-            Who::Network { pan_id, .. } => *pan_id,
+            Identity::Network { pan_id, .. } => *pan_id,
         };
         let begin = std::time::Instant::now();
         let ears = Mutex::new(ears);
@@ -193,10 +193,10 @@ impl Air {
             let frame_pending = frame.frame_pending();
             return Some(Heard::Ack { sequence, frame_pending });
         }
-        let mine = match &ears.who {
-            Who::Device(filter) if !takes(filter, &frame) => return None,
-            Who::Device(_) => true,
-            Who::Network { pan_id, members } => {
+        let mine = match &ears.identity {
+            Identity::Device(filter) if !takes(filter, &frame) => return None,
+            Identity::Device(_) => true,
+            Identity::Network { pan_id, members } => {
                 frame.dst_pan() == Some(PanId(*pan_id)) && members.contains(&frame.dst())
             }
         };

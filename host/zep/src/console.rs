@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_commands_are_reported() {
         for (line, says) in [
             ("pong", "\"pong\" is no command"),
             ("ping", "\"\" is no IPv6 ADDRESS"),

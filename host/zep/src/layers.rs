@@ -68,17 +68,17 @@ fn first(settings: &Settings) -> Ipv6Addr {
 }
 
 fn rpl_config(settings: &Settings) -> rpl::Config {
-    let Some(told) = settings.rpl else { return rpl::Config::OFF };
-    let role = match told.role {
+    let Some(given) = settings.rpl else { return rpl::Config::OFF };
+    let role = match given.role {
         RplRole::Leaf => rpl::Role::Leaf,
         RplRole::Router => rpl::Role::Router,
         RplRole::Root => {
-            let mode = match told.mode {
+            let mode = match given.mode {
                 settings::Mode::Storing => Mode::Storing,
                 settings::Mode::NonStoring => Mode::NonStoring,
             };
             let mut root = rpl::Root::new(first(settings), mode);
-            if told.objective == Objective::Of0 {
+            if given.objective == Objective::Of0 {
                 root.configuration.objective = 0;
                 root.configuration.min_hop_rank_increase = HOP;
                 root.configuration.max_rank_increase = MOST_HOPS * HOP;
@@ -86,23 +86,23 @@ fn rpl_config(settings: &Settings) -> rpl::Config {
             rpl::Role::Root(root)
         }
     };
-    let settings::Rpl { instance, option, .. } = told;
+    let settings::Rpl { instance, option, .. } = given;
     rpl::Config { instance, option, ..rpl::Config::new(role, 0, 0) }
 }
 
 fn discovery(settings: &Settings, config: &Config<()>) -> Result<Discovered<Process, 8>, Full> {
     use settings::Discovery::{BorderRouter, Host, Neighbour, Off, Router};
     let mac = &config.mac;
-    let told = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
+    let given = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, config.seed);
     let routed = settings.rpl.is_none();
-    let told = nd::Config { routed, ..told };
-    let learns = nd::Config { autoconfigures: true, ..told };
+    let given = nd::Config { routed, ..given };
+    let learns = nd::Config { autoconfigures: true, ..given };
     Ok(match settings.discovery {
         Off if settings.rpl.is_none() => Discovered::with(nd::Config::OFF),
-        Off | Neighbour => Discovered::with(told),
+        Off | Neighbour => Discovered::with(given),
         Host => Discovered::with(learns),
         Router => Discovered::serving(learns, Some(Serving::new(offer(settings, Border::Learnt)))),
-        BorderRouter => Discovered::serving(told, Some(border(settings)?)),
+        BorderRouter => Discovered::serving(given, Some(border(settings)?)),
     })
 }
 

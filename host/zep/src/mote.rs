@@ -1,7 +1,7 @@
 //! A Kinglet node as a process: its radio is [ZEP](crate::air), its clock the system's, and its
 //! console the standard input.
 
-use crate::air::{Air, Ears, Heard, Who};
+use crate::air::{Air, Ears, Heard, Identity};
 use crate::console::{Candidate, Command, HELP, NearBy, Registered, Report, Target};
 use crate::layers::{self, Full};
 use crate::profile::Process;
@@ -104,7 +104,7 @@ pub struct Mote {
     /// The socket of the console's datagrams.
     udp: Option<UdpHandle>,
     /// Own addresses and RPL's parent in the last report.
-    told: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
+    reported: (Vec<Ipv6Addr>, Option<Ipv6Addr>),
     losses: Losses,
 }
 
@@ -146,7 +146,7 @@ impl Mote {
             short: config.mac.short,
             extended: config.mac.extended,
         };
-        let ears = Ears { who: Who::Device(filter), channel: None };
+        let ears = Ears { identity: Identity::Device(filter), channel: None };
         let hear = move |heard| for_air.send(Wake::Air(heard)).is_ok();
         let air = Air::open(ends.local, ends.remote, ears, hear)?;
         let radio = Radio::new(air.clone(), Duration::from_millis(settings.ack_wait_ms.into()));
@@ -160,9 +160,9 @@ impl Mote {
             datagrams: udp::Echo::new(Echo::PORT),
         };
         let (tasks, pings, udp) = (Vec::new(), 0, None);
-        let told = (addresses(&node), None);
+        let reported = (addresses(&node), None);
         let losses = Losses::new(air.now(), &*node);
-        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, told, losses })
+        Ok(Mote { node, radio, air, wakes, waker, apps, tasks, pings, udp, reported, losses })
     }
 
     /// Returns its addresses.
@@ -197,7 +197,7 @@ impl Mote {
     /// # Errors
     /// [`MoteError::Io`]
     pub fn run(&mut self, say: &mut dyn FnMut(Report)) -> Result<(), MoteError> {
-        let mut next = self.turn(say);
+        let mut next = self.step(say);
         // It listens now, and a recipient of the greeting may send.
         self.air.greet()?;
         loop {
@@ -220,20 +220,20 @@ impl Mote {
                 Ok(Wake::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            next = self.turn(say);
+            next = self.step(say);
         }
     }
 
     /// Does all work that can be done now. Returns the time of the next work.
-    fn turn(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
+    fn step(&mut self, say: &mut dyn FnMut(Report)) -> Option<Instant> {
         let now = self.air.now();
         let busy = self.apps.poll(now, &mut self.node);
         self.hear_back(say);
         let node = &mut self.node;
-        self.tasks.retain_mut(|task| !task.turn(now, node, say));
+        self.tasks.retain_mut(|task| !task.step(now, node, say));
         // Last, so that the output of the applications is sent now.
         let driven = self.node.drive(now, &mut self.radio);
-        self.tell_changes(say);
+        self.report_changes(say);
         let lost = self.losses.look(now, &*self.node);
         lost.into_iter().for_each(|loss| say(Report::Lost(loss)));
         let driven = if busy { Some(now) } else { driven };
@@ -243,12 +243,12 @@ impl Mote {
     }
 
     /// Reports changes of the addresses and of the parent.
-    fn tell_changes(&mut self, say: &mut dyn FnMut(Report)) {
+    fn report_changes(&mut self, say: &mut dyn FnMut(Report)) {
         let addresses = addresses(&self.node);
         let info = self.node.routing().rpl().info();
-        let (before, parent) = core::mem::replace(&mut self.told, (addresses, info.parent));
-        if before != self.told.0 {
-            say(Report::Addresses { addresses: self.told.0.clone() });
+        let (before, parent) = core::mem::replace(&mut self.reported, (addresses, info.parent));
+        if before != self.reported.0 {
+            say(Report::Addresses { addresses: self.reported.0.clone() });
         }
         if parent != info.parent {
             say(Report::Parent { parent: info.parent, dodag: info.dodag_id, rank: info.rank });

@@ -37,7 +37,7 @@ kinglet::profile! {
         listeners: 3,
         half_open: 4,
         time_wait: 8,
-        ipv6_fragments: kinglet::net::Originals<4>,
+        ipv6_fragments: kinglet::net::Ipv6Reassembly<4>,
         features: kinglet::tcp::Full,
     }
 }

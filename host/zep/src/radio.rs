@@ -1,6 +1,6 @@
 //! A radio over ZEP, with the interface that the stack uses.
 
-use crate::air::{Air, Ears, Heard, Who};
+use crate::air::{Air, Ears, Heard, Identity};
 use kinglet_radio::{
     Ack, Busy, Capabilities, Channel, Command, Driver, Event, FCS_LEN, Filter, MAX_FRAME, air_time,
 };
@@ -98,7 +98,7 @@ impl Driver for Radio {
     }
 
     fn set_filter(&mut self, filter: Filter) {
-        self.air.set_ears(Ears { who: Who::Device(filter), ..self.air.ears() });
+        self.air.set_ears(Ears { identity: Identity::Device(filter), ..self.air.ears() });
     }
 
     fn submit(&mut self, now: Instant, command: Command, frame: &[u8]) -> Result<(), Busy> {

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn mistakes_are_reported_with_their_place() {
         for (more, says) in [
             ("chanel = 26", "line 2"),
             ("chanel = 26", "unknown field `chanel`"),

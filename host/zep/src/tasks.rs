@@ -25,16 +25,16 @@ pub(crate) enum Task {
 
 impl Task {
     /// Does all work that can be done now. Returns whether the task has ended.
-    pub(crate) fn turn(
+    pub(crate) fn step(
         &mut self,
         now: Instant,
         node: &mut Node<Process>,
         say: &mut dyn FnMut(Report),
     ) -> bool {
         match self {
-            Task::Ping(ping) => ping.turn(now, node, say),
-            Task::Talk(talk) => talk.turn(now, node, say),
-            Task::Send(send) => send.turn(now, node, say),
+            Task::Ping(ping) => ping.step(now, node, say),
+            Task::Talk(talk) => talk.step(now, node, say),
+            Task::Send(send) => send.step(now, node, say),
         }
     }
 
@@ -70,7 +70,7 @@ impl Ping {
         Ping { to, ident, left: count, sent: 0, answered: 0, next: now, sent_at: now }
     }
 
-    fn turn(
+    fn step(
         &mut self,
         now: Instant,
         node: &mut Node<Process>,
@@ -131,7 +131,7 @@ impl Talk {
         Some(Talk { to, handle, text, said: 0, received: 0, began: now, closed: false })
     }
 
-    fn turn(
+    fn step(
         &mut self,
         now: Instant,
         node: &mut Node<Process>,
@@ -179,13 +179,13 @@ impl Send {
         Send { to, sender, began: now }
     }
 
-    fn turn(
+    fn step(
         &mut self,
         now: Instant,
         node: &mut Node<Process>,
         say: &mut dyn FnMut(Report),
     ) -> bool {
-        while self.sender.turn(now, node) {}
+        while self.sender.step(now, node) {}
         let Some(handle) = self.sender.connection() else { return false };
         let state = node.tcp().state(handle);
         // FIN-WAIT-2: all octets are acknowledged, and the FIN too; further octets of the peer are

@@ -20,7 +20,7 @@ const EUI: [u8; 8] = [2, 0x12, 0x4b, 0, 0, 0, 0, 0x0a];
 const TEXT: &[u8] = b"What a stranger says comes back to him.";
 
 /// A node on a thread, and the devices around it.
-struct Beside {
+struct TestNetwork {
     air: Air,
     says: Receiver<Report>,
     said: Vec<Report>,
@@ -46,8 +46,8 @@ fn free() -> SocketAddr {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-impl Beside {
-    fn new(more: &str, others: Vec<Riot>) -> Beside {
+impl TestNetwork {
+    fn new(more: &str, others: Vec<Riot>) -> TestNetwork {
         let (mine, local) = (free(), free());
         let settings = format!("extended = \"02:12:4b:00:00:00:00:0a\"\nack_wait_ms = 20\n{more}");
         let settings = toml::from_str(&settings).unwrap();
@@ -56,7 +56,7 @@ impl Beside {
         let ((asks, lines), (say, says)) = (channel(), channel());
         mote.listen_to(BufReader::new(Lines(lines, Vec::new()))).unwrap();
         thread::spawn(move || mote.run(&mut |report| drop(say.send(report))));
-        Beside { air, says, said: Vec::new(), asks }
+        TestNetwork { air, says, said: Vec::new(), asks }
     }
 
     fn ask(&self, line: &str) {
@@ -64,7 +64,7 @@ impl Beside {
     }
 
     fn until(&mut self, what: &str, mut done: impl FnMut(&[Riot], &[Report]) -> bool) {
-        let Beside { air, says, said, .. } = self;
+        let TestNetwork { air, says, said, .. } = self;
         air.until(what, |nodes| {
             said.extend(says.try_iter());
             done(nodes, said)
@@ -76,7 +76,8 @@ impl Beside {
         self.said.clear();
         self.ask(&format!("ping {to} 5"));
         let from: std::net::Ipv6Addr = to.parse().unwrap();
-        let is = |it: &Report| matches!(it, Report::EchoReply { from: who, .. } if *who == from);
+        let is =
+            |it: &Report| matches!(it, Report::EchoReply { from: label, .. } if *label == from);
         self.until("a reply", |_, said| said.iter().any(is));
         self.ask(&format!("tcp {to} 7 {}", "hello ".repeat(300)));
         let closed = |it: &Report| match it {
@@ -90,47 +91,47 @@ impl Beside {
     }
 
     /// Lets a device ping this address, and send a text to the echo server there.
-    fn is_reached(&mut self, who: usize, to: Ip) {
+    fn is_reached(&mut self, label: usize, to: Ip) {
         for ident in 0.. {
             assert!(ident < 5, "a reply");
-            self.air.nodes[who].ping(to, ident);
+            self.air.nodes[label].ping(to, ident);
             let limit = std::time::Instant::now() + std::time::Duration::from_secs(1);
             let late = || std::time::Instant::now() > limit;
-            self.until("time", |nodes, _| !nodes[who].replies.is_empty() || late());
-            if !self.air.nodes[who].replies.is_empty() {
+            self.until("time", |nodes, _| !nodes[label].replies.is_empty() || late());
+            if !self.air.nodes[label].replies.is_empty() {
                 break;
             }
         }
-        self.air.nodes[who].say(to, 7, TEXT);
+        self.air.nodes[label].say(to, 7, TEXT);
         self.until("a connection", |nodes, _| {
-            nodes[who].connections.last().is_some_and(|it| it.2.over && it.2.received == TEXT)
+            nodes[label].connections.last().is_some_and(|it| it.2.over && it.2.received == TEXT)
         });
     }
 }
 
 /// Returns RPL's state, as the console reports it.
-fn rpl(beside: &mut Beside) -> Report {
-    beside.said.clear();
-    beside.ask("rpl");
+fn rpl(network: &mut TestNetwork) -> Report {
+    network.said.clear();
+    network.ask("rpl");
     let is = |it: &Report| matches!(it, Report::Rpl { .. });
-    beside.until("an answer", |_, said| said.iter().any(is));
-    beside.said.iter().find(|it| is(it)).unwrap().clone()
+    network.until("an answer", |_, said| said.iter().any(is));
+    network.said.iter().find(|it| is(it)).unwrap().clone()
 }
 
 #[test]
 fn a_host_gets_address_and_context_from_a_border_router_and_is_found_by_its_probes() {
-    let mut beside = Beside::new("discovery = \"host\"", vec![Riot::new(Part::Border, 3)]);
+    let mut network = TestNetwork::new("discovery = \"host\"", vec![Riot::new(Part::Border, 3)]);
     let own = with_iid(&ip(PREFIX), EUI);
-    beside.until("a registration", |nodes, _| nodes[0].ways.contains(&(own, EUI)));
+    network.until("a registration", |nodes, _| nodes[0].routes.contains(&(own, EUI)));
     let has = |it: &Report| match it {
         Report::Addresses { addresses } => addresses.contains(&own.into()),
         _ => false,
     };
-    beside.until("an address", |_, said| said.iter().any(has));
-    beside.air.nodes[0].probe(own, EUI);
-    beside.until("an answer to a probe", |nodes, _| nodes[0].count(136, 0) > 0);
-    beside.reaches(OUTSIDE);
-    beside.is_reached(0, own);
+    network.until("an address", |_, said| said.iter().any(has));
+    network.air.nodes[0].probe(own, EUI);
+    network.until("an answer to a probe", |nodes, _| nodes[0].count(136, 0) > 0);
+    network.reaches(OUTSIDE);
+    network.is_reached(0, own);
 }
 
 #[test]
@@ -138,60 +139,60 @@ fn hosts_register_with_a_border_router_and_reach_each_other_through_it() {
     let hosts = vec![Riot::new(Part::Host, 3), Riot::new(Part::Host, 4)];
     let settings = "discovery = \"border-router\"\naddresses = [\"fd00:5::1/64\"]\n\
                     context = [{ id = 0, prefix = \"fd00:5::/64\" }]";
-    let mut beside = Beside::new(settings, hosts);
-    beside.until("two registrations", |nodes, _| nodes.iter().all(|it| it.is_known));
-    let [first, second] = [0, 1].map(|it| beside.air.nodes[it].addresses[1]);
+    let mut network = TestNetwork::new(settings, hosts);
+    network.until("two registrations", |nodes, _| nodes.iter().all(|it| it.is_known));
+    let [first, second] = [0, 1].map(|it| network.air.nodes[it].addresses[1]);
     let all = |it: &Report| match it {
         Report::Neighbours { registered, .. } => registered.len() == 2,
         _ => false,
     };
-    beside.ask("neighbours");
-    beside.until("both in its table", |_, said| said.iter().any(all));
-    beside.reaches(&std::net::Ipv6Addr::from(first).to_string());
-    beside.is_reached(1, ip("fd00:5::1"));
-    beside.is_reached(0, second);
+    network.ask("neighbours");
+    network.until("both in its table", |_, said| said.iter().any(all));
+    network.reaches(&std::net::Ipv6Addr::from(first).to_string());
+    network.is_reached(1, ip("fd00:5::1"));
+    network.is_reached(0, second);
 }
 
 #[test]
 fn a_leaf_asks_a_root_for_its_configuration_and_is_reached_from_beyond() {
-    let mut beside = Beside::new("rpl = { role = \"leaf\" }", vec![Riot::new(Part::Root, 3)]);
+    let mut network = TestNetwork::new("rpl = { role = \"leaf\" }", vec![Riot::new(Part::Root, 3)]);
     let own = with_iid(&ip(PREFIX), EUI);
-    beside.until("a target", |nodes, _| nodes[0].ways.contains(&(own, EUI)));
-    let Report::Rpl { parent, rank, unacknowledged, .. } = rpl(&mut beside) else { panic!() };
-    let root = beside.air.nodes[0].eui;
+    network.until("a target", |nodes, _| nodes[0].routes.contains(&(own, EUI)));
+    let Report::Rpl { parent, rank, unacknowledged, .. } = rpl(&mut network) else { panic!() };
+    let root = network.air.nodes[0].eui;
     assert_eq!((parent, unacknowledged), (Some(link_local(root).into()), 0));
     // One step of OF0, between 1 and 9 hops of the root's 256 (RFC 6552, 6).
     assert!(rank % 256 == 0 && (512..=2_560).contains(&rank), "{rank}");
-    beside.air.nodes[0].probe(own, EUI);
-    beside.until("an answer to a probe", |nodes, _| nodes[0].count(136, 0) > 0);
-    beside.reaches(OUTSIDE);
-    beside.is_reached(0, own);
+    network.air.nodes[0].probe(own, EUI);
+    network.until("an answer to a probe", |nodes, _| nodes[0].count(136, 0) > 0);
+    network.reaches(OUTSIDE);
+    network.is_reached(0, own);
 }
 
 #[test]
 fn a_router_carries_for_a_member_what_it_and_the_root_say() {
     let others = vec![Riot::new(Part::Root, 3), Riot::new(Part::Member, 4)];
-    let mut beside = Beside::new("rpl = { role = \"router\" }", others);
+    let mut network = TestNetwork::new("rpl = { role = \"router\" }", others);
     let (own, member) =
-        (with_iid(&ip(PREFIX), EUI), with_iid(&ip(PREFIX), beside.air.nodes[1].eui));
-    beside.until("both targets", |nodes, _| {
-        nodes[1].is_known && [own, member].iter().all(|it| nodes[0].ways.contains(&(*it, EUI)))
+        (with_iid(&ip(PREFIX), EUI), with_iid(&ip(PREFIX), network.air.nodes[1].eui));
+    network.until("both targets", |nodes, _| {
+        nodes[1].is_known && [own, member].iter().all(|it| nodes[0].routes.contains(&(*it, EUI)))
     });
-    let Report::Rpl { targets, .. } = rpl(&mut beside) else { panic!() };
+    let Report::Rpl { targets, .. } = rpl(&mut network) else { panic!() };
     assert_eq!(targets.len(), 1, "{targets:?}");
-    beside.is_reached(1, ip(OUTSIDE));
-    beside.is_reached(0, member);
-    beside.reaches(&std::net::Ipv6Addr::from(member).to_string());
+    network.is_reached(1, ip(OUTSIDE));
+    network.is_reached(0, member);
+    network.reaches(&std::net::Ipv6Addr::from(member).to_string());
 }
 
 #[test]
 fn members_join_a_root_and_reach_each_other_through_it() {
     let others = vec![Riot::new(Part::Member, 3), Riot::new(Part::Member, 4)];
     let settings = "rpl = { role = \"root\" }\naddresses = [\"fd00:5::12:4b00:0:a/64\"]";
-    let mut beside = Beside::new(settings, others);
-    beside.until("two targets", |nodes, _| nodes.iter().all(|it| it.is_known));
-    let [first, second] = [0, 1].map(|it| beside.air.nodes[it].addresses[1]);
-    beside.reaches(&std::net::Ipv6Addr::from(first).to_string());
-    beside.is_reached(1, ip("fd00:5::12:4b00:0:a"));
-    beside.is_reached(0, second);
+    let mut network = TestNetwork::new(settings, others);
+    network.until("two targets", |nodes, _| nodes.iter().all(|it| it.is_known));
+    let [first, second] = [0, 1].map(|it| network.air.nodes[it].addresses[1]);
+    network.reaches(&std::net::Ipv6Addr::from(first).to_string());
+    network.is_reached(1, ip("fd00:5::12:4b00:0:a"));
+    network.is_reached(0, second);
 }

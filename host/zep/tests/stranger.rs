@@ -41,7 +41,7 @@ fn run(settings: Settings, ends: Ends, lines: &'static str) -> Receiver<Report> 
 struct Peer(UdpSocket);
 
 impl Peer {
-    fn beside_a_node() -> Peer {
+    fn with_a_node() -> Peer {
         let (mine, node) = (free(), free());
         let socket = UdpSocket::bind(mine).unwrap();
         socket.connect(node).unwrap();
@@ -129,7 +129,7 @@ fn echo_request(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_stranger_is_acknowledged_and_answered() {
-    let peer = Peer::beside_a_node();
+    let peer = Peer::with_a_node();
     peer.send(&data(7, PAN, NODE_EUI, &echo_request(b"are you up?")));
     assert_eq!(peer.psdu(LONG), Some(with_fcs(&[0x02, 0x00, 7])), "before all else");
     let reply = peer.psdu(LONG).unwrap();
@@ -144,7 +144,7 @@ fn a_stranger_is_acknowledged_and_answered() {
 
 #[test]
 fn a_frame_without_acknowledgement_comes_again() {
-    let peer = Peer::beside_a_node();
+    let peer = Peer::with_a_node();
     peer.send(&data(7, PAN, NODE_EUI, &echo_request(b"are you up?")));
     peer.psdu(LONG).unwrap();
     let reply = peer.psdu(LONG).unwrap();
@@ -158,7 +158,7 @@ fn a_frame_without_acknowledgement_comes_again() {
 
 #[test]
 fn what_is_for_others_or_damaged_is_not_acknowledged() {
-    let peer = Peer::beside_a_node();
+    let peer = Peer::with_a_node();
     let good = data(7, PAN, NODE_EUI, &echo_request(b"are you up?"));
     let psdu = with_fcs(&good);
     peer.send(&data(7, PAN + 1, NODE_EUI, &[0x41]));

@@ -3,7 +3,7 @@
 use super::{Aodv, Reply};
 use crate::config::Sizes;
 use crate::due::Due;
-use crate::metric::{Metric, Worth};
+use crate::metric::{Metric, RouteQuality};
 use crate::params::NET_DIAMETER;
 use crate::request::Request;
 use crate::route::{self, Offer, Taken};
@@ -50,7 +50,12 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Returns the worth at this node of a route that the neighbour `from` advertises.
-    fn worth(&mut self, from: u16, hops: u8, delivery: Option<u16>) -> Result<Worth, Discard> {
+    fn quality(
+        &mut self,
+        from: u16,
+        hops: u8,
+        delivery: Option<u16>,
+    ) -> Result<RouteQuality, Discard> {
         if delivery.is_some() != (self.config.metric == Metric::PathDr) {
             return Err(Discard::OtherMetric);
         }
@@ -59,14 +64,14 @@ impl<S: Sizes> Aodv<S> {
         }
         // A sender without an entry has no link quality, and may be out of range.
         let lqi = self.link_mut(from).ok_or(Discard::BadSource)?.lqi();
-        Ok(Worth { hops, delivery }.extended(self.config.quality.ratio(lqi)))
+        Ok(RouteQuality { hops, delivery }.extended(self.config.quality.ratio(lqi)))
     }
 
     fn requested(&mut self, now: Instant, from: u16, rreq: Rreq) -> Result<(), Discard> {
         if rreq.originator == self.config.short {
             return Err(Discard::Own);
         }
-        let worth = self.worth(from, rreq.hop_count, rreq.path_dr)?;
+        let quality = self.quality(from, rreq.hop_count, rreq.path_dr)?;
         if self.link_mut(from).is_some_and(|link| link.is_blacklisted(now)) {
             return Err(Discard::Blacklisted);
         }
@@ -74,19 +79,25 @@ impl<S: Sizes> Aodv<S> {
             |place: &Option<Request>| place.is_some_and(|it| it.is_of(&rreq) && it.forgotten > now);
         let index = self.requests.as_slice().iter().position(known);
         match index {
-            Some(index) => self.hear_again(now, from, rreq, worth, index),
-            None => self.hear_first(now, from, rreq, worth),
+            Some(index) => self.hear_again(now, from, rreq, quality, index),
+            None => self.hear_first(now, from, rreq, quality),
         }
     }
 
     /// Considers the reverse route to the originator of a request.
-    fn way_back(&mut self, now: Instant, from: u16, rreq: &Rreq, worth: Worth) -> Taken {
+    fn add_reverse_route(
+        &mut self,
+        now: Instant,
+        from: u16,
+        rreq: &Rreq,
+        quality: RouteQuality,
+    ) -> Taken {
         let offer = Offer {
             destination: rreq.originator,
             sequence: rreq.originator_sequence,
             next_hop: from,
-            worth,
-            lifetime: self.times().reverse_lifetime(worth.hops),
+            quality,
+            lifetime: self.times().reverse_lifetime(quality.hops),
         };
         self.consider(now, &offer)
     }
@@ -97,14 +108,14 @@ impl<S: Sizes> Aodv<S> {
         now: Instant,
         from: u16,
         mut rreq: Rreq,
-        worth: Worth,
+        quality: RouteQuality,
     ) -> Result<(), Discard> {
         let gone = |place: &Option<Request>| place.is_none_or(|it| it.forgotten <= now);
         let index = self.requests.as_mut_slice().iter().position(gone).ok_or(Discard::Busy)?;
         if !self.link_mut(from).is_some_and(|link| link.may_flood(now)) {
             return Err(Discard::TooMany);
         }
-        match self.way_back(now, from, &rreq, worth) {
+        match self.add_reverse_route(now, from, &rreq, quality) {
             Taken::Yes | Taken::NoBetter => {}
             Taken::Stale => {
                 self.remind(from, &rreq);
@@ -124,7 +135,7 @@ impl<S: Sizes> Aodv<S> {
         let sequence = known.and_then(|route| route.sequence);
         rreq.destination_sequence = newest(sequence, rreq.destination_sequence);
         let forgotten = now + self.times().path_discovery();
-        let request = Request { rreq, worth, due, told: 0, forgotten };
+        let request = Request { rreq, quality, due, sent: 0, forgotten };
         if let Some(place) = self.requests.as_mut_slice().get_mut(index) {
             *place = Some(request);
         }
@@ -138,17 +149,17 @@ impl<S: Sizes> Aodv<S> {
         now: Instant,
         from: u16,
         rreq: Rreq,
-        worth: Worth,
+        quality: RouteQuality,
         index: usize,
     ) -> Result<(), Discard> {
         let places = self.requests.as_mut_slice();
         let request = places.get_mut(index).and_then(Option::as_mut).ok_or(Discard::Duplicate)?;
-        if request.told > 0 || !worth.is_better_than(&request.worth) {
+        if request.sent > 0 || !quality.is_better_than(&request.quality) {
             return Err(Discard::Duplicate);
         }
-        request.worth = worth;
+        request.quality = quality;
         request.rreq.ttl = rreq.ttl;
-        match self.way_back(now, from, &rreq, worth) {
+        match self.add_reverse_route(now, from, &rreq, quality) {
             Taken::Stale => Err(Discard::Stale),
             // The first copy has got a place already.
             _ => Ok(()),
@@ -166,7 +177,7 @@ impl<S: Sizes> Aodv<S> {
             destination_sequence: sequence,
             originator: from,
             lifetime_ms: 0,
-            path_dr: Worth::start(self.config.metric).delivery,
+            path_dr: RouteQuality::start(self.config.metric).delivery,
         };
         // If the queue is full, its next request causes another reminder.
         let _ = self.queue(Reply { to: from, rrep });
@@ -190,14 +201,14 @@ impl<S: Sizes> Aodv<S> {
         }
         let floods = self.requests.as_slice().iter().flatten();
         let awaited = if originator == own {
-            self.is_seeking(destination)
+            self.is_discovering(destination)
         } else {
             floods.clone().any(|it| it.forgotten > now && it.awaits(originator, destination))
         };
         if !awaited {
             return Err(Discard::NotAwaited);
         }
-        let worth = self.worth(from, rrep.hop_count, rrep.path_dr)?;
+        let quality = self.quality(from, rrep.hop_count, rrep.path_dr)?;
         let back = self.next_hop(originator).filter(|_| originator != own);
         if originator != own && (back.is_none() || back == Some(from)) {
             return Err(Discard::NoWayBack);
@@ -206,7 +217,7 @@ impl<S: Sizes> Aodv<S> {
             return Err(Discard::Busy);
         }
         let lifetime = Duration::from_millis(rrep.lifetime_ms.into()).min(self.times().my_route());
-        let offer = Offer { destination, sequence, next_hop: from, worth, lifetime };
+        let offer = Offer { destination, sequence, next_hop: from, quality, lifetime };
         match self.consider(now, &offer) {
             Taken::Yes => {}
             Taken::NoBetter | Taken::Stale => return Err(Discard::Stale),
@@ -217,7 +228,7 @@ impl<S: Sizes> Aodv<S> {
         if let Some(route) = route::find_mut(self.routes.as_mut_slice(), originator) {
             route.keep(until);
         }
-        let Worth { hops: hop_count, delivery: path_dr } = worth;
+        let RouteQuality { hops: hop_count, delivery: path_dr } = quality;
         self.queue(Reply { to, rrep: Rrep { hop_count, path_dr, ..rrep } })
     }
 

@@ -8,7 +8,7 @@ pub use output::{Destination, Out};
 use crate::config::{Config, Role, Sizes};
 use crate::due::Due;
 use crate::link::Link;
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use crate::params::{RERR_RATELIMIT, RREQ_RATELIMIT, RREQ_RETRIES, SECOND, Times};
 use crate::route::{self, Offer, Route, Taken};
 use crate::search::Search;
@@ -46,7 +46,7 @@ pub struct Aodv<S: Sizes> {
     replies: [Option<Reply>; REPLIES],
     /// Time at which lost routes are reported.
     errors_due: Due,
-    seeking: Limit,
+    discovering: Limit,
     relaying: Limit,
     erring: Limit,
     /// Earliest time at which a route expires.
@@ -70,7 +70,7 @@ impl<S: Sizes> Aodv<S> {
             links: S::Links::EMPTY,
             replies: const { [None; REPLIES] },
             errors_due: Due::No,
-            seeking: Limit::new(RREQ_RATELIMIT, SECOND),
+            discovering: Limit::new(RREQ_RATELIMIT, SECOND),
             relaying: Limit::new(RREQ_RATELIMIT, SECOND),
             erring: Limit::new(RERR_RATELIMIT, SECOND),
             first_expiry: None,
@@ -105,17 +105,17 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Returns whether a search for a route to a destination is in progress.
-    pub fn is_seeking(&self, destination: u16) -> bool {
+    pub fn is_discovering(&self, destination: u16) -> bool {
         self.searches.as_slice().iter().flatten().any(|it| it.destination == destination)
     }
 
     /// Starts a search for a route that a packet of this node needs, unless one is in progress.
     /// Returns whether one is in progress now; if not, the packet has no prospect of a route.
-    pub fn seek(&mut self, now: Instant, destination: u16) -> bool {
+    pub fn discover(&mut self, now: Instant, destination: u16) -> bool {
         if !self.is_on() || destination > OUTSIDE || self.config.answers_for(destination) {
             return false;
         }
-        if self.is_seeking(destination) {
+        if self.is_discovering(destination) {
             return true;
         }
         let mut places = self.searches.as_mut_slice().iter_mut();
@@ -123,7 +123,7 @@ impl<S: Sizes> Aodv<S> {
             count(&mut self.stats.refused_searches);
             return false;
         };
-        let due = Due::within(&mut self.seeking, now);
+        let due = Due::within(&mut self.discovering, now);
         *place = Some(Search { destination, attempts: 0, due });
         count(&mut self.stats.searches);
         true
@@ -165,17 +165,18 @@ impl<S: Sizes> Aodv<S> {
         }
         count(&mut self.stats.strays);
         let times = self.times();
-        let (worth, routes) = (Worth::start(self.config.metric), self.routes.as_mut_slice());
+        let (quality, routes) =
+            (RouteQuality::start(self.config.metric), self.routes.as_mut_slice());
         if route::find(routes, destination).is_none() {
             // Without a place no error is sent; the next packet tries again.
             let Some(place) = route::place(routes, now) else { return };
-            *place = Some(Route::unknown(now, destination, worth, times));
+            *place = Some(Route::unknown(now, destination, quality, times));
         }
         let Some(route) = route::find_mut(routes, destination).filter(|it| !it.is_valid) else {
             return;
         };
         route.precursors.add(from);
-        if !route.is_untold {
+        if !route.is_unreported {
             route.break_off(now, times);
         }
         self.handle_losses(now);
@@ -243,9 +244,9 @@ impl<S: Sizes> Aodv<S> {
     /// and starts searches for packets that begin here.
     fn handle_losses(&mut self, now: Instant) {
         if self.config.doubts {
-            self.seek_missed(now);
+            self.rediscover_missed(now);
         }
-        let any = self.routes.as_slice().iter().flatten().any(|route| route.is_untold);
+        let any = self.routes.as_slice().iter().flatten().any(|route| route.is_unreported);
         if any && self.errors_due == Due::No {
             self.errors_due = Due::within(&mut self.erring, now);
         }
@@ -255,12 +256,12 @@ impl<S: Sizes> Aodv<S> {
     /// before the next packet needs them. The search pays if a link counts as broken only when the
     /// neighbour does not respond: a transport whose segments in flight are lost sends nothing
     /// before its timer expires.
-    fn seek_missed(&mut self, now: Instant) {
+    fn rediscover_missed(&mut self, now: Instant) {
         let missed = |route: &mut Route| route.take_missed().then_some(route.destination);
         while let Some(destination) =
             self.routes.as_mut_slice().iter_mut().flatten().find_map(missed)
         {
-            self.seek(now, destination);
+            self.discover(now, destination);
         }
     }
 
@@ -269,9 +270,9 @@ impl<S: Sizes> Aodv<S> {
         let taken = route::consider(self.routes.as_mut_slice(), now, offer);
         if taken == Taken::Yes {
             self.first_expiry = earliest(self.first_expiry, Some(now + offer.lifetime));
-            let sought =
+            let discovering =
                 |it: &&mut Option<Search>| it.is_some_and(|it| it.destination == offer.destination);
-            if let Some(place) = self.searches.as_mut_slice().iter_mut().find(sought) {
+            if let Some(place) = self.searches.as_mut_slice().iter_mut().find(discovering) {
                 *place = None;
                 self.has_changed = true;
             }
@@ -309,7 +310,7 @@ impl<S: Sizes> Aodv<S> {
                 count(&mut self.stats.failed_searches);
                 self.has_changed = true;
             } else {
-                search.due = Due::within(&mut self.seeking, now);
+                search.due = Due::within(&mut self.discovering, now);
             }
         }
         if self.errors_due.has_come(now) {
@@ -333,12 +334,12 @@ impl<S: Sizes> Aodv<S> {
     }
 
     /// Returns the known routes, those that were lost recently included.
-    pub fn ways(&self) -> impl Iterator<Item = RouteInfo> {
+    pub fn routes(&self) -> impl Iterator<Item = RouteInfo> {
         self.routes.as_slice().iter().flatten().map(|route| RouteInfo {
             destination: (route.destination != OUTSIDE).then_some(route.destination),
             next_hop: route.next_hop,
-            hops: route.worth.hops,
-            path_dr: route.worth.delivery,
+            hops: route.quality.hops,
+            path_dr: route.quality.delivery,
             is_valid: route.is_valid,
         })
     }

@@ -3,7 +3,7 @@
 use super::Aodv;
 use crate::config::Sizes;
 use crate::due::Due;
-use crate::metric::Worth;
+use crate::metric::RouteQuality;
 use crate::params::NET_DIAMETER;
 use crate::precursors::Precursors;
 use crate::request::Request;
@@ -52,29 +52,29 @@ impl<S: Sizes> Aodv<S> {
             return None;
         }
         let routes = self.routes.as_mut_slice();
-        let Some(audience) = untold(routes) else {
+        let Some(audience) = unreported(routes) else {
             // Their routes were found again before an error was sent.
             self.errors_due = Due::No;
             return None;
         };
         let mut writer = RerrWriter::new(buf).ok()?;
         let concerned = |route: &&mut Route| {
-            route.is_untold && (audience == Precursors::Many || route.precursors == audience)
+            route.is_unreported && (audience == Precursors::Many || route.precursors == audience)
         };
         for route in routes.iter_mut().flatten().filter(concerned) {
             let (destination, sequence) = (route.destination, route.sequence.unwrap_or(0));
             if writer.entry(Unreachable { destination, sequence }).is_err() {
                 break;
             }
-            (route.is_untold, route.precursors) = (false, Precursors::Nobody);
+            (route.is_unreported, route.precursors) = (false, Precursors::None);
         }
         let len = writer.len();
-        let more = untold(routes).is_some();
+        let more = unreported(routes).is_some();
         self.errors_due = if more { Due::within(&mut self.erring, now) } else { Due::No };
         count(&mut self.stats.errors);
         let to = match audience {
             Precursors::One(one) => Destination::Short(one),
-            Precursors::Nobody | Precursors::Many => Destination::Broadcast,
+            Precursors::None | Precursors::Many => Destination::Broadcast,
         };
         Some(Out { to, len })
     }
@@ -119,7 +119,7 @@ impl<S: Sizes> Aodv<S> {
         };
         let known = newest(Some(self.sequence), rreq.destination_sequence);
         let sequence = known.unwrap_or(self.sequence).wrapping_add(1);
-        let start = Worth::start(self.config.metric);
+        let start = RouteQuality::start(self.config.metric);
         let lifetime = self.times().my_route().as_micros() / 1_000;
         let rrep = Rrep {
             hop_count: start.hops,
@@ -152,7 +152,7 @@ impl<S: Sizes> Aodv<S> {
     fn pass(&mut self, index: usize) {
         let place = self.requests.as_mut_slice().get_mut(index).and_then(Option::as_mut);
         if let Some(request) = place {
-            (request.due, request.told) = (Due::No, request.told.saturating_add(1));
+            (request.due, request.sent) = (Due::No, request.sent.saturating_add(1));
         }
     }
 
@@ -166,7 +166,7 @@ impl<S: Sizes> Aodv<S> {
             None => self.random.next_u32(),
         };
         let known = route::find(self.routes.as_slice(), destination);
-        let start = Worth::start(self.config.metric);
+        let start = RouteQuality::start(self.config.metric);
         let rreq = Rreq {
             destination_only: true,
             ttl: NET_DIAMETER,
@@ -196,8 +196,8 @@ impl<S: Sizes> Aodv<S> {
     /// Writes a request of another node with the best route by which it has arrived (6.5).
     fn poll_relayed(&mut self, buf: &mut [u8]) -> Option<Out> {
         let index = self.next_request(false)?;
-        let Request { rreq, worth, .. } = (*self.requests.as_slice().get(index)?)?;
-        let Worth { hops: hop_count, delivery: path_dr } = worth;
+        let Request { rreq, quality, .. } = (*self.requests.as_slice().get(index)?)?;
+        let RouteQuality { hops: hop_count, delivery: path_dr } = quality;
         let rreq = Rreq { ttl: rreq.ttl.saturating_sub(1), hop_count, path_dr, ..rreq };
         rreq.emit(buf).ok()?;
         self.pass(index);
@@ -207,6 +207,6 @@ impl<S: Sizes> Aodv<S> {
 }
 
 /// Returns the precursors of the first route whose loss is to be reported.
-fn untold(routes: &[Option<Route>]) -> Option<Precursors> {
-    routes.iter().flatten().find(|route| route.is_untold).map(|route| route.precursors)
+fn unreported(routes: &[Option<Route>]) -> Option<Precursors> {
+    routes.iter().flatten().find(|route| route.is_unreported).map(|route| route.precursors)
 }

@@ -108,7 +108,7 @@ impl Subject for Device {
         let [kind, a, b, lqi] = random.next_u32().to_le_bytes();
         let (from, to) = (u16::from(b & 7), someone(a));
         match kind % 12 {
-            0 | 1 => format!("seek {to}: {}", self.0.seek(now, to)),
+            0 | 1 => format!("seek {to}: {}", self.0.discover(now, to)),
             2 => {
                 let source = (a & 0x40 != 0).then_some(from);
                 let before = (b & 0x80 != 0).then_some(u16::from(b >> 4 & 7));
@@ -149,9 +149,9 @@ impl Subject for Device {
     }
 
     fn observe(&self) -> String {
-        let seen = (0..10).chain([OUTSIDE]).map(|n| (self.0.next_hop(n), self.0.is_seeking(n)));
-        let (seen, ways): (Vec<_>, Vec<_>) = (seen.collect(), self.0.ways().collect());
-        format!("{seen:?} {ways:?} {:?} {:?}", self.0.info(), self.0.stats())
+        let seen = (0..10).chain([OUTSIDE]).map(|n| (self.0.next_hop(n), self.0.is_discovering(n)));
+        let (seen, routes): (Vec<_>, Vec<_>) = (seen.collect(), self.0.routes().collect());
+        format!("{seen:?} {routes:?} {:?} {:?}", self.0.info(), self.0.stats())
     }
 
     /// Checks that a buffer too short for any message changes nothing. The presence of a message

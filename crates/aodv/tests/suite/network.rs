@@ -76,7 +76,7 @@ impl Network {
     }
 
     /// Delivers a message of `from` to `to` at this instant.
-    fn tell(&mut self, from: u16, to: u16, message: &[u8]) -> Result<(), Discard> {
+    fn deliver(&mut self, from: u16, to: u16, message: &[u8]) -> Result<(), Discard> {
         let now = self.now;
         self.node(to).handle_heard(now, from, 255);
         self.node(to).handle_message(now, from, message)
@@ -138,9 +138,9 @@ impl Network {
     }
 
     /// Starts a search, and runs until it has had time to end.
-    fn seek(&mut self, from: u16, to: u16) -> bool {
+    fn discover(&mut self, from: u16, to: u16) -> bool {
         let now = self.now;
-        assert!(self.node(from).seek(now, to));
+        assert!(self.node(from).discover(now, to));
         self.run(Duration::from_secs(2));
         self.node(from).next_hop(to).is_some()
     }
@@ -174,16 +174,16 @@ impl Network {
 const METRICS: [Metric; 2] = [Metric::HopCount, Metric::PathDr];
 
 #[test]
-fn a_way_over_five_hops_is_found_both_ways() {
+fn a_route_over_five_hops_is_found_in_both_directions() {
     for metric in METRICS {
         let mut network = Network::line(6, metric);
-        assert!(network.seek(2, 6) && network.node(2).poll_change());
+        assert!(network.discover(2, 6) && network.node(2).poll_change());
         assert_eq!(network.send(2, 6), (6, true));
         assert_eq!(network.send(6, 2), (2, true), "the request has left a way back");
-        assert!(network.seek(1, 6));
-        let way = network.node(1).ways().find(|way| way.destination == Some(6)).unwrap();
-        assert_eq!((way.hops, way.next_hop, way.is_valid), (5, 2, true));
-        assert_eq!(way.path_dr.is_some(), metric == Metric::PathDr);
+        assert!(network.discover(1, 6));
+        let route = network.node(1).routes().find(|route| route.destination == Some(6)).unwrap();
+        assert_eq!((route.hops, route.next_hop, route.is_valid), (5, 2, true));
+        assert_eq!(route.path_dr.is_some(), metric == Metric::PathDr);
         // Two floods: each node except the destination sends a request once.
         assert_eq!(network.total(|stats| stats.requests + stats.relayed_requests), 5 + 5);
     }
@@ -192,11 +192,11 @@ fn a_way_over_five_hops_is_found_both_ways() {
 #[test]
 fn the_border_router_answers_for_what_lies_outside() {
     let mut network = Network::line(4, Metric::PathDr);
-    assert!(network.seek(4, OUTSIDE));
+    assert!(network.discover(4, OUTSIDE));
     assert_eq!(network.send(4, OUTSIDE), (1, true));
     let now = network.now;
-    assert!(!network.node(1).seek(now, OUTSIDE), "it has ways of its own");
-    assert!(!network.node(4).seek(now, 4) && !network.node(4).seek(now, 0xFFFF));
+    assert!(!network.node(1).discover(now, OUTSIDE), "it has ways of its own");
+    assert!(!network.node(4).discover(now, 4) && !network.node(4).discover(now, 0xFFFF));
 }
 
 /// The direct link between 1 and 4 is weak; all links over 2 and 3 are good.
@@ -205,15 +205,15 @@ fn path_dr_goes_round_a_bad_link_and_hop_count_does_not() {
     for (metric, next) in [(Metric::HopCount, 4), (Metric::PathDr, 2)] {
         let mut network = Network::line(4, metric);
         network.join(1, 4, 60);
-        assert!(network.seek(1, 4));
+        assert!(network.discover(1, 4));
         assert_eq!(network.node(1).next_hop(4), Some(next), "{metric:?}");
     }
 }
 
 #[test]
-fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
+fn a_source_is_notified_of_a_broken_link_and_finds_another_route() {
     let mut network = Network::grid(4, 3);
-    assert!(network.seek(2, 12));
+    assert!(network.discover(2, 12));
     assert_eq!(network.send(2, 12), (12, true));
     // The last node before the destination loses its link.
     let mut last = 2;
@@ -226,9 +226,9 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
     assert_eq!((network.stats(last).probes, network.stats(last).broken_links), (1, 1));
     assert_eq!(network.node(2).next_hop(12), None, "it was told");
     assert!(network.node(2).poll_change());
-    let told = network.sent.iter().filter(|(_, kind)| *kind == 3).count();
-    assert!((1..=3).contains(&told), "one for each hop back: {told}");
-    assert!(network.seek(2, 12));
+    let message = network.sent.iter().filter(|(_, kind)| *kind == 3).count();
+    assert!((1..=3).contains(&message), "one for each hop back: {message}");
+    assert!(network.discover(2, 12));
     assert_eq!(network.send(2, 12), (12, true));
     assert_eq!(network.total(|stats| stats.strays), 0);
 }
@@ -236,7 +236,7 @@ fn a_broken_link_is_told_to_the_source_which_finds_another_way() {
 #[test]
 fn a_frame_given_up_over_a_link_that_works_costs_a_question() {
     let mut network = Network::line(3, Metric::PathDr);
-    assert!(network.seek(1, 3));
+    assert!(network.discover(1, 3));
     for _ in 0..5 {
         assert_eq!(network.send(1, 3), (3, true));
         let now = network.now;
@@ -249,32 +249,32 @@ fn a_frame_given_up_over_a_link_that_works_costs_a_question() {
 
 /// The error gets lost; the next packet causes another one.
 #[test]
-fn whoever_sends_where_no_way_is_hears_of_it() {
+fn a_sender_without_a_route_gets_an_error() {
     let mut network = Network::line(4, Metric::PathDr);
-    assert!(network.seek(1, 4));
+    assert!(network.discover(1, 4));
     network.run(Duration::from_secs(60));
-    assert!(network.seek(1, 4));
+    assert!(network.discover(1, 4));
     // 3 restarts with empty tables.
     network.nodes[2] = Aodv::new(Config::new(3, Role::Router, 33));
     assert_eq!(network.send(1, 4), (3, false));
     network.run(Duration::from_millis(10));
     assert_eq!((network.node(2).next_hop(4), network.node(1).next_hop(4)), (None, None));
-    assert!(network.seek(1, 4));
+    assert!(network.discover(1, 4));
     assert_eq!(network.send(1, 4), (4, true));
 }
 
 #[test]
-fn a_node_that_starts_anew_is_believed_again() {
+fn a_node_that_restarts_is_accepted_again() {
     let mut network = Network::line(4, Metric::PathDr);
     for _ in 0..3 {
-        assert!(network.seek(1, 4));
+        assert!(network.discover(1, 4));
         network.join(1, 2, 0);
         assert!(!network.send(1, 4).1);
         network.join(1, 2, 255);
     }
     network.nodes[0] = Aodv::new(Config::new(1, Role::Router, 11));
     let now = network.now;
-    assert!(network.node(1).seek(now, 4));
+    assert!(network.node(1).discover(now, 4));
     network.run(Duration::from_secs(9));
     assert_eq!(network.send(1, 4), (4, true));
 }
@@ -286,15 +286,15 @@ fn a_network_in_two_is_searched_three_times_and_no_more() {
         network.join(a, b, 0);
     }
     let now = network.now;
-    assert!(network.node(1).seek(now, 16) && network.node(1).is_seeking(16));
+    assert!(network.node(1).discover(now, 16) && network.node(1).is_discovering(16));
     network.run(Duration::from_secs(20));
-    assert!(!network.node(1).is_seeking(16) && network.node(1).poll_change());
+    assert!(!network.node(1).is_discovering(16) && network.node(1).poll_change());
     assert_eq!(network.node(1).next_hop(16), None);
     assert_eq!((network.stats(1).requests, network.stats(1).failed_searches), (3, 1));
     // Each of the eight nodes on this side sends each request once; no other node sends a message.
     assert_eq!(network.sent.len(), 3 * 8);
-    let rested: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();
-    assert_eq!(rested, [], "nobody has anything to do any more");
+    let quiet: Vec<_> = network.nodes.iter().filter_map(Aodv::deadline).collect();
+    assert_eq!(quiet, [], "nobody has anything to do any more");
 }
 
 #[test]
@@ -308,12 +308,12 @@ fn sequence_numbers_wrap() {
             let rrep = reply(n, sequence, n);
             rrep.emit(&mut buf).unwrap();
             let near = if n == 1 { 2 } else { 8 };
-            network.tell(near, n, &buf[..rrep.buffer_len()]).unwrap();
+            network.deliver(near, n, &buf[..rrep.buffer_len()]).unwrap();
             assert_eq!(own(&mut network, n), sequence);
         }
     }
     for round in 0..10 {
-        assert!(network.seek(1, 9), "round {round}");
+        assert!(network.discover(1, 9), "round {round}");
         assert_eq!(network.send(1, 9), (9, true), "round {round}");
         assert_eq!(network.send(9, 1), (1, true), "round {round}");
         // The link that it has just used breaks, and works again.
@@ -351,20 +351,20 @@ fn request(originator: u16, id: u32, destination: u16) -> Rreq {
 }
 
 #[test]
-fn replies_that_nobody_awaits_are_not_believed() {
+fn unexpected_replies_are_not_accepted() {
     let mut network = Network::line(4, Metric::PathDr);
     let mut buf = [0; MAX_LEN];
     let forged = reply(4, 9, 1);
     forged.emit(&mut buf).unwrap();
     for (from, to) in [(2, 1), (3, 2)] {
-        let told = network.tell(from, to, &buf[..forged.buffer_len()]);
-        assert_eq!(told, Err(Discard::NotAwaited), "{to}");
+        let message = network.deliver(from, to, &buf[..forged.buffer_len()]);
+        assert_eq!(message, Err(Discard::NotAwaited), "{to}");
     }
-    assert!(network.seek(1, 4));
+    assert!(network.discover(1, 4));
     // After the search another reply changes nothing, however good its route is.
     let forged = reply(4, 0x7000_0000, 1);
     forged.emit(&mut buf).unwrap();
-    assert_eq!(network.tell(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
+    assert_eq!(network.deliver(9, 1, &buf[..forged.buffer_len()]), Err(Discard::NotAwaited));
     assert_eq!(network.node(1).next_hop(4), Some(2));
     // A route does not last longer than MY_ROUTE_TIMEOUT, despite the lifetime in the reply.
     network.run(Duration::from_secs(110));
@@ -374,23 +374,23 @@ fn replies_that_nobody_awaits_are_not_believed() {
 }
 
 #[test]
-fn errors_about_ways_that_lead_elsewhere_are_not_believed() {
+fn errors_about_routes_over_other_nodes_are_not_accepted() {
     let mut network = Network::line(4, Metric::PathDr);
-    assert!(network.seek(1, 4));
+    assert!(network.discover(1, 4));
     let mut buf = [0; MAX_LEN];
     let mut writer = RerrWriter::new(&mut buf).unwrap();
     writer.entry(Unreachable { destination: 4, sequence: 0x7000_0000 }).unwrap();
     let len = writer.len();
-    assert_eq!(network.tell(9, 1, &buf[..len]), Err(Discard::NotOnWay));
+    assert_eq!(network.deliver(9, 1, &buf[..len]), Err(Discard::NotOnWay));
     assert_eq!(network.node(1).next_hop(4), Some(2));
-    assert_eq!(network.tell(2, 1, &buf[..len]), Ok(()));
+    assert_eq!(network.deliver(2, 1, &buf[..len]), Ok(()));
     assert_eq!(network.node(1).next_hop(4), None);
 }
 
 #[test]
-fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
+fn a_flood_of_requests_costs_ten_messages_a_second_and_no_route_in_use() {
     let mut network = Network::line(4, Metric::PathDr);
-    assert!(network.seek(1, 4));
+    assert!(network.discover(1, 4));
     assert_eq!(network.send(1, 4), (4, true));
     network.sent.clear();
     let mut buf = [0; MAX_LEN];
@@ -398,7 +398,7 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
     for n in 0..1_000 {
         let forged = request(100 + n, 5, 200 + n);
         forged.emit(&mut buf).unwrap();
-        let _ = network.tell(90 + n % 4, 2, &buf[..forged.buffer_len()]);
+        let _ = network.deliver(90 + n % 4, 2, &buf[..forged.buffer_len()]);
         network.run(Duration::from_millis(10));
         assert_eq!(network.send(1, 4), (4, true), "after {n}");
     }
@@ -417,14 +417,14 @@ fn a_flood_of_requests_costs_ten_messages_a_second_and_no_way_that_is_used() {
 /// 2 receives from 1, but 1 does not receive from 2: replies over 2 get lost, and the next search
 /// avoids it.
 #[test]
-fn who_gets_no_answer_to_its_neighbour_tries_another_way() {
+fn a_node_without_a_reply_to_its_neighbour_tries_another_route() {
     let mut network = Network::new(4, Metric::PathDr);
     for (a, b, lqi) in [(1, 3, 100), (3, 4, 100), (2, 4, 255)] {
         network.join(a, b, lqi);
     }
     network.lqi[0][1] = 255;
     let now = network.now;
-    assert!(network.node(1).seek(now, 4));
+    assert!(network.node(1).discover(now, 4));
     network.run(Duration::from_secs(9));
     assert_eq!(network.send(1, 4), (4, true));
     assert_eq!(network.node(1).next_hop(4), Some(3));
@@ -438,7 +438,7 @@ fn messages_that_make_no_sense_are_refused_by_name() {
     let now = network.now;
     let mut say = |network: &mut Network, from, rreq: Rreq| {
         rreq.emit(&mut buf).unwrap();
-        network.tell(from, 1, &buf[..rreq.buffer_len()])
+        network.deliver(from, 1, &buf[..rreq.buffer_len()])
     };
     let fine = request(9, 1, 7);
     assert_eq!(say(&mut network, 1, fine), Err(Discard::BadSource));
@@ -455,19 +455,19 @@ fn messages_that_make_no_sense_are_refused_by_name() {
     let mut off: Aodv<Plan> = Aodv::new(Config::OFF);
     off.handle_heard(now, 2, 255);
     assert_eq!(off.handle_message(now, 2, &[1]), Err(Discard::Off));
-    assert!(!off.seek(now, 2));
+    assert!(!off.discover(now, 2));
 }
 
 #[test]
-fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
+fn lost_routes_are_reported_to_one_by_unicast_and_to_many_by_broadcast() {
     let mut network = Network::line(5, Metric::PathDr);
     network.join(2, 4, 255);
     network.join(1, 4, 0);
     for (from, to) in [(1, 5), (2, 5)] {
-        assert!(network.seek(from, to));
+        assert!(network.discover(from, to));
     }
     // 4 forwards packets of 2 (also for 1) and 3 to 5.
-    assert!(network.seek(3, 5));
+    assert!(network.discover(3, 5));
     for from in [1, 2, 3] {
         assert_eq!(network.send(from, 5), (5, true));
     }
@@ -504,14 +504,14 @@ fn lost_ways_are_told_to_one_by_name_and_to_many_at_once() {
 /// A transport whose segments were lost with the route sends nothing before its timer expires. A
 /// node that has sent nothing recently, or does not probe its neighbours, waits for a packet.
 #[test]
-fn who_loses_a_way_that_it_needs_seeks_another_at_once() {
-    let seeks = |doubts, idle| {
+fn a_node_that_loses_a_needed_route_starts_discovery_at_once() {
+    let discovers = |doubts, idle| {
         let mut network = Network::line(4, Metric::PathDr);
         for short in 1..=4 {
             let config = Config { doubts, ..Config::new(short, Role::Router, short.into()) };
             *network.node(short) = Aodv::new(config);
         }
-        assert!(network.seek(1, 4));
+        assert!(network.discover(1, 4));
         assert_eq!(network.send(1, 4), (4, true));
         network.run(idle);
         network.join(3, 4, 0);
@@ -519,10 +519,10 @@ fn who_loses_a_way_that_it_needs_seeks_another_at_once() {
         network.node(3).handle_sent(now, 4, false);
         network.run(Duration::from_millis(10));
         assert_eq!(network.node(1).next_hop(4), None);
-        network.node(1).is_seeking(4)
+        network.node(1).is_discovering(4)
     };
     let (soon, late) = (Duration::from_millis(100), Duration::from_millis(1_500));
-    assert!(seeks(true, soon));
-    assert!(!seeks(true, late));
-    assert!(!seeks(false, soon));
+    assert!(discovers(true, soon));
+    assert!(!discovers(true, late));
+    assert!(!discovers(false, soon));
 }

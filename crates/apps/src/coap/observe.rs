@@ -108,7 +108,7 @@ impl Observer {
     }
 
     /// Records that a notification with `fresh` is sent, and returns its delivery.
-    pub(super) fn told(&mut self, now: Instant, fresh: Fresh) -> Delivery {
+    pub(super) fn notified(&mut self, now: Instant, fresh: Fresh) -> Delivery {
         self.version = fresh.version;
         self.number = self.number.wrapping_add(1) & NUMBER;
         self.sent = now;

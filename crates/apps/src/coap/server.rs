@@ -135,7 +135,7 @@ impl<S: Site, Z: Plan> App for Server<S, Z> {
             socket.expect_request(now, resources.goes_on);
         }
         if Z::Observers::LEN > 0 {
-            busy |= resources.tell(now, socket.endpoint(), observers);
+            busy |= resources.notify_all(now, socket.endpoint(), observers);
         }
         busy
     }
@@ -190,7 +190,7 @@ impl<S: Site> Resources<S> {
     }
 
     /// Notifies observers of changes; returns whether any was notified.
-    fn tell<Z: Sizes>(
+    fn notify_all<Z: Sizes>(
         &mut self,
         now: Instant,
         endpoint: &mut Endpoint<Peer, Z>,
@@ -236,13 +236,13 @@ impl<S: Site> Resources<S> {
         let asked = Asked { now, path: observer.path(), served: self.served, open: 0 };
         let Some(Resource::Content(content)) = self.site.find(&asked) else { return false };
         let part = Part::first(usize::try_from(content.len).unwrap_or(0), observer.exponent());
-        let mut told = *observer;
-        let delivery = told.told(now, fresh);
+        let mut notified = *observer;
+        let delivery = notified.notified(now, fresh);
         let answer = Answer {
             part,
             format: number_of(content.format),
             fresh: Some(fresh),
-            observed: Some(told.number()),
+            observed: Some(notified.number()),
         };
         let done = endpoint.notify(now, observer.to(), delivery, Code::CONTENT, |response| {
             answer.write(now, response, &|at, out| {
@@ -250,7 +250,7 @@ impl<S: Site> Resources<S> {
             })
         });
         if done.is_ok() {
-            *observer = told;
+            *observer = notified;
         }
         done.is_ok()
     }
@@ -333,9 +333,9 @@ impl<S: Site> Resources<S> {
             if !proven {
                 return Err(Code::UNAUTHORIZED);
             }
-            let who = (request.origin.peer, message.header.token);
+            let token_of = (request.origin.peer, message.header.token);
             let exponent = part.exponent().unwrap_or(self.exponent);
-            observer = Observer::new(request.now, who, path, exponent, fresh);
+            observer = Observer::new(request.now, token_of, path, exponent, fresh);
         }
         let answer = Answer { part, format, fresh, observed: observer.map(|it| it.number()) };
         give(endpoint, request, Code::CONTENT, &mut |response| {
@@ -425,9 +425,9 @@ impl Answer {
 }
 
 /// Removes an observer.
-fn forget(observers: &mut [Option<Observer>], who: (Peer, Token)) {
+fn forget(observers: &mut [Option<Observer>], token_of: (Peer, Token)) {
     for place in observers {
-        place.take_if(|it| it.to() == who);
+        place.take_if(|it| it.to() == token_of);
     }
 }
 

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_not_believed() {
+    fn nonsense_is_not_accepted() {
         let long = " ".repeat(100);
         let endless = "X: y\r\n".repeat(2_000);
         for (head, rest) in [

@@ -344,7 +344,7 @@ fn hear<L: Array<u8>>(
 }
 
 impl<A: Asker, L: Array<u8>, H: Copy> StreamApp<H> for Client<A, L, H> {
-    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         if self.is_asking {
             let went = self.write(now, sockets);
             return self.read(now, sockets) | went;

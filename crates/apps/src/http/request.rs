@@ -151,7 +151,7 @@ impl<L: Array<u8>> Head<L> {
     ///
     /// # Errors
     /// The status of the response.
-    pub fn verdict(&self) -> Result<(), Status> {
+    pub fn check(&self) -> Result<(), Status> {
         match self.wrong {
             Some(status) => Err(status),
             // RFC 9112 §3.2.
@@ -325,11 +325,11 @@ mod tests {
     fn head(lines: &str) -> Result<Small, Status> {
         let text = format!("{lines}\r\n\r\n");
         for size in [1, 3] {
-            assert_eq!(read(&text, size).0.verdict(), read(&text, 1_000).0.verdict(), "{lines}");
+            assert_eq!(read(&text, size).0.check(), read(&text, 1_000).0.check(), "{lines}");
         }
         let (head, taken) = read(&text, 1_000);
         assert_eq!(taken, Some(text.len()), "{lines}");
-        head.verdict().map(|()| head)
+        head.check().map(|()| head)
     }
 
     #[test]
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_named_once_and_a_connection_stays_unless_somebody_closes_it() {
+    fn a_host_is_named_once_and_a_connection_stays_unless_a_side_closes_it() {
         let bad = Err(Status::BadRequest);
         for (lines, kept) in [
             ("GET / HTTP/1.1\r\nHost: m", Ok(true)),
@@ -413,7 +413,7 @@ mod tests {
                 assert_eq!(read(octets, size).1, end, "{octets:?}");
             }
         }
-        assert_eq!(read("\nGET / HTTP/1.1\nHost: m\n\n", 1_000).0.verdict(), Ok(()));
+        assert_eq!(read("\nGET / HTTP/1.1\nHost: m\n\n", 1_000).0.check(), Ok(()));
     }
 
     #[test]
@@ -434,6 +434,6 @@ mod tests {
         // A head without an end is refused.
         let endless = "X: y\r\n".repeat(2_000);
         let (head, taken) = read(&format!("GET / HTTP/1.1\r\n{endless}"), 100);
-        assert_eq!((head.verdict(), taken), (Err(Status::FieldsTooLarge), Some(8_192)));
+        assert_eq!((head.check(), taken), (Err(Status::FieldsTooLarge), Some(8_192)));
     }
 }

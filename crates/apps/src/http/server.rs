@@ -171,7 +171,7 @@ impl<S: Site, Z: Sizes, H: Copy> Server<S, Z, H> {
 }
 
 impl<S: Site, Z: Sizes, H: Copy> StreamApp<H> for Server<S, Z, H> {
-    fn turn<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
+    fn step<T: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut T) -> bool {
         if !self.listening {
             self.listening = sockets.listen(self.port, self.config);
         }
@@ -345,7 +345,7 @@ impl<S: Site, L: Array<u8>, H: Copy> Connection<S, L, H> {
             is_head: method == Method::Head,
             keeps_alive,
         };
-        if let Err(status) = self.head.verdict() {
+        if let Err(status) = self.head.check() {
             return self.answer(refusal(status, "", false));
         }
         let Desk { now, open, .. } = *desk;

@@ -126,7 +126,7 @@ impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamSensor<P, Q
 impl<P: Probe, Q: Array<Option<Waiting<P::Reading>>>, H: Copy> StreamApp<H>
     for StreamSensor<P, Q, H>
 {
-    fn turn<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = H>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let sampled = self.readings.sample(now);
         self.send(now, sockets) | sampled
     }

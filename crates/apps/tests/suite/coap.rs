@@ -206,7 +206,7 @@ fn what_is_refused_is_refused_with_a_reason() {
 }
 
 #[test]
-fn who_observes_is_told_of_changes_in_their_order_until_it_has_enough() {
+fn an_observer_is_notified_of_changes_in_order_until_it_has_enough() {
     let mut pair = Pair::new();
     let now = pair.world.now;
     assert_eq!(pair.observe(0, 1), [content(Kind::Acknowledgement, Some(1), "11")]);
@@ -232,7 +232,7 @@ fn who_observes_is_told_of_changes_in_their_order_until_it_has_enough() {
 }
 
 #[test]
-fn who_has_gone_is_forgotten_with_a_word_or_without() {
+fn an_observer_that_has_gone_is_removed_with_a_message_or_without() {
     // The client does not know the token any more.
     let mut pair = Pair::new();
     pair.observe(0, 1);
@@ -316,7 +316,7 @@ fn a_resource_that_has_gone_is_said_to_be_and_one_without_a_place_is_answered_on
 }
 
 #[test]
-fn of_a_long_body_the_first_block_is_told_and_the_others_are_fetched() {
+fn a_notification_has_the_first_block_of_a_long_body_and_the_others_are_fetched() {
     let mut pair = Pair::new();
     pair.server.site().len = 100;
     let heard = pair.observe(0, 1);
@@ -356,7 +356,7 @@ fn a_socket_expects_answers_and_says_which_messages_it_has_counted() {
 }
 
 #[test]
-fn a_client_that_observes_hears_of_every_change_until_it_has_enough() {
+fn a_client_that_observes_is_notified_of_every_change_until_it_has_enough() {
     let mut pair = Pair::new();
     let mut socket = Socket::<Small>::new(0, Config::new(1));
     let (server, mut newest) = (&mut pair.server, Newest::NONE);
@@ -432,7 +432,7 @@ fn a_group_is_answered_at_leisure_by_who_has_something_to_say() {
 }
 
 #[test]
-fn who_has_not_proven_its_address_observes_nothing_and_reads_nothing_long() {
+fn a_client_with_an_unproven_address_observes_nothing_and_reads_nothing_long() {
     let mut pair = Pair::new();
     pair.server.site().len = 64;
     let wish = |request: &mut Writer<'_>| {

@@ -178,7 +178,7 @@ fn requests_are_answered_or_refused_as_the_standard_says() {
 }
 
 #[test]
-fn who_expects_a_sign_before_the_body_gets_one() {
+fn a_client_that_expects_100_continue_gets_it() {
     let head = "POST /sum HTTP/1.1\r\nHost: m\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
     let mut pair = Pair::new();
     let handle = pair.connect();
@@ -200,7 +200,7 @@ fn requests_before_the_answer_to_the_one_before_are_answered_in_their_order() {
 }
 
 #[test]
-fn who_asks_for_nothing_makes_room_for_others_also_in_the_midst_of_a_request() {
+fn a_silent_client_makes_room_for_others_even_in_the_midst_of_a_request() {
     let mut pair = Pair::new();
     for begun in [&b""[..], b"GET / HT"] {
         let idle = pair.connect();
@@ -276,7 +276,7 @@ fn a_client_that_waits_gets_the_place_of_one_that_is_idle() {
 }
 
 #[test]
-fn who_has_just_come_is_not_sent_away_for_the_next() {
+fn a_new_client_is_not_evicted_for_the_next() {
     // Four clients of a server with two slots; each sends its next request at once.
     let mut pair = Pair::new();
     let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";
@@ -321,7 +321,7 @@ fn who_has_just_come_is_not_sent_away_for_the_next() {
 }
 
 #[test]
-fn who_gets_the_last_place_is_told_not_to_keep_it() {
+fn the_client_with_the_last_place_is_asked_not_to_keep_it() {
     let mut pair = Pair::new();
     let request = b"GET /x HTTP/1.1\r\nHost: m\r\n\r\n";
     for (stays, ends) in [("keep-alive", false), ("close", true)] {
@@ -413,7 +413,7 @@ impl Sockets for Single {
 }
 
 #[test]
-fn an_answer_that_is_on_its_way_is_not_idle() {
+fn a_response_in_flight_is_not_idle() {
     let request = b"GET / HTTP/1.1\r\nHost: m\r\nConnection: keep-alive\r\n\r\n";
     // Acknowledged after `acked_ms`; evicted for a waiting client after `left_ms`.
     for (acked_ms, left_ms) in [(0, 1_000), (5_000, 5_000), (30_000, 10_000)] {
@@ -424,7 +424,7 @@ fn an_answer_that_is_on_its_way_is_not_idle() {
         let begin = Instant::from_secs(1);
         for ms in (0..20_000).step_by(500) {
             let now = begin + Duration::from_millis(ms);
-            while server.turn(now, &mut tcp) {}
+            while server.step(now, &mut tcp) {}
             // The next client arrives when the connection has been kept alive.
             tcp.wanted = true;
             tcp.queued &= ms < acked_ms;

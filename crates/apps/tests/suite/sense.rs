@@ -216,7 +216,7 @@ fn readings_arrive_in_messages_whether_they_are_confirmed_or_not() {
 }
 
 #[test]
-fn what_is_given_up_begins_anew_and_only_a_full_queue_loses_readings() {
+fn an_aborted_transfer_begins_again_and_only_a_full_queue_loses_readings() {
     let (heard, sensor) =
         messages(1_000, Delivery::Confirmable, 300, |now| now > Instant::from_secs(200));
     assert!(sensor.stats().timeouts > 0 && sensor.asked() > 1);

@@ -145,7 +145,7 @@ impl Unruly {
         Unruly { fate, shuffles, random, socket, source, seen: [0; 5], held }
     }
 
-    fn turn(&mut self, now: Instant, node: &mut Node<BorderRouter>) {
+    fn step(&mut self, now: Instant, node: &mut Node<BorderRouter>) {
         let Self { fate, random, source, seen, held, .. } = self;
         let mut datagrams = node.datagrams();
         let socket =
@@ -184,7 +184,7 @@ fn through(fate: Fate, shuffles: bool) -> (Source<64>, Sink<64>, bool) {
     let mut source = Source::new(sending((global(2), BETWEEN), 10_000, 80));
     let mut sink = Sink::new(PORT);
     let mut unruly = Unruly::new(fate, shuffles);
-    let between = |now: Instant, node: &mut Node<BorderRouter>| unruly.turn(now, node);
+    let between = |now: Instant, node: &mut Node<BorderRouter>| unruly.step(now, node);
     let over = run(&mut world, &mut source, &mut sink, MINUTE * 10, between);
     (source, sink, over)
 }
@@ -246,7 +246,7 @@ fn a_sink_that_hears_no_goodbye_stops_asking() {
 }
 
 #[test]
-fn what_nobody_has_written_is_noticed() {
+fn unwritten_octets_are_noticed() {
     let mut world = World::<BorderRouter>::new(2, usual(), 0, 3);
     let mut sink = Sink::<64>::new(PORT);
     let mut socket = None;

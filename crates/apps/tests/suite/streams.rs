@@ -137,7 +137,7 @@ fn services_do_what_they_always_did() {
 }
 
 #[test]
-fn who_says_nothing_for_a_minute_makes_room() {
+fn a_peer_that_is_silent_for_a_minute_makes_room() {
     let (heard, end) = talk::<Echo>(b"", Duration::from_secs(59));
     assert!(heard.is_empty() && end.is_none(), "{end:?}");
     let (_, end) = talk::<Echo>(b"", Duration::from_secs(62));
@@ -275,7 +275,7 @@ fn a_connection_that_its_server_has_ended_meanwhile_is_replaced() {
 }
 
 #[test]
-fn what_is_refused_is_told_and_tried_again_after_a_pause() {
+fn a_refusal_is_reported_and_tried_again_after_a_pause() {
     assert_eq!(ask(Again::new("/none", 30, true), 20).0.asker().outcomes, [Ok(404)]);
     let put = ask(Again::new("/sum", 30, true), 20).0;
     assert_eq!((&put.asker().outcomes[..], &put.asker().body[..]), (&[Ok(200)][..], &b"right"[..]));

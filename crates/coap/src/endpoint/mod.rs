@@ -174,7 +174,7 @@ impl<K: Copy + Eq + Hash, S: Sizes> Endpoint<K, S> {
     pub fn is_sent(&self, handle: Handle) -> Option<bool> {
         let slot = self.requests.as_slice().get(usize::from(handle.index))?;
         let exchange = slot.exchange.filter(|_| slot.generation == handle.generation)?;
-        exchange.is_under_way().then_some(exchange.tries > 0)
+        exchange.is_pending().then_some(exchange.tries > 0)
     }
 
     fn request_mut(&mut self, handle: Handle) -> Option<&mut Slot<K, S::Message>> {

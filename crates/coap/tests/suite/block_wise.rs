@@ -70,7 +70,7 @@ fn a_body_arrives_in_blocks_of_the_smaller_size_of_both() {
 
 // RFC 7959, §4
 #[test]
-fn the_size_of_a_body_is_told_to_who_asks() {
+fn the_size_of_a_body_is_reported_on_request() {
     let asks = with(Kind::Confirmable, Code::GET, 1, b"", |w| {
         w.uint(option::BLOCK2, 2).and(w.uint(option::SIZE2, 0))
     });

@@ -27,7 +27,7 @@ fn is_answer(client: &mut End, now: u64, octets: &[u8], expected: Handle) -> boo
 }
 
 #[test]
-fn who_observes_is_answered_again_and_acknowledges_what_is_confirmable() {
+fn an_observer_gets_further_responses_and_acknowledges_confirmable_ones() {
     let (con, non, ack) = (Kind::Confirmable, Kind::NonConfirmable, Kind::Acknowledgement);
     let (mut client, handle, Header { token, message_id, .. }) = asked(0);
     let first = notification(ack, Code::CONTENT, message_id, token, Some(1));

@@ -159,7 +159,7 @@ fn a_reset_ends_a_request_and_nonsense_is_reset_if_confirmable() {
 
 // RFC 7252, §4.7
 #[test]
-fn only_one_request_to_a_peer_is_under_way() {
+fn only_one_request_to_a_peer_is_pending() {
     let mut client = end(1);
     let handles = [0, 0].map(|now| get(&mut client, at(now)));
     let elsewhere = client.request(at(0), 9, Delivery::Confirmable, Code::GET, |_| Ok(())).unwrap();
@@ -265,7 +265,7 @@ fn what_the_transport_refuses_is_offered_again() {
 }
 
 #[test]
-fn requests_that_nobody_answers_do_not_make_others_forgotten() {
+fn unanswered_requests_do_not_evict_others() {
     let mut server = end(2);
     let ask = |server: &mut End, id| {
         let request = message(Kind::Confirmable, Code::GET, id, b"t");

@@ -49,14 +49,14 @@ fn max_retransmit_is_how_often_a_message_is_sent_again() {
 }
 
 #[test]
-fn nstart_is_how_many_requests_to_a_peer_are_under_way() {
+fn nstart_is_the_number_of_pending_requests_to_a_peer() {
     for most in [1, 2, 3] {
         let mut client = with_config(|config| config.nstart = most);
         for _ in 0..3 {
             get(&mut client, at(0));
         }
-        let under_way = (0..4).take_while(|_| sent(&mut client, at(0)).is_some()).count();
-        assert_eq!(under_way, usize::from(most));
+        let pending = (0..4).take_while(|_| sent(&mut client, at(0)).is_some()).count();
+        assert_eq!(pending, usize::from(most));
     }
 }
 

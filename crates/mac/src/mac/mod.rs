@@ -11,11 +11,11 @@ pub use receive::Indication;
 
 use crate::config::{Config, Csma};
 use crate::csma::Backoff;
+use crate::delivery_method::{DeliveryMethod, TableFull};
 use crate::link::{Link, Neighbour, Neighbours};
-use crate::listening::{DataRequestOutcome, Listening, Mode, Situation, Told};
+use crate::listening::{DataRequestOutcome, Listening, Mode, OwnFrameOutcome, Situation};
 use crate::plain::Plain;
 use crate::queue::{Class, Kind, Outcome, Queue, QueueFull, Slot, Token, TxRequest, TxState};
-use crate::reach::{Reach, TableFull};
 use crate::retry::Adaptation;
 use crate::security::LinkSecurity;
 use crate::stats::{Discard, Stats, StrobeStats, WakeStats, count};
@@ -50,7 +50,7 @@ pub trait Sizes {
     type Listening: Listening;
     /// Delivery to devices whose radio is off: [`Sleepers`](crate::Sleepers), or `()` if there are
     /// none, or [`Strobing`](crate::Strobing) of one of these.
-    type Reach: Reach;
+    type DeliveryMethod: DeliveryMethod;
     /// Implementation of link security, or `()` for none; all others give the same frames.
     type Security: LinkSecurity;
     /// CSMA-CA backoff before the channel is assessed: [`Exponential`](crate::Exponential),
@@ -123,7 +123,7 @@ pub struct Mac<S: Sizes> {
     pub(crate) queue: Queue<S::Queue>,
     pub(crate) neighbours: Neighbours<S::Neighbours>,
     pub(crate) listening: S::Listening,
-    pub(crate) reach: S::Reach,
+    pub(crate) delivery_method: S::DeliveryMethod,
     pub(crate) tx: TxState,
     pub(crate) backoff: S::Backoff,
     pub(crate) outstanding: Outstanding,
@@ -201,7 +201,7 @@ impl<S: Sizes> Mac<S> {
             queue: Queue::new(),
             neighbours: Neighbours::new(),
             listening: S::Listening::NEW,
-            reach: S::Reach::NEW,
+            delivery_method: S::DeliveryMethod::NEW,
             tx: TxState::Idle,
             backoff: S::Backoff::NEW,
             outstanding: Outstanding::None,
@@ -249,7 +249,7 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<(), QueueFull> {
         let TxRequest { dst, token, class, .. } = request;
         let repeated = match class {
-            Class::Indirect if S::Reach::ANY => self.reach.repeated(dst, token),
+            Class::Indirect if S::DeliveryMethod::ANY => self.delivery_method.repeated(dst, token),
             _ => None,
         };
         let Some(sequence) = repeated else { return self.enqueue_numbered(now, request, fill) };
@@ -268,8 +268,8 @@ impl<S: Sizes> Mac<S> {
     ) -> Result<(), QueueFull> {
         let TxRequest { dst, ack, token, class, frame_pending } = request;
         let ack = ack && dst.is_unicast();
-        if S::Reach::STROBES
-            && let Some(sequence) = self.reach.sequence(now, dst, self.sequence)
+        if S::DeliveryMethod::STROBES
+            && let Some(sequence) = self.delivery_method.sequence(now, dst, self.sequence)
         {
             self.sequence = sequence;
         }
@@ -328,10 +328,10 @@ impl<S: Sizes> Mac<S> {
 
     /// Queues the frame of [`Mac::write_slot`].
     pub(crate) fn push_slot(&mut self, now: Instant) {
-        if S::Reach::STROBES
+        if S::DeliveryMethod::STROBES
             && let Some(dst) = self.queue.filled().map(|slot| slot.dst)
         {
-            self.reach.sequence_used(now, dst);
+            self.delivery_method.sequence_used(now, dst);
         }
         self.queue.push();
         self.sequence = self.sequence.wrapping_add(1);
@@ -377,7 +377,7 @@ impl<S: Sizes> Mac<S> {
         self.drop_late_ack(now);
         if core::mem::take(&mut self.reset_radio) {
             self.mode = Some(Mode::Off);
-            self.reach.forget_told();
+            self.delivery_method.invalidate_pending_table();
             return Some(Submission { command: Command::Reset, frame: &[] });
         }
         let mode = self.listening.mode(&self.situation());
@@ -390,15 +390,16 @@ impl<S: Sizes> Mac<S> {
                     Command::Receive { start: Start::At(from), until: Some(until), channel }
                 }
                 Mode::Await(from, until) => {
-                    let whose = self.listening.whose();
-                    Command::Await { start: Start::At(from), until, channel, whose }
+                    let source_filter = self.listening.source_filter();
+                    Command::Await { start: Start::At(from), until, channel, source_filter }
                 }
                 Mode::Off => Command::Off,
             };
             return Some(Submission { command, frame: &[] });
         }
         let key = self.security.poll_command(&self.key, self.capabilities);
-        if let Some(command) = key.or_else(|| self.reach.poll_command(self.capabilities)) {
+        if let Some(command) = key.or_else(|| self.delivery_method.poll_command(self.capabilities))
+        {
             return Some(Submission { command, frame: &[] });
         }
         if self.outstanding != Outstanding::None {
@@ -476,7 +477,7 @@ impl<S: Sizes> Mac<S> {
             TxState::Backoff { until } | TxState::AwaitAck { until, .. } => Some(until),
             TxState::Idle | TxState::Ready | TxState::Submitted => None,
         };
-        let duty = earliest(self.listening.deadline(), self.reach.deadline());
+        let duty = earliest(self.listening.deadline(), self.delivery_method.deadline());
         earliest(earliest(tx, self.silence_deadline()), duty)
     }
 
@@ -496,7 +497,7 @@ impl<S: Sizes> Mac<S> {
             }
             self.queue_sync(now);
         }
-        self.reach.handle_deadline(now);
+        self.delivery_method.handle_deadline(now);
     }
 
     /// Returns whether nothing is to be sent and no outcome is to be fetched.
@@ -592,9 +593,9 @@ impl<S: Sizes> Mac<S> {
     }
 
     /// Handles the result of a frame of the MAC's own.
-    pub(crate) fn own_frame_sent(&mut self, now: Instant, told: &Told) {
+    pub(crate) fn own_frame_sent(&mut self, now: Instant, outcome: &OwnFrameOutcome) {
         if S::Listening::SLEEPS {
-            self.listening.handle_sent(now, &self.config, told);
+            self.listening.handle_sent(now, &self.config, outcome);
         }
     }
 
@@ -610,21 +611,21 @@ impl<S: Sizes> Mac<S> {
         short: u16,
         pending: bool,
     ) -> Result<(), TableFull> {
-        self.reach.set_pending(short, pending)?;
-        self.reach.handle_deadline(now);
+        self.delivery_method.set_pending(short, pending)?;
+        self.delivery_method.handle_deadline(now);
         Ok(())
     }
 
     /// Returns a neighbour that will listen soon, and for which a frame is pending. The caller
     /// sends it, as [`Class::Indirect`], as after a data request.
     pub fn poll_listener(&mut self, _now: Instant) -> Option<u16> {
-        self.reach.poll_listener()
+        self.delivery_method.poll_listener()
     }
 
     /// Handles a data request of `src`. If its acknowledgement had the frame-pending bit set
     /// because of another neighbour, an empty frame lets `src` sleep again.
     pub(crate) fn handle_data_request(&mut self, now: Instant, src: Address) {
-        if !self.reach.handle_request(self.capabilities, src) {
+        if !self.delivery_method.handle_request(self.capabilities, src) {
             return;
         }
         let header = self.header(FrameType::Data, src, true);
@@ -667,7 +668,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns the strobe counters, if the plan has any.
     pub fn strobe_stats(&self) -> Option<&StrobeStats> {
-        self.reach.strobe_stats()
+        self.delivery_method.strobe_stats()
     }
 
     /// Returns the configuration in force, except the key.

@@ -2,11 +2,11 @@
 
 use super::{Mac, Sizes};
 use crate::config::MAX_RETRIES;
+use crate::delivery_method::DeliveryMethod;
 use crate::level::Sealed;
 use crate::listening::{FromParent, Listening};
 use crate::plain::Plain;
 use crate::queue::TxState;
-use crate::reach::Reach;
 use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
 use crate::wake::ANSWER;
@@ -141,7 +141,7 @@ impl<S: Sizes> Mac<S> {
         self.filter_frame(&frame)?;
         let in_software = !self.capabilities.contains(Capabilities::AUTO_ACK);
         if let Some(sequence) = frame.sequence().filter(|_| in_software && wants_ack(&frame)) {
-            let pending = is_data_request(&frame) && self.reach.is_pending(frame.src());
+            let pending = is_data_request(&frame) && self.delivery_method.is_pending(frame.src());
             self.owe_ack(sfd, octets.len(), sequence, pending);
         }
         let sealed = self.security.check(&self.key, &frame)?;
@@ -192,16 +192,16 @@ impl<S: Sizes> Mac<S> {
             // copy does not show.
             let copied = seen == Seen::Copied;
             if let Some(csl) = heard.csl.filter(|_| !copied) {
-                self.reach.handle_samples(now, self.capabilities, *src, sfd, csl);
+                self.delivery_method.handle_samples(now, self.capabilities, *src, sfd, csl);
             }
             let may_send = self.tx == TxState::Idle;
             let (src, more) = (*src, heard.more);
             let frame = FromParent { src, sfd, len, more, may_send, copied };
             let ended = frame.ended();
             let is_over = self.listening.handle_frame(now, &self.config, &frame);
-            if S::Reach::STROBES && self.listening.may_answer() {
+            if S::DeliveryMethod::STROBES && self.listening.may_answer() {
                 let channel = self.listens_on();
-                self.reach.handle_listener(src, channel, ended + ANSWER);
+                self.delivery_method.handle_listener(src, channel, ended + ANSWER);
             }
             if is_over {
                 self.start_next(now);
@@ -274,7 +274,7 @@ impl<S: Sizes> Mac<S> {
             return self.note_copy(now, heard, lifetime);
         }
         let (src, rssi_dbm, lqi) = (heard.src, heard.rssi_dbm, heard.lqi);
-        self.reach.handle_heard(now, src);
+        self.delivery_method.handle_heard(now, src);
         let Some(neighbour) = self.neighbours.heard(now, src, rssi_dbm, lqi) else {
             return Ok(Seen::New);
         };

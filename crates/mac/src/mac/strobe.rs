@@ -2,14 +2,15 @@
 //! choice of the next frame, its strobe, and the handling of the result.
 //!
 //! A strobe is the first level of retransmission: the radio repeats the frame. If no
-//! acknowledgement is received, the second level is a back-off for the recipient ([`Reach::turn`]).
-//! Then the same frame is again the first one for that recipient.
+//! acknowledgement is received, the second level is a back-off for the recipient
+//! ([`DeliveryMethod::eligible_at`]). Then the same frame is again the first one for that
+//! recipient.
 
 use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
+use crate::delivery_method::{DeliveryMethod, Strobe, StrobeEnd, StrobeResult};
 use crate::listening::Listening;
 use crate::queue::{Delivery, TxState};
-use crate::reach::{Reach, Strobe, StrobeEnd, StrobeResult};
 use crate::security::LinkSecurity;
 use crate::stats::{Discard, count};
 use crate::wake::{Admission, MIN_FRAME, Wake};
@@ -35,19 +36,22 @@ impl<S: Sizes> Mac<S> {
     /// [`CannotWake`]; nothing has changed.
     pub fn set_wake(&mut self, wake: Option<Wake>) -> Result<(), CannotWake> {
         let needed = Capabilities::SENSES | Capabilities::STROBES | Capabilities::SCHEDULED;
-        if !S::Reach::STROBES || !S::Listening::WAKES || !self.capabilities.contains(needed) {
+        if !S::DeliveryMethod::STROBES
+            || !S::Listening::WAKES
+            || !self.capabilities.contains(needed)
+        {
             return Err(CannotWake);
         }
         let wake = wake.map(Wake::clamped);
         self.listening.set_wake(wake);
-        self.reach.set_wake(wake);
+        self.delivery_method.set_wake(wake);
         Ok(())
     }
 
     /// Returns whether [`Mac::set_wake`] is in force. If so, [`Mac::poll_radio`] must be called
     /// after every frame.
     pub fn strobes(&self) -> bool {
-        S::Reach::STROBES && self.reach.wake().is_some()
+        S::DeliveryMethod::STROBES && self.delivery_method.wake().is_some()
     }
 
     /// Returns whether the queue accepts a frame for `dst` now. With strobes, each neighbour may
@@ -60,8 +64,8 @@ impl<S: Sizes> Mac<S> {
     /// Sets the neighbours for whose bursts there is buffer space; the others keep their frames.
     /// Only a duty-cycled device can refuse bursts. A frame that is being received may still
     /// arrive.
-    pub fn admit(&mut self, now: Instant, whom: Admission) {
-        if S::Listening::WAKES && self.listening.admit(now, whom) {
+    pub fn admit(&mut self, now: Instant, neighbour: Admission) {
+        if S::Listening::WAKES && self.listening.admit(now, neighbour) {
             self.start_next(now);
         }
     }
@@ -69,7 +73,7 @@ impl<S: Sizes> Mac<S> {
     /// Returns the number of queue slots that are reserved for strobes, and unused while there are
     /// none.
     pub(crate) fn spare(&self) -> usize {
-        if self.strobes() { 0 } else { S::Reach::SPARE }
+        if self.strobes() { 0 } else { S::DeliveryMethod::SPARE }
     }
 
     /// Lengthens the frame that was just written, with a payload of `payload_len` octets, so that
@@ -99,12 +103,12 @@ impl<S: Sizes> Mac<S> {
             return;
         }
         self.tx = TxState::Idle;
-        let (queue, reach) = (&mut self.queue, &self.reach);
-        if queue.advance_to(|dst| reach.rests(now, dst)) {
+        let (queue, delivery_method) = (&mut self.queue, &self.delivery_method);
+        if queue.advance_to(|dst| delivery_method.is_suspended(now, dst)) {
             // This calls `choose` again, with one frame less in the queue.
             return self.finish_head(now, Delivery::NoAck, false);
         }
-        if let Some(at) = queue.advance_by(|dst| reach.turn(now, dst)) {
+        if let Some(at) = queue.advance_by(|dst| delivery_method.eligible_at(now, dst)) {
             // Within a burst the radio itself keeps the spacing, while it loads the frame.
             let until = if at == Instant::ZERO { at } else { at.max(self.spaced_until) };
             self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
@@ -113,8 +117,8 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns whether the head is the next frame of a burst.
     pub(crate) fn goes_on_with_burst(&self) -> bool {
-        let in_burst = |dst| self.reach.turn(Instant::MAX, dst) == Instant::ZERO;
-        S::Reach::STROBES && self.queue.head().is_some_and(|slot| in_burst(slot.dst))
+        let in_burst = |dst| self.delivery_method.eligible_at(Instant::MAX, dst) == Instant::ZERO;
+        S::DeliveryMethod::STROBES && self.queue.head().is_some_and(|slot| in_burst(slot.dst))
     }
 
     /// Returns the strobe of the head, if it is its turn.
@@ -124,7 +128,7 @@ impl<S: Sizes> Mac<S> {
             if self.tx != TxState::Ready || self.listening.awaits_frame() {
                 return None;
             }
-            self.tell_of_more(now);
+            self.announce_more(now);
             if self.secure_head().is_ok() {
                 break;
             }
@@ -132,7 +136,7 @@ impl<S: Sizes> Mac<S> {
         }
         let slot = self.queue.head()?;
         let Strobe { start, senses, lasting, spacing, channel } =
-            self.reach.strobe(now, slot.dst, slot.octets().len());
+            self.delivery_method.strobe(now, slot.dst, slot.octets().len());
         self.tx = TxState::Submitted;
         self.outstanding = Outstanding::Head;
         let begin = if let Start::At(sfd) = start { sfd.max(now) } else { now };
@@ -146,10 +150,10 @@ impl<S: Sizes> Mac<S> {
     /// Sets the frame-pending bit of the head if another frame follows it in a burst. A frame that
     /// was secured in an earlier attempt stays unchanged: a recipient that waits without a frame
     /// loses some milliseconds.
-    fn tell_of_more(&mut self, now: Instant) {
+    fn announce_more(&mut self, now: Instant) {
         let Some(slot) = self.queue.head().filter(|slot| !slot.secured && slot.ack) else { return };
-        let more =
-            self.queue.waiting_for(slot.dst) > 1 && self.reach.may_follow(now, slot.octets().len());
+        let more = self.queue.waiting_for(slot.dst) > 1
+            && self.delivery_method.may_follow(now, slot.octets().len());
         if let Some(slot) = self.queue.head_mut() {
             slot.set_frame_pending(more);
         }
@@ -179,8 +183,8 @@ impl<S: Sizes> Mac<S> {
             Ack::Received { frame_pending } => {
                 self.space_after(end_of_ack(sfd, len), len);
                 self.end_strobe(now, StrobeResult::Acknowledged, sfd, times);
-                if let Some((whom, channel)) = self.reach.awaits_answer() {
-                    self.listening.await_answer(now, whom, channel);
+                if let Some((neighbour, channel)) = self.delivery_method.awaits_answer() {
+                    self.listening.await_answer(now, neighbour, channel);
                 }
                 self.finish_head(now, Delivery::Delivered, frame_pending);
             }
@@ -205,7 +209,7 @@ impl<S: Sizes> Mac<S> {
         if self.end_strobe(now, result, now, 0) {
             return self.strobe_again(now);
         }
-        let most = self.reach.wake().and_then(|wake| wake.max_attempts);
+        let most = self.delivery_method.wake().and_then(|wake| wake.max_attempts);
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
         if most.is_some_and(|most| slot.attempts >= most) || !slot.ack && reason == Delivery::NoAck
@@ -235,6 +239,6 @@ impl<S: Sizes> Mac<S> {
         let Some(slot) = self.queue.head() else { return false };
         let (dst, len, more) = (slot.dst, slot.octets().len(), slot.says_frame_pending());
         let end = StrobeEnd { dst, len, result, sfd, times, more };
-        self.reach.handle_strobed(now, &end, &mut self.random)
+        self.delivery_method.handle_strobed(now, &end, &mut self.random)
     }
 }

@@ -4,10 +4,10 @@ use super::{Mac, Outstanding, Sizes, Submission};
 use crate::air::{end_of_ack, end_of_frame};
 use crate::csl;
 use crate::csma::Backoff;
+use crate::delivery_method::{DeliveryMethod, SendTiming, StrobeResult};
 use crate::link::Link;
-use crate::listening::{Listening, Told};
+use crate::listening::{Listening, OwnFrameOutcome};
 use crate::queue::{Class, Delivery, Kind, Slot, TxState};
-use crate::reach::{Reach, StrobeResult, Way};
 use crate::retry::{self, STRONG_DBM};
 use crate::stats::{Discard, count};
 use kinglet_radio::{ACK_WAIT, Access, Ack, Capabilities, Command, CsmaParams, Start, time_limit};
@@ -35,17 +35,19 @@ impl<S: Sizes> Mac<S> {
     /// Returns the CSMA-CA parameters for the head.
     fn csma_params(&self) -> CsmaParams {
         let CsmaParams { mut min_be, max_be, max_backoffs } = self.config.csma_params;
-        if self.head_way() != Way::Usual {
+        if self.head_timing() != SendTiming::Usual {
             min_be = self.config.indirect.min_be;
         }
         CsmaParams { min_be, max_be, max_backoffs }
     }
 
     /// Returns the timing of the head's transmission.
-    fn head_way(&self) -> Way {
+    fn head_timing(&self) -> SendTiming {
         match self.queue.head() {
-            Some(slot) if S::Reach::ANY && slot.kind.is_indirect() => self.reach.way(slot.dst),
-            _ => Way::Usual,
+            Some(slot) if S::DeliveryMethod::ANY && slot.kind.is_indirect() => {
+                self.delivery_method.timing(slot.dst)
+            }
+            _ => SendTiming::Usual,
         }
     }
 
@@ -53,8 +55,8 @@ impl<S: Sizes> Mac<S> {
     /// configured. Returns whether it did.
     pub(crate) fn preempt(&mut self, now: Instant) -> bool {
         let between = matches!(self.tx, TxState::Backoff { .. } | TxState::Ready);
-        let may = S::Reach::ANY && between && self.config.indirect.preempt;
-        if !may || !self.queue.is_in_the_way() {
+        let may = S::DeliveryMethod::ANY && between && self.config.indirect.preempt;
+        if !may || !self.queue.blocks_indirect() {
             return false;
         }
         count(&mut self.stats.preempted);
@@ -72,10 +74,11 @@ impl<S: Sizes> Mac<S> {
     /// Waits for the interframe spacing, for `extra` and, if the MAC performs CSMA-CA, for the
     /// backoff of the current attempt.
     fn start_attempt(&mut self, now: Instant, extra: Duration) {
-        let backoff = match self.csma_in_hardware() || matches!(self.head_way(), Way::At(_)) {
-            true => Duration::ZERO,
-            false => self.backoff.wait(&mut self.random),
-        };
+        let backoff =
+            match self.csma_in_hardware() || matches!(self.head_timing(), SendTiming::At(_)) {
+                true => Duration::ZERO,
+                false => self.backoff.wait(&mut self.random),
+            };
         let until = self.spaced_until.max(now) + extra + backoff;
         self.tx = if until > now { TxState::Backoff { until } } else { TxState::Ready };
     }
@@ -89,7 +92,7 @@ impl<S: Sizes> Mac<S> {
     pub fn give_up_missed(&mut self, now: Instant) -> bool {
         // This runs in every iteration of the loop, and most frames miss nothing.
         let may_miss = |slot: &Slot| slot.kind.is_indirect() || slot.kind == Kind::Sync;
-        (S::Reach::ANY || S::Listening::SLEEPS)
+        (S::DeliveryMethod::ANY || S::Listening::SLEEPS)
             && self.tx == TxState::Ready
             && self.queue.head().is_some_and(may_miss)
             && self.give_up_ready(now)
@@ -107,12 +110,12 @@ impl<S: Sizes> Mac<S> {
 
     fn head_is_missed(&mut self, now: Instant) -> bool {
         // No other frame depends on the time.
-        if let Way::At(sfd) = self.head_way() {
+        if let SendTiming::At(sfd) = self.head_timing() {
             return csl::is_far(now, sfd);
         }
-        let tells = |slot: &&Slot| S::Listening::SLEEPS && slot.kind == Kind::Sync;
-        let told = self.queue.head().filter(tells).map(|slot| slot.dst);
-        told.is_some_and(|dst| !self.listening.is_parent(dst))
+        let is_sync = |slot: &&Slot| S::Listening::SLEEPS && slot.kind == Kind::Sync;
+        let recipient = self.queue.head().filter(is_sync).map(|slot| slot.dst);
+        recipient.is_some_and(|dst| !self.listening.is_parent(dst))
     }
 
     /// Returns the head for the radio, if its backoff is over.
@@ -159,8 +162,8 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns the required end of the head's SFD, if there is one.
     fn head_sfd(&mut self, now: Instant) -> Option<Instant> {
-        match self.head_way() {
-            Way::At(sfd) => Some(sfd),
+        match self.head_timing() {
+            SendTiming::At(sfd) => Some(sfd),
             _ if S::Listening::SLEEPS && self.queue.head()?.kind == Kind::Sync => {
                 self.write_sync(now)
             }
@@ -218,7 +221,7 @@ impl<S: Sizes> Mac<S> {
             self.strobe_failed(now, StrobeResult::Busy, Delivery::ChannelAccessFailure);
             return Ok(());
         }
-        let whole = self.csma_in_hardware() || matches!(self.head_way(), Way::At(_));
+        let whole = self.csma_in_hardware() || matches!(self.head_timing(), SendTiming::At(_));
         if !whole && self.backoff.handle_busy(&self.csma_params()) {
             self.go_on(now, Duration::ZERO);
         } else {
@@ -307,14 +310,16 @@ impl<S: Sizes> Mac<S> {
     /// Handles a failed attempt to send the head: another attempt follows, or the transmission
     /// ends.
     fn attempt_failed(&mut self, now: Instant, reason: Delivery) {
-        let (retries, longest) = match self.head_way() {
+        let (retries, longest) = match self.head_timing() {
             // The recipient does not listen before the next sample.
-            Way::At(_) => (0, Duration::ZERO),
-            Way::Soon => (self.config.indirect.max_retries, self.config.indirect.retry_delay_max),
-            Way::Usual if self.head_is_silent() => {
+            SendTiming::At(_) => (0, Duration::ZERO),
+            SendTiming::Soon => {
+                (self.config.indirect.max_retries, self.config.indirect.retry_delay_max)
+            }
+            SendTiming::Usual if self.head_is_silent() => {
                 (self.config.max_frame_retries.min(SILENT_RETRIES), Duration::ZERO)
             }
-            Way::Usual => (self.config.max_frame_retries, self.retry_delay()),
+            SendTiming::Usual => (self.config.max_frame_retries, self.retry_delay()),
         };
         let Some(slot) = self.queue.head_mut() else { return };
         slot.attempts = slot.attempts.saturating_add(1);
@@ -352,7 +357,7 @@ impl<S: Sizes> Mac<S> {
 
     /// Returns the minimum of d for a retry that at most `left` more can follow.
     fn retry_delay_before_loss(&self, left: u8) -> Duration {
-        let applies = self.config.adaptive_retry_delay && self.head_way() == Way::Usual;
+        let applies = self.config.adaptive_retry_delay && self.head_timing() == SendTiming::Usual;
         if !applies || self.head_is_silent() {
             return Duration::ZERO;
         }
@@ -369,7 +374,8 @@ impl<S: Sizes> Mac<S> {
             return;
         };
         let repetition = slot.transmissions > 1;
-        if rssi_dbm.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_way() != Way::Usual {
+        if rssi_dbm.is_some_and(|rssi| rssi < STRONG_DBM) || self.head_timing() != SendTiming::Usual
+        {
             return;
         }
         match repetition {
@@ -392,8 +398,8 @@ impl<S: Sizes> Mac<S> {
                 self.judge_transmission(rssi_dbm, true);
             }
         }
-        if S::Reach::ANY && kind == Kind::User(Class::Indirect) {
-            self.reach.note_sent(dst, token, sequence, result);
+        if S::DeliveryMethod::ANY && kind == Kind::User(Class::Indirect) {
+            self.delivery_method.note_sent(dst, token, sequence, result);
         }
         match kind {
             Kind::User(_) => count(match result {
@@ -405,14 +411,14 @@ impl<S: Sizes> Mac<S> {
                 Delivery::CounterError => &mut self.stats.counter_errors,
             }),
             Kind::DataRequest | Kind::Sync => {
-                self.own_frame_sent(now, &Told { kind, dst, result, frame_pending });
+                self.own_frame_sent(now, &OwnFrameOutcome { kind, dst, result, frame_pending });
             }
             Kind::Nothing => {}
         }
         // The next frame need not wait for a sample.
         let goes_on = more && self.config.indirect.burst && result == Delivery::Delivered;
         if kind.is_indirect() && goes_on {
-            self.reach.handle_burst(dst);
+            self.delivery_method.handle_burst(dst);
         }
         self.queue.finish(result);
         self.tx = TxState::Idle;
@@ -423,9 +429,9 @@ impl<S: Sizes> Mac<S> {
     pub(crate) fn end_of_transmission(&mut self) -> Result<Outstanding, Discard> {
         match self.outstanding {
             Outstanding::None | Outstanding::Samples => Err(self.unexpected()),
-            whose => {
+            source_filter => {
                 self.outstanding = Outstanding::None;
-                Ok(whose)
+                Ok(source_filter)
             }
         }
     }

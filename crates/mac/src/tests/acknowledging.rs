@@ -54,7 +54,7 @@ fn an_acknowledgement_goes_before_a_frame_that_is_ready() {
 }
 
 #[test]
-fn an_acknowledgement_that_nobody_waits_for_any_more_is_not_sent() {
+fn an_acknowledgement_that_comes_too_late_is_not_sent() {
     let mut mac = mac(config(), Capabilities::NONE, 1);
     receive(&mut mac, T0, &data_frame(PEER, ME, 3, true)).unwrap();
     assert_eq!(mac.poll_radio(T0 + ACK_WAIT * 2), None);

@@ -149,7 +149,7 @@ impl Sizes for Patient {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = AlwaysOn;
-    type Reach = ();
+    type DeliveryMethod = ();
     type Security = ();
     type Backoff = TinyOs;
 }

@@ -8,7 +8,7 @@ impl Sizes for Plain {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = AlwaysOn;
-    type Reach = ();
+    type DeliveryMethod = ();
     type Security = ();
     type Backoff = Exponential;
 }
@@ -19,7 +19,7 @@ impl Sizes for Asking {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = Polled;
-    type Reach = Sleepers<[Sleeper; 2]>;
+    type DeliveryMethod = Sleepers<[Sleeper; 2]>;
     type Security = ();
     type Backoff = Exponential;
 }
@@ -40,7 +40,7 @@ fn first_command<S: Sizes>(mac: &mut Mac<S>) -> Command {
 }
 
 #[test]
-fn one_that_is_always_on_listens_and_asks_nobody() {
+fn an_always_on_device_listens_and_polls_no_parent() {
     let mut mac: Mac<Plain> = Mac::new(SLEEPY.unsecured(), all(), 1);
     assert!(matches!(first_command(&mut mac), Command::Receive { until: None, .. }));
     assert_eq!(mac.request_data(T0, PEER), Err(QueueFull));
@@ -105,15 +105,15 @@ fn what_is_left_out_takes_no_memory() {
         type Queue = [Slot; 4];
         type Neighbours = [Neighbour; 3];
         type Listening = AlwaysOn;
-        type Reach = ();
-        type Security = CcmStar<Tabled, [Peer; 4]>;
+        type DeliveryMethod = ();
+        type Security = CcmStar<Tabled, [PeerCounter; 4]>;
         type Backoff = Exponential;
     }
     assert_eq!(size_of::<AlwaysOn>(), 0);
     let [plain, asking, secured] =
         [size_of::<Mac<Plain>>(), size_of::<Mac<Asking>>(), size_of::<Mac<Secured>>()];
     // Four counters of peers, eleven round keys, the key itself.
-    let least = 4 * size_of::<Peer>() + size_of::<Tabled>() + size_of::<Security>();
+    let least = 4 * size_of::<PeerCounter>() + size_of::<Tabled>() + size_of::<Security>();
     assert!(plain + least <= secured, "{plain} + {least}, {secured}");
     assert!(plain < asking && secured < size_of::<TestMac>(), "{plain} {asking} {secured}");
 }

@@ -14,8 +14,8 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
-    type Security = CcmStar<Tabled, [Peer; 2]>;
+    type DeliveryMethod = Strobing<(), [Strobed; 3]>;
+    type Security = CcmStar<Tabled, [PeerCounter; 2]>;
     type Backoff = Exponential;
 }
 
@@ -68,7 +68,7 @@ fn awake_for(mac: &mut Device, wake_ups: u32, mut busy: impl FnMut() -> bool) ->
 }
 
 #[test]
-fn whatever_noise_there_is_a_radio_is_off_for_four_fifths_of_the_time() {
+fn a_radio_is_off_for_four_fifths_of_the_time_whatever_noise_there_is() {
     const WAKE_UPS: u32 = 500;
     let bound = (repetition(FULL) * 4 + air_time(FULL + 2) + CCA * 2) * WAKE_UPS;
     assert!(bound < WAKE.period * WAKE_UPS / 5);
@@ -164,7 +164,7 @@ fn longest_burst() -> Duration {
 }
 
 #[test]
-fn a_burst_that_never_ends_is_left_and_own_frames_have_their_turn() {
+fn an_endless_burst_is_left_and_own_frames_are_sent() {
     for gap in [0, 3, 20, 40].map(Duration::from_millis) {
         let (mut mac, mut n) = (device(1, None), 0);
         let (longest, sent) = besieged(&mut mac, gap, || {
@@ -225,7 +225,7 @@ fn with_a_key_the_frame_of_a_stranger_lets_it_sleep_at_once() {
 }
 
 #[test]
-fn with_a_key_a_frame_that_was_recorded_keeps_nobody_awake_for_longer_than_a_burst() {
+fn with_a_key_a_replayed_frame_keeps_no_node_awake_for_longer_than_a_burst() {
     let mut mac = device(1, Some(KEY));
     let recorded = sealed(&mut device(2, Some(KEY)), 3);
     // The last one that was received cannot be distinguished from one whose acknowledgement was

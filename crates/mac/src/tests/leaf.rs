@@ -110,7 +110,7 @@ fn a_parent_that_does_not_answer_is_asked_four_times() {
 }
 
 #[test]
-fn the_window_ends_with_the_frame_and_tells_whether_there_is_more() {
+fn the_window_ends_with_the_frame_and_reports_whether_there_is_more() {
     for more in [false, true] {
         let mut now = T0;
         let mut mac = waiting(leaf_config(), &mut now);
@@ -156,7 +156,7 @@ fn the_window_closes_when_its_time_is_up() {
 }
 
 #[test]
-fn in_a_burst_each_frame_that_promises_another_opens_the_window_anew() {
+fn in_a_burst_each_frame_that_promises_another_opens_the_window_again() {
     let indirect = Indirect { burst: true, ..Indirect::DEFAULT };
     let config = Config { indirect, ..leaf_config() };
     let mut now = T0;

@@ -4,7 +4,7 @@
 use super::waking::{Plan, able, poll};
 use super::*;
 use crate::air::PREAMBLE_SFD;
-use crate::wake::{CHECK, Turn, repetition};
+use crate::wake::{CHECK, WakeUp, repetition};
 use kinglet_radio::air_time;
 
 const LEN: usize = 100;
@@ -41,7 +41,7 @@ impl Sleeping {
 
     fn channel_at(&self, woke: Instant) -> Channel {
         let wake = Wake { channels: self.channels, ..Wake::DEFAULT };
-        Turn { at: self.first, channel: self.channel }.moved_to(&wake, woke).channel
+        WakeUp { at: self.first, channel: self.channel }.moved_to(&wake, woke).channel
     }
 
     /// Returns the copy that it acknowledges, from 0, if the strobe lasts long enough: one of the
@@ -195,7 +195,7 @@ fn settled(sender: &mut Sender, neighbour: &Sleeping) -> (u32, u16) {
 }
 
 #[test]
-fn a_neighbour_that_starts_anew_is_found_after_sixteen_failures_at_the_most() {
+fn a_neighbour_that_restarts_is_found_after_at_most_sixteen_failures() {
     for later in (1..125).step_by(3).map(Duration::from_millis) {
         let mut sender = Sender::new(Wake::DEFAULT);
         let mut neighbour = Sleeping::new(T0 + Duration::from_millis(10), 0);
@@ -264,7 +264,7 @@ fn after_hours_without_a_word_a_neighbour_is_looked_for_on_one_channel() {
 }
 
 #[test]
-fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
+fn a_neighbour_that_restarts_on_another_channel_is_found_within_a_minute() {
     for to in [11, 20, 26] {
         let (mut sender, mut neighbour) = on_channels(Duration::ZERO, 0);
         sender.send(&neighbour);
@@ -282,7 +282,7 @@ fn a_neighbour_that_starts_anew_on_another_channel_is_found_within_a_minute() {
 }
 
 #[test]
-fn a_neighbour_that_was_awake_for_somebody_else_is_found_where_it_wakes() {
+fn a_neighbour_that_was_awake_for_another_node_is_found_where_it_wakes() {
     for (before, first) in (1..=3).flat_map(|n| [1, 40, 77, 124].map(|first| (n, first))) {
         let (mut sender, neighbour) = on_channels(Duration::from_millis(first), 0);
         // It receives a search on the channel of an earlier wake-up, where it still is.
@@ -307,7 +307,7 @@ fn a_neighbour_that_was_awake_for_somebody_else_is_found_where_it_wakes() {
 /// A forged acknowledgement cannot be recognised: it has only a sequence number. Its frame is lost
 /// on this hop. But the false wake-up phase is discarded later.
 #[test]
-fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
+fn a_neighbour_is_found_again_after_forged_acknowledgements() {
     let mut most = 0;
     for (forged, from) in (1..12).flat_map(|n| [0, 30, 60, 90].map(|from| (n, from))) {
         let mut sender = Sender::new(Wake::DEFAULT);
@@ -329,7 +329,7 @@ fn whatever_forged_acknowledgements_teach_a_neighbour_is_found_again() {
 }
 
 #[test]
-fn who_was_not_sent_to_for_a_year_is_looked_for_in_one_period() {
+fn a_neighbour_without_traffic_for_a_year_is_searched_for_in_one_period() {
     for days in [1, 365] {
         let mut sender = Sender::new(Wake::DEFAULT);
         let neighbour = Sleeping::new(T0, 37);

@@ -30,8 +30,8 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = crate::Sampled;
-    type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
-    type Security = crate::CcmStar<crate::Tabled, [Peer; 4]>;
+    type DeliveryMethod = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
+    type Security = crate::CcmStar<crate::Tabled, [PeerCounter; 4]>;
     type Backoff = crate::Exponential;
 }
 

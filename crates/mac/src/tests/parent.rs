@@ -56,27 +56,30 @@ fn a_data_request_comes_up_also_when_it_is_repeated() {
 }
 
 #[test]
-fn a_radio_with_a_table_is_told_of_each_child_once() {
+fn a_radio_with_a_table_gets_each_child_once() {
     let mut mac = mac(config(), all() | Capabilities::SOURCE_MATCH, 1);
-    let told = |short, pending| Some(Command::Pending { short, pending });
+    let pending_command = |short, pending| Some(Command::Pending { short, pending });
     for short in [7, 8] {
         assert_eq!(mac.set_pending(T0, short, true), Ok(()));
         assert_eq!(mac.set_pending(T0, short, true), Ok(()));
     }
     assert_eq!(mac.set_pending(T0, 9, true), Err(TableFull));
-    assert_eq!((command(&mut mac), command(&mut mac)), (told(7, true), told(8, true)));
+    assert_eq!(
+        (command(&mut mac), command(&mut mac)),
+        (pending_command(7, true), pending_command(8, true))
+    );
     assert_eq!(command(&mut mac), None);
     assert_eq!(mac.set_pending(T0, 7, false), Ok(()));
     assert_eq!(mac.set_pending(T0, 9, true), Err(TableFull), "until the radio has forgotten it");
-    assert_eq!((command(&mut mac), command(&mut mac)), (told(7, false), None));
+    assert_eq!((command(&mut mac), command(&mut mac)), (pending_command(7, false), None));
     assert_eq!(mac.set_pending(T0, 9, true), Ok(()));
-    assert_eq!(command(&mut mac), told(9, true));
+    assert_eq!(command(&mut mac), pending_command(9, true));
     assert_eq!(mac.set_pending(T0, 6, false), Ok(()), "nothing is known of it");
     assert_eq!(command(&mut mac), None);
 }
 
 #[test]
-fn a_radio_with_one_bit_is_told_of_the_first_and_of_the_last() {
+fn a_radio_with_one_bit_gets_the_first_and_the_last_change() {
     let mut mac = mac(config(), all(), 1);
     mac.set_pending(T0, 7, true).unwrap();
     assert_eq!(command(&mut mac), Some(Command::Pending { short: 7, pending: true }));
@@ -89,7 +92,7 @@ fn a_radio_with_one_bit_is_told_of_the_first_and_of_the_last() {
 }
 
 #[test]
-fn acknowledgements_in_software_promise_what_is_pending_for_whom() {
+fn acknowledgements_in_software_have_the_frame_pending_bit_of_their_recipient() {
     let mut mac = mac(config(), Capabilities::NONE, 1);
     mac.set_pending(T0, 7, true).unwrap();
     assert_eq!(command(&mut mac), None, "this radio does not acknowledge");
@@ -105,7 +108,7 @@ fn acknowledgements_in_software_promise_what_is_pending_for_whom() {
 }
 
 #[test]
-fn who_was_promised_a_frame_for_somebody_else_gets_an_empty_one() {
+fn a_child_that_was_promised_another_childs_frame_gets_an_empty_one() {
     let other = Address::Short(8);
     for (source_match, empty) in [(Capabilities::NONE, 1), (Capabilities::SOURCE_MATCH, 0)] {
         let (mut mac, mut now) = (mac(config(), all() | source_match, 1), T0);

@@ -78,7 +78,7 @@ fn a_repetition_is_dropped_until_its_number_may_be_in_use_again() {
 }
 
 #[test]
-fn the_least_recently_used_neighbour_gives_way() {
+fn the_least_recently_used_neighbour_is_evicted() {
     let mut mac = mac(config(), all(), 1);
     let at = |ms| T0 + Duration::from_millis(ms);
     for (ms, source) in [(0, 2), (1, 3), (2, 4), (3, 2), (4, 5)] {
@@ -90,7 +90,7 @@ fn the_least_recently_used_neighbour_gives_way() {
 }
 
 #[test]
-fn nobody_gives_way_while_there_is_room_even_at_time_zero() {
+fn no_neighbour_is_evicted_while_there_is_room_even_at_time_zero() {
     let mut mac = mac(config(), all(), 1);
     for source in [2, 3, 4] {
         receive(&mut mac, Instant::ZERO, &data_frame(Address::Short(source), ME, 1, true)).unwrap();
@@ -140,7 +140,7 @@ fn a_length_beyond_the_octets_is_no_danger() {
 
 proptest! {
     #[test]
-    fn the_plain_path_hears_what_the_whole_one_does(
+    fn the_plain_path_receives_what_the_whole_one_does(
         low in prop_oneof![Just(0x41u8), Just(0x71), any::<u8>()],
         high in prop_oneof![Just(0x88u8), Just(0x98), any::<u8>()],
         pan in prop_oneof![Just(config().pan_id.0), Just(0xffff), any::<u16>()],

@@ -7,7 +7,7 @@ use crate::wake::{CHECK, repetition};
 use kinglet_radio::air_time;
 
 #[test]
-fn one_observation_that_is_at_odds_with_a_rhythm_is_not_believed_two_are() {
+fn one_observation_that_contradicts_the_wake_up_phase_is_not_accepted_two_are() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     let sfd = acquaint(&mut mac, &mut now, A);
@@ -64,7 +64,7 @@ fn a_rhythm_that_was_observed_once_is_looked_for_after_three_failures() {
 }
 
 #[test]
-fn who_may_be_awake_yet_teaches_no_rhythm() {
+fn a_neighbour_that_may_still_be_awake_updates_no_wake_up_phase() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     acquaint(&mut mac, &mut now, A);

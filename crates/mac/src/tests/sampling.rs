@@ -11,7 +11,7 @@ struct Leaf {
     now: Instant,
     /// First sample after the last synchronisation as the parent knows it, by the leaf's clock, and
     /// the time of that synchronisation.
-    told: Instant,
+    announced: Instant,
     synced: Instant,
     /// Times between synchronisations.
     intervals: Vec<Duration>,
@@ -30,13 +30,13 @@ impl Leaf {
         assert_eq!(mac.poll_radio(T0).map(|submission| submission.command), Some(Command::Off));
         assert!(mac.set_parent(T0, Some(PEER)));
         let (intervals, longest) = (Vec::new(), Duration::ZERO);
-        Leaf { mac, now: T0, told: T0, synced: T0, intervals, longest }
+        Leaf { mac, now: T0, announced: T0, synced: T0, intervals, longest }
     }
 
     /// Returns the arrival, by the leaf's clock, of a frame that the parent sends at the sample
     /// after `at`, if its clock is late by `late_ppm` parts per million.
     fn arrival(&self, at: Instant, late_ppm: i64) -> Instant {
-        let sample = csl_after(self.told, at);
+        let sample = csl_after(self.announced, at);
         let age = (sample - self.synced).as_micros() as i64;
         let late = age * late_ppm / 1_000_000;
         Instant::from_micros((sample.as_micros() as i64 + late) as u64)
@@ -70,7 +70,7 @@ impl Leaf {
             self.intervals.push(sfd - self.synced);
         }
         self.synced = sfd - SFD;
-        self.told = self.synced + Duration::from_micros(u64::from(csl.phase) * 160);
+        self.announced = self.synced + Duration::from_micros(u64::from(csl.phase) * 160);
         self.now = sfd;
         transmitted(&mut self.mac, sfd, Ack::Received { frame_pending: false });
     }
@@ -95,7 +95,7 @@ fn csl_after(first: Instant, at: Instant) -> Instant {
 }
 
 #[test]
-fn a_parent_that_was_left_is_not_told() {
+fn a_replaced_parent_is_not_notified() {
     let mut leaf = Leaf::new(40);
     assert!(!leaf.mac.set_parent(T0, None));
     assert!(leaf.mac.set_parent(T0, Some(Address::Short(3))));
@@ -155,7 +155,7 @@ fn a_leaf_that_has_heard_frames_at_samples_listens_shorter_and_says_less() {
 }
 
 #[test]
-fn what_was_measured_long_ago_is_believed_less() {
+fn old_measurements_have_less_weight() {
     for warms in [-1, 1] {
         let mut leaf = Leaf::new(40);
         leaf.run(T0 + Duration::from_secs(2), 20);

@@ -194,7 +194,7 @@ fn next_bound(from: &mut TestMac, now: &mut Instant) -> (u32, u32) {
 }
 
 #[test]
-fn a_device_that_starts_at_the_bound_repeats_no_counter_and_is_believed() {
+fn a_device_that_starts_at_the_bound_repeats_no_counter_and_is_accepted() {
     let (mut to, mut now, mut flash, mut highest) = (secured(2, 0), T0, 0, None);
     // Starts after no frame, one, and as many as may be sent before the next bound is in flash.
     for frames in [0, 1, 8191, 2] {
@@ -248,7 +248,7 @@ fn what_a_device_has_sent_is_a_replay_however_many_others_were_heard_since() {
 }
 
 #[test]
-fn nobody_without_the_key_takes_a_place_or_a_counter() {
+fn no_node_without_the_key_takes_a_place_or_a_counter() {
     let (mut to, mut now) = (secured(9, 0), T0);
     let dst = Address::Short(9);
     for short in 1..=8 {
@@ -274,7 +274,7 @@ fn a_repetition_that_was_changed_does_nothing() {
 }
 
 #[test]
-fn a_data_request_that_somebody_has_kept_is_a_replay() {
+fn a_recorded_data_request_is_a_replay() {
     let (mut child, mut parent, mut now) = (secured(1, 0), secured(2, 0), T0);
     child.request_data(now, PEER).unwrap();
     let (_, request) = submitted(&mut child, &mut now);
@@ -321,7 +321,7 @@ fn data_requests_and_empty_frames_are_secured_and_known_again() {
 }
 
 #[test]
-fn each_attempt_to_tell_the_time_is_secured_anew() {
+fn each_attempt_to_announce_the_time_is_secured_again() {
     let period = Duration::from_secs(1);
     let csl = Some(Csl { period, drift_ppm: 40, sync_interval: Duration::from_secs(10) });
     let config = Config { csl, rx_on_when_idle: false, ..with_key(1, 0) };
@@ -374,7 +374,7 @@ impl<S: LinkSecurity> Sizes for With<S> {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = crate::Sampled;
-    type Reach = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
+    type DeliveryMethod = crate::Sleepers<[crate::Sleeper<crate::Samples>; 2]>;
     type Security = S;
     type Backoff = Exponential;
 }
@@ -424,23 +424,24 @@ impl BlockCipher for Peripheral {
 
 #[test]
 fn hardware_for_single_blocks_secures_frames_as_software_does() {
-    let (_, expected) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let (_, expected) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
     assert_eq!(expected.len(), 9 + 6 + 4 + 4);
-    assert_eq!(first_frame::<CcmStar<Tabled, [Peer; 4]>>(all()).1, expected);
-    assert_eq!(first_frame::<CcmStar<Peripheral, [Peer; 4]>>(all()).1, expected);
+    assert_eq!(first_frame::<CcmStar<Tabled, [PeerCounter; 4]>>(all()).1, expected);
+    assert_eq!(first_frame::<CcmStar<Peripheral, [PeerCounter; 4]>>(all()).1, expected);
 }
 
 #[test]
 fn a_radio_that_secures_frames_gets_the_key_and_frames_that_lack_nothing_else() {
     let secures = all() | Capabilities::SECURES;
-    let (commands, frame) = first_frame::<CcmStar<ByRadio, [Peer; 4]>>(secures);
+    let (commands, frame) = first_frame::<CcmStar<ByRadio, [PeerCounter; 4]>>(secures);
     let eui64_prefix = [2, 0, 0, 0, 0, 0];
     let key = LinkKey { key: Key([7; 16]), index: 1, eui64_prefix };
     assert_eq!(commands.iter().filter(|&&c| c == Command::Secure(key)).count(), 1);
     assert_eq!(counter_of(&frame), 5);
     assert_eq!((frame.len(), &frame[15..19]), (9 + 6 + 4 + 4, &b"data"[..]));
     // A frame that the radio has opened is accepted once, and after that no older one.
-    let mut to: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), secures, 2);
+    let mut to: Mac<With<CcmStar<ByRadio, [PeerCounter; 4]>>> =
+        Mac::new(with_key(2, 0), secures, 2);
     let mut hear = |mut frame: Vec<u8>| {
         let len = frame.len() as u8;
         let event = Event::Received { sfd: T0, len, rssi_dbm: -60, lqi: 200, acked: true };
@@ -456,18 +457,19 @@ fn a_radio_that_secures_frames_gets_the_key_and_frames_that_lack_nothing_else() 
 
 #[test]
 fn a_radio_that_cannot_secure_frames_is_given_none() {
-    let mut mac: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(1, 0), all(), 1);
+    let mut mac: Mac<With<CcmStar<ByRadio, [PeerCounter; 4]>>> = Mac::new(with_key(1, 0), all(), 1);
     mac.enqueue(T0, request(1), |_| 4).unwrap();
     let now = mac.deadline().unwrap_or(T0);
     mac.handle_deadline(now);
-    let told = |command| !matches!(command, Command::Transmit { .. } | Command::Secure(_));
+    let is_configuration =
+        |command| !matches!(command, Command::Transmit { .. } | Command::Secure(_));
     while let Some(submission) = mac.poll_radio(now) {
-        assert!(told(submission.command));
+        assert!(is_configuration(submission.command));
     }
     assert_eq!(mac.poll_outcome(now).map(|outcome| outcome.result), Some(Delivery::CounterError));
-    let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let (_, mut frame) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
     let event = Event::Received { sfd: T0, len: 23, rssi_dbm: -60, lqi: 200, acked: true };
-    let mut mac: Mac<With<CcmStar<ByRadio, [Peer; 4]>>> = Mac::new(with_key(2, 0), all(), 1);
+    let mut mac: Mac<With<CcmStar<ByRadio, [PeerCounter; 4]>>> = Mac::new(with_key(2, 0), all(), 1);
     assert_eq!(mac.handle_radio(T0, event, &mut frame), Err(Discard::Secured));
 }
 
@@ -476,7 +478,7 @@ fn a_plan_without_security_has_no_place_for_a_key_and_takes_no_secured_frame() {
     let plain = mac(Config { short: 2, ..config() }, all(), 1);
     let mut none: Mac<With<()>> = Mac::new(with_key(2, 0).unsecured(), all(), 1);
     assert_eq!(none.max_payload(PEER), plain.max_payload(PEER));
-    let (_, mut frame) = first_frame::<CcmStar<Sliced, [Peer; 4]>>(all());
+    let (_, mut frame) = first_frame::<CcmStar<Sliced, [PeerCounter; 4]>>(all());
     let event = Event::Received { sfd: T0, len: 23, rssi_dbm: -60, lqi: 200, acked: true };
     assert_eq!(none.handle_radio(T0, event, &mut frame), Err(Discard::Secured));
     assert_eq!(none.poll_counter_bound(T0), None);

@@ -63,7 +63,7 @@ fn a_frame_of_which_the_radio_says_nothing_ends_and_the_next_one_is_sent() {
 }
 
 #[test]
-fn the_event_is_not_believed_when_the_transmission_has_been_given_up() {
+fn the_event_is_ignored_when_the_transmission_has_been_given_up() {
     let (mut mac, mut now) = (mac(config(), all(), 3), T0);
     put(&mut mac, now, request(1)).unwrap();
     submitted(&mut mac, &mut now);
@@ -133,7 +133,7 @@ fn a_scheduled_frame_has_its_time_from_the_instant_that_it_is_for() {
 }
 
 #[test]
-fn a_leaf_whose_data_request_is_lost_in_the_radio_sleeps_and_hears_of_it() {
+fn a_leaf_whose_data_request_is_lost_in_the_radio_sleeps_and_is_notified() {
     let config = Config { rx_on_when_idle: false, max_frame_retries: 0, ..config() };
     let (mut mac, mut now) = (TestMac::new(config, all(), 1), T0);
     mac.request_data(now, PEER).unwrap();
@@ -146,22 +146,22 @@ fn a_leaf_whose_data_request_is_lost_in_the_radio_sleeps_and_hears_of_it() {
 }
 
 #[test]
-fn a_radio_that_was_reset_is_told_again_for_whom_frames_are_pending() {
+fn a_reset_radio_gets_the_pending_addresses_again() {
     for more in [Capabilities::NONE, Capabilities::SOURCE_MATCH] {
         let (mut mac, mut now) = (mac(config(), all() | more, 1), T0);
         mac.set_pending(now, 7, true).unwrap();
-        let news = Command::Pending { short: 7, pending: true };
-        assert_eq!(commands(&mut mac, now), [news]);
+        let received = Command::Pending { short: 7, pending: true };
+        assert_eq!(commands(&mut mac, now), [received]);
         put(&mut mac, now, request(1)).unwrap();
         submitted(&mut mac, &mut now);
-        let expected = [Command::Reset, LISTEN, news];
+        let expected = [Command::Reset, LISTEN, received];
         wait_in_vain(&mut mac, &mut now, time_limit(Access::Cca), &expected);
     }
 }
 
 /// The maximum: one command for each reason, and one for the pending state of each neighbour.
 #[test]
-fn a_radio_that_was_reset_is_told_everything_before_and_after_the_next_attempt() {
+fn a_reset_radio_is_configured_before_and_after_the_next_attempt() {
     let csl = Csl { period: T0 - Instant::ZERO, drift_ppm: 40, sync_interval: Duration::MAX };
     let csma = Csma::Hardware;
     let config = Config { csl: Some(csl), rx_on_when_idle: false, csma, ..config() };

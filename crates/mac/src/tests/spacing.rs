@@ -36,16 +36,16 @@ fn the_next_frame_waits_after_the_acknowledgement_for_as_long_as_the_last_one_as
         let sfd = now + Duration::from_micros(500);
         let psdu_len = EMPTY_PSDU + payload_len;
         // A slow host reads the event 100 us late: by then a part of the spacing is over.
-        let told = end_of_ack(sfd, psdu_len) + Duration::from_micros(100);
+        let reported = end_of_ack(sfd, psdu_len) + Duration::from_micros(100);
         let ack = Ack::Received { frame_pending: false };
-        mac.handle_radio(told, Event::Transmitted { sfd, ack }, &mut []).unwrap();
-        assert_eq!(mac.poll_radio(told), None);
+        mac.handle_radio(reported, Event::Transmitted { sfd, ack }, &mut []).unwrap();
+        assert_eq!(mac.poll_radio(reported), None);
         assert_eq!(mac.deadline(), Some(end_of_ack(sfd, psdu_len) + spacing), "{payload_len}");
-        let (mut at, mut early) = (told, told + Duration::from_micros(1));
+        let (mut at, mut early) = (reported, reported + Duration::from_micros(1));
         mac.handle_deadline(early);
         assert_eq!(mac.poll_radio(early), None, "not before that");
         early = at;
-        assert!(early == told && !submitted(&mut mac, &mut at).1.is_empty());
+        assert!(early == reported && !submitted(&mut mac, &mut at).1.is_empty());
     }
 }
 
@@ -56,10 +56,10 @@ fn without_acknowledgement_the_spacing_begins_with_the_end_of_the_frame() {
     put_octets(&mut mac, now, broadcast, 40);
     put_octets(&mut mac, now, request(2), 1);
     submitted(&mut mac, &mut now);
-    let told = end(now, EMPTY_PSDU + 40);
+    let reported = end(now, EMPTY_PSDU + 40);
     let sent = Event::Transmitted { sfd: now, ack: Ack::NotAwaited };
-    mac.handle_radio(told, sent, &mut []).unwrap();
-    assert_eq!(mac.deadline(), Some(told + LIFS));
+    mac.handle_radio(reported, sent, &mut []).unwrap();
+    assert_eq!(mac.deadline(), Some(reported + LIFS));
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn a_missing_acknowledgement_was_awaited_for_longer_than_any_spacing() {
     let (mut mac, mut now) = (eager(all()), T0);
     put_octets(&mut mac, now, request(1), 60);
     submitted(&mut mac, &mut now);
-    let told = end(now, EMPTY_PSDU + 60) + kinglet_radio::ACK_WAIT;
+    let reported = end(now, EMPTY_PSDU + 60) + kinglet_radio::ACK_WAIT;
     let missing = Event::Transmitted { sfd: now, ack: Ack::Missing };
-    mac.handle_radio(told, missing, &mut []).unwrap();
-    assert!(mac.poll_radio(told).is_some(), "at once, as there is no backoff");
+    mac.handle_radio(reported, missing, &mut []).unwrap();
+    assert!(mac.poll_radio(reported).is_some(), "at once, as there is no backoff");
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn an_acknowledgement_timed_in_software_counts_from_its_own_end() {
     let sequence = sequence_of(&submitted(&mut mac, &mut now).1);
     transmitted(&mut mac, now, Ack::NotAwaited);
     let acked = end_of_ack(now, EMPTY_PSDU + 60);
-    let told = acked + Duration::from_micros(50);
-    receive(&mut mac, told, &ack_frame(sequence, false)).unwrap();
+    let reported = acked + Duration::from_micros(50);
+    receive(&mut mac, reported, &ack_frame(sequence, false)).unwrap();
     assert_eq!(mac.deadline(), Some(acked + LIFS));
 }
 
@@ -93,8 +93,8 @@ fn a_frame_waits_for_a_short_spacing_after_an_acknowledgement_sent_in_software()
     receive(&mut mac, T0, &data_frame(PEER, Address::Short(1), 3, true)).unwrap();
     assert_eq!(mac.poll_radio(T0).unwrap().frame, ack_frame(3, false));
     let sfd = T0 + Duration::from_micros(700);
-    let told = end(sfd, ACK_PSDU);
-    mac.handle_radio(told, Event::Transmitted { sfd, ack: Ack::NotAwaited }, &mut []).unwrap();
-    assert_eq!(mac.poll_radio(told), None);
-    assert_eq!(mac.deadline(), Some(told + SIFS));
+    let reported = end(sfd, ACK_PSDU);
+    mac.handle_radio(reported, Event::Transmitted { sfd, ack: Ack::NotAwaited }, &mut []).unwrap();
+    assert_eq!(mac.poll_radio(reported), None);
+    assert_eq!(mac.deadline(), Some(reported + SIFS));
 }

@@ -10,7 +10,7 @@ impl Sizes for Plan {
     type Queue = [Slot; 6];
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
+    type DeliveryMethod = Strobing<(), [Strobed; 3]>;
     type Security = ();
     type Backoff = Exponential;
 }
@@ -108,7 +108,7 @@ pub(super) fn acquaint(mac: &mut Sender, now: &mut Instant, dst: u16) -> Instant
 }
 
 #[test]
-fn who_is_not_known_is_sent_to_for_a_whole_period_and_then_hit() {
+fn an_unknown_neighbour_gets_a_strobe_of_a_whole_period_and_then_a_short_one() {
     let mut mac = sender(Wake::DEFAULT);
     let mut now = T0;
     put_one(&mut mac, now, A);

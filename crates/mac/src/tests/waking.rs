@@ -3,14 +3,14 @@
 use super::*;
 use crate::air::end_of_ack;
 use crate::wake::{ANSWER, repetition};
-use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, Whose, air_time};
+use kinglet_radio::{ACK_NOTICED, CCA, LINGER, SENSES_APART, STROBE_GAP, SourceFilter, air_time};
 
 pub(super) struct Plan;
 impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 3];
     type Listening = Waking<AlwaysOn>;
-    type Reach = Strobing<(), [Strobed; 3]>;
+    type DeliveryMethod = Strobing<(), [Strobed; 3]>;
     type Security = ();
     type Backoff = Exponential;
 }
@@ -60,7 +60,7 @@ pub(super) fn roused<P: Sizes>(mac: &mut Mac<P>) -> Instant {
     let (start, channel) = (Start::At(now), Channel::default());
     assert_eq!(
         poll(mac, now),
-        Some(Command::Await { start, until, channel, whose: Whose::Anybodys })
+        Some(Command::Await { start, until, channel, source_filter: SourceFilter::Any })
     );
     now
 }
@@ -125,7 +125,7 @@ fn it_goes_round_the_channels_with_another_one_at_each_wake_up() {
 }
 
 #[test]
-fn who_listens_always_goes_round_too_and_stays_while_a_burst_goes_on() {
+fn an_always_on_device_hops_too_and_stays_while_a_burst_goes_on() {
     let first = Channel::new(12).unwrap();
     let config = Config { channel: first, ..config() }.unsecured();
     let mut mac: Sleeper = Mac::new(config, able(), 1);
@@ -298,7 +298,7 @@ fn in_a_burst_it_sleeps_until_the_next_frame_is_due() {
     assert_eq!(burst(&mut mac, gap, 4), [Duration::ZERO, early, early]);
     // The next burst is from another sender.
     assert_eq!(burst(&mut mac, gap * 2, 2), [Duration::ZERO]);
-    let mut restless = sleeper(Wake { rests: false, ..Wake::DEFAULT });
+    let mut restless = sleeper(Wake { sleeps_in_gaps: false, ..Wake::DEFAULT });
     assert_eq!(burst(&mut restless, gap, 4), [Duration::ZERO; 3]);
 }
 
@@ -371,11 +371,11 @@ fn put(mac: &mut Sleeper, now: Instant, frames: usize) {
 }
 
 #[test]
-fn who_has_room_for_some_neighbours_awaits_those() {
-    for (admission, whose) in [
-        (Admission::All, Whose::Anybodys),
-        (Admission::AllBut(9), Whose::AllBut(9)),
-        (Admission::Only(9), Whose::Only(9)),
+fn a_device_with_room_for_some_neighbours_awaits_those() {
+    for (admission, source_filter) in [
+        (Admission::All, SourceFilter::Any),
+        (Admission::AllBut(9), SourceFilter::AllBut(9)),
+        (Admission::Only(9), SourceFilter::Only(9)),
     ] {
         let mut mac = sleeper(Wake::DEFAULT);
         mac.admit(T0, admission);
@@ -384,21 +384,21 @@ fn who_has_room_for_some_neighbours_awaits_those() {
         sensed(&mut mac, now, true);
         let awaits = poll(&mut mac, now);
         assert!(
-            matches!(awaits, Some(Command::Await { whose: w, .. }) if w == whose),
+            matches!(awaits, Some(Command::Await { source_filter: w, .. }) if w == source_filter),
             "{awaits:?}"
         );
     }
 }
 
 #[test]
-fn who_has_no_room_does_not_listen() {
+fn a_device_without_room_does_not_listen() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = wait(&mut mac);
     assert_eq!(poll(&mut mac, now), sense(2));
     sensed(&mut mac, now, true);
     assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));
     // Now there is no buffer space at all.
-    mac.admit(now, Admission::Nobody);
+    mac.admit(now, Admission::None);
     assert_eq!(poll(&mut mac, now), Some(Command::Off));
     let due = wait(&mut mac);
     assert_eq!(poll(&mut mac, due), None, "nobody is listened for");
@@ -474,11 +474,12 @@ fn burst_sent(mac: &mut Sleeper) -> Instant {
 }
 
 #[test]
-fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
+fn a_device_that_has_sent_a_burst_listens_for_its_recipient_only_once() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = burst_sent(&mut mac);
     let awaits = poll(&mut mac, now);
-    let Some(Command::Await { until, whose: Whose::Only(THEIRS), .. }) = awaits else {
+    let Some(Command::Await { until, source_filter: SourceFilter::Only(THEIRS), .. }) = awaits
+    else {
         panic!("{awaits:?}")
     };
     assert_eq!(until, now + ANSWER);
@@ -496,7 +497,7 @@ fn who_has_sent_a_burst_listens_for_its_recipient_and_only_once() {
 }
 
 #[test]
-fn who_is_not_answered_sleeps_again() {
+fn a_device_without_an_answer_sleeps_again() {
     let mut mac = sleeper(Wake::DEFAULT);
     let now = burst_sent(&mut mac);
     assert!(matches!(poll(&mut mac, now), Some(Command::Await { .. })));

@@ -2,9 +2,9 @@
 
 use kinglet_mac::{
     Admission, AlwaysOn, ByRadio, CcmStar, Class, Config, Csl, Csma, Exponential, Indirect, Key,
-    KeyOf, Mac, Neighbour, Peer, Polled, RadioUse, Sampled, Samples, Security, Sizes, Sleeper,
-    Sleepers, Slot, Strobed, Strobing, Submission, Tabled, TinyOs, Token, TxRequest, TxState, Wake,
-    Waking,
+    KeyOf, Mac, Neighbour, PeerCounter, Polled, RadioUse, Sampled, Samples, Security, Sizes,
+    Sleeper, Sleepers, Slot, Strobed, Strobing, Submission, Tabled, TinyOs, Token, TxRequest,
+    TxState, Wake, Waking,
 };
 use kinglet_radio::{Access, Ack, Capabilities, Command, CsmaParams, Event, MAX_FRAME};
 use kinglet_testkit::contract::{Subject, check};
@@ -28,13 +28,13 @@ trait Choice: Sizes {
 }
 
 macro_rules! choice {
-    ($name:ident, $listening:ty, $reach:ty, $security:ty, $backoff:ty, $config:expr) => {
+    ($name:ident, $listening:ty, $delivery_method:ty, $security:ty, $backoff:ty, $config:expr) => {
         struct $name;
         impl Sizes for $name {
             type Queue = [Slot; SLOTS];
             type Neighbours = [Neighbour; 3];
             type Listening = $listening;
-            type Reach = $reach;
+            type DeliveryMethod = $delivery_method;
             type Security = $security;
             type Backoff = $backoff;
         }
@@ -50,19 +50,19 @@ choice!(
     Everything,
     Sampled,
     Sleepers<[Sleeper<Samples>; SLEEPERS]>,
-    CcmStar<Tabled, [Peer; 2]>,
+    CcmStar<Tabled, [PeerCounter; 2]>,
     Exponential,
     core::convert::identity
 );
 choice!(Plain, AlwaysOn, (), (), Exponential, Config::unsecured);
 choice!(Patient, AlwaysOn, (), (), TinyOs, Config::unsecured);
-choice!(Leaf, Polled, (), CcmStar<ByRadio, [Peer; 2]>, TinyOs, core::convert::identity);
+choice!(Leaf, Polled, (), CcmStar<ByRadio, [PeerCounter; 2]>, TinyOs, core::convert::identity);
 choice!(Parent, AlwaysOn, Sleepers<[Sleeper; SLEEPERS]>, (), Exponential, Config::unsecured);
 choice!(
     Asleep,
     Waking<Sampled>,
     Strobing<Sleepers<[Sleeper; SLEEPERS]>, [Strobed; 3]>,
-    CcmStar<Tabled, [Peer; 2]>,
+    CcmStar<Tabled, [PeerCounter; 2]>,
     Exponential,
     core::convert::identity
 );
@@ -223,7 +223,7 @@ impl<P: Choice> Subject for Device<P> {
             repeats: (seed % 6) as u8,
             burst_repeats: (seed % 20) as u8,
             burst: Duration::from_millis(seed % 4 * 20),
-            rests: !seed.is_multiple_of(5),
+            sleeps_in_gaps: !seed.is_multiple_of(5),
             max_attempts: [None, Some(1), Some(4)][(seed % 3) as usize],
             sleeps: !seed.is_multiple_of(4),
             channels: if seed.is_multiple_of(3) { 0x8421 } else { 0 },
@@ -253,14 +253,14 @@ impl<P: Choice> Subject for Device<P> {
                 return format!("request data {accepted}");
             }
             if dice & 0x60_0000 == 0 {
-                let whom = match dice >> 24 & 3 {
+                let neighbour = match dice >> 24 & 3 {
                     0 => Admission::All,
                     1 => Admission::AllBut(short),
                     2 => Admission::Only(short),
-                    _ => Admission::Nobody,
+                    _ => Admission::None,
                 };
-                self.mac.admit(now, whom);
-                return format!("{whom:?}");
+                self.mac.admit(now, neighbour);
+                return format!("{neighbour:?}");
             }
             let pending = dice & 2 != 0;
             return format!("{short} {pending} {:?}", self.mac.set_pending(now, short, pending));

@@ -2,8 +2,9 @@
 //! capabilities or none.
 
 use kinglet_mac::{
-    CcmStar, Class, Config, Csma, Delivery, Exponential, Indication, Key, Mac, Neighbour, Peer,
-    Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Sliced, Slot, Token, TxRequest,
+    CcmStar, Class, Config, Csma, Delivery, Exponential, Indication, Key, Mac, Neighbour,
+    PeerCounter, Sampled, Samples, Security, Sizes, Sleeper, Sleepers, Sliced, Slot, Token,
+    TxRequest,
 };
 use kinglet_radio::{
     ACK_PSDU, ACK_WAIT, Ack, Capabilities, Command, Event, FCS_LEN, OCTET, SHR_PHR, TURNAROUND,
@@ -19,8 +20,8 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 2];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
-    type Security = CcmStar<Sliced, [Peer; 1]>;
+    type DeliveryMethod = Sleepers<[Sleeper<Samples>; 2]>;
+    type Security = CcmStar<Sliced, [PeerCounter; 1]>;
     type Backoff = Exponential;
 }
 

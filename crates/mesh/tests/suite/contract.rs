@@ -107,11 +107,11 @@ impl Subject for Device {
 
     fn observe(&self) -> String {
         let (mesh, hops) = (&self.0, (0..10).map(|n| self.0.next_hop(n)).collect::<Vec<_>>());
-        let ways: Vec<_> = mesh.ways().collect();
+        let routes: Vec<_> = mesh.routes().collect();
         let neighbours: Vec<_> = mesh.neighbours().collect();
         let rest = (mesh.info(), mesh.stats(), mesh.listens(), mesh.cost_outside());
         let children: Vec<_> = mesh.children().collect();
-        format!("{hops:?} {ways:?} {neighbours:?} {rest:?} {children:?}")
+        format!("{hops:?} {routes:?} {neighbours:?} {rest:?} {children:?}")
     }
 
     /// A buffer that is too short for any message: the state must not change. The test cannot check

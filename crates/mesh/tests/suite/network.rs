@@ -233,10 +233,10 @@ impl Net {
     fn check_routes(&self) -> Result<(), String> {
         let costs = self.costs();
         for from in (0..self.nodes.len()).filter(|&n| self.alive[n]) {
-            let ways: Vec<_> = self.nodes[from].ways().collect();
+            let routes: Vec<_> = self.nodes[from].routes().collect();
             let cost_to = |to| {
-                let way = ways.iter().find(|way| way.destination == Some(short(to)));
-                way.map_or(NONE, |way| way.cost.into())
+                let route = routes.iter().find(|route| route.destination == Some(short(to)));
+                route.map_or(NONE, |route| route.cost.into())
             };
             for to in (0..self.nodes.len()).filter(|&n| n != from) {
                 let arrives = matches!(self.walk(from, short(to)), Walk::Arrived(_));
@@ -271,7 +271,7 @@ proptest! {
 
     /// Advertisements take two or three frames, and leave out what has not changed.
     #[test]
-    fn the_cheapest_ways_are_found_also_where_they_take_several_frames(
+    fn the_cheapest_routes_are_found_even_if_they_take_several_frames(
         routers in 40usize..60,
         seed in any::<u32>(),
         dies in any::<prop::sample::Index>(),
@@ -292,7 +292,7 @@ proptest! {
 
     /// Without loss of advertisements no loop is found.
     #[test]
-    fn the_cheapest_ways_are_found_and_found_again(
+    fn the_cheapest_routes_are_found_and_found_again(
         routers in 3usize..14,
         more in 0usize..20,
         seed in any::<u32>(),
@@ -489,13 +489,13 @@ fn a_table_too_large_for_a_frame_is_advertised_in_several() {
 fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_due() {
     let mut sender: Mesh<Plan> = Mesh::new(Config::new(1, Role::Router, 1));
     let mut now = Instant::from_secs(1);
-    let tell = |sender: &mut Mesh<Plan>, now, destinations: std::ops::Range<u8>, cost: u8| {
+    let deliver = |sender: &mut Mesh<Plan>, now, destinations: std::ops::Range<u8>, cost: u8| {
         let mut octets = vec![0x11, 1 + destinations.len() as u8, 0, 1, 0xF1];
         octets.extend(destinations.flat_map(|n| [0, n, cost]));
         sender.handle_message(now, 2, -60, &octets).unwrap();
     };
-    tell(&mut sender, now, 100..125, 1);
-    tell(&mut sender, now, 125..150, 1);
+    deliver(&mut sender, now, 100..125, 1);
+    deliver(&mut sender, now, 125..150, 1);
     // Times of its advertisements, and their numbers of destinations.
     let mut spoken = Vec::new();
     let mut speak_until = |sender: &mut Mesh<Plan>, now: &mut Instant, end| {
@@ -520,14 +520,14 @@ fn what_has_not_changed_is_left_out_of_a_large_advertisement_until_all_of_it_is_
     let wholes: Vec<_> = spoken.iter().skip(2).filter(|(_, named)| *named > 0).collect();
     assert!(wholes.len() == 1 && wholes[0].1 == 51, "{spoken:?}");
     // A risen cost is advertised twice within the hold, and nothing else.
-    tell(&mut sender, now, 100..103, 3);
+    deliver(&mut sender, now, 100..103, 3);
     let end = now + kinglet_mesh::HOLD;
     let spoken = speak_until(&mut sender, &mut now, end);
     let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
     assert_eq!(named[..2], [3, 3], "{spoken:?}");
     // A loss is advertised twice, and again when a route from any neighbour would be accepted.
     let lost = now;
-    tell(&mut sender, now, 103..104, 0);
+    deliver(&mut sender, now, 103..104, 0);
     let spoken = speak_until(&mut sender, &mut now, lost + kinglet_mesh::HOLD);
     let named: Vec<_> = spoken.iter().map(|(_, named)| *named).collect();
     assert_eq!(named[..2], [1, 1], "{spoken:?}");

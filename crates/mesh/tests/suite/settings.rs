@@ -56,7 +56,7 @@ fn a_signal_is_as_good_as_it_is_above_the_noise_floor_that_was_set() {
 }
 
 #[test]
-fn a_leaf_with_a_given_parent_asks_nobody_else() {
+fn a_leaf_with_a_given_parent_polls_no_other_node() {
     for (parent, to) in [(Some(9), Destination::Short(9)), (None, Destination::Broadcast)] {
         let mut leaf: Mesh<Plan> = Mesh::new(Config { parent, ..Config::new(1, Role::Leaf, 1) });
         let first = (0..10).find_map(|_| {
@@ -69,7 +69,7 @@ fn a_leaf_with_a_given_parent_asks_nobody_else() {
 }
 
 #[test]
-fn a_leaf_tells_its_parent_whether_it_sleeps() {
+fn a_leaf_announces_to_its_parent_whether_it_sleeps() {
     for sleeps in [false, true] {
         let config = Config { parent: Some(9), sleeps, ..Config::new(5, Role::Leaf, 1) };
         let mut leaf: Mesh<Plan> = Mesh::new(config);
@@ -153,7 +153,7 @@ fn hear_nothing(mesh: &mut Mesh<Plan>, from: Instant, span: Duration) -> Instant
 
 /// It does not announce that it has no routes: that advertisement was lost.
 #[test]
-fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
+fn a_neighbour_that_comes_back_soon_learns_that_it_is_received() {
     let mut mesh = router(|_| {});
     let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &[0x11, 1, 0, 1, 0xF1]);
     let now = hear_nothing(&mut mesh, now, MAX_AGE + Duration::from_secs(60));
@@ -167,7 +167,7 @@ fn a_neighbour_that_comes_back_learns_soon_that_it_is_heard() {
 #[test]
 fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
     let mut mesh = router(|_| {});
-    let usable = |mesh: &Mesh<Plan>| mesh.ways().filter(|way| way.cost < 16).count();
+    let usable = |mesh: &Mesh<Plan>| mesh.routes().filter(|route| route.cost < 16).count();
     let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];
     let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
     assert_eq!(usable(&mesh), 2);
@@ -181,20 +181,24 @@ fn what_a_neighbour_advertised_before_it_was_gone_does_not_hold() {
 /// The same for a link that has died and a neighbour that restarts. If the link has not died, the
 /// restart was short, and the neighbour soon has its routes back.
 #[test]
-fn what_a_dead_neighbour_advertised_before_it_began_anew_does_not_hold() {
+fn advertisements_from_before_a_restart_are_void() {
     for (flags, dies, usable) in [(0x41, true, 1), (0x01, true, 2), (0x41, false, 2)] {
         let mut mesh = router(|_| {});
         let all = [0x11, 2, 0, 1, 0xF1, 0, 3, 0xF1];
         let now = hear_neighbour(&mut mesh, NOW, MAX_AGE, &all);
         if dies {
             (0..4).for_each(|_| mesh.handle_sent(now, 2, false));
-            assert_eq!(mesh.ways().filter(|way| way.cost < 16).count(), 0);
+            assert_eq!(mesh.routes().filter(|route| route.cost < 16).count(), 0);
         }
         let now = hear_nothing(&mut mesh, now, Duration::from_secs(10));
         mesh.handle_message(now, 2, -60, &[0x11, flags, 0, 1, 0xF1]).unwrap();
         mesh.handle_sent(now, 2, true);
-        let ways: Vec<_> = mesh.ways().collect();
-        assert_eq!(ways.iter().filter(|way| way.cost < 16).count(), usable, "{flags:x} {ways:?}");
+        let routes: Vec<_> = mesh.routes().collect();
+        assert_eq!(
+            routes.iter().filter(|route| route.cost < 16).count(),
+            usable,
+            "{flags:x} {routes:?}"
+        );
     }
 }
 

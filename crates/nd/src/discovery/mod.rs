@@ -37,7 +37,7 @@ const ANSWERS: usize = 4;
 
 /// Link address of a neighbour, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Resolution {
     /// The neighbour has this link address.
     To(Address),
     /// The link address has to be resolved ([`Discovery::want`]).
@@ -130,15 +130,15 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// Returns the link address of a neighbour, as far as it is known.
-    pub fn way(&self, neighbour: Ipv6Addr) -> Way {
+    pub fn resolution(&self, neighbour: Ipv6Addr) -> Resolution {
         if let Some(link) = self.role.link(neighbour) {
-            return Way::To(link);
+            return Resolution::To(link);
         }
         let link = match find(self.neighbours.as_slice(), neighbour) {
             Some(known) => Some(known.link).filter(|link| *link != Address::None),
             None => derived(neighbour, self.config.pan),
         };
-        link.map_or(Way::Unknown, Way::To)
+        link.map_or(Resolution::Unknown, Resolution::To)
     }
 
     /// Registers that a packet waits for this neighbour. Returns whether resolution is in progress.
@@ -205,7 +205,7 @@ impl<S: Sizes> Discovery<S> {
     pub fn handle_sent(&mut self, now: Instant, to: Address, acked: bool) {
         if self.configures()
             && let Some(router) = self.host.router()
-            && self.way(router) == Way::To(to)
+            && self.resolution(router) == Resolution::To(to)
         {
             self.host.handle_sent(now, acked);
         }
@@ -281,9 +281,9 @@ impl<S: Sizes> Discovery<S> {
                 let own = owns(&target);
                 self.solicited(now, from, header, target, own, message.options())
             }
-            Kind::NeighbourAdvertisement(told) => {
-                let own = owns(&told.target);
-                self.told(now, from, header, &told, own, message.options())
+            Kind::NeighbourAdvertisement(advertisement) => {
+                let own = owns(&advertisement.target);
+                self.handle_advertisement(now, from, header, &advertisement, own, message.options())
             }
             Kind::RouterAdvertisement(router)
                 if self.config.autoconfigures || self.role.serves() =>
@@ -293,8 +293,8 @@ impl<S: Sizes> Discovery<S> {
             Kind::RouterSolicitation if S::Role::SERVES && self.role.serves() => {
                 self.router_solicited(now, from, header, message.options())
             }
-            Kind::Duplicate(told) if S::Role::SERVES && owns(&header.dst) => {
-                self.role.handle_duplicate(now, header.src, &told)
+            Kind::Duplicate(duplicate) if S::Role::SERVES && owns(&header.dst) => {
+                self.role.handle_duplicate(now, header.src, &duplicate)
             }
             Kind::Redirect { .. }
             | Kind::RouterSolicitation

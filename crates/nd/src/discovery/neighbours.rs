@@ -1,6 +1,6 @@
 //! Solicitations and advertisements of neighbours (RFC 4861, 7.2).
 
-use super::{Answer, Discovery, Way};
+use super::{Answer, Discovery, Resolution};
 use crate::cache::{Cause, find, find_mut, insert};
 use crate::config::Sizes;
 use crate::derive::derived;
@@ -48,8 +48,8 @@ impl<S: Sizes> Discovery<S> {
             });
             if let Some(asked) = asked {
                 let (claim, pan) = (Claim { src, link, target, own, asked }, self.config.pan);
-                let tells = |address, link| derived(address, pan) == Some(link);
-                return self.role.handle_registration(now, &claim, tells);
+                let is_derived = |address, link| derived(address, pan) == Some(link);
+                return self.role.handle_registration(now, &claim, is_derived);
             }
         }
         if !own {
@@ -118,16 +118,16 @@ impl<S: Sizes> Discovery<S> {
     }
 
     /// Processes a Neighbour Advertisement (RFC 4861, 7.2.5).
-    pub(super) fn told(
+    pub(super) fn handle_advertisement(
         &mut self,
         now: Instant,
         from: Address,
         header: &Header,
-        told: &Advertisement,
+        advertisement: &Advertisement,
         own: bool,
         options: Options<'_>,
     ) -> Result<(), Discard> {
-        let Advertisement { router, solicited, overriding, target } = *told;
+        let Advertisement { router, solicited, overriding, target } = *advertisement;
         let mut all = options;
         let link = all.find_map(|option| match option {
             NdOption::TargetLinkAddress(link) => Some(link),
@@ -150,7 +150,7 @@ impl<S: Sizes> Discovery<S> {
             bump(&mut self.stats.conflicts);
             return Err(Discard::NotConcerned);
         }
-        if !router && self.way(target) == Way::To(from) {
+        if !router && self.resolution(target) == Resolution::To(from) {
             self.host.lose_router(now, target);
         }
         let until = now + self.reachable_time();
@@ -191,8 +191,8 @@ impl<S: Sizes> Discovery<S> {
         let (router, solicited) = (self.role.is_router(), !dst.is_multicast());
         // RFC 4429, 3.3.
         let overriding = !self.host.is_tentative(target);
-        let told = Advertisement { router, solicited, overriding, target };
-        let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
+        let advertisement = Advertisement { router, solicited, overriding, target };
+        let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(advertisement)).ok()?;
         out.option(&NdOption::TargetLinkAddress(self.config.link)).ok()?;
         Some(Message::near(dst, via, out.len()))
     }

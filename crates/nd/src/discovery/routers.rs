@@ -1,6 +1,6 @@
 //! Router discovery of a host, and a router's messages with other routers.
 
-use super::{Discovery, Way};
+use super::{Discovery, Resolution};
 use crate::config::Sizes;
 use crate::derive::{derived, link_local};
 use crate::host::{Interface, REGISTRATION_MIN};
@@ -37,7 +37,8 @@ impl<S: Sizes> Discovery<S> {
             _ => None,
         });
         let Some(answer) = answer.filter(|it| it.rovr == self.config.eui) else { return false };
-        let known = self.way(from) == Way::To(link) || derived(from, self.config.pan) == Some(link);
+        let known = self.resolution(from) == Resolution::To(link)
+            || derived(from, self.config.pan) == Some(link);
         let Some(local) = link_local(self.config.link) else { return false };
         let asked = self.host.router() == Some(from) && known;
         asked && self.host.registered(now, target, local, &answer)
@@ -49,7 +50,7 @@ impl<S: Sizes> Discovery<S> {
     //= rfc8505#6.3-1
     pub(super) fn register(&mut self, buf: &mut [u8]) -> Option<Message> {
         let router = self.host.router()?;
-        let Way::To(via) = self.way(router) else { return None };
+        let Resolution::To(via) = self.resolution(router) else { return None };
         let local = link_local(self.config.link)?;
         let (address, tid) = self.host.poll_registration(local)?;
         let (src, target) = if tid.is_some() { (local, address) } else { (address, router) };
@@ -116,9 +117,9 @@ impl<S: Sizes> Discovery<S> {
     //= rfc6775#5.3-1 rfc6775#5.3-2 rfc8505#6.1-1
     pub(super) fn solicit_routers(&mut self, buf: &mut [u8]) -> Option<Message> {
         self.host.asks = false;
-        let known = self.host.asked().and_then(|router| match self.way(router) {
-            Way::To(link) => Some((router, link)),
-            Way::Unknown => None,
+        let known = self.host.asked().and_then(|router| match self.resolution(router) {
+            Resolution::To(link) => Some((router, link)),
+            Resolution::Unknown => None,
         });
         let (dst, via) = known.unwrap_or((ALL_ROUTERS, Address::BROADCAST));
         let router = if self.role.serves() { Capabilities::ROUTER } else { 0 };

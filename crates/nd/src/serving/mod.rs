@@ -86,7 +86,7 @@ enum Answer {
     /// The response to a registration.
     Registration { claim: Claim, status: u8 },
     /// The border router's response to a duplicate address request.
-    Confirmation { dst: Ipv6Addr, told: Duplicate },
+    Confirmation { dst: Ipv6Addr, message: Duplicate },
 }
 
 impl Answer {
@@ -116,7 +116,7 @@ struct Asked {
 
 /// Timing of multicast advertisements.
 #[derive(Clone, Copy, Debug)]
-struct News {
+struct AdvertisementSchedule {
     /// Number of advertisements still to be sent.
     left: u8,
     /// Time of the next one; `None` before the timer is set.
@@ -132,7 +132,7 @@ pub struct Serving<S: RouterSizes> {
     registrations: S::Registrations,
     asked: [Option<Asked>; ASKED],
     answers: [Option<Answer>; ANSWERS],
-    news: News,
+    schedule: AdvertisementSchedule,
     stats: RouterStats,
 }
 
@@ -144,7 +144,12 @@ impl<S: RouterSizes> Serving<S> {
             registrations: S::Registrations::EMPTY,
             asked: [None; ASKED],
             answers: [None; ANSWERS],
-            news: News { left: ADVERTISEMENTS, due: None, last: None, next: None },
+            schedule: AdvertisementSchedule {
+                left: ADVERTISEMENTS,
+                due: None,
+                last: None,
+                next: None,
+            },
             stats: RouterStats {
                 advertised: 0,
                 registered: 0,
@@ -212,10 +217,10 @@ impl<S: RouterSizes> Serving<S> {
             return Err(TableFull);
         }
         // Before the first advertisement no node knows a version.
-        if self.news.due.is_some() {
+        if self.schedule.due.is_some() {
             self.offers.raise_version();
         }
-        (self.news.left, self.news.due) = (ADVERTISEMENTS, None);
+        (self.schedule.left, self.schedule.due) = (ADVERTISEMENTS, None);
         Ok(())
     }
 
@@ -316,11 +321,11 @@ impl<S: RouterSizes> Serving<S> {
 
     /// Compares an address with the table of this border router (RFC 6775, 8.2.4).
     //= rfc6775#8.2.3-2
-    fn compare(&mut self, now: Instant, from: Ipv6Addr, told: &Duplicate) -> u8 {
-        let entry = Entry::told(told);
+    fn compare(&mut self, now: Instant, from: Ipv6Addr, message: &Duplicate) -> u8 {
+        let entry = Entry::of_duplicate(message);
         let finding = look(self.registrations.as_slice(), &entry);
         if finding == Finding::Same {
-            self.tell_former(Site::Behind(from), told);
+            self.notify_former(Site::Behind(from), message);
         }
         let table = self.registrations.as_mut_slice();
         match finding {
@@ -336,12 +341,12 @@ impl<S: RouterSizes> Serving<S> {
 
     /// Notifies the router where an address was registered before that it has moved (RFC 8505,
     /// 5.7).
-    fn tell_former(&mut self, site: Site, told: &Duplicate) {
-        let known = find(self.registrations.as_slice(), told.address);
+    fn notify_former(&mut self, site: Site, message: &Duplicate) {
+        let known = find(self.registrations.as_slice(), message.address);
         let former = known.map(|known| known.site).filter(|former| *former != site);
         if let Some(Site::Behind(dst)) = former {
-            let told = Duplicate { confirmation: true, status: status::MOVED, ..*told };
-            self.answer(Answer::Confirmation { dst, told });
+            let message = Duplicate { confirmation: true, status: status::MOVED, ..*message };
+            self.answer(Answer::Confirmation { dst, message });
         }
     }
 
@@ -361,9 +366,9 @@ impl<S: RouterSizes> Serving<S> {
                 bump(&mut self.stats.advertised);
                 Some(Message::near(dst, via, len))
             }
-            Answer::Registration { claim, status } => tell(&claim, status, buf),
-            Answer::Confirmation { dst, told } => {
-                let len = Builder::new(buf, &Kind::Duplicate(told)).ok()?.len();
+            Answer::Registration { claim, status } => write_registration(&claim, status, buf),
+            Answer::Confirmation { dst, message } => {
+                let len = Builder::new(buf, &Kind::Duplicate(message)).ok()?.len();
                 Some(Message { src: None, dst, via: None, hop_limit: MULTIHOP, len })
             }
         }
@@ -378,16 +383,16 @@ impl<S: RouterSizes> Serving<S> {
         let claim = &asked.claim;
         let Registration { tid, lifetime_min, rovr, .. } = claim.asked;
         let (address, confirmation) = (claim.address(), false);
-        let told = Duplicate { confirmation, status: 0, tid, lifetime_min, rovr, address };
-        let len = Builder::new(buf, &Kind::Duplicate(told)).ok()?.len();
+        let message = Duplicate { confirmation, status: 0, tid, lifetime_min, rovr, address };
+        let len = Builder::new(buf, &Kind::Duplicate(message)).ok()?.len();
         Some(Message { src: None, dst, via: None, hop_limit: MULTIHOP, len })
     }
 
     /// Writes a part of a multicast advertisement (RFC 6775, 6.4 and 8.1.5).
-    fn tell_all(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
-        let next = self.news.next?;
+    fn advertise_all(&mut self, now: Instant, link: Address, buf: &mut [u8]) -> Option<Message> {
+        let next = self.schedule.next?;
         let Written { len, next } = self.offers.write(now, link, next, buf)?;
-        self.news.next = next;
+        self.schedule.next = next;
         bump(&mut self.stats.advertised);
         Some(Message::near(ALL_NODES, Address::BROADCAST, len))
     }
@@ -396,7 +401,7 @@ impl<S: RouterSizes> Serving<S> {
 /// Writes the response to a registration (RFC 6775, 6.5.2 and 6.5.3): a copy of the request, with a
 /// status.
 //= rfc8505#6-4 rfc8505#6.2-3
-fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
+fn write_registration(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
     let Claim { src, link, target, asked, .. } = *claim;
     // A refused address and its link address may be another node's: the EUI-64 gets the response.
     let doubtful = status != status::SUCCESS && !is_link_local(src);
@@ -407,8 +412,8 @@ fn tell(claim: &Claim, status: u8, buf: &mut [u8]) -> Option<Message> {
         (src, link)
     };
     let (router, solicited, overriding) = (true, true, false);
-    let told = Advertisement { router, solicited, overriding, target };
-    let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(told)).ok()?;
+    let message = Advertisement { router, solicited, overriding, target };
+    let mut out = Builder::new(buf, &Kind::NeighbourAdvertisement(message)).ok()?;
     out.option(&NdOption::Registration(Registration { status, ..asked })).ok()?;
     Some(Message::near(dst, via, out.len()))
 }
@@ -439,15 +444,15 @@ impl<S: RouterSizes> Role for Serving<S> {
             return self.answer(Answer::Router { dst: src, via: link, next: 0 });
         }
         // A node without an address gets the multicast advertisement.
-        let soon = self.news.last.map_or(now, |last| (last + BETWEEN).max(now));
-        self.news.left = self.news.left.max(1);
-        self.news.due = Some(self.news.due.map_or(soon, |due| due.min(soon)));
+        let soon = self.schedule.last.map_or(now, |last| (last + BETWEEN).max(now));
+        self.schedule.left = self.schedule.left.max(1);
+        self.schedule.due = Some(self.schedule.due.map_or(soon, |due| due.min(soon)));
     }
 
     fn handle_advertisement(&mut self, now: Instant, options: Options<'_>) -> bool {
         let before = self.offers.count(now);
         if self.offers.learn(now, options) {
-            (self.news.left, self.news.due) = (ADVERTISEMENTS, None);
+            (self.schedule.left, self.schedule.due) = (ADVERTISEMENTS, None);
         }
         self.offers.count(now) < before
     }
@@ -457,7 +462,7 @@ impl<S: RouterSizes> Role for Serving<S> {
         &mut self,
         now: Instant,
         claim: &Claim,
-        tells: impl Fn(Ipv6Addr, Address) -> bool,
+        is_derived: impl Fn(Ipv6Addr, Address) -> bool,
     ) -> Result<(), Discard> {
         let Claim { own, asked, link, .. } = *claim;
         // In the form of RFC 6775 the target is the router, and the source is registered.
@@ -473,7 +478,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             return Ok(());
         }
         // An address that contains the link address needs no entry (RFC 6775, 5.2).
-        if is_link_local(address) && tells(address, link) {
+        if is_link_local(address) && is_derived(address, link) {
             self.conclude(*claim, status::SUCCESS);
             return Ok(());
         }
@@ -491,7 +496,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             Finding::New if remote => return Ok(()),
             Finding::New | Finding::Same => {
                 let site = Site::Here(link);
-                self.tell_former(site, &entry.moved());
+                self.notify_former(site, &entry.moved());
                 keep(self.registrations.as_mut_slice(), now, &entry, site);
                 status::SUCCESS
             }
@@ -505,33 +510,34 @@ impl<S: RouterSizes> Role for Serving<S> {
         &mut self,
         now: Instant,
         from: Ipv6Addr,
-        told: &Duplicate,
+        message: &Duplicate,
     ) -> Result<(), Discard> {
-        if from.is_unspecified() || from.is_multicast() || told.address.is_multicast() {
+        if from.is_unspecified() || from.is_multicast() || message.address.is_multicast() {
             return Err(Discard::Invalid);
         }
-        if !told.confirmation {
+        if !message.confirmation {
             if !matches!(self.offers.offer().border, Border::This(_)) {
                 return Err(Discard::NotConcerned);
             }
-            let status = self.compare(now, from, told);
-            let told = Duplicate { confirmation: true, status, ..*told };
-            self.answer(Answer::Confirmation { dst: from, told });
+            let status = self.compare(now, from, message);
+            let message = Duplicate { confirmation: true, status, ..*message };
+            self.answer(Answer::Confirmation { dst: from, message });
             return Ok(());
         }
         if self.offers.remote_border() != Some(from) {
             return Err(Discard::NotConcerned);
         }
-        let is =
-            |it: &Asked| it.claim.address() == told.address && it.claim.asked.rovr == told.rovr;
+        let is = |it: &Asked| {
+            it.claim.address() == message.address && it.claim.asked.rovr == message.rovr
+        };
         let place = self.asked.iter_mut().find(|place| place.as_ref().is_some_and(is));
         if let Some(asked) = place.and_then(Option::take) {
-            self.confirmed(now, &asked, told.status);
+            self.confirmed(now, &asked, message.status);
             return Ok(());
         }
-        let entry = Entry::told(told);
-        let moved =
-            told.status == status::MOVED && forget_older(self.registrations.as_mut_slice(), &entry);
+        let entry = Entry::of_duplicate(message);
+        let moved = message.status == status::MOVED
+            && forget_older(self.registrations.as_mut_slice(), &entry);
         if moved { Ok(()) } else { Err(Discard::NotConcerned) }
     }
 
@@ -540,7 +546,7 @@ impl<S: RouterSizes> Role for Serving<S> {
             self.answers.rotate_left(1);
             return self.write(now, link, answer, buf);
         }
-        self.request(buf).or_else(|| self.tell_all(now, link, buf))
+        self.request(buf).or_else(|| self.advertise_all(now, link, buf))
     }
 
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
@@ -556,9 +562,9 @@ impl<S: RouterSizes> Role for Serving<S> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let news = self.is_router() && self.news.left > 0;
-        let news = news.then(|| self.news.due.unwrap_or(Instant::ZERO));
-        let first = earliest(news, self.offers.deadline());
+        let schedule = self.is_router() && self.schedule.left > 0;
+        let schedule = schedule.then(|| self.schedule.due.unwrap_or(Instant::ZERO));
+        let first = earliest(schedule, self.offers.deadline());
         let first = self.registrations().fold(first, |it, next| earliest(it, Some(next.until)));
         self.asked.iter().flatten().fold(first, |it, next| earliest(it, Some(next.due)))
     }
@@ -578,20 +584,20 @@ impl<S: RouterSizes> Role for Serving<S> {
                 self.confirmed(now, &asked, status::SUCCESS);
             }
         }
-        if !self.is_router() || self.news.left == 0 {
+        if !self.is_router() || self.schedule.left == 0 {
             return;
         }
-        match self.news.due {
+        match self.schedule.due {
             None => {
                 let soon = now + random.up_to(DELAY);
-                let earliest = self.news.last.map_or(soon, |last| (last + BETWEEN).max(soon));
-                self.news.due = Some(earliest);
+                let earliest = self.schedule.last.map_or(soon, |last| (last + BETWEEN).max(soon));
+                self.schedule.due = Some(earliest);
             }
             Some(due) if due <= now => {
                 let next = now + BETWEEN + random.up_to(DELAY);
-                (self.news.due, self.news.last) = (Some(next), Some(now));
-                self.news.left = self.news.left.saturating_sub(1);
-                self.news.next = Some(0);
+                (self.schedule.due, self.schedule.last) = (Some(next), Some(now));
+                self.schedule.left = self.schedule.left.saturating_sub(1);
+                self.schedule.next = Some(0);
             }
             Some(_) => {}
         }

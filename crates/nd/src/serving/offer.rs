@@ -262,16 +262,16 @@ impl<S: RouterSizes> Offers<S> {
             return false;
         }
         let mut all = options;
-        let told = all.find_map(|option| match option {
+        let border = all.find_map(|option| match option {
             NdOption::BorderRouter(it) => Some(it),
             _ => None,
         });
-        let Some(told) = told.filter(|it| !it.address.is_multicast()) else { return false };
+        let Some(border) = border.filter(|it| !it.address.is_multicast()) else { return false };
         let newer = match self.border.map(|known| known.it) {
-            Some(known) if known.address != told.address || told.version < known.version => {
+            Some(known) if known.address != border.address || border.version < known.version => {
                 return false;
             }
-            Some(known) => told.version > known.version,
+            Some(known) => border.version > known.version,
             None => true,
         };
         if newer {
@@ -281,9 +281,9 @@ impl<S: RouterSizes> Offers<S> {
             self.servers = S::Servers::EMPTY;
         }
         // RFC 6775, 4.3: 0 stands for 10,000 minutes.
-        let minutes = if told.valid_min == 0 { 10_000 } else { u32::from(told.valid_min) };
+        let minutes = if border.valid_min == 0 { 10_000 } else { u32::from(border.valid_min) };
         let until = Some(now + Duration::from_secs(u64::from(minutes.saturating_mul(60))));
-        self.border = Some(Known { it: told, until });
+        self.border = Some(Known { it: border, until });
         for option in options {
             // Items that do not fit are not distributed.
             match option {

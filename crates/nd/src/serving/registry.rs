@@ -12,7 +12,7 @@ use kinglet_wire::nd::{Duplicate, Registration, status};
 
 /// State of the reports of an address to routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Reported {
     /// Not reported, and not to be reported.
     No,
     /// Registered or renewed, still to be reported.
@@ -20,7 +20,7 @@ enum Told {
     /// Reported.
     Yes,
     /// Reported, and its end is still to be reported.
-    Over,
+    EndDue,
 }
 
 /// Location of an address.
@@ -40,7 +40,7 @@ pub struct Registered {
     pub(super) rovr: [u8; 8],
     pub(super) tid: Option<Counter>,
     pub(super) until: Instant,
-    told: Told,
+    reported: Reported,
 }
 
 impl Registered {
@@ -75,12 +75,12 @@ impl Registered {
 
     /// Returns the report for routing, once.
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
-        let lifetime = match self.told {
-            Told::No | Told::Yes => return None,
-            Told::Due => self.until - now,
-            Told::Over => Duration::ZERO,
+        let lifetime = match self.reported {
+            Reported::No | Reported::Yes => return None,
+            Reported::Due => self.until - now,
+            Reported::EndDue => Duration::ZERO,
         };
-        self.told = if self.told == Told::Due { Told::Yes } else { Told::No };
+        self.reported = if self.reported == Reported::Due { Reported::Yes } else { Reported::No };
         // A reported address has a transaction.
         let (address, tid) = (self.address, self.tid.map_or(0, Counter::value));
         Some(Routed { address, link: self.link(), tid, lifetime })
@@ -90,9 +90,11 @@ impl Registered {
 /// Ends a registration. One that was reported to routing is kept until its end is reported, too.
 fn end(place: &mut Option<Registered>) {
     let Some(known) = place else { return };
-    match known.told {
-        Told::No | Told::Due => *place = None,
-        Told::Yes | Told::Over => (known.told, known.until) = (Told::Over, Instant::ZERO),
+    match known.reported {
+        Reported::No | Reported::Due => *place = None,
+        Reported::Yes | Reported::EndDue => {
+            (known.reported, known.until) = (Reported::EndDue, Instant::ZERO)
+        }
     }
 }
 
@@ -134,8 +136,8 @@ impl Entry {
         Entry { address, rovr, tid, lifetime_min, routed }
     }
 
-    pub(super) const fn told(told: &Duplicate) -> Self {
-        let Duplicate { address, rovr, tid, lifetime_min, .. } = *told;
+    pub(super) const fn of_duplicate(message: &Duplicate) -> Self {
+        let Duplicate { address, rovr, tid, lifetime_min, .. } = *message;
         Entry { address, rovr, tid, lifetime_min, routed: false }
     }
 
@@ -203,15 +205,15 @@ pub(super) fn keep(
     let index = known.or_else(|| table.iter().position(Option::is_none));
     let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
     let until = now + Duration::from_secs(u64::from(lifetime_min) * 60);
-    let told = place.filter(|known| matches!(known.told, Told::Yes | Told::Over));
+    let reported = place.filter(|known| matches!(known.reported, Reported::Yes | Reported::EndDue));
     // Its end is reported under the last transaction.
-    let tid = tid.map(Counter::new).or(told.and_then(|known| known.tid));
-    let told = match (routed, told.is_some()) {
-        (true, _) => Told::Due,
-        (false, true) => Told::Over,
-        (false, false) => Told::No,
+    let tid = tid.map(Counter::new).or(reported.and_then(|known| known.tid));
+    let reported = match (routed, reported.is_some()) {
+        (true, _) => Reported::Due,
+        (false, true) => Reported::EndDue,
+        (false, false) => Reported::No,
     };
-    *place = Some(Registered { address, site, rovr, tid, until, told });
+    *place = Some(Registered { address, site, rovr, tid, until, reported });
     true
 }
 

@@ -162,7 +162,7 @@ impl<S: Made> Subject for Device<S> {
         let dice = random.next_u32();
         let (from, other) = (link(dice >> 8), address(dice >> 16));
         match dice & 15 {
-            0 => format!("way {:?}", self.0.way(other)),
+            0 => format!("way {:?}", self.0.resolution(other)),
             1..4 => format!("want {other}: {}", self.0.want(now, other)),
             4 | 5 => {
                 self.0.handle_use(now, other);

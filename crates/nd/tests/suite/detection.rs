@@ -58,7 +58,7 @@ fn advertisement() -> Kind {
 }
 
 #[test]
-fn an_address_that_nobody_claims_is_kept_and_defended() {
+fn an_address_without_another_claim_is_kept_and_defended() {
     let (mut nd, at) = asked();
     // Meanwhile it responds, without the Override flag (RFC 4429, 3.3).
     let kind = Kind::NeighbourSolicitation(GIVEN);
@@ -94,7 +94,7 @@ fn an_address_that_another_has_or_wants_too_is_given_up() {
 }
 
 #[test]
-fn an_address_that_follows_from_the_link_address_is_nobody_elses() {
+fn an_address_that_follows_from_the_link_address_belongs_to_no_other_node() {
     let mut nd: Nd = Discovery::new(Config::new(Address::Short(1), [1; 8], 0xABCD, 1));
     nd.add_address(Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 1));
     assert_eq!(nd.deadline(), None);

@@ -62,11 +62,11 @@ fn said(nd: &mut Nd, from: Instant, until: Instant) -> Vec<(Instant, u8, u8)> {
 }
 
 #[test]
-fn a_new_group_is_told_twice_and_whoever_is_not_to_tell_says_nothing() {
+fn a_new_group_is_reported_twice_and_never_by_a_node_that_does_not_report() {
     let mut nd = nd(true);
     nd.handle_join();
-    let told = said(&mut nd, NOW, NOW + Duration::from_secs(100));
-    let [(first, 4, 3), (second, 4, 3)] = told[..] else { panic!("{told:?}") };
+    let messages = said(&mut nd, NOW, NOW + Duration::from_secs(100));
+    let [(first, 4, 3), (second, 4, 3)] = messages[..] else { panic!("{messages:?}") };
     assert!(first <= NOW + Duration::from_secs(1) && second == first + Duration::from_secs(1));
     let mut silent = self::nd(false);
     assert_eq!(ask(&mut silent, NOW, Ipv6Addr::UNSPECIFIED, 1, 0), Err(Discard::Malformed));
@@ -80,8 +80,8 @@ fn a_query_is_answered_once_at_any_time_that_it_allows() {
     for (n, at) in (0..20).map(|n| (n, NOW + Duration::from_secs(n * 10))) {
         let (about, groups) = if n % 2 == 0 { (Ipv6Addr::UNSPECIFIED, 3) } else { (group(2), 1) };
         ask(&mut nd, at, about, 1, protocol::HOP_BY_HOP).unwrap();
-        let told = said(&mut nd, at, at + Duration::from_secs(9));
-        let [(when, 2, count)] = told[..] else { panic!("{told:?}") };
+        let messages = said(&mut nd, at, at + Duration::from_secs(9));
+        let [(when, 2, count)] = messages[..] else { panic!("{messages:?}") };
         assert_eq!(count, groups);
         times.push(when - at);
     }
@@ -97,13 +97,13 @@ fn a_query_is_answered_once_at_any_time_that_it_allows() {
 #[test]
 fn a_flood_of_queries_costs_a_report_a_second() {
     let mut nd = nd(true);
-    let mut told = 0;
+    let mut messages = 0;
     for n in 0..1_000 {
         let at = NOW + Duration::from_millis(n * 10);
         ask(&mut nd, at, group(n as u16 % 4), 1, protocol::HOP_BY_HOP).unwrap();
-        told += said(&mut nd, at, at + Duration::from_millis(10)).len();
+        messages += said(&mut nd, at, at + Duration::from_millis(10)).len();
     }
-    assert!((4..=11).contains(&told), "{told}");
+    assert!((4..=11).contains(&messages), "{messages}");
 }
 
 #[test]

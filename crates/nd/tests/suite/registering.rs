@@ -88,12 +88,12 @@ fn sent_and_answered(nd: &mut Nd, now: Instant, n: u16) -> Vec<(Ipv6Addr, (Ipv6A
         sent(nd, now).into_iter().filter_map(|(dst, asked)| Some((dst, asked?))).collect();
     for (_, (target, tid)) in &all {
         let (router, solicited, overriding) = (true, true, false);
-        let told = Advertisement { router, solicited, overriding, target: *target };
+        let advertisement = Advertisement { router, solicited, overriding, target: *target };
         let (opaque, routed, lifetime_min) = ((0, 0), true, 60);
         let (status, tid, rovr) = (0, Some(*tid), [1; 8]);
         let answer = Registration { status, opaque, routed, tid, lifetime_min, rovr };
         let options = [NdOption::Registration(answer)];
-        hear(nd, now, n, Kind::NeighbourAdvertisement(told), &options);
+        hear(nd, now, n, Kind::NeighbourAdvertisement(advertisement), &options);
     }
     all
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{REGISTRATIONS, Serves};
 use kinglet_nd::{Border, Config, Discard, Discovery, MAX_LEN, Message, NameServer, Offer};
-use kinglet_nd::{Routed, Serving, Way};
+use kinglet_nd::{Resolution, Routed, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -114,8 +114,8 @@ fn register_for(
     let option = NdOption::Registration(asks(n, Some(tid), lifetime_min));
     let kind = Kind::NeighbourSolicitation(address);
     let _ = hear_from(nd, now, (local(n), OWN_LOCAL, 255), kind, &[link, option]);
-    let told = sent(nd, now);
-    let answer = told.iter().find(|(_, octets)| octets[0] == 136)?;
+    let messages = sent(nd, now);
+    let answer = messages.iter().find(|(_, octets)| octets[0] == 136)?;
     let (message, octets) = answer;
     assert_eq!((message.dst, message.via), (local(n), Some(Address::Short(n))));
     // Router and solicited; the target; a copy of the option.
@@ -150,14 +150,14 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
     let link = [NdOption::SourceLinkAddress(Address::Short(7))];
     let to_all = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 2);
     hear_from(&mut nd, now, (local(7), to_all, 255), Kind::RouterSolicitation, &link).unwrap();
-    let told = sent(&mut nd, now);
-    let [(message, octets)] = &told[..] else { panic!("one answer") };
+    let messages = sent(&mut nd, now);
+    let [(message, octets)] = &messages[..] else { panic!("one answer") };
     assert_eq!((message.dst, message.via), (local(7), Some(Address::Short(7))));
     assert_eq!((octets[0], octets[4], &octets[6..8]), (134, 64, &1800_u16.to_be_bytes()[..]));
     assert_eq!(octets[12..16], 2_000_u32.to_be_bytes());
     let heard = kinglet_wire::nd::Message::parse(octets).unwrap();
     let options: Vec<_> = heard.options().collect();
-    let told = PrefixInformation { on_link: false, ..prefix(86_400) };
+    let messages = PrefixInformation { on_link: false, ..prefix(86_400) };
     let servers = server.address.octets();
     // E, L, B and D of RFC 8505, 4.3.
     let expected = [
@@ -165,13 +165,13 @@ fn a_solicitation_is_answered_to_its_sender_with_all_that_is_offered() {
         NdOption::BorderRouter(border(OWN)),
         NdOption::Capabilities(kinglet_wire::nd::Capabilities(0x3A)),
         NdOption::Mtu(1280),
-        NdOption::Prefix(told),
+        NdOption::Prefix(messages),
         NdOption::Context(context(3)),
         NdOption::RecursiveDns { lifetime_s: 600, servers: Servers::new(&servers) },
     ];
     assert_eq!(options, expected);
     // RFC 6775, 6.3: the link address in a solicitation is not stored.
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn what_does_not_fit_into_one_advertisement_is_in_the_next() {
 }
 
 #[test]
-fn all_are_told_three_times_of_news_and_never_twice_in_ten_seconds() {
+fn changes_are_advertised_three_times_and_never_twice_in_ten_seconds() {
     let mut nd = root();
-    let told = |nd: &mut Nd, from: Instant, until| {
+    let sent_until = |nd: &mut Nd, from: Instant, until| {
         let mut at = Vec::new();
         while let Some(due) = nd.deadline().filter(|at| *at <= until) {
             let due = due.max(from);
@@ -207,7 +207,7 @@ fn all_are_told_three_times_of_news_and_never_twice_in_ten_seconds() {
         }
         at
     };
-    let first = told(&mut nd, NOW, NOW + MINUTE * 2);
+    let first = sent_until(&mut nd, NOW, NOW + MINUTE * 2);
     assert_eq!(first.iter().map(|it| it.0).collect::<Vec<_>>(), [ALL; 3]);
     assert!(first.windows(2).all(|pair| pair[1].1 - pair[0].1 >= SECOND * 10));
     assert_eq!(nd.deadline(), None, "and then it rests");
@@ -218,14 +218,14 @@ fn all_are_told_three_times_of_news_and_never_twice_in_ten_seconds() {
         let now = now + Duration::from_millis(u64::from(n) * 100);
         let from = (Ipv6Addr::UNSPECIFIED, ALL, 255);
         hear_from(&mut nd, now, from, Kind::RouterSolicitation, &[]).unwrap();
-        heard += told(&mut nd, now, now).len();
+        heard += sent_until(&mut nd, now, now).len();
     }
     assert!((1..=2).contains(&heard), "{heard} in ten seconds");
     // A change is multicast to all nodes, with the next version.
     nd.role_mut().offer_prefix(NOW + MINUTE * 5, prefix(0)).unwrap();
-    let told = wait(&mut nd, NOW + MINUTE * 6);
-    assert_eq!(told.len(), 3);
-    let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
+    let messages = wait(&mut nd, NOW + MINUTE * 6);
+    assert_eq!(messages.len(), 3);
+    let heard = kinglet_wire::nd::Message::parse(&messages[0].1).unwrap();
     let version = heard.options().find_map(|option| match option {
         NdOption::BorderRouter(it) => Some(it.version),
         _ => None,
@@ -238,9 +238,9 @@ fn an_address_is_registered_kept_and_given_back() {
     let mut nd = root();
     wait(&mut nd, NOW + MINUTE);
     let now = NOW + MINUTE;
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
     assert_eq!(registers(&mut nd, now, 7, global(7), 240), Some(status::SUCCESS));
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     // It needs no probes, and there is no timer before its lifetime is over.
     nd.handle_use(now, global(7));
     nd.handle_sent(now, Address::Short(7), false);
@@ -248,16 +248,19 @@ fn an_address_is_registered_kept_and_given_back() {
     wait(&mut nd, now + MINUTE * 59);
     assert_eq!(registers(&mut nd, now + MINUTE * 59, 7, global(7), 241), Some(status::SUCCESS));
     wait(&mut nd, now + MINUTE * 118);
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     wait(&mut nd, now + MINUTE * 119);
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
     assert_eq!(registers(&mut nd, now, 7, global(7), 242), Some(status::SUCCESS));
     assert_eq!(register_for(&mut nd, now, 7, global(7), (243, 0)), Some(status::SUCCESS));
-    assert_eq!((nd.way(global(7)), nd.role().registrations().count()), (Way::Unknown, 0));
+    assert_eq!(
+        (nd.resolution(global(7)), nd.role().registrations().count()),
+        (Resolution::Unknown, 0)
+    );
 }
 
 #[test]
-fn an_address_is_whose_it_is_until_he_says_so() {
+fn an_address_keeps_its_owner_until_that_withdraws_it() {
     let mut nd = root();
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 240), Some(status::SUCCESS));
     // Another node's, an own one, one of another network.
@@ -272,7 +275,7 @@ fn an_address_is_whose_it_is_until_he_says_so() {
     let link = [NdOption::SourceLinkAddress(Address::Short(8))];
     let kind = Kind::NeighbourSolicitation(OWN);
     hear_from(&mut nd, NOW, (global(7), OWN, 255), kind, &link).unwrap();
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     // A late message is ignored; a restart begins with higher numbers (RFC 6550, 7.2).
     sent(&mut nd, NOW);
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 239), Some(status::MOVED));
@@ -291,17 +294,20 @@ fn the_form_of_rfc_6775_registers_the_source() {
     let kind = Kind::NeighbourSolicitation(OWN_LOCAL);
     let options = [link, NdOption::Registration(asked)];
     hear_from(&mut nd, NOW, (global(7), OWN_LOCAL, 255), kind, &options).unwrap();
-    let told = sent(&mut nd, NOW);
-    let [(message, octets)] = &told[..] else { panic!("one answer") };
+    let messages = sent(&mut nd, NOW);
+    let [(message, octets)] = &messages[..] else { panic!("one answer") };
     assert_eq!((message.dst, message.via), (global(7), Some(Address::Short(7))));
     assert_eq!((&octets[8..24], octets[26]), (&OWN_LOCAL.octets()[..], 0));
     // RFC 6775, 6.5.2: a refusal goes to the address with the EUI-64.
     let asked = NdOption::Registration(asks(8, None, 15));
     hear_from(&mut nd, NOW, (global(7), OWN_LOCAL, 255), kind, &[link, asked]).unwrap();
-    let told = sent(&mut nd, NOW);
+    let messages = sent(&mut nd, NOW);
     let under_eui = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x0002, 0x0202, 0x0202, 8);
-    assert_eq!((told[0].0.dst, told[0].0.via), (under_eui, Some(Address::Extended(eui(8)))));
-    assert_eq!(told[0].1[26], status::DUPLICATE);
+    assert_eq!(
+        (messages[0].0.dst, messages[0].0.via),
+        (under_eui, Some(Address::Extended(eui(8))))
+    );
+    assert_eq!(messages[0].1[26], status::DUPLICATE);
     // Without link address or source address it is no registration; with a status it is invalid.
     let before = nd.role().registrations().count();
     let only = [NdOption::Registration(asks(9, None, 15))];
@@ -319,13 +325,13 @@ fn the_form_of_rfc_6775_registers_the_source() {
 }
 
 #[test]
-fn a_link_local_address_that_tells_the_link_address_takes_no_place() {
+fn a_link_local_address_that_contains_the_link_address_takes_no_place() {
     let mut nd = root();
     assert_eq!(registers(&mut nd, NOW, 7, local(7), 240), Some(status::SUCCESS));
     assert_eq!(nd.role().registrations().count(), 0);
     let odd = Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4);
     assert_eq!(registers(&mut nd, NOW, 7, odd, 241), Some(status::SUCCESS));
-    assert_eq!(nd.way(odd), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(odd), Resolution::To(Address::Short(7)));
 }
 
 #[test]
@@ -349,7 +355,7 @@ fn inner() -> Nd {
     router(Border::Other(border(ROOT)))
 }
 
-fn told(n: u16, status: u8) -> Kind {
+fn confirmation(n: u16, status: u8) -> Kind {
     let (confirmation, tid, lifetime_min) = (true, Some(240), 60);
     let (rovr, address) = (eui(n), global(n));
     Kind::Duplicate(Duplicate { confirmation, status, tid, lifetime_min, rovr, address })
@@ -363,13 +369,13 @@ fn asked() -> Nd {
     let option = NdOption::Registration(asks(7, Some(240), 60));
     let kind = Kind::NeighbourSolicitation(global(7));
     hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
-    let told = sent(&mut nd, NOW);
-    let [(message, octets)] = &told[..] else { panic!("one request") };
+    let messages = sent(&mut nd, NOW);
+    let [(message, octets)] = &messages[..] else { panic!("one request") };
     assert_eq!((message.dst, message.via, message.hop_limit), (ROOT, None, 64));
     // RFC 8505, 4.2: code 1 with a transaction identifier.
     assert_eq!(octets[..8], [157, 1, 0, 0, 0, 240, 0, 60]);
     assert_eq!((&octets[8..16], &octets[16..32]), (&eui(7)[..], &global(7).octets()[..]));
-    assert_eq!(nd.way(global(7)), Way::Unknown, "not before it is confirmed");
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown, "not before it is confirmed");
     nd
 }
 
@@ -379,36 +385,39 @@ fn a_6lr_answers_when_the_border_router_has() {
         let mut nd = asked();
         let to = |from| (from, OWN, 61);
         // No other node is accepted, and no response without a request.
-        let forged = hear_from(&mut nd, NOW, to(global(66)), told(7, verdict), &[]);
+        let forged = hear_from(&mut nd, NOW, to(global(66)), confirmation(7, verdict), &[]);
         assert_eq!(forged, Err(Discard::NotConcerned));
-        let other = hear_from(&mut nd, NOW, to(ROOT), told(8, verdict), &[]);
+        let other = hear_from(&mut nd, NOW, to(ROOT), confirmation(8, verdict), &[]);
         assert_eq!(other, Err(Discard::NotConcerned));
-        hear_from(&mut nd, NOW, to(ROOT), told(7, verdict), &[]).unwrap();
+        hear_from(&mut nd, NOW, to(ROOT), confirmation(7, verdict), &[]).unwrap();
         let answers = sent(&mut nd, NOW);
         assert_eq!((answers[0].0.dst, answers[0].1[26]), (local(7), verdict));
-        let known = nd.way(global(7)) == Way::To(Address::Short(7));
+        let known = nd.resolution(global(7)) == Resolution::To(Address::Short(7));
         assert_eq!(known, verdict == status::SUCCESS);
         // The second time it is no response to a request.
-        let again = hear_from(&mut nd, NOW, to(ROOT), told(7, status::DUPLICATE), &[]);
+        let again = hear_from(&mut nd, NOW, to(ROOT), confirmation(7, status::DUPLICATE), &[]);
         assert_eq!(again, Err(Discard::NotConcerned));
     }
 }
 
 #[test]
-fn a_border_router_that_does_not_answer_keeps_nobody_out() {
+fn a_silent_border_router_excludes_no_host() {
     let mut nd = asked();
     let messages: Vec<_> =
         wait(&mut nd, NOW + SECOND * 5).into_iter().filter(|it| it.0.dst != ALL).collect();
     let kinds: Vec<_> = messages.iter().map(|it| it.1[0]).collect();
     assert_eq!(kinds, [157, 157, 136]);
-    assert_eq!((messages[2].1[26], nd.way(global(7))), (0, Way::To(Address::Short(7))));
+    assert_eq!(
+        (messages[2].1[26], nd.resolution(global(7))),
+        (0, Resolution::To(Address::Short(7)))
+    );
     assert_eq!(nd.role().stats().unconfirmed, 1);
 }
 
 #[test]
-fn a_registration_that_goes_on_is_answered_at_once_and_told_to_the_border_router() {
+fn a_renewed_registration_is_answered_at_once_and_reported_to_the_border_router() {
     let mut nd = asked();
-    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, 0), &[]).unwrap();
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), confirmation(7, 0), &[]).unwrap();
     sent(&mut nd, NOW);
     let link = NdOption::SourceLinkAddress(Address::Short(7));
     let option = NdOption::Registration(asks(7, Some(241), 60));
@@ -417,15 +426,15 @@ fn a_registration_that_goes_on_is_answered_at_once_and_told_to_the_border_router
     let kinds: Vec<_> = sent(&mut nd, NOW).iter().map(|it| it.1[0]).collect();
     assert_eq!(kinds, [136, 157]);
     // The border router reports that it has moved.
-    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, status::MOVED), &[]).unwrap();
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), confirmation(7, status::MOVED), &[]).unwrap();
     assert_eq!(sent(&mut nd, NOW)[0].1[26], status::MOVED);
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
 }
 
 #[test]
 fn a_registration_that_is_elsewhere_by_now_is_forgotten() {
     let mut nd = asked();
-    hear_from(&mut nd, NOW, (ROOT, OWN, 61), told(7, 0), &[]).unwrap();
+    hear_from(&mut nd, NOW, (ROOT, OWN, 61), confirmation(7, 0), &[]).unwrap();
     sent(&mut nd, NOW);
     let moved = |tid| {
         let (confirmation, status, lifetime_min) = (true, status::MOVED, 60);
@@ -437,9 +446,9 @@ fn a_registration_that_is_elsewhere_by_now_is_forgotten() {
         let heard = hear_from(&mut nd, NOW, (from, OWN, 61), moved(tid), &[]);
         assert_eq!(heard, Err(Discard::NotConcerned));
     }
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     hear_from(&mut nd, NOW, (ROOT, OWN, 61), moved(Some(241)), &[]).unwrap();
-    assert_eq!((nd.way(global(7)), sent(&mut nd, NOW)), (Way::Unknown, vec![]));
+    assert_eq!((nd.resolution(global(7)), sent(&mut nd, NOW)), (Resolution::Unknown, vec![]));
 }
 
 #[test]
@@ -449,8 +458,8 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
         let (confirmation, status, tid, rovr) = (false, 0, Some(tid), eui(n));
         let kind = Duplicate { confirmation, status, tid, lifetime_min, rovr, address };
         let _ = hear_from(nd, NOW, (ROOT, OWN, 60), Kind::Duplicate(kind), &[]);
-        let told = sent(nd, NOW);
-        let (message, octets) = told.first()?;
+        let messages = sent(nd, NOW);
+        let (message, octets) = messages.first()?;
         assert_eq!((message.dst, message.via, message.hop_limit), (ROOT, None, 64));
         assert_eq!((octets[0], octets[1], octets[5]), (158, 1, tid?));
         Some(octets[4])
@@ -460,7 +469,7 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
     assert_eq!(asks(&mut nd, 7, 239, 60, global(7)), Some(status::MOVED));
     assert_eq!(asks(&mut nd, 7, 1, 60, ALL), None);
     // It is not registered here: packets use the routes.
-    assert_eq!(nd.way(global(7)), Way::Unknown);
+    assert_eq!(nd.resolution(global(7)), Resolution::Unknown);
     // A host that is here cannot have it until its owner moves here.
     assert_eq!(registers(&mut nd, NOW, 8, global(7), 240), Some(status::DUPLICATE));
     // The previous router is notified.
@@ -468,10 +477,13 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
     let option = NdOption::Registration(self::asks(7, Some(241), 60));
     let kind = Kind::NeighbourSolicitation(global(7));
     hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &[link, option]).unwrap();
-    let told = sent(&mut nd, NOW);
-    assert_eq!((told[0].0.dst, told[0].1[0], told[0].1[4]), (ROOT, 158, status::MOVED));
-    assert_eq!((told[1].0.dst, told[1].1[0], told[1].1[26]), (local(7), 136, status::SUCCESS));
-    assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    let messages = sent(&mut nd, NOW);
+    assert_eq!((messages[0].0.dst, messages[0].1[0], messages[0].1[4]), (ROOT, 158, status::MOVED));
+    assert_eq!(
+        (messages[1].0.dst, messages[1].1[0], messages[1].1[26]),
+        (local(7), 136, status::SUCCESS)
+    );
+    assert_eq!(nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     for n in 0..5 {
         let status = asks(&mut nd, 20 + n, 240, 60, global(20 + n));
         assert_eq!(status, Some(status::SUCCESS));
@@ -482,7 +494,7 @@ fn a_border_router_keeps_the_table_of_the_whole_network() {
 }
 
 #[test]
-fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
+fn a_router_that_learns_its_offer_advertises_the_remaining_lifetimes() {
     let mut nd = router(Border::Learnt);
     let solicit = |nd: &mut Nd, now| {
         let link = [NdOption::SourceLinkAddress(Address::Short(7))];
@@ -508,8 +520,8 @@ fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
     // Old information of other routers cannot shorten it, nor can an older version.
     says(&mut nd, now, 7, 1_000);
     says(&mut nd, now, 6, 9_000);
-    let told = solicit(&mut nd, now);
-    let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
+    let messages = solicit(&mut nd, now);
+    let heard = kinglet_wire::nd::Message::parse(&messages[0].1).unwrap();
     let options: Vec<_> = heard.options().collect();
     assert!(options.contains(&NdOption::BorderRouter(border(ROOT))));
     let left = PrefixInformation { on_link: false, ..prefix(3_300) };
@@ -518,8 +530,8 @@ fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
     assert!(options.contains(&NdOption::Context(context(2))), "{options:?}");
     // A new version replaces everything.
     says(&mut nd, now, 8, 0);
-    let told = solicit(&mut nd, now);
-    let heard = kinglet_wire::nd::Message::parse(&told[0].1).unwrap();
+    let messages = solicit(&mut nd, now);
+    let heard = kinglet_wire::nd::Message::parse(&messages[0].1).unwrap();
     assert!(!heard.options().any(|option| matches!(option, NdOption::Prefix(_))));
     // A border router that is silent for an hour is removed with all its information.
     wait(&mut nd, now + MINUTE * 61);
@@ -529,7 +541,7 @@ fn who_learns_what_to_offer_passes_on_what_is_left_of_it() {
 proptest! {
     /// No flood of requests ends a registration or changes its link address.
     #[test]
-    fn a_flood_of_registrations_costs_nobody_his_place(
+    fn a_flood_of_registrations_evicts_no_host(
         here in 1..=REGISTRATIONS as u16,
         remote in any::<bool>(),
         flood in prop::collection::vec((0..40u16, 0..40u16, any::<u8>(), 0..3u16, 0..4u8), 0..80),
@@ -557,14 +569,14 @@ proptest! {
             sent(&mut nd, NOW);
         }
         for n in 0..here {
-            prop_assert_eq!(nd.way(global(n)), Way::To(Address::Short(n)));
+            prop_assert_eq!(nd.resolution(global(n)), Resolution::To(Address::Short(n)));
         }
     }
 }
 
 /// RFC 9010, 9.2.2: routing learns of each registration that requests it, and of its end, once.
 #[test]
-fn routing_is_told_who_is_registered_and_who_no_longer() {
+fn routing_is_notified_of_new_and_ended_registrations() {
     let mut nd = root();
     let routed = |n, tid, minutes| {
         let link = Address::Short(n);
@@ -584,18 +596,24 @@ fn routing_is_told_who_is_registered_and_who_no_longer() {
     hear_from(&mut nd, NOW, (local(7), OWN_LOCAL, 255), kind, &options).unwrap();
     sent(&mut nd, NOW);
     assert_eq!(nd.poll_routed(NOW), routed(7, 242, 0));
-    assert_eq!((nd.poll_routed(NOW), nd.way(global(7))), (None, Way::To(Address::Short(7))));
+    assert_eq!(
+        (nd.poll_routed(NOW), nd.resolution(global(7))),
+        (None, Resolution::To(Address::Short(7)))
+    );
     // It ends by request, by time, and before routing has polled it.
-    for (tid, minutes, told) in [(0, 0, true), (2, 5, true), (4, 5, false)] {
+    for (tid, minutes, is_reported) in [(0, 0, true), (2, 5, true), (4, 5, false)] {
         assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid, 5)), Some(0));
-        assert_eq!(told.then(|| nd.poll_routed(NOW)), told.then(|| routed(7, tid, 5)));
+        assert_eq!(
+            is_reported.then(|| nd.poll_routed(NOW)),
+            is_reported.then(|| routed(7, tid, 5))
+        );
         let until = NOW + MINUTE * minutes;
         if minutes == 0 {
             assert_eq!(register_for(&mut nd, NOW, 7, global(7), (tid + 1, 0)), Some(0));
         }
         wait(&mut nd, until);
-        assert_eq!(nd.way(global(7)), Way::Unknown, "{tid}");
-        assert_eq!(nd.poll_routed(until), if told { routed(7, tid, 0) } else { None });
+        assert_eq!(nd.resolution(global(7)), Resolution::Unknown, "{tid}");
+        assert_eq!(nd.poll_routed(until), if is_reported { routed(7, tid, 0) } else { None });
         assert_eq!(nd.poll_routed(until), None);
     }
     let left: Vec<_> = nd.role().registrations().map(|it| it.address()).collect();

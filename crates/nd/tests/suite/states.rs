@@ -2,7 +2,7 @@
 //! use to floods.
 
 use crate::common::{NEIGHBOURS, Plan};
-use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, State, Way};
+use kinglet_nd::{Change, Config, Discard, Discovery, MAX_LEN, Resolution, State};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -49,11 +49,11 @@ fn hear(
 }
 
 /// Processes an advertisement of `other(2)`; flags are S and O.
-fn told(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
+fn messages(nd: &mut Nd, now: Instant, flags: (bool, bool), link: Option<Address>) {
     let (solicited, overriding) = flags;
     let target = other(2);
-    let told = Advertisement { router: true, solicited, overriding, target };
-    let kind = Kind::NeighbourAdvertisement(told);
+    let messages = Advertisement { router: true, solicited, overriding, target };
+    let kind = Kind::NeighbourAdvertisement(messages);
     let _ = hear(nd, now, (target, OWN), kind, link.map(NdOption::TargetLinkAddress));
 }
 
@@ -75,9 +75,12 @@ fn found() -> Nd {
     let mut nd = nd();
     assert!(nd.want(NOW, other(2)));
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(other(2)), Address::BROADCAST)));
-    told(&mut nd, NOW, (true, true), Some(LINK));
+    messages(&mut nd, NOW, (true, true), Some(LINK));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+    assert_eq!(
+        (nd.resolution(other(2)), state(&nd)),
+        (Resolution::To(LINK), Some(State::Reachable))
+    );
     nd
 }
 
@@ -100,7 +103,7 @@ fn reachable_becomes_stale_and_the_next_packet_delays_then_probes() {
     assert_eq!((state(&nd), sent(&mut nd, later)), (Some(State::Delay), None));
     wait(&mut nd, later + SECOND * 5);
     assert_eq!(sent(&mut nd, later), Some((other(2), LINK)), "to it alone");
-    told(&mut nd, later + SECOND * 5, (true, false), None);
+    messages(&mut nd, later + SECOND * 5, (true, false), None);
     assert_eq!(state(&nd), Some(State::Reachable));
 }
 
@@ -133,7 +136,7 @@ fn a_frame_without_acknowledgement_has_it_probed_at_once_and_forgotten() {
 }
 
 #[test]
-fn who_does_not_answer_is_lost_after_three_questions() {
+fn a_silent_neighbour_is_lost_after_three_solicitations() {
     let mut nd = nd();
     assert!(nd.want(NOW, other(2)));
     for step in 0..3 {
@@ -141,43 +144,49 @@ fn who_does_not_answer_is_lost_after_three_questions() {
         wait(&mut nd, NOW + SECOND * (step + 1));
     }
     assert_eq!((nd.poll_change(), nd.poll_change()), (Some(Change::Lost(other(2))), None));
-    assert_eq!((nd.way(other(2)), nd.deadline()), (Way::Unknown, None));
+    assert_eq!((nd.resolution(other(2)), nd.deadline()), (Resolution::Unknown, None));
 }
 
 /// RFC 4861, 7.2.5.
 #[test]
-fn another_link_address_is_believed_only_if_it_overrides() {
+fn another_link_address_is_accepted_only_if_it_overrides() {
     let elsewhere = Some(Address::Short(8));
     let mut nd = found();
-    told(&mut nd, NOW, (false, false), elsewhere);
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Stale)));
-    told(&mut nd, NOW, (true, false), elsewhere);
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Stale)));
-    told(&mut nd, NOW, (false, true), elsewhere);
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(Address::Short(8)), Some(State::Stale)));
-    told(&mut nd, NOW, (true, true), Some(LINK));
-    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+    messages(&mut nd, NOW, (false, false), elsewhere);
+    assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
+    messages(&mut nd, NOW, (true, false), elsewhere);
+    assert_eq!((nd.resolution(other(2)), state(&nd)), (Resolution::To(LINK), Some(State::Stale)));
+    messages(&mut nd, NOW, (false, true), elsewhere);
+    assert_eq!(
+        (nd.resolution(other(2)), state(&nd)),
+        (Resolution::To(Address::Short(8)), Some(State::Stale))
+    );
+    messages(&mut nd, NOW, (true, true), Some(LINK));
+    assert_eq!(
+        (nd.resolution(other(2)), state(&nd)),
+        (Resolution::To(LINK), Some(State::Reachable))
+    );
 }
 
 #[test]
-fn nobody_is_believed_who_was_not_asked_about() {
+fn unsolicited_advertisements_are_not_accepted() {
     let mut nd = nd();
-    told(&mut nd, NOW, (true, true), Some(LINK));
-    assert_eq!((state(&nd), nd.way(other(2))), (None, Way::Unknown));
+    messages(&mut nd, NOW, (true, true), Some(LINK));
+    assert_eq!((state(&nd), nd.resolution(other(2))), (None, Resolution::Unknown));
     let redirect = Kind::Redirect { target: other(3), destination: other(2) };
     assert_eq!(hear(&mut nd, NOW, (other(3), OWN), redirect, None), Err(Discard::Ignored));
     assert_eq!(nd.stats().discarded(Discard::Ignored), 1);
     // An advertisement without a link address, or with a broadcast one, is not accepted.
     nd.want(NOW, other(2));
-    told(&mut nd, NOW, (true, true), None);
-    told(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
+    messages(&mut nd, NOW, (true, true), None);
+    messages(&mut nd, NOW, (true, true), Some(Address::BROADCAST));
     assert_eq!(state(&nd), Some(State::Incomplete));
 }
 
 #[test]
 fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
     let (mut nd, guessed) = (nd(), Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4));
-    let Way::To(link) = nd.way(guessed) else { panic!("a guess") };
+    let Resolution::To(link) = nd.resolution(guessed) else { panic!("a guess") };
     nd.handle_use(NOW, guessed);
     nd.handle_sent(NOW, link, true);
     assert_eq!(state(&nd), Some(State::Reachable));
@@ -185,7 +194,10 @@ fn a_guess_is_kept_while_frames_are_acknowledged_and_else_asked_about() {
     nd.handle_use(NOW, guessed);
     nd.handle_sent(NOW, link, false);
     wait(&mut nd, NOW + SECOND * 3);
-    assert_eq!((nd.way(guessed), state(&nd)), (Way::Unknown, Some(State::Incomplete)));
+    assert_eq!(
+        (nd.resolution(guessed), state(&nd)),
+        (Resolution::Unknown, Some(State::Incomplete))
+    );
     assert_eq!(sent(&mut nd, NOW), Some((solicited_node(guessed), Address::BROADCAST)));
     // A short link address is certain, and needs no entry.
     let mut nd = self::nd();
@@ -201,7 +213,7 @@ fn a_neighbour_on_which_packets_wait_is_not_evicted() {
     }
     assert!(!nd.want(NOW + SECOND, other(99)), "all are being asked for");
     // Found, but not yet reported for its packets.
-    told(&mut nd, NOW + SECOND, (true, true), Some(LINK));
+    messages(&mut nd, NOW + SECOND, (true, true), Some(LINK));
     assert!(!nd.want(NOW + SECOND, other(99)));
     assert_eq!(nd.poll_change(), Some(Change::Found(other(2))));
     assert!(nd.want(NOW + SECOND, other(99)), "and then it may give way");
@@ -212,7 +224,7 @@ proptest! {
     /// Under any flood of solicitations, entries in use keep their link address, and pending
     /// resolutions succeed.
     #[test]
-    fn a_flood_of_solicitations_evicts_nobody_in_use(
+    fn a_flood_of_solicitations_evicts_no_neighbour_in_use(
         used in 1..=NEIGHBOURS as u16,
         flood in prop::collection::vec((any::<[u8; 16]>(), any::<u16>(), 0..3u8), 0..60),
     ) {
@@ -231,10 +243,10 @@ proptest! {
             prop_assert!(nd.neighbours().count() <= NEIGHBOURS);
         }
         let target = other(used - 1);
-        let told = Advertisement { router: false, solicited: true, overriding: true, target };
+        let messages = Advertisement { router: false, solicited: true, overriding: true, target };
         let option = Some(NdOption::TargetLinkAddress(LINK));
-        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(told), option).unwrap();
-        prop_assert_eq!(nd.way(target), Way::To(LINK));
+        hear(&mut nd, NOW, (target, OWN), Kind::NeighbourAdvertisement(messages), option).unwrap();
+        prop_assert_eq!(nd.resolution(target), Resolution::To(LINK));
         for n in 0..used {
             prop_assert!(nd.neighbours().any(|it| it.address() == other(n)));
         }

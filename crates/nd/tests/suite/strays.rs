@@ -1,7 +1,7 @@
 //! A router resolves unregistered addresses (RFC 4861, 7.2), at a limited rate.
 
 use crate::common::{NEIGHBOURS, Serves};
-use kinglet_nd::{Border, Change, Config, Discovery, MAX_LEN, Offer, Serving, Way};
+use kinglet_nd::{Border, Change, Config, Discovery, MAX_LEN, Offer, Resolution, Serving};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::Header;
@@ -42,9 +42,9 @@ fn drain(nd: &mut Nd, until: Instant) -> usize {
 
 fn answer(nd: &mut Nd, now: Instant, target: Ipv6Addr) {
     let (router, solicited, overriding) = (false, true, true);
-    let told = Advertisement { router, solicited, overriding, target };
+    let messages = Advertisement { router, solicited, overriding, target };
     let mut buf = [0; 64];
-    let mut out = Builder::new(&mut buf, &Kind::NeighbourAdvertisement(told)).unwrap();
+    let mut out = Builder::new(&mut buf, &Kind::NeighbourAdvertisement(messages)).unwrap();
     out.option(&NdOption::TargetLinkAddress(Address::Short(7))).unwrap();
     let len = out.len();
     let (traffic_class, flow_label, next_header, hop_limit) = (0, 0, 58, 255);
@@ -76,7 +76,7 @@ fn a_scan_does_not_evict_neighbours_in_use() {
         nd.want(now, stray(n));
         drain(&mut nd, now);
     }
-    assert_eq!(nd.way(stray(0)), Way::To(Address::Short(7)));
+    assert_eq!(nd.resolution(stray(0)), Resolution::To(Address::Short(7)));
     // One that has been idle for long is evicted.
     let late = NOW + Duration::from_secs(200);
     drain(&mut nd, late);
@@ -85,7 +85,7 @@ fn a_scan_does_not_evict_neighbours_in_use() {
         assert!(nd.want(now, stray(1_000 + n)));
         answer(&mut nd, now, stray(1_000 + n));
         if n == 3 {
-            assert_eq!(nd.way(stray(0)), Way::Unknown);
+            assert_eq!(nd.resolution(stray(0)), Resolution::Unknown);
             return;
         }
     }
@@ -102,7 +102,7 @@ fn nodes_that_answer_are_all_asked_for_at_once() {
 }
 
 #[test]
-fn what_tells_its_link_address_is_not_asked_for() {
+fn an_address_that_contains_its_link_address_is_not_solicited() {
     let nd = router();
     assert!(nd.solicits(stray(1)));
     assert!(!nd.solicits(Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0xFF, 0xFE00, 9)));

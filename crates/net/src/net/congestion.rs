@@ -2,7 +2,7 @@
 
 use super::{Net, Sizes};
 use crate::pool::PacketHandle;
-use crate::red::{QueueDiscipline, Verdict};
+use crate::red::{QueueDiscipline, RedAction};
 use crate::stats::{Discard, bump};
 use kinglet_time::Instant;
 use kinglet_wire::Ecn;
@@ -22,18 +22,18 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if !S::DETECTS_CONGESTION {
             return Ok(());
         }
-        let verdict = self.red.judge(now, self.waiting(), &red);
+        let action = self.red.judge(now, self.waiting(), &red);
         // Version, Traffic Class and Flow Label: the class's lower half begins the second octet.
         let octet = self.pool.storage_mut(packet).get_mut(1);
         let capable = octet.filter(|octet| Ecn::of(**octet >> 4) != Ecn::NotEct);
-        match (verdict, capable) {
-            (Verdict::Pass, _) => Ok(()),
-            (Verdict::Mark, Some(octet)) => {
+        match (action, capable) {
+            (RedAction::Pass, _) => Ok(()),
+            (RedAction::Mark, Some(octet)) => {
                 *octet |= Ecn::Ce.traffic_class() << 4;
                 bump(&mut self.stats.marked);
                 Ok(())
             }
-            (Verdict::Mark | Verdict::Drop, _) => Err(Discard::Congestion),
+            (RedAction::Mark | RedAction::Drop, _) => Err(Discard::Congestion),
         }
     }
 

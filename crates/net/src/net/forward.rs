@@ -1,6 +1,6 @@
 //! Forwarding, and the host interface of a border router.
 
-use super::extend::Treatment;
+use super::extension_headers::Treatment;
 use super::input::check_options;
 use super::{Net, Sizes};
 use crate::border::Border;
@@ -40,7 +40,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if header.hop_limit <= 1 {
             return Fate::Report(Discard::HopLimit, Kind::TimeExceeded { code: 0 });
         }
-        let (way, treatment) = if S::Routing::EXTENDS {
+        let (route, treatment) = if S::Routing::EXTENDS {
             match self.onward(now, handle, header, arrival) {
                 Ok((egress, treatment)) => (Some(egress), treatment),
                 Err(Discard::NoRoute) => (None, Treatment::Keep),
@@ -49,11 +49,11 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         } else {
             (self.egress(&header.dst), Treatment::Keep)
         };
-        let way = match self.seek_onward(now, header, arrival, way) {
-            Ok(way) => way,
+        let route = match self.discover_forwarded(now, header, arrival, route) {
+            Ok(route) => route,
             Err(fate) => return fate,
         };
-        let Some(egress) = way else {
+        let Some(egress) = route else {
             let code = unreachable::NO_ROUTE;
             return Fate::Report(Discard::NoRoute, Kind::DestinationUnreachable { code });
         };
@@ -250,11 +250,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// is being discovered. If there is no room, it is discarded and counted. Other packets stay
     /// where they are.
     pub fn park(&mut self, now: Instant, source: &impl BodySource<X>) {
-        if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT && !Self::SEEKS {
+        if S::Host::LEN == 0 && S::Children::LEN == 0 && !S::Discovery::PRESENT && !Self::DISCOVERS
+        {
             return;
         }
         let waits = match self.external.as_ref().map(|external| external.egress) {
-            Some(Egress::Radio(Address::None)) if S::Discovery::PRESENT || Self::SEEKS => true,
+            Some(Egress::Radio(Address::None)) if S::Discovery::PRESENT || Self::DISCOVERS => true,
             Some(Egress::Radio(next_hop)) => self.sleeps(next_hop),
             Some(Egress::Host) => true,
             None => false,

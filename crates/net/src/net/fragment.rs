@@ -240,7 +240,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if self.ready.token == Some(current.token) {
             return Ok(());
         }
-        self.tell_codec();
+        self.notify_codec();
         let head = match current.origin {
             Origin::Slot(packet) => self.pool.get(packet),
             Origin::External => self.external.as_ref().map(External::head).unwrap_or_default(),

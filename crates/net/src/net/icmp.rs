@@ -1,12 +1,12 @@
 //! ICMPv6 (RFC 4443): echo, errors sent under its rules, and received errors, accepted only if they
 //! quote a packet of this node. Messages for a protocol above are passed on (`messages.rs`).
 
-use super::compose::{HEAD, Upper};
+use super::header_build::{HEAD, Upper};
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
 use crate::frame::Class;
 use crate::incoming::{Arrival, Fate, Ingress};
-use crate::original::{Ipv6Fragments, is_later};
+use crate::ipv6_partial::{Ipv6Fragments, is_later};
 use crate::outgoing::SendError;
 use crate::pool::PacketHandle;
 use crate::report::{EchoReply, ErrorReport};
@@ -85,7 +85,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Routing::EXTENDS
             && arrival.ingress == Ingress::Radio
             && let Kind::DestinationUnreachable { code: unreachable::SOURCE_ROUTE } = kind
-            && let Some((dst, next)) = super::extend::next_of(message.body())
+            && let Some((dst, next)) = super::extension_headers::next_of(message.body())
             && dst == header.src
         {
             self.routing.handle_broken_route(now, dst, next);
@@ -135,15 +135,15 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         // RFC 4443, 4.2: from the destination of the request, unless that was a multicast one.
         let src =
             if header.dst.is_multicast() { self.source_for(header.src) } else { Some(header.dst) };
-        let way = src.and_then(|src| self.own_egress(now, src, header.src));
-        let (Some(src), Some(egress)) = (src, way) else {
+        let egress = src.and_then(|src| self.own_egress(now, src, header.src));
+        let (Some(src), Some(egress)) = (src, egress) else {
             return Fate::Drop(Discard::NoRoute);
         };
         let headers = self.headers(src, header.src, Upper::Icmpv6(Kind::EchoReply { ident, seq }));
         let data = upper.start.saturating_add(icmpv6::HEADER_LEN)..upper.end;
         let len = data.len();
         let moved = move_within(self.pool.storage_mut(handle), data, HEAD);
-        if moved.and_then(|()| self.compose(handle, &headers, len)).is_none() {
+        if moved.and_then(|()| self.build_packet(handle, &headers, len)).is_none() {
             return Fate::Drop(Discard::Malformed);
         }
         match self.enqueue_own(now, handle, egress) {
@@ -218,7 +218,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return false;
         }
         let headers = self.headers(src, dst, Upper::Icmpv6(kind));
-        let written = self.compose(handle, &headers, quoted);
+        let written = self.build_packet(handle, &headers, quoted);
         if written.is_none() || self.enqueue_added(now, handle, egress, Class::Control).is_err() {
             bump(&mut self.stats.errors_suppressed);
             return false;

@@ -6,7 +6,7 @@ use crate::codec::{HeaderCompression, Hop};
 use crate::discovery::{Discovery, UNKNOWN_CONTEXT};
 use crate::frame::FrameIn;
 use crate::incoming::{Arrival, Delivery, Fate, Ingress};
-use crate::original::Ipv6Fragments;
+use crate::ipv6_partial::Ipv6Fragments;
 use crate::pool::PacketHandle;
 use crate::routing::Routing;
 use crate::stats::{Discard, bump};
@@ -97,7 +97,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Passes the DODAG to the header compression.
-    pub(crate) fn tell_codec(&mut self) {
+    pub(crate) fn notify_codec(&mut self) {
         if S::Routing::EXTENDS {
             self.codec.handle_dodag(self.routing.dodag());
         }
@@ -109,7 +109,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         frame: &FrameIn<'_>,
     ) -> Result<(), Discard> {
-        self.tell_codec();
+        self.notify_codec();
         let storage = self.pool.storage_mut(packet);
         let hop = Hop { src: frame.src, dst: frame.dst, contexts: self.contexts.as_slice() };
         let done = self.codec.expand(frame.payload, hop, None, storage);
@@ -228,7 +228,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let never = matches!(from, AddressType::Multicast | AddressType::Loopback)
             || matches!(to, AddressType::Unspecified | AddressType::Loopback);
         let returns = self.owns(src);
-        if Self::SEEKS && returns {
+        if Self::DISCOVERS && returns {
             self.routing.handle_loop(now, *dst);
         }
         if never || returns {

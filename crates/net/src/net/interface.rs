@@ -164,7 +164,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns whether a packet to `dst` that originates here has a route, or routing can discover
     /// one.
     pub fn has_route(&self, dst: Ipv6Addr) -> bool {
-        self.egress(&dst).is_some() || (Self::SEEKS && self.routing.seeks(dst))
+        self.egress(&dst).is_some() || (Self::DISCOVERS && self.routing.discovers(dst))
     }
 
     /// Returns the egress for a packet from `src` to `dst` that originates here.
@@ -175,13 +175,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         dst: Ipv6Addr,
     ) -> Option<Egress> {
         let egress = self.egress(&dst);
-        if Self::SEEKS { self.seek_own(now, src, dst, egress) } else { egress }
+        if Self::DISCOVERS { self.discover_own(now, src, dst, egress) } else { egress }
     }
 
     /// Returns whether an address has an own prefix and no route: it belongs to a node on the link
     /// of this router that knows only RFC 4861, or to none.
     pub(crate) fn is_stray(&self, address: &Ipv6Addr) -> bool {
-        if !S::Discovery::SERVES || Self::SEEKS || !self.discovery.solicits(*address) {
+        if !S::Discovery::SERVES || Self::DISCOVERS || !self.discovery.solicits(*address) {
             return false;
         }
         let mut own = self.addresses.as_slice().iter().flatten();

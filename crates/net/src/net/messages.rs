@@ -7,7 +7,7 @@
 //! Or they are ICMPv6 messages of types that this crate does not know. Their receiver checks
 //! whether they come from a neighbour, as some of them are forwarded.
 
-use super::compose::{Headers, Upper};
+use super::header_build::{Headers, Upper};
 use super::resolve::ALL_ROUTERS;
 use super::{Net, Sizes};
 use crate::discovery::Discovery;
@@ -71,7 +71,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(SendError::NoBuffer);
         }
         let usual = self.headers(src, dst, Upper::Udp { src_port: port, dst_port: port });
-        let packet = self.compose_with(1, &Headers { hop_limit: HOP_LIMIT, ..usual }, data)?;
+        let packet = self.allocate_packet(1, &Headers { hop_limit: HOP_LIMIT, ..usual }, data)?;
         // There is room, as was checked above.
         let _ = self.control.push(Queued::new(packet, to));
         bump(&mut self.stats.datagrams_out);
@@ -100,9 +100,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return Err(SendError::NoBuffer);
         }
         let packet = self.pool.alloc(1).ok_or(SendError::NoBuffer)?;
-        let composed = self.compose_icmpv6(packet, src, dst, hop_limit, octets);
+        let built = self.build_icmpv6(packet, src, dst, hop_limit, octets);
         let alerting = S::Discovery::REPORTS && alert;
-        if composed.is_none() || alerting && self.alert(packet).is_none() {
+        if built.is_none() || alerting && self.alert(packet).is_none() {
             self.release(packet);
             return Err(SendError::TooLong);
         }
@@ -125,7 +125,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Ok(())
     }
 
-    fn compose_icmpv6(
+    fn build_icmpv6(
         &mut self,
         packet: PacketHandle,
         src: Ipv6Addr,
@@ -164,10 +164,10 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Some(())
     }
 
-    /// Passes all multicast groups of this node to `tell`, some of them more than once.
-    pub fn tell_groups<T>(
+    /// Passes all multicast groups of this node to `report`, some of them more than once.
+    pub fn with_groups<T>(
         &mut self,
-        tell: impl FnOnce(&mut S::Discovery, &mut dyn Iterator<Item = Ipv6Addr>) -> T,
+        report: impl FnOnce(&mut S::Discovery, &mut dyn Iterator<Item = Ipv6Addr>) -> T,
     ) -> T {
         let links = [self.config.link, self.config.alias].into_iter().filter_map(link_local);
         let own = self.addresses.as_slice().iter().flatten().map(|own| own.address);
@@ -175,7 +175,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let routers = self.config.forward.then_some(ALL_ROUTERS);
         let fixed = S::Routing::GROUP.into_iter().chain(routers);
         let joined = self.groups.as_slice().iter().flatten().copied();
-        tell(&mut self.discovery, &mut fixed.chain(joined).chain(solicited))
+        report(&mut self.discovery, &mut fixed.chain(joined).chain(solicited))
     }
 
     /// Passes the ICMPv6 message of a delivery to `hear`, with its possible receivers and the own

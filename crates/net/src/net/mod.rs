@@ -1,35 +1,35 @@
 //! State of the network layer, its tables, deadlines and counters.
 
-mod compose;
 mod congestion;
-mod divert;
-mod extend;
+mod extension_headers;
 mod forward;
 mod fragment;
+mod header_build;
 mod icmp;
 mod indirect;
 mod input;
 mod interface;
+mod ipv6_fragments;
 mod messages;
-mod originals;
 mod reassembly;
 mod relay;
+mod reroute;
 mod resolve;
-mod seek;
+mod route_discovery;
 mod strangers;
 mod submit;
 mod threshold;
 mod udp;
 
 pub use fragment::{Cut, Datagram, Fragmentation, Rfc4944};
-pub use relay::{Rfc8930, Welcome};
+pub use relay::{AdmissionPolicy, Rfc8930};
 
 use crate::border::Border;
 use crate::child::{Child, Parked};
 use crate::codec::{HeaderCompression, Ready};
 use crate::config::Config;
 use crate::discovery::Discovery;
-use crate::original::Ipv6Fragments;
+use crate::ipv6_partial::Ipv6Fragments;
 use crate::outgoing::{Current, External, FINISHED, Queued};
 use crate::partial::Partial;
 use crate::pool::{PacketHandle, Pool, Slot};
@@ -99,7 +99,7 @@ pub trait Sizes {
     /// Fragmentation of datagrams: [`Rfc4944`], or [`Rfc8930`] if relays forward single fragments.
     type Fragmentation: Fragmentation;
     /// Reassembly and transmission of packets that are longer than 1280 octets: `()` for none, or
-    /// [`Originals`](crate::Originals).
+    /// [`Ipv6Reassembly`](crate::Ipv6Reassembly).
     type Ipv6Fragments: Ipv6Fragments;
     /// Header compression: [`Iphc`](crate::Iphc).
     type Headers: HeaderCompression;
@@ -175,7 +175,7 @@ pub struct Info {
     /// 6LoWPAN datagrams with missing fragments.
     pub reassemblies: usize,
     /// IPv6 packets with missing fragments, including abandoned ones.
-    pub originals: usize,
+    pub ipv6_partials: usize,
     /// Packets waiting for the radio, excluding the one in progress.
     pub queued: usize,
     /// Packets from the host waiting for the radio, in a queue of their own.
@@ -262,7 +262,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if S::Ipv6Fragments::PLACES == 0 {
             return first;
         }
-        earliest(first, self.originals_deadline())
+        earliest(first, self.ipv6_partials_deadline())
     }
 
     /// Removes expired reassemblies and packets for children, and ends delays of the border queue.
@@ -270,7 +270,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         S::Fragmentation::handle_deadline(self, now);
         self.border.handle_deadline(now);
         if S::Ipv6Fragments::PLACES > 0 {
-            self.expire_originals(now);
+            self.expire_ipv6_partials(now);
         }
         self.expire_parked(now);
     }
@@ -280,7 +280,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         Info {
             free_packets: self.pool.free(),
             reassemblies: self.partials.as_slice().iter().flatten().count(),
-            originals: self.fragments.originals().iter().flatten().count(),
+            ipv6_partials: self.fragments.ipv6_partials().iter().flatten().count(),
             queued: self.output.len().saturating_add(self.control.len()),
             from_host: self.border.waiting(),
             host_queued: self.host.len(),

@@ -111,7 +111,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         match Dispatch::of(rest) {
             Some(Dispatch::Ipv6) => Ok((&[], rest.get(1..).unwrap_or_default())),
             Some(kind) if Self::compresses(kind, rest) => {
-                self.tell_codec();
+                self.notify_codec();
                 let contexts = self.contexts.as_slice();
                 let hop = Hop { src: frame.src, dst: frame.dst, contexts };
                 let done = self.codec.expand(rest, hop, Some(size), expanded.as_mut_slice());

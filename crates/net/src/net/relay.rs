@@ -91,7 +91,7 @@ const LEAST_KEPT: usize = 2;
 
 /// Neighbours from which frames to be forwarded are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Welcome {
+pub enum AdmissionPolicy {
     /// All neighbours.
     All,
     /// All but the neighbour that has sent most of the waiting frames, or more than other saturated
@@ -132,21 +132,21 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Returns the neighbours from which frames are accepted, if there is room
     /// ([`Net::relay_room`]).
-    pub fn relay_welcome(&self, now: Instant) -> Welcome {
+    pub fn relay_admission(&self, now: Instant) -> AdmissionPolicy {
         let Some(relay) = self.relay.get().filter(|relay| relay.room > 0) else {
-            return Welcome::All;
+            return AdmissionPolicy::All;
         };
         let (waiting, room) = (relay.store.len(), relay.store.room_in_all());
         let all = waiting.saturating_add(room);
         let share = |of: usize| all.checked_div(of).unwrap_or(0).max(LEAST_KEPT);
         if room <= share(SHARE_KEPT) {
-            relay.most(|lane| lane.to).map_or(Welcome::All, Welcome::Only)
-        } else if let Some(ahead) = relay.turns.ahead(now) {
-            Welcome::AllBut(ahead)
+            relay.most(|lane| lane.to).map_or(AdmissionPolicy::All, AdmissionPolicy::Only)
+        } else if let Some(ahead) = relay.fair_share.ahead(now) {
+            AdmissionPolicy::AllBut(ahead)
         } else if room <= share(SHARE_FOR_OTHERS) {
-            relay.most(|lane| lane.from).map_or(Welcome::All, Welcome::AllBut)
+            relay.most(|lane| lane.from).map_or(AdmissionPolicy::All, AdmissionPolicy::AllBut)
         } else {
-            Welcome::All
+            AdmissionPolicy::All
         }
     }
 
@@ -341,7 +341,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                     && !self.sleeps(next_hop)
                     && !Self::is_loop(arrival, next_hop) =>
             {
-                if Self::SEEKS {
+                if Self::DISCOVERS {
                     self.routing.handle_use(now, ip.src, ip.dst, frame.src);
                 }
                 if let Some(limit) = self.pool.storage_mut(packet).get_mut(HOP_LIMIT_OFFSET) {
@@ -475,7 +475,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         packet: PacketHandle,
         next_hop: Address,
     ) -> Result<(usize, usize), Discard> {
-        self.tell_codec();
+        self.notify_codec();
         self.ready.token = None;
         let usable;
         let contexts = if S::Discovery::PRESENT {

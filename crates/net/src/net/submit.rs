@@ -5,8 +5,8 @@
 //! precede them, and frames that a child has polled for precede all (`indirect.rs`). A slot is
 //! released when its last frame is written, regardless of the frame's result.
 
-use super::compose::{HEAD, Headers};
 use super::fragment::Fragmentation;
+use super::header_build::{HEAD, Headers};
 use super::{Net, Sizes};
 use crate::border::Border;
 use crate::codec::HeaderCompression;
@@ -81,8 +81,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         egress: Egress,
         class: Class,
     ) -> Result<(), Discard> {
-        if Self::SEEKS
-            && let Some(parked) = self.await_way(packet, egress)
+        if Self::DISCOVERS
+            && let Some(parked) = self.await_route(packet, egress)
         {
             return parked;
         }
@@ -276,9 +276,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if data.len().saturating_add(HEAD) > self.longest() {
             return Err(SendError::TooLong);
         }
-        let way = self.own_egress(now, headers.src, headers.dst);
-        let Some(egress) = way else { return Err(SendError::NoRoute) };
-        let packet = self.compose_with(RESERVED, headers, data)?;
+        let egress = self.own_egress(now, headers.src, headers.dst);
+        let Some(egress) = egress else { return Err(SendError::NoRoute) };
+        let packet = self.allocate_packet(RESERVED, headers, data)?;
         if self.enqueue_own(now, packet, egress).is_err() {
             self.release(packet);
             return Err(SendError::QueueFull);

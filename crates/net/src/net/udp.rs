@@ -1,10 +1,10 @@
 //! UDP (RFC 768): binding, sending, reading and input.
 
-use super::compose::{Headers, Upper};
+use super::header_build::{Headers, Upper};
 use super::messages::routing_input;
 use super::{Net, Sizes};
 use crate::incoming::{Arrival, Fate};
-use crate::original::Ipv6Fragments;
+use crate::ipv6_partial::Ipv6Fragments;
 use crate::outgoing::SendError;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::routing::Routing;
@@ -76,7 +76,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     fn pop_received(&mut self, socket: UdpHandle) -> Option<Received> {
         let socket = self.sockets.as_mut_slice().get_mut(usize::from(socket.0))?;
-        socket.told = false;
+        socket.reported = false;
         let received = socket.queue.pop()?;
         self.unread = self.unread.saturating_sub(1);
         Some(received)
@@ -160,9 +160,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// if there is no such socket.
     pub fn poll_ready(&mut self) -> Option<UdpHandle> {
         let sockets = (0u8..=u8::MAX).zip(self.sockets.as_mut_slice());
-        let mut waiting = sockets.filter(|(_, it)| !it.told && it.queue.front().is_some());
+        let mut waiting = sockets.filter(|(_, it)| !it.reported && it.queue.front().is_some());
         let (index, socket) = waiting.next()?;
-        socket.told = true;
+        socket.reported = true;
         Some(UdpHandle(index))
     }
 

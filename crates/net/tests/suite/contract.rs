@@ -251,7 +251,7 @@ impl Subject for Router {
         vec![
             (PACKETS - info.free_packets, PACKETS),
             (info.reassemblies, 2),
-            (info.originals, 2),
+            (info.ipv6_partials, 2),
             (info.queued, 4 + 2),
             (info.host_queued, 2),
             (info.indirect, 4),

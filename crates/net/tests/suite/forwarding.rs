@@ -136,7 +136,7 @@ fn a_host_does_not_forward() {
 }
 
 #[test]
-fn without_a_route_the_sender_hears_destination_unreachable() {
+fn without_a_route_the_sender_gets_destination_unreachable() {
     let mut node = middle();
     let kind = Kind::DestinationUnreachable { code: 0 };
     let expected = (Discard::NoRoute, Some(kind));
@@ -236,7 +236,7 @@ fn border_of(mut node: Node) -> Node {
 }
 
 #[test]
-fn a_border_router_passes_packets_both_ways() {
+fn a_border_router_forwards_packets_in_both_directions() {
     let mut node = border();
     let outside = ip("2001:db9::1");
     let inward = packet(outside, global(7), protocol::TCP, &[1; 60]);

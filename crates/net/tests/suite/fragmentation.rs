@@ -130,7 +130,7 @@ fn pitfall_009_and_051_stray_fragments_cannot_pin_the_slots() {
 }
 
 #[test]
-fn a_sender_that_begins_anew_loses_its_own_datagram_first() {
+fn a_sender_that_restarts_loses_its_own_datagram_first() {
     let mut receiver = node(2);
     let (theirs, old, new) =
         (segment_frames(1, 451, 104), segment_frames(2, 451, 104), segment_frames(3, 451, 104));
@@ -232,7 +232,7 @@ fn a_fragment_that_overlaps_otherwise_discards_what_was_there() {
 }
 
 #[test]
-fn the_sender_of_a_datagram_that_is_too_long_is_told_how_long_it_may_be() {
+fn the_sender_of_a_datagram_that_is_too_long_learns_the_limit() {
     let mut receiver = node(2);
     // 1400 octets, in a first fragment that ends within the payload, and one that continues it.
     let upper = [0; 1400 - 40];
@@ -332,7 +332,7 @@ fn a_short_buffer_loses_nothing() {
 }
 
 #[test]
-fn external_packets_and_slots_take_turns() {
+fn external_packets_and_slots_are_served_round_robin() {
     let mut sender = node(1);
     for seq in 0..3 {
         sender.ping(NOW, global(2), 1, seq, &[]).unwrap();
@@ -483,7 +483,7 @@ fn the_first_tag_is_the_configured_one_so_that_a_reboot_does_not_continue_old_da
 }
 
 #[test]
-fn the_owner_of_a_payload_is_told_that_a_frame_of_it_was_lost() {
+fn the_owner_of_a_payload_is_notified_of_a_lost_frame() {
     let mut sender = node(1);
     let mut tokens = Vec::new();
     for key in 1..=3 {

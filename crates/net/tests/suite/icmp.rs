@@ -96,7 +96,7 @@ fn pitfall_067_errors_are_rate_limited() {
 }
 
 #[test]
-fn pitfall_071_errors_are_never_about_multicast_broadcast_errors_or_nobody() {
+fn pitfall_071_errors_are_never_about_multicast_broadcast_errors_or_no_sender() {
     let quiet = |octets: &[u8], dst| {
         let mut node = node(2);
         assert!(hear(&mut node, NOW, 1, dst, &plain(octets)).is_err());
@@ -125,26 +125,26 @@ fn pitfall_071_errors_are_never_about_multicast_broadcast_errors_or_nobody() {
 }
 
 #[test]
-fn pitfall_072_errors_are_believed_only_if_they_quote_what_we_sent() {
+fn pitfall_072_errors_are_accepted_only_if_they_quote_what_we_sent() {
     let mut node = node(2);
-    let tell = |node: &mut Node, quoted: &[u8]| {
+    let deliver = |node: &mut Node, quoted: &[u8]| {
         let kind = Kind::DestinationUnreachable { code: 0 };
         give(node, &message(global(1), global(2), kind, quoted))
     };
     let segment = packet(global(2), global(9), protocol::TCP, &[0x12, 0x34, 0, 80, 0, 0, 0, 1]);
-    assert_eq!(tell(&mut node, &segment), Ok(false));
+    assert_eq!(deliver(&mut node, &segment), Ok(false));
     let report = node.poll_error().unwrap();
     assert_eq!((report.dst, report.protocol), (global(9), protocol::TCP));
     assert_eq!((report.reporter, report.ports()), (global(1), (0x1234, 80)));
     let not_ours = packet(global(3), global(9), protocol::TCP, &[0; 8]);
-    assert_eq!(tell(&mut node, &not_ours), Err(Discard::ForgedError));
-    assert_eq!(tell(&mut node, &segment[..47]), Err(Discard::ForgedError));
+    assert_eq!(deliver(&mut node, &not_ours), Err(Discard::ForgedError));
+    assert_eq!(deliver(&mut node, &segment[..47]), Err(Discard::ForgedError));
     let reply = packet(global(2), global(9), protocol::ICMPV6, &[129, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(tell(&mut node, &reply), Err(Discard::ForgedError));
+    assert_eq!(deliver(&mut node, &reply), Err(Discard::ForgedError));
     let datagram = packet(global(2), global(9), protocol::UDP, &[0, 9, 0, 9, 0, 8, 0, 0]);
-    assert_eq!(tell(&mut node, &datagram), Err(Discard::ForgedError), "no socket at port 9");
+    assert_eq!(deliver(&mut node, &datagram), Err(Discard::ForgedError), "no socket at port 9");
     node.udp_bind(9).unwrap();
-    assert_eq!(tell(&mut node, &datagram), Ok(false));
+    assert_eq!(deliver(&mut node, &datagram), Ok(false));
     assert_eq!(node.poll_error().map(|report| report.protocol), Some(protocol::UDP));
     assert_eq!(node.poll_error(), None);
 }

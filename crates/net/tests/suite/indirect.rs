@@ -184,7 +184,7 @@ fn a_child_that_asks_again_while_the_mac_still_tries_is_offered_the_frame_again(
 }
 
 #[test]
-fn a_datagram_whose_beginning_the_child_has_forgotten_starts_anew() {
+fn a_datagram_whose_beginning_the_child_has_forgotten_starts_again() {
     let mut node = parent(Indirect::DEFAULT);
     let patience = node.config().reassembly_timeout;
     forward(&mut node, NOW, CHILD, 200).unwrap();
@@ -204,7 +204,7 @@ fn a_datagram_whose_beginning_the_child_has_forgotten_starts_anew() {
 }
 
 #[test]
-fn what_nobody_asks_for_expires_but_not_under_the_macs_hands() {
+fn an_unrequested_packet_expires_unless_the_mac_holds_it() {
     let mut node = parent(Indirect::DEFAULT);
     let end = NOW + Indirect::DEFAULT.lifetime;
     forward(&mut node, NOW, CHILD, 20).unwrap();

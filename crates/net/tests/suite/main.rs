@@ -2,17 +2,17 @@
 
 mod common;
 mod contract;
-mod extended;
+mod extension_headers;
 mod forwarding;
 mod fragmentation;
 mod icmp;
 mod indirect;
 mod ingress;
+mod ipv6_fragments;
 mod minimal;
-mod originals;
 mod red;
 mod relay;
 mod relaying;
+mod route_discovery;
 mod routing;
-mod seeking;
 mod udp;

@@ -3,8 +3,9 @@
 use crate::common::{LIMITS, NOW, Pattern, Plan, global, local, packet, pattern, plain};
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Body, Config, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc, Net, NextHop,
-    Originals, Outgoing, Partial, Queued, Rfc8930, Route, Sizes, Slot, UdpSocket, Virtual, Welcome,
+    AdmissionPolicy, Body, Config, Delivery, Discard, FrameIn, FrameOut, InterfaceAddress, Iphc,
+    Ipv6Reassembly, Net, NextHop, Outgoing, Partial, Queued, Rfc8930, Route, Sizes, Slot,
+    UdpSocket, Virtual,
 };
 use kinglet_store::{Frame, Ram};
 use kinglet_time::{Duration, Instant};
@@ -34,7 +35,7 @@ impl Sizes for Relays {
     type Discovery = ();
     type Fragmentation = Rfc8930<[Option<Virtual>; DATAGRAMS], Ram<[Frame; FRAMES]>>;
     type Border = ();
-    type Ipv6Fragments = Originals<2>;
+    type Ipv6Fragments = Ipv6Reassembly<2>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }
@@ -321,21 +322,21 @@ fn what_has_no_room_is_given_up_as_a_whole() {
 }
 
 #[test]
-fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
+fn a_sender_that_fills_a_store_leaves_room_for_others_and_for_next_hops() {
     let sent = segment(4, 1_180);
     let mut relay = node(2, true);
-    let mut welcome = Vec::new();
+    let mut admission = Vec::new();
     for frame in &sent[..FRAMES] {
         assert_eq!(hear(&mut relay, 1, frame), Ok(None));
-        welcome.push(relay.relay_welcome(Instant::ZERO));
+        admission.push(relay.relay_admission(Instant::ZERO));
     }
     let expected = (1..=FRAMES).map(|waiting| match FRAMES - waiting {
-        0..=2 => Welcome::Only(Address::Short(3)),
-        3 => Welcome::AllBut(Address::Short(1)),
-        _ => Welcome::All,
+        0..=2 => AdmissionPolicy::Only(Address::Short(3)),
+        3 => AdmissionPolicy::AllBut(Address::Short(1)),
+        _ => AdmissionPolicy::All,
     });
-    assert!(welcome.iter().copied().eq(expected), "{welcome:?}");
-    assert_eq!(node(2, true).relay_welcome(Instant::ZERO), Welcome::All);
+    assert!(admission.iter().copied().eq(expected), "{admission:?}");
+    assert_eq!(node(2, true).relay_admission(Instant::ZERO), AdmissionPolicy::All);
 }
 
 /// Stores are far from full: only the numbers of frames decide.
@@ -343,26 +344,26 @@ fn who_fills_a_store_leaves_room_for_others_and_for_those_to_whom_it_goes() {
 fn of_two_that_bring_as_much_as_they_can_the_one_that_is_ahead_waits() {
     let mut relay = node(2, true);
     let mut now = NOW;
-    let mut bring = |who, times| {
+    let mut bring = |sender, times| {
         let mut waits = Vec::new();
         for _ in 0..times {
             now += Duration::from_millis(8);
             let one = &segment(4, 20)[0];
-            assert_eq!(hear_at(&mut relay, now, who, one), Ok(None));
+            assert_eq!(hear_at(&mut relay, now, sender, one), Ok(None));
             frames(&mut relay);
-            waits.push(relay.relay_welcome(now));
+            waits.push(relay.relay_admission(now));
         }
         waits
     };
-    let mut welcome = bring(1, 60);
-    welcome.extend(bring(5, 60));
-    assert!(welcome.iter().all(|whom| *whom == Welcome::All), "{welcome:?}");
-    assert_eq!(bring(1, 130).last(), Some(&Welcome::AllBut(Address::Short(1))));
-    assert_eq!(bring(5, 80).last(), Some(&Welcome::All));
+    let mut admission = bring(1, 60);
+    admission.extend(bring(5, 60));
+    assert!(admission.iter().all(|admission| *admission == AdmissionPolicy::All), "{admission:?}");
+    assert_eq!(bring(1, 130).last(), Some(&AdmissionPolicy::AllBut(Address::Short(1))));
+    assert_eq!(bring(5, 80).last(), Some(&AdmissionPolicy::All));
 }
 
 #[test]
-fn who_sends_little_does_not_wait_for_who_fills_the_store() {
+fn a_slow_sender_does_not_wait_for_one_that_fills_the_store() {
     let long = segment(4, 600);
     let short = segment(4, 20);
     assert_eq!((long.len() > 6, short.len()), (true, 1));

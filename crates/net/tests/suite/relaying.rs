@@ -4,7 +4,7 @@
 use crate::common::*;
 use core::net::Ipv6Addr;
 use kinglet_net::{
-    Child, Config, InterfaceAddress, Iphc, Net, NextHop, Originals, Parked, Partial, Queued,
+    Child, Config, InterfaceAddress, Iphc, Ipv6Reassembly, Net, NextHop, Parked, Partial, Queued,
     Rfc8930, Route, Sizes, Slot, Token, UdpSocket, Virtual,
 };
 use kinglet_store::{Frame, Ram};
@@ -38,7 +38,7 @@ impl Sizes for Relays {
     type Discovery = ();
     type Fragmentation = Rfc8930<[Option<Virtual>; DATAGRAMS], Ram<[Frame; FRAMES]>>;
     type Border = ();
-    type Ipv6Fragments = Originals<1>;
+    type Ipv6Fragments = Ipv6Reassembly<1>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 1];
 }
@@ -158,9 +158,9 @@ impl Subject for Device {
     }
 
     fn observe(&self) -> String {
-        let (room, welcome) = (self.net.relay_room(), self.net.relay_welcome(Instant::ZERO));
+        let (room, admission) = (self.net.relay_room(), self.net.relay_admission(Instant::ZERO));
         let relay = self.net.relay_stats();
-        format!("{:?} {:?} {relay:?} {room:?} {welcome:?}", self.net.info(), self.net.stats())
+        format!("{:?} {:?} {relay:?} {room:?} {admission:?}", self.net.info(), self.net.stats())
     }
 
     fn refuse(&mut self, now: Instant) -> bool {

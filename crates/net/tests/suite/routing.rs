@@ -157,8 +157,8 @@ fn icmpv6_of_its_types_is_carried_whole_from_the_shortest_message_on() {
     let to = |dst, via| Icmpv6Out { src: None, dst, via, hop_limit: 255, alert: false, len: 6 };
     // A DIS has two octets behind its checksum.
     let dis = [155, 0, 0, 0, 0, 0];
-    let ways = [(ALL_RPL_NODES, Some(Address::BROADCAST)), (local(1), None)];
-    for (dst, via) in ways {
+    let next_hops = [(ALL_RPL_NODES, Some(Address::BROADCAST)), (local(1), None)];
+    for (dst, via) in next_hops {
         let octets = heard(&mut sender, &mut node, &to(dst, via), &dis).expect("for routing");
         assert_eq!((octets.len(), &octets[..2], &octets[4..]), (6, &dis[..2], &dis[4..]));
         assert_ne!(octets[2..4], [0, 0], "the checksum");

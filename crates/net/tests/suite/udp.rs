@@ -39,7 +39,7 @@ fn multicast_reaches_all_nodes() {
 }
 
 #[test]
-fn a_group_is_heard_from_joining_to_leaving() {
+fn a_group_is_received_from_joining_to_leaving() {
     let (mut a, from, mut b, to) = pair();
     let [group, other, third]: [Ipv6Addr; 3] =
         ["ff02::fd", "ff05::fd", "ff02::1:2"].map(|text| text.parse().unwrap());
@@ -86,7 +86,7 @@ fn source_hop_limit_and_traffic_class_are_chosen_for_each_datagram() {
 fn pitfalls_074_and_098_a_send_larger_than_the_longest_packet_is_an_error() {
     let (mut a, from, ..) = pair();
     let send = |a: &mut Node, len| a.udp_send(NOW, from, global(2), 5683, &vec![0; len]);
-    // 1500 octets with the headers, in fragments; `originals.rs` has a plan without those.
+    // 1500 octets with the headers, in fragments; `ipv6_partials.rs` has a plan without those.
     assert_eq!(send(&mut a, 1453), Err(SendError::TooLong));
     assert_eq!(send(&mut a, 70_000), Err(SendError::TooLong));
     assert_eq!(a.pending(), None);

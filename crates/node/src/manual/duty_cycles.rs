@@ -114,7 +114,10 @@
 //!         // Polled is enough for data requests, and Sampled for CSL; Waking adds ContikiMAC.
 //!         listening: mac::Waking<mac::Sampled>,
 //!         // Sleepers is enough for a parent; Strobing reaches nodes with ContikiMAC.
-//!         reach: mac::Strobing<mac::Sleepers<[mac::Sleeper<mac::Samples>; 4]>, [mac::Strobed; 4]>,
+//!         delivery_method: mac::Strobing<
+//!             mac::Sleepers<[mac::Sleeper<mac::Samples>; 4]>,
+//!             [mac::Strobed; 4],
+//!         >,
 //!         // Where relays sleep, they forward fragments one by one (RFC 8930).
 //!         fragmentation: net::Rfc8930<[Option<net::Virtual>; 4], store::Ram<[store::Frame; 16]>>,
 //!         forwards: true,
@@ -122,7 +125,7 @@
 //!         children: 4,
 //!         indirect: 4,
 //!         packets: 6,
-//!         sources: 1,
+//!         pending_requests: 1,
 //!         applications: 1,
 //!     }
 //! }
@@ -162,5 +165,5 @@
 //! # Ok::<(), kinglet::net::TableFull>(())
 //! ```
 //!
-//! An application reports an expected UDP datagram with [`Node::expect`](crate::Node::expect), so
-//! that a leaf polls for it in time.
+//! An application reports an expected UDP datagram with
+//! [`Node::expect_response`](crate::Node::expect_response), so that a leaf polls for it in time.

@@ -111,7 +111,7 @@ impl<P: Profile> Node<P> {
             if <P::Discovery as net::Discovery>::REPORTS && out.is_none() {
                 out = self
                     .net
-                    .tell_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
+                    .with_groups(|discovery, groups| discovery.poll_report(now, groups, &mut buf));
             }
             let Some(out) = out else { return };
             // There is room, as was just checked; after any other failure discovery repeats itself.
@@ -150,13 +150,13 @@ impl<P: Profile> Node<P> {
                 // knows the route too.
                 Change::Parent(parent) => {
                     let _ = self.set_parent(now, parent);
-                    self.net.divert();
-                    if Self::ASKS && !self.routing().tells_of_sleep() {
+                    self.net.reroute_to_parent();
+                    if Self::ASKS && !self.routing().announces_sleep() {
                         self.poller.ask_soon();
                     }
                 }
-                Change::Way => {
-                    self.net.divert();
+                Change::Route => {
+                    self.net.reroute_to_parent();
                     self.reroute(now);
                 }
                 // A child that does not fit into the network layer's table gets its packets
@@ -195,12 +195,12 @@ impl<P: Profile> Node<P> {
 
     /// Reroutes packets that wait for a route, or drops them; their senders are notified.
     fn reroute(&mut self, now: Instant) {
-        if !Self::SEEKS {
+        if !Self::DISCOVERS {
             return;
         }
         self.net.reroute(now);
         if self.net.has_errors() {
-            self.tell_soon(now);
+            self.report_soon(now);
         }
         self.net.park(now, &SendRings(&self.tcp));
         // At most as many reports as are kept.

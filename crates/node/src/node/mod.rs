@@ -5,13 +5,13 @@
 //! frame or segment is formed before it can leave, and a payload is copied once, from the send ring
 //! into the slot.
 
+mod activity;
 mod follow;
 mod parent;
 mod relay;
-mod rest;
 mod segments;
 
-pub(crate) use segments::ANYBODY;
+pub(crate) use segments::ANY_PEER;
 
 use crate::config::{Config, with_addresses};
 use crate::courtesy::Courtesy;
@@ -20,6 +20,7 @@ use crate::peer::AddressPair;
 use crate::polling::Poller;
 use crate::profile::Profile;
 use crate::routing::{Each, EachRelation, Routing};
+use activity::Activity;
 use core::cell::Cell;
 use core::net::Ipv6Addr;
 use kinglet_mac::{self as mac, Indication, Mac, Submission, TxRequest};
@@ -33,7 +34,6 @@ use kinglet_wire::Ecn;
 use kinglet_wire::icmpv6::Kind;
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::ipv6::protocol;
-use rest::Rest;
 
 /// A segment without payload that the MAC has, and its connection.
 type Acking = (net::Token, tcp::Handle);
@@ -82,7 +82,7 @@ pub struct Node<P: Profile> {
     pub(crate) tcp_is_quiet: bool,
     /// The acknowledgment until whose transmission its connection holds the next one back.
     acking: LateAcks<P>,
-    pub(crate) poller: Poller<P::Sources, P::Applications>,
+    pub(crate) poller: Poller<P::PendingRequests, P::Applications>,
     courtesy: Courtesy,
     /// True if the default route leads to the parent.
     has_parent: bool,
@@ -91,9 +91,9 @@ pub struct Node<P: Profile> {
     /// The time at which applications are to be looked at again. They are notified of an event that
     /// occurred while the radio was offered something: packets have no route. Applications are not
     /// looked at during that call.
-    pub(crate) news: Option<Instant>,
+    pub(crate) report_at: Option<Instant>,
     /// The record of pending work.
-    pub(crate) rest: Cell<Rest>,
+    pub(crate) activity: Cell<Activity>,
     /// The deadline of the layers above the MAC, if it is known.
     pub(crate) above: Cell<Option<Option<Instant>>>,
     stats: Stats,
@@ -127,10 +127,10 @@ impl<P: Profile> Node<P> {
     /// that is left out otherwise.
     const ASKS: bool = <P::Listening as mac::Listening>::SLEEPS;
     /// True if the node can be the parent of nodes that sleep.
-    pub(crate) const HAS_CHILDREN: bool = <P::Reach as mac::Reach>::ANY;
+    pub(crate) const HAS_CHILDREN: bool = <P::DeliveryMethod as mac::DeliveryMethod>::ANY;
 
     /// True if routing discovers routes when packets need them.
-    pub(crate) const SEEKS: bool =
+    pub(crate) const DISCOVERS: bool =
         <<P::Routing as net::Routing>::Waiting as Array<Option<PacketHandle>>>::LEN > 0;
 
     /// True if a layer processes ICMPv6 messages of types that the network layer only carries.
@@ -177,11 +177,11 @@ impl<P: Profile> Node<P> {
             tcp_is_quiet: false,
             acking: <LateAcks<P> as Array<_>>::EMPTY,
             sleeps,
-            news: None,
+            report_at: None,
             poller: Poller::new(config.polling),
             courtesy: Courtesy::new(config.yields),
             has_parent: false,
-            rest: Cell::new(Rest::Busy),
+            activity: Cell::new(Activity::Busy),
             above: Cell::new(None),
             stats: Stats {
                 unroutable_segments: 0,
@@ -203,7 +203,7 @@ impl<P: Profile> Node<P> {
     /// Takes an event of the radio; `frame` holds the octets of a received frame, which is
     /// decrypted in place.
     pub fn handle_radio(&mut self, now: Instant, event: Event, frame: &mut [u8]) {
-        let rest = self.rest.get();
+        let activity = self.activity.get();
         match event {
             Event::Received { .. } => self.wake(),
             _ => self.wake_after_transmission(),
@@ -224,7 +224,11 @@ impl<P: Profile> Node<P> {
                 let frame = FrameIn { src: *src, dst: *dst, payload };
                 if self.net.keep_fragment(now, &frame) {
                     // A duty-cycled node sets its radio for the arrival of the next fragment.
-                    return if self.mac.strobes() { self.wake() } else { self.rest_on(rest) };
+                    return if self.mac.strobes() {
+                        self.wake()
+                    } else {
+                        self.restore_activity(activity)
+                    };
                 }
                 match self.net.handle_frame(now, frame) {
                     Ok(Some(message)) if message.protocol == protocol::UDP => {
@@ -322,10 +326,10 @@ impl<P: Profile> Node<P> {
     /// Returns the next command for the radio: at most five before the next event, deadline or call
     /// of the application.
     pub fn poll_radio(&mut self, now: Instant) -> Option<Submission<'_>> {
-        if self.is_resting(now) {
+        if self.is_idle(now) {
             return None;
         }
-        if !matches!(self.rest.get(), Rest::Offering) {
+        if !matches!(self.activity.get(), Activity::Offering) {
             self.prepare_radio(now);
             // Frames that end here make room, which is filled before the next command. Each
             // iteration takes a frame out of a table.
@@ -333,12 +337,12 @@ impl<P: Profile> Node<P> {
                 self.prepare_radio(now);
             }
         }
-        self.begin_rest();
+        self.set_done();
         let submission = self.mac.poll_radio(now)?;
         // A frame is the last command, unless the receiver goes off after it.
         let is_last = matches!(submission.command, Command::Transmit { .. }) && !self.sleeps;
         if !is_last {
-            *self.rest.get_mut() = Rest::Offering;
+            *self.activity.get_mut() = Activity::Offering;
         }
         Some(submission)
     }
@@ -398,7 +402,7 @@ impl<P: Profile> Node<P> {
             // A segment for the host does not have to wait for the radio.
             while self.net.can_submit() && self.take_segment(now) {}
             // A segment may wait for a route that routing has to discover first,
-            if Self::SEEKS {
+            if Self::DISCOVERS {
                 self.follow_routing(now);
             }
             // or for an address that neighbour discovery has to resolve.
@@ -528,7 +532,7 @@ impl<P: Profile> Node<P> {
                 let count = &mut self.stats.unroutable_segments;
                 *count = count.saturating_add(1);
                 if let (net::SendError::NoRoute, Some(head)) = (error, header.first_chunk()) {
-                    self.tell_soon(now);
+                    self.report_soon(now);
                     self.undelivered(&peer, *head, tcp::SoftError::Unreachable);
                 }
             }
@@ -538,8 +542,8 @@ impl<P: Profile> Node<P> {
 
     /// Schedules a notification of the applications as soon as possible: after a deadline has been
     /// handled, the next one must be later than it.
-    pub(crate) fn tell_soon(&mut self, now: Instant) {
-        self.news = Some(now + Duration::from_micros(1));
+    pub(crate) fn report_soon(&mut self, now: Instant) {
+        self.report_at = Some(now + Duration::from_micros(1));
     }
 
     /// Holds back a connection that has just sent, if this node relays for others.
@@ -571,11 +575,11 @@ impl<P: Profile> Node<P> {
 
     /// Does what is due; before the deadline, nothing.
     pub fn handle_deadline(&mut self, now: Instant) {
-        if self.is_resting(now) {
+        if self.is_idle(now) {
             return;
         }
         self.wake();
-        self.news = self.news.filter(|at| *at > now);
+        self.report_at = self.report_at.filter(|at| *at > now);
         self.mac.handle_deadline(now);
         self.net.handle_deadline(now);
         self.routing_mut().handle_deadline(now);

@@ -68,7 +68,7 @@ impl<P: Profile> Node<P> {
     ///
     /// # Errors
     /// [`TableFull`] if three other applications expect a response; nothing has changed.
-    pub fn expect(
+    pub fn expect_response(
         &mut self,
         now: Instant,
         application: u16,
@@ -79,15 +79,15 @@ impl<P: Profile> Node<P> {
             return Ok(());
         }
         self.wake();
-        self.poller.expect(now, application, Some(Expected { since: from, from, until }))
+        self.poller.expect_response(now, application, Some(Expected { since: from, from, until }))
     }
 
-    /// Withdraws [`Node::expect`]: the response is here, or not awaited any more.
-    pub fn expect_nothing(&mut self, now: Instant, application: u16) {
+    /// Withdraws [`Node::expect_response`]: the response is here, or not awaited any more.
+    pub fn withdraw_response(&mut self, now: Instant, application: u16) {
         if Self::ASKS {
             self.wake();
             // A withdrawal needs no room.
-            let _ = self.poller.expect(now, application, None);
+            let _ = self.poller.expect_response(now, application, None);
         }
     }
 

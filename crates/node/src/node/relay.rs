@@ -4,7 +4,7 @@ use super::Node;
 use crate::profile::Profile;
 use kinglet_flash as flash;
 use kinglet_mac::Admission;
-use kinglet_net::Welcome;
+use kinglet_net::AdmissionPolicy;
 use kinglet_store as store;
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -19,13 +19,15 @@ impl<P: Profile> Node<P> {
     /// and one that a driver may still hold, finds a place.
     pub(crate) fn admit_bursts(&mut self, now: Instant) {
         let Some(room) = self.net.relay_room() else { return };
-        let whom = match self.net.relay_welcome(now) {
-            _ if room <= TOO_FEW => Admission::Nobody,
-            Welcome::Only(Address::Short(whom)) => Admission::Only(whom),
-            Welcome::AllBut(Address::Short(whom)) => Admission::AllBut(whom),
-            Welcome::All | Welcome::AllBut(_) | Welcome::Only(_) => Admission::All,
+        let admission = match self.net.relay_admission(now) {
+            _ if room <= TOO_FEW => Admission::None,
+            AdmissionPolicy::Only(Address::Short(admission)) => Admission::Only(admission),
+            AdmissionPolicy::AllBut(Address::Short(admission)) => Admission::AllBut(admission),
+            AdmissionPolicy::All | AdmissionPolicy::AllBut(_) | AdmissionPolicy::Only(_) => {
+                Admission::All
+            }
         };
-        self.mac.admit(now, whom);
+        self.mac.admit(now, admission);
     }
 
     /// Attaches a flash for frames that wait to be forwarded. Returns whether it can be used, which

@@ -16,7 +16,7 @@ const MAX_FRAMES: usize = 16;
 const DEFAULT_FRAMES: u8 = 5;
 
 /// An address that no header compression can shorten (RFC 6282 §3.2.2).
-pub(crate) const ANYBODY: Ipv6Addr = Ipv6Addr::new(0x3fff, 1, 1, 1, 1, 1, 1, 1);
+pub(crate) const ANY_PEER: Ipv6Addr = Ipv6Addr::new(0x3fff, 1, 1, 1, 1, 1, 1, 1);
 
 impl<P: Profile> Node<P> {
     /// Sets the default MSS for this path in settings without an MSS.

@@ -13,7 +13,7 @@ fn at(ms: u64) -> Instant {
 }
 
 /// A poller with the tables of the presets.
-type Poller = super::Poller<[Source; 2], [Application; 3]>;
+type Poller = super::Poller<[PendingRequest; 2], [Application; 3]>;
 
 fn poller(policy: Polling) -> Poller {
     let mut poller = Poller::new(policy);
@@ -298,7 +298,7 @@ fn a_busy_mac_is_asked_again_soon() {
 fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() {
     let mut poller = poller(Polling::DEFAULT);
     let (mut since, mut waited) = (1000, Vec::new());
-    poller.expect(at(since), 1, sent(since, since + 3000)).unwrap();
+    poller.expect_response(at(since), 1, sent(since, since + 3000)).unwrap();
     // The next block of a transfer comes 100 ms after the response to the one before.
     for _ in 0..40 {
         let mut now = ask(&mut poller);
@@ -308,7 +308,7 @@ fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() 
         }
         waited.push(now - since);
         since = now;
-        poller.expect(at(since), 1, sent(since, since + 3000)).unwrap();
+        poller.expect_response(at(since), 1, sent(since, since + 3000)).unwrap();
         answer(&mut poller, now, FOUND, None);
     }
     assert_eq!(waited[0], 750, "a quarter of the time that it has");
@@ -319,7 +319,7 @@ fn applications_that_answer_before_the_data_request_has_ended_are_learnt_from() 
 fn applications_say_until_when_and_take_it_back() {
     for policy in [Polling::TCPLP, Polling::DEFAULT] {
         let mut poller = poller(policy);
-        poller.expect(at(1000), 1, sent(1000, 2000)).unwrap();
+        poller.expect_response(at(1000), 1, sent(1000, 2000)).unwrap();
         let mut asked = Vec::new();
         while poller.deadline().unwrap() < at(60_000) {
             let now = ask(&mut poller);
@@ -327,9 +327,9 @@ fn applications_say_until_when_and_take_it_back() {
             answer(&mut poller, now, NOTHING, None);
         }
         assert!(asked.first() > Some(&1000) && asked.last() <= Some(&2000), "{asked:?}");
-        poller.expect(at(3000), 1, sent(3000, 4000)).unwrap();
+        poller.expect_response(at(3000), 1, sent(3000, 4000)).unwrap();
         assert!(poller.deadline() < Some(at(4000)));
-        poller.expect(at(3001), 1, None).unwrap();
+        poller.expect_response(at(3001), 1, None).unwrap();
         assert!(poller.deadline() > Some(at(200_000)));
     }
 }
@@ -348,13 +348,13 @@ fn ask_until(poller: &mut Poller, until: u64) -> Vec<u64> {
 fn what_one_application_says_is_not_what_another_has_said() {
     for policy in [Polling::TCPLP, Polling::DEFAULT] {
         let mut poller = poller(policy);
-        poller.expect(at(1000), 80, sent(1000, 9000)).unwrap();
-        poller.expect(at(1000), 5683, sent(1000, 3000)).unwrap();
-        poller.expect(at(1001), 5683, None).unwrap();
+        poller.expect_response(at(1000), 80, sent(1000, 9000)).unwrap();
+        poller.expect_response(at(1000), 5683, sent(1000, 3000)).unwrap();
+        poller.expect_response(at(1001), 5683, None).unwrap();
         assert!(ask_until(&mut poller, 9000).last() > Some(&7000), "the other one's time");
         // An expired expectation has no effect any more.
-        poller.expect(at(10_000), 5683, sent(10_000, 11_000)).unwrap();
-        poller.expect(at(10_000), 80, None).unwrap();
+        poller.expect_response(at(10_000), 5683, sent(10_000, 11_000)).unwrap();
+        poller.expect_response(at(10_000), 80, None).unwrap();
         assert!(ask_until(&mut poller, 60_000).last() > Some(&10_800));
     }
 }
@@ -366,17 +366,17 @@ fn each_application_has_its_own_due_time() {
     for n in 1..200 {
         // The response to one comes after 100 ms, that to the other after 800 ms.
         let since = n * 10_000;
-        for (who, latency) in [(0, 100), (1, 800)] {
-            let since = since + u64::from(who) * 5000;
-            poller.expect(at(since), who, sent(since, since + 3000)).unwrap();
+        for (number, latency) in [(0, 100), (1, 800)] {
+            let since = since + u64::from(number) * 5000;
+            poller.expect_response(at(since), number, sent(since, since + 3000)).unwrap();
             let mut now = ask(&mut poller);
             while now < since + latency {
                 answer(&mut poller, now, NOTHING, None);
                 now = ask(&mut poller);
             }
-            poller.expect(at(now), who, None).unwrap();
+            poller.expect_response(at(now), number, None).unwrap();
             answer(&mut poller, now, FOUND, None);
-            waits[usize::from(who)].push(now - since);
+            waits[usize::from(number)].push(now - since);
         }
     }
     assert!(waits[0][50..].iter().all(|ms| (100..150).contains(ms)), "{waits:?}");
@@ -386,18 +386,18 @@ fn each_application_has_its_own_due_time() {
 #[test]
 fn a_place_is_refused_only_while_others_expect_something() {
     let mut poller = poller(Polling::DEFAULT);
-    for who in 0..3 {
-        poller.expect(at(1000), who, sent(1000, 2000 + u64::from(who))).unwrap();
+    for number in 0..3 {
+        poller.expect_response(at(1000), number, sent(1000, 2000 + u64::from(number))).unwrap();
     }
     let before = poller.deadline();
-    assert_eq!(poller.expect(at(1000), 3, sent(1000, 1500)), Err(TableFull));
-    assert_eq!(poller.expect(at(1000), 3, None), Ok(()));
+    assert_eq!(poller.expect_response(at(1000), 3, sent(1000, 1500)), Err(TableFull));
+    assert_eq!(poller.expect_response(at(1000), 3, None), Ok(()));
     assert_eq!(poller.deadline(), before, "nothing has changed");
-    poller.expect(at(2000), 2, sent(2000, 4000)).unwrap();
-    assert_eq!(poller.expect(at(2000), 3, sent(2000, 4000)), Err(TableFull));
-    poller.expect(at(2001), 3, sent(2001, 4000)).unwrap();
-    poller.expect(at(2001), 1, None).unwrap();
-    poller.expect(at(2001), 4, sent(2001, 4000)).unwrap();
+    poller.expect_response(at(2000), 2, sent(2000, 4000)).unwrap();
+    assert_eq!(poller.expect_response(at(2000), 3, sent(2000, 4000)), Err(TableFull));
+    poller.expect_response(at(2001), 3, sent(2001, 4000)).unwrap();
+    poller.expect_response(at(2001), 1, None).unwrap();
+    poller.expect_response(at(2001), 4, sent(2001, 4000)).unwrap();
 }
 
 #[test]

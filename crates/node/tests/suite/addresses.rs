@@ -95,7 +95,7 @@ fn the_differentiated_services_field_is_the_applications_and_can_change() {
 }
 
 #[test]
-fn without_a_parent_there_is_no_way_to_it() {
+fn without_a_parent_there_is_no_route_to_it() {
     for awake in [true, false] {
         let mut settings = config(99, 1);
         settings.mac.rx_on_when_idle = awake;

@@ -19,15 +19,15 @@ const PACKETS: usize = 12;
 const OUTPUT: usize = 4;
 
 kinglet::profile! {
-    struct Seeker {
+    struct Discoverer {
         routing: Aoded<Self, WAITING>,
         packets: PACKETS,
         output: OUTPUT,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
     }
 }
 
-impl aodv::Sizes for Seeker {
+impl aodv::Sizes for Discoverer {
     type Routes = [Option<aodv::Route>; 4];
     type Requests = [Option<aodv::Request>; 3];
     type Searches = [Option<aodv::Search>; 2];
@@ -36,7 +36,7 @@ impl aodv::Sizes for Seeker {
 
 /// Node 1, with neighbours 8 and 9.
 struct Device {
-    node: Box<Node<Seeker>>,
+    node: Box<Node<Discoverer>>,
     socket: net::UdpHandle,
     handles: Vec<Handle>,
     sequence: u8,
@@ -119,7 +119,7 @@ impl Subject for Device {
         let routing = |config: &Config| {
             Aoded::new(config, aodv::Config { role, ..aodv::Config::OFF }, global(0))
         };
-        let mut node = node_routed::<Seeker>(1, 1, 1, usual(), change, routing);
+        let mut node = node_routed::<Discoverer>(1, 1, 1, usual(), change, routing);
         let socket = node.datagrams().bind(7).unwrap();
         node.streams().listen(80, ListenConfig::default()).unwrap();
         Device { node, socket, handles: Vec::new(), sequence: 0 }
@@ -185,9 +185,9 @@ impl Subject for Device {
     fn observe(&self) -> String {
         let node = &self.node;
         let aodv = node.routing().aodv();
-        let ways: Vec<_> = aodv.ways().collect();
+        let routes: Vec<_> = aodv.routes().collect();
         let (info, stats, net) = (node.info(), node.stats(), node.net().stats());
-        format!("{info:?} {stats:?} {net:?} {ways:?} {:?} {:?}", aodv.info(), aodv.stats())
+        format!("{info:?} {stats:?} {net:?} {routes:?} {:?} {:?}", aodv.info(), aodv.stats())
     }
 
     fn occupancy(&self) -> Vec<(usize, usize)> {
@@ -198,6 +198,6 @@ impl Subject for Device {
 }
 
 #[test]
-fn a_node_that_seeks_ways_keeps_the_laws() {
+fn a_node_that_discovers_routes_keeps_the_laws() {
     check::<Device>(0..40, 300);
 }

@@ -13,7 +13,7 @@ use std::net::Ipv6Addr;
 kinglet::profile! {
     struct Host {
         discovery: Discovered<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
         discovered: 4,
         default_routers: 2,
         autoconfigured: 2,
@@ -252,7 +252,7 @@ fn a_node_that_is_awake_anyway_does_not_wait_for_the_end() {
 }
 
 #[test]
-fn a_router_of_rfc_6775_is_told_the_source() {
+fn a_router_of_rfc_6775_gets_the_source() {
     let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
     line.registers = Some(0);
     let life = u32::MAX;
@@ -268,7 +268,7 @@ fn a_router_of_rfc_6775_is_told_the_source() {
 }
 
 #[test]
-fn a_forged_answer_takes_nobodys_address() {
+fn a_forged_answer_takes_no_nodes_address() {
     let (mut line, own) = (line(), ip("2001:db8:1::ff:fe00:1"));
     (line.registers, line.extended) = (Some(0), true);
     let life = u32::MAX;
@@ -351,7 +351,7 @@ fn hop_limit_and_times_of_a_router_are_taken_within_bounds() {
 }
 
 #[test]
-fn a_router_that_registers_nobody_is_asked_three_times() {
+fn a_router_that_registers_no_host_is_asked_three_times() {
     let mut line = line();
     line.advertise_router(ALL, 0xFFFF, &[prefix("2001:db8:1::", 9_000, 9_000)]);
     line.run(Duration::from_secs(3_000));
@@ -394,7 +394,7 @@ fn name_servers_are_known_for_as_long_as_they_are_said() {
 }
 
 #[test]
-fn routers_that_are_too_many_cost_nobody_his_place() {
+fn too_many_routers_evict_none() {
     let mut line = line();
     line.advertise_router(ALL, 1_800, &[prefix("2001:db8:1::", 1_800, 900)]);
     for n in 0..40_u16 {

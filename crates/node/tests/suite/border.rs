@@ -133,7 +133,7 @@ fn what_icmpv6_says_of_a_segment_is_a_soft_error_of_its_connection() {
     const TIME_EXCEEDED: u8 = 3;
     const PARAMETER_PROBLEM: u8 = 4;
     let router: Ipv6Addr = "2001:db8:2::9".parse().unwrap();
-    for (kind, told) in
+    for (kind, soft_error) in
         [(TIME_EXCEEDED, SoftError::TimeExceeded), (PARAMETER_PROBLEM, SoftError::ParameterProblem)]
     {
         let (mut host, now) = (host(), Instant::from_secs(1));
@@ -147,7 +147,7 @@ fn what_icmpv6_says_of_a_segment_is_a_soft_error_of_its_connection() {
         let packet = [&head[..], &router.octets(), &outside().octets(), &error].concat();
         host.handle_host_packet(now, &packet);
         let info = host.tcp().info(handle).unwrap();
-        assert_eq!((info.soft_error, info.state), (Some(told), State::SynSent));
+        assert_eq!((info.soft_error, info.state), (Some(soft_error), State::SynSent));
     }
 }
 

@@ -251,7 +251,7 @@ fn call_of_leaf(now: Instant, node: &mut Node<Counted>, dice: u32) -> String {
     // One more application than there are places.
     let application = (dice >> 12) as u16 & 3;
     if dice & 0xc0 == 0 {
-        node.expect_nothing(now, application);
+        node.withdraw_response(now, application);
         return "expect nothing".to_owned();
     }
     if dice & 0xf00 == 0 {
@@ -259,7 +259,7 @@ fn call_of_leaf(now: Instant, node: &mut Node<Counted>, dice: u32) -> String {
         return format!("parent {parent:?}: {:?}", node.set_parent(now, parent));
     }
     let until = now + Duration::from_micros(u64::from(dice >> 8));
-    format!("expect {until:?} {:?}", node.expect(now, application, now, until))
+    format!("expect {until:?} {:?}", node.expect_response(now, application, now, until))
 }
 
 impl<const KIND: u8> Subject for Device<KIND> {
@@ -526,24 +526,24 @@ fn a_node_that_was_woken_asks_its_layers_once() {
 }
 
 /// Compares an idle node with one that has to check everything before each call.
-fn resting_hides_nothing<const KIND: u8>() {
+fn idling_hides_nothing<const KIND: u8>() {
     for seed in 0..64 {
-        let [mut rests, mut looks] = [(); 2].map(|()| Device::<KIND>::fresh(seed));
+        let [mut idle_first, mut looks] = [(); 2].map(|()| Device::<KIND>::fresh(seed));
         let mut dice = [(); 2].map(|()| Pcg32::seed_from_u64(seed));
         let mut now = Instant::from_secs(1);
         for step in 0..300 {
             let [first, second] = &mut dice;
-            let done = rests.operate(now, first);
+            let done = idle_first.operate(now, first);
             assert_eq!(done, looks.operate(now, second));
             loop {
                 let _ = looks.node.get_mut().interface();
-                let output = rests.poll(now);
+                let output = idle_first.poll(now);
                 assert_eq!(output, looks.poll(now), "seed {seed}, step {step}, after {done}");
                 if output.is_none() {
                     break;
                 }
             }
-            let due = rests.deadline();
+            let due = idle_first.deadline();
             assert_eq!(due, looks.deadline(), "seed {seed}, step {step}, after {done}");
             // To the deadline, to a time before it, or not at all.
             let wait = Duration::from_micros(u64::from(dice[0].next_u32() % 200_000));
@@ -554,17 +554,21 @@ fn resting_hides_nothing<const KIND: u8>() {
                 _ => now,
             };
             let _ = looks.node.get_mut().interface();
-            rests.handle_deadline(now);
+            idle_first.handle_deadline(now);
             looks.handle_deadline(now);
-            assert_eq!(rests.observe(), looks.observe(), "seed {seed}, step {step}, after {done}");
+            assert_eq!(
+                idle_first.observe(),
+                looks.observe(),
+                "seed {seed}, step {step}, after {done}"
+            );
         }
     }
 }
 
 #[test]
-fn a_node_that_rests_misses_nothing() {
-    resting_hides_nothing::<ROUTER>();
-    resting_hides_nothing::<LEAF>();
-    resting_hides_nothing::<MESH>();
-    resting_hides_nothing::<PARENT>();
+fn an_idle_node_misses_nothing() {
+    idling_hides_nothing::<ROUTER>();
+    idling_hides_nothing::<LEAF>();
+    idling_hides_nothing::<MESH>();
+    idling_hides_nothing::<PARENT>();
 }

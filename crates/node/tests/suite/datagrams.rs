@@ -1,8 +1,8 @@
 //! Datagrams and echo requests between nodes, through every layer.
 
 use crate::common::*;
-use kinglet::mac::{CcmStar, Peer, Tabled};
-use kinglet::net::{InterfaceAddress, NextHop, Originals, Route, SendError, Sending};
+use kinglet::mac::{CcmStar, PeerCounter, Tabled};
+use kinglet::net::{InterfaceAddress, Ipv6Reassembly, NextHop, Route, SendError, Sending};
 use kinglet::radio::Capabilities;
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
@@ -52,7 +52,7 @@ fn datagrams_arrive_on<P: Plan>() {
 }
 
 #[test]
-fn datagrams_go_both_ways_on_every_profile() {
+fn datagrams_go_in_both_directions_on_every_profile() {
     datagrams_arrive_on::<Mote>();
     datagrams_arrive_on::<Router>();
     datagrams_arrive_on::<BorderRouter>();
@@ -62,8 +62,8 @@ kinglet::profile! {
     /// Reassembles IPv6 fragments.
     struct Long {
         routing: Meshed<Self>,
-        security: CcmStar<Tabled, [Peer; 4]>,
-        ipv6_fragments: Originals<1>,
+        security: CcmStar<Tabled, [PeerCounter; 4]>,
+        ipv6_fragments: Ipv6Reassembly<1>,
         storage: 1500,
         packets: 6,
         output: 4,

@@ -13,7 +13,7 @@ use std::net::Ipv6Addr;
 kinglet::profile! {
     struct Speaker {
         discovery: Discovered<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
         discovered: 4,
         forwards: true,
         packets: 8,
@@ -95,7 +95,7 @@ fn an_address_is_defended_against_duplicate_address_detection() {
 }
 
 #[test]
-fn both_ping_each_other_where_nothing_tells_the_link_address() {
+fn both_ping_each_other_where_no_address_contains_the_link_address() {
     for link in [SHORT, EXTENDED] {
         let mut line = line(link, &["fe80::a:b:c:d", "2001:db8::beef"]);
         let beef = ip("2001:db8::beef");
@@ -142,11 +142,14 @@ fn a_guess_that_is_wrong_is_mended_by_asking() {
         replies += usize::from(line.node.datagrams().poll_echo_reply().is_some());
     }
     assert!(replies >= 6, "{replies} of 16");
-    assert_eq!(line.node.net().discovery().nd().way(ip(address)), kinglet::nd::Way::To(EXTENDED));
+    assert_eq!(
+        line.node.net().discovery().nd().resolution(ip(address)),
+        kinglet::nd::Resolution::To(EXTENDED)
+    );
 }
 
 #[test]
-fn nobody_answers_and_the_packets_go() {
+fn packets_are_dropped_if_no_neighbour_answers() {
     let mut line = line(EXTENDED, &["2001:db8::beef"]);
     line.answers = false;
     let free = line.node.info().net.free_packets;
@@ -164,7 +167,7 @@ fn nobody_answers_and_the_packets_go() {
 }
 
 #[test]
-fn who_acknowledges_frames_is_not_probed_and_who_does_not_is() {
+fn a_neighbour_that_acknowledges_frames_is_not_probed_and_another_is() {
     let mut line = line(EXTENDED, &["2001:db8::beef"]);
     let beef = ip("2001:db8::beef");
     let ping = |line: &mut Link<Speaker>| {
@@ -219,7 +222,7 @@ fn a_segment_of_tcp_that_was_taken_shows_that_its_neighbour_is_there() {
 }
 
 #[test]
-fn a_router_that_asks_is_told_the_groups() {
+fn a_router_that_asks_gets_the_groups() {
     let config = config(1, 1);
     let (mac, seed) = (&config.mac, config.seed);
     let settings = nd::Config::new(mac.source(), mac.extended, mac.pan_id.0, seed);

@@ -1,7 +1,7 @@
 //! The loop around a node and its radio, as one call.
 
 use crate::common::*;
-use kinglet::mac::{CcmStar, Peer, Tabled};
+use kinglet::mac::{CcmStar, PeerCounter, Tabled};
 use kinglet::radio::{Ack, Busy, Capabilities, Command, Driver, Event, Filter, MAX_FRAME};
 use kinglet::tcp::{ConnectionConfig, ListenConfig, State, WithPolicies};
 use kinglet::time::{Duration, Instant};
@@ -43,7 +43,7 @@ kinglet::profile! {
     /// A plan with a place for late acknowledgments.
     struct Late {
         features: WithPolicies,
-        security: CcmStar<Tabled, [Peer; 4]>,
+        security: CcmStar<Tabled, [PeerCounter; 4]>,
     }
 }
 
@@ -54,7 +54,7 @@ struct Two<P: Plan = Mote> {
     radios: [Radio; 2],
     /// True if the second radio withholds the events of its transmissions.
     slow: bool,
-    untold: Vec<Event>,
+    withheld: Vec<Event>,
     /// Number of frames that each has transmitted.
     transmitted: [usize; 2],
 }
@@ -67,13 +67,13 @@ impl<P: Plan> Two<P> {
             nodes,
             radios: Default::default(),
             slow: false,
-            untold: Vec::new(),
+            withheld: Vec::new(),
             transmitted: [0; 2],
         }
     }
 
     /// Drives both, and carries their frames. Returns the times of their next calls.
-    fn turn(&mut self) -> [Option<Instant>; 2] {
+    fn step(&mut self) -> [Option<Instant>; 2] {
         let mut wishes = [None; 2];
         for (side, wish) in wishes.iter_mut().enumerate() {
             *wish = self.nodes[side].drive(self.now, &mut self.radios[side]);
@@ -85,11 +85,11 @@ impl<P: Plan> Two<P> {
                 let ack =
                     if ack { Ack::Received { frame_pending: false } } else { Ack::NotAwaited };
                 self.transmitted[side] += 1;
-                let told = Event::Transmitted { sfd, ack };
+                let event = Event::Transmitted { sfd, ack };
                 if side == 1 && self.slow {
-                    self.untold.push(told);
+                    self.withheld.push(event);
                 } else {
-                    self.radios[side].events.push_back((told, Vec::new()));
+                    self.radios[side].events.push_back((event, Vec::new()));
                 }
             }
         }
@@ -106,14 +106,14 @@ fn an_application_needs_no_other_call_than_drive() {
     let default = ConnectionConfig::DEFAULT;
     let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     for _ in 0..50 {
-        two.turn();
+        two.step();
     }
     assert_eq!(two.nodes[0].tcp().state(client), Some(State::Established));
     let server = two.nodes[1].streams().accept(80).unwrap();
     two.nodes[0].streams().send(client, &[7; 1500]).unwrap();
     let (mut received, mut buffer) = (0, [0; 512]);
     for _ in 0..2000 {
-        two.turn();
+        two.step();
         received += two.nodes[1].streams().recv(server, &mut buffer).unwrap_or(0);
     }
     assert_eq!(received, 1500);
@@ -123,14 +123,14 @@ fn an_application_needs_no_other_call_than_drive() {
 fn it_asks_for_another_look_at_the_sockets_where_something_happened_and_else_for_a_time() {
     let mut two = Two::<Mote>::new();
     let default = ConnectionConfig::DEFAULT;
-    assert_eq!(two.turn(), [None, None], "nothing to do");
+    assert_eq!(two.step(), [None, None], "nothing to do");
     two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     let start = two.now;
-    let [first, second] = two.turn();
+    let [first, second] = two.step();
     assert!(first.is_some_and(|at| at > start), "a transmission that may get lost: {first:?}");
     assert_eq!(second, None);
     let heard = two.now;
-    assert_eq!(two.turn(), [Some(heard), Some(heard)], "transmitted, and received");
+    assert_eq!(two.step(), [Some(heard), Some(heard)], "transmitted, and received");
 }
 
 #[test]
@@ -139,23 +139,23 @@ fn it_asks_for_another_look_at_a_connection_that_lost_its_route() {
     let default = ConnectionConfig::DEFAULT;
     let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     assert!(two.nodes[0].interface().remove_route(global(2), 128));
-    let turn = two.now;
-    let [wish, _] = two.turn();
+    let step = two.now;
+    let [wish, _] = two.step();
     assert_eq!(two.nodes[0].tcp().state(client), Some(State::Closed), "found while sending");
-    let soon = turn + Duration::from_micros(1);
+    let soon = step + Duration::from_micros(1);
     assert_eq!(wish, Some(soon), "its application is not called else");
-    let turn = two.now;
-    assert_eq!(two.turn(), [Some(turn), None]);
-    assert_eq!(two.turn(), [None, None], "once");
+    let step = two.now;
+    assert_eq!(two.step(), [Some(step), None]);
+    assert_eq!(two.step(), [None, None], "once");
 }
 
 #[test]
-fn a_refused_transmission_is_told_and_comes_again() {
+fn a_refused_transmission_is_reported_and_comes_again() {
     let mut two = Two::<Mote>::new();
     two.radios[0].refuses = true;
     let default = ConnectionConfig::DEFAULT;
     two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
-    let heard = |two: &mut Two| (0..50).filter(|_| two.turn()[1].is_some()).count();
+    let heard = |two: &mut Two| (0..50).filter(|_| two.step()[1].is_some()).count();
     assert!(heard(&mut two) > 0, "the SYN");
     assert_eq!(two.nodes[0].stats().refused_commands, 1);
 }
@@ -167,12 +167,12 @@ fn with_nothing_to_do_no_command_is_given_and_nothing_changes() {
     let default = ConnectionConfig::DEFAULT;
     let client = two.nodes[0].streams().connect(two.now, global(2), 80, default).unwrap();
     for _ in 0..50 {
-        two.turn();
+        two.step();
     }
     two.nodes[0].streams().send(client, &[7; 500]).unwrap();
     let mut idle = 0;
     for _ in 0..2_000 {
-        two.turn();
+        two.step();
         let Two { now, nodes, radios, .. } = &mut two;
         for (node, radio) in nodes.iter_mut().zip(radios) {
             let due = node.deadline();
@@ -207,20 +207,20 @@ fn acknowledgments_become_one_while_an_earlier_one_has_not_left() {
     two.nodes[1].streams().listen(80, listening).unwrap();
     let client = two.nodes[0].streams().connect(two.now, global(2), 80, config).unwrap();
     for _ in 0..50 {
-        two.turn();
+        two.step();
     }
     two.slow = true;
     let before = two.transmitted[1];
     two.nodes[0].streams().send(client, &[7; 640]).unwrap();
     for _ in 0..60 {
-        two.turn();
+        two.step();
     }
     assert_eq!(two.transmitted[1] - before, 1, "the radio has the first");
     two.slow = false;
-    let told = two.untold.drain(..).map(|event| (event, Vec::new()));
-    two.radios[1].events.extend(told);
+    let event = two.withheld.drain(..).map(|event| (event, Vec::new()));
+    two.radios[1].events.extend(event);
     for _ in 0..15 {
-        two.turn();
+        two.step();
     }
     assert_eq!(two.transmitted[1] - before, 2, "and one for the rest");
     assert_eq!(two.nodes[0].tcp().info(client).unwrap().bytes_in_flight, 0);

@@ -5,7 +5,7 @@ use crate::common::*;
 use crate::relay::{ALL, Relay};
 use crate::stranger::Link;
 use kinglet::net::Discovery;
-use kinglet::rpl::{self, Mode, Role, Way};
+use kinglet::rpl::{self, Mode, NextHop, Role};
 use kinglet::time::Duration;
 use kinglet::wire::ieee802154::Address;
 use kinglet::{Node, Rpled};
@@ -155,7 +155,7 @@ fn a_dao_that_names_the_receiver_too_makes_the_other_routes_and_is_acknowledged(
         let acks = heard(&mut line, ACK);
         let [(to, ack)] = &acks[..] else { panic!("{acks:?}") };
         assert_eq!((*to, ack[6], ack[7]), (NEAR_CHILD, sequence, 0));
-        assert_eq!(line.node.routing().rpl().route(other), Way::Neighbour(NEAR_CHILD));
+        assert_eq!(line.node.routing().rpl().route(other), NextHop::Neighbour(NEAR_CHILD));
     }
     let routes = line.node.routing().rpl().routes().map(|route| route.target().prefix);
     assert!(routes.into_iter().all(|target| target != own));
@@ -218,7 +218,7 @@ fn a_parent_that_changes_its_dodag_is_followed_by_its_next_dio() {
 }
 
 #[test]
-fn a_parent_that_resigns_is_left_and_those_below_hear_of_it() {
+fn a_parent_that_resigns_is_replaced_and_its_children_are_notified() {
     for parent in [riot(), contiki()] {
         let mut line = attached(&parent);
         // It has advertised its rank.

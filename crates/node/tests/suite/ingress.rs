@@ -113,10 +113,10 @@ fn attached(mode: u8) -> Link<Router> {
     let mut link = Link::new(node, Address::Short(1), Address::Short(PARENT), &addresses);
     // The neighbour cannot read the headers that RPL adds to packets.
     link.reads = false;
-    let told = [dio(mode, 128, global(PARENT)), configuration().to_vec()].concat();
-    link.send(local(PARENT), local(1), 255, told);
-    let told = [dio(mode, 128, global(PARENT)), prefix()].concat();
-    link.send(local(PARENT), local(1), 255, told);
+    let message = [dio(mode, 128, global(PARENT)), configuration().to_vec()].concat();
+    link.send(local(PARENT), local(1), 255, message);
+    let message = [dio(mode, 128, global(PARENT)), prefix()].concat();
+    link.send(local(PARENT), local(1), 255, message);
     let known = context();
     let known = [&known[..8], &global(0).octets()[..8]].concat();
     link.advertise_router(local(1), 1_800, &[known]);
@@ -134,7 +134,7 @@ fn tables(node: &Node<Router>) -> String {
     let info = rpl.info();
     let own: Vec<_> = (0..8).filter_map(|index| net.own_address(index)).collect();
     let nd = node.net().discovery().nd();
-    let near = [local(PARENT), global(PARENT), local(5)].map(|it| nd.way(it));
+    let near = [local(PARENT), global(PARENT), local(5)].map(|it| nd.resolution(it));
     let groups = ["ff02::1a", "ff05::1", "ff02::2"].map(|group| net.is_member(ip(group)));
     format!(
         "{:?} {} {} {:?} {routes:?} {candidates:?} {own:?} {near:?} {:?} {:?} {groups:?}",

@@ -74,7 +74,7 @@ impl Routing for Greeting {
 }
 
 kinglet::profile! {
-    struct Greeter { routing: Greeting, security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]> }
+    struct Greeter { routing: Greeting, security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]> }
 }
 
 fn greeter(n: u16, to: Option<Icmpv6Out>) -> Box<Node<Greeter>> {

@@ -216,7 +216,7 @@ fn a_segment_of_so_many_frames_takes_so_many_frames() {
 }
 
 #[test]
-fn who_chooses_no_segment_size_gets_five_frames_from_anybody() {
+fn the_default_segment_size_is_five_frames_from_any_peer() {
     let now = Instant::from_secs(1);
     let (nodes, [client, server]) = connected(now, 0);
     let [up, down] = [(0, client), (1, server)].map(|(n, handle)| {

@@ -45,7 +45,7 @@ fn a_task_that_acts_only_when_it_is_woken_up_misses_nothing() {
 }
 
 #[test]
-fn a_datagram_is_told_once_and_the_next_one_after_it_was_read() {
+fn a_datagram_is_reported_once_and_the_next_one_after_it_was_read() {
     let mut world = World::<Mote>::new(2, usual(), 0, 7);
     let from = world.nodes[0].datagrams().bind(0).unwrap();
     let to = world.nodes[1].datagrams().bind(7).unwrap();

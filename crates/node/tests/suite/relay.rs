@@ -9,7 +9,7 @@ pub(crate) const ALL: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 0x1A);
 kinglet::profile! {
     pub(crate) struct Relay {
         routing: Rpled<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 8]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 8]>,
         forwards: true,
         packets: 8,
         addresses: 2,

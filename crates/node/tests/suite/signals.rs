@@ -46,7 +46,7 @@ fn what_is_expected_of_a_link_follows_from_the_frame_that_came_over_it() {
         // At 40 dB above the noise one transmission is enough; at 5 dB above it four are needed.
         advertise(&mut line, first, -60);
         advertise(&mut line, second, -95);
-        let both = [first, second].map(|who| expected(&line, who));
+        let both = [first, second].map(|peer| expected(&line, peer));
         assert_eq!(both, [128, 4 * 128], "{:?} and {:?}", first.0, second.0);
         // And vice versa.
         advertise(&mut line, second, -60);

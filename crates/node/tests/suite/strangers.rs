@@ -14,7 +14,7 @@ use std::net::Ipv6Addr;
 kinglet::profile! {
     struct Host {
         discovery: Discovered<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
         discovered: 4,
         default_routers: 2,
         autoconfigured: 2,
@@ -27,7 +27,7 @@ kinglet::profile! {
     struct Root {
         discovery: Discovered<Self>,
         serving: Serving<Self>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 8]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 8]>,
         discovered: 4,
         registrations: 4,
         prefixes: 1,
@@ -49,9 +49,9 @@ const PLAIN: (Address, &str) =
     (Address::Extended([2, 0, 0, 0xFF, 0xFE, 0, 0, 7]), "fe80::a1b2:c3d4:e5f6:789");
 
 /// Makes the stranger another node, with these addresses in addition to the link-local one.
-fn be<P: Profile>(line: &mut Link<P>, who: (Address, &str), more: &[&str]) {
-    line.link = who.0;
-    line.addresses = [who.1].iter().chain(more).map(|it| ip(it)).collect();
+fn be<P: Profile>(line: &mut Link<P>, peer: (Address, &str), more: &[&str]) {
+    line.link = peer.0;
+    line.addresses = [peer.1].iter().chain(more).map(|it| ip(it)).collect();
     line.heard.clear();
     line.frames.clear();
 }
@@ -191,14 +191,14 @@ fn a_router_serves_plain_hosts_and_those_that_register() {
     let upper = [&upper[..], &link_option(2, line.link)].concat();
     line.send(ip(PLAIN.1), ALL, 255, upper);
     let nd = line.node.net().discovery().nd();
-    assert_eq!(nd.way(ip("2001:db8::99")), nd::Way::To(LOWPAN.0));
+    assert_eq!(nd.resolution(ip("2001:db8::99")), nd::Resolution::To(LOWPAN.0));
     line.answers = true;
     assert!(reaches(&mut line, "2001:db8::77"), "and the plain one is there as before");
     // After its registration has expired, it is solicited like any other node.
     line.run(Duration::from_secs(3_600));
     let nd = line.node.net().discovery().nd();
     assert_eq!(
-        (nd.way(ip("2001:db8::99")), nd.role().registrations().count()),
-        (nd::Way::Unknown, 0)
+        (nd.resolution(ip("2001:db8::99")), nd.role().registrations().count()),
+        (nd::Resolution::Unknown, 0)
     );
 }

@@ -54,9 +54,9 @@ fn gateway(mode: Mode) -> Link<Gateway> {
     let (on_link, autonomous) = (false, true);
     let offered = PrefixInformation { prefix, len, on_link, autonomous, valid_s, preferred_s };
     role.offer_prefix(Instant::ZERO, offered).unwrap();
-    let told =
+    let message =
         nd::Config::new(config.mac.source(), config.mac.extended, config.mac.pan_id.0, config.seed);
-    let discovery = Discovered::serving(told, role);
+    let discovery = Discovered::serving(message, role);
     let rpl = rpl::Config::new(Role::Root(rpl::Root::new(ip(ROOT), mode)), 0, 0);
     let routing = Rpled::new(&config, rpl);
     let mut node: Box<Node<Gateway>> =

@@ -7,7 +7,7 @@ use kinglet::tcp::{
     ConnectionConfig, ConnectionError, Handle, ListenConfig, RecvError, SendError, State,
 };
 use kinglet::time::{Duration, Instant};
-use kinglet::{BorderRouter, ConnectError, Mote, Router};
+use kinglet::{BorderRouter, Mote, Router, StreamConnectError};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const PORT: u16 = 80;
@@ -66,7 +66,7 @@ fn streams_flow_on<P: Plan>() {
 }
 
 #[test]
-fn streams_flow_both_ways_under_loss_between_motes() {
+fn streams_flow_in_both_directions_under_loss_between_motes() {
     streams_flow_on::<Mote>();
 }
 
@@ -82,12 +82,12 @@ fn a_stream_survives_events_that_drivers_lose() {
 }
 
 #[test]
-fn streams_flow_both_ways_under_loss_between_routers() {
+fn streams_flow_in_both_directions_under_loss_between_routers() {
     streams_flow_on::<Router>();
 }
 
 #[test]
-fn streams_flow_both_ways_under_loss_between_border_routers() {
+fn streams_flow_in_both_directions_under_loss_between_border_routers() {
     streams_flow_on::<BorderRouter>();
 }
 
@@ -225,7 +225,7 @@ fn a_peer_that_falls_silent_is_given_up_in_bounded_time() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses() {
+fn a_port_without_a_listener_refuses() {
     let mut world = World::<Mote>::new(2, usual(), 0, 14);
     let client = world.nodes[0].streams().connect(world.now, global(2), 81, connection()).unwrap();
     let closed = |nodes: &mut [Box<kinglet::Node<Mote>>]| nodes[0].tcp().state(client);
@@ -239,7 +239,7 @@ fn without_a_route_no_connection_is_opened() {
     let mut world = World::<Mote>::new(2, usual(), 0, 15);
     let nowhere = "2001:db8:1::1".parse().unwrap();
     let connected = world.nodes[0].streams().connect(world.now, nowhere, PORT, connection());
-    assert_eq!(connected, Err(ConnectError::NoRoute));
+    assert_eq!(connected, Err(StreamConnectError::NoRoute));
     world.nodes[0].set_parent(world.now, Some(2)).unwrap();
     let connected = world.nodes[0].streams().connect(world.now, nowhere, PORT, connection());
     assert!(connected.is_ok());
@@ -278,7 +278,7 @@ fn a_router_that_reports_no_route_ends_a_connection_that_is_being_opened() {
 fn a_node_without_an_address_cannot_connect() {
     let mut node = Box::new(kinglet::Node::<Mote>::new(config(1, 1), usual()));
     let connected = node.streams().connect(Instant::from_secs(1), global(2), PORT, connection());
-    assert_eq!(connected, Err(ConnectError::NoSourceAddress));
+    assert_eq!(connected, Err(StreamConnectError::NoSourceAddress));
 }
 
 //= rfc9293#MUST-16

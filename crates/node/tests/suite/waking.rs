@@ -29,9 +29,9 @@ kinglet::profile! {
         packets: PACKETS,
         output: OUTPUT,
         listening: mac::Waking<mac::AlwaysOn>,
-        reach: mac::Strobing<(), [mac::Strobed; 4], 1>,
+        delivery_method: mac::Strobing<(), [mac::Strobed; 4], 1>,
         fragmentation: net::Rfc8930<Virtuals, store::Ram<[store::Frame; KEPT]>>,
-        security: mac::CcmStar<mac::Tabled, [mac::Peer; 4]>,
+        security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 4]>,
     }
 }
 
@@ -90,7 +90,7 @@ impl Subject for Device {
             repeats: 1 + (seed % 6) as u8,
             burst_repeats: 1 + (seed % 16) as u8,
             burst: Duration::from_millis(seed % 4 * 200),
-            rests: !seed.is_multiple_of(5),
+            sleeps_in_gaps: !seed.is_multiple_of(5),
             max_attempts: [None, Some(1), Some(4)][(seed % 3) as usize],
             sleeps: !seed.is_multiple_of(4),
             channels: if seed.is_multiple_of(3) { 0x8421 } else { 0 },

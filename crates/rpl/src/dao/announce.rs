@@ -1,6 +1,6 @@
 //! Timers of DAOs, and their acknowledgements (RFC 6550, 9.3 and 9.5).
 
-use super::Told;
+use super::Advertised;
 use crate::lollipop::Counter;
 use core::net::Ipv6Addr;
 use kinglet_random::Random;
@@ -47,7 +47,7 @@ pub(crate) struct Awaiting {
 pub(crate) struct Announce {
     /// End of DelayDAO, and the urgency of the change.
     delay: Option<Instant>,
-    waiting: News,
+    waiting: Urgency,
     /// Until this time changes wait for a full DelayDAO, as a DAO was sent just before.
     gathers: Instant,
     /// DelayDAO has ended: DAOs are sent until all targets are announced.
@@ -55,7 +55,7 @@ pub(crate) struct Announce {
     pub(crate) awaiting: Option<Awaiting>,
     tries: u8,
     /// A change of the own address has been announced once at the most.
-    news: bool,
+    urgency: bool,
     /// DAOs that were sent, and that were given up, since the last acknowledgement.
     unanswered: u8,
     given_up: u8,
@@ -63,13 +63,13 @@ pub(crate) struct Announce {
     pub(crate) sequence: Counter,
     /// Path Sequence of the own address.
     pub(crate) path_sequence: Counter,
-    pub(crate) told: Told,
+    pub(crate) advertised: Advertised,
     /// Parent on the route that was acknowledged last.
     pub(crate) known: Option<Ipv6Addr>,
     /// Time of the own address's next refresh.
     refresh: Option<Instant>,
     /// Time of the next refresh of other nodes' targets.
-    retell: Option<Instant>,
+    reannounce: Option<Instant>,
     /// A former parent to send No-Path DAOs to, and the number of routes already withdrawn there.
     pub(crate) withdraw: Option<(Ipv6Addr, usize)>,
 }
@@ -78,36 +78,36 @@ impl Announce {
     pub(crate) const fn new() -> Self {
         Announce {
             delay: None,
-            waiting: News::Now,
+            waiting: Urgency::Now,
             gathers: Instant::ZERO,
             ready: false,
             awaiting: None,
             tries: 0,
-            news: false,
+            urgency: false,
             unanswered: 0,
             given_up: 0,
             sequence: Counter::FIRST,
             path_sequence: Counter::FIRST,
-            told: Told::Not,
+            advertised: Advertised::No,
             known: None,
             refresh: None,
-            retell: None,
+            reannounce: None,
             withdraw: None,
         }
     }
 
     /// Schedules a DAO. A scheduled one stays, unless it is scheduled for later.
-    pub(crate) fn schedule(&mut self, now: Instant, news: News, random: &mut Random) {
-        let longest = match news {
-            News::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
-            News::Now => self.backoff(),
-            News::Later => self.backoff().max(LATER_DELAY),
+    pub(crate) fn schedule(&mut self, now: Instant, urgency: Urgency, random: &mut Random) {
+        let longest = match urgency {
+            Urgency::Now if self.unanswered == 0 && now >= self.gathers => FIRST_DELAY,
+            Urgency::Now => self.backoff(),
+            Urgency::Later => self.backoff().max(LATER_DELAY),
         };
-        let hurries = news < self.waiting;
+        let hurries = urgency < self.waiting;
         if !self.ready && (self.delay.is_none() || hurries) {
             let at = now + random.between(longest / 2, longest);
             self.delay = Some(self.delay.map_or(at, |delay| delay.min(at)));
-            self.waiting = news;
+            self.waiting = urgency;
         }
     }
 
@@ -123,26 +123,26 @@ impl Announce {
 
     /// Announces the own address with a new Path Sequence, which all routers above process.
     //= rfc6550#9.4-3
-    pub(crate) fn renew(&mut self, now: Instant, news: News, random: &mut Random) {
+    pub(crate) fn renew(&mut self, now: Instant, urgency: Urgency, random: &mut Random) {
         self.path_sequence = self.path_sequence.next();
-        self.news = true;
-        self.repeat(now, news, random);
+        self.urgency = true;
+        self.repeat(now, urgency, random);
     }
 
     /// Announces the own address again. A router that knows its Path Sequence sees no change.
-    pub(crate) fn repeat(&mut self, now: Instant, news: News, random: &mut Random) {
-        self.told = Told::Not;
+    pub(crate) fn repeat(&mut self, now: Instant, urgency: Urgency, random: &mut Random) {
+        self.advertised = Advertised::No;
         self.tries = 0;
-        self.schedule(now, news, random);
+        self.schedule(now, urgency, random);
     }
 
     /// Stops all timers, as there is no parent.
     pub(crate) fn stop(&mut self) {
         (self.delay, self.ready, self.awaiting, self.refresh) = (None, false, None, None);
-        (self.withdraw, self.retell, self.known) = (None, None, None);
+        (self.withdraw, self.reannounce, self.known) = (None, None, None);
         // Missing acknowledgements do not count for the next upward route.
         (self.unanswered, self.given_up) = (0, 0);
-        self.told = Told::Not;
+        self.advertised = Advertised::No;
     }
 
     /// Records a change from `old` to another parent. `old` gets a No-Path DAO, unless it is on the
@@ -164,8 +164,8 @@ impl Announce {
     /// Stops waiting for the acknowledgement of a DAO in flight.
     pub(crate) fn forget(&mut self) {
         (self.awaiting, self.tries) = (None, 0);
-        if self.told == Told::Sent {
-            self.told = Told::Not;
+        if self.advertised == Advertised::InFlight {
+            self.advertised = Advertised::No;
         }
     }
 
@@ -178,7 +178,7 @@ impl Announce {
         acknowledged: bool,
         random: &mut Random,
     ) {
-        let again = core::mem::take(&mut self.news) && !acknowledged;
+        let again = core::mem::take(&mut self.urgency) && !acknowledged;
         let usual = lifetime.map(|lifetime| before(lifetime, acknowledged, random));
         let again = again.then(|| random.between(AGAIN / 2, AGAIN));
         let wait = again.map_or(usual, |again| Some(usual.map_or(again, |usual| usual.min(again))));
@@ -187,21 +187,21 @@ impl Announce {
 
     /// Schedules the refresh of other nodes' targets before `lifetime` is over since the first of
     /// them.
-    pub(crate) fn retell_within(
+    pub(crate) fn reannounce_within(
         &mut self,
         now: Instant,
         lifetime: Option<Duration>,
         acknowledged: bool,
         random: &mut Random,
     ) {
-        if self.retell.is_none() {
-            self.retell = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
+        if self.reannounce.is_none() {
+            self.reannounce = lifetime.map(|lifetime| now + before(lifetime, acknowledged, random));
         }
     }
 
     /// Returns whether that refresh is due.
-    pub(crate) fn retells(&mut self, now: Instant) -> bool {
-        self.retell.take_if(|at| *at <= now).is_some()
+    pub(crate) fn reannounces(&mut self, now: Instant) -> bool {
+        self.reannounce.take_if(|at| *at <= now).is_some()
     }
 
     /// Schedules another attempt after DAOs that were not acknowledged.
@@ -238,7 +238,7 @@ impl Announce {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let awaited = self.awaiting.map(|awaiting| awaiting.until);
-        [self.delay, self.refresh, self.retell, awaited].into_iter().fold(None, earliest)
+        [self.delay, self.refresh, self.reannounce, awaited].into_iter().fold(None, earliest)
     }
 
     /// Ends DelayDAO and starts refreshes that are due. Returns the state of the awaited
@@ -248,7 +248,7 @@ impl Announce {
             self.ready = true;
         }
         if self.refresh.take_if(|at| *at <= now).is_some() {
-            self.repeat(now, News::Now, random);
+            self.repeat(now, Urgency::Now, random);
         }
         if self.awaiting.take_if(|awaiting| awaiting.until <= now).is_none() {
             return Missed::Nothing;
@@ -274,7 +274,7 @@ fn before(lifetime: Duration, acknowledged: bool, random: &mut Random) -> Durati
 
 /// Urgency of a change for the parent; the most urgent is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum News {
+pub(crate) enum Urgency {
     /// After DelayDAO.
     Now,
     /// Together with later changes: it is only a refresh, or there is another route and the old one
@@ -298,48 +298,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_after_a_silence_leaves_sooner() {
+    fn a_change_after_a_silence_is_announced_sooner() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let now = Instant::from_secs(9);
-        announce.schedule(now, News::Now, &mut random);
+        announce.schedule(now, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
         announce.handle_deadline(now + FIRST_DELAY, &mut random);
         announce.ready = false;
         announce.left(now);
-        announce.schedule(now + DELAY / 2, News::Now, &mut random);
+        announce.schedule(now + DELAY / 2, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() >= now + DELAY);
         announce.handle_deadline(now + DELAY * 2, &mut random);
         announce.ready = false;
-        announce.schedule(now + DELAY * 2, News::Now, &mut random);
+        announce.schedule(now + DELAY * 2, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + DELAY * 2 + FIRST_DELAY);
     }
 
     #[test]
-    fn who_finds_a_way_again_does_not_wait_as_long_as_nobody_had_answered() {
+    fn a_node_with_a_route_again_waits_less_than_after_missing_answers() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let now = Instant::from_secs(9);
         (0..20).for_each(|_| announce.await_acknowledgement(now, &mut random));
-        announce.schedule(now, News::Now, &mut random);
+        announce.schedule(now, Urgency::Now, &mut random);
         let longest = DELAY * (1 << DELAY_DOUBLINGS);
         assert!(announce.delay.unwrap() >= now + longest / 2);
         announce.stop();
-        announce.schedule(now, News::Now, &mut random);
+        announce.schedule(now, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= now + FIRST_DELAY);
     }
 
     #[test]
-    fn a_new_parent_is_told_at_once_though_the_former_has_not_answered() {
+    fn a_new_parent_is_notified_at_once_though_the_former_has_not_answered() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let [a, b] = [1, 2].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
         (0..20).for_each(|_| announce.await_acknowledgement(Instant::ZERO, &mut random));
-        announce.schedule(Instant::ZERO, News::Now, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Now, &mut random);
         announce.change(Some(a), b);
-        announce.renew(Instant::ZERO, News::Now, &mut random);
+        announce.renew(Instant::ZERO, Urgency::Now, &mut random);
         assert!(announce.delay.unwrap() <= Instant::ZERO + FIRST_DELAY);
     }
 
     #[test]
-    fn who_is_known_as_the_way_here_is_left_last() {
+    fn the_known_next_hop_to_this_node_is_detached_last() {
         let [a, b, c] = [1, 2, 3].map(|n| Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, n));
         let mut announce = Announce::new();
         announce.known = Some(a);
@@ -358,14 +358,14 @@ mod tests {
     }
 
     #[test]
-    fn news_overtake_what_may_wait() {
+    fn changes_overtake_what_may_wait() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
-        announce.schedule(Instant::ZERO, News::Later, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Later, &mut random);
         let late = announce.deadline().unwrap();
         assert!(late >= Instant::ZERO + LATER_DELAY / 2);
-        announce.schedule(Instant::ZERO, News::Later, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Later, &mut random);
         assert_eq!(announce.deadline(), Some(late));
-        announce.schedule(Instant::ZERO, News::Now, &mut random);
+        announce.schedule(Instant::ZERO, Urgency::Now, &mut random);
         assert!(announce.deadline().unwrap() <= Instant::ZERO + DELAY);
     }
 
@@ -373,9 +373,9 @@ mod tests {
     fn a_dao_is_delayed_once_and_its_acknowledgement_awaited_so_often() {
         let (mut announce, mut random) = (Announce::new(), Random::new(1, 1));
         let mut now = Instant::ZERO;
-        announce.renew(now, News::Now, &mut random);
+        announce.renew(now, Urgency::Now, &mut random);
         let due = announce.deadline().unwrap();
-        announce.schedule(now + DELAY / 4, News::Now, &mut random);
+        announce.schedule(now + DELAY / 4, Urgency::Now, &mut random);
         assert_eq!(announce.deadline(), Some(due));
         announce.handle_deadline(due, &mut random);
         assert!(announce.ready && announce.deadline().is_none());

@@ -4,7 +4,7 @@ mod announce;
 mod source_route;
 mod targets;
 
-pub(crate) use announce::{Announce, Missed, News};
+pub(crate) use announce::{Announce, Missed, Urgency};
 pub(crate) use source_route::compute;
 pub(crate) use targets::{Outcome, Targets};
 
@@ -15,11 +15,11 @@ use kinglet_wire::rpl::Target;
 
 /// State of a target's announcement to the parent, in storing mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Advertised {
     /// Not announced, or changed since.
-    Not,
+    No,
     /// A DAO with it is in flight.
-    Sent,
+    InFlight,
     /// The parent has the current state.
     Yes,
 }
@@ -43,7 +43,7 @@ pub struct Route {
     pub(crate) other: Option<Ipv6Addr>,
     /// Time of expiry; `None`: never.
     pub(crate) expires: Option<Instant>,
-    pub(crate) told: Told,
+    pub(crate) advertised: Advertised,
 }
 
 impl Route {
@@ -79,7 +79,7 @@ impl Route {
     }
 
     /// Switches to the other child that has announced it. Returns whether there was one.
-    pub(crate) fn turn(&mut self) -> bool {
+    pub(crate) fn switch_next_hop(&mut self) -> bool {
         let Some(other) = self.other.take() else { return false };
         self.via = other;
         true

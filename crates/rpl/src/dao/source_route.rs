@@ -34,7 +34,7 @@ pub(crate) fn compute(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Told;
+    use super::super::Advertised;
     use super::*;
     use crate::lollipop::Counter;
     use kinglet_wire::rpl::Target;
@@ -53,18 +53,19 @@ mod tests {
             local: false,
             other: None,
             expires: None,
-            told: Told::Not,
+            advertised: Advertised::No,
         })
     }
 
     #[test]
-    fn a_way_is_told_from_the_root_on_and_a_loop_is_none() {
+    fn a_route_is_listed_from_the_root_on_and_a_loop_is_none() {
         let table = [link(2, 1), link(4, 3), link(3, 2), link(8, 9), link(9, 8), link(7, 6)];
         let mut out = [Ipv6Addr::UNSPECIFIED; 4];
-        let mut way = |to| compute(&table, node(1), node(to), &mut out).map(|n| out[..n].to_vec());
-        assert_eq!(way(4), Some(std::vec![node(2), node(3), node(4)]));
-        assert_eq!(way(2), Some(std::vec![node(2)]));
-        assert_eq!([way(8), way(7), way(5)], [None, None, None]);
+        let mut next_hop =
+            |to| compute(&table, node(1), node(to), &mut out).map(|n| out[..n].to_vec());
+        assert_eq!(next_hop(4), Some(std::vec![node(2), node(3), node(4)]));
+        assert_eq!(next_hop(2), Some(std::vec![node(2)]));
+        assert_eq!([next_hop(8), next_hop(7), next_hop(5)], [None, None, None]);
         let mut short = [Ipv6Addr::UNSPECIFIED; 2];
         assert_eq!(compute(&table, node(1), node(4), &mut short), None);
         assert_eq!(compute(&table, node(1), node(3), &mut short), Some(2));

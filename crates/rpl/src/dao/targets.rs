@@ -1,6 +1,6 @@
 //! Targets in DAOs: the rules by which they change the table (RFC 6550, 9.4 and 9.8).
 
-use super::{Route, Told, is_of};
+use super::{Advertised, Route, is_of};
 use core::net::Ipv6Addr;
 use kinglet_time::{Instant, earliest};
 use kinglet_wire::rpl::Target;
@@ -63,8 +63,8 @@ impl Targets<'_> {
         // announced to it is longer.
         let same = known.is_usable() && again && offer.external == known.external;
         let same = same && offer.local == known.local;
-        let told = if same { known.told } else { Told::Not };
-        *known = Route { told, other, ..offer };
+        let advertised = if same { known.advertised } else { Advertised::No };
+        *known = Route { advertised, other, ..offer };
         if same { Outcome::Known } else { Outcome::Updated }
     }
 
@@ -81,10 +81,10 @@ impl Targets<'_> {
             self.leave(offer.via, offer.expires);
             return Outcome::Left;
         }
-        if offer.sequence == known.sequence && known.turn() {
+        if offer.sequence == known.sequence && known.switch_next_hop() {
             return Outcome::Known;
         }
-        *known = Route { expires: None, told: Told::Not, ..offer };
+        *known = Route { expires: None, advertised: Advertised::No, ..offer };
         Outcome::Updated
     }
 
@@ -117,11 +117,11 @@ impl Targets<'_> {
 
     /// Removes the route to a target through this child, because it fails. Returns whether the
     /// target is lost, in which case the parent must be notified.
-    pub(crate) fn lose_way(&mut self, target: &Target, child: Ipv6Addr) -> bool {
+    pub(crate) fn lose_route(&mut self, target: &Target, child: Ipv6Addr) -> bool {
         let Some(index) = self.position(target) else { return false };
         let Some(Some(known)) = self.0.get_mut(index) else { return false };
         let _ = known.other.take_if(|other| *other == child);
-        known.via == child && !known.turn() && self.lose(|route| route.target == *target)
+        known.via == child && !known.switch_next_hop() && self.lose(|route| route.target == *target)
     }
 
     /// Removes all routes through this child. Returns whether any target is lost, in which case the
@@ -130,7 +130,7 @@ impl Targets<'_> {
         for route in self.0.iter_mut().flatten().filter(|route| !route.local) {
             let _ = route.other.take_if(|other| *other == child);
             if route.via == child && route.is_usable() {
-                route.turn();
+                route.switch_next_hop();
             }
         }
         self.lose(|route| route.via == child && !route.local)
@@ -142,7 +142,7 @@ impl Targets<'_> {
         for route in self.0.iter_mut().flatten() {
             if route.leads() && matches(route) {
                 route.lifetime = 0;
-                route.told = Told::Not;
+                route.advertised = Advertised::No;
                 (route.expires, route.other) = (None, None);
                 any = true;
             }
@@ -156,7 +156,7 @@ impl Targets<'_> {
     fn leave(&mut self, child: Ipv6Addr, until: Option<Instant>) {
         for route in self.0.iter_mut().flatten() {
             let _ = route.other.take_if(|other| *other == child);
-            if route.is_usable() && !route.local && route.via == child && !route.turn() {
+            if route.is_usable() && !route.local && route.via == child && !route.switch_next_hop() {
                 (route.lifetime, route.expires) = (0, until);
             }
         }
@@ -171,27 +171,29 @@ impl Targets<'_> {
 
     /// Removes lost routes whose loss the parent knows; with `all`, every lost route.
     pub(crate) fn sweep(&mut self, all: bool) {
-        self.forget(|route| !route.leads() && (all || route.told == Told::Yes));
+        self.forget(|route| !route.leads() && (all || route.advertised == Advertised::Yes));
     }
 
     /// Replaces the mark `from` of all routes by `to`. Returns whether there were any.
-    pub(crate) fn mark(&mut self, from: Told, to: Told) -> bool {
-        let marked = self.0.iter_mut().flatten().filter(|route| route.told == from);
+    pub(crate) fn mark(&mut self, from: Advertised, to: Advertised) -> bool {
+        let marked = self.0.iter_mut().flatten().filter(|route| route.advertised == from);
         marked.fold(false, |_, route| {
-            route.told = to;
+            route.advertised = to;
             true
         })
     }
 
     /// Marks all routes for announcement: the parent has changed, or requests DAOs.
-    pub(crate) fn tell_all(&mut self) {
-        self.0.iter_mut().flatten().for_each(|route| route.told = Told::Not);
+    pub(crate) fn announce_all(&mut self) {
+        self.0.iter_mut().flatten().for_each(|route| route.advertised = Advertised::No);
     }
 
     /// Marks the targets of other nodes for a refresh, because their announcement expires.
-    pub(crate) fn tell_others_again(&mut self) {
+    pub(crate) fn reannounce_others(&mut self) {
         let others = self.0.iter_mut().flatten().filter(|route| !route.local);
-        others.filter(|route| route.told == Told::Yes).for_each(|route| route.told = Told::Not);
+        others
+            .filter(|route| route.advertised == Advertised::Yes)
+            .for_each(|route| route.advertised = Advertised::No);
     }
 
     /// Returns a child whose own address has expired without a refresh. The lifetimes of the other
@@ -229,7 +231,7 @@ mod tests {
             local: false,
             other: None,
             expires: Some(Instant::ZERO + Duration::from_secs(60) * u32::from(lifetime)),
-            told: Told::Not,
+            advertised: Advertised::No,
         }
     }
 
@@ -260,7 +262,7 @@ mod tests {
     /// A router below has not learnt yet that a node has moved here, and announces it to its
     /// parent.
     #[test]
-    fn who_has_told_itself_is_behind_another_only_with_a_new_sequence() {
+    fn a_self_announced_node_is_behind_another_only_with_a_new_sequence() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         assert_eq!(targets.consider(route(1, 1, 250, 5)), Outcome::Updated);
@@ -274,18 +276,18 @@ mod tests {
     /// A router that changed its parent, and one that does not know that yet, use the same
     /// sequence.
     #[test]
-    fn what_two_children_told_goes_through_the_other_when_the_last_takes_it_back() {
+    fn a_target_of_two_children_is_routed_through_the_other_when_the_last_withdraws_it() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
-        targets.mark(Told::Not, Told::Yes);
+        targets.mark(Advertised::No, Advertised::Yes);
         // The parent knows the target, and need not learn its next hop.
         assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
         assert_eq!(via(targets.0, 1), Some(8));
         assert_eq!(targets.consider(route(1, 8, 240, 5)), Outcome::Known);
         assert_eq!(targets.consider(route(1, 8, 240, 0)), Outcome::Known);
         assert_eq!(via(targets.0, 1), Some(7));
-        assert!(!targets.mark(Told::Not, Told::Yes));
+        assert!(!targets.mark(Advertised::No, Advertised::Yes));
         assert_eq!(targets.consider(route(1, 7, 240, 0)), Outcome::Updated);
         assert_eq!(via(targets.0, 1), None);
         // With another sequence it is clear which child is right.
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_is_gone_through_for_a_while_and_nobody_is_told_of_it() {
+    fn a_detaching_child_forwards_for_a_while_and_no_parent_is_notified() {
         let mut table = [None; 3];
         let mut targets = Targets(&mut table);
         for target in [7, 1, 2] {
@@ -318,7 +320,7 @@ mod tests {
         }
         targets.consider(route(2, 8, 240, 5));
         targets.consider(route(2, 7, 240, 5));
-        targets.mark(Told::Not, Told::Yes);
+        targets.mark(Advertised::No, Advertised::Yes);
         let until = Instant::from_secs(9);
         let takes_back = Route { expires: Some(until), ..route(7, 7, 241, 0) };
         assert_eq!(targets.consider(takes_back), Outcome::Left);
@@ -329,11 +331,11 @@ mod tests {
         assert!(!targets.handle_deadline(Instant::from_secs(8)));
         assert!(targets.handle_deadline(until));
         assert_eq!([7, 1, 2].map(|target| via(targets.0, target)), [None, None, Some(8)]);
-        assert!(targets.mark(Told::Not, Told::Yes));
+        assert!(targets.mark(Advertised::No, Advertised::Yes));
     }
 
     #[test]
-    fn who_takes_back_one_of_two_addresses_has_not_left() {
+    fn a_node_that_withdraws_one_of_two_addresses_has_not_left() {
         let mut table = [None; 3];
         let mut targets = Targets(&mut table);
         let old = route(7, 7, 240, 5);
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_is_lost_is_replaced_where_another_has_told_the_same() {
+    fn a_lost_child_is_replaced_by_another_that_announced_the_same() {
         let mut table = [None; 3];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
@@ -366,30 +368,30 @@ mod tests {
 
     /// A packet first comes back from the child that announced a target before the other did.
     #[test]
-    fn a_way_that_leads_nowhere_is_not_gone_again() {
+    fn a_dead_route_is_not_used_again() {
         let mut table = [None; 1];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
         targets.consider(route(1, 8, 240, 5));
         let (target, child) = (route(1, 0, 0, 0).target, |n| route(0, n, 0, 0).via);
-        assert!(!targets.lose_way(&target, child(7)));
+        assert!(!targets.lose_route(&target, child(7)));
         assert_eq!(via(targets.0, 1), Some(8));
-        assert!(targets.lose_way(&target, child(8)));
+        assert!(targets.lose_route(&target, child(8)));
         assert_eq!(via(targets.0, 1), None);
     }
 
     #[test]
-    fn a_lost_way_that_was_not_told_is_told_when_all_are() {
+    fn an_unannounced_lost_route_is_announced_with_all_others() {
         let mut table = [None; 2];
         let mut targets = Targets(&mut table);
         targets.consider(route(1, 7, 240, 5));
         targets.consider(route(2, 7, 240, 5));
-        targets.mark(Told::Not, Told::Yes);
+        targets.mark(Advertised::No, Advertised::Yes);
         assert!(targets.lose(|route| route.target == self::route(1, 7, 0, 0).target));
-        targets.tell_all();
+        targets.announce_all();
         targets.sweep(false);
-        let untold = targets.0.iter().flatten().filter(|route| route.told == Told::Not);
-        assert_eq!(untold.map(|route| route.lifetime).collect::<std::vec::Vec<_>>(), [0, 5]);
+        let pending = targets.0.iter().flatten().filter(|route| route.advertised == Advertised::No);
+        assert_eq!(pending.map(|route| route.lifetime).collect::<std::vec::Vec<_>>(), [0, 5]);
     }
 
     #[test]
@@ -398,7 +400,7 @@ mod tests {
         let mut targets = Targets(&mut table);
         let mut offer = route(1, 7, 240, 1);
         targets.consider(offer);
-        targets.mark(Told::Not, Told::Yes);
+        targets.mark(Advertised::No, Advertised::Yes);
         offer.expires = Some(Instant::from_secs(90));
         assert_eq!(targets.consider(offer), Outcome::Known);
         assert!(!targets.handle_deadline(Instant::from_secs(89)));
@@ -406,7 +408,7 @@ mod tests {
         // It is kept until the parent is notified.
         targets.sweep(false);
         assert!(targets.0[0].is_some());
-        targets.mark(Told::Not, Told::Yes);
+        targets.mark(Advertised::No, Advertised::Yes);
         targets.sweep(false);
         assert!(targets.0[0].is_none());
     }

@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{News, Outcome, Route, Told, covers, is_of};
+use crate::dao::{Advertised, Outcome, Route, Urgency, covers, is_of};
 use crate::dodag::Dodag;
 use crate::lollipop::Counter;
 use crate::stats::Discard;
@@ -84,7 +84,7 @@ fn is_inside(dodag: &Dodag, address: Ipv6Addr) -> bool {
 #[derive(Default)]
 struct Seen {
     /// A route has changed.
-    news: bool,
+    urgency: bool,
     /// A target found no room.
     full: bool,
     /// A target can be below.
@@ -146,8 +146,8 @@ impl<S: Sizes> Rpl<S> {
         while let Some(Ok(group)) = Group::next(&mut rest) {
             self.take_group(now, &dodag, child, &group, &mut seen);
         }
-        if seen.news {
-            self.tell(now, News::Now);
+        if seen.urgency {
+            self.schedule_dao(now, Urgency::Now);
         }
         // Valid targets are accepted whatever else the DAO has: a child with another stack may
         // announce targets that it learned from this node.
@@ -199,9 +199,9 @@ impl<S: Sizes> Rpl<S> {
                 local: false,
                 other: None,
                 expires: span.map(|span| now + span),
-                told: Told::Not,
+                advertised: Advertised::No,
             });
-            seen.news |= outcome == Outcome::Updated;
+            seen.urgency |= outcome == Outcome::Updated;
             seen.full |= outcome == Outcome::Full;
         }
     }
@@ -228,12 +228,12 @@ impl<S: Sizes> Rpl<S> {
             self.dao_failed(now);
             return Ok(());
         }
-        self.targets().mark(Told::Sent, Told::Yes);
+        self.targets().mark(Advertised::InFlight, Advertised::Yes);
         self.targets().sweep(false);
-        if self.announce.told == Told::Sent {
-            self.announce.told = Told::Yes;
+        if self.announce.advertised == Advertised::InFlight {
+            self.announce.advertised = Advertised::Yes;
         }
-        if self.announce.told == Told::Yes && !self.announce.ready {
+        if self.announce.advertised == Advertised::Yes && !self.announce.ready {
             self.settle();
         }
         Ok(())
@@ -277,12 +277,12 @@ impl<S: Sizes> Rpl<S> {
             local: true,
             other: None,
             expires: dodag.lifetime(lifetime).map(|span| now + span),
-            told: Told::Not,
+            advertised: Advertised::No,
         });
         if outcome == Outcome::Full {
             return Err(Discard::RoutesFull);
         }
-        self.tell(now, News::Now);
+        self.schedule_dao(now, Urgency::Now);
         Ok(())
     }
 }

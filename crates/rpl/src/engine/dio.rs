@@ -3,7 +3,7 @@
 use super::select::cost;
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Announce, News};
+use crate::dao::{Announce, Urgency};
 use crate::dodag::{Dodag, shared, valid, with_identifier};
 use crate::link::Link;
 use crate::lollipop::Counter;
@@ -20,7 +20,7 @@ use kinglet_wire::rpl::{
 
 /// The options of a DIO, and its signal margin.
 #[derive(Default)]
-struct Told {
+struct DioContents {
     configuration: Option<Configuration>,
     prefix: Option<PrefixInformation>,
     route: Option<RouteInformation>,
@@ -29,22 +29,22 @@ struct Told {
     margin_db: i16,
 }
 
-impl Told {
+impl DioContents {
     fn of(options: Options<'_>, margin_db: i16) -> Self {
-        let mut told = Told { margin_db, ..Told::default() };
+        let mut contents = DioContents { margin_db, ..DioContents::default() };
         for option in options {
             match option {
-                ControlOption::Configuration(it) => told.configuration = Some(it),
-                ControlOption::Prefix(it) => told.prefix = told.prefix.or(Some(it)),
-                ControlOption::Route(it) => told.route = told.route.or(valid(it)),
+                ControlOption::Configuration(it) => contents.configuration = Some(it),
+                ControlOption::Prefix(it) => contents.prefix = contents.prefix.or(Some(it)),
+                ControlOption::Route(it) => contents.route = contents.route.or(valid(it)),
                 ControlOption::Metrics(mut metrics) => {
                     let is = |kind| matches!(kind, MetricKind::NodeState { overloaded: true, .. });
-                    told.overloaded |= metrics.any(|metric| is(metric.kind));
+                    contents.overloaded |= metrics.any(|metric| is(metric.kind));
                 }
                 _ => {}
             }
         }
-        told
+        contents
     }
 }
 
@@ -128,18 +128,18 @@ impl<S: Sizes> Rpl<S> {
             self.disown(now, from);
         }
         let mode = mode.ok_or(Discard::BadMode)?;
-        let told = Told::of(options, margin_db);
+        let contents = DioContents::of(options, margin_db);
         let Some(dodag) = self.dodag.filter(|_| is_here) else {
-            return self.join(now, from, dio, mode, &told);
+            return self.join(now, from, dio, mode, &contents);
         };
         if dio.rank < dodag.configuration.min_hop_rank_increase {
             return Err(Discard::BadRank);
         }
-        let repaired = self.follow_version(now, from, dio, &told)?;
-        self.hear(now, from, dio, &told)?;
+        let repaired = self.follow_version(now, from, dio, &contents)?;
+        self.hear(now, from, dio, &contents)?;
         if repaired && self.parent().is_some() {
             // The parent may have restarted as well.
-            self.readvertise(now, News::Now);
+            self.readvertise(now, Urgency::Now);
         }
         Ok(())
     }
@@ -183,24 +183,24 @@ impl<S: Sizes> Rpl<S> {
         }
     }
 
-    /// Joins a DODAG, if there is no parent in another one; or, with [`Config::seeks_better`], if
-    /// it is a better one (8.2.2.2: grounded, then preferred).
+    /// Joins a DODAG, if there is no parent in another one; or, with
+    /// [`Config::joins_better_dodag`], if it is a better one (8.2.2.2: grounded, then preferred).
     fn join(
         &mut self,
         now: Instant,
         from: Ipv6Addr,
         dio: &Dio,
         mode: Mode,
-        told: &Told,
+        contents: &DioContents,
     ) -> Result<(), Discard> {
         let better =
             |dodag: &Dodag| (dio.grounded, dio.preference) > (dodag.grounded, dodag.preference);
-        let seeks = self.config.seeks_better;
-        let stays = |dodag: &Dodag| dodag.preferred.is_some() && !(seeks && better(dodag));
+        let joins_better = self.config.joins_better_dodag;
+        let stays = |dodag: &Dodag| dodag.preferred.is_some() && !(joins_better && better(dodag));
         if dio.rank == INFINITE_RANK || self.dodag.as_ref().is_some_and(stays) {
             return Err(Discard::OtherDodag);
         }
-        let Some(configuration) = told.configuration else {
+        let Some(configuration) = contents.configuration else {
             self.answer(from, Reply::Solicitation)?;
             return Err(Discard::NotConfigured);
         };
@@ -216,7 +216,7 @@ impl<S: Sizes> Rpl<S> {
         self.trickle = kinglet_trickle::Trickle::new();
         let dtsn = self.first_dtsn();
         self.dodag = Some(Dodag::joined(dio, mode, configuration, dtsn));
-        self.hear(now, from, dio, told)
+        self.hear(now, from, dio, contents)
     }
 
     /// Moves to a newer version of the DODAG, or to a changed configuration (8.2.2.1). Returns
@@ -227,12 +227,12 @@ impl<S: Sizes> Rpl<S> {
         now: Instant,
         from: Ipv6Addr,
         dio: &Dio,
-        told: &Told,
+        contents: &DioContents,
     ) -> Result<bool, Discard> {
         let Some(dodag) = &mut self.dodag else { return Err(Discard::NotForRole) };
         let version = Counter::new(dio.version);
         let newer = match version.compare(dodag.version) {
-            Some(Ordering::Equal) => return Ok(self.follow_configuration(now, from, told)),
+            Some(Ordering::Equal) => return Ok(self.follow_configuration(now, from, contents)),
             // A version that no other node has would isolate this one for ever.
             Some(Ordering::Less) => dodag.is_forgotten(),
             Some(Ordering::Greater) => true,
@@ -253,7 +253,7 @@ impl<S: Sizes> Rpl<S> {
             return Err(Discard::DoubtfulVersion);
         }
         dodag.migrate(version);
-        match told.configuration.filter(|it| it.min_hop_rank_increase > 0) {
+        match contents.configuration.filter(|it| it.min_hop_rank_increase > 0) {
             Some(configuration) => dodag.configuration = configuration,
             // The configuration may differ (8.3.1). Without room for the DIS, the old one stays.
             None => drop(self.answer(from, Reply::Solicitation)),
@@ -267,8 +267,13 @@ impl<S: Sizes> Rpl<S> {
 
     /// Adopts another configuration of the preferred parent. Returns whether there was one. A root
     /// that has restarted may announce it under a version that this node knows.
-    fn follow_configuration(&mut self, now: Instant, from: Ipv6Addr, told: &Told) -> bool {
-        let configuration = told.configuration.filter(|it| it.min_hop_rank_increase > 0);
+    fn follow_configuration(
+        &mut self,
+        now: Instant,
+        from: Ipv6Addr,
+        contents: &DioContents,
+    ) -> bool {
+        let configuration = contents.configuration.filter(|it| it.min_hop_rank_increase > 0);
         let Some(dodag) = self.dodag.as_mut().filter(|it| it.preferred == Some(from)) else {
             return false;
         };
@@ -293,18 +298,18 @@ impl<S: Sizes> Rpl<S> {
         now: Instant,
         from: Ipv6Addr,
         dio: &Dio,
-        told: &Told,
+        contents: &DioContents,
     ) -> Result<(), Discard> {
         let leaf = self.is_leaf();
         let Some(dodag) = self.dodag else { return Err(Discard::NotForRole) };
-        let new = self.candidate(now, from, dio, told);
+        let new = self.candidate(now, from, dio, contents);
         let mut parents = self.parents();
         let mut asked = false;
         if let Some(known) = parents.get_mut(from) {
             // A different DTSN is another request, also from a parent that has restarted.
             asked = new.dtsn != known.dtsn || known.restarted;
             let global = new.global.or(known.global);
-            known.link.heard(told.margin_db);
+            known.link.heard(contents.margin_db);
             if asked {
                 known.link.revive();
             }
@@ -316,7 +321,7 @@ impl<S: Sizes> Rpl<S> {
             }
         }
         let changed = self.select(now);
-        self.learn(now, from, dio, told);
+        self.learn(now, from, dio, contents);
         if dio.rank == INFINITE_RANK {
             self.note_not_above(now, from);
         }
@@ -329,15 +334,21 @@ impl<S: Sizes> Rpl<S> {
             // Its next DIO asks again.
             candidate.restarted = true;
         }
-        let telling = self.dodag.is_some_and(|dodag| dodag.untold > 0);
-        if !changed && !telling && dio.rank != INFINITE_RANK {
+        let advertises = self.dodag.is_some_and(|dodag| dodag.announcements_left > 0);
+        if !changed && !advertises && dio.rank != INFINITE_RANK {
             self.trickle.hear_consistent();
         }
         Ok(())
     }
 
-    fn candidate(&self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) -> Candidate {
-        let global = told.prefix.map(|it| match it.router_address && has_identifier(&it) {
+    fn candidate(
+        &self,
+        now: Instant,
+        from: Ipv6Addr,
+        dio: &Dio,
+        contents: &DioContents,
+    ) -> Candidate {
+        let global = contents.prefix.map(|it| match it.router_address && has_identifier(&it) {
             true => it.prefix,
             false => with_identifier(it.prefix, from.to_bits() as u64),
         });
@@ -347,21 +358,21 @@ impl<S: Sizes> Rpl<S> {
             rank: dio.rank,
             version: Counter::new(dio.version),
             dtsn: Counter::new(dio.dtsn),
-            overloaded: told.overloaded,
+            overloaded: contents.overloaded,
             restarted: false,
-            link: Link::new(told.margin_db),
+            link: Link::new(contents.margin_db),
             since: now,
         }
     }
 
     /// Adopts the DODAG's common parameters from the parent, and from no other node.
     //= rfc6550#8.1-1 rfc6550#6.7.10-1
-    fn learn(&mut self, now: Instant, from: Ipv6Addr, dio: &Dio, told: &Told) {
+    fn learn(&mut self, now: Instant, from: Ipv6Addr, dio: &Dio, contents: &DioContents) {
         let Some(dodag) = self.dodag.as_mut().filter(|dodag| dodag.preferred == Some(from)) else {
             return;
         };
         (dodag.grounded, dodag.preference) = (dio.grounded, dio.preference);
-        if let Some(prefix) = told.prefix {
+        if let Some(prefix) = contents.prefix {
             // The bits after the prefix are the sender's; routers do not announce it as on-link.
             let new = PrefixInformation { prefix: shared(&prefix), on_link: false, ..prefix };
             self.prefix_changed |= dodag.prefix != Some(new);
@@ -370,7 +381,7 @@ impl<S: Sizes> Rpl<S> {
             let valid = Duration::from_secs(new.valid_secs.into());
             dodag.prefix_expires = (!forever).then(|| now + valid);
         }
-        dodag.route = told.route.or(dodag.route);
+        dodag.route = contents.route.or(dodag.route);
     }
 
     /// Processes the parent's request for DAOs (9.6), and passes it on in non-storing mode. Returns
@@ -381,7 +392,7 @@ impl<S: Sizes> Rpl<S> {
             count(&mut self.stats.resets_refused);
             return false;
         }
-        self.readvertise(now, News::Now);
+        self.readvertise(now, Urgency::Now);
         if let Some(dodag) = &mut self.dodag
             && dodag.mode == Mode::NonStoring
         {

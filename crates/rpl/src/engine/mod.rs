@@ -10,7 +10,7 @@ pub use output::{MAX_LEN, Out};
 
 use crate::change::Change;
 use crate::config::{Config, Probing, Role, Sizes};
-use crate::dao::{Announce, Missed, News, Route, Targets, Told, is_of};
+use crate::dao::{Advertised, Announce, Missed, Route, Targets, Urgency, is_of};
 use crate::dis::Solicit;
 use crate::dodag::{Dodag, link_local};
 use crate::link::MAX_FAILURES;
@@ -354,7 +354,7 @@ impl<S: Sizes> Rpl<S> {
     //= rfc6550#8.2.1-6
     fn forget_child(&mut self, now: Instant, child: Ipv6Addr) {
         if self.targets().lose_child(child) {
-            self.tell(now, News::Now);
+            self.schedule_dao(now, Urgency::Now);
             // A child that is still there assumes that its routes are known.
             self.lost.note(now, child);
             self.ask_for_daos(now);
@@ -365,15 +365,15 @@ impl<S: Sizes> Rpl<S> {
     fn lose_routes(&mut self, now: Instant, matches: impl Fn(&Route) -> bool) -> bool {
         let lost = self.targets().lose(matches);
         if lost {
-            self.tell(now, News::Now);
+            self.schedule_dao(now, Urgency::Now);
         }
         lost
     }
 
     /// Schedules a DAO after a change in the table of targets, if there is a parent.
-    fn tell(&mut self, now: Instant, news: News) {
+    fn schedule_dao(&mut self, now: Instant, urgency: Urgency) {
         if self.parent().is_some() {
-            self.announce.schedule(now, news, &mut self.random);
+            self.announce.schedule(now, urgency, &mut self.random);
         } else {
             self.targets().sweep(true);
         }
@@ -449,7 +449,7 @@ impl<S: Sizes> Rpl<S> {
     /// Returns whether the node sends DIOs at all.
     //= rfc6550#8.5-1 rfc6550#8.5-4
     fn advertises(&self) -> bool {
-        let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.untold > 0;
+        let has = |dodag: &Dodag| dodag.rank() != INFINITE_RANK || dodag.announcements_left > 0;
         self.start.is_over() && !self.is_leaf() && self.dodag.as_ref().is_some_and(has)
     }
 
@@ -505,12 +505,12 @@ impl<S: Sizes> Rpl<S> {
             dodag.prefix = None;
             self.prefix_changed = true;
         }
-        let told = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
-        let mut rested = false;
+        let advertised = self.dodag.as_mut().is_some_and(|dodag| dodag.end_hold(now));
+        let mut resumed = false;
         for candidate in self.candidates.as_mut_slice().iter_mut().flatten() {
-            rested |= candidate.link.handle_deadline(now);
+            resumed |= candidate.link.handle_deadline(now);
         }
-        if told || rested {
+        if advertised || resumed {
             self.select_by_itself(now);
         }
         while let Some(child) = self.targets().silent_child(now) {
@@ -518,18 +518,18 @@ impl<S: Sizes> Rpl<S> {
             self.forget_child(now, child);
         }
         if self.targets().handle_deadline(now) {
-            self.tell(now, News::Now);
+            self.schedule_dao(now, Urgency::Now);
         }
-        if self.announce.retells(now) {
-            self.targets().tell_others_again();
-            self.tell(now, News::Later);
+        if self.announce.reannounces(now) {
+            self.targets().reannounce_others();
+            self.schedule_dao(now, Urgency::Later);
         }
         if self.asks_at.take_if(|at| *at <= now).is_some() {
             self.ask_for_daos(now);
         }
         match self.announce.handle_deadline(now, &mut self.random) {
             Missed::Nothing => {}
-            Missed::Again => self.tell_again(),
+            Missed::Again => self.announce_again(),
             Missed::GivenUp => self.dao_failed(now),
         }
         if self.advertises()
@@ -568,10 +568,10 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Repeats the targets of a DAO that was not acknowledged.
-    fn tell_again(&mut self) {
-        self.targets().mark(Told::Sent, Told::Not);
-        if self.announce.told == Told::Sent {
-            self.announce.told = Told::Not;
+    fn announce_again(&mut self) {
+        self.targets().mark(Advertised::InFlight, Advertised::No);
+        if self.announce.advertised == Advertised::InFlight {
+            self.announce.advertised = Advertised::No;
         }
         self.announce.ready = true;
     }
@@ -579,7 +579,7 @@ impl<S: Sizes> Rpl<S> {
     /// Handles a parent that accepts no DAOs: selects another one, or retries later.
     fn dao_failed(&mut self, now: Instant) {
         count(&mut self.stats.daos_failed);
-        self.tell_again();
+        self.announce_again();
         self.announce.ready = false;
         self.announce.try_later(now, &mut self.random);
         let parent = self.parent();
@@ -589,7 +589,7 @@ impl<S: Sizes> Rpl<S> {
             && let Some(parent) = parent
         {
             if let Some(candidate) = self.neighbour_mut(parent) {
-                candidate.link.rest(now);
+                candidate.link.suspend(now);
             }
             self.select(now);
         }

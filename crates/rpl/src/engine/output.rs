@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{Route, Told};
+use crate::dao::{Advertised, Route};
 use crate::dodag::{Dodag, shared};
 use crate::rank::INFINITE_RANK;
 use crate::stats::count;
@@ -225,11 +225,11 @@ impl<S: Sizes> Rpl<S> {
         }
         let acknowledged = self.config.acknowledged;
         let (message, parent) = (self.dao(acknowledged), self.transit_parent(&dodag)?);
-        let told = if acknowledged { Told::Sent } else { Told::Yes };
+        let advertised = if acknowledged { Advertised::InFlight } else { Advertised::Yes };
         let room = if self.announce.is_unanswered() { FRAME.min(buf.len()) } else { buf.len() };
         let mut writer = Writer::new(buf.get_mut(..room)?, &message).ok()?;
         let begun = writer.len();
-        let own = self.own_target().filter(|_| self.announce.told == Told::Not);
+        let own = self.own_target().filter(|_| self.announce.advertised == Advertised::No);
         if let Some((target, sequence)) = own {
             let lifetime = dodag.configuration.default_lifetime;
             let transit = Transit { parent, ..transit(sequence, lifetime, false) };
@@ -237,9 +237,8 @@ impl<S: Sizes> Rpl<S> {
         }
         let (mut more, mut others) = (false, false);
         for route in self.routes.as_mut_slice().iter_mut().flatten() {
-            let tells = route.told == Told::Not && (route.local || dodag.is_storing());
-            let tells = tells && !route.is_left();
-            if !tells {
+            let is_pending = route.advertised == Advertised::No && !route.is_left();
+            if !is_pending || !(route.local || dodag.is_storing()) {
                 continue;
             }
             // The transit of a leaf is its router (RFC 9010, 9.2.1): this one.
@@ -252,7 +251,7 @@ impl<S: Sizes> Rpl<S> {
                 more = true;
                 break;
             }
-            route.told = told;
+            route.advertised = advertised;
             others |= far;
         }
         let len = writer.len();
@@ -264,13 +263,13 @@ impl<S: Sizes> Rpl<S> {
         self.announce.sequence = self.announce.sequence.next();
         self.announce.left(now);
         if own.is_some() {
-            self.announce.told = told;
+            self.announce.advertised = advertised;
             let lifetime = dodag.lifetime(dodag.configuration.default_lifetime);
             self.announce.refresh_within(now, lifetime, acknowledged, &mut self.random);
         }
         if others {
             let lifetime = dodag.lifetime(LONGEST);
-            self.announce.retell_within(now, lifetime, acknowledged, &mut self.random);
+            self.announce.reannounce_within(now, lifetime, acknowledged, &mut self.random);
         }
         if acknowledged {
             self.announce.await_acknowledgement(now, &mut self.random);

@@ -2,8 +2,8 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{News, Route, Targets, compute, is_of};
-use crate::datapath::{Direction, Needs, Onward, Refusal, Way, judge};
+use crate::dao::{Route, Targets, Urgency, compute, is_of};
+use crate::datapath::{Direction, Needs, NextHop, Onward, Refusal, judge};
 use crate::dodag::Dodag;
 use crate::stats::count;
 use core::net::Ipv6Addr;
@@ -13,28 +13,28 @@ use kinglet_wire::rpl::{PacketInformation, Target};
 use kinglet_wire::sixlowpan::routed;
 
 /// Time within which a DAO in flight has arrived.
-const UNTOLD: Duration = Duration::from_secs(4);
+const DAO_TRANSIT: Duration = Duration::from_secs(4);
 
 impl<S: Sizes> Rpl<S> {
     /// Returns the route of a packet to `destination`, a routable unicast address of another node.
     //= rfc6550#8-1
-    pub fn route(&self, destination: Ipv6Addr) -> Way {
-        let Some(dodag) = &self.dodag else { return Way::Unreachable };
+    pub fn route(&self, destination: Ipv6Addr) -> NextHop {
+        let Some(dodag) = &self.dodag else { return NextHop::Unreachable };
         let root = self.is_root();
         if let Some(route) = Targets::find(self.routes.as_slice(), destination) {
             if route.local || dodag.is_storing() {
-                return Way::Neighbour(route.via);
+                return NextHop::Neighbour(route.via);
             }
             if root {
-                return Way::SourceRoute;
+                return NextHop::SourceRoute;
             }
         }
         if !root {
-            return dodag.preferred.map_or(Way::Unreachable, Way::Neighbour);
+            return dodag.preferred.map_or(NextHop::Unreachable, NextHop::Neighbour);
         }
         let prefix = dodag.prefix.map(|it| Target { prefix: it.prefix, prefix_len: it.prefix_len });
         let inside = prefix.is_some_and(|prefix| crate::dao::covers(&prefix, destination));
-        if inside { Way::Unreachable } else { Way::Outside }
+        if inside { NextHop::Unreachable } else { NextHop::Outside }
     }
 
     /// Writes the addresses on the route to `destination`, the nearest first, itself the last, at a
@@ -157,23 +157,23 @@ impl<S: Sizes> Rpl<S> {
     /// announces that. To ask all nodes for their DAOs, as RFC 6550, 9.6 would have it, would
     /// answer each bad link with as many messages as there are nodes.
     pub fn handle_broken_route(&mut self, router: Ipv6Addr, next: Ipv6Addr) {
-        let told = |route: &Route| route.target.prefix == next && route.via == router;
-        if self.is_root() && self.routes.as_slice().iter().flatten().any(told) {
+        let matches = |route: &Route| route.target.prefix == next && route.via == router;
+        if self.is_root() && self.routes.as_slice().iter().flatten().any(matches) {
             count(&mut self.stats.broken_routes);
         }
     }
 
     /// Returns the new next hop of an upward packet that waits while the parent changes; `None` if
     /// it does not go up, or has no route.
-    pub fn divert(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
+    pub fn reroute(&self, destination: Ipv6Addr, information: PacketInformation) -> Option<Onward> {
         let ours = information.instance == self.instance();
         let up = ours && !information.down && !information.forwarding_error;
         if !up || self.is_down(destination) {
             return None;
         }
-        let way = Way::Neighbour(self.parent()?);
+        let next_hop = NextHop::Neighbour(self.parent()?);
         let sender_rank = if self.is_leaf() { 0 } else { self.dag_rank() };
-        Some(Onward { way, information: PacketInformation { sender_rank, ..information } })
+        Some(Onward { next_hop, information: PacketInformation { sender_rank, ..information } })
     }
 
     /// Returns whether packets to `destination` must have the option in an outer header: a node
@@ -214,8 +214,8 @@ impl<S: Sizes> Rpl<S> {
             // The packet came back: the neighbour has no route (11.2.2.3).
             count(&mut self.stats.forwarding_errors);
             let known = Targets::find(self.routes.as_slice(), destination).map(Route::target);
-            if known.is_some_and(|target| self.targets().lose_way(&target, from)) {
-                self.tell(now, News::Now);
+            if known.is_some_and(|target| self.targets().lose_route(&target, from)) {
+                self.schedule_dao(now, Urgency::Now);
                 self.ask_for_daos(now);
             }
             // A node that is not below this one returns packets only because it was once. Two of
@@ -260,14 +260,14 @@ impl<S: Sizes> Rpl<S> {
         }
         match self.unknown {
             Some((unknown, since)) if unknown == source => {
-                if now >= since + UNTOLD {
+                if now >= since + DAO_TRANSIT {
                     // The source may never send a DAO: others have to be considered as well.
-                    self.unknown = Some((source, now + UNTOLD * 3));
+                    self.unknown = Some((source, now + DAO_TRANSIT * 3));
                     self.ask_for_daos(now);
                     self.inform(now, from);
                 }
             }
-            Some((_, since)) if now < since + UNTOLD * 4 => {}
+            Some((_, since)) if now < since + DAO_TRANSIT * 4 => {}
             _ => {
                 self.unknown = Some((source, now));
                 self.inform(now, from);
@@ -349,7 +349,7 @@ impl<S: Sizes> Rpl<S> {
     fn back(&self, to: Ipv6Addr, information: PacketInformation) -> Onward {
         let sender_rank = self.dag_rank();
         let information = PacketInformation { forwarding_error: true, sender_rank, ..information };
-        Onward { way: Way::Neighbour(to), information }
+        Onward { next_hop: NextHop::Neighbour(to), information }
     }
 
     fn onward(
@@ -375,8 +375,8 @@ impl<S: Sizes> Rpl<S> {
         let sender_rank = self.dag_rank();
         let information = PacketInformation { down, sender_rank, ..information };
         match self.route(destination) {
-            Way::Unreachable => Err(Refusal::NoRoute),
-            way => Ok(Onward { way, information }),
+            NextHop::Unreachable => Err(Refusal::NoRoute),
+            next_hop => Ok(Onward { next_hop, information }),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Reply, Rpl};
 use crate::config::{Mode, Sizes};
-use crate::dao::{News, Route, is_of};
+use crate::dao::{Route, Urgency, is_of};
 use crate::dodag::Dodag;
 use crate::objective::{ETX, MAX_LINK_ETX, Objective, Path};
 use crate::parents::{Candidate, Parents};
@@ -154,9 +154,9 @@ impl<S: Sizes> Rpl<S> {
         let leaf = self.is_leaf();
         let Some(dodag) = &mut self.dodag else { return };
         let rank = if leaf { rank } else { rank.min(dodag.limit()) };
-        let news = dodag.set_rank(now, rank);
+        let urgency = dodag.set_rank(now, rank);
         let old = dodag.preferred.replace(parent);
-        if news && !leaf {
+        if urgency && !leaf {
             self.hasten(now);
         }
         if old == Some(parent) {
@@ -173,12 +173,12 @@ impl<S: Sizes> Rpl<S> {
         // In storing mode the routers on the route are notified at once.
         let known = self.announce.known.filter(|_| !is_storing);
         let works = |via| self.neighbour_mut(via).is_some_and(|candidate| candidate.link.works());
-        let news = if known.is_some_and(works) { News::Later } else { News::Now };
+        let urgency = if known.is_some_and(works) { Urgency::Later } else { Urgency::Now };
         if is_storing {
             let old = self.hearing(old);
             self.announce.change(old, parent);
         }
-        self.readvertise(now, news);
+        self.readvertise(now, urgency);
         // In storing mode, the targets below were forgotten. In the other mode, the DIOs received
         // without a parent may have requested DAOs already.
         if old.is_none() {
@@ -192,7 +192,7 @@ impl<S: Sizes> Rpl<S> {
     pub(super) fn note_not_above(&mut self, now: Instant, neighbour: Ipv6Addr) {
         let is_former = self.announce.known == Some(neighbour) && self.parent() != Some(neighbour);
         if is_former && self.dodag.as_ref().is_some_and(|dodag| !dodag.is_storing()) {
-            self.tell(now, News::Now);
+            self.schedule_dao(now, Urgency::Now);
         }
     }
 
@@ -225,13 +225,13 @@ impl<S: Sizes> Rpl<S> {
     }
 
     /// Announces all targets again: there is another parent, or it has requested DAOs.
-    pub(super) fn readvertise(&mut self, now: Instant, news: News) {
+    pub(super) fn readvertise(&mut self, now: Instant, urgency: Urgency) {
         if self.dodag.as_ref().is_none_or(|dodag| dodag.mode == Mode::UpwardOnly) {
             return;
         }
         self.announce.forget();
-        self.targets().tell_all();
-        self.announce.renew(now, news, &mut self.random);
+        self.targets().announce_all();
+        self.announce.renew(now, urgency, &mut self.random);
     }
 
     /// Detaches from the DODAG: poisons routes (8.2.2.5), and discards the ranks of candidates,

@@ -2,8 +2,8 @@
 
 use core::net::Ipv6Addr;
 use kinglet_rpl::{
-    Candidate, Config, Discard, INFINITE_RANK, MAX_LEN, Mode, Onward, Out, Probing, Refusal, Role,
-    Root, Route, Rpl, Sizes, Standard, Way,
+    Candidate, Config, Discard, INFINITE_RANK, MAX_LEN, Mode, NextHop, Onward, Out, Probing,
+    Refusal, Role, Root, Route, Rpl, Sizes, Standard,
 };
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::rpl::{ControlOption, Dio, Message, Writer};
@@ -154,13 +154,13 @@ impl Net {
     pub(crate) fn packet(&mut self, from: usize, destination: Ipv6Addr) -> Fate {
         let mut at = from;
         let mut information = self.nodes[from].originate(destination);
-        let mut way = self.nodes[from].route(destination);
+        let mut next_hop = self.nodes[from].route(destination);
         for hop in 1..=HOP_LIMIT {
-            let next = match way {
-                Way::Neighbour(next) => node_of(next),
-                Way::SourceRoute => return self.source_routed(at, destination, hop),
-                Way::Outside => return Fate::Delivered(hop - 1),
-                Way::Unreachable => return Fate::Refused(Refusal::NoRoute),
+            let next = match next_hop {
+                NextHop::Neighbour(next) => node_of(next),
+                NextHop::SourceRoute => return self.source_routed(at, destination, hop),
+                NextHop::Outside => return Fate::Delivered(hop - 1),
+                NextHop::Unreachable => return Fate::Refused(Refusal::NoRoute),
             };
             if !self.frame(at, next) {
                 return Fate::Lost;
@@ -174,7 +174,7 @@ impl Net {
             let relayed =
                 self.nodes[next].relay(self.now, near(at), destination, Some(information));
             match relayed {
-                Ok(onward) => Onward { way, information } = onward,
+                Ok(onward) => Onward { next_hop, information } = onward,
                 Err(refusal) => return Fate::Refused(refusal),
             }
             at = next;

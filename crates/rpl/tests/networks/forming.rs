@@ -23,7 +23,7 @@ fn reaches(net: &mut Net, from: usize, to: core::net::Ipv6Addr, tries: usize) ->
 }
 
 #[test]
-fn thirty_nodes_join_within_half_a_minute_and_everybody_reaches_everybody() {
+fn thirty_nodes_join_within_half_a_minute_and_all_reach_each_other() {
     for mode in [Mode::Storing, Mode::NonStoring] {
         for seed in 0..5 {
             let mut net = Net::placed(31, mode, true, seed);
@@ -68,7 +68,7 @@ fn links_that_lose_delay_but_do_not_loop() {
 
 /// No DAO of more than one frame arrives over the link to the root. Repeated DAOs have one frame.
 #[test]
-fn many_targets_are_told_over_a_link_that_loses_most_frames() {
+fn many_targets_are_announced_over_a_link_that_loses_most_frames() {
     let mut roles = vec![Role::Router; 8];
     roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
     let mut net = Net::new(roles, Probing::Passive, 5);
@@ -84,7 +84,7 @@ fn many_targets_are_told_over_a_link_that_loses_most_frames() {
 }
 
 /// Returns a network in non-storing mode. Node 3 has parent 1, and could have parent 2.
-fn with_two_ways() -> Net {
+fn with_two_routes() -> Net {
     let mut roles = vec![Role::Router; 4];
     roles[0] = Role::Root(Root::new(address(0), Mode::NonStoring));
     let mut net = Net::new(roles, Probing::Passive, 5);
@@ -102,7 +102,7 @@ fn with_two_ways() -> Net {
 /// by the first unacknowledged frame.
 #[test]
 fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
-    let mut net = with_two_ways();
+    let mut net = with_two_routes();
     net.alive[1] = false;
     net.run(secs(30));
     assert_eq!(net.nodes[3].parent(), Some(near(1)), "nothing was sent");
@@ -114,8 +114,8 @@ fn one_frame_in_vain_is_enough_to_find_out_that_the_parent_is_gone() {
 /// The root has a route to node 3 through 1, which has lost its link to the root and now has 3 as
 /// its parent. The source route is a loop until the root learns that 3 has parent 2.
 #[test]
-fn a_root_hears_at_once_that_who_was_above_is_below() {
-    let mut net = with_two_ways();
+fn a_root_learns_at_once_that_a_former_parent_is_below() {
+    let mut net = with_two_routes();
     net.link(0, 1, 0);
     while net.nodes[1].parent() != Some(near(3)) {
         net.run_with_traffic(secs(1));
@@ -186,7 +186,7 @@ fn a_root_that_restarts_finds_the_version_that_others_remember() {
 }
 
 #[test]
-fn a_leaf_has_a_parent_and_nobody_below() {
+fn a_leaf_has_a_parent_and_no_children() {
     let mut roles = vec![Role::Router; 4];
     roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
     roles[2] = Role::Leaf;
@@ -215,13 +215,13 @@ fn a_leaf_that_knows_no_rpl_is_reached_through_its_router() {
                 let len = net.nodes[0].source_route(leaf, &mut out).expect("a route");
                 assert_eq!(out[len - 2..len], [address(router), leaf]);
             }
-            _ => assert_ne!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable),
+            _ => assert_ne!(net.nodes[0].route(leaf), kinglet_rpl::NextHop::Unreachable),
         }
-        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::Way::Neighbour(near(40)));
+        assert_eq!(net.nodes[router].route(leaf), kinglet_rpl::NextHop::Neighbour(near(40)));
         let now = net.now;
         net.nodes[router].handle_leaf(now, leaf, near(40), 241, Duration::ZERO).unwrap();
         net.run(secs(30));
-        assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::Way::Unreachable);
+        assert_eq!(net.nodes[0].route(leaf), kinglet_rpl::NextHop::Unreachable);
     }
 }
 
@@ -273,7 +273,7 @@ fn the_configuration_says_which_option_packets_carry() {
 /// A router whose upward link is bad for a moment does not select a node below it, although it does
 /// not know their lower ranks yet, and so does not forget its routes to them.
 #[test]
-fn a_router_with_a_bad_way_up_does_not_take_a_child_for_its_parent() {
+fn a_router_with_a_bad_upward_route_does_not_take_a_child_for_its_parent() {
     for seed in 0..10 {
         let mut roles = vec![Role::Router; 4];
         roles[0] = Role::Root(Root::new(address(0), Mode::Storing));
@@ -305,7 +305,7 @@ fn daos_at_the_top(below: usize) -> u32 {
 }
 
 #[test]
-fn what_is_told_of_others_is_told_again_in_few_daos() {
+fn the_targets_of_others_are_refreshed_in_few_daos() {
     let (alone, many) = (daos_at_the_top(0), daos_at_the_top(8));
     // Its own every 15 to 22.5 minutes, and those of eight others in two DAOs every 127 to 190.
     assert!((26..=40).contains(&alone), "{alone}");
@@ -330,9 +330,9 @@ fn those_behind_a_router_that_falls_silent_are_forgotten_with_it() {
 /// In non-storing mode a route through a former parent still works, as long as the link between the
 /// two is good: the root is notified of the new one without hurry.
 #[test]
-fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
-    let mut net = with_two_ways();
-    let told = net.nodes[3].stats().daos;
+fn the_root_learns_another_route_in_time_and_uses_the_old_one_until_then() {
+    let mut net = with_two_routes();
+    let announced = net.nodes[3].stats().daos;
     net.link(0, 1, 40);
     let moved = (0..120).any(|_| {
         net.run_with_traffic(secs(1));
@@ -340,10 +340,10 @@ fn the_root_hears_of_another_way_in_time_and_uses_the_old_one_until_then() {
     });
     assert!(moved);
     net.run(secs(4));
-    assert_eq!(net.nodes[3].stats().daos, told, "there is time");
+    assert_eq!(net.nodes[3].stats().daos, announced, "there is time");
     assert!(reaches(&mut net, 0, address(3), 8));
     net.run(secs(10));
-    assert!(net.nodes[3].stats().daos > told);
+    assert!(net.nodes[3].stats().daos > announced);
     net.alive[1] = false;
     assert!(matches!(net.packet(0, address(3)), Fate::Delivered(_)), "through the other");
 }

@@ -3,7 +3,7 @@
 
 use crate::common::{Fate, Net, ROUTES, address, near};
 use core::net::Ipv6Addr;
-use kinglet_rpl::{CONFIGURATION, Config, Discard, Mode, Role, Rpl, Way};
+use kinglet_rpl::{CONFIGURATION, Config, Discard, Mode, NextHop, Role, Rpl};
 use kinglet_time::Duration;
 use kinglet_wire::rpl::{ControlOption, Dao, Dio, Message, Target, Transit};
 
@@ -73,7 +73,7 @@ fn ranks_that_no_neighbour_can_have_are_refused() {
 }
 
 #[test]
-fn a_flood_of_daos_fills_the_table_and_takes_nobodys_route() {
+fn a_flood_of_daos_fills_the_table_and_evicts_no_route() {
     let mut net = formed(3);
     let router = net.busiest();
     let known: Vec<_> = (1..NODES).map(|node| net.nodes[router].route(address(node))).collect();
@@ -180,15 +180,15 @@ fn a_packet_that_is_in_a_loop_is_dropped_the_second_time() {
 
 /// A node that sends a packet in the wrong direction gets the rank that it has missed, by unicast.
 #[test]
-fn who_sends_the_wrong_way_is_told_this_nodes_rank() {
+fn a_sender_in_the_wrong_direction_gets_this_nodes_rank() {
     let mut net = formed(7);
     let node = net.busiest();
     let mut information = net.nodes[0].originate(address(0));
     (information.down, information.sender_rank) = (false, 1);
     net.nodes[node].relay(net.now, near(9), address(0), Some(information)).unwrap();
     let mut buf = [0; kinglet_rpl::MAX_LEN];
-    let told = net.nodes[node].poll_message(net.now, &mut buf).expect("a DIO");
-    assert_eq!((told.to, told.code), (near(9), 1));
+    let announced = net.nodes[node].poll_message(net.now, &mut buf).expect("a DIO");
+    assert_eq!((announced.to, announced.code), (near(9), 1));
 }
 
 /// Storing mode, 11.2.2.3: outdated routes through a restarted router are detected by a packet, and
@@ -212,5 +212,5 @@ fn a_router_that_restarts_is_known_again() {
         net.run(secs(1));
     }
     assert!(!fates.contains(&Fate::HopLimit), "{fates:?}");
-    assert_ne!(net.nodes[0].route(address(3)), Way::Unreachable);
+    assert_ne!(net.nodes[0].route(address(3)), NextHop::Unreachable);
 }

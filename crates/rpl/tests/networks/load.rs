@@ -10,7 +10,7 @@ const fn secs(secs: u64) -> Duration {
 }
 
 /// Returns the same network, whose nodes honour loads or not.
-fn heeding(mut net: Net, load: bool) -> Net {
+fn announcing_load(mut net: Net, load: bool) -> Net {
     for node in &mut net.nodes {
         *node = Rpl::new(Config { load, ..*node.config() });
     }
@@ -22,7 +22,7 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
     for load in [false, true] {
         let root = Role::Root(Root::new(address(0), Mode::Storing));
         let roles = vec![root, Role::Router, Role::Router, Role::Router];
-        let mut net = heeding(Net::new(roles, Probing::After(secs(30)), 5), load);
+        let mut net = announcing_load(Net::new(roles, Probing::After(secs(30)), 5), load);
         for (a, b, arrives) in [(0, 1, 100), (0, 2, 100), (1, 3, 100), (2, 3, 97)] {
             net.link(a, b, arrives);
         }
@@ -44,12 +44,12 @@ fn a_child_leaves_a_parent_whose_queue_is_full_for_one_with_room() {
 /// Two parents have the lower rank in turn, half a minute each: a node follows less and less often,
 /// as each change is announced.
 #[test]
-fn who_changes_its_parent_often_waits_longer_each_time() {
+fn parent_changes_back_off() {
     let changes = |mode| {
         let mut net = Net::new(vec![Role::Router], Probing::Passive, 7);
-        for turn in 0..40 {
+        for round in 0..40 {
             for parent in [1, 2] {
-                let rank = if turn % 2 == parent % 2 { 256 } else { 512 };
+                let rank = if round % 2 == parent % 2 { 256 } else { 512 };
                 let configuration = ControlOption::Configuration(CONFIGURATION);
                 let dio = Dio { rank, dodag_id: address(9), ..Net::dio(mode) };
                 net.say(parent, 0, Message::Dio(dio), &[configuration]).unwrap();
@@ -98,7 +98,7 @@ fn loads_that_move_with_the_children_do_not_make_them_come_and_go() {
     let (mut with, mut without) = (0, 0);
     for seed in 0..24 {
         for load in [false, true] {
-            let mut net = heeding(Net::placed(30, Mode::Storing, false, 300 + seed), load);
+            let mut net = announcing_load(Net::placed(30, Mode::Storing, false, 300 + seed), load);
             net.until_joined(secs(60)).expect("it forms");
             for _ in 0..240 {
                 for node in 1..30 {

@@ -46,16 +46,17 @@ fn attached(mode: Mode, change: impl FnOnce(&mut Config)) -> Net {
 }
 
 #[test]
-fn a_node_with_a_usable_parent_stays_in_its_dodag_unless_it_is_to_seek_a_better_one() {
-    for (seeks_better, version) in [(false, 240), (false, 250), (true, 240)] {
-        let mut net = attached(Mode::NonStoring, |config| config.seeks_better = seeks_better);
+fn a_node_with_a_usable_parent_stays_in_its_dodag_unless_it_joins_better_ones() {
+    for (joins_better_dodag, version) in [(false, 240), (false, 250), (true, 240)] {
+        let mut net =
+            attached(Mode::NonStoring, |config| config.joins_better_dodag = joins_better_dodag);
         let other =
             Dio { preference: 7, dodag_id: address(66), version, ..dio(Mode::NonStoring, 128) };
         let heard = say(&mut net, 3, other);
-        let expected = if seeks_better { address(66) } else { address(9) };
-        assert_eq!(heard.is_ok(), seeks_better);
+        let expected = if joins_better_dodag { address(66) } else { address(9) };
+        assert_eq!(heard.is_ok(), joins_better_dodag);
         assert_eq!(net.nodes[0].info().dodag_id, Some(expected));
-        assert_eq!(net.nodes[0].parent(), Some(near(if seeks_better { 3 } else { 1 })));
+        assert_eq!(net.nodes[0].parent(), Some(near(if joins_better_dodag { 3 } else { 1 })));
         // Without a parent any other DODAG is accepted.
         for neighbour in [1, 2] {
             let _ = say(&mut net, neighbour, dio(Mode::NonStoring, INFINITE_RANK));
@@ -87,7 +88,7 @@ fn a_parent_that_has_gone_elsewhere_is_no_parent() {
 
 /// One message with the shortest possible interval made a node send a thousand DIOs in 20 s.
 #[test]
-fn whatever_interval_is_received_dios_have_a_limit_of_their_own() {
+fn dios_have_a_limit_of_their_own_whatever_interval_is_received() {
     let mut net = router(|_| {});
     let fast =
         Configuration { interval_min: 0, interval_doublings: 0, redundancy: 0, ..CONFIGURATION };
@@ -159,7 +160,7 @@ impl Sizes for Large {
 }
 
 #[test]
-fn however_much_there_is_to_tell_daos_have_a_limit_of_their_own() {
+fn daos_have_a_limit_of_their_own_however_many_targets_there_are() {
     let config = Config { acknowledged: false, ..Config::new(Role::Router, 1, 7) };
     let mut rpl = Rpl::<Large>::new(config);
     let options = [ControlOption::Configuration(CONFIGURATION)];
@@ -215,7 +216,7 @@ fn prefix_and_preference_are_taken_from_the_preferred_parent_alone() {
         preferred_secs: u32::MAX,
         prefix: Ipv6Addr::new(0xFD00, 0, 0, octet, 0, 0, 0, 0),
     };
-    let tell = |net: &mut Net, from: usize, rank: u16, preference: u8, prefix: u16| {
+    let announce = |net: &mut Net, from: usize, rank: u16, preference: u8, prefix: u16| {
         let prefix = ControlOption::Prefix(information(prefix));
         let options = [ControlOption::Configuration(CONFIGURATION), prefix];
         let dio = Dio { preference, ..dio(Mode::NonStoring, rank) };
@@ -224,11 +225,11 @@ fn prefix_and_preference_are_taken_from_the_preferred_parent_alone() {
     let made = |net: &Net| net.nodes[0].address().map(|address| address.segments()[3]);
     let mut net = attached(Mode::NonStoring, |_| {});
     assert_eq!(made(&net), None);
-    tell(&mut net, 2, 300, 7, 66);
+    announce(&mut net, 2, 300, 7, 66);
     assert_eq!(made(&net), None, "not even if nobody else has said one");
-    tell(&mut net, 1, 256, 1, 5);
+    announce(&mut net, 1, 256, 1, 5);
     assert_eq!(made(&net), Some(5));
-    tell(&mut net, 2, 300, 7, 66);
+    announce(&mut net, 2, 300, 7, 66);
     assert_eq!(made(&net), Some(5));
     let mut buf = [0; kinglet_rpl::MAX_LEN];
     let mut said = None;
@@ -245,7 +246,7 @@ fn prefix_and_preference_are_taken_from_the_preferred_parent_alone() {
     // The next parent announces it.
     let _ = say(&mut net, 1, dio(Mode::NonStoring, INFINITE_RANK));
     assert_eq!((net.nodes[0].parent(), made(&net)), (Some(near(2)), Some(5)));
-    tell(&mut net, 2, 300, 7, 66);
+    announce(&mut net, 2, 300, 7, 66);
     assert_eq!(made(&net), Some(66));
 }
 

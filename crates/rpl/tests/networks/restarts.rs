@@ -33,7 +33,7 @@ fn restart(net: &mut Net, node: usize, seed: u64) {
 }
 
 #[test]
-fn a_root_that_restarts_reaches_all_within_seconds_and_nobody_sends_anything() {
+fn a_root_that_restarts_reaches_all_within_seconds_without_traffic() {
     for mode in [Mode::Storing, Mode::NonStoring] {
         for seed in 1..20 {
             let mut net = line(mode, seed);
@@ -49,7 +49,7 @@ fn a_root_that_restarts_reaches_all_within_seconds_and_nobody_sends_anything() {
 
 /// The DIS is lost, so the root announces the version that the others know.
 #[test]
-fn a_root_that_nobody_has_heard_start_asks_by_another_dtsn() {
+fn a_root_whose_start_was_missed_asks_by_another_dtsn() {
     for mode in [Mode::Storing, Mode::NonStoring] {
         let mut net = line(mode, 3);
         restart(&mut net, 0, 1_003);
@@ -63,7 +63,7 @@ fn a_root_that_nobody_has_heard_start_asks_by_another_dtsn() {
 }
 
 #[test]
-fn a_router_that_restarts_hears_again_who_is_below_and_nobody_sends_anything() {
+fn a_router_that_restarts_learns_its_children_again_without_traffic() {
     for mode in [Mode::Storing, Mode::NonStoring] {
         for (seed, off) in (1..10).flat_map(|seed| [(seed, 0), (seed, 30)]) {
             let mut net = line(mode, seed);
@@ -165,9 +165,9 @@ fn solicit(net: &mut Net, from: usize) {
 }
 
 #[test]
-fn a_parent_that_solicits_dios_of_all_is_told_again_after_its_next_dio() {
+fn a_parent_that_solicits_dios_of_all_gets_the_targets_again_after_its_next_dio() {
     // In non-storing mode a router that is not the root keeps no routes to be refreshed.
-    for (mode, rank, tells) in
+    for (mode, rank, announces) in
         [(Mode::Storing, 256, true), (Mode::NonStoring, 128, true), (Mode::NonStoring, 256, false)]
     {
         let mut net = router(mode, |_| {});
@@ -183,7 +183,7 @@ fn a_parent_that_solicits_dios_of_all_is_told_again_after_its_next_dio() {
         assert_eq!(net.nodes[0].stats().daos, before, "the parent may have no DODAG yet");
         say(&mut net, 1, dio(mode, rank)).unwrap();
         pass(&mut net, 5);
-        assert_eq!(net.nodes[0].stats().daos > before, tells, "{mode:?}, rank {rank}");
+        assert_eq!(net.nodes[0].stats().daos > before, announces, "{mode:?}, rank {rank}");
     }
 }
 
@@ -322,10 +322,10 @@ fn the_first_dio_of_a_root_leaves_as_soon_as_it_has_listened() {
         (at, code)
     };
     let (asked, solicitation) = next();
-    let (told, information) = next();
+    let (announced, information) = next();
     assert_eq!((solicitation, information), (Some(0), Some(1)), "a DIS and a DIO");
     let shortest = Duration::from_millis(1 << CONFIGURATION.interval_min);
-    assert_eq!(told - asked, shortest / 4 * 5);
+    assert_eq!(announced - asked, shortest / 4 * 5);
 }
 
 /// A leaf announces nothing, so that it has no reason to wake.

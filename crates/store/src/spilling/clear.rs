@@ -33,8 +33,8 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
             return Cleared::Nothing;
         }
         let log = &self.flash.log;
-        let worth = |sector| log.is_worth_clearing(self.slots_used_in(sector).count());
-        let Some(sector) = log.find(T::LEN, worth) else { return Cleared::Nothing };
+        let should_clear = |sector| log.should_clear(self.slots_used_in(sector).count());
+        let Some(sector) = log.find(T::LEN, should_clear) else { return Cleared::Nothing };
         let copied = |p: &&mut Place| p.state == State::Copied && log.is_in(p.slot, sector);
         if let Some(place) = self.places.as_mut_slice().iter_mut().find(copied) {
             place.state = State::Alone;

@@ -106,7 +106,7 @@ impl Log {
 
     /// Returns whether moving the `frames` waiting frames of a sector is worthwhile: they fit the
     /// slots that are left, and at least as many slots are gained.
-    pub(super) fn is_worth_clearing(&self, frames: usize) -> bool {
+    pub(super) fn should_clear(&self, frames: usize) -> bool {
         frames <= usize::from(self.left.min(self.per_sector >> 1))
     }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_used_in_turn_and_passed_over_while_something_waits_there() {
+    fn sectors_are_used_round_robin_and_skipped_while_something_waits_there() {
         let mut log = log();
         let mut erased = Vec::new();
         for _ in 0..24 {

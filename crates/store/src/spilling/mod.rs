@@ -230,12 +230,12 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
             return Some(free);
         }
         let (_, last) = self.survey().last_copied?;
-        self.make_way(last);
+        self.evict(last);
         Some(last)
     }
 
     /// Evicts the frame in this place, which is only in flash from now on.
-    fn make_way(&mut self, place: u8) {
+    fn evict(&mut self, place: u8) {
         let Some(&Place { state: State::Copied, slot, .. }) = self.place(place) else { return };
         let used = self.used;
         let records = self.records.as_mut_slice().iter_mut().take(used);

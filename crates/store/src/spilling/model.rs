@@ -182,7 +182,7 @@ fn events_that_are_lost_lose_no_frames_that_are_not_counted() {
 }
 
 #[test]
-fn whatever_fails_no_frame_comes_damaged_or_out_of_order() {
+fn no_frame_comes_damaged_or_out_of_order_whatever_fails() {
     let faults = Faults {
         program: 10,
         erase: 10,

@@ -25,13 +25,13 @@ fn payload(life: u8, n: u16) -> Vec<u8> {
 fn live(whole: &mut Few, life: u8) -> bool {
     let (mut put, mut taken) = (0, 0);
     let mut out = [0; MAX_PAYLOAD];
-    for turn in 0..10_000 {
+    for round in 0..10_000 {
         if whole.store.room() > 0 && put < FRAMES {
             let label = Label { to: 1, tag: put };
             whole.store.put(whole.now, label, &payload(life, put)).unwrap();
             put += 1;
         }
-        if turn % 3 == 0
+        if round % 3 == 0
             && let Some(len) = whole.store.take(whole.now, 1, &mut out)
         {
             assert_eq!(out[..len], payload(life, taken), "life {life}, frame {taken}");

@@ -217,7 +217,7 @@ fn the_oldest_frame_for_each_neighbour_is_read_first() {
 }
 
 #[test]
-fn whoever_is_preferred_is_read_before_others() {
+fn frames_of_preferred_recipients_are_read_before_others() {
     let mut whole = Few::ready(Geometry::M25P80);
     for to in 1..=8 {
         whole.put_slowly(to, to.into()..u16::from(to) + 1);
@@ -282,7 +282,7 @@ fn a_sector_in_which_something_waits_is_passed_over() {
     let geometry = Geometry { sectors: 5, ..SMALL };
     let mut whole = Few::ready(geometry);
     whole.put_slowly(1, 0..6);
-    for turn in 0..20 {
+    for round in 0..20 {
         whole.put_patiently(2, 0..16);
         for tag in 0..16 {
             while whole.take(2) != Some(tag) {
@@ -291,7 +291,7 @@ fn a_sector_in_which_something_waits_is_passed_over() {
             }
         }
         whole.pass(Duration::from_secs(3));
-        assert_eq!(whole.store.len(), 6, "{turn}");
+        assert_eq!(whole.store.len(), 6, "{round}");
     }
     assert_eq!((0..6).map(|_| whole.take_patiently(1)).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
     assert_eq!(whole.store.stats().lost, 0);
@@ -301,10 +301,10 @@ fn a_sector_in_which_something_waits_is_passed_over() {
 fn frames_that_wait_in_every_sector_are_moved() {
     let geometry = Geometry { sectors: 6, ..SMALL };
     let mut whole = Few::ready(geometry);
-    for turn in 0..60 {
+    for round in 0..60 {
         // One frame that will wait for long, and then many that do not.
-        if turn < 12 {
-            whole.put_patiently(1, turn..turn + 1);
+        if round < 12 {
+            whole.put_patiently(1, round..round + 1);
         }
         whole.put_patiently(2, 0..12);
         for tag in 0..12 {
@@ -312,7 +312,7 @@ fn frames_that_wait_in_every_sector_are_moved() {
             whole.pass(Duration::from_millis(6));
         }
         whole.pass(Duration::from_secs(3));
-        assert!(whole.store.flash.log.next().is_some(), "{turn}");
+        assert!(whole.store.flash.log.next().is_some(), "{round}");
     }
     assert_eq!((0..12).map(|_| whole.take_patiently(1)).collect::<Vec<_>>(), Vec::from_iter(0..12));
     let Stats { written, lost, erased, put, .. } = *whole.store.stats();
@@ -406,7 +406,7 @@ fn a_flash_that_cannot_be_read_gives_its_frames_up_and_counts_them() {
 }
 
 #[test]
-fn after_a_start_nothing_of_what_is_in_flash_is_believed() {
+fn after_a_start_the_content_of_the_flash_is_ignored() {
     let mut whole = Few::ready(SMALL);
     whole.put_patiently(1, 0..40);
     // Power is lost in the middle of a program, and of an erasure.
@@ -430,7 +430,7 @@ fn after_a_start_nothing_of_what_is_in_flash_is_believed() {
 }
 
 #[test]
-fn another_part_begins_anew_and_what_was_in_the_first_is_counted_as_lost() {
+fn another_part_begins_empty_and_the_first_ones_content_counts_as_lost() {
     let mut whole = Few::ready(Geometry::M25P80);
     whole.put_slowly(1, 0..20);
     let in_flash = whole.store.info().in_flash as u32;
@@ -445,7 +445,7 @@ fn another_part_begins_anew_and_what_was_in_the_first_is_counted_as_lost() {
 }
 
 #[test]
-fn events_that_nobody_waits_for_change_nothing() {
+fn unexpected_events_change_nothing() {
     let mut whole = Few::ready(Geometry::M25P80);
     let event = Event::Done { at: whole.now };
     assert_eq!(whole.store.handle_flash(whole.now, event, &[]), Err(Discard::NotAwaited));

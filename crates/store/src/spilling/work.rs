@@ -130,7 +130,7 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
         let short = self.is_usable() && places < Self::RESERVE && self.places_in(State::Alone) > 0;
         if short || self.in_flash > 0 {
             let survey = self.survey();
-            let read = survey.first_in_flash.and_then(|first| self.way_to_read(first, &survey));
+            let read = survey.first_in_flash.and_then(|first| self.next_read(first, &survey));
             let write = survey.last_alone.filter(|_| short).zip(self.flash.log.next());
             let urgent = survey.first_in_flash.is_some_and(|(urgency, _)| urgency & 0xff == 0);
             match (read, write) {
@@ -163,14 +163,14 @@ impl<P: Array<Place>, T: Array<Record>> Spilling<P, T> {
 
     /// Returns the frame to be read and its place, if one is free or a frame that is wanted later
     /// can be evicted.
-    fn way_to_read(&self, first: (Urgency, u16), survey: &Survey) -> Option<(u16, u8)> {
+    fn next_read(&self, first: (Urgency, u16), survey: &Survey) -> Option<(u16, u8)> {
         let (urgency, slot) = first;
         let later = survey.last_copied.filter(|&(last, _)| last > urgency).map(|(_, place)| place);
         Some((slot, self.free_place().or(later)?))
     }
 
     fn begin_read(&mut self, slot: u16, place: u8, moves: bool) -> Work {
-        self.make_way(place);
+        self.evict(place);
         if let Some(place) = self.place_mut(place) {
             place.state = State::Awaiting;
         }

@@ -4,18 +4,18 @@
 //! acknowledgment of each segment where less than two full ones can be in flight, because a delayed
 //! acknowledgment then stops the transfer, and the usual rate when that is over.
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use kinglet_wire::tcp::{ACK_RATE_REQUEST_LEN, AckRate, Header, Segment};
 
 #[expect(clippy::cast_possible_truncation, reason = "eight")]
 const REQUEST_LEN: u32 = ACK_RATE_REQUEST_LEN as u32;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Returns whether the handshake offers the option, or both sides use it after that.
     pub(super) fn uses_ack_rate(&self) -> bool {
         F::ACK_RATE && self.params.has(Params::ACK_RATE)
@@ -48,7 +48,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// the rate.
     pub(super) fn request_len(&self) -> u32 {
         let changes =
-            self.uses_ack_rate() && self.needs_each_ack() != self.facts.has(Facts::EACH_ACK);
+            self.uses_ack_rate() && self.needs_each_ack() != self.flags.has(ConnFlags::EACH_ACK);
         if changes { REQUEST_LEN } else { 0 }
     }
 
@@ -57,7 +57,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// segment.
     pub(super) fn doubt_request(&mut self) {
         if self.uses_ack_rate() && self.needs_each_ack() {
-            self.facts.put(Facts::EACH_ACK, false);
+            self.flags.put(ConnFlags::EACH_ACK, false);
         }
     }
 
@@ -70,9 +70,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let each = self.needs_each_ack();
         let fits = len.saturating_add(REQUEST_LEN) <= self.segment_room();
-        if fits && (each || self.facts.has(Facts::EACH_ACK)) {
+        if fits && (each || self.flags.has(ConnFlags::EACH_ACK)) {
             header.options.ack_rate = Some(AckRate::Request(if each { 1 } else { 2 }));
-            self.facts.put(Facts::EACH_ACK, each);
+            self.flags.put(ConnFlags::EACH_ACK, each);
         }
     }
 }

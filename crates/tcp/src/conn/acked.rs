@@ -1,7 +1,7 @@
 //! Processing of acknowledgments: RTT samples, loss detection (RFC 8985 §6.2, RFC 6582), congestion
 //! window (RFC 5681, RFC 9937).
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::input::WindowChange;
 use super::{Acked, Buffers, Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
@@ -11,9 +11,9 @@ use crate::paws::echo_age;
 use crate::send::arrival::{Arrival, Stamp};
 use crate::send::prr::Progress;
 use crate::send::rack::Probe;
-use crate::send::recovery::{Aids, DUP_THRESH};
+use crate::send::recovery::{DUP_THRESH, LossDetection};
 use crate::send::scoreboard::Scoreboard;
-use crate::send::undo::Trial;
+use crate::send::undo::FrtoState;
 use crate::seq::SeqNum;
 use crate::state::State;
 use crate::timer::Tick;
@@ -22,11 +22,11 @@ use kinglet_wire::tcp::{Flags, Segment};
 
 /// Largest number of losses reported by the link that are repaired at once, without progress in
 /// between.
-const MOST_TOLD: u8 = 8;
+const MAX_LOSS_REPORTS: u8 = 8;
 /// Number of such losses after which the link is considered dead.
 const DEAD_LINK: u8 = 3;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes the acknowledgment number and the SACK blocks of an acceptable segment.
     //= rfc6675#5-4 rfc6675#5-7 rfc8985#9.2-1
     pub(super) fn take_ack(
@@ -39,7 +39,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     ) {
         let header = &segment.header;
         let before = self.snd.flight();
-        if before == 0 && self.tells_nothing(segment) {
+        if before == 0 && self.has_no_information(segment) {
             return self.take_echo(header, 0);
         }
         let mut arrival = self.arrival(now, segment);
@@ -54,7 +54,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             && !header.flags.intersects(Flags::FIN | Flags::SYN)
             && window == WindowChange::None;
         let duplicate = acked == 0 && before > 0 && ack == self.snd.una && {
-            if self.heeds_sack() { arrival.octets > 0 } else { silent }
+            if self.uses_sack() { arrival.octets > 0 } else { silent }
         };
         self.take_back(now, &arrival, dsacked, acked > 0, duplicate, self.is_echo(header));
         let (una, nxt) = (self.snd.una, self.snd.nxt);
@@ -77,7 +77,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let mut safe = acked > 0;
         if self.snd.wnd == 0 {
             // This is the response to a window probe.
-        } else if self.heeds_sack() {
+        } else if self.uses_sack() {
             // RFC 8985 §7.4.2, case 2: a peer without D-SACK repeats its acknowledgment.
             let repeated = silent && acked == 0 && header.options.sack.as_slice().is_empty();
             self.end_probe(ack, duplicated || repeated);
@@ -88,7 +88,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.take_echo(header, before);
         self.reduce(delivered, safe);
-        if acked > 0 && self.facts.has(Facts::FIN_QUEUED) && ack == self.snd.end.plus(1) {
+        if acked > 0 && self.flags.has(ConnFlags::FIN_QUEUED) && ack == self.snd.end.plus(1) {
             self.fin_acknowledged(now);
         }
     }
@@ -96,7 +96,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns whether an acknowledgment changes nothing. This is header prediction (RFC 1323
     /// appendix A): with nothing in flight, the acknowledgment in a segment with text repeats what
     /// is known. A D-SACK may come late, and a loss probe may wait for one.
-    fn tells_nothing(&self, segment: &Segment<'_>) -> bool {
+    fn has_no_information(&self, segment: &Segment<'_>) -> bool {
         segment.header.options.sack.as_slice().is_empty()
             && self.snd.recovery.is_open()
             && !self.snd.recovery.probe().is_sent()
@@ -143,7 +143,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// §4): a first block below the acknowledgment number or within the second.
     //= rfc6675#5-1 rfc6675#5.1-2 rfc6675#5.1-6 rfc2883#5-1
     fn take_sack(&mut self, segment: &Segment<'_>, ack: SeqNum, arrival: &mut Arrival) -> u32 {
-        if !self.heeds_sack() {
+        if !self.uses_sack() {
             return 0;
         }
         let floor = ack.later(self.snd.una);
@@ -170,17 +170,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.una = ack;
         self.soft_error = None;
         self.snd.tries = 0;
-        self.snd.told = 0;
+        self.snd.loss_reports = 0;
         self.snd.retransmit_now = false;
         self.snd.progress_at = Tick::at(now);
         self.recover(now, ack, acked, limited);
         if self.snd.flight() == 0 {
             // The probe was accepted: the next one is sent when it would have been retransmitted.
-            if !self.facts.has(Facts::PROBING) || self.snd.unsent() == 0 {
+            if !self.flags.has(ConnFlags::PROBING) || self.snd.unsent() == 0 {
                 self.snd.rtx.clear();
                 self.snd.rtx_kind = Rtx::Timeout;
             }
-            self.rest(now);
+            self.pause(now);
         } else {
             self.arm(now);
         }
@@ -197,7 +197,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             let octets = acked;
             let acked = Acked { now, srtt, rtt, flight, octets, limited, after_timeout };
             self.snd.cc.on_ack(acked);
-        } else if self.heeds_sack() {
+        } else if self.uses_sack() {
             // RACK detects further losses, and PRR limits what may leave.
         } else if full {
             self.snd.cc.on_recovered(self.snd.flight());
@@ -282,11 +282,11 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let within = self.board.fack().at_or_before(self.snd.recovery.point());
         let whole = self.board.retransmitted() == 0;
         let tried =
-            |trial: &mut Trial| trial.is_needless(arrival, advanced, duplicate, whole, within);
-        if !shown && !self.snd.recovery.trial_mut().is_some_and(tried) {
+            |frto: &mut FrtoState| frto.is_needless(arrival, advanced, duplicate, whole, within);
+        if !shown && !self.snd.recovery.frto_mut().is_some_and(tried) {
             // RFC 5682 §2.1 step 3a: the new data has left the network, where nothing else shows
             // that.
-            if !self.heeds_sack() && forward && !self.snd.recovery.tries_forward() {
+            if !self.uses_sack() && forward && !self.snd.recovery.tries_forward() {
                 self.board.lose(self.snd.recovery.point(), self.snd.nxt);
             }
             return;
@@ -323,12 +323,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !self.params.has(Params::LINK_LOSSES) {
             return;
         }
-        let told = self.snd.told;
-        self.snd.told = told.saturating_add(1);
-        if self.snd.told >= DEAD_LINK {
+        let loss_reports = self.snd.loss_reports;
+        self.snd.loss_reports = loss_reports.saturating_add(1);
+        if self.snd.loss_reports >= DEAD_LINK {
             self.soft_error = Some(SoftError::LinkDown);
         }
-        if told >= MOST_TOLD >> self.snd.tries.min(7) {
+        if loss_reports >= MAX_LOSS_REPORTS >> self.snd.tries.min(7) {
             return;
         }
         if matches!(self.state, State::SynSent | State::SynReceived) && !self.is_opening_early() {

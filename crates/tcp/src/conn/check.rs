@@ -1,16 +1,16 @@
 //! The invariants of a connection as code, for tests: images that do not ask do not contain it.
 
 use super::Connection;
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use crate::congestion::Controller;
 use crate::error::Violation;
 use crate::features::Features;
 use crate::recv::ack::MOST_OWED;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::state::State;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Whether everything fits together, which it does between any two calls.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         let (una, nxt) = (self.snd.una, self.snd.nxt);
         let pending = self.snd.retransmit_now;
-        let fin = u32::from(self.facts.has(Facts::FIN_QUEUED));
+        let fin = u32::from(self.flags.has(ConnFlags::FIN_QUEUED));
         let end = self.snd.end;
         let held = una.earlier(end);
         [

@@ -1,12 +1,12 @@
 //! What an application changes about a connection while it lasts, and how it takes its leave.
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::{Connection, MIN_MSS, Params, Rtx, Setup};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
 use crate::error::ConnectionError;
 use crate::features::Features;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::state::State;
 use kinglet_time::{Duration, Expected, Instant};
@@ -35,7 +35,7 @@ pub(super) enum Reader {
     Lingering,
 }
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes over the settings that matter after the handshake.
     pub(crate) fn configure(&mut self, now: Instant, config: &ConnectionConfig) {
         // What the handshake has agreed upon stays.
@@ -118,7 +118,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.readable() > 0 || linger == Some(Duration::ZERO) {
             return self.abort(ConnectionError::Aborted);
         }
-        if !self.facts.has(Facts::FIN_QUEUED) {
+        if !self.flags.has(ConnFlags::FIN_QUEUED) {
             self.close();
         }
         self.reader = Reader::Gone;

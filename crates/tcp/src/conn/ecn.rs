@@ -5,11 +5,11 @@
 //! sent as ECN-capable: no SYN, no bare acknowledgment, no probe, nothing that is sent again.
 //! RFC 8311 would allow experiments with more than that; this is none.
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, Header, Segment};
@@ -76,7 +76,7 @@ pub(crate) fn syn_ack_flags(agrees: bool) -> Flags {
     Flags::SYN | Flags::ACK | echo
 }
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Flags of this side's SYN, or of its SYN-ACK when it is `answering`. One retransmission of
     /// the SYN still asks, as losses happen; later ones do not, in case something on the path drops
     /// what asks (§6.1.1.1).
@@ -107,13 +107,13 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc3168#6.1.1-7 rfc3168#6.1.5-2 rfc3168#6.1.6-2
     pub(super) fn take_mark(&mut self, ecn: Ecn, segment: &Segment<'_>) {
         if self.ecn_has(EcnState::ON) && !segment.payload.is_empty() {
-            self.heed_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
+            self.handle_mark(ecn == Ecn::Ce, segment.header.flags.contains(Flags::CWR));
         }
     }
 
     /// §6.1.3: marks are echoed until CWR, which says that it is `over`.
     #[inline(never)]
-    fn heed_mark(&mut self, marked: bool, over: bool) {
+    fn handle_mark(&mut self, marked: bool, over: bool) {
         // A sender that has halved its window, or is about to, must not wait for a delayed ACK too.
         self.rcv.ack.now |= over || (marked && !self.ecn_has(EcnState::ECHO));
         if marked || over {
@@ -180,7 +180,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Whether new data waits for the timer that `arm_persist` starts.
     //= rfc3168#6.1.2-3
     pub(super) fn held_back(&mut self) -> bool {
-        if self.facts.has(Facts::PROBE_DUE) {
+        if self.flags.has(ConnFlags::PROBE_DUE) {
             self.ecn.put(EcnState::HOLD, false);
         }
         self.ecn_has(EcnState::HOLD) && self.snd.flight() == 0
@@ -201,7 +201,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc3168#5-1 rfc3168#5.2-1 rfc3168#6.1.1-6 rfc3168#6.1.2-1 rfc3168#6.1.2-4 rfc3168#6.1.2-5
     //= rfc3168#6.1.4-1 rfc3168#6.1.5-1 rfc3168#6.1.6-1
     pub(super) fn mark_out(&mut self, len: u32, retransmission: bool) -> (Ecn, Flags) {
-        let plain = retransmission || len == 0 || self.facts.has(Facts::PROBING);
+        let plain = retransmission || len == 0 || self.flags.has(ConnFlags::PROBING);
         if plain || !self.ecn_has(EcnState::CAPABLE) {
             return (Ecn::NotEct, Flags::NONE);
         }

@@ -4,14 +4,14 @@
 //! in step 5, and the effect of that step on loss recovery is in `acked.rs`. Step 6 (URG) is empty:
 //! the urgent pointer is not offered to applications (RFC 6093 §6 advises against it).
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::{Agreed, Buffers, Connection, FastOpen, Params, Reader};
 use crate::congestion::Controller;
 use crate::error::{ConnectionError, Discard};
 use crate::features::Features;
 use crate::recv::ack::{AFTER_GAP, AFTER_TIMEOUT, patience, threshold};
 use crate::rtt::millis;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::state::State;
@@ -31,7 +31,7 @@ struct Trimmed<'a> {
     push: bool,
 }
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes a segment whose checksum and ports are right.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             let kept = self.rcv.rx.insert(ring, map, self.rcv.nxt, 0, trimmed.payload);
             self.rcv.rx.allow(0);
             self.rcv.fin_at = self.rcv.nxt.plus(kept);
-            self.facts.put(Facts::FIN_KNOWN, trimmed.fin);
+            self.flags.put(ConnFlags::FIN_KNOWN, trimmed.fin);
             return Ok(());
         }
         self.take_ack_of_syn(now, ack, segment);
@@ -237,7 +237,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         // The FIN takes a sequence number too and must be inside the window.
         if payload.len() > room
-            || (fin && payload.len() >= room && !self.facts.has(Facts::FIN_KNOWN))
+            || (fin && payload.len() >= room && !self.flags.has(ConnFlags::FIN_KNOWN))
         {
             self.rcv.ack.now = true;
             fin = false;
@@ -340,9 +340,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.snd.progress_at = Tick::at(now);
             return;
         }
-        self.facts.put(Facts::PROBE_DUE, false);
-        if self.facts.has(Facts::PROBING) || change == WindowChange::Opened {
-            self.facts.put(Facts::PROBING, false);
+        self.flags.put(ConnFlags::PROBE_DUE, false);
+        if self.flags.has(ConnFlags::PROBING) || change == WindowChange::Opened {
+            self.flags.put(ConnFlags::PROBING, false);
             self.snd.backoff = 0;
             self.snd.tries = 0;
             self.snd.rtx.clear();
@@ -398,10 +398,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.nxt = self.rcv.nxt.plus(advance);
         self.rcv.adv = self.rcv.adv.later(self.rcv.nxt);
         if advance > 0 {
-            if self.rests() {
+            if self.is_paused() {
                 self.snd.pace.clear();
             }
-            self.snd.told = 0;
+            self.snd.loss_reports = 0;
             // With a short send buffer at the peer every segment is the last of those that wait.
             let full = len.saturating_add(self.rcv.timestamps_len()) >= self.params.own_mss;
             self.rcv.ack.set_more(full || !segment.push);
@@ -425,10 +425,10 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Handles "Eighth, check the FIN bit"; the FIN is remembered if text before it is missing.
     fn step_8_fin(&mut self, now: Instant, segment: &Trimmed<'_>) {
-        if segment.fin && !self.facts.has(Facts::FIN_KNOWN) && self.can_receive_fin() {
+        if segment.fin && !self.flags.has(ConnFlags::FIN_KNOWN) && self.can_receive_fin() {
             let len = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             self.rcv.fin_at = segment.seq.plus(len);
-            self.facts.put(Facts::FIN_KNOWN, true);
+            self.flags.put(ConnFlags::FIN_KNOWN, true);
             self.rcv.ack.now = true;
         }
         if self.fin() != Some(self.rcv.nxt) || !self.can_receive_fin() {

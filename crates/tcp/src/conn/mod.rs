@@ -17,7 +17,7 @@ mod agreed;
 mod check;
 mod control;
 mod ecn;
-mod facts;
+mod flags;
 mod input;
 mod output;
 mod pacing;
@@ -44,13 +44,13 @@ use crate::features::Features;
 use crate::info::Counters;
 use crate::paws::Paws;
 use crate::send::buffer::{Piece, SendBuffer, Span, Stored};
-use crate::send::recovery::{Aids, Phase};
+use crate::send::recovery::{LossDetection, Phase};
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::state::State;
 use crate::timer::{Tick, Timer};
 use ecn::EcnState;
-use facts::Facts;
+use flags::ConnFlags;
 use kinglet_time::{Duration, Instant};
 use receiving::Receiving;
 use sending::{Rtx, Sending};
@@ -122,10 +122,10 @@ pub(crate) struct Established {
 /// calls, for example with a segment or at a deadline, are not inlined, so that they have the
 /// pointer at hand.
 #[repr(C)]
-pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
+pub struct Connection<C, A: LossDetection, F: Features, B: ?Sized> {
     state: State,
     error: Option<ConnectionError>,
-    facts: Facts,
+    flags: ConnFlags,
     /// Soft error since SND.UNA last moved.
     soft_error: Option<SoftError>,
     reader: Reader,
@@ -146,14 +146,14 @@ pub struct Connection<C, A: Aids, F: Features, B: ?Sized> {
     board: B,
 }
 
-impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Board> Connection<C, A, F, B> {
     /// Begins an active open: SYN-SENT, with the SYN to be polled.
     pub(crate) fn connect(now: Instant, setup: &Setup, iss: SeqNum, ts_offset: u32) -> Self {
         let params = setup.params;
         Connection {
             state: State::SynSent,
             error: None,
-            facts: Facts::NONE,
+            flags: ConnFlags::NONE,
             soft_error: None,
             reader: Reader::Present,
             ecn: EcnState::default(),
@@ -174,7 +174,7 @@ impl<C: Controller, A: Aids, F: Features, B: Board> Connection<C, A, F, B> {
     }
 }
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Takes over a passive open whose handshake is complete: ESTABLISHED; or an early one:
     /// SYN-RECEIVED.
     pub(crate) fn accept_from(&mut self, now: Instant, from: &Established) {
@@ -209,7 +209,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.nxt = irs.plus(1);
         self.rcv.adv = self.rcv.nxt;
         self.rcv.fin_at = self.rcv.nxt;
-        self.facts.put(Facts::SCALES, agreed.scale.is_some());
+        self.flags.put(ConnFlags::SCALES, agreed.scale.is_some());
         match agreed.scale {
             Some(shift) => self.snd.shift = shift,
             None => self.rcv.rx.leave_unscaled(),
@@ -234,7 +234,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.cc = C::new(mss, initial);
         self.snd.recovery.restart(self.snd.una, self.snd.iss);
         self.board.reset(self.snd.una);
-        self.snd.told = 0;
+        self.snd.loss_reports = 0;
         self.snd.retransmit_now = false;
     }
 
@@ -253,7 +253,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             self.arm(now);
         }
         self.snd.progress_at = Tick::at(now);
-        self.transition(if self.facts.has(Facts::FIN_QUEUED) {
+        self.transition(if self.flags.has(ConnFlags::FIN_QUEUED) {
             State::FinWait1
         } else {
             State::Established
@@ -298,17 +298,17 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     /// Returns whether no more segments will be exchanged in this connection's slot.
     pub(crate) fn is_finished(&self) -> bool {
         matches!(self.state, State::Closed | State::TimeWait)
-            && !self.facts.has(Facts::RESET_PENDING)
+            && !self.flags.has(ConnFlags::RESET_PENDING)
     }
 
     /// Returns the sequence number of the peer's FIN, if it is known.
     fn fin(&self) -> Option<SeqNum> {
-        self.facts.has(Facts::FIN_KNOWN).then_some(self.rcv.fin_at)
+        self.flags.has(ConnFlags::FIN_KNOWN).then_some(self.rcv.fin_at)
     }
 
     /// Returns whether a FIN is queued and has never been sent.
     fn fin_unsent(&self) -> bool {
-        self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.at_or_before(self.snd.end)
+        self.flags.has(ConnFlags::FIN_QUEUED) && self.snd.nxt.at_or_before(self.snd.end)
     }
 
     /// Returns the octets in the network. The SYN of an early connection is none.
@@ -321,7 +321,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Returns whether the peer's SACK reveals losses; otherwise duplicate acknowledgments do.
     //= rfc5681#3.2-6 rfc3042#2-5 rfc8985#4-1
-    fn heeds_sack(&self) -> bool {
+    fn uses_sack(&self) -> bool {
         A::SELECTIVE && self.params.has(Params::SACK) && !self.is_slow()
     }
 
@@ -388,7 +388,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     pub(crate) fn can_write(&self) -> bool {
-        !self.facts.has(Facts::FIN_QUEUED)
+        !self.flags.has(ConnFlags::FIN_QUEUED)
             && matches!(
                 self.state,
                 State::SynSent | State::SynReceived | State::Established | State::CloseWait
@@ -396,7 +396,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     }
 
     pub(crate) fn fin_queued(&self) -> bool {
-        self.facts.has(Facts::FIN_QUEUED)
+        self.flags.has(ConnFlags::FIN_QUEUED)
     }
 
     pub(crate) fn readable(&self) -> usize {
@@ -449,14 +449,14 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             State::CloseWait => self.transition(State::LastAck),
             _ => {}
         }
-        self.facts.put(Facts::FIN_QUEUED, true);
+        self.flags.put(ConnFlags::FIN_QUEUED, true);
     }
 
     /// Aborts the connection for the application (RFC 9293 §3.10.5).
     pub(crate) fn abort(&mut self, error: ConnectionError) {
         let synchronised = !matches!(self.state, State::Closed | State::SynSent | State::TimeWait);
         self.finish(Some(error));
-        self.facts.put(Facts::RESET_PENDING, synchronised);
+        self.flags.put(ConnFlags::RESET_PENDING, synchronised);
     }
 
     /// Handles an ICMPv6 message about this connection. Destination Unreachable is a hard error,

@@ -1,6 +1,6 @@
 //! Choice of the next segment (RFC 9293 §3.8.6.2.1, §3.10.8; RFC 8985 §7; RFC 3042).
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::pacing::PIECE;
 use super::{Connection, FastOpen, Params, Phase, Rtx};
 use crate::congestion::Controller;
@@ -8,7 +8,7 @@ use crate::features::Features;
 use crate::paws::timestamp;
 use crate::send::arrival::Stamp;
 use crate::send::rack::Probe;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use crate::state::State;
@@ -42,7 +42,7 @@ struct Stretch {
     retransmission: bool,
 }
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Returns the next segment, or `None` until something happens. The endpoint adds ports,
     /// checksum and payload octets to `header`, which is empty, and belongs to the endpoint so that
     /// it is never copied. `map` is the bitmap of the receive ring. If `held`, an acknowledgment
@@ -81,7 +81,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     //= rfc7323#3.2-5 rfc7323#5.2-5
     fn poll_reset(&mut self, now: Instant, header: &mut Header) -> Option<Emission> {
-        if !self.facts.take(Facts::RESET_PENDING) {
+        if !self.flags.take(ConnFlags::RESET_PENDING) {
             return None;
         }
         header.seq = self.snd.nxt.value();
@@ -141,7 +141,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.arm(now);
         let (timestamps, scale) = if answering {
-            (self.rcv.paws.is_some(), self.facts.has(Facts::SCALES))
+            (self.rcv.paws.is_some(), self.flags.has(ConnFlags::SCALES))
         } else {
             // Scaling is always offered, so that the peer may scale even if this side needs no
             // shift.
@@ -188,7 +188,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if !waits && self.wants_ack() {
             return Some(self.emit_ack(now, self.snd.nxt, header));
         }
-        if self.facts.take(Facts::KEEP_PROBE) {
+        if self.flags.take(ConnFlags::KEEP_PROBE) {
             self.counters.probes = self.counters.probes.wrapping_add(1);
             return Some(self.emit_ack(now, self.snd.nxt.minus(1), header));
         }
@@ -203,7 +203,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let speaks = opening
             || !opened
             || self.snd.retransmit_now
-            || self.facts.has(Facts::KEEP_PROBE | Facts::RESET_PENDING);
+            || self.flags.has(ConnFlags::KEEP_PROBE | ConnFlags::RESET_PENDING);
         !speaks && !self.has_text_to_send() && !self.wants_ack()
     }
 
@@ -342,12 +342,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let usable = window.min(allowed);
         let mut len = unsent.min(usable).min(room);
         let mut fin = fin_unsent && len == unsent && window > len;
-        let overdue = self.facts.take(Facts::PROBE_DUE);
+        let overdue = self.flags.take(ConnFlags::PROBE_DUE);
         if overdue && len == 0 && !fin {
             // The probe takes one sequence number beyond the window and counts as sent.
             len = unsent.min(1);
             fin = unsent == 0;
-            self.facts.put(Facts::PROBING, true);
+            self.flags.put(ConnFlags::PROBING, true);
             self.counters.probes = self.counters.probes.wrapping_add(1);
             return Some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false });
         } else if len == 0 && !fin {
@@ -359,7 +359,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         let most = len == unsent || len >= self.snd.max_wnd().div_ceil(2);
         let may_send = len >= room.min(u32::from(self.snd.mss))
             || fin
-            || (most && prompt && !self.rests())
+            || (most && prompt && !self.is_paused())
             // The override timeout of SWS avoidance is the persist timer.
             || overdue;
         may_send.then_some(Stretch { seq: self.snd.nxt, len, fin, retransmission: false })
@@ -383,9 +383,9 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             len = len.min(1);
         }
         let reaches_end = seq.plus(len) == data_end;
-        let fin_sent = self.facts.has(Facts::FIN_QUEUED) && self.snd.nxt.after(data_end);
+        let fin_sent = self.flags.has(ConnFlags::FIN_QUEUED) && self.snd.nxt.after(data_end);
         let fin = reaches_end
-            && self.facts.has(Facts::FIN_QUEUED)
+            && self.flags.has(ConnFlags::FIN_QUEUED)
             && if fin_sent { end.after(data_end) } else { window_end.after(data_end) };
         Stretch { seq, len, fin, retransmission: true }
     }
@@ -449,7 +449,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     //= rfc9293#SHLD-12
     fn emit_ack(&mut self, now: Instant, seq: SeqNum, header: &mut Header) -> Emission {
         self.fill_header(now, seq, Flags::ACK, header);
-        let more = self.facts.has(Facts::KEEP_PROBE) || self.owes_more_acks();
+        let more = self.flags.has(ConnFlags::KEEP_PROBE) || self.owes_more_acks();
         Emission { more, ..Emission::BARE }
     }
 
@@ -459,7 +459,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
     fn may_follow(&mut self, now: Instant) -> bool {
         let paced = self.snd.is_paced(now);
         let acks = self.owes_more_acks();
-        self.facts.has(Facts::KEEP_PROBE) || acks || (self.has_text_to_send() && !paced)
+        self.flags.has(ConnFlags::KEEP_PROBE) || acks || (self.has_text_to_send() && !paced)
     }
 
     fn owes_more_acks(&self) -> bool {
@@ -475,7 +475,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.rcv.advance_edge(self.snd.mss);
         let left = self.acknowledge();
         let room = self.rcv.wnd() >= u32::from(self.rcv.mss);
-        if room && self.can_receive_fin() && !self.facts.has(Facts::FIN_KNOWN) {
+        if room && self.can_receive_fin() && !self.flags.has(ConnFlags::FIN_KNOWN) {
             self.rcv.ack.await_more(now, self.snd.rtt.rto(0));
         }
         self.note_sent(now);
@@ -512,7 +512,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if self.snd.flight() == 0
             && waiting
             && !self.snd.rtx.is_set()
-            && !self.facts.has(Facts::PROBE_DUE)
+            && !self.flags.has(ConnFlags::PROBE_DUE)
         {
             self.snd.rtx.set(now, self.snd.rto(&self.params));
         }

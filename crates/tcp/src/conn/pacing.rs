@@ -4,7 +4,7 @@
 use super::{Connection, Params};
 use crate::congestion::Controller;
 use crate::features::Features;
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::timer::Timer;
 use kinglet_time::{Duration, Instant};
@@ -75,9 +75,9 @@ pub(super) const PIECE: u16 = 64;
 
 /// Round trips for which a short segment waits where packets wait: docs/decisions/0037-over-rpl.md
 /// has the effects of fewer and more.
-const REST: u32 = 6;
+const IDLE_RTTS: u32 = 6;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Starts the gap after `len` octets, sent for the first time or not. Before the first sample
     /// nothing is known of the path, and the initial window is sent without gaps.
     //= rfc9937#6.4-1
@@ -99,22 +99,22 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
 
     /// Ends the gap, as all data in flight is acknowledged and there is no segment to keep a
     /// distance from. Where packets wait on the path for longer than they travel, however, a short
-    /// segment waits for [`REST`] round trips, unless it becomes a full one or the peer sends
+    /// segment waits for [`IDLE_RTTS`] round trips, unless it becomes a full one or the peer sends
     /// something. Nagle's algorithm lets one short segment out in each round trip, and one reading
     /// takes half as many frames as four. Where thirty nodes write a reading a second, such
     /// segments fill the queues of relays. RTO ends the wait, as the override timeout of SWS
     /// avoidance does (RFC 9293, 3.8.6.2.1).
-    pub(super) fn rest(&mut self, now: Instant) {
+    pub(super) fn pause(&mut self, now: Instant) {
         self.snd.pace.clear();
         let least_us = self.snd.recovery.rack().map_or(0, |rack| rack.min_rtt_us);
         let waits = least_us > 0 && self.snd.rtt.srtt_us() / 2 > least_us;
         if F::PACING && waits && self.params.has(Params::PACING) {
-            self.snd.pace.set(now, self.snd.rtt.srtt() * REST);
+            self.snd.pace.set(now, self.snd.rtt.srtt() * IDLE_RTTS);
         }
     }
 
     /// Returns whether a short segment waits although nothing is in flight.
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn is_paused(&self) -> bool {
         self.snd.pace.is_set() && self.snd.flight() == 0 && self.params.has(Params::NAGLE)
     }
 

@@ -4,7 +4,7 @@ use super::{Connection, Established, Setup};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::send::flight::{Flight, SegmentRecord};
-use crate::send::recovery::{Aids, ByTimeout, Selective};
+use crate::send::recovery::{ByTimeout, LossDetection, Selective};
 use crate::send::scoreboard::{Plain, Scoreboard};
 use crate::seq::SeqNum;
 use core::ops::{Deref, DerefMut};
@@ -31,26 +31,28 @@ pub trait LossRecovery {
     type Board: Board;
     /// What is remembered beside.
     #[doc(hidden)]
-    type Aids: Aids;
+    type LossDetection: LossDetection;
 }
 
 impl<const N: usize> LossRecovery for [SegmentRecord; N] {
     type Board = Flight<Self>;
-    type Aids = Selective;
+    type LossDetection = Selective;
 }
 
 impl LossRecovery for () {
     type Board = Plain;
-    type Aids = ();
+    type LossDetection = ();
 }
 
 impl LossRecovery for ByTimeout {
     type Board = Plain;
-    type Aids = ByTimeout;
+    type LossDetection = ByTimeout;
 }
 
 /// A connection with the memory that a plan gives it; used as one that does not know how much.
-pub(crate) struct Planned<C, R: LossRecovery, F: Features>(Connection<C, R::Aids, F, R::Board>);
+pub(crate) struct Planned<C, R: LossRecovery, F: Features>(
+    Connection<C, R::LossDetection, F, R::Board>,
+);
 
 impl<C: Controller, R: LossRecovery, F: Features> Planned<C, R, F> {
     /// See [`Connection::connect`].
@@ -67,7 +69,7 @@ impl<C: Controller, R: LossRecovery, F: Features> Planned<C, R, F> {
 }
 
 impl<C, R: LossRecovery, F: Features> Deref for Planned<C, R, F> {
-    type Target = Connection<C, R::Aids, F, <R::Board as Board>::Open>;
+    type Target = Connection<C, R::LossDetection, F, <R::Board as Board>::Open>;
 
     fn deref(&self) -> &Self::Target {
         R::Board::open(&self.0)
@@ -89,11 +91,11 @@ pub trait Board: Sized {
     /// Nothing is in flight.
     fn new(una: SeqNum) -> Self;
     /// The connection whose this is.
-    fn open<C, A: Aids, F: Features>(
+    fn open<C, A: LossDetection, F: Features>(
         conn: &Connection<C, A, F, Self>,
     ) -> &Connection<C, A, F, Self::Open>;
     /// The connection whose this is.
-    fn open_mut<C, A: Aids, F: Features>(
+    fn open_mut<C, A: LossDetection, F: Features>(
         conn: &mut Connection<C, A, F, Self>,
     ) -> &mut Connection<C, A, F, Self::Open>;
 }
@@ -105,13 +107,13 @@ impl<const N: usize> Board for Flight<[SegmentRecord; N]> {
         Flight::new(una)
     }
 
-    fn open<C, A: Aids, F: Features>(
+    fn open<C, A: LossDetection, F: Features>(
         conn: &Connection<C, A, F, Self>,
     ) -> &Connection<C, A, F, Self::Open> {
         conn
     }
 
-    fn open_mut<C, A: Aids, F: Features>(
+    fn open_mut<C, A: LossDetection, F: Features>(
         conn: &mut Connection<C, A, F, Self>,
     ) -> &mut Connection<C, A, F, Self::Open> {
         conn
@@ -125,13 +127,13 @@ impl Board for Plain {
         Plain::new(una)
     }
 
-    fn open<C, A: Aids, F: Features>(
+    fn open<C, A: LossDetection, F: Features>(
         conn: &Connection<C, A, F, Self>,
     ) -> &Connection<C, A, F, Plain> {
         conn
     }
 
-    fn open_mut<C, A: Aids, F: Features>(
+    fn open_mut<C, A: LossDetection, F: Features>(
         conn: &mut Connection<C, A, F, Self>,
     ) -> &mut Connection<C, A, F, Plain> {
         conn

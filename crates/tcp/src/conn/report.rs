@@ -4,12 +4,12 @@ use super::{Connection, FastOpen, Params, Phase};
 use crate::congestion::Controller;
 use crate::features::Features;
 use crate::info::{Info, Repair};
-use crate::send::recovery::Aids;
+use crate::send::recovery::LossDetection;
 use crate::send::scoreboard::Scoreboard;
 use crate::seq::SeqNum;
 use kinglet_time::Instant;
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// `epoch` gives the instants kept here their upper halves.
     pub(crate) fn info(&self, epoch: Instant) -> Info {
         Info {

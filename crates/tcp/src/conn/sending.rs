@@ -12,7 +12,7 @@ use crate::rtt::RttEstimator;
 use crate::send::arrival::Arrival;
 use crate::send::buffer::SendBuffer;
 use crate::send::prr::Rate;
-use crate::send::recovery::{Aids, Phase, Recovery};
+use crate::send::recovery::{LossDetection, Phase, Recovery};
 use crate::send::undo::Undo;
 use crate::seq::SeqNum;
 use crate::timer::{Tick, Timer};
@@ -42,7 +42,7 @@ pub(super) enum Rtx {
 
 /// Send sequence variables, and all state that only sending uses.
 #[repr(C)] // See `Connection`.
-pub(super) struct Sending<C, A: Aids, F: Features> {
+pub(super) struct Sending<C, A: LossDetection, F: Features> {
     /// Doublings of the RTO since an RTT was measured, or since the window closed.
     pub(super) backoff: u8,
     /// Number of times in a row that equally many timeouts were considered losses
@@ -51,7 +51,7 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     /// Retransmissions in a row without a sign of life from the peer.
     pub(super) tries: u8,
     /// Losses that the link has reported since the last progress.
-    pub(super) told: u8,
+    pub(super) loss_reports: u8,
     pub(super) rtx_kind: Rtx,
     /// The first lost segment, or the SYN, is to be retransmitted now, whatever cwnd is.
     pub(super) retransmit_now: bool,
@@ -89,7 +89,7 @@ pub(super) struct Sending<C, A: Aids, F: Features> {
     pub(super) cwr_point: SeqNum,
 }
 
-impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
+impl<C: Controller, A: LossDetection, F: Features> Sending<C, A, F> {
     /// Creates the sending half, with a SYN to be sent.
     pub(super) fn new(now: Instant, setup: &Setup, iss: SeqNum) -> Self {
         let mss = setup.params.own_mss;
@@ -98,7 +98,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
             backoff: 0,
             doubts: 0,
             tries: 0,
-            told: 0,
+            loss_reports: 0,
             rtx_kind: Rtx::Timeout,
             retransmit_now: true,
             sampled: false,
@@ -176,7 +176,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
 
     pub(super) fn take_sample(&mut self, rtt: Duration, params: &Params) {
         match params.rto::<F>() {
-            Rto::FirstRoundTrip => self.rtt.sample_beside_first(rtt),
+            Rto::FirstRoundTrip => self.rtt.sample_after_first(rtt),
             Rto::RoundTrips | Rto::AtLeast | Rto::Static => self.rtt.sample(rtt),
         }
         self.end_backoff();
@@ -201,7 +201,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     ///
     /// A `slow` sender, or one without SACK to detect losses sooner, considers no timeout a loss.
     pub(super) fn doubt(&mut self, arrival: &Arrival, params: &Params, slow: bool) {
-        if self.told > 0 || params.has(Params::LOSSY_PATH) {
+        if self.loss_reports > 0 || params.has(Params::LOSSY_PATH) {
             // Losses on the own link are no sign of a short RTO, nor are losses on a path that is
             // known for them.
             return self.end_backoff();
@@ -242,9 +242,9 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     pub(super) fn rto(&self, params: &Params) -> Duration {
         // The link itself reported these losses, and no timeout detected them: the wait for the
         // link to recover need not begin with a doubling.
-        let told = self.told > 0 || params.has(Params::LOSSY_PATH);
+        let loss_reports = self.loss_reports > 0 || params.has(Params::LOSSY_PATH);
         let data = self.flight() > 0 && self.una != self.iss;
-        let same = if told && data { SAME_RTO } else { 0 };
+        let same = if loss_reports && data { SAME_RTO } else { 0 };
         let backoff = self.backoff.saturating_sub(same);
         if !F::RTO_RULES {
             return self.rtt.rto(backoff);
@@ -265,7 +265,7 @@ impl<C: Controller, A: Aids, F: Features> Sending<C, A, F> {
     /// after a loss report of the link counts a quarter: it cost the frames up to the lost one, but
     /// no wait for a timer or for acknowledgments.
     pub(super) fn note_share(&mut self, retransmission: bool) {
-        let sample = match (retransmission, self.told) {
+        let sample = match (retransmission, self.loss_reports) {
             (false, _) => 0,
             (true, 0) => u16::MAX >> 5,
             (true, _) => u16::MAX >> 7,

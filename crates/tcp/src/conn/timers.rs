@@ -1,6 +1,6 @@
 //! Expiry of timers (RFC 6298 §5, RFC 9293 §3.8.4, §3.8.6.1).
 
-use super::facts::Facts;
+use super::flags::ConnFlags;
 use super::{Connection, Params, Phase, Reader, Rtx};
 use crate::config::ConnectionConfig;
 use crate::congestion::Controller;
@@ -9,13 +9,13 @@ use crate::features::Features;
 use crate::rtt::{GRANULARITY, millis};
 use crate::send::arrival::Stamp;
 use crate::send::rack::{Probe, Rack};
-use crate::send::recovery::{Aids, DUP_THRESH};
+use crate::send::recovery::{DUP_THRESH, LossDetection};
 use crate::send::scoreboard::Scoreboard;
 use crate::state::State;
 use crate::timer::{Tick, Timer};
 use kinglet_time::{Duration, Instant};
 
-impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
+impl<C: Controller, A: LossDetection, F: Features, B: Scoreboard + ?Sized> Connection<C, A, F, B> {
     /// Lets nothing follow the data in flight for the time `gap`.
     pub(crate) fn hold_back(&mut self, now: Instant, gap: Duration) {
         self.snd.pace = self.snd.pace.latest(Tick::after(now, gap).into());
@@ -82,7 +82,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         self.snd.rtx_kind = Rtx::Timeout;
         if let Some(rack) = self.snd.recovery.rack()
-            && self.heeds_sack()
+            && self.uses_sack()
             && rack.probe == Probe::None
             && match self.snd.recovery.phase() {
                 // A probe makes its segment ambiguous, and must not keep SRTT from growing with the
@@ -147,7 +147,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         }
         if self.snd.flight() == 0 {
             // Persist timer: RFC 9293 §3.8.6.1.
-            self.facts.put(Facts::PROBE_DUE, true);
+            self.flags.put(ConnFlags::PROBE_DUE, true);
             self.snd.backoff = self.snd.backoff.saturating_add(1);
             return;
         }
@@ -166,7 +166,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         self.snd.tries = self.snd.tries.saturating_add(1);
         if self.snd.wnd == 0 {
             // The window was closed over data in flight: this is a probe, not a sign of congestion.
-            self.facts.put(Facts::PROBING, true);
+            self.flags.put(ConnFlags::PROBING, true);
             self.snd.retransmit_now = true;
             self.lose_first();
         } else {
@@ -204,12 +204,12 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
         if again || flight.is_reneged() {
             flight.forget();
         }
-        let wait_us = if self.heeds_sack() { self.loss_wait_us() } else { 0 };
+        let wait_us = if self.uses_sack() { self.loss_wait_us() } else { 0 };
         self.board.time_out(Stamp::of(now), wait_us);
         // With timestamps Eifel detection decides a round trip earlier, and from less.
         self.snd.recovery.enter_timeout(self.snd.nxt, self.rcv.paws.is_none());
         self.snd.retransmit_now = true;
-        self.snd.told = 0;
+        self.snd.loss_reports = 0;
     }
 
     //= rfc9293#MUST-26 rfc9293#MUST-29
@@ -229,7 +229,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return self.abort(ConnectionError::TimedOut);
         }
         self.keep_sent = self.keep_sent.saturating_add(1);
-        self.facts.put(Facts::KEEP_PROBE, true);
+        self.flags.put(ConnFlags::KEEP_PROBE, true);
         let interval = Duration::from_secs(u64::from(self.params.keep_interval_s));
         self.keep.set(now, interval);
     }
@@ -241,7 +241,7 @@ impl<C: Controller, A: Aids, F: Features, B: Scoreboard + ?Sized> Connection<C, 
             return;
         }
         self.keep_sent = 0;
-        self.facts.put(Facts::KEEP_PROBE, false);
+        self.flags.put(ConnFlags::KEEP_PROBE, false);
         let over = matches!(self.state, State::Closed | State::TimeWait);
         if self.params.keep_idle_s > 0 && !over {
             self.keep.set(now, Duration::from_secs(u64::from(self.params.keep_idle_s)));

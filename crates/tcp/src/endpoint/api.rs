@@ -1,6 +1,6 @@
 //! The interface to applications.
 
-use super::ready::Told;
+use super::ready::EntryFlags;
 use super::{Challenges, Endpoint, Entry, EntryOf, Handle, PayloadRef, Peer, Sizes, Slot, Taken};
 use crate::config::{ConnectionConfig, ListenConfig};
 use crate::conn::Planned;
@@ -48,10 +48,10 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             record.take_if(|r| r.local_port() == port);
         }
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|s| s.entry.as_mut()) {
-            if entry.local_port == port && !entry.told.is_accepted() {
+            if entry.local_port == port && !entry.flags.is_accepted() {
                 entry.conn.abort(ConnectionError::Aborted);
-                entry.told.wake();
-                entry.told = Told::ALL;
+                entry.flags.wake();
+                entry.flags = EntryFlags::ALL;
             }
         }
     }
@@ -62,11 +62,11 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let newest = self.order;
         let waiting = self.slots.as_mut_slice().iter_mut().enumerate().filter_map(|(i, slot)| {
             let entry = slot.entry.as_mut()?;
-            (!entry.told.is_accepted() && entry.local_port == port).then_some((i, entry))
+            (!entry.flags.is_accepted() && entry.local_port == port).then_some((i, entry))
         });
         // Ages, not numbers, are compared: the counter wraps.
         let (index, entry) = waiting.max_by_key(|(_, entry)| newest.wrapping_sub(entry.order))?;
-        entry.told.accept();
+        entry.flags.accept();
         Some(Handle { index: u16::try_from(index).ok()?, order: entry.order })
     }
 
@@ -116,7 +116,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let iss = self.initial_sequence(now, &peer, local, port);
         let offset = self.timestamp_offset(&peer, local, port);
         let conn = Planned::connect(now, &self.setup(&config), iss, offset);
-        self.install((peer, local, port), conn, Told::ACCEPTED).ok_or(ConnectError::NoSlot)
+        self.install((peer, local, port), conn, EntryFlags::ACCEPTED).ok_or(ConnectError::NoSlot)
     }
 
     /// Puts a connection into a slot: an empty one, otherwise one that its application has
@@ -126,9 +126,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         &mut self,
         (peer, local_port, remote_port): (K, u16, u16),
         conn: Planned<S::Congestion, S::Segments, S::Features>,
-        mut told: Told,
+        mut flags: EntryFlags,
     ) -> Option<Handle> {
-        told.wake();
+        flags.wake();
         let order = self.next_order();
         let slots = self.slots.as_mut_slice();
         let price = |(index, slot): (usize, &Slot<K, S>)| Some((slot.price()?, index));
@@ -142,7 +142,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             peer,
             local_port,
             remote_port,
-            told,
+            flags,
             order,
             challenges: Challenges::NONE,
             conn,
@@ -188,8 +188,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !entry.conn.can_write() {
             return Err(SendError::Closed);
         }
-        entry.told.wake();
-        entry.told.written();
+        entry.flags.wake();
+        entry.flags.written();
         Ok(slot)
     }
 
@@ -241,9 +241,9 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let entry = slot.entry.as_mut().ok_or(RecvError::InvalidHandle)?;
         let count = entry.conn.read(slot.receive.as_slice(), out);
         if count > 0 && entry.conn.window_update_due() {
-            entry.told.wake();
+            entry.flags.wake();
         }
-        entry.told.read();
+        entry.flags.read();
         Self::received(entry, count, out.is_empty())
     }
 
@@ -290,8 +290,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         if !entry.conn.fin_queued() {
             entry.conn.close();
         }
-        entry.told.close();
-        entry.told.wake();
+        entry.flags.close();
+        entry.flags.wake();
         Ok(())
     }
 
@@ -304,8 +304,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
         entry.conn.abort(ConnectionError::Aborted);
-        entry.told.wake();
-        entry.told = Told::ALL;
+        entry.flags.wake();
+        entry.flags = EntryFlags::ALL;
         entry.order = order;
         Ok(())
     }
@@ -317,7 +317,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         for entry in self.slots.as_mut_slice().iter_mut().filter_map(|slot| slot.entry.as_mut()) {
             if gone(&entry.peer) && entry.conn.state() != State::Closed {
                 entry.conn.abort(ConnectionError::Aborted);
-                entry.told.wake();
+                entry.flags.wake();
             }
         }
         for record in self.half_open.as_mut_slice() {
@@ -372,7 +372,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             && let Some(entry) = &mut slot.entry
         {
             entry.conn.lost_on_link(segment.seq, u32::from(segment.len));
-            entry.told.wake();
+            entry.flags.wake();
         }
     }
 
@@ -387,7 +387,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             && let Some(entry) = &mut slot.entry
             && entry.conn.acknowledges_every_segment()
         {
-            entry.told.hold_acks();
+            entry.flags.hold_acks();
         }
     }
 
@@ -396,7 +396,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     pub fn release_acks(&mut self, handle: Handle) -> bool {
         let Some(slot) = self.slot_mut(handle) else { return false };
         let Some(entry) = &mut slot.entry else { return false };
-        entry.told.release_acks();
+        entry.flags.release_acks();
         entry.conn.wants_ack()
     }
 
@@ -413,7 +413,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.packet_too_big(crate::SeqNum::new(seq), mtu);
-            entry.told.wake();
+            entry.flags.wake();
         }
     }
 
@@ -437,7 +437,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) {
         if let Some(entry) = self.find_entry(peer, local_port, remote_port) {
             entry.conn.network_error(crate::SeqNum::new(seq), error);
-            entry.told.wake();
+            entry.flags.wake();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What an application changes about a connection while it lasts.
 
-use super::ready::Told;
+use super::ready::EntryFlags;
 use super::{Endpoint, EntryOf, Handle, Peer, Sizes};
 use crate::config::ConnectionConfig;
 use crate::conn::SegmentLoss;
@@ -13,7 +13,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn touched(&mut self, handle: Handle) -> Result<&mut EntryOf<K, S>, InvalidHandle> {
         let slot = self.slot_mut(handle).ok_or(InvalidHandle)?;
         let entry = slot.entry.as_mut().ok_or(InvalidHandle)?;
-        entry.told.wake();
+        entry.flags.wake();
         Ok(entry)
     }
 
@@ -171,7 +171,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         self.keep_time(now);
         let entry = self.touched(handle)?;
         entry.conn.release(now, linger);
-        entry.told = Told::ALL;
+        entry.flags = EntryFlags::ALL;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@
 //! much strangers with cookies can keep busy is bounded by [`crate::ListenConfig`].
 
 use super::isn::Purpose;
-use super::ready::Told;
+use super::ready::EntryFlags;
 use super::{Endpoint, Entry, HalfOpen, Listener, Peer, Sizes, Slot};
 use crate::conn::{DEFAULT_PEER_MSS, Established, FastOpen, Planned};
 use crate::features::Features;
@@ -137,7 +137,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let from = Established { early: true, rtt: None, ..record.established(now, segment) };
         let conn = Planned::accept(now, &listener.setup, &from);
-        let handle = self.install(record.name(), conn, Told::NOTHING);
+        let handle = self.install(record.name(), conn, EntryFlags::NONE);
         let slot = handle.and_then(|h| self.slots.as_mut_slice().get_mut(h.index()));
         let Some((entry, mut buffers)) = slot.and_then(Slot::parts) else { return false };
         entry.conn.take_syn_text(now, segment, &mut buffers);
@@ -234,13 +234,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// Replaces the record of this server, or takes an empty one, or the others' in turn.
     //= rfc7413#4.1.3-1
     fn remember_server(&mut self, known: KnownServer<K>) {
-        let turn = usize::from(self.server_turn);
+        let next_connection = usize::from(self.next_server);
         let table = self.servers.as_mut_slice();
         let same = |r: &Option<KnownServer<K>>| r.is_some_and(|r| r.is(&known.peer, known.port));
         let found = table.iter().position(same).or_else(|| table.iter().position(Option::is_none));
-        let index = found.or_else(|| turn.checked_rem(table.len()));
+        let index = found.or_else(|| next_connection.checked_rem(table.len()));
         if found.is_none() {
-            self.server_turn = self.server_turn.wrapping_add(1);
+            self.next_server = self.next_server.wrapping_add(1);
         }
         if let Some(place) = index.and_then(|index| table.get_mut(index)) {
             *place = Some(known);

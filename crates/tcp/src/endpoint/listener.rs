@@ -1,7 +1,7 @@
 //! Listeners and half-open connections: small records, and no buffers until the handshake is done
 //! (RFC 9293 §3.10.7.2 and the SYN-RECEIVED part of §3.10.7.4 after a passive open).
 
-use super::ready::Told;
+use super::ready::EntryFlags;
 use super::reply::Reply;
 use super::{Challenges, Endpoint, Peer, Sizes};
 use crate::config::{ConnectionConfig, ListenConfig};
@@ -268,7 +268,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     fn is_full(&self, listener: &Listener) -> bool {
         let entries = self.slots.as_slice().iter().filter_map(|s| s.entry.as_ref());
         let waiting = entries
-            .filter(|e| !e.told.is_accepted() && e.local_port == listener.port.get())
+            .filter(|e| !e.flags.is_accepted() && e.local_port == listener.port.get())
             .count();
         waiting >= usize::from(listener.backlog)
     }
@@ -449,7 +449,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             return Err(Discard::BacklogFull);
         }
         let conn = Planned::accept(now, &listener.setup, &record.established(now, segment));
-        let Some(handle) = self.install(name, conn, Told::NOTHING) else {
+        let Some(handle) = self.install(name, conn, EntryFlags::NONE) else {
             let records = self.half_open.as_mut_slice().iter_mut().flatten();
             let waiting = records.filter(|it| it.matches(&name.0, name.1, name.2));
             waiting.for_each(|it| it.waits = true);
@@ -468,7 +468,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         let slots = self.slots.as_slice();
         let mut entries = slots.iter().filter_map(|slot| slot.entry.as_ref());
         let mut half_open = self.half_open.as_slice().iter().flatten();
-        entries.any(|it| !it.told.is_accepted() && it.local_port == port)
+        entries.any(|it| !it.flags.is_accepted() && it.local_port == port)
             || half_open.any(|it| it.waits && it.local_port == port)
                 && !slots.iter().any(|slot| slot.price().is_some() || slot.is_ending())
     }

@@ -39,7 +39,7 @@ use kinglet_mem::{Array, Empty};
 use kinglet_time::{Duration, Instant};
 use kinglet_wire::Ecn;
 use kinglet_wire::tcp::{Flags, MAX_HEADER_LEN, Segment, verify_checksum};
-use ready::Told;
+use ready::EntryFlags;
 use reply::{Challenges, Replies};
 
 /// Both ends' addresses, which TCP only compares, sums and hashes.
@@ -182,7 +182,7 @@ enum Taken {
 #[repr(C)] // See `Connection`.
 struct Entry<K, C, R: LossRecovery, F: Features> {
     taken: Taken,
-    told: Told,
+    flags: EntryFlags,
     local_port: u16,
     remote_port: u16,
     /// Order of completion, for `accept`; it also distinguishes the connection from those before in
@@ -242,7 +242,7 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
         if entry.conn.is_orphan() {
             return Some((2, 0));
         }
-        let is_over = entry.told.is_closed() && entry.conn.is_finished();
+        let is_over = entry.flags.is_closed() && entry.conn.is_finished();
         let unread = entry.conn.readable();
         if is_over {
             return Some((if unread == 0 { 1 } else { 3 }, unread));
@@ -254,7 +254,7 @@ impl<K: Peer, S: Sizes> Slot<K, S> {
     /// Returns whether it is free once a reset has left.
     fn is_ending(&self) -> bool {
         let entry = self.entry.as_ref();
-        entry.is_some_and(|it| it.told.is_closed() && it.conn.state() == State::Closed)
+        entry.is_some_and(|it| it.flags.is_closed() && it.conn.state() == State::Closed)
     }
 
     /// Returns the connection, and the buffers that it needs to take a segment.
@@ -288,9 +288,9 @@ pub struct Endpoint<K: Peer, S: Sizes> {
     /// A record that is no connection may have something to send.
     answers: bool,
     /// Index of the server record that is replaced next.
-    server_turn: u8,
+    next_server: u8,
     /// Index at which `poll_packet` continues: a round robin over the connections.
-    turn: u16,
+    next_connection: u16,
     /// Counter of connections in the order in which they were established, and of names that are
     /// given up.
     order: u16,
@@ -331,14 +331,14 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             forgotten: <<S::Features as Features>::SynCookies<HalfOpen<K>> as Array<_>>::EMPTY,
             last_cookie: None,
             servers: <S::Servers<K> as Array<Option<KnownServer<K>>>>::EMPTY,
-            server_turn: 0,
+            next_server: 0,
             resets: Resets::NONE,
             answers: false,
             due: Cell::new(None),
             replies: Replies::EMPTY,
             stats: Stats::ZERO,
             epoch: Instant::ZERO,
-            turn: 0,
+            next_connection: 0,
             order: 0,
             port_counter: 0,
         }
@@ -411,7 +411,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> Result<(), Discard> {
         let slot = self.slots.as_mut_slice().get_mut(index).ok_or(Discard::NoConnection)?;
         let (entry, mut buffers) = slot.parts().ok_or(Discard::NoConnection)?;
-        entry.told.wake();
+        entry.flags.wake();
         let before = entry.conn.state();
         let fast_open = entry.conn.fast_open();
         let result = entry.conn.handle_segment(now, ecn, segment, &mut buffers);
@@ -445,7 +445,7 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         }
         let Some(slot) = self.slots.as_mut_slice().get_mut(index) else { return };
         let Some(entry) = &slot.entry else { return };
-        if !entry.told.is_accepted() && entry.conn.is_finished() && entry.conn.error().is_some() {
+        if !entry.flags.is_accepted() && entry.conn.is_finished() && entry.conn.error().is_some() {
             slot.entry = None;
         } else if state == State::TimeWait && before != State::TimeWait {
             let record = TimeWait::new(
@@ -520,8 +520,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
             let Some(entry) = &mut slot.entry else { continue };
             if entry.conn.next_timer().is_due(now) {
                 entry.conn.handle_deadline(now);
-                entry.told.wake();
-                if !entry.told.is_accepted() && entry.conn.is_finished() {
+                entry.flags.wake();
+                if !entry.flags.is_accepted() && entry.conn.is_finished() {
                     slot.entry = None;
                 }
             }

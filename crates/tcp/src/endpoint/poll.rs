@@ -45,12 +45,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         // Each round ends with a segment, or there is one less to be asked.
         loop {
             let index = self.find_awake()?;
-            if self.rests(now, index) {
+            if self.is_idle(now, index) {
                 continue;
             }
             let mut header = EMPTY;
             if let Some(emission) = self.poll_slot(now, index, &mut header) {
-                self.turn = u16::try_from(index.saturating_add(1)).unwrap_or(0);
+                self.next_connection = u16::try_from(index.saturating_add(1)).unwrap_or(0);
                 return self.finish_emission(index, &header, emission);
             }
         }
@@ -59,12 +59,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     /// The next connection whose turn it is to be asked for a segment.
     fn find_awake(&self) -> Option<usize> {
         let slots = self.slots.as_slice();
-        let mut index = usize::from(self.turn);
+        let mut index = usize::from(self.next_connection);
         for _ in slots {
             // No remainder, which has to be computed by division.
             index = if index < slots.len() { index } else { 0 };
             let entry = slots.get(index).and_then(|slot| slot.entry.as_ref());
-            if entry.is_some_and(|entry| entry.told.is_awake()) {
+            if entry.is_some_and(|entry| entry.flags.is_awake()) {
                 return Some(index);
             }
             index = index.saturating_add(1);
@@ -74,13 +74,13 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     /// Whether a connection has nothing to send, as after most of what it has received: then no
     /// header need be made for it.
-    fn rests(&mut self, now: Instant, index: usize) -> bool {
+    fn is_idle(&mut self, now: Instant, index: usize) -> bool {
         self.due.set(None);
         let entry = self.slots.as_mut_slice().get_mut(index).and_then(|slot| slot.entry.as_mut());
         entry.is_none_or(|entry| {
             let silent = entry.conn.is_silent(now);
             if silent {
-                entry.told.rest();
+                entry.flags.set_idle();
             }
             silent
         })
@@ -102,12 +102,12 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
 
     fn poll_slot(&mut self, now: Instant, index: usize, header: &mut Header) -> Option<Emission> {
         let slot = self.slots.as_mut_slice().get_mut(index)?;
-        let Entry { local_port, remote_port, told, conn, .. } = slot.entry.as_mut()?;
-        let held = Self::HOLDS_ACKS && told.holds_acks();
+        let Entry { local_port, remote_port, flags, conn, .. } = slot.entry.as_mut()?;
+        let held = Self::HOLDS_ACKS && flags.holds_acks();
         let mut emission = conn.poll(now, slot.map.as_slice(), held, header);
         (header.src_port, header.dst_port) = (*local_port, *remote_port);
         if !emission.is_some_and(|emission| emission.more) {
-            told.rest();
+            flags.set_idle();
         }
         if Self::REMEMBERS && !matches!(conn.fast_open(), FastOpen::Off | FastOpen::Accepted) {
             self.poll_fast_open(now, index, header, &mut emission);

@@ -27,113 +27,115 @@ pub enum Ready {
 /// What an application has been told of a connection and has not made use of yet, and what it has
 /// done about the connection itself; and whether that is to be polled. A bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told(u8);
+pub(super) struct EntryFlags(u8);
 
-impl Told {
-    const ACCEPTABLE: Told = Told(1);
-    const READABLE: Told = Told(2);
-    const WRITABLE: Told = Told(4);
-    const CLOSED: Told = Told(8);
+impl EntryFlags {
+    const ACCEPTABLE: EntryFlags = EntryFlags(1);
+    const READABLE: EntryFlags = EntryFlags(2);
+    const WRITABLE: EntryFlags = EntryFlags(4);
+    const CLOSED: EntryFlags = EntryFlags(8);
     /// The application has called `close` or one that ends more.
-    const LEFT: Told = Told(16);
+    const CLOSE_CALLED: EntryFlags = EntryFlags(16);
     /// Something has happened since `poll_packet` last found nothing to send.
-    const AWAKE: Told = Told(64);
+    const ACTIVE: EntryFlags = EntryFlags(64);
     /// A bare acknowledgment has not left yet, and the next one waits for that.
-    const HELD: Told = Told(128);
+    const ACKS_HELD: EntryFlags = EntryFlags(128);
     /// The application has the handle, and has been told nothing else.
-    pub(super) const ACCEPTED: Told = Told(32);
+    pub(super) const ACCEPTED: EntryFlags = EntryFlags(32);
     /// Of a connection that its application has given up it is told no more.
-    pub(super) const ALL: Told = Told(!Told::HELD.0);
-    pub(super) const NOTHING: Told = Told(0);
+    pub(super) const ALL: EntryFlags = EntryFlags(!EntryFlags::ACKS_HELD.0);
+    pub(super) const NONE: EntryFlags = EntryFlags(0);
 
-    const fn if_so(self, so: bool) -> Told {
-        if so { self } else { Told(0) }
+    const fn if_so(self, so: bool) -> EntryFlags {
+        if so { self } else { EntryFlags(0) }
     }
 
-    const fn and(self, other: Told) -> Told {
-        Told(self.0 | other.0)
+    const fn and(self, other: EntryFlags) -> EntryFlags {
+        EntryFlags(self.0 | other.0)
     }
 
-    const fn without(self, other: Told) -> Told {
-        Told(self.0 & !other.0)
+    const fn without(self, other: EntryFlags) -> EntryFlags {
+        EntryFlags(self.0 & !other.0)
     }
 
-    const fn has(self, other: Told) -> bool {
+    const fn has(self, other: EntryFlags) -> bool {
         self.0 & other.0 != 0
     }
 
     /// Whether the application has the handle.
     pub(super) const fn is_accepted(self) -> bool {
-        self.has(Told::ACCEPTED)
+        self.has(EntryFlags::ACCEPTED)
     }
 
     /// Whether the application has called `close`, `release` or `abort`.
     pub(super) const fn is_closed(self) -> bool {
-        self.has(Told::LEFT)
+        self.has(EntryFlags::CLOSE_CALLED)
     }
 
     /// The application has taken the handle: whatever is possible is news.
     pub(super) const fn accept(&mut self) {
-        *self = Told(self.0 & (Told::AWAKE.0 | Told::HELD.0) | Told::ACCEPTED.0);
+        *self = EntryFlags(
+            self.0 & (EntryFlags::ACTIVE.0 | EntryFlags::ACKS_HELD.0) | EntryFlags::ACCEPTED.0,
+        );
     }
 
     pub(super) const fn close(&mut self) {
-        *self = self.and(Told::LEFT);
+        *self = self.and(EntryFlags::CLOSE_CALLED);
     }
 
     /// Whether there may be something to send.
     pub(super) const fn is_awake(self) -> bool {
-        self.has(Told::AWAKE)
+        self.has(EntryFlags::ACTIVE)
     }
 
     /// There may be something to send.
     pub(super) const fn wake(&mut self) {
-        *self = self.and(Told::AWAKE);
+        *self = self.and(EntryFlags::ACTIVE);
     }
 
     /// There is nothing more to send.
-    pub(super) const fn rest(&mut self) {
-        *self = self.without(Told::AWAKE);
+    pub(super) const fn set_idle(&mut self) {
+        *self = self.without(EntryFlags::ACTIVE);
     }
 
     /// Whether bare acknowledgments wait.
     pub(super) const fn holds_acks(self) -> bool {
-        self.has(Told::HELD)
+        self.has(EntryFlags::ACKS_HELD)
     }
 
     /// From now on bare acknowledgments wait.
     pub(super) const fn hold_acks(&mut self) {
-        *self = self.and(Told::HELD);
+        *self = self.and(EntryFlags::ACKS_HELD);
     }
 
     /// They do not wait any longer, and there may be one.
     pub(super) const fn release_acks(&mut self) {
-        *self = self.without(Told::HELD).and(Told::AWAKE);
+        *self = self.without(EntryFlags::ACKS_HELD).and(EntryFlags::ACTIVE);
     }
 
     /// The application has read: whatever can be read then is news.
     pub(super) const fn read(&mut self) {
-        *self = self.without(Told::READABLE);
+        *self = self.without(EntryFlags::READABLE);
     }
 
     /// The application has written: room is news.
     pub(super) const fn written(&mut self) {
-        *self = self.without(Told::WRITABLE);
+        *self = self.without(EntryFlags::WRITABLE);
     }
 }
 
 /// What there is to tell now, whether it has been told or not.
-fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> Told {
+fn possible<K: Peer, S: Sizes>(entry: &EntryOf<K, S>) -> EntryFlags {
     let conn = &entry.conn;
-    if !entry.told.is_accepted() {
-        return Told::ACCEPTABLE;
+    if !entry.flags.is_accepted() {
+        return EntryFlags::ACCEPTABLE;
     }
     let writable = matches!(conn.state(), State::Established | State::CloseWait);
     let readable = conn.readable() > 0 || conn.at_end() || conn.error().is_some();
-    Told::READABLE
+    EntryFlags::READABLE
         .if_so(readable)
-        .and(Told::WRITABLE.if_so(writable && conn.send_room() > 0))
-        .and(Told::CLOSED.if_so(conn.is_finished()))
+        .and(EntryFlags::WRITABLE.if_so(writable && conn.send_room() > 0))
+        .and(EntryFlags::CLOSED.if_so(conn.is_finished()))
 }
 
 impl<K: Peer, S: Sizes> Endpoint<K, S> {
@@ -148,18 +150,18 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
         for (index, slot) in slots {
             let Some(entry) = &mut slot.entry else { continue };
             let possible = possible::<K, S>(entry);
-            let news = possible.without(entry.told);
-            if news == Told::NOTHING {
+            let new = possible.without(entry.flags);
+            if new == EntryFlags::NONE {
                 continue;
             }
-            entry.told = entry.told.and(possible);
-            if news.has(Told::ACCEPTABLE) {
+            entry.flags = entry.flags.and(possible);
+            if new.has(EntryFlags::ACCEPTABLE) {
                 return Some(Ready::Acceptable(entry.local_port));
             }
             let readiness = Readiness {
-                readable: news.has(Told::READABLE),
-                writable: news.has(Told::WRITABLE),
-                closed: news.has(Told::CLOSED),
+                readable: new.has(EntryFlags::READABLE),
+                writable: new.has(EntryFlags::WRITABLE),
+                closed: new.has(EntryFlags::CLOSED),
             };
             return Some(Ready::Connection(Handle { index, order: entry.order }, readiness));
         }

@@ -59,8 +59,8 @@ impl<K: Peer, S: Sizes> Endpoint<K, S> {
     ) -> Result<(), Discard> {
         let mss = record.agreed.peer_mss;
         // A cookie has no size for a peer whose MSS is below the least (RFC 9293 MUST-16).
-        let told = SIZES.first().is_some_and(|least| *least <= mss);
-        if !told || !self.forgotten.as_slice().iter().any(Option::is_none) {
+        let flags = SIZES.first().is_some_and(|least| *least <= mss);
+        if !flags || !self.forgotten.as_slice().iter().any(Option::is_none) {
             return Err(Discard::BacklogFull);
         }
         record.wants_cookie = false;

@@ -430,13 +430,13 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_beyond_64_kib_is_told_when_something_nearer_arrives_beside_it() {
+    fn a_block_beyond_64_kib_is_reported_when_nearer_data_arrives_next_to_it() {
         const FAR: u32 = 70_000;
         let mut ring = vec![0; 100_000];
         let mut map = vec![0; 12_500];
         let nxt = SeqNum::new(u32::MAX - 10);
         let mut buffer = ReceiveBuffer::<u32>::new(ring.len());
-        let told = |buffer: &ReceiveBuffer<u32>, map: &[u8], nxt| -> Vec<(u32, u32)> {
+        let blocks = |buffer: &ReceiveBuffer<u32>, map: &[u8], nxt| -> Vec<(u32, u32)> {
             let blocks = buffer.sack_blocks(map, nxt);
             let distance = |seq: u32| SeqNum::new(seq).since(nxt);
             blocks.as_slice().iter().map(|b| (distance(b.left), distance(b.right))).collect()
@@ -445,15 +445,15 @@ mod tests {
             buffer.insert(&mut ring, map, nxt, offset, &vec![0; len])
         };
         insert(&mut buffer, &mut map, FAR, 10);
-        assert_eq!(told(&buffer, &map, nxt), []);
+        assert_eq!(blocks(&buffer, &map, nxt), []);
         // Alike in its lower half.
         insert(&mut buffer, &mut map, FAR - 65_536, 10);
-        assert_eq!(told(&buffer, &map, nxt), [(4_464, 4_474)]);
+        assert_eq!(blocks(&buffer, &map, nxt), [(4_464, 4_474)]);
         insert(&mut buffer, &mut map, FAR + 10, 10);
-        assert_eq!(told(&buffer, &map, nxt), [(4_464, 4_474)]);
+        assert_eq!(blocks(&buffer, &map, nxt), [(4_464, 4_474)]);
         insert(&mut buffer, &mut map, 60_000, 10_000);
-        assert_eq!(told(&buffer, &map, nxt), [(60_000, 70_020), (4_464, 4_474)]);
+        assert_eq!(blocks(&buffer, &map, nxt), [(60_000, 70_020), (4_464, 4_474)]);
         assert_eq!(insert(&mut buffer, &mut map, 0, 4_464), 4_474);
-        assert_eq!(told(&buffer, &map, nxt.plus(4_474)), [(55_526, 65_546)]);
+        assert_eq!(blocks(&buffer, &map, nxt.plus(4_474)), [(55_526, 65_546)]);
     }
 }

@@ -14,7 +14,7 @@
 
 use super::prr::{Progress, Prr, Rate};
 use super::rack::{Probe, Rack};
-use super::undo::{Trial, Undo};
+use super::undo::{FrtoState, Undo};
 use crate::seq::SeqNum;
 
 /// DupThresh (RFC 5681 §3.2), for peers without SACK.
@@ -22,7 +22,7 @@ pub(crate) const DUP_THRESH: u8 = 3;
 
 /// What is remembered beside the scoreboard, if anything is: the answers of `()` are known to the
 /// compiler, so that what depends on them is not linked.
-pub trait Aids: Copy {
+pub trait LossDetection: Copy {
     /// Whether SACK is heeded.
     const SELECTIVE: bool;
     /// Whether duplicate acknowledgments show losses; else the timer alone does.
@@ -47,7 +47,7 @@ pub struct Selective {
     undo: Option<Undo>,
 }
 
-impl Aids for Selective {
+impl LossDetection for Selective {
     const SELECTIVE: bool = true;
     const DUPLICATES: bool = true;
     type Rate = Prr;
@@ -70,7 +70,7 @@ impl Aids for Selective {
 #[derive(Clone, Copy, Debug)]
 pub struct ByTimeout;
 
-impl Aids for ByTimeout {
+impl LossDetection for ByTimeout {
     const SELECTIVE: bool = false;
     const DUPLICATES: bool = false;
     type Rate = ();
@@ -88,7 +88,7 @@ impl Aids for ByTimeout {
     }
 }
 
-impl Aids for () {
+impl LossDetection for () {
     const SELECTIVE: bool = false;
     const DUPLICATES: bool = true;
     type Rate = ();
@@ -126,7 +126,7 @@ pub(crate) enum Phase<R> {
     /// mean nothing here.
     Timeout {
         /// How far F-RTO has come. Only what [`Undo`] remembers can be tried.
-        trial: Trial,
+        frto: FrtoState,
     },
 }
 
@@ -137,17 +137,17 @@ impl<R> Phase<R> {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // See `Connection`.
-pub(crate) struct Recovery<A: Aids> {
+pub(crate) struct Recovery<A: LossDetection> {
     phase: Phase<A::Rate>,
     /// RecoveryPoint of RFC 6675, `recover` + 1 of RFC 6582: it outlasts the phase, so that what a
     /// recovery has sent twice begins no other.
     point: SeqNum,
-    aids: A,
+    detection: A,
 }
 
-impl<A: Aids> Recovery<A> {
+impl<A: LossDetection> Recovery<A> {
     pub(crate) fn new(una: SeqNum) -> Self {
-        Recovery { phase: Phase::OPEN, point: una, aids: A::new(una) }
+        Recovery { phase: Phase::OPEN, point: una, detection: A::new(una) }
     }
 
     /// Starts over from `una` with what the SYN has measured of the path. The first loss is
@@ -178,30 +178,30 @@ impl<A: Aids> Recovery<A> {
     }
 
     pub(crate) fn rack(&self) -> Option<&Rack> {
-        self.aids.get().map(|aids| &aids.rack)
+        self.detection.get().map(|detection| &detection.rack)
     }
 
     pub(crate) fn rack_mut(&mut self) -> Option<&mut Rack> {
-        self.aids.get_mut().map(|aids| &mut aids.rack)
+        self.detection.get_mut().map(|detection| &mut detection.rack)
     }
 
     pub(crate) fn undo_mut(&mut self) -> Option<&mut Undo> {
-        self.aids.get_mut().and_then(|aids| aids.undo.as_mut())
+        self.detection.get_mut().and_then(|detection| detection.undo.as_mut())
     }
 
     /// What takes the loss back that is about to be reported.
     pub(crate) fn remember(&mut self, undo: Undo) {
-        if let Some(aids) = self.aids.get_mut() {
-            aids.undo = Some(undo);
+        if let Some(detection) = self.detection.get_mut() {
+            detection.undo = Some(undo);
         }
     }
 
     /// The last loss is not to be taken back any more, as it is now or for good.
     pub(crate) fn take_undo(&mut self) -> Option<Undo> {
-        if let Phase::Timeout { trial } = &mut self.phase {
-            *trial = Trial::Off;
+        if let Phase::Timeout { frto } = &mut self.phase {
+            *frto = FrtoState::Off;
         }
-        self.aids.get_mut().and_then(|aids| aids.undo.take())
+        self.detection.get_mut().and_then(|detection| detection.undo.take())
     }
 
     /// How far a loss probe has come.
@@ -309,10 +309,10 @@ impl<A: Aids> Recovery<A> {
     //= rfc6582#3.2-10 rfc6675#5.1-3 rfc6675#5.1-4 rfc5682#2.1-1 rfc5682#2.1-6 rfc5682#2.1-7
     //= rfc5682#3.1-1 rfc5682#3.1-8 rfc5682#3.1-9
     pub(crate) fn enter_timeout(&mut self, nxt: SeqNum, forward: bool) {
-        let again = self.trial_mut().is_some_and(|trial| *trial == Trial::Retransmitted);
+        let again = self.frto_mut().is_some_and(|frto| *frto == FrtoState::Retransmitted);
         let tried = forward && (self.is_open() || again) && self.undo_mut().is_some();
-        let trial = if tried { Trial::Retransmitted } else { Trial::Off };
-        self.phase = Phase::Timeout { trial };
+        let frto = if tried { FrtoState::Retransmitted } else { FrtoState::Off };
+        self.phase = Phase::Timeout { frto };
         self.point = nxt;
         self.set_probe(Probe::None);
     }
@@ -320,21 +320,21 @@ impl<A: Aids> Recovery<A> {
     /// New data goes before what is lost (RFC 5682).
     //= rfc5682#2.1-3 rfc5682#3.1-5
     pub(crate) fn tries_forward(&self) -> bool {
-        A::SELECTIVE && matches!(self.phase, Phase::Timeout { trial: Trial::Forward })
+        A::SELECTIVE && matches!(self.phase, Phase::Timeout { frto: FrtoState::Forward })
     }
 
     /// What was sent is to be sent again, whatever F-RTO would find out: the window has closed over
     /// it, or has opened.
     pub(crate) fn stop_trying_forward(&mut self) {
-        if let Some(trial @ Trial::Forward) = self.trial_mut() {
-            *trial = Trial::Off;
+        if let Some(frto @ FrtoState::Forward) = self.frto_mut() {
+            *frto = FrtoState::Off;
         }
     }
 
-    /// F-RTO, if it is under way: see [`Trial::is_needless`].
-    pub(crate) fn trial_mut(&mut self) -> Option<&mut Trial> {
+    /// F-RTO, if it is under way: see [`FrtoState::is_needless`].
+    pub(crate) fn frto_mut(&mut self) -> Option<&mut FrtoState> {
         match &mut self.phase {
-            Phase::Timeout { trial } if A::SELECTIVE => Some(trial),
+            Phase::Timeout { frto } if A::SELECTIVE => Some(frto),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use crate::paws::is_older;
 
 /// State of F-RTO (RFC 5682 §2.1, §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trial {
+pub(crate) enum FrtoState {
     Off,
     /// The timer has expired and the first segment is sent again.
     Retransmitted,
@@ -14,7 +14,7 @@ pub(crate) enum Trial {
     Forward,
 }
 
-impl Trial {
+impl FrtoState {
     /// Takes steps 2 and 3 of F-RTO: an acknowledgment has `advanced` SND.UNA, or is a `duplicate`;
     /// `whole` if nothing that was sent again is outstanding, and `within` if it reports nothing
     /// that was sent after the timeout. Returns whether the timeout was spurious: the data that
@@ -31,14 +31,18 @@ impl Trial {
         let fresh = arrival.octets > 0;
         let before = *self;
         *self = match before {
-            Trial::Retransmitted if advanced && whole => Trial::Forward,
-            Trial::Retransmitted if advanced => Trial::Off,
+            FrtoState::Retransmitted if advanced && whole => FrtoState::Forward,
+            FrtoState::Retransmitted if advanced => FrtoState::Off,
             // With SACK the trial waits for the first segment.
-            Trial::Retransmitted if duplicate && !fresh => Trial::Off,
-            Trial::Forward if advanced || duplicate => Trial::Off,
+            FrtoState::Retransmitted if duplicate && !fresh => FrtoState::Off,
+            FrtoState::Forward if advanced || duplicate => FrtoState::Off,
             _ => before,
         };
-        before == Trial::Forward && *self == Trial::Off && fresh && within && !arrival.retransmitted
+        before == FrtoState::Forward
+            && *self == FrtoState::Off
+            && fresh
+            && within
+            && !arrival.retransmitted
     }
 }
 
@@ -116,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_long_ago_is_no_longer_told_from_before() {
+    fn old_retransmissions_are_no_longer_distinguished() {
         let at = |s| Stamp::of(kinglet_time::Instant::from_secs(s));
         let mut undo = Undo::new(1, 1);
         undo.note_sent(at(10), 100);
@@ -134,7 +138,7 @@ mod tests {
         fn the_second_acknowledgment_decides(
             acks in proptest::collection::vec((any::<[bool; 5]>(), 0_u32..2), 1..12),
         ) {
-            let mut trial = Trial::Retransmitted;
+            let mut frto = FrtoState::Retransmitted;
             // Those that the trial does not ignore.
             let counted: Vec<_> = acks.iter().filter(|a| a.0[0] || a.0[1]).collect();
             let first = counted.iter().position(|a| a.0[0] || a.1 == 0);
@@ -144,7 +148,7 @@ mod tests {
             let want = second.is_some_and(|(b, octets)| *octets > 0 && b[2] && !b[3]);
             let taken = acks.iter().filter(|(is, octets)| {
                 let [advanced, duplicate, within, twice, whole] = *is;
-                trial.is_needless(&arrival(*octets, twice), advanced, duplicate, whole, within)
+                frto.is_needless(&arrival(*octets, twice), advanced, duplicate, whole, within)
             });
             prop_assert_eq!(taken.count(), usize::from(want));
         }

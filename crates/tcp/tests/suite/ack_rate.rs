@@ -94,7 +94,7 @@ fn a_request_of_more_is_the_rate_from_then_on() {
 }
 
 #[test]
-fn what_was_not_agreed_upon_is_not_heeded() {
+fn options_that_were_not_negotiated_are_ignored() {
     let (mut s, mut seq) = (receiving(Options::NONE), 1);
     assert!(!is_prompt(&mut s, &mut seq, Some(0)));
     assert!(is_prompt(&mut s, &mut seq, Some(4)), "every second");

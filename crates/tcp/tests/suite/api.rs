@@ -180,7 +180,7 @@ fn nothing_is_expected_of_a_peer_that_may_not_send() {
 }
 
 #[test]
-fn a_handshake_under_way_and_a_silent_peer_are_waited_for() {
+fn a_handshake_in_progress_and_a_silent_peer_are_waited_for() {
     let keepalive = KeepAlive { idle: MS * 10_000, interval: MS * 5000, probes: 3 };
     let mut s = Script::new();
     let config = ConnectionConfig { keepalive: Some(keepalive), ..plain() };
@@ -246,12 +246,12 @@ fn the_share_of_segments_sent_again_follows_what_is_lost() {
 }
 
 #[test]
-fn a_loss_that_the_link_has_told_of_counts_a_quarter() {
-    let share = |told: bool| {
+fn a_loss_reported_by_the_link_counts_a_quarter() {
+    let share = |reported: bool| {
         let (mut s, handle) = Script::server(plain(), Options::NONE);
         s.ep.send(handle, &[1; 100]).unwrap();
         let packet = s.ep.poll_packet(s.now).unwrap();
-        if told {
+        if reported {
             s.ep.notify_lost(s.now, packet.payload);
             assert_eq!(s.take().unwrap().seq, 1, "at once");
         } else {
@@ -370,7 +370,7 @@ proptest! {
 }
 
 #[test]
-fn what_has_become_possible_is_told_once_and_again_after_it_was_used() {
+fn readiness_is_reported_once_and_again_after_it_was_used() {
     let config = ConnectionConfig { mss: 150, send_buffer: 150, ..plain() };
     let (mut s, handle) = Script::server(config, Options::NONE);
     let only = |readable, writable, closed| {
@@ -404,7 +404,7 @@ fn what_has_become_possible_is_told_once_and_again_after_it_was_used() {
 }
 
 #[test]
-fn nothing_is_told_of_a_connection_that_was_given_up() {
+fn nothing_is_reported_of_a_connection_that_was_given_up() {
     for release in [false, true] {
         let (mut s, handle) = Script::server(plain(), Options::NONE);
         match release {

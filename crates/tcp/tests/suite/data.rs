@@ -140,7 +140,7 @@ fn early_retransmit_needs_one_duplicate_less_than_is_outstanding() {
 }
 
 #[test]
-fn a_fast_retransmission_asked_for_while_nobody_polls_is_not_lost() {
+fn a_fast_retransmission_requested_between_polls_is_not_lost() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.send(handle, &[1; 400]).unwrap();
     s.take_all();
@@ -385,7 +385,7 @@ fn an_old_timestamp_is_rejected_by_paws_and_a_missing_one_too() {
 }
 
 #[test]
-fn connections_take_turns() {
+fn connections_are_served_round_robin() {
     let mut s = Script::new();
     s.ep.listen(80, common::listening(3, plain())).unwrap();
     let mut handles = Vec::new();

@@ -50,9 +50,9 @@ fn marks_slow_a_sender_down_without_a_retransmission() {
     );
     assert!(marked.now - Instant::ZERO > plain.now - Instant::ZERO, "and it does slow down");
     // One CWR for each reduction; the SYN has the flag too, and the last may have met no new data.
-    let told = sent_with(&marked, 0, Flags::CWR) - 1;
+    let cwr = sent_with(&marked, 0, Flags::CWR) - 1;
     let reduced = counters.marks as usize;
-    assert!(told == reduced || told + 1 == reduced, "{told} of {reduced}");
+    assert!(cwr == reduced || cwr + 1 == reduced, "{cwr} of {reduced}");
     assert!(sent_with(&marked, 1, Flags::ECE) > reduced);
 }
 

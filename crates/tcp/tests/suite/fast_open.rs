@@ -45,7 +45,7 @@ fn open_early(s: &mut Script, cookie: Cookie, data: &[u8]) -> Got {
 
 //= rfc7413#2-1 rfc7413#4.2-1
 #[test]
-fn nobody_opens_fast_without_having_asked_for_it() {
+fn no_client_opens_fast_without_having_asked_for_it() {
     let mut s = Script::new();
     s.ep.listen(80, ListenConfig::default()).unwrap();
     s.options = REQUEST;
@@ -204,7 +204,7 @@ fn an_early_connection_can_be_closed_at_once() {
 }
 
 #[test]
-fn an_accepted_early_connection_tells_of_a_reset() {
+fn an_accepted_early_connection_reports_a_reset() {
     let (mut s, cookie) = server(2);
     open_early(&mut s, cookie, b"");
     let handle = s.ep.accept(80).unwrap();
@@ -265,7 +265,7 @@ fn with_a_cookie_the_data_goes_with_the_syn() {
 
 //= rfc7413#4.2.2-5
 #[test]
-fn the_data_of_a_syn_fits_the_servers_mss_beside_all_options() {
+fn the_data_of_a_syn_fits_the_servers_mss_with_all_options() {
     let mut s = client();
     let (handle, syn) = connecting(&mut s, &[7; 300]);
     // The options are MSS, window scale and the cookie.

@@ -215,7 +215,7 @@ fn a_forged_packet_too_big_costs_nothing_or_little() {
 
 //= rfc9293#MUST-47 rfc9293#SHLD-25
 #[test]
-fn a_soft_error_lasts_until_the_peer_is_heard_of() {
+fn a_soft_error_lasts_until_the_next_segment_of_the_peer() {
     let (mut s, handle) = large();
     let soft = |s: &Script| s.ep.info(handle).unwrap().soft_error;
     s.ep.notify_network_error(
@@ -239,7 +239,7 @@ fn a_soft_error_lasts_until_the_peer_is_heard_of() {
 
 //= rfc9293#SHLD-25
 #[test]
-fn time_exceeded_and_parameter_problem_are_told_and_end_nothing() {
+fn time_exceeded_and_parameter_problem_are_reported_and_end_nothing() {
     for error in [SoftError::TimeExceeded, SoftError::ParameterProblem] {
         let (mut s, handle) = large();
         let seq = s.theirs.wrapping_add(1);
@@ -280,9 +280,9 @@ fn a_link_that_loses_three_segments_in_a_row_looks_down() {
     let (mut s, handle) = large();
     let soft = |s: &Script| s.ep.info(handle).unwrap().soft_error;
     let segment = PayloadRef { handle, seq: SeqNum::new(s.theirs.wrapping_add(1)), len: 1440 };
-    for told in [None, None, Some(SoftError::LinkDown)] {
+    for soft_error in [None, None, Some(SoftError::LinkDown)] {
         s.ep.notify_lost(s.now, segment);
-        assert_eq!(soft(&s), told);
+        assert_eq!(soft(&s), soft_error);
         assert_eq!(s.take().unwrap().seq, 1);
     }
     s.give(ACK, 1, 1441, b"").unwrap();
@@ -310,7 +310,7 @@ fn a_cookie_is_good_when_its_syn_has_come_again_and_found_room() {
 
 /// An acknowledgment out of the blue must not be a guess at a cookie.
 #[test]
-fn without_a_flood_no_cookie_is_believed() {
+fn without_a_flood_no_cookie_is_accepted() {
     let (s, _) = answered(plain(), Options::NONE);
     let cookie = s.theirs;
     let mut s = Script::new();
@@ -335,7 +335,7 @@ fn cookies_do_not_go_beyond_the_backlog() {
 
 /// An address that somebody else has put into a SYN gets four SYN-ACKs and no more.
 #[test]
-fn a_syn_that_nobody_follows_is_answered_four_times_within_a_quarter_of_a_minute() {
+fn a_half_open_syn_is_answered_four_times_within_a_quarter_of_a_minute() {
     let mut s = Script::new();
     let config = ConnectionConfig { rto_initial: Duration::from_secs(1), ..plain() };
     s.ep.listen(80, listening(2, config)).unwrap();

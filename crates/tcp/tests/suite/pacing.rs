@@ -126,7 +126,7 @@ fn on_a_busy_path_a_short_segment_waits_for_round_trips_without_anything_in_flig
 }
 
 #[test]
-fn a_full_segment_the_end_and_an_answer_wait_for_nobody() {
+fn a_full_segment_the_end_and_an_answer_are_not_delayed() {
     let (mut s, handle) = on_a_busy_path();
     assert!(s.take_all().is_empty());
     s.ep.send(handle, &[1; 60]).unwrap();
@@ -176,7 +176,7 @@ fn pacing_changes_nothing_of_what_timeouts_send() {
 }
 
 #[test]
-fn who_is_held_back_sends_nothing_until_then_but_what_has_no_flight_before_it() {
+fn a_connection_that_is_held_back_sends_only_without_data_in_flight() {
     for pacing in [false, true] {
         let (mut s, handle) = measured(pacing);
         let gap = RTT * 2;

@@ -81,7 +81,7 @@ fn none_of_them_waits_for_another_to_leave() {
 }
 
 #[test]
-fn text_that_goes_the_other_way_carries_the_first_of_them() {
+fn text_in_the_other_direction_carries_the_first_of_them() {
     let (mut s, handle) = Alone::server(each(), Options::NONE);
     s.give(ACK, 1, 1, &[1; 100]).unwrap();
     s.give(ACK, 101, 1, &[2; 100]).unwrap();
@@ -92,7 +92,7 @@ fn text_that_goes_the_other_way_carries_the_first_of_them() {
 }
 
 #[test]
-fn what_fills_a_gap_acknowledges_all_behind_it_and_what_comes_twice_is_told_twice() {
+fn a_filled_gap_is_acknowledged_as_a_whole_and_a_duplicate_twice() {
     let (mut s, _) = Alone::server(each(), Options::NONE);
     s.give(ACK, 101, 1, &[2; 100]).unwrap();
     assert_eq!(acks(&s.take_all()), [1]);

@@ -102,7 +102,7 @@ fn on_a_lossy_path_four_timeouts_in_a_row_are_alike() {
 }
 
 #[test]
-fn timeouts_of_what_the_link_has_told_of_are_alike_too() {
+fn timeouts_of_losses_reported_by_the_link_are_alike_too() {
     let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
     let rto = s.ep.info(handle).unwrap().rto.as_millis();
     let mut waits = Vec::new();
@@ -121,20 +121,20 @@ fn timeouts_of_what_the_link_has_told_of_are_alike_too() {
 
 #[test]
 fn what_the_link_has_lost_is_no_sign_of_a_short_timeout() {
-    for told in [false, true] {
+    for reported in [false, true] {
         let (mut s, handle) = in_flight(ConnectionConfig { sack: false, ..plain() });
         let rto = s.ep.info(handle).unwrap().rto;
         s.now += rto;
         s.ep.handle_deadline(s.now);
         let again = s.ep.poll_packet(s.now).unwrap();
-        if told {
+        if reported {
             s.ep.notify_lost(s.now, again.payload);
             s.take_all();
         }
         // Too late for the RTO.
         s.now += rto;
         s.give(ACK, 1, 801, b"").unwrap();
-        assert_eq!(s.ep.info(handle).unwrap().backoff, u8::from(!told));
+        assert_eq!(s.ep.info(handle).unwrap().backoff, u8::from(!reported));
     }
 }
 

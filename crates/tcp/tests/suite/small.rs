@@ -183,7 +183,7 @@ fn a_closed_window_is_probed() {
 }
 
 #[test]
-fn whatever_the_settings_say_nothing_is_asked_for_that_is_not_there() {
+fn no_setting_requests_an_extension_that_is_not_there() {
     let config = ConnectionConfig { ecn: true, fast_open: true, pacing: true, ..plain() };
     let mut s = Alone::new();
     s.remote = 80;

@@ -127,7 +127,7 @@ fn last_ack_processes_every_ack() {
 }
 
 #[test]
-fn a_syn_that_nobody_answers_counts_as_a_timeout_and_as_sent_again() {
+fn an_unanswered_syn_counts_as_a_timeout_and_as_sent_again() {
     let mut s = Script::new();
     let handle = s.connecting(plain());
     assert!(s.wait(Duration::from_secs(4)).iter().all(|got| got.is(SYN)));
@@ -220,7 +220,7 @@ fn a_wrong_ack_in_syn_sent_is_answered_with_rst() {
 }
 
 #[test]
-fn a_segment_for_nobody_is_answered_with_rst() {
+fn a_segment_for_no_connection_is_answered_with_rst() {
     let mut s = Script::new();
     assert_eq!(s.give(ACK, 5, 77, b"abc"), Err(Discard::NoConnection));
     let rst = s.take().unwrap();
@@ -239,7 +239,7 @@ fn a_segment_for_nobody_is_answered_with_rst() {
 }
 
 #[test]
-fn a_rst_is_believed_only_at_the_exact_sequence_number() {
+fn a_rst_is_accepted_only_at_the_exact_sequence_number() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     assert_eq!(s.give(RST, 900, 0, b""), Err(Discard::OutsideWindow));
     s.silent();
@@ -392,7 +392,7 @@ fn a_syn_flood_takes_no_connection_and_is_bounded() {
 }
 
 #[test]
-fn the_backlog_bounds_connections_that_nobody_accepts() {
+fn the_backlog_bounds_unaccepted_connections() {
     let mut s = Script::new();
     s.ep.listen(80, listening(1, plain())).unwrap();
     s.give(SYN, 0, 0, b"").unwrap();
@@ -502,20 +502,20 @@ fn isns_have_a_clock_and_differ_by_connection_and_secret() {
 
 #[test]
 fn an_unreachable_destination_ends_only_a_connection_that_is_opening() {
-    let told = |ports, octet, s: &mut Script| {
+    let delivered = |ports, octet, s: &mut Script| {
         let seq = s.theirs.wrapping_add(octet);
         s.ep.notify_network_error(&s.peer, ports, seq, SoftError::Unreachable);
     };
     let mut s = Script::new();
     let handle = s.connecting(plain());
-    told((s.local, 80), 7, &mut s);
+    delivered((s.local, 80), 7, &mut s);
     assert_eq!(s.ep.state(handle), Some(State::SynSent), "quotes nothing in flight");
-    told((s.local, 80), 0, &mut s);
+    delivered((s.local, 80), 0, &mut s);
     assert_eq!(s.ep.info(handle).unwrap().error, Some(ConnectionError::Unreachable));
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     s.ep.send(handle, b"x").unwrap();
     s.take();
-    told((80, 4000), 1, &mut s);
+    delivered((80, 4000), 1, &mut s);
     assert_eq!(s.ep.state(handle), Some(State::Established));
 }
 

@@ -17,7 +17,7 @@ fn with_timestamps() -> ConnectionConfig {
 
 //= rfc7323#5.2-2 rfc7323#5.2-3 rfc7323#5.2-4
 #[test]
-fn a_reset_echoes_the_timestamp_it_answers_and_tells_no_time() {
+fn a_reset_echoes_the_timestamp_it_answers_and_has_no_time() {
     let mut s = Script::new();
     s.options = stamped(700);
     let _ = s.give(ACK, 5, 77, b"abc");

@@ -86,7 +86,7 @@ fn the_receiver_avoids_silly_windows_and_never_retracts_its_edge() {
 }
 
 #[test]
-fn window_updates_tell_of_a_window_that_was_closed() {
+fn window_updates_announce_the_end_of_a_closed_window() {
     let (mut s, handle) = Script::server(plain(), Options::NONE);
     for i in 0..8 {
         s.give(ACK, 1 + i * 100, 1, &[1; 100]).unwrap();
@@ -338,7 +338,7 @@ fn signs_of_the_peers_timeout_have_the_next_eight_segments_acknowledged_at_once(
 }
 
 #[test]
-fn sack_blocks_tell_the_most_recent_first() {
+fn sack_blocks_have_the_most_recent_first() {
     let (config, options) = with_sack();
     let (mut s, _) = Script::server(config, options);
     let isn = s.isn;

@@ -168,7 +168,7 @@ proptest! {
     }
 
     #[test]
-    fn a_source_route_visits_everybody_in_turn(
+    fn a_source_route_visits_all_hops_in_order(
         hops in prop::collection::btree_set(any::<u16>(), 2..12), shared in any::<u64>(), far: bool,
     ) {
         let address = |hop: &u16| {

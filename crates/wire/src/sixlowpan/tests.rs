@@ -176,8 +176,8 @@ fn reserved_forms_and_unknown_contexts_are_refused() {
     refuse(&[0x7A, 0x3C, 6, 0, 0, 0, 0, 0, 0], Error::Invalid(Field::ContextIdentifier));
     refuse(&[0x7E, 0x33, 0xE0], Error::Unsupported(Field::LowpanNhc));
     refuse(&[0x41, 0x33], Error::Invalid(Field::IphcDispatch));
-    let nobody = expand(&[0x7A, 0x33, 6], Address::None, EUI_B, &[]);
-    assert_eq!(nobody, Err(Error::Invalid(Field::ElidedAddress)));
+    let none = expand(&[0x7A, 0x33, 6], Address::None, EUI_B, &[]);
+    assert_eq!(none, Err(Error::Invalid(Field::ElidedAddress)));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn short_headers_are_refused() {
 }
 
 #[test]
-fn sack_blocks_that_do_not_fit_beside_other_options_are_left_out() {
+fn sack_blocks_that_do_not_fit_with_other_options_are_left_out() {
     let mut options = Options::NONE;
     for i in 0..5 {
         let pushed = options.sack.push(SackBlock { left: i * 10, right: i * 10 + 5 });
@@ -130,7 +130,7 @@ fn a_fast_open_cookie_has_no_octets_or_4_to_16() {
 }
 
 #[test]
-fn the_longest_cookie_fits_beside_all_options_of_a_syn() {
+fn the_longest_cookie_fits_with_all_options_of_a_syn() {
     let mut header = syn();
     header.options.fast_open = Cookie::new(&[0xc0; 16]);
     let mut out = [0; MAX_HEADER_LEN];

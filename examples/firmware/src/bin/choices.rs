@@ -31,9 +31,13 @@ kinglet_firmware::echo_profile!(ByWestwood { congestion: Westwood });
 
 kinglet_firmware::echo_profile!(ByRates { congestion: RateSampled });
 
-kinglet_firmware::echo_profile!(Engine { security: mac::CcmStar<EncryptBlock, [mac::Peer; 16]>, });
+kinglet_firmware::echo_profile!(Engine {
+    security: mac::CcmStar<EncryptBlock, [mac::PeerCounter; 16]>,
+});
 
-kinglet_firmware::echo_profile!(ByRadio { security: mac::CcmStar<mac::ByRadio, [mac::Peer; 16]>, });
+kinglet_firmware::echo_profile!(ByRadio {
+    security: mac::CcmStar<mac::ByRadio, [mac::PeerCounter; 16]>,
+});
 
 /// A peripheral that encrypts a block, such as ECB of the nRF52: a driver writes the block, and
 /// reads it when it is encrypted. This one mixes in the key and takes no time; a real one takes

@@ -9,7 +9,9 @@ use kinglet::mac;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
-kinglet_firmware::echo_profile!(Echo { security: mac::CcmStar<mac::Tabled, [mac::Peer; 16]>, });
+kinglet_firmware::echo_profile!(Echo {
+    security: mac::CcmStar<mac::Tabled, [mac::PeerCounter; 16]>,
+});
 
 #[entry]
 fn main() -> ! {

@@ -9,7 +9,11 @@ use kinglet::mac;
 use kinglet::tcp::ListenConfig;
 use kinglet_firmware::{Place, echo, place};
 
-kinglet_firmware::echo_profile!(Echo { listening: mac::Sampled, sources: 2, applications: 1 });
+kinglet_firmware::echo_profile!(Echo {
+    listening: mac::Sampled,
+    pending_requests: 2,
+    applications: 1
+});
 
 #[entry]
 fn main() -> ! {

@@ -13,7 +13,7 @@ use kinglet_firmware::{Place, echo, place};
 kinglet_firmware::echo_profile!(Echo {
     forwards: true,
     listening: mac::Waking<mac::AlwaysOn>,
-    reach: mac::Strobing<(), [mac::Strobed; 4], 1>,
+    delivery_method: mac::Strobing<(), [mac::Strobed; 4], 1>,
     fragmentation: net::Rfc8930<[Option<net::Virtual>; 4], store::Ram<[store::Frame; 16]>>,
 });
 

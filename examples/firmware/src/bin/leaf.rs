@@ -17,7 +17,7 @@ use kinglet::{Mote, Node, Profile, Router};
 use kinglet_apps::bulk::Receiver;
 use kinglet_apps::coap::{PORT, Socket};
 use kinglet_apps::sense::{Probe, Readings, Sampling, StreamSensor, Waiting};
-use kinglet_apps::{App, Told, fill};
+use kinglet_apps::{App, ReportedExpectation, fill};
 use kinglet_coap::{Code, Delivery, Event};
 use kinglet_firmware::air::{self, Air, End};
 use kinglet_firmware::app::{
@@ -125,7 +125,7 @@ struct Messages {
     leaf: &'static mut Socket<Client>,
     parent: &'static mut Socket<Server>,
     answered: usize,
-    told: Told,
+    reported: ReportedExpectation,
 }
 
 impl Messages {
@@ -133,7 +133,7 @@ impl Messages {
         let leaf = singleton!(: Socket<Client> = Socket::new(0, coap::config(SENDER)));
         let parent = singleton!(: Socket<Server> = Socket::new(PORT, coap::config(RECEIVER)));
         let (Some(leaf), Some(parent)) = (leaf, parent) else { return Err("run twice") };
-        Ok(Messages { leaf, parent, answered: 0, told: Told::default() })
+        Ok(Messages { leaf, parent, answered: 0, reported: ReportedExpectation::default() })
     }
 
     /// Sends a message.
@@ -162,7 +162,7 @@ impl Messages {
             }
         });
         // TCP itself reports the responses that it expects.
-        self.told.tell(*now, *second, 0, self.leaf.expected(*now));
+        self.reported.report(*now, *second, 0, self.leaf.expected(*now));
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -155,7 +155,7 @@ async fn bridge_for(
 }
 
 #[tokio::test(start_paused = true)]
-async fn packets_cross_both_ways_in_order_and_take_as_long_as_the_network_says() {
+async fn packets_cross_in_both_directions_in_order_and_with_the_delay_of_the_network() {
     let (mut network, mut notes) = (Echo::new(), Notes::default());
     let host = Host::new(&[(100, b"first"), (100, b"second"), (250, b"third one")]);
     let stats = bridge_for(&mut network, &host, &mut notes, 400).await.unwrap();
@@ -200,7 +200,7 @@ impl Observer<Echo> for Looks {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_looks_at_a_network_without_events_sees_the_present() {
+async fn an_observer_of_a_network_without_events_sees_the_present() {
     let (mut network, host, mut looks) = (Echo::new(), Host::new(&[]), Looks(Vec::new()));
     network.period = Duration::from_secs(1_000_000);
     let stop = tokio::time::sleep(WallDuration::from_millis(3_500));

@@ -155,8 +155,8 @@ fn time_exceeded_comes_from_the_router_where_it_happens() {
 #[test]
 fn a_packet_that_would_return_to_the_host_is_reported_unreachable() {
     let mut mesh = mesh();
-    let nobody = mote(99);
-    let errors = exchange(&mut mesh, &echo_request(nobody, 64, b"x"), Duration::from_secs(1));
+    let none = mote(99);
+    let errors = exchange(&mut mesh, &echo_request(none, 64, b"x"), Duration::from_secs(1));
     assert_eq!(errors.len(), 1);
     assert_eq!(errors[0][40..42], [1, 3], "address unreachable (RFC 4443, 3.1)");
 }
@@ -216,7 +216,7 @@ fn office() -> Mesh {
 }
 
 #[test]
-fn an_office_has_found_its_ways_before_anyone_talks_to_it() {
+fn an_office_has_found_its_routes_before_any_traffic() {
     let mut office = office();
     assert!(office.now() > Instant::ZERO && office.now() < Instant::ZERO + FORMING);
     let leaves = office.motes().iter().filter(|mote| office.role(mote.node) == Role::Leaf);
@@ -229,9 +229,9 @@ fn an_office_has_found_its_ways_before_anyone_talks_to_it() {
     assert!((1..15).all(|node| serves(node, Service::Http) && serves(node, Service::Coap)));
     assert_eq!(office.uptime(), Duration::ZERO);
     // Routes do not improve while the announcement is read.
-    let told = office.motes().to_vec();
+    let reported = office.motes().to_vec();
     office.run_until(office.now() + Duration::from_secs(10));
-    for mote in told {
+    for mote in reported {
         assert_eq!(office.hops(0, mote.node as usize), Some(mote.hops), "{mote:?}");
     }
 }

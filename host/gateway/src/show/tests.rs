@@ -171,7 +171,7 @@ fn ports_of_this_machine_services_faults_and_the_capture_are_announced() {
 }
 
 #[test]
-fn the_second_computer_is_told_how_to_be_one() {
+fn the_second_computer_gets_its_instructions() {
     let text = "[topology]\nline = { hops = 3 }\n[tunnel]\nnode = 3\n";
     let mesh = Mesh::new(&Scenario::from_toml("test.toml", text).unwrap()).unwrap();
     let config = |name: &str, address: &str| TunConfig {
@@ -207,12 +207,12 @@ fn a_network_without_leaves_says_nothing_of_sleep() {
 }
 
 #[test]
-fn the_queue_at_the_border_router_is_told_of_where_there_is_one() {
+fn the_queue_at_the_border_router_is_shown_where_there_is_one() {
     let mut look = look([row(1, Role::Router, 1)]);
     let stats = BridgeStats::default();
-    let told = "border queue: 12 wait, at most 32, 98765 ms; 4284M passed on, 9999k dropped";
+    let reported = "border queue: 12 wait, at most 32, 98765 ms; 4284M passed on, 9999k dropped";
     for text in [table(&look, &stats, 9), totals(&look, &stats)] {
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(reported), "{text}");
     }
     look.border_queue = None;
     for text in [table(&look, &stats, 9), totals(&look, &stats)] {

@@ -62,13 +62,13 @@ fn pair() -> AddressPair {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
+enum Direction {
     ToLinux,
     ToKinglet,
 }
 
 /// A packet, ordered by arrival and then by sending.
-type UnderWay = (Instant, u64, Way, Vec<u8>);
+type UnderWay = (Instant, u64, Direction, Vec<u8>);
 
 pub(crate) struct Bridge<'a> {
     device: &'a AsyncDevice,
@@ -164,7 +164,7 @@ impl<'a> Bridge<'a> {
             tokio::select! {
                 received = self.device.recv(&mut packet) => {
                     let length = received.unwrap();
-                    self.offer(Way::ToKinglet, &packet[..length]);
+                    self.offer(Direction::ToKinglet, &packet[..length]);
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -214,7 +214,7 @@ impl<'a> Bridge<'a> {
                 let room = &mut packet[HEADER_LEN + header..];
                 self.tcp.read_payload(segment.payload, 0, room).unwrap();
             }
-            self.offer(Way::ToLinux, &packet);
+            self.offer(Direction::ToLinux, &packet);
         }
     }
 
@@ -223,18 +223,18 @@ impl<'a> Bridge<'a> {
     }
 
     /// Puts a packet on the wire.
-    fn offer(&mut self, way: Way, packet: &[u8]) {
+    fn offer(&mut self, direction: Direction, packet: &[u8]) {
         let Ok(ip) = Header::read(packet) else { return };
         if ip.next_header != protocol::TCP || (ip.src != KINGLET && ip.dst != KINGLET) {
             return;
         }
-        let ports = self.inspect(way, &packet[HEADER_LEN..]);
+        let ports = self.inspect(direction, &packet[HEADER_LEN..]);
         self.packets += 1;
         let is_lost = self.chance(LOSS);
         let (now, header) = (self.now(), Segment::parse(&packet[HEADER_LEN..]).map(|s| s.header));
         if let Some(flow) = self.flows.iter_mut().find(|flow| flow.ports == ports) {
             let fate = if is_lost { "lost" } else { "" };
-            flow.note(format!("{now:?} {way:?} {} octets {fate} {header:?}", packet.len()));
+            flow.note(format!("{now:?} {direction:?} {} octets {fate} {header:?}", packet.len()));
             if is_lost {
                 flow.lost();
             }
@@ -245,7 +245,7 @@ impl<'a> Bridge<'a> {
         }
         let mut packet = packet.to_vec();
         if Ecn::of(ip.traffic_class) != Ecn::NotEct {
-            self.capable[way as usize] += 1;
+            self.capable[direction as usize] += 1;
             // The lower bits of the Traffic Class.
             packet[1] |= if self.chance(MARK) { Ecn::Ce.traffic_class() << 4 } else { 0 };
         }
@@ -255,28 +255,28 @@ impl<'a> Bridge<'a> {
                 at += Duration::from_millis(u64::from(self.random.next_u32()) % HELD_MS);
             }
             self.sequence += 1;
-            self.under_way.push(Reverse((at, self.sequence, way, packet.clone())));
+            self.under_way.push(Reverse((at, self.sequence, direction, packet.clone())));
         }
     }
 
     /// Checks the contents of a packet. Returns the ports, Kinglet's first.
-    fn inspect(&mut self, way: Way, octets: &[u8]) -> (u16, u16) {
+    fn inspect(&mut self, direction: Direction, octets: &[u8]) -> (u16, u16) {
         let segment = Segment::parse(octets).expect("a well-formed segment");
         let header = segment.header;
-        let ports = match way {
-            Way::ToLinux => (header.src_port, header.dst_port),
-            Way::ToKinglet => (header.dst_port, header.src_port),
+        let ports = match direction {
+            Direction::ToLinux => (header.src_port, header.dst_port),
+            Direction::ToKinglet => (header.dst_port, header.src_port),
         };
         // A late duplicate for a closed connection may be answered with RST, and Linux does so.
         let open = self.flows.iter().find(|flow| flow.ports == ports);
         if header.flags.contains(Flags::RST) && open.is_some_and(|f| f.digest(&self.tcp).is_none())
         {
-            panic!("{way:?}: a reset: {header:?}; {}", self.status());
+            panic!("{direction:?}: a reset: {header:?}; {}", self.status());
         }
         if header.flags.contains(Flags::SYN) && !segment.payload.is_empty() {
-            self.fast[way as usize] += 1;
+            self.fast[direction as usize] += 1;
         }
-        if way == Way::ToKinglet && header.flags.contains(Flags::SYN) {
+        if direction == Direction::ToKinglet && header.flags.contains(Flags::SYN) {
             let Case { sack, timestamps, .. } = self.case;
             let options = header.options;
             assert_eq!(options.sack_permitted, sack, "{options:?}");
@@ -288,12 +288,12 @@ impl<'a> Bridge<'a> {
 
     async fn arrive(&mut self, now: Instant) {
         while self.under_way.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
-            let Some(Reverse((_, _, way, packet))) = self.under_way.pop() else { return };
-            match way {
-                Way::ToLinux => {
+            let Some(Reverse((_, _, direction, packet))) = self.under_way.pop() else { return };
+            match direction {
+                Direction::ToLinux => {
                     self.device.send(&packet).await.unwrap();
                 }
-                Way::ToKinglet => {
+                Direction::ToKinglet => {
                     let ecn = Ecn::of(packet[1] >> 4);
                     let _ = self.tcp.handle_packet(now, pair(), ecn, &packet[HEADER_LEN..]);
                 }

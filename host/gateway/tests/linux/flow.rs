@@ -118,9 +118,9 @@ impl Flow {
     pub(crate) fn watch(&mut self, now: Instant, tcp: &Tcp) {
         let Some(info) = tcp.info(self.handle) else { return };
         let end = self.total as u64;
-        for (way, done) in [(0, info.bytes_acked), (1, info.bytes_received)] {
+        for (direction, done) in [(0, info.bytes_acked), (1, info.bytes_received)] {
             let done = u64::from(done);
-            let progress = &mut self.progress[way];
+            let progress = &mut self.progress[direction];
             if progress.done >= end || done == progress.done {
                 continue;
             }
@@ -131,8 +131,8 @@ impl Flow {
             let allowed = SILENCE.max(info.rto * 2) * (1 << lost.min(6));
             assert!(
                 silence <= allowed || !is_idle,
-                "ports {:?}, way {way}: {silence:?} of silence after {} octets, with {lost} lost: \
-                 {info:?}\nlatest first:\n{}",
+                "ports {:?}, {direction}: {silence:?} of silence after {} octets, with {lost} \
+                 lost: {info:?}\nlatest first:\n{}",
                 self.ports,
                 progress.done,
                 self.log.iter().map(|line| format!("{line}\n")).collect::<String>()

@@ -18,12 +18,12 @@ pub(crate) const TO_KINGLET: u8 = 0xaa;
 pub(crate) type Hash = [u8; 32];
 
 /// Octet `i` of a stream, without a period in which a lost or duplicated segment could hide.
-pub(crate) fn octet(i: usize, way: u8) -> u8 {
-    ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8 ^ way
+pub(crate) fn octet(i: usize, direction: u8) -> u8 {
+    ((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8 ^ direction
 }
 
-pub(crate) fn digest(total: usize, way: u8) -> Hash {
-    let octets: Vec<u8> = (0..total).map(|i| octet(i, way)).collect();
+pub(crate) fn digest(total: usize, direction: u8) -> Hash {
+    let octets: Vec<u8> = (0..total).map(|i| octet(i, direction)).collect();
     Sha256::digest(&octets).into()
 }
 

@@ -135,7 +135,7 @@ impl Case {
             let over = tokio::time::sleep(Duration::from_secs((1 + MEASURED_S).into()));
             let interval = Duration::from_secs(1);
             let hosts = Hosts::one(&device);
-            let stats = bridge::run(&mut mesh, &hosts, interval, &mut Nobody, over).await;
+            let stats = bridge::run(&mut mesh, &hosts, interval, &mut NoObserver, over).await;
             let stats = stats.expect("the bridge holds");
             // A machine that is too slow has carried less, which is no evidence about TCP.
             assert!(stats.lag_ms_max < 500, "{stats:?}");
@@ -148,8 +148,8 @@ fn a_minute(packets: f64, flows: usize) -> f64 {
     packets / flows as f64 * 60.0 / f64::from(MEASURED_S)
 }
 
-struct Nobody;
+struct NoObserver;
 
-impl Observer<Mesh> for Nobody {
+impl Observer<Mesh> for NoObserver {
     fn report(&mut self, _: &mut Mesh, _: &BridgeStats) {}
 }

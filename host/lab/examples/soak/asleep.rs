@@ -42,7 +42,7 @@ fn draw(random: &mut Stream) -> Scenario {
     wake.channels = one(random, &[1, 1, 4]);
     wake.settings.period = Duration::from_micros(1_000_000 / one(random, &[4, 8, 16]));
     wake.settings.burst = Duration::from_millis(one(random, &[0, 400, 2_000]));
-    wake.settings.rests = coin(random);
+    wake.settings.sleeps_in_gaps = coin(random);
     wake.settings.max_attempts = one(random, &[None, None, Some(20)]);
     scenario.wake = Some(wake);
     let bulk = |from, to| FlowKind::TcpBulk {

@@ -173,7 +173,7 @@ impl Plan {
         scenario.nodes.push(place);
         settings(&mut scenario, random);
         flows(&mut scenario, random, last as NodeId, leaf.is_some());
-        let way = random.below(3);
+        let route = random.below(3);
         let habits = Habits {
             pause_ms: one(random, &[300, 1_000, 4_000]),
             replays: one(random, &[0, 16, 64]),
@@ -183,8 +183,8 @@ impl Plan {
         Plan {
             scenario,
             leaf,
-            by_host: way != 1,
-            habits: (way != 0).then_some(habits),
+            by_host: route != 1,
+            habits: (route != 0).then_some(habits),
             pause_ms: one(random, &[100, 400, 2_000]),
         }
     }
@@ -268,8 +268,9 @@ fn tables(node: &Node<LabProfile>) -> String {
     });
     let mesh = routing.mesh().map(|mesh| {
         let neighbours: Vec<_> = mesh.neighbours().collect();
-        let (ways, children): (Vec<_>, Vec<_>) = (mesh.ways().collect(), mesh.children().collect());
-        (mesh.info(), neighbours, ways, children)
+        let (routes, children): (Vec<_>, Vec<_>) =
+            (mesh.routes().collect(), mesh.children().collect());
+        (mesh.info(), neighbours, routes, children)
     });
     let nd = net.discovery().nd().map(|nd| {
         let (neighbours, servers): (Vec<_>, Vec<_>) =
@@ -303,7 +304,7 @@ fn in_use(node: &Node<LabProfile>) -> [(&'static str, usize); 9] {
         ("packets from the host", info.net.from_host),
         ("packets for children", info.net.indirect),
         ("packets for the host", info.net.host_queued),
-        ("reassemblies", info.net.reassemblies + info.net.originals),
+        ("reassemblies", info.net.reassemblies + info.net.ipv6_partials),
         ("packets without a route", info.net.unrouted),
         ("handshakes and answers", node.tcp().expected_by_each().flatten().count()),
     ]

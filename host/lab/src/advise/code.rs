@@ -193,7 +193,7 @@ fn waking(code: &mut String, own: &mac::Wake) {
         fields.field("burst", own.burst, usual.burst, duration);
         fields.field("repeats", own.repeats, usual.repeats, plain);
         fields.field("burst_repeats", own.burst_repeats, usual.burst_repeats, plain);
-        fields.field("rests", own.rests, usual.rests, plain);
+        fields.field("sleeps_in_gaps", own.sleeps_in_gaps, usual.sleeps_in_gaps, plain);
         fields.field("drift_ppm", own.drift_ppm, usual.drift_ppm, plain);
         fields.field("max_attempts", own.max_attempts, usual.max_attempts, |it| format!("{it:?}"));
     });

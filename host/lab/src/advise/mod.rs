@@ -144,14 +144,14 @@ pub struct Change {
 /// [`AdviseError`]
 pub fn advise(base: &Base, config: &Config<'_>) -> Result<Option<Advice>, AdviseError> {
     let mut trials = Trials::new(base, config)?;
-    match sought(&mut trials, config) {
+    match search(&mut trials, config) {
         Ok(advice) => Ok(Some(advice)),
         Err(Stopped::Cancelled) => Ok(None),
         Err(Stopped::Failed(error)) => Err(error),
     }
 }
 
-fn sought(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stopped> {
+fn search(trials: &mut Trials<'_>, config: &Config<'_>) -> Result<Advice, Stopped> {
     let first = trials.base().seed;
     let plain = Candidate::plain(trials.choices().len());
     if trials.outcomes(&plain, first..first + 1)?.is_empty() {

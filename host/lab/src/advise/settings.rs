@@ -27,7 +27,7 @@ fn has_leaves(scenario: &Scenario) -> bool {
     scenario.nodes.iter().any(|node| node.role == Role::Leaf)
 }
 
-fn finds_ways(scenario: &Scenario) -> bool {
+fn finds_routes(scenario: &Scenario) -> bool {
     scenario.routing != Routing::Static
 }
 
@@ -146,7 +146,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         keys: &["net.routing", "net.aodv_metric", "net.aodv_doubts"],
         instead: &[],
-        applies: finds_ways,
+        applies: finds_routes,
         values: &[
             "net.routing = 'mesh'",
             "net.routing = 'rpl'",
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_replaces_what_says_the_same_in_another_way() {
+    fn a_value_replaces_its_equivalents() {
         let text = format!("{LINE}[tcp]\nmss = 90\n[mac]\nmax_frame_retries = 3\n{BULK}");
         let base = base(&text);
         let offers = offers(&text);

@@ -143,7 +143,7 @@ impl BulkSender {
 }
 
 impl StreamApp<Socket> for BulkSender {
-    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let info = self.sender.connection().and_then(|handle| sockets.info(handle));
         // The receiver and the network may start later than the sender.
         let is_early = |info: &Info| {
@@ -156,7 +156,7 @@ impl StreamApp<Socket> for BulkSender {
             Some(info) => self.observe(now, info),
             None => {}
         }
-        self.sender.turn(now, sockets)
+        self.sender.step(now, sockets)
     }
 
     fn due(&self) -> Option<Instant> {
@@ -204,11 +204,11 @@ impl BulkSink {
 }
 
 impl StreamApp<Socket> for BulkSink {
-    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         let info = self.receiver.connection().and_then(|handle| sockets.info(handle));
         self.info = info.or(self.info);
         let before = self.receiver.received();
-        let busy = self.receiver.turn(now, sockets);
+        let busy = self.receiver.step(now, sockets);
         if self.receiver.received() != before {
             self.last = now;
         }

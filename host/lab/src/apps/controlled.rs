@@ -14,12 +14,12 @@ pub(crate) struct Controlled {
     sender: OnOwn<BulkSender>,
     control: Control,
     /// Connection that already has it.
-    told: Option<Handle>,
+    reported: Option<Handle>,
 }
 
 impl Controlled {
     pub(crate) const fn new(sender: BulkSender, control: Control) -> Self {
-        Controlled { sender: OnOwn(sender), control, told: None }
+        Controlled { sender: OnOwn(sender), control, reported: None }
     }
 }
 
@@ -27,14 +27,14 @@ impl<P: Profile<Congestion = AnyControl>> Hosted<P> for Controlled {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         let more = self.sender.poll(now, node);
         if let Some(Socket::Own(handle)) = self.sender.0.connection()
-            && self.told != Some(handle)
+            && self.reported != Some(handle)
             // The end of the handshake creates a new controller.
             && let Some(info) = node.tcp().info(handle)
             && info.state == State::Established
             && let Some(control) = node.streams().congestion(handle)
         {
             *control = self.control.begin(info.mss, info.cwnd);
-            self.told = Some(handle);
+            self.reported = Some(handle);
         }
         more
     }

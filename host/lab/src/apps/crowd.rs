@@ -118,7 +118,7 @@ impl<P: Profile> FarEnd for Crowd<P> {
         let mut busy = self.beside.work(now);
         for place in core::mem::take(&mut self.awake) {
             let Member { host, app, .. } = &mut self.members[place];
-            if app.turn(now, &mut Tcp::Peer(host, self.foreign)) {
+            if app.step(now, &mut Tcp::Peer(host, self.foreign)) {
                 self.wake(place);
                 busy = true;
             }

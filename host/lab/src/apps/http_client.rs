@@ -139,8 +139,8 @@ impl Asker for Questions {
 }
 
 impl StreamApp<Socket> for HttpClient {
-    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
-        self.0.turn(now, sockets)
+    fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+        self.0.step(now, sockets)
     }
 
     fn due(&self) -> Option<Instant> {

@@ -49,8 +49,8 @@ impl PeerStack {
     }
 
     /// Runs `app` once. Returns whether it did anything.
-    fn turn<P: Profile>(&self, now: Instant, app: &mut (impl Speaker<P> + ?Sized)) -> bool {
-        self.with(|host| app.turn(now, &mut Tcp::Peer(host, self.foreign)))
+    fn step<P: Profile>(&self, now: Instant, app: &mut (impl Speaker<P> + ?Sized)) -> bool {
+        self.with(|host| app.step(now, &mut Tcp::Peer(host, self.foreign)))
     }
 
     fn expires(&self, now: Instant) -> bool {
@@ -99,13 +99,13 @@ impl<A> OnPeer<A> {
 
     /// Signals a sleepy node that a response is expected: while a connection opens or closes, and
     /// while data is unacknowledged (TCPlp's `gnrc_tcp_freebsd.c`).
-    fn expect<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
+    fn expect_response<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) {
         let expects = self.peer.with(|host| host.connections().any(|info| awaits(&info)));
         if expects && !self.expects {
             // The node accepts the requests of three applications.
-            let _ = node.expect(now, EXPECTS, now, now + PATIENCE);
+            let _ = node.expect_response(now, EXPECTS, now, now + PATIENCE);
         } else if !expects && self.expects {
-            node.expect_nothing(now, EXPECTS);
+            node.withdraw_response(now, EXPECTS);
         }
         self.expects = expects;
     }
@@ -126,14 +126,14 @@ impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnPeer<A> {
         // One at a time: the response to a packet is sent before the next packet is processed.
         while let Some(len) = node.poll_host_packet(now, &mut buf) {
             self.peer.with(|host| host.handle_packet(now, &buf[..len]));
-            self.peer.turn::<P>(now, &mut self.app);
+            self.peer.step::<P>(now, &mut self.app);
             self.flush(now, node);
             busy = true;
         }
-        busy |= self.peer.turn::<P>(now, &mut self.app);
+        busy |= self.peer.step::<P>(now, &mut self.app);
         busy |= self.flush(now, node);
         if self.first {
-            self.expect(now, node);
+            self.expect_response(now, node);
         }
         busy
     }
@@ -178,9 +178,9 @@ impl<P: Profile> PeerEnd<P> {
         PeerEnd { peer, apps, beside }
     }
 
-    fn turns(&mut self, now: Instant) -> bool {
+    fn steps(&mut self, now: Instant) -> bool {
         let peer = &self.peer;
-        self.apps.iter_mut().fold(false, |busy, app| busy | peer.turn(now, app.as_mut()))
+        self.apps.iter_mut().fold(false, |busy, app| busy | peer.step(now, app.as_mut()))
     }
 }
 
@@ -190,7 +190,7 @@ impl<P: Profile> FarEnd for PeerEnd<P> {
             return self.beside.handle_packet(now, packet);
         }
         self.peer.with(|host| host.handle_packet(now, packet));
-        self.turns(now);
+        self.steps(now);
     }
 
     fn expire(&mut self, now: Instant) -> bool {
@@ -198,7 +198,7 @@ impl<P: Profile> FarEnd for PeerEnd<P> {
     }
 
     fn work(&mut self, now: Instant) -> bool {
-        self.turns(now) | self.beside.work(now)
+        self.steps(now) | self.beside.work(now)
     }
 
     fn poll_packet(&mut self, now: Instant, buf: &mut [u8]) -> Option<usize> {

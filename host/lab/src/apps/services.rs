@@ -33,9 +33,9 @@ impl Services {
 }
 
 impl StreamApp<Socket> for Services {
-    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
+    fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, sockets: &mut S) -> bool {
         // The validation of the scenario has checked ports and limits.
-        self.echo.turn(now, sockets) | self.sink.turn(now, sockets) | self.source.turn(now, sockets)
+        self.echo.step(now, sockets) | self.sink.step(now, sockets) | self.source.step(now, sockets)
     }
 
     fn due(&self) -> Option<Instant> {

@@ -37,8 +37,8 @@ pub enum Socket {
 
 /// An application over either kind of sockets, as a trait object.
 pub trait Speaker<P: Profile>: Send {
-    /// [`StreamApp::turn`]
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool;
+    /// [`StreamApp::step`]
+    fn step(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool;
 
     /// [`StreamApp::due`]
     fn due(&self) -> Option<Instant>;
@@ -48,8 +48,8 @@ pub trait Speaker<P: Profile>: Send {
 }
 
 impl<P: Profile, A: StreamApp<Socket> + Any + Send> Speaker<P> for A {
-    fn turn(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
-        StreamApp::turn(self, now, tcp)
+    fn step(&mut self, now: Instant, tcp: &mut Tcp<'_, P>) -> bool {
+        StreamApp::step(self, now, tcp)
     }
 
     fn due(&self) -> Option<Instant> {
@@ -66,7 +66,7 @@ pub struct OnOwn<A>(pub A);
 
 impl<P: Profile, A: StreamApp<Socket> + Any + Send> Hosted<P> for OnOwn<A> {
     fn poll(&mut self, now: Instant, node: &mut Node<P>) -> bool {
-        self.0.turn(now, &mut Tcp::Own(node))
+        self.0.step(now, &mut Tcp::Own(node))
     }
 
     fn deadline(&self) -> Option<Instant> {

@@ -17,7 +17,7 @@ pub(super) fn test_of(id: &str) -> Option<Test> {
         "design.fig4a.retries-goodput" => retries_goodput,
         "design.fig4b.retries-rtt" => retries_rtt,
         "design.fig5.success99" => success,
-        "design.fig6a.route-length" => lengths_of_ways,
+        "design.fig6a.route-length" => path_lengths,
         "design.fig6b.success" => metric_success,
         "design.fig6c.goodput" => metric_goodput,
         "design.fig7a.cumack-goodput" => acks_goodput,
@@ -214,7 +214,7 @@ fn several_hops(t: &Table<'_>) -> Option<Finding> {
         .found(short, format!("by PATH-DR {good:.2}"))
 }
 
-fn lengths_of_ways(t: &Table<'_>) -> Option<Finding> {
+fn path_lengths(t: &Table<'_>) -> Option<Finding> {
     let (hops, spread) = (by_metric(t, "hops")?, by_metric(t, "hops_spread")?);
     let longer = hops.iter().filter(|(short, good)| good > short).count();
     let wider = spread.iter().filter(|(short, good)| good > short).count();
@@ -408,8 +408,8 @@ fn estimates(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn headline(t: &Table<'_>) -> Option<Finding> {
-    let gain = |ways: &str| {
-        let of = |what: &str| t.mean(&format!("{ways} {what}"), "goodput");
+    let gain = |directions: &str| {
+        let of = |what: &str| t.mean(&format!("{directions} {what}"), "goodput");
         Some((of("tuned")? / of("defaults of the paper")? - 1.0) * 100.0)
     };
     let (fixed, live) = (gain("static")?, gain("live")?);
@@ -485,14 +485,14 @@ fn multiflow(t: &Table<'_>) -> Option<Finding> {
 fn defaults(t: &Table<'_>) -> Option<Finding> {
     let mut bounds = Bounds::default();
     let mut live = 0.0;
-    for ways in ["static", "live"] {
+    for directions in ["static", "live"] {
         for overlap in ["", " overlap=strict", " overlap=capture"] {
-            let at = |case: &str| t.mean(&format!("{ways} {case}{overlap}"), "goodput");
+            let at = |case: &str| t.mean(&format!("{directions} {case}{overlap}"), "goodput");
             let (ours, tuned) = (at("kinglet")?, at("tuned")?);
             if overlap.is_empty() {
                 live = ours;
             }
-            bounds = bounds.at_least(&format!("kb/s {ways}{overlap}"), ours, tuned);
+            bounds = bounds.at_least(&format!("kb/s {directions}{overlap}"), ours, tuned);
         }
     }
     let (tuned, paper) = (t.mean("live tuned", "goodput")?, t.mean("live paper", "goodput")?);

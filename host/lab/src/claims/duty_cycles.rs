@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beside_a_bound_does_not_hold() {
+    fn a_value_outside_a_bound_fails() {
         fn set(row: &mut Row, label: &str, metric: &str, value: f64) {
             if (row.label.as_str(), row.metric.as_str()) == (label, metric) {
                 row.mean = value;

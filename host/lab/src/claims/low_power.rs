@@ -81,7 +81,7 @@ fn self_clock(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn prediction(t: &Table<'_>) -> Option<Finding> {
-    let at = |way: &str, metric: &str| t.mean(&format!("sleep_ms=4000{way}"), metric);
+    let at = |method: &str, metric: &str| t.mean(&format!("sleep_ms=4000{method}"), metric);
     let predicted = at(" predictive", "goodput")?;
     let adaptive = at(" adaptive stack=kinglet", "goodput")?;
     let rtt = at(" predictive", "rtt")?;
@@ -477,7 +477,8 @@ fn own_day_ideal(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn sleep_price(t: &Table<'_>) -> Option<Finding> {
-    let at = |way: &str, ms: u32, metric: &str| t.mean(&format!("way={way} ms={ms} coap"), metric);
+    let at =
+        |method: &str, ms: u32, metric: &str| t.mean(&format!("way={method} ms={ms} coap"), metric);
     let (mut worst, mut slowest) = (0.0_f64, 0.0_f64);
     for ms in [250, 500, 1_000] {
         let share = |metric| Some(at("csl", ms, metric)? / at("predictive", ms, metric)?);
@@ -495,7 +496,7 @@ fn sleep_price(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn sleep_rounds(t: &Table<'_>) -> Option<Finding> {
-    let at = |way: &str| t.mean(&format!("way={way} ms=1000 http"), "latency_median");
+    let at = |method: &str| t.mean(&format!("way={method} ms=1000 http"), "latency_median");
     let (alone, both) = (at("csl")?, at("csl+predictive")?);
     let compared = format!("samples alone {alone:.0} ms, with predictive polling {both:.0} ms");
     Bounds::default()

@@ -95,7 +95,8 @@ fn listening(t: &Table<'_>) -> Option<Finding> {
 const IDLE_PER_S: f64 = 1.0 / 60.0;
 
 fn tickless(t: &Table<'_>) -> Option<Finding> {
-    let at = |way: &str, what: &str, metric: &str| t.mean(&format!("timers={way} {what}"), metric);
+    let at =
+        |method: &str, what: &str, metric: &str| t.mean(&format!("timers={method} {what}"), metric);
     let idle = at("deadline", "idle", "wake_ups")?;
     let late = at("deadline", "loss=5", "late")?;
     let goodput = at("deadline", "loss=5", "goodput")?;
@@ -117,7 +118,7 @@ fn tickless(t: &Table<'_>) -> Option<Finding> {
 }
 
 fn timer_drop(t: &Table<'_>) -> Option<Finding> {
-    let at = |way: &str, metric: &str| t.mean(&format!("timers={way} loss=5 flood"), metric);
+    let at = |method: &str, metric: &str| t.mean(&format!("timers={method} loss=5 flood"), metric);
     let (lost, left) =
         (at("shared-queue", "expiries_lost")?, at("shared-queue", "goodput_at_end")?);
     let (own, kept) = (at("deadline", "expiries_lost")?, at("deadline", "goodput_at_end")?);

@@ -50,15 +50,15 @@ pub(super) fn mss_reliability(t: &Table<'_>) -> Option<Finding> {
 pub(super) fn buffer(t: &Table<'_>) -> Option<Finding> {
     let (mut bounds, mut compared) = (Bounds::default(), Vec::new());
     let mut ours = None;
-    for way in ["", " downlink"] {
-        let g = goodputs(t, "buffer_segments", way, &[1, 2, 3, 4, 8])?;
-        let name = if way.is_empty() { "uplink" } else { "downlink" };
+    for method in ["", " downlink"] {
+        let g = goodputs(t, "buffer_segments", method, &[1, 2, 3, 4, 8])?;
+        let name = if method.is_empty() { "uplink" } else { "downlink" };
         ours = ours.or(Some(g[3] / g[4] * 100.0));
         // It levels off at three to four: four are enough, two are not.
         bounds = bounds
             .at_least(&format!("{name}, four segments by eight"), g[3] / g[4], 0.9)
             .below(&format!("{name}, two segments by eight"), g[1] / g[4], 0.9);
-        if way.is_empty() {
+        if method.is_empty() {
             // One segment on the downlink is the subject of another claim.
             bounds = bounds.at_most(&format!("{name}, one segment by four"), g[0] / g[3], 0.7);
         }

@@ -120,8 +120,8 @@ fn buffers() {
         // The product of 80 kb/s and 70 ms fills 1.5 segments.
         let up = [30., 75., 78., 79., 80., 80., 80., 80.];
         let down = [52.8, 70., 78., 79., 80., 80., 80., 80.];
-        for (way, curve) in [("", up), (" downlink", down)] {
-            let suffix = format!("{way}{}", host.suffix());
+        for (method, curve) in [("", up), (" downlink", down)] {
+            let suffix = format!("{method}{}", host.suffix());
             let curve: Vec<(u32, f64)> = (1..).zip(curve).collect();
             found = found.over("buffer_segments", &suffix, "goodput", &curve);
         }

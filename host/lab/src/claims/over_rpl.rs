@@ -225,8 +225,8 @@ const ABOUT: f64 = 0.25;
 fn control(t: &Table<'_>) -> Option<Finding> {
     let mut most: f64 = 0.0;
     for load in loads(t, "control") {
-        for way in ["down", "up"] {
-            let of = |transport: &str| at(t, &format!("{transport}-{way}"), load, "control");
+        for method in ["down", "up"] {
+            let of = |transport: &str| at(t, &format!("{transport}-{method}"), load, "control");
             let (tcp, udp) = (of("tcp")?, of("udp")?);
             most = most.max((tcp / udp - 1.0).abs());
         }
@@ -239,9 +239,9 @@ fn control(t: &Table<'_>) -> Option<Finding> {
 fn parent_changes(t: &Table<'_>) -> Option<Finding> {
     let mut apart: f64 = 0.0;
     for load in loads(t, "parent_changes") {
-        for way in ["down", "up"] {
+        for method in ["down", "up"] {
             let of = |transport: &str| {
-                t.row(&format!("{transport}-{way} load={load}"), "parent_changes")
+                t.row(&format!("{transport}-{method} load={load}"), "parent_changes")
             };
             let (tcp, udp) = (of("tcp")?, of("udp")?);
             let both = tcp.ci95.unwrap_or(0.0) + udp.ci95.unwrap_or(0.0);
@@ -425,7 +425,7 @@ const GROWTH: f64 = 1.1;
 
 /// Worst case over all sizes; a quick plan lacks the largest ones.
 fn meters(t: &Table<'_>) -> Option<Finding> {
-    let (mut bounds, mut least, mut told) = (Bounds::default(), f64::INFINITY, Vec::new());
+    let (mut bounds, mut least, mut reported) = (Bounds::default(), f64::INFINITY, Vec::new());
     for mode in ["non-storing", "storing"] {
         let of = |meters, metric| t.mean(&meters::label(meters, mode), metric);
         let small = of(meters::SMALLEST, meters::MESSAGES)?;
@@ -436,7 +436,7 @@ fn meters(t: &Table<'_>) -> Option<Finding> {
                 .at_least("% of readings", arrived, READINGS)
                 .is(of(town, meters::FORMED)?.is_finite(), "all formed")
                 .at_most("messages a node and hour", sent, GROWTH * small);
-            told.push(format!("{sent:.1} with {town}"));
+            reported.push(format!("{sent:.1} with {town}"));
             if let Some(speed) = of(town, meters::SPEED) {
                 bounds = bounds.above("s a second", speed, 1.0);
             }
@@ -445,5 +445,5 @@ fn meters(t: &Table<'_>) -> Option<Finding> {
             }
         }
     }
-    bounds.found(least, format!("messages a node and hour: {}", told.join(", ")))
+    bounds.found(least, format!("messages a node and hour: {}", reported.join(", ")))
 }

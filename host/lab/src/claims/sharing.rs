@@ -38,8 +38,9 @@ fn line(t: &Table<'_>) -> Option<Finding> {
                 least = (share, label);
             }
         }
-        let ways = ["goodput_first", "goodput_second"];
-        let [up, down] = ways.map(|way| t.mean(&format!("sources=2 both-ways{model}"), way));
+        let directions = ["goodput_first", "goodput_second"];
+        let [up, down] =
+            directions.map(|method| t.mean(&format!("sources=2 both-ways{model}"), method));
         let ratio = up? / down?;
         apart = apart.max(ratio).max(1.0 / ratio);
     }
@@ -149,8 +150,8 @@ fn load(t: &Table<'_>) -> Option<Finding> {
     for paper in t.all("reliability_least") {
         let Some(rate) = paper.label.strip_prefix("tcp ") else { continue };
         let on = t.mean(&paper.label, "radio_duty_cycle")?;
-        for way in ["kinglet tcp", "kinglet tcp host=linux"] {
-            let label = format!("{way} {rate}");
+        for method in ["kinglet tcp", "kinglet tcp host=linux"] {
+            let label = format!("{method} {rate}");
             let ours = t.row(&label, "reliability_least")?;
             // If both lose almost nothing, seeds differ by more than the settings do.
             let noise = ours.ci95.unwrap_or(0.0).min(paper.ci95.unwrap_or(0.0));

@@ -37,8 +37,8 @@ const DIRECTIONS: [&str; 2] = ["up", "down"];
 /// Values of the quick plan.
 const QUICK: ([u32; 2], u16, u32) = ([1, 3], 4, 1_000);
 
-fn label(direction: &str, hops: u32, window: u16, sleep_ms: u32, way: &str) -> String {
-    format!("{direction} hops={hops} window={window} sleep_ms={sleep_ms} poll={way}")
+fn label(direction: &str, hops: u32, window: u16, sleep_ms: u32, schedule: &str) -> String {
+    format!("{direction} hops={hops} window={window} sleep_ms={sleep_ms} poll={schedule}")
 }
 
 fn plan(effort: Effort) -> Vec<Point> {
@@ -68,14 +68,14 @@ fn pair(
 ) -> [Point; 2] {
     let base = Duration::from_millis(sleep_ms.into());
     let fixed = polling_every(Polling::TCPLP, base);
-    [("due", Polling::Predictive { base }), ("fixed", fixed)].map(|(way, polling)| {
+    [("due", Polling::Predictive { base }), ("fixed", fixed)].map(|(schedule, polling)| {
         let mut scenario = asleep(effort, hops, window, sleep_ms);
         scenario.polling = polling;
         let down = direction == "down";
         scenario.flows = vec![if down { Flow::bulk(0, hops) } else { Flow::bulk(hops, 0) }];
         Point {
-            label: label(direction, hops, window, sleep_ms, way),
-            series: match (way, down) {
+            label: label(direction, hops, window, sleep_ms, schedule),
+            series: match (schedule, down) {
                 ("due", false) => "when due",
                 ("due", true) => "when due, down",
                 (_, false) => "every 100 ms",

@@ -142,7 +142,7 @@ fn watch(scenario: &Scenario, seed: u64) -> Formation {
     let (mut world, _) = network(&scenario, seed);
     let all: Vec<usize> = (0..world.nodes()).collect();
     let formed_s = run_until(&mut world, |world| {
-        all.iter().all(|&node| both_ways(world, node, middle).is_some())
+        all.iter().all(|&node| bidirectional_path(world, node, middle).is_some())
     });
     let count = all.len() as f64;
     let mesh = |node: &usize| world.device(*node).node().routing().mesh();
@@ -160,12 +160,12 @@ fn watch(scenario: &Scenario, seed: u64) -> Formation {
 
 /// Time until the routes between the corner and the middle avoid a relay that has died.
 fn repair(world: &mut Network, middle: usize) -> f64 {
-    let Some(way) = both_ways(world, 0, middle) else { return f64::INFINITY };
-    let dead = way[way.len() / 2];
+    let Some(path) = bidirectional_path(world, 0, middle) else { return f64::INFINITY };
+    let dead = path[path.len() / 2];
     world.schedule_fault(world.now(), Fault::Partition(vec![dead]));
     run_until(world, |world| {
-        let avoids = |way: Option<Vec<usize>>| way.is_some_and(|way| !way.contains(&dead));
-        avoids(both_ways(world, 0, middle)) && avoids(both_ways(world, middle, 0))
+        let avoids = |path: Option<Vec<usize>>| path.is_some_and(|path| !path.contains(&dead));
+        avoids(bidirectional_path(world, 0, middle)) && avoids(bidirectional_path(world, middle, 0))
     })
 }
 
@@ -182,23 +182,23 @@ fn run_until(world: &mut Network, holds: impl Fn(&Network) -> bool) -> f64 {
 }
 
 /// Route from one node to another, if there is also a route back.
-fn both_ways(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
-    way(world, to, from)?;
-    way(world, from, to)
+fn bidirectional_path(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
+    path(world, to, from)?;
+    path(world, from, to)
 }
 
 /// Nodes of a route; `None` if it ends early or loops.
-fn way(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
+fn path(world: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
     let short = |node: usize| crate::build::short_of(node as NodeId);
-    let mut way = vec![from];
-    while *way.last()? != to {
-        let mesh = world.device(*way.last()?).node().routing().mesh()?;
-        way.push(usize::from(mesh.next_hop(short(to))?).checked_sub(1)?);
-        if way.len() > world.nodes() {
+    let mut path = vec![from];
+    while *path.last()? != to {
+        let mesh = world.device(*path.last()?).node().routing().mesh()?;
+        path.push(usize::from(mesh.next_hop(short(to))?).checked_sub(1)?);
+        if path.len() > world.nodes() {
             return None;
         }
     }
-    Some(way)
+    Some(path)
 }
 
 /// Time for which all radios together have transmitted.

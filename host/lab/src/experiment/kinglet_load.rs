@@ -39,7 +39,7 @@ const QUICK: u32 = 4;
 /// Start of the run, in hours after midnight.
 const BUSY: f64 = 11.0;
 /// Series, settings and TCP of the host.
-const WAYS: [(&str, Settings, HostTcp); 3] = [
+const DIRECTIONS: [(&str, Settings, HostTcp); 3] = [
     ("tcp", Settings::Paper, HostTcp::Same),
     ("kinglet tcp", Settings::Kinglet, HostTcp::Same),
     ("kinglet tcp host=linux", Settings::Kinglet, HostTcp::Linux),
@@ -47,7 +47,7 @@ const WAYS: [(&str, Settings, HostTcp); 3] = [
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (series, settings, host) in WAYS {
+    for (series, settings, host) in DIRECTIONS {
         for rate in RATES.into_iter().filter(|rate| effort == Effort::Full || *rate == QUICK) {
             points.push(Point {
                 label: format!("{series} rate={rate}"),

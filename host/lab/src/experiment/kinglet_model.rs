@@ -68,11 +68,11 @@ struct Case {
 }
 
 impl Case {
-    fn label(self, way: &str) -> String {
+    fn label(self, duty: &str) -> String {
         let Case { hops, d_ms, frames, loss: (loss, _), stack } = self;
         let frames = if frames == 3 { String::new() } else { format!(" frames={frames}") };
         let stack = stack.map(|stack| format!(" stack={}", stack.name())).unwrap_or_default();
-        format!("hops={hops} d_ms={d_ms}{frames} loss={loss} {way}{stack}")
+        format!("hops={hops} d_ms={d_ms}{frames} loss={loss} {duty}{stack}")
     }
 
     const fn series(self) -> &'static str {
@@ -95,9 +95,9 @@ impl Case {
             let base = Duration::from_millis(ms.into());
             scenario.polling = Polling::Fixed { base, expecting: base };
         }
-        let way = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
+        let duty = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
         Point {
-            label: self.label(&way),
+            label: self.label(&duty),
             series: self.series(),
             x: f64::from(sleep_ms.unwrap_or(0)) / 1e3,
             scenario,
@@ -172,8 +172,8 @@ fn refine(rows: &mut Rows) {
 
 /// Adds the model's predictions for one point, and the errors of the model and of Equation 1.
 fn compare(rows: &mut Rows, path: &Path, mss: f64, case: Case, sleep_ms: Option<u32>) {
-    let way = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
-    let label = case.label(&way);
+    let duty = sleep_ms.map_or_else(|| AWAKE.to_owned(), |ms| format!("sleep_ms={ms}"));
+    let label = case.label(&duty);
     let at = |metric: &str| rows.mean(&label, metric);
     let values = (at("goodput"), at("segment_loss"), at("rtt"));
     let (Some(goodput), Some(lost), Some(rtt)) = values else { return };
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_of_a_path_awake_without_loss_is_what_it_was_told() {
+    fn the_model_of_a_lossless_always_on_path_is_its_input() {
         let mut rows = Rows::default();
         let case = Case { hops: 3, d_ms: 40, frames: 3, loss: LOSSES[0], stack: None };
         for (metric, value) in
@@ -217,7 +217,7 @@ mod tests {
             rows.compute(&case.label("sleep_ms=1000"), "", 0.0, (metric, ""), value);
         }
         refine(&mut rows);
-        let error = |way| rows.mean(&case.label(way), "error_model").expect("it is computed");
+        let error = |duty| rows.mean(&case.label(duty), "error_model").expect("it is computed");
         assert!(error(AWAKE).abs() < 2.0, "{}", error(AWAKE));
         // Four segments of 272 octets per second are 8.7 kb/s instead of 25.
         assert!((error("sleep_ms=1000") + 65.0).abs() < 1.0, "{}", error("sleep_ms=1000"));

@@ -55,22 +55,23 @@ const SENSOR: u32 = 12;
 
 /// Method by which a leaf is reached.
 #[derive(Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum LeafMode {
     Fixed,
     Predictive,
     Csl,
     Both,
 }
 
-impl Way {
-    const ALL: [Way; 4] = [Way::Fixed, Way::Predictive, Way::Csl, Way::Both];
+impl LeafMode {
+    const ALL: [LeafMode; 4] =
+        [LeafMode::Fixed, LeafMode::Predictive, LeafMode::Csl, LeafMode::Both];
 
     const fn name(self) -> &'static str {
         match self {
-            Way::Fixed => "fixed",
-            Way::Predictive => "predictive",
-            Way::Csl => "csl",
-            Way::Both => "csl+predictive",
+            LeafMode::Fixed => "fixed",
+            LeafMode::Predictive => "predictive",
+            LeafMode::Csl => "csl",
+            LeafMode::Both => "csl+predictive",
         }
     }
 
@@ -79,10 +80,10 @@ impl Way {
         let interval = Duration::from_millis(ms.into());
         let csl = Some(csl_every(ms));
         match self {
-            Way::Fixed => (polling_every(Polling::TCPLP, interval), None),
-            Way::Predictive => (Polling::Predictive { base: interval }, None),
-            Way::Csl => (Polling::Fixed { base: BASE, expecting: NEVER }, csl),
-            Way::Both => (Polling::Predictive { base: BASE }, csl),
+            LeafMode::Fixed => (polling_every(Polling::TCPLP, interval), None),
+            LeafMode::Predictive => (Polling::Predictive { base: interval }, None),
+            LeafMode::Csl => (Polling::Fixed { base: BASE, expecting: NEVER }, csl),
+            LeafMode::Both => (Polling::Predictive { base: BASE }, csl),
         }
     }
 }
@@ -92,15 +93,15 @@ const PROTOCOLS: [&str; 2] = ["coap", "http"];
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for way in Way::ALL {
+    for mode in LeafMode::ALL {
         for ms in INTERVALS_MS {
             for protocol in PROTOCOLS {
-                let label = format!("way={} ms={ms} {protocol}", way.name());
-                let mut scenario = office(effort, &label, way.within(ms));
+                let label = format!("way={} ms={ms} {protocol}", mode.name());
+                let mut scenario = office(effort, &label, mode.within(ms));
                 scenario.flows.splice(0..0, requests(&scenario, protocol));
                 points.push(Point {
                     label,
-                    series: way.name(),
+                    series: mode.name(),
                     x: f64::from(ms) / 1e3,
                     scenario,
                     metrics: METRICS,
@@ -109,9 +110,9 @@ fn plan(effort: Effort) -> Vec<Point> {
             }
         }
     }
-    for way in [Way::Fixed, Way::Predictive] {
-        let label = format!("way={} unasked", way.name());
-        let scenario = office(effort, &label, way.within(BASE_S * 1_000));
+    for mode in [LeafMode::Fixed, LeafMode::Predictive] {
+        let label = format!("way={} unasked", mode.name());
+        let scenario = office(effort, &label, mode.within(BASE_S * 1_000));
         let metrics = &METRICS[1..];
         points.push(Point {
             label,
@@ -177,19 +178,19 @@ fn refine(rows: &mut Rows) {
 
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let rows = Rows { all: result.rows.clone(), ..Rows::default() };
-    let curve = |way: Way, protocol: &str| {
+    let curve = |mode: LeafMode, protocol: &str| {
         let point = |ms: u32| {
-            let label = format!("way={} ms={ms} {protocol}", way.name());
+            let label = format!("way={} ms={ms} {protocol}", mode.name());
             let latency = rows.get(&label, "latency_median")?;
             Some((rows.mean(&label, "radio_duty_cycle")?, latency.mean, latency.ci95))
         };
         Series {
-            name: format!("{}, {protocol}", way.name()),
+            name: format!("{}, {protocol}", mode.name()),
             style: Style::Measured,
             points: INTERVALS_MS.into_iter().filter_map(point).collect(),
         }
     };
-    let curves = |protocol| Way::ALL.map(|way| curve(way, protocol));
+    let curves = |protocol| LeafMode::ALL.map(|mode| curve(mode, protocol));
     let mut figures = PROTOCOLS
         .map(|protocol| {
             Figure::Lines(Lines {
@@ -200,13 +201,13 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
             })
         })
         .to_vec();
-    let at = |way: Way| {
-        let label = format!("way={} ms=1000 coap", way.name());
+    let at = |mode: LeafMode| {
+        let label = format!("way={} ms=1000 coap", mode.name());
         let (_, run) = result.samples.iter().find(|(point, _)| point.label == label)?;
         let nodes = [run.nodes.get(SERVER as usize)?, run.nodes.get(SENSOR as usize)?];
-        let title = format!("What radios are on for, {}: node 11 answers, 12 sends", way.name());
+        let title = format!("What radios are on for, {}: node 11 answers, 12 sends", mode.name());
         ledger(&title, &nodes, true, run.sim_seconds)
     };
-    figures.extend(Way::ALL.into_iter().filter_map(at));
+    figures.extend(LeafMode::ALL.into_iter().filter_map(at));
     figures
 }

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn every_planned_flow_has_a_route_both_ways() {
+    fn every_planned_flow_has_a_route_in_both_directions() {
         for experiment in all() {
             let points = experiment.points(Effort::Quick);
             // A building is drawn until all nodes are connected, including the effect of shadowing.
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scenario_file_beside_an_experiment_is_its_main_point_and_runs() {
+    fn the_scenario_file_of_an_experiment_is_its_main_point_and_runs() {
         for experiment in all() {
             let path = folder(experiment).join("plan.toml");
             let mut scenario = Scenario::from_file(&path).unwrap_or_else(|e| panic!("{e}"));

@@ -49,12 +49,12 @@ impl Settings {
 
     /// The sensor of a leaf that sends readings to the host.
     fn sensor(self, from: NodeId, to: NodeId, carrier: Carrier, batch: u16) -> Sensor {
-        let (beside_tcp, alone) = match self {
+        let (compared_with_tcp, alone) = match self {
             Settings::Paper => PAPER_QUEUES,
             Settings::Kinglet => (KINGLET_QUEUE, PAPER_QUEUES.1),
         };
         let queue = match carrier {
-            Carrier::Tcp => beside_tcp,
+            Carrier::Tcp => compared_with_tcp,
             // "No application queue" except for the batch (§8.2.4).
             Carrier::NonConfirmable => batch,
             Carrier::Coap(_) | Carrier::Ideal => alone,

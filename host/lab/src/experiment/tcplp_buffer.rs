@@ -29,7 +29,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for host in Host::ALL {
-        for (way, down) in [("", false), (" downlink", true)] {
+        for (suffix, down) in [("", false), (" downlink", true)] {
             for segments in 1..=8u16 {
                 let mut scenario = line_scenario(effort, 1, 0);
                 let (varied, other) = (Buffer::Segments(segments), Buffer::Segments(8));
@@ -40,7 +40,7 @@ fn plan(effort: Effort) -> Vec<Point> {
                     scenario.flows = vec![Flow::bulk(0, 1)];
                 }
                 points.push(Point {
-                    label: format!("buffer_segments={segments}{way}{}", host.suffix()),
+                    label: format!("buffer_segments={segments}{suffix}{}", host.suffix()),
                     series: series(host, down),
                     x: f64::from(segments),
                     scenario,

@@ -146,7 +146,7 @@ fn refine(rows: &mut Rows) {
 }
 
 /// Points compared with Table 7: label and name of the bar.
-const BESIDE: [(&str, &str); 7] = [
+const EXTRA_POINTS: [(&str, &str); 7] = [
     ("tcp", "TCP, the paper's settings"),
     ("kinglet tcp", "TCP, Kinglet's"),
     ("kinglet tcp host=linux", "TCP, Kinglet's, to a host with Linux's TCP"),
@@ -157,11 +157,11 @@ const BESIDE: [(&str, &str); 7] = [
 ];
 
 /// Radio time compared with the paper's.
-fn beside_the_paper(result: &ExperimentResult) -> Figure {
+fn extra_points(result: &ExperimentResult) -> Figure {
     let metric = "radio_duty_cycle";
     let row = |label: &str| result.rows.iter().find(|r| r.label == label && r.metric == metric);
     let mut bars = Vec::new();
-    for (label, name) in BESIDE {
+    for (label, name) in EXTRA_POINTS {
         let Some(row) = row(label) else { continue };
         let what = name.split(',').next().unwrap_or_default();
         bars.extend(row.paper.map(|paper| (format!("{what}, the paper"), vec![0.0, paper])));
@@ -181,7 +181,7 @@ fn beside_the_paper(result: &ExperimentResult) -> Figure {
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
     let day = |row: &&Row| !row.label.contains(" at=");
     let rows: Vec<_> = result.rows.iter().filter(day).cloned().collect();
-    let mut figures = vec![beside_the_paper(result)];
+    let mut figures = vec![extra_points(result)];
     figures.push(bars(&rows, "radio_duty_cycle", "Share of time with the radio on", &[]));
     let title = "The same as the paper's driver counts, and single parameters changed";
     figures.push(bars(&result.rows, "radio_as_counted", title, &[]));

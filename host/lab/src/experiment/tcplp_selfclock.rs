@@ -35,12 +35,12 @@ const METRICS: &[Metric] = &[Metric::Rtt, Metric::Goodput, Metric::Timeouts, Met
 /// Milliseconds between data requests. A round trip takes 0.2 s without sleep.
 const SLEEPS_MS: [u32; 4] = [500, 1_000, 2_000, 4_000];
 /// Polling for a given interval.
-type Way = fn(Duration) -> Polling;
+type PollingOf = fn(Duration) -> Polling;
 /// TCPlp's polling: fast while a response is expected.
-const ADAPTIVE: Way = |base| polling_every(Polling::TCPLP, base);
+const ADAPTIVE: PollingOf = |base| polling_every(Polling::TCPLP, base);
 /// Series, label suffix, TCP and polling. Predictive polling requires a TCP that signals when it
 /// expects a response.
-const WAYS: [(&str, &str, Option<Stack>, Way); 4] = [
+const POLLINGS: [(&str, &str, Option<Stack>, PollingOf); 4] = [
     ("fixed", "", TCPLP, |base| Polling::Fixed { base, expecting: base }),
     ("adaptive", " adaptive", TCPLP, ADAPTIVE),
     ("adaptive, Kinglet's TCP", " adaptive stack=kinglet", None, ADAPTIVE),
@@ -53,7 +53,7 @@ const WINDOW: f64 = 4.0 * 462.0;
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (downlink, direction) in [(false, ""), (true, " downlink")] {
-        for (series, suffix, stack, polling) in WAYS {
+        for (series, suffix, stack, polling) in POLLINGS {
             for sleep_ms in SLEEPS_MS {
                 let mut scenario = asleep(line_scenario(effort, 2, 40));
                 scenario.polling = polling(Duration::from_millis(sleep_ms.into()));

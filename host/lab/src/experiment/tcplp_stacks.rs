@@ -95,22 +95,22 @@ fn line(effort: Effort, (hops, d): (u32, u32), stack: Option<Stack>) -> crate::s
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, stack) in STACKS {
-        for way in HOPS {
-            let scenario = line(effort, way, stack);
-            points.push(point(format!("stack={name} hops={}", way.0), name, way.0, scenario));
+        for path in HOPS {
+            let scenario = line(effort, path, stack);
+            points.push(point(format!("stack={name} hops={}", path.0), name, path.0, scenario));
         }
     }
     for (series, name, stack) in
         [("uip to linux", "uip", Stack::Uip), ("blip to linux", "blip", Stack::Blip)]
     {
-        for way in HOPS {
-            let mut scenario = line(effort, way, Some(stack));
+        for path in HOPS {
+            let mut scenario = line(effort, path, Some(stack));
             scenario.tcp.peer_stack = Some(Some(Stack::Linux));
             // The receive buffer of a computer. A buffer of the sender's size would be full after
             // each segment, and a full buffer is acknowledged at once.
             scenario.tcp.receive_buffer = Buffer::Bytes(BUFFER as u32);
-            let label = format!("stack={name} peer=linux hops={}", way.0);
-            points.push(point(label, series, way.0, scenario));
+            let label = format!("stack={name} peer=linux hops={}", path.0);
+            points.push(point(label, series, path.0, scenario));
         }
     }
     for (name, more) in [("openthread", 0), ("gnrc", LONG_ADDRESSES)] {

@@ -85,13 +85,13 @@ impl TimeoutCause {
 const DELAYS_MS: [u32; 6] = [0, 10, 20, 40, 60, 100];
 /// Delays with Kinglet's TCP, and with link feedback on losses as well.
 const OWN_MS: [u32; 5] = [10, 20, 40, 60, 100];
-const TOLD_MS: [u32; 2] = [10, 40];
+const LINK_REPORT_MS: [u32; 2] = [10, 40];
 /// Label suffix, series, TCP, whether the link reports losses to it, d in milliseconds.
-type Way = (&'static str, &'static str, Option<Stack>, bool, &'static [u32]);
-const WAYS: [Way; 3] = [
+type Sender = (&'static str, &'static str, Option<Stack>, bool, &'static [u32]);
+const SENDERS: [Sender; 3] = [
     ("", "paper", Some(Stack::FreeBsd), false, &DELAYS_MS),
     (" stack=kinglet", "Kinglet's TCP", None, false, &OWN_MS),
-    (" stack=kinglet link=tells", "the link tells", None, true, &TOLD_MS),
+    (" stack=kinglet link=tells", "the link tells", None, true, &LINK_REPORT_MS),
 ];
 const METRICS: &[Metric] = &[
     Metric::Timeouts,
@@ -108,12 +108,12 @@ const METRICS: &[Metric] = &[
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (suffix, series, stack, tells, delays) in WAYS {
+    for (suffix, series, stack, reports, delays) in SENDERS {
         for d in delays {
             let mut scenario = line_scenario(effort, 3, *d);
             scenario.duration_s = 6.0 * effort.seconds();
             scenario.tcp.stack = stack;
-            scenario.tcp.connection.link_losses = tells;
+            scenario.tcp.connection.link_losses = reports;
             points.push(Point {
                 label: format!("d_ms={d}{suffix}"),
                 series,

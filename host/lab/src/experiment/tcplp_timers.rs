@@ -54,14 +54,14 @@ const VALUES: [(&str, &str, Value); 5] = [
 
 fn refine(rows: &mut Rows) {
     for (what, idle, flood_s) in COURSES {
-        for (way, service) in SERVICES {
+        for (service_name, service) in SERVICES {
             let run =
                 |seed| run(Course { service, loss: 0.05, idle, flood_s, seconds: SECONDS, seed });
             let found = SEEDS.map(run);
             for (metric, unit, value) in VALUES {
                 let values: Vec<f64> = found.iter().map(value).collect();
                 let Some(estimate) = Estimate::from_values(&values) else { continue };
-                let label = format!("timers={way} {what}");
+                let label = format!("timers={service_name} {what}");
                 rows.compute(&label, "timers", 0.0, (metric, unit), estimate.mean).ci95 =
                     estimate.ci95;
             }

@@ -27,10 +27,10 @@ pub(super) fn rows(
         let mut row = vec![None; sizes.len()];
         (row[a], row[b]) = (Some(x), Some(y));
         // Axes are filled first in round robin, as are values with equal gain.
-        let turn = rows.len() + variant;
-        for axis in (0..sizes.len()).map(|n| (n + turn) % sizes.len()) {
+        let offset = rows.len() + variant;
+        for axis in (0..sizes.len()).map(|n| (n + offset) % sizes.len()) {
             if row[axis].is_none() {
-                row[axis] = best(&row, axis, sizes[axis], turn, &missing, &is_possible);
+                row[axis] = best(&row, axis, sizes[axis], offset, &missing, &is_possible);
             }
         }
         let row: Vec<usize> = row.into_iter().map(|value| value.expect("a value")).collect();
@@ -45,7 +45,7 @@ fn best(
     row: &Partial,
     axis: usize,
     size: usize,
-    turn: usize,
+    offset: usize,
     missing: &BTreeSet<Pair>,
     is_possible: &impl Fn(&Partial) -> bool,
 ) -> Option<usize> {
@@ -62,7 +62,7 @@ fn best(
         });
         pairs.filter(|pair| missing.contains(pair)).count()
     };
-    let values = (0..size).map(|n| (n + turn) % size);
+    let values = (0..size).map(|n| (n + offset) % size);
     values.filter(|value| is_possible(&with(*value))).max_by_key(gain)
 }
 

@@ -3,7 +3,7 @@
 use crate::build::Stations;
 use crate::run::{Death, FlowResult, Reason, State};
 use crate::scenario::{Listening, NodeId, Role, Scenario};
-use crate::tree::Ways;
+use crate::tree::NextHops;
 use kinglet::net::Routing as _;
 use kinglet::tcp::ConnectionError;
 use std::collections::BTreeSet;
@@ -23,17 +23,21 @@ pub(super) struct Known {
 pub(super) struct Fates<'a> {
     world: &'a dyn Stations,
     scenario: &'a Scenario,
-    ways: &'a Ways,
+    next_hops: &'a NextHops,
     /// All ports of the scenario's receivers and servers.
     listening: BTreeSet<Listening>,
 }
 
 impl<'a> Fates<'a> {
     /// Prepares the flows of `scenario`, simulated in `world`, whose packets take these paths.
-    pub(super) fn new(world: &'a dyn Stations, scenario: &'a Scenario, ways: &'a Ways) -> Self {
+    pub(super) fn new(
+        world: &'a dyn Stations,
+        scenario: &'a Scenario,
+        next_hops: &'a NextHops,
+    ) -> Self {
         let flows = scenario.flows.iter().enumerate();
         let listening = flows.flat_map(|(place, flow)| flow.listening(place)).collect();
-        Fates { world, scenario, ways, listening }
+        Fates { world, scenario, next_hops, listening }
     }
 
     /// Adds the state to the `record` of flow number `index`. A server has none.
@@ -95,9 +99,9 @@ impl<'a> Fates<'a> {
                 return None;
             }
             let stack = self.world.station(at)?.node();
-            match self.ways.next_hop(Some(stack), at, end) {
+            match self.next_hops.next_hop(Some(stack), at, end) {
                 Some(next) => at = next,
-                None if self.ways.are_static() => return Some(at),
+                None if self.next_hops.are_static() => return Some(at),
                 None => {
                     let address = crate::build::address_of(self.scenario.prefix, end);
                     let learnt = stack.routing().route(address)?;

@@ -11,7 +11,7 @@ use crate::build::Stations;
 use crate::build::place::{Ends, app_at};
 use crate::run::{FlowResult, Readings};
 use crate::scenario::{Datagrams, File, Flow, FlowKind, Pace, Scenario, Sensor};
-use crate::tree::Ways;
+use crate::tree::NextHops;
 use kinglet::tcp::Info;
 use kinglet::time::Instant;
 use std::collections::BTreeSet;
@@ -67,10 +67,10 @@ fn result(
 pub(crate) fn records(
     world: &dyn Stations,
     (scenario, ends): (&Scenario, &[Ends]),
-    ways: &Ways,
+    next_hops: &NextHops,
     seconds: f64,
 ) -> Vec<FlowResult> {
-    let fates = Fates::new(world, scenario, ways);
+    let fates = Fates::new(world, scenario, next_hops);
     let flows = scenario.flows.iter().enumerate().zip(ends);
     flows.map(|(flow, ends)| result(world, flow, *ends, seconds, &fates)).collect()
 }

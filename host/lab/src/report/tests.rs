@@ -169,7 +169,7 @@ fn the_page_of_a_run_has_timeline_ledgers_and_hours() {
 }
 
 #[test]
-fn the_page_of_a_run_has_a_map_if_ways_were_recorded() {
+fn the_page_of_a_run_has_a_map_if_routes_were_recorded() {
     use crate::run::{Branch, Tree};
     let (scenario, mut result) = a_day();
     assert!(!one_run(&HEADER, &scenario, &result, (0.0, 1.0)).contains("id=\"ways\""));

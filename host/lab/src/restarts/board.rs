@@ -147,8 +147,8 @@ impl App for Chatter {
             }
         }
         // Nodes start at different phases of a period.
-        let turn = self.cell.period() * self.node / 8;
-        let next = *self.next.get_or_insert(now + turn);
+        let offset = self.cell.period() * self.node / 8;
+        let next = *self.next.get_or_insert(now + offset);
         if now < next {
             return busy;
         }

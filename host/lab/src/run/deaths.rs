@@ -1,6 +1,6 @@
 //! Deaths of relays during a transfer, and the time until its source has another route.
 
-use super::pairs::way;
+use super::pairs::path;
 use crate::build::Network;
 use crate::scenario::{NodeId, RelayDeath, Scenario};
 use kinglet::time::{Duration, Instant};
@@ -46,7 +46,8 @@ impl<'a> Deaths<'a> {
                 return;
             }
             *next = now + LOOK;
-            let around = self.scenario.way_of(world, death.flow).is_some_and(|w| !w.contains(node));
+            let around =
+                self.scenario.path_of(world, death.flow).is_some_and(|w| !w.contains(node));
             if around {
                 self.around_s[death.flow] = Some((now - *since).as_micros() as f64 / 1e6);
             }
@@ -57,8 +58,9 @@ impl<'a> Deaths<'a> {
             && now >= instant(death.from_s)
         {
             self.coming = rest;
-            let way = self.scenario.way_of(world, death.flow).filter(|_| lasts(world, death.flow));
-            if let Some(node) = way.as_deref().and_then(middle) {
+            let path =
+                self.scenario.path_of(world, death.flow).filter(|_| lasts(world, death.flow));
+            if let Some(node) = path.as_deref().and_then(middle) {
                 world.schedule_fault(now, Fault::Partition(vec![node as usize]));
                 world.schedule_fault(instant(death.to_s), Fault::Partition(Vec::new()));
                 self.dead = Some((*death, node, now, now + LOOK));
@@ -74,15 +76,15 @@ impl<'a> Deaths<'a> {
 
 impl Scenario {
     /// The present path of a flow's frames, if its source has a route.
-    fn way_of(&self, world: &Network, flow: usize) -> Option<Vec<NodeId>> {
+    fn path_of(&self, world: &Network, flow: usize) -> Option<Vec<NodeId>> {
         let (from, to) = self.flows.get(flow)?.kind.ends();
-        way(world, from, to?)
+        path(world, from, to?)
     }
 }
 
 /// The middle node of a path, if there is one between its ends.
-fn middle(way: &[NodeId]) -> Option<NodeId> {
-    let between = way.get(1..way.len().checked_sub(1)?)?;
+fn middle(path: &[NodeId]) -> Option<NodeId> {
+    let between = path.get(1..path.len().checked_sub(1)?)?;
     between.get(between.len() / 2).copied()
 }
 

@@ -80,7 +80,7 @@ fn search(base: &Scenario, pairs: Pairs, seed: u64) -> Result<Vec<Pair>, RunErro
     let most = pairs.count.saturating_mul(TRIES).min(all);
     while (found.len() as u32) < pairs.count && (tried.len() as u32) < most {
         let Some(ends) = untried(&mut random, base.host(), &mut tried) else { continue };
-        if let Some(pair) = ways(&mut world, base, ends)
+        if let Some(pair) = paths(&mut world, base, ends)
             && pairs.hops.is_none_or(|hops| pair.there.len() as u32 == hops + 1)
         {
             found.push(pair);
@@ -108,7 +108,7 @@ fn untried(
 }
 
 /// Runs a route discovery from `from` to `to`, and follows the routes that it finds.
-fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> Option<Pair> {
+fn paths(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> Option<Pair> {
     let begin = world.now();
     let address = address_of(base.prefix, to);
     let sent = world.with_device(from as usize, |station, now| {
@@ -119,26 +119,26 @@ fn ways(world: &mut Network, base: &Scenario, (from, to): (NodeId, NodeId)) -> O
     // Routes are read before they expire.
     while sent.is_ok() && pair.is_none() && world.now() < end {
         world.run_until(world.now() + Duration::from_millis(100));
-        pair = way(world, from, to).zip(way(world, to, from));
+        pair = path(world, from, to).zip(path(world, to, from));
     }
     world.run_until(end + REST);
     pair.map(|(there, back)| Pair { there, back })
 }
 
 /// Follows the routes of the nodes; `None` if a node has none.
-pub(super) fn way(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
-    let mut way = vec![from];
+pub(super) fn path(world: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+    let mut path = vec![from];
     let mut at = from;
     while at != to {
         let aodv = world.device(at as usize).node().routing().aodv()?;
         let next = aodv.next_hop(short_of(to))?;
         at = (0..world.nodes() as NodeId).find(|node| short_of(*node) == next)?;
-        if way.contains(&at) {
+        if path.contains(&at) {
             return None;
         }
-        way.push(at);
+        path.push(at);
     }
-    Some(way)
+    Some(path)
 }
 
 /// The scenario with a transfer for each pair, and with their paths as given routes if routing is
@@ -158,10 +158,10 @@ fn with_pairs(scenario: &Scenario, pairs: Pairs, found: &[Pair]) -> Scenario {
             let (from_s, to_s) = (flow.start_s + pairs.dies_s, flow.start_s + pairs.every_s);
             drawn.relay_deaths.push(RelayDeath { flow: index, from_s, to_s });
         }
-        for way in [&pair.there, &pair.back] {
-            let Some(destination) = way.last() else { continue };
+        for path in [&pair.there, &pair.back] {
+            let Some(destination) = path.last() else { continue };
             // If a path meets an earlier one to the same node, it follows that one.
-            for hop in way.windows(2) {
+            for hop in path.windows(2) {
                 if routes.contains_key(&(hop[0], *destination)) {
                     break;
                 }
@@ -221,8 +221,8 @@ impl Following {
         let inside = |node| if node == scenario.host() { scenario.root() } else { node };
         for (index, flow) in scenario.flows.iter().enumerate().filter(|(index, _)| lasts(*index)) {
             let (from, to) = flow.kind.ends();
-            if let Some(way) = to.and_then(|to| way(world, inside(from), inside(to))) {
-                self.looks[index].0 += (way.len() - 1) as f64;
+            if let Some(path) = to.and_then(|to| path(world, inside(from), inside(to))) {
+                self.looks[index].0 += (path.len() - 1) as f64;
                 self.looks[index].1 += 1.0;
             }
         }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nodes_seek_ways_none_are_given() {
+    fn nodes_that_discover_routes_get_no_static_ones() {
         let scenario = ceiling(Routing::Aodv, None);
         let drawn = drawn(&scenario, 1).expect("there are pairs");
         assert_eq!((drawn.flows.len(), &drawn.given_routes), (3, &None));

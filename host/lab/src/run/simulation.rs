@@ -16,7 +16,7 @@ use crate::build::{Ends, NODE_BYTES, Network, network, payload_of};
 use crate::flows::{self, Need};
 use crate::profile::{BUFFER, CHILDREN, MESH_LEAVES, MESH_ROUTERS, ROUTES, RPL_TARGETS};
 use crate::scenario::{Fault, FlowKind, NodeId, Role, Routing, Scenario};
-use crate::tree::{Sampler, Ways, links};
+use crate::tree::{NextHops, Sampler, links};
 use kinglet::mesh::UNREACHABLE;
 use kinglet::time::{Duration, Instant};
 use kinglet_sim::timeline::Timeline;
@@ -55,7 +55,7 @@ pub(super) fn simulate(
     let looks = Looks {
         tree: sampler.as_mut(),
         samples: sampling.as_mut(),
-        ways: following.as_mut(),
+        following: following.as_mut(),
         deaths: deaths.as_mut(),
         lost: lost.as_mut(),
     };
@@ -127,7 +127,7 @@ fn flow_results(
     deaths: Option<&Deaths<'_>>,
 ) -> Vec<FlowResult> {
     let sim_seconds = world.now().as_micros() as f64 / 1e6;
-    let records = flows::records(world, (scenario, ends), &Ways::new(scenario), sim_seconds);
+    let records = flows::records(world, (scenario, ends), &NextHops::new(scenario), sim_seconds);
     let one = |(index, result): (usize, FlowResult)| {
         let given = result.to.and_then(|to| given_hops(scenario, result.from, to));
         let hops = given.or_else(|| following?.hops(index));
@@ -254,11 +254,11 @@ fn check_mesh(scenario: &Scenario) -> Result<(), RunError> {
         Some((count, limit, what)) => Err(RunError::Unsupported(format!(
             "{count} {what} in a mesh; {limit} are possible, and more with `routing = \"static\"`"
         ))),
-        None => check_ways(scenario),
+        None => check_routes(scenario),
     }
 }
 
-fn check_ways(scenario: &Scenario) -> Result<(), RunError> {
+fn check_routes(scenario: &Scenario) -> Result<(), RunError> {
     let most = u32::from(UNREACHABLE - 1);
     match scenario.farther_than(most) {
         Some((from, to, cost)) => Err(RunError::Unsupported(format!(
@@ -297,7 +297,7 @@ fn under_way(world: &Network, scenario: &Scenario, ends: &[Ends], flow: usize) -
 struct Looks<'a, 'b> {
     tree: Option<&'a mut Sampler>,
     samples: Option<&'a mut Sampling<'b>>,
-    ways: Option<&'a mut Following>,
+    following: Option<&'a mut Following>,
     deaths: Option<&'a mut Deaths<'b>>,
     lost: Option<&'a mut Lost>,
 }
@@ -307,10 +307,10 @@ impl Looks<'_, '_> {
     fn next(&self) -> Option<Instant> {
         let tree = self.tree.as_ref().map(|it| it.next());
         let samples = self.samples.as_ref().map(|it| it.next());
-        let ways = self.ways.as_ref().map(|it| it.next());
+        let following = self.following.as_ref().map(|it| it.next());
         let deaths = self.deaths.as_ref().and_then(|it| it.next());
         let lost = self.lost.as_ref().map(|it| it.next());
-        [tree, samples, ways, deaths, lost].into_iter().flatten().min()
+        [tree, samples, following, deaths, lost].into_iter().flatten().min()
     }
 }
 
@@ -334,7 +334,7 @@ fn advance(
         if let Some(sampler) = &mut looks.tree {
             sampler.look(world);
         }
-        if let Some(following) = &mut looks.ways {
+        if let Some(following) = &mut looks.following {
             following.look(world, scenario, |flow| lasts(world, flow));
         }
         if let Some(deaths) = &mut looks.deaths {

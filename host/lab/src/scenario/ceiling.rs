@@ -95,12 +95,12 @@ mod tests {
             ceiling.nodes.iter().map(|p| Position { x_m: p.x_m, y_m: p.y_m }).collect();
         assert_eq!((at.len(), at[59].x_m, at[59].y_m), (60, 9.0 * ALONG_M, 5.0 * ACROSS_M));
         for seed in (1..=20).chain(101..=110) {
-            let ways: Vec<_> =
+            let lengths: Vec<_> =
                 (0..at.len()).flat_map(|from| hops(&loss, &at, seed, from)).collect();
-            let known = ways.iter().flatten().count();
+            let known = lengths.iter().flatten().count();
             // An isolated node takes a thirtieth of all pairs with it.
-            assert!(known * 30 >= ways.len() * 29, "seed {seed}: {known} ways");
-            let farthest = ways.into_iter().flatten().max();
+            assert!(known * 30 >= lengths.len() * 29, "seed {seed}: {known} ways");
+            let farthest = lengths.into_iter().flatten().max();
             assert!(farthest.is_some_and(|hops| (4..=7).contains(&hops)), "{seed}: {farthest:?}");
         }
     }

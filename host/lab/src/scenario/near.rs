@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_within_a_side_is_around() {
+    fn all_nodes_within_a_side_are_neighbours() {
         let mut random = stream(8, 0, Purpose::Application);
         let mut place = || (random.unit() * 90.0 - 45.0, random.unit() * 90.0 - 45.0);
         let nodes = nodes((0..300).map(|_| place()).collect::<Vec<_>>().into_iter());

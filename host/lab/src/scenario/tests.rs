@@ -275,7 +275,7 @@ fn a_setting_without_the_one_that_it_belongs_to_is_refused() {
 }
 
 #[test]
-fn leaves_are_refused_where_nobody_could_seek_them() {
+fn leaves_are_refused_where_no_node_could_discover_them() {
     let message = refused("[topology]\noffice = {}\n[net]\nrouting = \"aodv\"\n");
     assert!(
         message.ends_with("AODV has no leaves: they would not hear who seeks them"),
@@ -302,7 +302,7 @@ fn a_range_may_end_at_another_setting() {
 }
 
 #[test]
-fn routes_on_a_line_go_from_neighbour_to_neighbour_both_ways() {
+fn routes_on_a_line_go_from_neighbour_to_neighbour_in_both_directions() {
     let mut scenario = Scenario::default().on_line(3, 8.0);
     scenario.flows = vec![Flow::bulk(3, 0)];
     let routes = scenario.routes();
@@ -360,7 +360,7 @@ fn the_office_brings_its_medium_and_its_day() {
 }
 
 #[test]
-fn an_office_in_which_everybody_wakes_has_no_leaves() {
+fn an_office_whose_nodes_all_wake_has_no_leaves() {
     let text = |leaves: &str| {
         format!("[topology]\noffice = {{{leaves}}}\n[radio]\nprofile = \"nrf52840\"\n[wake]\n")
     };
@@ -430,7 +430,7 @@ fn sleeping_and_queueing_have_their_keys() {
 }
 
 #[test]
-fn energy_cca_wakes_nobody_for_a_weak_link() {
+fn energy_cca_wakes_no_node_for_a_weak_link() {
     let text = "[topology]\nline = { hops = 2, spacing_m = 20 }\n[medium]\nmodel = \"path-loss\"\n\
                 exponent = 3\nreference_loss_db = 40.2\n[radio]\nprofile = \"nrf52840\"\n\
                 cca = \"energy\"\n[wake]\nrate_hz = 8\n";
@@ -462,7 +462,7 @@ fn an_unreachable_destination_has_no_route_and_the_search_ends() {
 }
 
 #[test]
-fn neighbour_traffic_goes_from_every_node_to_one_that_it_hears() {
+fn neighbour_traffic_goes_from_every_node_to_one_that_it_receives() {
     for (columns, rows) in [(5, 3), (2, 1), (20, 10)] {
         let text = format!(
             "[topology]\ngrid = {{ columns = {columns}, rows = {rows} }}\n\

@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn static_routes_lead_from_end_to_end_both_ways() {
+    fn static_routes_lead_from_end_to_end_in_both_directions() {
         let routes = read(&format!("{LINE}[tunnel]\nnode = 2\n")).expect("a tunnel").routes();
-        let ways: Vec<_> = routes.iter().map(|r| (r.node, r.destination, r.next_hop)).collect();
-        assert_eq!(ways, [(0, 2, 1), (1, 0, 0), (1, 2, 2), (2, 0, 1)]);
+        let found: Vec<_> = routes.iter().map(|r| (r.node, r.destination, r.next_hop)).collect();
+        assert_eq!(found, [(0, 2, 1), (1, 0, 0), (1, 2, 2), (2, 0, 1)]);
     }
 }

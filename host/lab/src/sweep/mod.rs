@@ -5,7 +5,7 @@
 //! * [`simulate`] — one run; [`run`] — all unfinished runs, on all cores
 //! * [`Journal`] — finished runs, so that none is repeated
 //! * [`Table`] — a row for each run and flow, to CSV and Parquet
-//! * [`Worth`] — effect of each field on a column, and the best combinations
+//! * [`FieldEffects`] — effect of each field on a column, and the best combinations
 //!
 //! ```
 //! use kinglet_lab::sweep::{Finished, Plan, Sweep, simulate};
@@ -30,6 +30,7 @@
 //! assert_eq!(table.columns[0].name, "topology.line.hops");
 //! ```
 
+mod effects;
 mod engine;
 mod file;
 mod journal;
@@ -39,9 +40,9 @@ mod record;
 mod spec;
 mod table;
 mod unit;
-mod worth;
 mod write;
 
+pub use effects::{FieldEffect, FieldEffects, Group};
 pub use engine::{Config, SweepError, run};
 pub use journal::{Journal, JournalError, digest};
 pub(crate) use plan::keys_of;
@@ -50,6 +51,5 @@ pub use record::{Finished, Record, columns_of, simulate};
 pub use spec::{Base, Sweep};
 pub use table::{Cells, Column, Table};
 pub use unit::unit;
-pub use worth::{FieldWorth, Group, Worth};
 pub(crate) use write::ParquetFile;
 pub use write::{Format, write};

@@ -42,7 +42,7 @@ impl FieldPath {
         let Some((first, rest)) = self.0.split_first() else { return Ok(()) };
         let new = || Value::Table(Table::new());
         let mut at = root.entry(first.clone()).or_insert_with(new);
-        let mut way = first.clone();
+        let mut prefix = first.clone();
         for part in rest {
             at = match at {
                 Value::Table(table) => table.entry(part.clone()).or_insert_with(new),
@@ -50,12 +50,12 @@ impl FieldPath {
                     let count = entries.len();
                     let entry = part.parse().ok().and_then(|number: usize| entries.get_mut(number));
                     entry.ok_or_else(|| {
-                        format!("`{way}` has {count} entries, numbered from 0; {part} is none")
+                        format!("`{prefix}` has {count} entries, numbered from 0; {part} is none")
                     })?
                 }
-                other => return Err(format!("`{way}` is a {}: no table", other.type_str())),
+                other => return Err(format!("`{prefix}` is a {}: no table", other.type_str())),
             };
-            way = format!("{way}.{part}");
+            prefix = format!("{prefix}.{part}");
         }
         *at = value;
         Ok(())
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_is_named() {
+    fn a_value_that_is_no_table_is_named() {
         let error = set("flow.2.to", "[[flow]]\n").unwrap_err();
         assert_eq!(error, "`flow` has 1 entries, numbered from 0; 2 is none");
         let error = set("seed.first", "seed = 1\n").unwrap_err();

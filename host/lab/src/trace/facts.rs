@@ -1,7 +1,7 @@
 //! Facts of a whole trace that the story of one packet needs.
 
 use super::names::Names;
-use super::row::{Beside, Row};
+use super::row::{OtherFrame, Row};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ impl World {
     }
 
     /// A frame in a few words.
-    pub(super) fn of_frame(&self, beside: &Beside) -> String {
+    pub(super) fn of_frame(&self, beside: &OtherFrame) -> String {
         let sent = self.frames.get(&beside.frame);
         let formed = sent.and_then(|sent| sent.packet).and_then(|packet| self.formed.get(&packet));
         // The node that acknowledges a frame is not its sender.

@@ -24,7 +24,7 @@ mod write;
 pub use facts::Fate;
 pub use names::{FlowName, Names, NodeName, Source};
 pub use read::{Trace, TraceError, read};
-pub use row::{Beside, Row, Word};
+pub use row::{OtherFrame, Row, Word};
 pub use why::{Case, Wanted, why};
 
 pub use write::{opening, sink};

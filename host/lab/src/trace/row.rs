@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// Another frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Beside {
+pub struct OtherFrame {
     /// The frame; for an acknowledgment, the frame that it acknowledges.
     pub frame: u64,
     /// Its sender.
@@ -33,7 +33,7 @@ macro_rules! rows {
                pub $name: Option<rows!(@ $kind)>, )*
             /// Other frames on the air that the receiver of a lost frame detects.
             #[serde(skip_serializing_if = "Vec::is_empty")]
-            pub beside: Vec<Beside>,
+            pub beside: Vec<OtherFrame>,
         }
 
         impl Row {

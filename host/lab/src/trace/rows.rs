@@ -1,7 +1,7 @@
 //! Converts the simulator's events to rows.
 
 use super::names::Names;
-use super::row::{Beside, Row};
+use super::row::{OtherFrame, Row};
 use core::net::Ipv6Addr;
 use kinglet_apps::SnakeCase;
 use kinglet_sim::trace::{Connection, Event, Framed, Head, Loss, PacketId, Segment, What};
@@ -153,7 +153,7 @@ impl Rows {
                 packet,
                 sender: Some(from.into()),
                 fate: Some(fate.name().into()),
-                beside: beside.iter().map(|&(frame, node)| Beside { frame, node }).collect(),
+                beside: beside.iter().map(|&(frame, node)| OtherFrame { frame, node }).collect(),
                 ..new(if is_ack { "ack-heard" } else { "heard" })
             },
             What::Outcome { frame, packet, outcome } => {

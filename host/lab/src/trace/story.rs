@@ -15,7 +15,7 @@ pub(super) struct Story {
 }
 
 /// Writes the story of a packet.
-pub(super) fn tell(
+pub(super) fn describe(
     world: &World,
     formed: &Row,
     rows: &[Row],

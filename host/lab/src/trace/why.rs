@@ -144,7 +144,7 @@ fn case(world: &World, packet: u64, rows: &[Row]) -> Option<Case> {
         (None, None) if given_up || last_s + MAY_ARRIVE_S < world.end_s => Fate::Lost,
         (None, None) => Fate::Open,
     };
-    let story = story::tell(world, formed, rows, (fate, arrived_s, again));
+    let story = story::describe(world, formed, rows, (fate, arrived_s, again));
     Some(Case {
         packet,
         flow: formed.flow,

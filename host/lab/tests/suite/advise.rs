@@ -60,7 +60,7 @@ fn buffers_stay_within_the_budget_or_there_is_no_advice() {
 }
 
 #[test]
-fn what_cannot_be_measured_or_read_is_told() {
+fn unmeasurable_and_unreadable_input_is_reported() {
     let error = of(LINE, goodput(60)).expect_err("no flow");
     assert_eq!(
         error.to_string(),

@@ -38,7 +38,7 @@ fn nothing_in_any_experiment_breaks_a_rule_of_the_air() {
 }
 
 #[test]
-fn who_backs_off_as_tinyos_does_breaks_none_either() {
+fn a_node_with_the_backoff_of_tinyos_breaks_none_either() {
     let flow = |from, to| format!("[[flow]]\nkind = \"tcp-bulk\"\nfrom = {from}\nto = {to}\n");
     let text = "[radio]\nprofile = \"standard\"\n[mac]\nbackoff = \"tinyos\"\ncsma = \"hardware\"\n\
                 [topology]\nline = { hops = 2 }\n";

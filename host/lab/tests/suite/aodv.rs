@@ -39,18 +39,18 @@ fn aodv(network: &Network, node: usize) -> &aodv::Aodv<LabProfile> {
 
 /// Returns the nodes on the route from one node to another, by their routing tables; `None` if it
 /// is incomplete.
-fn way(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
-    let mut way = vec![from];
-    while way.last() != Some(&to) {
-        assert!(way.len() <= usize::from(aodv::NET_DIAMETER), "a loop: {way:?}");
-        let at = *way.last().expect("it has a beginning");
-        way.push(NodeId::from(aodv(network, at as usize).next_hop(short_of(to))?) - 1);
+fn path(network: &Network, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+    let mut path = vec![from];
+    while path.last() != Some(&to) {
+        assert!(path.len() <= usize::from(aodv::NET_DIAMETER), "a loop: {path:?}");
+        let at = *path.last().expect("it has a beginning");
+        path.push(NodeId::from(aodv(network, at as usize).next_hop(short_of(to))?) - 1);
     }
-    Some(way)
+    Some(path)
 }
 
 fn hops(network: &Network, from: NodeId, to: NodeId) -> Option<usize> {
-    way(network, from, to).map(|way| way.len() - 1)
+    path(network, from, to).map(|path| path.len() - 1)
 }
 
 fn simulate(scenario: &Scenario, seed: u64) -> RunResult {
@@ -66,7 +66,7 @@ fn messages(result: &RunResult) -> [u32; 3] {
 }
 
 #[test]
-fn six_nodes_find_ways_when_tcp_needs_them() {
+fn six_nodes_find_routes_when_tcp_needs_them() {
     for metric in [Metric::HopCount, Metric::PathDr] {
         let mut scenario = grid(3, 2);
         scenario.aodv_metric = metric;
@@ -83,7 +83,7 @@ fn six_nodes_find_ways_when_tcp_needs_them() {
 }
 
 #[test]
-fn a_way_over_five_hops_is_found_by_one_flood_and_carries_tcp() {
+fn a_route_over_five_hops_is_found_by_one_flood_and_carries_tcp() {
     for seed in 1..=3 {
         let mut scenario = grid(6, 1);
         scenario.flows = vec![bulk(0, 5, 44_000)];
@@ -114,14 +114,14 @@ fn a_host_and_nodes_find_each_other_through_the_border_router() {
 }
 
 #[test]
-fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
+fn a_route_whose_relay_is_gone_is_found_again_elsewhere() {
     for seed in 1..=3 {
         let mut scenario = grid(5, 4);
         scenario.duration_s = 240.0;
         scenario.flows = vec![bulk(0, 19, 60_000)];
         let (mut network, ends) = network(&scenario, seed);
         network.run_until(Instant::from_secs(8));
-        let before = way(&network, 0, 19).expect("a way");
+        let before = path(&network, 0, 19).expect("a way");
         let gone = before[before.len() / 2];
         network.schedule_fault(network.now(), Fault::Partition(vec![gone as usize]));
         let start = network.now();
@@ -132,7 +132,7 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
         let earlier = searches(&network);
         let around = |network: &Network| {
             searches(network) > earlier
-                && way(network, 0, 19).is_some_and(|way| !way.contains(&gone))
+                && path(network, 0, 19).is_some_and(|path| !path.contains(&gone))
         };
         while !around(&network) {
             assert!(network.now() < start + Duration::from_secs(30), "seed {seed}");
@@ -149,7 +149,7 @@ fn a_way_whose_relay_is_gone_is_found_again_elsewhere() {
 /// The first connection ends because there is no route to node 5; the next one starts its counters
 /// at zero.
 #[test]
-fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_one() {
+fn the_counters_of_a_connection_without_a_route_do_not_carry_over() {
     let mut scenario = grid(3, 2);
     scenario.duration_s = 90.0;
     scenario.flows = vec![bulk(0, 5, 5_000)];
@@ -164,7 +164,7 @@ fn what_a_connection_without_a_way_has_counted_is_not_counted_from_by_the_next_o
 
 /// Columns 0 to 2 and 3 to 5 receive nothing from each other from the tenth second on.
 #[test]
-fn a_network_in_two_tells_the_sender_and_is_quiet() {
+fn a_partitioned_network_notifies_the_sender_and_is_quiet() {
     let mut scenario = grid(6, 5);
     scenario.flows = vec![bulk(0, 29, 200_000)];
     scenario.flows.push(Flow::new(20.0, FlowKind::datagrams(6, 23, 1_000, 20)));
@@ -313,7 +313,7 @@ fn under_attack(security: bool, attacked: bool, seed: u64) -> [u64; 2] {
 }
 
 #[test]
-fn who_has_no_key_changes_nothing() {
+fn a_node_without_the_key_changes_nothing() {
     for seed in 1..=2 {
         let calm = under_attack(true, false, seed);
         assert_eq!(under_attack(true, true, seed), calm, "seed {seed}");

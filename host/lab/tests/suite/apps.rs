@@ -189,7 +189,7 @@ fn answers_alone_can_be_lost() {
 }
 
 #[test]
-fn a_client_whose_server_has_started_anew_asks_again() {
+fn a_client_whose_server_has_restarted_asks_again() {
     let mut scenario = line(1, 0.0, 0.0);
     scenario.mac.security = None;
     let (server, port) = (FlowKind::HttpServer { node: 1, port: 80 }, 80);

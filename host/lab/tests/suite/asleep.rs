@@ -51,7 +51,7 @@ fn must_arrive(scenario: &Scenario, seed: u64) -> RunResult {
 }
 
 #[test]
-fn streams_cross_relays_that_sleep_both_ways_secured_or_not() {
+fn streams_cross_relays_that_sleep_in_both_directions_secured_or_not() {
     for (seed, secured) in [(1, true), (2, false), (3, true)] {
         for (from, to) in [(4, 0), (0, 4)] {
             let mut scenario = line(4);
@@ -214,7 +214,7 @@ fn crossing_streams_all_arrive() {
 }
 
 #[test]
-fn a_network_of_sleeping_nodes_finds_its_ways_by_itself() {
+fn a_network_of_sleeping_nodes_finds_its_routes_by_itself() {
     let mut scenario = line(4);
     scenario.routing = kinglet_lab::scenario::Routing::Rpl;
     scenario.duration_s = 300.0;
@@ -237,7 +237,7 @@ fn frames_are_given_up_where_that_is_wanted_and_the_rest_goes_on() {
 
 /// Acknowledged data are lost only if they are in the memory of a relay that restarts.
 #[test]
-fn a_relay_that_starts_anew_takes_with_it_what_it_had_in_memory_and_no_more() {
+fn a_relay_that_restarts_loses_what_it_had_in_memory_and_no_more() {
     for (seed, flash) in [(1, Flash::None), (2, Flash::M25p80), (3, Flash::None)] {
         let mut scenario = line(4);
         // A restarted node repeats its frame counters.
@@ -272,7 +272,7 @@ fn a_relay_that_starts_anew_takes_with_it_what_it_had_in_memory_and_no_more() {
 }
 
 #[test]
-fn whatever_is_on_the_air_without_end_nobody_is_on_for_a_quarter_of_the_time() {
+fn no_radio_is_on_for_a_quarter_of_the_time_whatever_is_on_the_air() {
     for source in [Source::Microwave, Source::WifiSaturated, Source::Bluetooth, Source::WifiFile] {
         let mut scenario = line(1);
         scenario.medium.overlap = Overlap::SinrBer;

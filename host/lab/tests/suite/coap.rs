@@ -49,7 +49,7 @@ fn a_small_answer_takes_one_round_trip() {
 }
 
 #[test]
-fn long_bodies_go_both_ways_block_by_block() {
+fn long_bodies_go_in_both_directions_block_by_block() {
     for method in [Method::Get, Method::Put] {
         let flow = ask(3, method, 51_200, 0.0, Rto::Plain);
         assert!(flow.is_complete() && flow.latencies_ms().len() > 5, "{method:?}: {flow:?}");

@@ -36,23 +36,23 @@ fn mesh(network: &Network, node: usize) -> &Mesh<LabProfile> {
 }
 
 /// The nodes on the route from one to another; `None` if it is incomplete or loops.
-fn way(network: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
-    let mut way = vec![from];
-    while *way.last()? != to {
-        let next = mesh(network, *way.last()?).next_hop(short(to))?;
-        way.push(usize::from(next) - 1);
-        if way.len() > network.nodes() {
+fn path(network: &Network, from: usize, to: usize) -> Option<Vec<usize>> {
+    let mut path = vec![from];
+    while *path.last()? != to {
+        let next = mesh(network, *path.last()?).next_hop(short(to))?;
+        path.push(usize::from(next) - 1);
+        if path.len() > network.nodes() {
             return None;
         }
     }
-    Some(way)
+    Some(path)
 }
 
 /// Returns true if there are routes between all these nodes, through these nodes only.
 fn connected(network: &Network, nodes: &[usize]) -> bool {
     nodes.iter().all(|&from| {
         nodes.iter().all(|&to| {
-            way(network, from, to).is_some_and(|way| way.iter().all(|node| nodes.contains(node)))
+            path(network, from, to).is_some_and(|path| path.iter().all(|node| nodes.contains(node)))
         })
     })
 }
@@ -78,8 +78,8 @@ fn the_office_forms_by_itself_within_a_minute() {
         network.run_until(Instant::from_secs(120));
         assert!(connected(&network, &all));
         for leaf in 11..15 {
-            let way = way(&network, leaf, 0).expect("connected");
-            assert!((2..=5).contains(&(way.len() - 1)), "{way:?}");
+            let path = path(&network, leaf, 0).expect("connected");
+            assert!((2..=5).contains(&(path.len() - 1)), "{path:?}");
             let parent = mesh(&network, leaf).parent().expect("attached");
             let parent = usize::from(parent) - 1;
             assert!(scenario.nodes[parent].role != Role::Leaf);
@@ -120,8 +120,8 @@ fn a_leaf_with_a_parent_by_configuration_has_no_other() {
 /// that it took.
 fn run_until_avoided(network: &mut Network, leaf: usize, dead: usize) -> Duration {
     let start = network.now();
-    let good = |way: Option<Vec<usize>>| way.is_some_and(|way| !way.contains(&dead));
-    while !good(way(network, leaf, 0)) || !good(way(network, 0, leaf)) {
+    let good = |path: Option<Vec<usize>>| path.is_some_and(|path| !path.contains(&dead));
+    while !good(path(network, leaf, 0)) || !good(path(network, 0, leaf)) {
         assert!(network.now() < start + REPAIR, "still through {dead} after {REPAIR:?}");
         let next = network.now() + Duration::from_millis(100);
         network.run_until(next);
@@ -130,7 +130,7 @@ fn run_until_avoided(network: &mut Network, leaf: usize, dead: usize) -> Duratio
 }
 
 #[test]
-fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
+fn traffic_is_rerouted_around_a_dead_router_and_a_dead_parent() {
     let mut scenario = office();
     let host = scenario.host();
     let up = FlowKind::datagrams(13, host, 1_000, 82);
@@ -141,7 +141,7 @@ fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
         for place in [1, 2] {
             let (mut network, _) = network(&scenario, seed);
             network.run_until(Instant::from_secs(120));
-            let before = way(&network, 13, 0).expect("connected");
+            let before = path(&network, 13, 0).expect("connected");
             let dead = before[place];
             network.schedule_fault(network.now(), SimFault::Partition(vec![dead]));
             let took = run_until_avoided(&mut network, 13, dead);
@@ -151,7 +151,7 @@ fn traffic_finds_its_way_around_a_dead_router_and_a_dead_parent() {
 }
 
 #[test]
-fn a_dead_router_is_forgotten_also_if_nobody_sends_anything() {
+fn a_dead_router_is_forgotten_even_without_traffic() {
     let scenario = office();
     let (mut network, _) = network(&scenario, 1);
     network.run_until(Instant::from_secs(120));
@@ -225,11 +225,11 @@ fn a_mesh_is_refused_with_its_limit_where_its_tables_or_its_costs_end() {
 }
 
 #[test]
-fn two_hundred_routers_find_their_way_around_a_dead_one() {
+fn two_hundred_routers_find_routes_around_a_dead_one() {
     let (scenario, source) = (grid(20, 10, DENSE_M), 199);
     let (mut network, _) = network(&scenario, 1);
     network.run_until(Instant::from_secs(100));
-    let before = way(&network, source, 0).expect("connected");
+    let before = path(&network, source, 0).expect("connected");
     assert!((10..=14).contains(&(before.len() - 1)), "{before:?}");
     let dead = before[before.len() / 2];
     network.schedule_fault(network.now(), SimFault::Partition(vec![dead]));

@@ -143,13 +143,13 @@ fn routing_headers_take_fewer_octets_for_the_same_deliveries() {
         println!("{mode:?}: {plain:.0?} octets a segment down and up, {routed:.0?} compressed");
         // Three octets of each packet on each hop; with a source route at least ten more.
         let less = if mode == Mode::Storing { 20.0 } else { 70.0 };
-        let fewer = [0, 1].map(|way| routed[way] + less < plain[way]);
+        let fewer = [0, 1].map(|index| routed[index] + less < plain[index]);
         assert_eq!(fewer, [true; 2], "{mode:?}: {plain:?}, {routed:?}");
     }
 }
 
 #[test]
-fn segments_have_more_room_beside_routing_headers() {
+fn segments_have_more_room_with_compressed_routing_headers() {
     let mut scenario = grid();
     scenario.rpl.mode = Mode::NonStoring;
     let plain = payload_of(&scenario);
@@ -220,7 +220,7 @@ fn downward(never_renews: bool, seed: u64) -> FlowResult {
 /// minutes of the previous one. Over two hours more than half of the datagrams arrive. More than a
 /// tenth do not, because three in four intervals between DAOs end before the twenty minutes do.
 #[test]
-fn ways_down_that_daos_do_not_renew_are_gone_for_some_of_the_time() {
+fn downward_routes_that_daos_do_not_refresh_are_missing_for_some_of_the_time() {
     for seed in 1..=3 {
         let lost = |never_renews| {
             let flow = downward(never_renews, seed);

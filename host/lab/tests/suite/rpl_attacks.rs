@@ -230,7 +230,7 @@ fn cases(seeds: u64) -> impl Iterator<Item = (Mode, u64)> {
 }
 
 #[test]
-fn who_has_no_key_takes_no_way_from_anybody() {
+fn a_node_without_the_key_takes_no_route_from_any_node() {
     for (mode, seed) in cases(2) {
         let calm = run(mode, true, false, seed);
         assert_eq!(run(mode, true, true, seed), calm, "{mode:?} {seed}: as if nobody were there");

@@ -157,16 +157,16 @@ fn faulty(mode: Mode, seed: u64) -> (usize, usize) {
     }
     println!("{mode:?} {seed}: whole after {:?}", network.now() - Instant::from_secs(QUIET_S));
     // Each node is idle at some time, with every buffer free.
-    let mut rested = [false; 30];
+    let mut quiet = [false; 30];
     let end = Instant::from_secs(END_S + 60);
-    while network.now() < end && rested.contains(&false) {
+    while network.now() < end && quiet.contains(&false) {
         let next = network.now() + Duration::from_millis(20);
         network.run_until(next);
-        for (node, rested) in rested.iter_mut().enumerate() {
-            *rested |= free(&network, node) == all[node];
+        for (node, quiet) in quiet.iter_mut().enumerate() {
+            *quiet |= free(&network, node) == all[node];
         }
     }
-    assert_eq!(rested, [true; 30], "{mode:?} {seed}: buffers are lost");
+    assert_eq!(quiet, [true; 30], "{mode:?} {seed}: buffers are lost");
     let expired = |node| network.device(node).node().net().stats().discarded(Discard::HopLimit);
     let expired: u32 = (0..30).map(expired).sum();
     assert_eq!(expired, 0, "{mode:?} {seed}: a packet went in circles to its end");

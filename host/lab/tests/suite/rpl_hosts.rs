@@ -1,7 +1,7 @@
 //! Hosts without RPL behind RPL routers (RFC 9010).
 
 use kinglet::nd::Serving;
-use kinglet::rpl::{self, Mode, Way};
+use kinglet::rpl::{self, Mode, NextHop};
 use kinglet::time::{Duration, Instant};
 use kinglet_lab::build::{Network, address_of, network};
 use kinglet_lab::profile::LabProfile;
@@ -67,11 +67,11 @@ fn a_host_that_is_gone_is_taken_back_and_one_that_moves_is_followed() {
         let host = address_of(scenario.prefix, HOST as u32);
         let (mut network, _) = network(&scenario, 2);
         network.run_until(Instant::from_secs(60));
-        assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        assert_ne!(rpl(&network, 0).route(host), NextHop::Unreachable, "{mode:?}");
         let [first] = router_of(&network)[..] else { panic!("{mode:?}: one router has it") };
         // It refreshes its registration in time, and its route is refreshed.
         network.run_until(Instant::from_secs(3 * 3_600));
-        assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        assert_ne!(rpl(&network, 0).route(host), NextHop::Unreachable, "{mode:?}");
         // Without its router it finds the other one.
         network.schedule_fault(network.now(), Fault::Partition(vec![first]));
         let patience = network.now() + Duration::from_secs(4_000);
@@ -79,14 +79,14 @@ fn a_host_that_is_gone_is_taken_back_and_one_that_moves_is_followed() {
         let second = 7 - first;
         assert!(router_of(&network).contains(&second), "{mode:?}");
         let near = rpl(&network, second).route(host);
-        assert!(matches!(near, Way::Neighbour(_)), "{mode:?}: {near:?}");
-        assert_ne!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        assert!(matches!(near, NextHop::Neighbour(_)), "{mode:?}: {near:?}");
+        assert_ne!(rpl(&network, 0).route(host), NextHop::Unreachable, "{mode:?}");
         // No node receives it any more.
         network.schedule_fault(network.now(), Fault::Partition(vec![HOST]));
         let patience = network.now() + Duration::from_secs(4_000);
         network.run_until(patience);
         assert!(router_of(&network).is_empty(), "{mode:?}");
-        assert_eq!(rpl(&network, 0).route(host), Way::Unreachable, "{mode:?}");
+        assert_eq!(rpl(&network, 0).route(host), NextHop::Unreachable, "{mode:?}");
         // The route itself would have lasted much longer. The other router is back and may be its
         // child; it has no route to the host.
         let mut routes = rpl(&network, second).routes();

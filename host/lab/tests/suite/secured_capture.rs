@@ -83,7 +83,7 @@ fn count_with_profile(command: &str, filter: &str) -> Option<usize> {
 }
 
 #[test]
-fn with_the_settings_beside_a_capture_tshark_reads_all_that_goes_to_and_from_the_host() {
+fn with_the_settings_of_a_capture_tshark_reads_all_that_goes_to_and_from_the_host() {
     for (security, prefix) in [(true, Prefix::DEFAULT), (false, "fd00:1:2::/48".parse().unwrap())] {
         let flows = "[wire]\n[topology]\nline = { hops = 2 }\n\
                      [[flow]]\nkind = \"tcp-bulk\"\nfrom = 2\nto = 3\n\

@@ -46,7 +46,7 @@ fn the_same_sweep_says_the_same_when_it_was_sent_elsewhere() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_field_and_what_would_be_right() {
+fn errors_are_reported_with_line_field_and_allowed_values() {
     for (above, expected) in [
         (
             "\n[fields]\ntcp.ack_evry = [1]\n",

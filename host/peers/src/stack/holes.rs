@@ -36,7 +36,7 @@ impl Holes {
     }
 
     /// Octets from `una` on that are selectively acknowledged.
-    pub(crate) fn told(&self, una: Seq) -> u32 {
+    pub(crate) fn sacked(&self, una: Seq) -> u32 {
         let lacking: u32 = self.holes.iter().map(|hole| hole.end.since(hole.start)).sum();
         self.fack(una).since(una).saturating_sub(lacking)
     }
@@ -95,7 +95,7 @@ mod tests {
         let first = *holes.next().expect("a hole");
         assert_eq!((first.start, first.end), (Seq(100), Seq(200)));
         assert_eq!(holes.fack(Seq(100)), Seq(600));
-        assert_eq!(holes.told(Seq(100)), 200);
+        assert_eq!(holes.sacked(Seq(100)), 200);
         holes.next().expect("a hole").sent_again = Seq(200);
         assert_eq!(holes.sent_again(), 100);
         let second = *holes.next().expect("another");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_beyond_what_was_sent_are_not_believed() {
+    fn blocks_beyond_what_was_sent_are_not_accepted() {
         let mut holes = Holes::default();
         holes.update(Seq(100), Seq(200), &[block(150, 300), block(50, 90)]);
         assert!(holes.next().is_none());

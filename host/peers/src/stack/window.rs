@@ -237,8 +237,8 @@ impl Window {
     /// Octets estimated to be in flight: data that the peer lacks below selectively acknowledged
     /// data count as lost (RFC 6675's Pipe, and FreeBSD's `awnd`).
     fn pipe(&self, block: &Block) -> u32 {
-        let told = self.holes.fack(block.una);
-        block.nxt.later(told).since(told) + self.holes.sent_again()
+        let sacked = self.holes.fack(block.una);
+        block.nxt.later(sacked).since(sacked) + self.holes.sent_again()
     }
 
     fn duplicate(&mut self, now: Instant, block: &mut Block) {
@@ -431,11 +431,11 @@ impl Window {
         let is_old = block.nxt.before(block.max);
         let idle = block.flight() == 0;
         // Nagle, and silly window avoidance of the sender (RFC 9293, 3.8.6.2.1).
-        let worth = len == piece
+        let worthwhile = len == piece
             || all && (idle || owes_fin)
             || block.max_wnd > 0 && len >= block.max_wnd / 2
             || is_old;
-        if len == 0 && !owes_fin || len > 0 && !worth {
+        if len == 0 && !owes_fin || len > 0 && !worthwhile {
             return false;
         }
         let taken = block.put(block.nxt, len);
@@ -603,7 +603,7 @@ impl Sender for Window {
         (info.cwnd, info.ssthresh) = (self.cwnd, self.ssthresh);
         (info.srtt, info.last_rtt) = (self.rtt.srtt(), self.rtt.last());
         info.rto = self.timeout();
-        info.sacked = self.holes.told(block.una);
+        info.sacked = self.holes.sacked(block.una);
         info.repair = match (self.recovering, self.repeating) {
             (true, _) => Repair::Fast,
             (_, true) => Repair::Timeout,

@@ -117,7 +117,7 @@ impl Core {
                 undisturbed: quiet && signal_mw >= PERFECT * self.noise_mw,
                 corrupted: false,
                 mine,
-                whose: radio.mode.whose(),
+                source_filter: radio.mode.source_filter(),
                 ln_success: 0.0,
                 segment: now,
             };
@@ -175,7 +175,7 @@ impl Core {
                 return Some(Fate::Collision);
             }
             radio.lock = Some(new);
-            self.turn(node, self.now, RadioState::Receive);
+            self.set_state(node, self.now, RadioState::Receive);
             return None;
         };
         match self.overlap {
@@ -214,7 +214,7 @@ impl Core {
         }
         let Some(lock) = radio.lock.filter(|lock| lock.from == from) else { return };
         radio.lock = None;
-        self.turn(node, now, RadioState::Listen);
+        self.set_state(node, now, RadioState::Listen);
         let random = &mut self.radios[node].reception_random;
         let lost = if truncated {
             Some(Fate::Truncated)

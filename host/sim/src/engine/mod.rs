@@ -104,13 +104,18 @@ impl Core {
                 let until = until.map_or(NEVER, Instant::as_micros);
                 self.set_mode(node, Mode::Receive { from, until, channel, awaits: None });
             }
-            Command::Await { start, until, channel, whose } if self.radios[node].strobes => {
+            Command::Await { start, until, channel, source_filter }
+                if self.radios[node].strobes =>
+            {
                 let from = match start {
                     Start::Asap => self.now,
                     Start::At(at) => at.as_micros(),
                 };
                 let until = until.as_micros();
-                self.set_mode(node, Mode::Receive { from, until, channel, awaits: Some(whose) });
+                self.set_mode(
+                    node,
+                    Mode::Receive { from, until, channel, awaits: Some(source_filter) },
+                );
             }
             Command::Transmit { start, access, channel, power_dbm, ack } => {
                 let legal = (1..=MAX_FRAME).contains(&frame.len());
@@ -173,7 +178,7 @@ impl Core {
         let radio = &mut self.radios[node];
         radio.phase = phase;
         radio.phase_generation = next_generation(radio.phase_generation);
-        self.turn(node, now, state);
+        self.set_state(node, now, state);
         let radio = &mut self.radios[node];
         if until != NEVER {
             let class = match phase {
@@ -186,7 +191,7 @@ impl Core {
     }
 
     /// The radio is in `state` from `at` on, for the cause of its phase.
-    fn turn(&mut self, node: usize, at: u64, state: RadioState) {
+    fn set_state(&mut self, node: usize, at: u64, state: RadioState) {
         let radio = &mut self.radios[node];
         let cause = radio.cause();
         if let Some(since) = radio.meter.change(at, state, cause) {
@@ -251,7 +256,7 @@ impl Core {
     /// Handles the end of waking up: the oscillator started first, then the synthesiser.
     fn on_awake(&mut self, node: usize) {
         let settling = self.now - self.radios[node].profile.synthesiser_us;
-        self.turn(node, settling, RadioState::Settle);
+        self.set_state(node, settling, RadioState::Settle);
         self.settle(node);
     }
 
@@ -289,9 +294,9 @@ impl Core {
         {
             self.radios[node].mode = Mode::Off;
         }
-        let sensing = self.radios[node].senses_beside(self.now);
+        let sensing = self.radios[node].senses_concurrently(self.now);
         if sensing {
-            self.sense_beside(node);
+            self.sense_concurrently(node);
         } else if self.can_interrupt(node) {
             let radio = &self.radios[node];
             let due = radio.job.is_some_and(|job| job.begin_at <= self.now);
@@ -324,7 +329,7 @@ impl Core {
         let radio = &mut self.radios[node];
         let rival = radio.rival.take();
         let Some(lock) = radio.lock.take() else { return };
-        self.turn(node, self.now, RadioState::Listen);
+        self.set_state(node, self.now, RadioState::Listen);
         for lost in [Some(lock), rival].into_iter().flatten() {
             self.fate(node, lost.from, Fate::Abandoned, lost.mine);
         }
@@ -398,7 +403,7 @@ impl Core {
         self.arm_schedule(node);
     }
 
-    fn tell(&mut self, node: usize, event: Event) {
+    fn report(&mut self, node: usize, event: Event) {
         self.upcalls.push(Upcall { node: node as u32, event });
     }
 

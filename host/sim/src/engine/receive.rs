@@ -11,7 +11,9 @@ use crate::radio::{Lock, Mode, Phase};
 use crate::secure;
 use crate::stats::Fate;
 use kinglet::wire::ieee802154::{Address, Frame};
-use kinglet_radio::{ACK_PSDU, Ack, Event, FCS_LEN, LINGER, OCTET, TURNAROUND, Whose, air_time};
+use kinglet_radio::{
+    ACK_PSDU, Ack, Event, FCS_LEN, LINGER, OCTET, SourceFilter, TURNAROUND, air_time,
+};
 use kinglet_time::Instant;
 
 /// Received strength above the sensitivity, in dB, at which a link quality derived from the
@@ -37,9 +39,9 @@ impl Core {
             return self.fate(node, lock.from, Fate::AwaitingAck, lock.mine);
         }
         let (accepted, unicast) = header.accepted_by(&radio.filter);
-        let welcome = self.is_from(from, lock.whose);
+        let wanted = self.is_from(from, lock.source_filter);
         let radio = &mut self.radios[node];
-        if radio.auto_ack && !(accepted && welcome) {
+        if radio.auto_ack && !(accepted && wanted) {
             self.fate(node, lock.from, Fate::Filtered, lock.mine);
             return self.resume(node);
         }
@@ -57,19 +59,20 @@ impl Core {
         self.end_await(node, ack.is_some() && !header.frame_pending);
         self.take_in(node, lock, ack.is_some());
         match ack.filter(|_| self.radios[node].auto_ack) {
-            Some(sequence) => self.turn_to_ack(node, sequence, header.data_request_of),
+            Some(sequence) => self.set_ack_state(node, sequence, header.data_request_of),
             None => self.settle(node),
         }
     }
 
     /// True if `from` sends one of these frames.
-    fn is_from(&self, from: usize, whose: Whose) -> bool {
+    fn is_from(&self, from: usize, source_filter: SourceFilter) -> bool {
         let frame = Frame::parse(self.radios[from].sending().frame());
         let short = |frame: Frame<'_>| match frame.src() {
             Address::Short(short) => Some(short),
             _ => None,
         };
-        whose == Whose::Anybodys || frame.is_ok_and(|frame| whose.takes(short(frame)))
+        source_filter == SourceFilter::Any
+            || frame.is_ok_and(|frame| source_filter.accepts(short(frame)))
     }
 
     /// Ends `Command::Await`, whose frame has been received; the radio may continue to listen for
@@ -145,7 +148,7 @@ impl Core {
         let radio = &mut self.radios[node];
         let readout = radio.profile.readout_time(radio.incoming.psdu_len()).as_micros();
         if readout == 0 {
-            return self.tell(node, event);
+            return self.report(node, event);
         }
         radio.received = Some(event);
         let begin = if radio.profile.single_buffer() { now } else { radio.bus_free(now) };
@@ -160,12 +163,12 @@ impl Core {
     pub(super) fn on_readout(&mut self, node: usize) {
         let radio = &mut self.radios[node];
         match (radio.received.take(), &radio.behind) {
-            (Some(event), None) => self.tell(node, event),
+            (Some(event), None) => self.report(node, event),
             (Some(event), Some(_)) => {
                 // The next frame follows after the device has received this one.
                 let generation = radio.readout_generation;
                 self.queue.push(self.now, Class::Readout, node as u32, generation);
-                self.tell(node, event);
+                self.report(node, event);
             }
             (None, _) => {
                 let Some((event, psdu)) = radio.behind.take() else { return };

@@ -44,7 +44,7 @@ impl Core {
             core::mem::replace(&mut radio.lock, rival)
         };
         if radio.lock.is_none() {
-            self.turn(node, at, RadioState::Listen);
+            self.set_state(node, at, RadioState::Listen);
         }
         if let Some(lost) = lost {
             self.fate(node, lost.from, lost.cause_of_loss(), lost.mine);

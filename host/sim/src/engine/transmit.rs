@@ -68,8 +68,8 @@ impl Core {
         }
         radio.sending_for = Cause::Poll;
         radio.job = Some(Job { senses: times.max(1), ..Job::new(Task::Sense, channel) });
-        if radio.senses_beside(now) {
-            self.sense_beside(node);
+        if radio.senses_concurrently(now) {
+            self.sense_concurrently(node);
         } else if self.can_interrupt(node) {
             self.abandon(node);
             self.settle(node);
@@ -78,7 +78,7 @@ impl Core {
     }
 
     /// Assesses the channel while the radio continues to listen on it.
-    pub(super) fn sense_beside(&mut self, node: usize) {
+    pub(super) fn sense_concurrently(&mut self, node: usize) {
         let (now, length) = (self.now, CCA.as_micros());
         let radio = &mut self.radios[node];
         let since = now.saturating_sub(length);
@@ -186,9 +186,9 @@ impl Core {
         if self.radios[node].meter.sleeps() {
             // The radio sleeps between two assessments.
             let settling = sense_at - self.radios[node].profile.synthesiser_us;
-            self.turn(node, settling, RadioState::Settle);
+            self.set_state(node, settling, RadioState::Settle);
         }
-        self.turn(node, sense_at, RadioState::Listen);
+        self.set_state(node, sense_at, RadioState::Listen);
         let turnaround = self.radios[node].profile.cca_to_air_us;
         let busy = self.channel_busy(node, sense_at);
         self.assessed(node, ready_at, sense_at, busy);
@@ -338,7 +338,7 @@ impl Core {
             if let Some(job) = job.filter(|job| job.begun) {
                 self.observer.sampled(self.now, node, job.first_at, busy);
             }
-            return self.tell(node, event);
+            return self.report(node, event);
         }
         self.show_strobe(node, job, event);
         let radio = &mut self.radios[node];
@@ -355,7 +355,7 @@ impl Core {
             radio.unacknowledged.sent(&radio.outgoing.header, ack != Ack::Missing);
         }
         self.observer.finished(self.now, node, event);
-        self.tell(node, event);
+        self.report(node, event);
     }
 
     /// Shows a strobe that has ended in the timeline.
@@ -379,7 +379,7 @@ impl Core {
     }
 
     /// Prepares the acknowledgement of a frame that has just ended and requests it.
-    pub(super) fn turn_to_ack(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
+    pub(super) fn set_ack_state(&mut self, node: usize, sequence: u8, request_of: Option<u16>) {
         let radio = &mut self.radios[node];
         let pending = request_of.is_some_and(|short| radio.is_pending(short));
         radio.ack.load_ack(sequence, pending);

@@ -399,7 +399,7 @@ impl Tracer {
     }
 
     /// The next calls to the device of `node` concern no specific packet.
-    pub(crate) fn rests(&mut self, node: usize) {
+    pub(crate) fn idle(&mut self, node: usize) {
         self.context[node] = Context::default();
     }
 

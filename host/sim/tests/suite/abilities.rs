@@ -4,7 +4,7 @@
 use crate::common::*;
 use kinglet::mac::{
     AlwaysOn, ByRadio, CcmStar, Class, Config, Exponential, Indication, Key, LinkSecurity, Mac,
-    Neighbour, Peer, Security, Sizes, Slot, Tabled, Token, TxRequest,
+    Neighbour, PeerCounter, Security, Sizes, Slot, Tabled, Token, TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{Access, CCA, Capabilities, Channel, Command, Event, air_time};
@@ -39,7 +39,7 @@ impl<S: LinkSecurity> Sizes for Plan<S> {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 4];
     type Listening = AlwaysOn;
-    type Reach = ();
+    type DeliveryMethod = ();
     type Security = S;
     type Backoff = Exponential;
 }
@@ -98,8 +98,8 @@ impl Mote {
         let security = Some(Security { key: Key([key; 16]), ..SECURITY });
         let config = Config { short, security, ..Config::DEFAULT };
         let (radio, seed) = (ABLE.capabilities(), u64::from(short));
-        type Software = CcmStar<Tabled, [Peer; 2]>;
-        type Hardware = CcmStar<ByRadio, [Peer; 2]>;
+        type Software = CcmStar<Tabled, [PeerCounter; 2]>;
+        type Hardware = CcmStar<ByRadio, [PeerCounter; 2]>;
         let link: Box<dyn Link> = match by_radio {
             false => Box::new(Mac::<Plan<Software>>::new(config, radio, seed)),
             true => Box::new(Mac::<Plan<Hardware>>::new(config, radio, seed)),
@@ -200,7 +200,7 @@ fn sensing_from_sleep_takes_eight_symbols_and_sends_nothing() {
     run(&mut world, 10_000);
     assert_eq!(world.device(0).events(), [Event::Sensed { busy: false }]);
     let ended = 1_000 + ABLE.wake_us() + CCA.as_micros();
-    assert_eq!(world.device(0).told[0].at, ended);
+    assert_eq!(world.device(0).recorded[0].at, ended);
     let times = world.energy(0).radio;
     assert_eq!(times.of(RadioState::Listen), CCA.as_micros());
     assert_eq!(times.of(RadioState::Sleep), 10_000 - ABLE.wake_us() - CCA.as_micros());
@@ -232,7 +232,7 @@ fn a_radio_that_listens_loses_nothing_by_sensing() {
     else {
         panic!("{:?}", world.device(1).events())
     };
-    assert_eq!(world.device(1).told[0].at, 3_000, "of the eight symbols before");
+    assert_eq!(world.device(1).recorded[0].at, 3_000, "of the eight symbols before");
 }
 
 #[test]

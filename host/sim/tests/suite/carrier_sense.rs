@@ -30,7 +30,7 @@ const BEGIN: u64 = 10_000 + 17 + 129;
 const END: u64 = BEGIN + 4_256;
 
 #[test]
-fn each_mode_hears_what_it_is_made_for() {
+fn each_mode_detects_what_it_is_made_for() {
     // Strong enough for both, for carrier sense only, and for neither.
     let cases = [
         (CcaMode::Energy, [true, false, false]),

@@ -36,10 +36,10 @@ fn a_frame_is_received_while_the_one_before_is_read_out() {
     let end = 10_000 + air_time(127).as_micros();
     let second = end + 50;
     let heard = world(Script::listening(), &[(10_000, 127), (second, 20)]);
-    let told: Vec<_> = heard.device(1).told.iter().map(|t| (t.at, t.frame.len())).collect();
+    let recorded: Vec<_> = heard.device(1).recorded.iter().map(|t| (t.at, t.frame.len())).collect();
     let first = end + copied(3 + 127);
     assert!(second + air_time(20).as_micros() < first, "it has ended before");
-    assert_eq!(told, [(first, 125), (first + copied(3 + 20), 18)]);
+    assert_eq!(recorded, [(first, 125), (first + copied(3 + 20), 18)]);
 }
 
 #[test]
@@ -64,11 +64,11 @@ fn a_frame_is_received_while_another_is_loaded_and_delays_nothing() {
     let loaded = 10_000 + copied(2 + 127);
     let heard = world(sending(), &[(10_100, 20)]);
     // Until then the bus is busy with the load; the radio is not.
-    assert_eq!(heard.device(1).told[0].at, loaded + copied(3 + 20));
+    assert_eq!(heard.device(1).recorded[0].at, loaded + copied(3 + 20));
     assert_eq!(heard.counters(1).mine.of(Fate::Delivered), 1);
     let air = loaded + 128 + 192;
     let sent = |world: &World<Script>| {
-        world.device(1).told.iter().find(|t| t.frame.is_empty()).map(|t| t.at)
+        world.device(1).recorded.iter().find(|t| t.frame.is_empty()).map(|t| t.at)
     };
     assert_eq!(sent(&heard), Some(air + air_time(127).as_micros()));
     assert_eq!(sent(&world(sending(), &[])), sent(&heard));

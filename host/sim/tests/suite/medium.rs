@@ -86,7 +86,7 @@ fn capture(overlap: Overlap, a: f64, c: f64, gap: u64) -> World<Script> {
 }
 
 fn senders_heard(world: &World<Script>) -> Vec<u8> {
-    world.device(1).told.iter().map(|t| t.frame[7]).collect()
+    world.device(1).recorded.iter().map(|t| t.frame[7]).collect()
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn models() -> Vec<MediumConfig> {
 }
 
 #[test]
-fn links_are_between_those_who_hear_each_other_at_the_power_that_they_send_with() {
+fn links_join_nodes_that_receive_each_other_at_their_transmit_power() {
     let three = || (0..3).map(|_| Script::listening()).collect();
     let beyond = MediumConfig {
         connectivity: Connectivity::UnitDisc {
@@ -357,7 +357,7 @@ fn faults_take_effect_when_they_should() {
     world.schedule_fault(at(205_000), Fault::Partition(vec![]));
     world.schedule_fault(at(305_000), Fault::LinkLoss { from: 0, to: 1, loss: 1.0 });
     run(&mut world, 500_000);
-    let heard: Vec<u8> = world.device(1).told.iter().map(|t| t.frame[2]).collect();
+    let heard: Vec<u8> = world.device(1).recorded.iter().map(|t| t.frame[2]).collect();
     assert_eq!(heard, (0..10).chain(20..30).collect::<Vec<u8>>());
     assert_eq!(world.counters(1).fates.of(Fate::Loss), 10);
     assert_eq!(world.counters(1).arrived, 30, "a frame across a cut does not arrive");
@@ -370,10 +370,10 @@ fn a_reboot_cuts_the_frame_on_the_air_short() {
     let mut world = line(&disc(), vec![script(), Script::listening()]);
     run(&mut world, 12_000);
     let old = world.reboot(0, Script::listening());
-    assert!(old.told.is_empty());
+    assert!(old.recorded.is_empty());
     run(&mut world, 50_000);
     assert_eq!(world.counters(1).fates.of(Fate::Truncated), 1);
-    assert!(world.device(1).told.is_empty() && world.device(0).told.is_empty());
+    assert!(world.device(1).recorded.is_empty() && world.device(0).recorded.is_empty());
     // Its radio works again afterwards, and the channel is idle.
     world.with_device(0, |device, now| {
         let frame = data(1, 0, 8, 60);
@@ -392,9 +392,9 @@ fn a_fast_clock_acts_early() {
     let mut world = World::new(1, &disc(), nodes);
     run(&mut world, 11_000_000);
     // 10 s of a clock that is 100 ppm fast are 9.999 000 1 s.
-    let sent = &world.device(0).told[0];
+    let sent = &world.device(0).recorded[0];
     let Event::Transmitted { sfd, .. } = sent.event else { panic!("{sent:?}") };
     assert!((10_000_199..10_000_202).contains(&sfd.as_micros()), "in its own time: {sfd:?}");
-    let Event::Received { sfd, .. } = world.device(1).told[0].event else { panic!() };
+    let Event::Received { sfd, .. } = world.device(1).recorded[0].event else { panic!() };
     assert_eq!(sfd.as_micros(), 9_999_001 + 17 + 22 + 160);
 }

@@ -65,7 +65,7 @@ fn watching_changes_nothing() {
     run(&mut watched, 50_000);
     assert!(!events.lock().expect("no panic").is_empty());
     assert_eq!(plain.events(), watched.events());
-    assert_eq!(plain.device(0).told, watched.device(0).told);
+    assert_eq!(plain.device(0).recorded, watched.device(0).recorded);
     for n in 0..2 {
         assert_eq!(plain.counters(n), watched.counters(n));
         assert_eq!(plain.energy(n), watched.energy(n));

@@ -22,13 +22,13 @@ fn a_unicast_exchange_takes_the_sum_of_its_parts() {
     let done = us(10_000) + (parts.total() - parts.backoff - parts.spacing);
     let ack = Ack::Received { frame_pending: false };
     let sfd = us(10_000) + begin + Duration::from_micros(160);
-    let told = &world.device(0).told;
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].event, Event::Transmitted { sfd, ack });
-    assert_eq!(us(told[0].at), done);
-    assert_eq!(told[0].at, 10_000 + 7_026 - 640 - 1_120);
+    let recorded = &world.device(0).recorded;
+    assert_eq!(recorded.len(), 1);
+    assert_eq!(recorded[0].event, Event::Transmitted { sfd, ack });
+    assert_eq!(us(recorded[0].at), done);
+    assert_eq!(recorded[0].at, 10_000 + 7_026 - 640 - 1_120);
     // The receiver has the frame after 130 octets at 8 MHz, while its radio is still acknowledging.
-    let received = &world.device(1).told[0];
+    let received = &world.device(1).recorded[0];
     assert_eq!(received.frame, data(1, 0, 7, 127));
     assert_eq!(us(received.at), us(10_000) + begin + parts.air + Duration::from_micros(130));
     assert!(matches!(received.event, Event::Received { sfd: s, len: 125, acked: true, .. }
@@ -47,8 +47,8 @@ fn a_radio_with_ram_copies_nothing() {
     let mut world = World::new(1, &disc(), nodes);
     run(&mut world, 30_000);
     let air_end = 10_000 + 128 + 40 + 4_256;
-    assert_eq!(world.device(1).told[0].at, air_end);
-    assert_eq!(world.device(0).told[0].at, air_end + 192 + 352);
+    assert_eq!(world.device(1).recorded[0].at, air_end);
+    assert_eq!(world.device(0).recorded[0].at, air_end + 192 + 352);
 }
 
 #[test]
@@ -56,10 +56,10 @@ fn an_absent_receiver_is_given_up_after_864_us() {
     let sender = Script::listening().send(1_000, transmit(Access::Cca, true), data(9, 0, 7, 50));
     let mut world = line(&disc(), vec![sender]);
     run(&mut world, 30_000);
-    let told = &world.device(0).told[0];
-    assert!(matches!(told.event, Event::Transmitted { ack: Ack::Missing, .. }));
+    let recorded = &world.device(0).recorded[0];
+    assert!(matches!(recorded.event, Event::Transmitted { ack: Ack::Missing, .. }));
     let air_end = 1_000 + 17 + 52 + 128 + 192 + air_time(50).as_micros();
-    assert_eq!(told.at, air_end + 864);
+    assert_eq!(recorded.at, air_end + 864);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn an_unread_frame_blocks_the_shared_buffer() {
 }
 
 #[test]
-fn a_sleeping_radio_hears_nothing_and_wakes_in_410_us() {
+fn a_sleeping_radio_receives_nothing_and_wakes_in_410_us() {
     let asleep = || Script::silent().at(9_000, Command::Off);
     assert_eq!(fate_of_frame_at(10_000, asleep()), Fate::Asleep);
     let waking = || Script::silent().at(10_000, listen());
@@ -252,7 +252,7 @@ fn a_second_transmission_is_refused_and_the_first_goes_on() {
     run(&mut world, 50_000);
     assert_eq!(world.counters(0).refused, 1);
     assert_eq!(world.device(1).received(), 1);
-    assert_eq!(world.device(1).told[0].frame[2], 7);
+    assert_eq!(world.device(1).recorded[0].frame[2], 7);
 }
 
 #[test]
@@ -279,11 +279,11 @@ fn hardware_csma_sends_on_a_clear_channel() {
     let sender = Script::listening().send(1_000, transmit(csma(), true), data(1, 0, 7, 60));
     let mut world = line(&disc(), vec![sender, Script::listening()]);
     run(&mut world, 100_000);
-    let told = &world.device(0).told[0];
-    assert!(matches!(told.event, Event::Transmitted { ack: Ack::Received { .. }, .. }));
+    let recorded = &world.device(0).recorded[0];
+    assert!(matches!(recorded.event, Event::Transmitted { ack: Ack::Received { .. }, .. }));
     // Apart from 0 to 7 backoff periods it takes as long as with a single assessment.
     let base = 1_000 + 17 + 62 + 128 + 192 + air_time(60).as_micros() + 192 + 352;
-    let extra = told.at - base;
+    let extra = recorded.at - base;
     assert!(extra.is_multiple_of(320) && extra <= 7 * 320, "{extra}");
 }
 
@@ -326,7 +326,7 @@ fn a_host_cost_delays_frames_one_after_the_other() {
     run(&mut world, 50_000);
     // Load 17 + 22, air 832, readout 23.
     let first = 1_000 + 39 + 832 + 23;
-    let at: Vec<u64> = world.device(1).told.iter().map(|t| t.at).collect();
+    let at: Vec<u64> = world.device(1).recorded.iter().map(|t| t.at).collect();
     assert_eq!(at, [first + 5_000, first + 10_000]);
     assert_eq!(world.energy(1).cpu_active_us, 10_000);
     assert!((world.energy(1).cpu_uc - 10.0).abs() < 1e-9);
@@ -342,7 +342,7 @@ fn a_host_cost_delays_commands_too() {
     ];
     let mut world = World::new(1, &disc(), nodes);
     run(&mut world, 50_000);
-    assert_eq!(world.device(0).told[0].at, 1_000 + 2_000 + 6_386 - 1_120);
+    assert_eq!(world.device(0).recorded[0].at, 1_000 + 2_000 + 6_386 - 1_120);
 }
 
 #[test]
@@ -354,8 +354,8 @@ fn a_reset_gives_a_transmission_up_and_nothing_more_is_heard_of_it() {
     };
     let mut world = line(&disc(), vec![sender([3_000, 3_000, 3_000]), Script::listening()]);
     run(&mut world, 50_000);
-    assert_eq!((world.device(0).told.len(), world.device(1).received()), (1, 1));
-    assert_eq!(world.device(1).told[0].frame[2], 8);
+    assert_eq!((world.device(0).recorded.len(), world.device(1).received()), (1, 1));
+    assert_eq!(world.device(1).recorded[0].frame[2], 8);
     assert_eq!(world.counters(1).fates.of(Fate::Truncated), 1);
 
     // With a slow CPU: at the event it is processing a second frame, which the radio gets before
@@ -368,9 +368,10 @@ fn a_reset_gives_a_transmission_up_and_nothing_more_is_heard_of_it() {
     let nodes = vec![(slow, script), (node(1, 5.0), Script::listening())];
     let mut world = World::new(1, &disc(), nodes);
     run(&mut world, 11_900);
-    assert_eq!((world.counters(0).acked, world.device(0).told.len()), (1, 0), "it waits");
+    assert_eq!((world.counters(0).acked, world.device(0).recorded.len()), (1, 0), "it waits");
     run(&mut world, 50_000);
-    assert_eq!((world.counters(0).acked, world.device(0).told.len()), (2, 1));
-    let heard: Vec<u8> = world.device(1).told.iter().map(|told| told.frame[2]).collect();
+    assert_eq!((world.counters(0).acked, world.device(0).recorded.len()), (2, 1));
+    let heard: Vec<u8> =
+        world.device(1).recorded.iter().map(|recorded| recorded.frame[2]).collect();
     assert_eq!(heard, [7, 9]);
 }

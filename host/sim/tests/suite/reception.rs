@@ -68,7 +68,7 @@ fn heard(radio: RadioProfile, c_db: f64, gap_us: u64, destination: u16) -> (usiz
     let devices = vec![frames(0, 10_000), Script::listening(), frames(2, 10_000 + gap_us)];
     let mut world = with_radios(radio, &medium, devices);
     run(&mut world, 3_000_000);
-    let of = |source| world.device(1).told.iter().filter(|t| t.frame[7] == source).count();
+    let of = |source| world.device(1).recorded.iter().filter(|t| t.frame[7] == source).count();
     (of(0), of(2))
 }
 
@@ -85,7 +85,7 @@ fn a_preamble_far_below_another_frame_is_not_found() {
     let medium = sinr(&[(0, 1, -80.0), (1, 2, -60.0)]);
     let mut world = with_radios(AT86RF233, &medium, devices(late));
     run(&mut world, 2_000_000);
-    let of = |source| world.device(1).told.iter().filter(|t| t.frame[7] == source).count();
+    let of = |source| world.device(1).recorded.iter().filter(|t| t.frame[7] == source).count();
     assert_eq!((of(0), of(2)), (0, 0), "A was found first and holds the receiver");
     let early = (0..100).fold(Script::listening(), |script, i| {
         let frame = data(0xFFFF, 2, i as u8, 60);
@@ -93,7 +93,7 @@ fn a_preamble_far_below_another_frame_is_not_found() {
     });
     let mut world = with_radios(AT86RF233, &medium, devices(early));
     run(&mut world, 2_000_000);
-    let of = |source| world.device(1).told.iter().filter(|t| t.frame[7] == source).count();
+    let of = |source| world.device(1).recorded.iter().filter(|t| t.frame[7] == source).count();
     assert_eq!((of(0), of(2)), (0, 100), "A's preamble drowns in C's frame");
 }
 

@@ -5,7 +5,8 @@ use crate::common::*;
 use kinglet::mac::Delivery::Delivered;
 use kinglet::mac::{
     CcmStar, Class, Config, Csl, DataRequestOutcome, Exponential, Indication, Indirect, Mac,
-    Neighbour, Peer, Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token, TxRequest,
+    Neighbour, PeerCounter, Sampled, Samples, Sizes, Sleeper, Sleepers, Slot, Tabled, Token,
+    TxRequest,
 };
 use kinglet::wire::ieee802154::Address;
 use kinglet_radio::{ACK_PSDU, Access, Ack, CCA, Command, Event, LIFS, SIFS, TURNAROUND, air_time};
@@ -110,8 +111,8 @@ impl Sizes for Plan {
     type Queue = [Slot; 4];
     type Neighbours = [Neighbour; 4];
     type Listening = Sampled;
-    type Reach = Sleepers<[Sleeper<Samples>; 2]>;
-    type Security = CcmStar<Tabled, [Peer; 2]>;
+    type DeliveryMethod = Sleepers<[Sleeper<Samples>; 2]>;
+    type Security = CcmStar<Tabled, [PeerCounter; 2]>;
     type Backoff = Exponential;
 }
 
@@ -321,7 +322,7 @@ const CSL: Csl =
     Csl { period: Duration::from_secs(1), drift_ppm: 0, sync_interval: Duration::from_secs(10) };
 
 #[test]
-fn a_leaf_that_samples_is_on_for_its_samples_and_to_tell_the_time() {
+fn a_leaf_that_samples_is_on_for_its_samples_and_to_announce_the_time() {
     let mut world = sampling(CSL, 0, Indirect::DEFAULT);
     world.run_until(Instant::from_secs(100));
     assert!(world.device(1).mac.is_sampling());
@@ -375,9 +376,9 @@ fn sample_us(drift_ppm: i32, frames: u32) -> u64 {
     let syncs = |world: &World<Mote>| u64::from(world.device(1).mac.stats().transmissions);
     let (before, sent) = (on_us(&world, 1), syncs(&world));
     world.run_until(Instant::from_secs(320));
-    let told = (syncs(&world) - sent) * exchange_us(&NRF52840, 9 + 8 + 2);
-    assert!(told > 0);
-    (on_us(&world, 1) - before - told) / 60
+    let recorded = (syncs(&world) - sent) * exchange_us(&NRF52840, 9 + 8 + 2);
+    assert!(recorded > 0);
+    (on_us(&world, 1) - before - recorded) / 60
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::common::*;
 use kinglet_radio::{
-    Ack, CCA, Channel, Command, Event, LIFS, SENSES_APART, SIFS, STROBE_GAP, Start, TURNAROUND,
-    Whose, air_time,
+    Ack, CCA, Channel, Command, Event, LIFS, SENSES_APART, SIFS, STROBE_GAP, SourceFilter, Start,
+    TURNAROUND, air_time,
 };
 use kinglet_sim::World;
 use kinglet_sim::energy::RadioState;
@@ -128,8 +128,8 @@ fn two_samples_notice_a_strobe_and_the_radio_sleeps_between_them() {
     let mut world = world(CC2420, vec![quiet]);
     run(&mut world, 50_000);
     let took = CC2420.wake_us() + 2 * CCA.as_micros() + SENSES_APART.as_micros();
-    let told = &world.device(0).told[0];
-    assert_eq!((told.event, told.at), (Event::Sensed { busy: false }, 1_000 + took));
+    let recorded = &world.device(0).recorded[0];
+    assert_eq!((recorded.event, recorded.at), (Event::Sensed { busy: false }, 1_000 + took));
     let times = world.energy(0).radio;
     assert_eq!(times.of(RadioState::Listen), 2 * CCA.as_micros());
     assert_eq!(times.starting(), 2 * TURNAROUND.as_micros());
@@ -146,7 +146,8 @@ fn a_listener_that_senses_hears_when_it_is_silent() {
         .at(end + 9_000, sense(1));
     let mut world = world(CC2420, vec![sender, listener]);
     run(&mut world, 100_000);
-    let sensed: Vec<_> = world.device(1).told.iter().map(|told| (told.event, told.at)).collect();
+    let sensed: Vec<_> =
+        world.device(1).recorded.iter().map(|recorded| (recorded.event, recorded.at)).collect();
     let apart = (CCA + SENSES_APART).as_micros();
     let expected = [
         (Event::Sensed { busy: true }, end - 1_000),
@@ -158,12 +159,12 @@ fn a_listener_that_senses_hears_when_it_is_silent() {
 
 /// Listens until `until_us` for some neighbours only, while neighbour 0 strobes from 1 ms on.
 /// Returns the result of the strobe, its repetitions, and the number of received frames.
-fn strobed_at(whose: Whose, until_us: u64) -> (Ack, u16, usize) {
+fn strobed_at(source_filter: SourceFilter, until_us: u64) -> (Ack, u16, usize) {
     let awaits = Command::Await {
         start: Start::Asap,
         until: kinglet_time::Instant::from_micros(until_us),
         channel: Channel::default(),
-        whose,
+        source_filter,
     };
     let sender = Script::silent().send(1_000, strobe(0, true, 50_000), data(1, 0, 7, 100));
     let mut world = world(CC2420, vec![sender, Script::silent().at(0, awaits)]);
@@ -175,13 +176,13 @@ fn strobed_at(whose: Whose, until_us: u64) -> (Ack, u16, usize) {
 }
 
 #[test]
-fn who_awaits_some_neighbours_does_not_hear_others() {
-    for whose in [Whose::Anybodys, Whose::Only(0), Whose::AllBut(9)] {
-        assert_eq!(strobed_at(whose, 400_000), (ACKED, 1, 1), "{whose:?}");
+fn a_radio_that_awaits_some_neighbours_does_not_receive_others() {
+    for source_filter in [SourceFilter::Any, SourceFilter::Only(0), SourceFilter::AllBut(9)] {
+        assert_eq!(strobed_at(source_filter, 400_000), (ACKED, 1, 1), "{source_filter:?}");
     }
-    for whose in [Whose::Only(9), Whose::AllBut(0)] {
-        let (ack, times, heard) = strobed_at(whose, 400_000);
-        assert_eq!((ack, times > 5, heard), (Ack::Missing, true, 0), "{whose:?}");
+    for source_filter in [SourceFilter::Only(9), SourceFilter::AllBut(0)] {
+        let (ack, times, heard) = strobed_at(source_filter, 400_000);
+        assert_eq!((ack, times > 5, heard), (Ack::Missing, true, 0), "{source_filter:?}");
     }
 }
 
@@ -189,6 +190,6 @@ fn who_awaits_some_neighbours_does_not_hear_others() {
 fn what_begins_before_the_radio_goes_off_is_filtered_too() {
     // The radio goes off during a repetition.
     for until_us in (20_000..25_000).step_by(500) {
-        assert_eq!(strobed_at(Whose::AllBut(0), until_us).2, 0, "{until_us}");
+        assert_eq!(strobed_at(SourceFilter::AllBut(0), until_us).2, 0, "{until_us}");
     }
 }

@@ -208,7 +208,7 @@ fn data_that_starves_control_is_caught() {
 }
 
 #[test]
-fn a_layer_that_does_something_at_rest_is_caught() {
+fn a_layer_that_works_while_idle_is_caught() {
     assert_eq!(found::<{ defect::DEADLINE_PUT_OFF }>(Law::RestIsFree), Some(11));
     assert_eq!(found::<{ defect::COUNTS_CALLS }>(Law::RestIsFree), Some(11));
     assert_eq!(found::<{ defect::WORKS_AT_REST }>(Law::RestIsFree), Some(11));

@@ -34,8 +34,8 @@ const fn content() -> [u8; CONTENT_LEN] {
 
 impl Stream {
     fn stretch(self, from: usize, to: usize) -> &'static [u8] {
-        let ways = (self.client << 1 | usize::from(self.from_client)) * 16_411;
-        let start = (usize::from(self.port) * 7 + ways) % (CONTENT_LEN - MAX_STREAM);
+        let stream_offset = (self.client << 1 | usize::from(self.from_client)) * 16_411;
+        let start = (usize::from(self.port) * 7 + stream_offset) % (CONTENT_LEN - MAX_STREAM);
         &CONTENT[start + from..start + to]
     }
 }

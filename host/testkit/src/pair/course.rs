@@ -19,7 +19,7 @@ pub(super) struct Faults {
     pub(super) streak: u32,
     /// Probability of a loss report of the link; sometimes for a segment that was not lost, as on a
     /// link whose acknowledgement was lost.
-    pub(super) told: u32,
+    pub(super) reports: u32,
     pub(super) delay: Duration,
     /// Time that an octet occupies the link; a busy link accepts no segment.
     pub(super) per_octet: Duration,
@@ -176,7 +176,7 @@ fn faults(source: &mut dyn Source, rate: bool, harsh: bool) -> Faults {
         mark: some(100, 256),
         damage: some(64, 20),
         streak: if harsh { u32::MAX } else { 5 },
-        told: some(64, 255),
+        reports: some(64, 255),
         delay: Duration::from_millis(u64::from(some(230, 400))),
         // A 250 kb/s radio takes 32 µs an octet, and with its overheads some 57 µs.
         per_octet: Duration::from_micros(if rate { 57 } else { 0 }),

@@ -20,7 +20,7 @@ pub(super) struct Flying {
 
 /// One direction.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct OneWayLink {
     pub(super) faults: Faults,
     /// Number of consecutive segments that did not arrive unchanged, by connection (its ports).
     /// With a single counter, the luck of one connection could end another.
@@ -29,9 +29,14 @@ pub(super) struct Way {
     pub(super) busy_until: Instant,
 }
 
-impl Way {
-    pub(super) fn new(faults: Faults) -> Way {
-        Way { faults, streaks: BTreeMap::new(), flying: VecDeque::new(), busy_until: Instant::ZERO }
+impl OneWayLink {
+    pub(super) fn new(faults: Faults) -> OneWayLink {
+        OneWayLink {
+            faults,
+            streaks: BTreeMap::new(),
+            flying: VecDeque::new(),
+            busy_until: Instant::ZERO,
+        }
     }
 
     /// Accepts a segment and returns its fate.

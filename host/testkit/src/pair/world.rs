@@ -2,7 +2,7 @@
 
 use super::app::{App, Stream};
 use super::course::{Course, MSS, Opening};
-use super::link::Way;
+use super::link::OneWayLink;
 use super::source::Source;
 use super::{End, Host, Report, SLOTS, Side};
 use kinglet_tcp::congestion::Controller;
@@ -41,7 +41,7 @@ pub(super) struct World<'a, C: Controller> {
     course: Course,
     now: Instant,
     ends: [Box<End<C>>; 2],
-    ways: [Way; 2],
+    links: [OneWayLink; 2],
     /// Number of openings and reboots that have happened.
     opened: usize,
     records: Vec<Record>,
@@ -72,7 +72,7 @@ impl<'a, C: Controller> World<'a, C> {
             trace,
             now: Instant::ZERO,
             ends,
-            ways: course.faults.map(Way::new),
+            links: course.faults.map(OneWayLink::new),
             opened: 0,
             records: Vec::new(),
             reboots_left,
@@ -109,10 +109,10 @@ impl<'a, C: Controller> World<'a, C> {
     fn next(&self) -> Option<Instant> {
         let opening = self.course.openings.get(self.opened).map(|opening| opening.at);
         let mut next = earliest(opening, self.reboots_left.first().map(|&(at, _)| at));
-        for (end, way) in self.ends.iter().zip(&self.ways) {
+        for (end, link) in self.ends.iter().zip(&self.links) {
             next = earliest(next, end.deadline());
-            next = earliest(next, way.flying.front().map(|f| f.at));
-            next = earliest(next, Some(way.busy_until).filter(|&at| at > self.now));
+            next = earliest(next, link.flying.front().map(|f| f.at));
+            next = earliest(next, Some(link.busy_until).filter(|&at| at > self.now));
         }
         self.apps().fold(next, |next, app| earliest(next, app.deadline(self.now)))
     }
@@ -222,7 +222,7 @@ impl<'a, C: Controller> World<'a, C> {
     fn drain(&mut self, side: Side) {
         let mut count = 0;
         // A busy link is like a radio without a free buffer: nothing is polled.
-        while self.ways[side].busy_until <= self.now {
+        while self.links[side].busy_until <= self.now {
             let end = &mut self.ends[side];
             let packet = end.poll_packet(self.now);
             assert_eq!(end.check(), Ok(()));
@@ -245,11 +245,11 @@ impl<'a, C: Controller> World<'a, C> {
             self.report.fast_opens += u64::from(opens);
             let fate = match self.course.outage {
                 Some((from, to)) if (from..to).contains(&self.now) => "in the outage",
-                _ => self.ways[side].launch(self.now, side, packet.ecn, &octets, self.source),
+                _ => self.links[side].launch(self.now, side, packet.ecn, &octets, self.source),
             };
-            let told = self.ways[side].faults.told;
-            let told = if fate == "lost" { told } else { told / 16 };
-            if packet.payload.len > 0 && self.source.chance(told) {
+            let reports = self.links[side].faults.reports;
+            let reports = if fate == "lost" { reports } else { reports / 16 };
+            if packet.payload.len > 0 && self.source.chance(reports) {
                 self.ends[side].notify_lost(self.now, packet.payload);
             }
             let arrives = matches!(fate, "" | "doubled" | "marked" | "held back");
@@ -266,7 +266,7 @@ impl<'a, C: Controller> World<'a, C> {
     }
 
     fn deliver(&mut self, from: Side) {
-        while let Some(flying) = self.ways[from].arrived(self.now) {
+        while let Some(flying) = self.links[from].arrived(self.now) {
             let to = 1 - from;
             let peer = Host::seen_from(to);
             let result = self.ends[to].handle_packet(self.now, peer, flying.ecn, &flying.octets);
@@ -304,7 +304,7 @@ impl<'a, C: Controller> World<'a, C> {
     /// Checks the final state, after which no event follows.
     fn judge(&mut self) {
         (0..2).for_each(|side| self.count_end(side));
-        assert!(self.ways.iter().all(|way| way.flying.is_empty()));
+        assert!(self.links.iter().all(|link| link.flying.is_empty()));
         self.end_phantoms();
         for app in self.apps() {
             assert!(app.is_over(), "never ends: {}", self.status());
@@ -352,7 +352,7 @@ impl<'a, C: Controller> World<'a, C> {
             }
         }
         (0..2).for_each(|side| self.drain(side));
-        self.ways.iter_mut().for_each(|way| way.flying.clear());
+        self.links.iter_mut().for_each(|link| link.flying.clear());
     }
 
     /// Adds up the counters of an end that is not used any more.

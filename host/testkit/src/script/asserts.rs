@@ -268,10 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_hold_and_what_is_not_understood_is_told() {
+    fn failed_and_unparsable_assertions_are_reported() {
         let info = info();
-        let told = check("assert tcpi_snd_cwnd == 4", Some(&info)).unwrap_err();
-        assert!(told.contains("tcpi_snd_cwnd is 3"), "{told}");
+        let error = check("assert tcpi_snd_cwnd == 4", Some(&info)).unwrap_err();
+        assert!(error.contains("tcpi_snd_cwnd is 3"), "{error}");
         assert!(
             check("assert tcpi_options == 4", Some(&info)).unwrap_err().contains("tcpi_options")
         );

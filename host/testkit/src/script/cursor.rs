@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_told_by_line_and_column() {
+    fn a_place_is_reported_by_line_and_column() {
         let text = "ab\ncdé f";
         let mut cursor = Cursor::new(text);
         cursor.until("é").expect("is there");

@@ -63,7 +63,7 @@ pub(super) struct Machine<'a, I> {
     outcome: Outcome,
 }
 
-type Told = Result<(), String>;
+type StepResult = Result<(), String>;
 
 impl<'a, I: Interface> Machine<'a, I> {
     pub(super) fn new(
@@ -97,20 +97,20 @@ impl<'a, I: Interface> Machine<'a, I> {
     pub(super) fn run(mut self, script: &Script) -> Result<Outcome, Failure> {
         for event in &script.events {
             self.at = event.at;
-            let told = self.event(event);
-            self.told(told)?;
+            let step_result = self.event(event);
+            self.step_result(step_result)?;
         }
-        let told = self.end();
-        self.told(told)?;
+        let step_result = self.end();
+        self.step_result(step_result)?;
         Ok(self.outcome)
     }
 
-    fn told(&mut self, told: Told) -> Result<(), Failure> {
+    fn step_result(&mut self, step_result: StepResult) -> Result<(), Failure> {
         for note in self.interface.notes() {
             self.warn(&note);
         }
         let now = self.interface.now();
-        told.map_err(|message| {
+        step_result.map_err(|message| {
             let (line, column) = place(self.text, self.at);
             let time = Some(now - self.start);
             Failure { file: self.file.to_owned(), line, column, time, message }
@@ -132,7 +132,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         }
     }
 
-    fn event(&mut self, event: &Event) -> Told {
+    fn event(&mut self, event: &Event) -> StepResult {
         let (from, to) = self.span(event.when);
         if let Body::Outbound(expected) = &event.body {
             let from = if event.when.kind == Kind::Any { Instant::ZERO } else { from };
@@ -196,7 +196,7 @@ impl<'a, I: Interface> Machine<'a, I> {
 
     /// Obtains from the stack the cookie that the script's peer uses without having received it:
     /// with a SYN from another port, which is then reset.
-    fn ask_for_cookies(&mut self, segment: &SegmentText) -> Told {
+    fn ask_for_cookies(&mut self, segment: &SegmentText) -> StepResult {
         for option in segment.options.iter().flatten() {
             let Opt::NamedCookie(name) = option else { continue };
             if !self.numbers.lacks_cookie(name) {
@@ -246,7 +246,7 @@ impl<'a, I: Interface> Machine<'a, I> {
         self.interface.deliver(&packet::inbound(&self.ends, &live, &payload));
     }
 
-    fn call(&mut self, call: &Call, kind: Kind, until: Instant) -> Told {
+    fn call(&mut self, call: &Call, kind: Kind, until: Instant) -> StepResult {
         if let Some(blocked) = &self.blocked {
             let (line, _) = place(self.text, blocked.at);
             return Err(format!("the call of line {line} has not returned"));
@@ -307,7 +307,7 @@ impl<'a, I: Interface> Machine<'a, I> {
     }
 
     /// Compares a result with the script, and stores its values.
-    fn answered(&mut self, call: &Call, answer: &Answer) -> Told {
+    fn answered(&mut self, call: &Call, answer: &Answer) -> StepResult {
         if let Some(wrong) = call.mismatch(answer) {
             return Err(wrong);
         }
@@ -347,7 +347,7 @@ impl<'a, I: Interface> Machine<'a, I> {
     }
 
     /// Handles the result of the blocked call, if there is one.
-    fn unblock(&mut self) -> Told {
+    fn unblock(&mut self) -> StepResult {
         let Some((when, answer)) = self.interface.finished() else { return Ok(()) };
         let Some(blocked) = self.blocked.take() else { return Ok(()) };
         let at = std::mem::replace(&mut self.at, blocked.at);
@@ -361,7 +361,7 @@ impl<'a, I: Interface> Machine<'a, I> {
     }
 
     /// Checks a segment that the stack must send according to the script.
-    fn expect(&mut self, expected: &SegmentText, from: Instant, to: Instant) -> Told {
+    fn expect(&mut self, expected: &SegmentText, from: Instant, to: Instant) -> StepResult {
         let mut expected = expected.clone();
         // A segment larger than the MSS stands for several, as in packetdrill.
         loop {
@@ -424,7 +424,7 @@ impl<'a, I: Interface> Machine<'a, I> {
     }
 
     /// Checks the end: only resets may be left over.
-    fn end(&mut self) -> Told {
+    fn end(&mut self) -> StepResult {
         if let Some(until) = self.blocked.as_ref().map(|blocked| blocked.until) {
             self.interface.sleep(until + self.tolerance);
             self.unblock()?;

@@ -220,34 +220,35 @@ mod tests {
             ("> S. 0:0(0) ack 1", "options"),
             ("> S. 0:5(5) ack 1 <mss 1440>", "length"),
         ] {
-            let told = failure(&[LISTENING], &format!("+0 {wrong}"));
-            assert!(told.to_string().contains(field), "{told}");
-            assert_eq!((told.line, told.time), (7, Some(Duration::ZERO)));
+            let error = failure(&[LISTENING], &format!("+0 {wrong}"));
+            assert!(error.to_string().contains(field), "{error}");
+            assert_eq!((error.line, error.time), (7, Some(Duration::ZERO)));
         }
-        let told = failure(&[LISTENING, ACCEPTED], "+0 write(4, ..., 5) = 5\n+0 > P. 2:7(5) ack 1");
-        assert!(told.message.contains("sequence number"), "{told}");
-        assert!(told.message.contains("> P. 1:6(5) ack 1"), "{told}");
+        let error =
+            failure(&[LISTENING, ACCEPTED], "+0 write(4, ..., 5) = 5\n+0 > P. 2:7(5) ack 1");
+        assert!(error.message.contains("sequence number"), "{error}");
+        assert!(error.message.contains("> P. 1:6(5) ack 1"), "{error}");
     }
 
     #[test]
     fn a_segment_too_early_too_late_or_missing_is_found() {
         let write = "+0 write(4, ..., 5) = 5\n";
-        let told = failure(&[LISTENING, ACCEPTED, write], "+.1 > P. 1:6(5) ack 1");
-        assert!(told.message.contains("differs in time"), "{told}");
+        let error = failure(&[LISTENING, ACCEPTED, write], "+.1 > P. 1:6(5) ack 1");
+        assert!(error.message.contains("differs in time"), "{error}");
         let again = "+0 > P. 1:6(5) ack 1\n+.2 > P. 1:6(5) ack 1";
-        let told = failure(&[LISTENING, ACCEPTED, write], again);
-        assert!(told.message.contains("nothing; the next timer is at 0.400000"), "{told}");
+        let error = failure(&[LISTENING, ACCEPTED, write], again);
+        assert!(error.message.contains("nothing; the next timer is at 0.400000"), "{error}");
     }
 
     #[test]
     fn a_segment_that_no_line_mentions_is_found_at_the_end() {
-        let told = failure(&[LISTENING], "+.1 %{ }%");
-        assert!(told.message.contains("> S. 0:0(0) ack 1"), "{told}");
+        let error = failure(&[LISTENING], "+.1 %{ }%");
+        assert!(error.message.contains("> S. 0:0(0) ack 1"), "{error}");
     }
 
     #[test]
     fn results_of_calls_are_compared() {
-        for (call, told) in [
+        for (call, error) in [
             ("+0 recv(4, ..., 5, MSG_DONTWAIT) = 5", "returns -1 EAGAIN"),
             ("+0 write(9, ..., 5) = 5", "returns -1 EBADF"),
             ("+0 write(4, ..., 5) = 4", "returns 5"),
@@ -257,7 +258,7 @@ mod tests {
             ("+0 %{ assert tcpi_state == TCP_CLOSE }%", "tcpi_state is 1"),
         ] {
             let found = failure(&[LISTENING, ACCEPTED], call);
-            assert!(found.message.contains(told), "{found}");
+            assert!(found.message.contains(error), "{found}");
         }
     }
 

@@ -443,7 +443,7 @@ mod tests {
         let events = |events| Output::Events(vec![events]);
         let poll = "poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 0) = 1";
         let wait = "epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0) = 1";
-        for (text, result, output, told) in [
+        for (text, result, output, expected) in [
             ("close(3) = -1 EBADF (Bad)", Ok(0), Output::None, "returns 0, expected -1 EBADF"),
             ("close(3) = 0", Err(Errno::EBADF), Output::None, "returns -1 EBADF, expected 0"),
             ("ioctl(4, SIOCINQ, [10]) = 0", Ok(0), octets(9), "gives 9 (EBADF), expected 10"),
@@ -451,8 +451,8 @@ mod tests {
             (poll, Ok(1), events((4, 0)), "expected"),
             (wait, Ok(1), events((1, 5)), "expected"),
         ] {
-            let told_now = parse(text).mismatch(&Answer { result, output }).expect(text);
-            assert!(told_now.contains(told), "{told_now}");
+            let actual = parse(text).mismatch(&Answer { result, output }).expect(text);
+            assert!(actual.contains(expected), "{actual}");
         }
         for (text, output) in [(poll, events((1, 0))), (wait, events((1, 4)))] {
             assert_eq!(parse(text).mismatch(&Answer { result: Ok(1), output }), None);

@@ -497,7 +497,7 @@ mod tests {
 
     #[test]
     fn options_that_are_not_padded_are_refused_with_what_would_be_right() {
-        for (options, told) in [
+        for (options, error) in [
             ("mss 1000,sackOK", "6 octets are no multiple of 4, <mss 1000,nop,nop,sackOK>"),
             ("TS val 1 ecr 2", "10 octets are no multiple of 4, <nop,nop,TS val 1 ecr 2>"),
             ("mss 1,wscale 7", "7 octets are no multiple of 4, <mss 1,nop,wscale 7>"),
@@ -508,7 +508,7 @@ mod tests {
             let text = format!(". 1:1(0) ack 1 win 5 <{options}>");
             let wrong = SegmentText::parse(&mut Cursor::new(&text)).expect_err(options);
             assert_eq!(wrong.at, 21, "{options}");
-            assert!(wrong.what.contains(told), "{}", wrong.what);
+            assert!(wrong.what.contains(error), "{}", wrong.what);
         }
     }
 }

@@ -188,7 +188,7 @@ impl Stack {
     }
 
     /// Returns the addresses and the local port with which a fresh socket connects.
-    fn way(&mut self, fd: i32, to: SocketAddrV6) -> Result<(Flow, u16), Errno> {
+    fn flow_to(&mut self, fd: i32, to: SocketAddrV6) -> Result<(Flow, u16), Errno> {
         let default = self.settings.local;
         let local = self.table.entry(fd)?.local.unwrap_or(SocketAddrV6::new(default, 0, 0, 0));
         let here = if local.ip().is_unspecified() { default } else { *local.ip() };
@@ -197,13 +197,13 @@ impl Stack {
 
     /// Returns whether data may be sent to this server in a SYN.
     pub(super) fn has_cookie(&mut self, fd: i32, to: SocketAddrV6) -> Result<bool, Errno> {
-        let (flow, _) = self.way(fd, to)?;
+        let (flow, _) = self.flow_to(fd, to)?;
         Ok(self.endpoint.has_fast_open_cookie(self.now, &flow, to.port()))
     }
 
     /// Opens a connection for a fresh socket.
     pub(super) fn begin(&mut self, fd: i32, to: SocketAddrV6) -> Result<Handle, Errno> {
-        let (flow, port) = self.way(fd, to)?;
+        let (flow, port) = self.flow_to(fd, to)?;
         let config = self.table.entry(fd)?.ring_config();
         let handle = self.open(flow, port, to.port(), config)?;
         let socket = self.table.entry(fd)?;
@@ -237,7 +237,7 @@ impl Stack {
     pub(super) fn take_error(&mut self, fd: i32, handle: Handle) -> Option<Errno> {
         let error = self.endpoint.info(handle)?.error?;
         let socket = self.table.sockets.get_mut(&fd)?;
-        (!std::mem::replace(&mut socket.told, true)).then(|| errno(error))
+        (!std::mem::replace(&mut socket.reported, true)).then(|| errno(error))
     }
 
     fn receive(&mut self, fd: i32, len: usize, flags: i32) -> Outcome {

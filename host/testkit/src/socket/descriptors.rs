@@ -25,7 +25,7 @@ pub(super) struct Watch {
     pub(super) events: u32,
     pub(super) data: u64,
     /// The readiness that was last reported, for edges.
-    pub(super) told: i32,
+    pub(super) reported: i32,
     /// Number of octets received by then.
     pub(super) received: u32,
 }
@@ -54,7 +54,7 @@ pub(super) struct Socket {
     /// True if the application has shut down reading.
     pub(super) deaf: bool,
     /// True if the error has been reported: like SO_ERROR, only once.
-    pub(super) told: bool,
+    pub(super) reported: bool,
     /// Number of octets of a waiting write that are done.
     pub(super) partial: usize,
     /// Octets written, modulo 2^32.
@@ -86,7 +86,7 @@ impl Socket {
             deferred: None,
             connecting: false,
             deaf: false,
-            told: false,
+            reported: false,
             partial: 0,
             written: 0,
             held: Held::default(),

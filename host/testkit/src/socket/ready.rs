@@ -36,7 +36,7 @@ impl Stack {
         let writable = self.room(handle, socket) > 0 || over;
         add(POLLOUT | POLLWRNORM, writable && !opening);
         add(POLLHUP, over || info.state == State::TimeWait);
-        add(POLLERR, (info.error.is_some() && !socket.told) || socket.lent.has_news());
+        add(POLLERR, (info.error.is_some() && !socket.reported) || socket.lent.has_news());
         ready
     }
 
@@ -84,7 +84,7 @@ impl Stack {
     ) -> Outcome {
         self.table.entry(fd)?;
         let watched = self.watched(epoll)?;
-        let watch = Watch { events, data, told: 0, received: 0 };
+        let watch = Watch { events, data, reported: 0, received: 0 };
         match (operation, watched.contains_key(&fd)) {
             (EPOLL_CTL_ADD, true) => return Err(Errno::EEXIST),
             (EPOLL_CTL_MOD | EPOLL_CTL_DEL, false) => return Err(Errno::ENOENT),
@@ -121,23 +121,23 @@ impl Stack {
             let ready = self.readiness(fd);
             let edge = watch.events & EPOLLET.cast_unsigned() != 0;
             let (again, received) = self.repeated_edges(fd, watch.received);
-            let fresh = if edge { ready & (!watch.told | again) } else { ready };
+            let fresh = if edge { ready & (!watch.reported | again) } else { ready };
             let always = (POLLERR | POLLHUP).cast_unsigned();
             let events = ready.cast_unsigned() & (watch.events | always);
-            let tell = fresh.cast_unsigned() & (watch.events | always) != 0 && found.len() < most;
-            if tell
+            let report = fresh.cast_unsigned() & (watch.events | always) != 0 && found.len() < most;
+            if report
                 && ready & POLLOUT != 0
                 && let Some(socket) = self.table.sockets.get_mut(&fd)
             {
                 socket.starved = false;
             }
-            if tell && ready != POLLNVAL {
+            if report && ready != POLLNVAL {
                 found.push((events, watch.data));
                 if watch.events & EPOLLONESHOT.cast_unsigned() != 0 {
                     watch.events = 0;
                 }
             }
-            watch.told = if tell { ready } else { watch.told & ready };
+            watch.reported = if report { ready } else { watch.reported & ready };
             watch.received = received;
             self.watched(epoll)?.insert(fd, watch);
         }

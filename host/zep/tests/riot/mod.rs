@@ -41,11 +41,11 @@ impl Air {
         let limit = Instant::now() + Duration::from_secs(10);
         while !done(&mut self.nodes) {
             assert!(Instant::now() < limit, "{what} (lost {}): {:#?}", self.lost, self.nodes);
-            self.turn();
+            self.step();
         }
     }
 
-    fn turn(&mut self) {
+    fn step(&mut self) {
         self.hear(Duration::from_millis(2));
         while let Some(psdu) = self.inbox.pop_front() {
             self.take(&psdu);

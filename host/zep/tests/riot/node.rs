@@ -39,7 +39,7 @@ pub(crate) struct Riot {
     rank: u16,
     dodag: Ip,
     /// Next hops of registered hosts and of targets.
-    pub(crate) ways: Vec<(Ip, Eui)>,
+    pub(crate) routes: Vec<(Ip, Eui)>,
     /// True if it is registered, or its DAO acknowledged.
     pub(crate) is_known: bool,
     /// Type and code of received messages, and their senders.
@@ -53,7 +53,7 @@ pub(crate) struct Riot {
 
 impl fmt::Debug for Riot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} {:x?} {:x?} {:x?}", self.part, self.eui, self.heard, self.ways)
+        write!(f, "{:?} {:x?} {:x?} {:x?}", self.part, self.eui, self.heard, self.routes)
     }
 }
 
@@ -77,7 +77,7 @@ impl Riot {
             router,
             rank: if leads { 256 } else { u16::MAX },
             dodag,
-            ways: Vec::new(),
+            routes: Vec::new(),
             is_known: false,
             heard: Vec::new(),
             replies: Vec::new(),
@@ -162,7 +162,7 @@ impl Riot {
     }
 
     fn send(&mut self, _src: Ip, dst: Ip, packet: Vec<u8>) {
-        let known = self.ways.iter().find(|way| way.0 == dst).map(|way| way.1);
+        let known = self.routes.iter().find(|route| route.0 == dst).map(|route| route.1);
         let mut derived: Eui = dst[8..].try_into().unwrap();
         derived[0] ^= 2;
         let near = (dst[..2] == [0xfe, 0x80]).then_some(derived);
@@ -284,7 +284,7 @@ impl Riot {
         match aro {
             Some(at) => {
                 assert_eq!(upper[24..26], [1, 2], "with its link address");
-                self.ways.push((src, from));
+                self.routes.push((src, from));
                 out.extend(&upper[at..at + 16]);
             }
             None => out.extend(self.link_option(2)),
@@ -362,7 +362,7 @@ impl Riot {
             let len = 2 + usize::from(body[at + 1]);
             if body[at] == 5 {
                 assert_eq!(body[at + 3], 128, "an address");
-                self.ways.push((part(body, at + 4), from));
+                self.routes.push((part(body, at + 4), from));
             }
             at += len;
         }

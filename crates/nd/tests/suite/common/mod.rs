@@ -1,7 +1,9 @@
 //! Memory plans that the tests share.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
-use kinglet_nd::{Advertised, Autoconfigured, NameServer, Neighbour, Offered, Registered, Router};
+use kinglet_nd::{
+    Advertised, Autoconfigured, DefaultRouter, NameServer, Neighbour, Offered, Registered,
+};
 use kinglet_nd::{Reporting, RouterSizes, Server, Serving, Sizes};
 use kinglet_wire::nd::{ContextInformation, PrefixInformation};
 
@@ -13,7 +15,7 @@ pub struct Plan;
 
 impl Sizes for Plan {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
-    type Routers = [Option<Router>; 2];
+    type Routers = [Option<DefaultRouter>; 2];
     type Addresses = [Option<Autoconfigured>; 2];
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];
@@ -26,7 +28,7 @@ pub struct Serves;
 
 impl Sizes for Serves {
     type Neighbours = [Option<Neighbour>; NEIGHBOURS];
-    type Routers = [Option<Router>; 2];
+    type Routers = [Option<DefaultRouter>; 2];
     type Addresses = [Option<Autoconfigured>; 2];
     type Contexts = [Option<Advertised>; 2];
     type Servers = [Option<Server>; 1];

@@ -3,7 +3,7 @@
 use super::{ALL_NODES, Lone, OWN, ROOT, asks, eui, global, inner, local, of_type, root};
 use crate::common::Serves;
 use core::net::Ipv6Addr;
-use kinglet_nd::{Discard, Way};
+use kinglet_nd::{Discard, Resolution};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{Builder, Duplicate, Kind, NdOption, status};
 
@@ -12,12 +12,12 @@ fn duplicate(confirmation: bool, n: u16, tid: Option<u8>, status: u8) -> Duplica
     Duplicate { confirmation, status, tid, lifetime_min, rovr, address }
 }
 
-fn hear(lone: &mut Lone<Serves>, from: Ipv6Addr, told: Duplicate) -> Result<(), Discard> {
-    lone.hear(from, OWN, Kind::Duplicate(told), &[])
+fn hear(lone: &mut Lone<Serves>, from: Ipv6Addr, messages: Duplicate) -> Result<(), Discard> {
+    lone.hear(from, OWN, Kind::Duplicate(messages), &[])
 }
 
 fn is_here(lone: &Lone<Serves>, n: u16) -> bool {
-    lone.nd.way(global(n)) == Way::To(Address::Short(n))
+    lone.nd.resolution(global(n)) == Resolution::To(Address::Short(n))
 }
 
 /// A 6LR where host 7 is registered with this transaction.
@@ -54,8 +54,8 @@ fn duplicate_address_messages_that_are_not_valid_are_discarded() {
     let mut lone = root();
     let good = duplicate(false, 7, Some(240), 0);
     let group = Duplicate { address: ALL_NODES, ..good };
-    for (from, told) in [(ROOT, group), (Ipv6Addr::UNSPECIFIED, good), (ALL_NODES, good)] {
-        assert_eq!(hear(&mut lone, from, told), Err(Discard::Invalid));
+    for (from, messages) in [(ROOT, group), (Ipv6Addr::UNSPECIFIED, good), (ALL_NODES, good)] {
+        assert_eq!(hear(&mut lone, from, messages), Err(Discard::Invalid));
     }
     let mut octets = [0; 48];
     let mut builder = Builder::new(&mut octets, &Kind::Duplicate(good)).unwrap();
@@ -84,7 +84,7 @@ fn a_duplicate_address_message_may_have_come_over_many_hops() {
 
 //= rfc6775#3.4-2 rfc6775#8.2.3-2 type=test
 #[test]
-fn a_request_makes_nobody_a_neighbour_nor_takes_one_away() {
+fn a_request_neither_adds_nor_removes_a_neighbour() {
     let mut lone = root();
     assert_eq!(lone.status(7, global(7), 240, 60), Some(status::SUCCESS));
     hear(&mut lone, ROOT, duplicate(false, 8, Some(240), 0)).unwrap();
@@ -92,29 +92,29 @@ fn a_request_makes_nobody_a_neighbour_nor_takes_one_away() {
     hear(&mut lone, ROOT, taken).unwrap();
     let verdicts: Vec<_> = lone.sent().iter().map(|it| it.duplicate().status).collect();
     assert_eq!(verdicts, [status::SUCCESS, status::DUPLICATE]);
-    assert_eq!((is_here(&lone, 7), lone.nd.way(global(8))), (true, Way::Unknown));
+    assert_eq!((is_here(&lone, 7), lone.nd.resolution(global(8))), (true, Resolution::Unknown));
     assert_eq!(lone.nd.neighbours().count(), 0);
 }
 
 //= rfc6775#3.4-2 rfc6775#8.2.5-1 type=test
 #[test]
-fn a_confirmation_that_nobody_awaits_changes_nothing() {
+fn an_unexpected_confirmation_changes_nothing() {
     let mut lone = registered(240);
     for verdict in [status::SUCCESS, status::DUPLICATE] {
-        for told in [
+        for messages in [
             duplicate(true, 7, Some(240), verdict),
             duplicate(true, 8, Some(240), verdict),
             Duplicate { rovr: eui(8), ..duplicate(true, 7, Some(250), verdict) },
         ] {
-            assert_eq!(hear(&mut lone, ROOT, told), Err(Discard::NotConcerned));
+            assert_eq!(hear(&mut lone, ROOT, messages), Err(Discard::NotConcerned));
         }
     }
-    assert_eq!((is_here(&lone, 7), lone.nd.way(global(8))), (true, Way::Unknown));
+    assert_eq!((is_here(&lone, 7), lone.nd.resolution(global(8))), (true, Resolution::Unknown));
 }
 
 //= rfc8505#5.7-1 type=test
 #[test]
-fn a_registration_that_goes_on_is_told_to_the_border_router() {
+fn a_renewed_registration_is_reported_to_the_border_router() {
     let mut lone = registered(240);
     lone.registers(7, (local(7), global(7)), asks(7, Some(241), 60)).unwrap();
     let requests = of_type(&lone.sent(), 157);
@@ -124,21 +124,21 @@ fn a_registration_that_goes_on_is_told_to_the_border_router() {
 
 //= rfc8505#5.7-3 type=test
 #[test]
-fn a_registration_that_ends_is_told_to_the_border_router() {
+fn a_registration_that_ends_is_reported_to_the_border_router() {
     let mut lone = registered(240);
     lone.registers(7, (local(7), global(7)), asks(7, Some(241), 0)).unwrap();
     let requests = of_type(&lone.sent(), 157);
     let expected = Duplicate { lifetime_min: 0, ..duplicate(false, 7, Some(241), 0) };
     assert_eq!(requests.iter().map(|it| it.duplicate()).collect::<Vec<_>>(), [expected]);
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
 }
 
 //= rfc8505#5.7-2 type=test
 #[test]
-fn who_has_moved_is_forgotten_where_he_was() {
+fn a_host_that_has_moved_is_removed_from_its_former_router() {
     let mut lone = registered(240);
     hear(&mut lone, ROOT, duplicate(true, 7, Some(241), status::MOVED)).unwrap();
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
     assert_eq!(lone.nd.role().registrations().count(), 0);
 }
 

@@ -5,7 +5,7 @@ use super::{
 };
 use super::{MINUTE, border, source};
 use core::net::Ipv6Addr;
-use kinglet_nd::{Border, Way};
+use kinglet_nd::{Border, Resolution};
 use kinglet_wire::ieee802154::Address;
 use kinglet_wire::nd::{Capabilities, Kind, NdOption, Registration, solicited_node, status};
 
@@ -14,14 +14,19 @@ use kinglet_wire::nd::{Capabilities, Kind, NdOption, Registration, solicited_nod
 fn a_registration_for_no_time_ends_it_and_is_answered() {
     let mut lone = root();
     assert_eq!(lone.status(7, global(7), 240, 60), Some(status::SUCCESS));
-    assert_eq!(lone.nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     assert_eq!(lone.status(7, global(7), 241, 0), Some(status::SUCCESS));
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
     // In the form of RFC 6775.
-    for (lifetime_min, way) in [(60, Way::To(Address::Short(8))), (0, Way::Unknown)] {
+    for (lifetime_min, resolution) in
+        [(60, Resolution::To(Address::Short(8))), (0, Resolution::Unknown)]
+    {
         let asked = asks(8, None, lifetime_min);
         lone.registers(8, (global(8), local(1)), asked).unwrap();
-        assert_eq!((of_type(&lone.sent(), 136).len(), lone.nd.way(global(8))), (1, way));
+        assert_eq!(
+            (of_type(&lone.sent(), 136).len(), lone.nd.resolution(global(8))),
+            (1, resolution)
+        );
     }
 }
 
@@ -31,9 +36,9 @@ fn a_registration_that_is_not_renewed_is_forgotten() {
     let mut lone = root();
     lone.status(7, global(7), 240, 5);
     lone.run(MINUTE * 5 - MINUTE / 60);
-    assert_eq!(lone.nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::To(Address::Short(7)));
     lone.run(MINUTE / 60);
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
 }
 
 //= rfc6775#6.5.5-1 type=test
@@ -53,9 +58,11 @@ fn a_router_answers_solicitations_of_its_group() {
 fn a_solicitation_of_routers_changes_nothing_of_who_is_where() {
     let mut lone = root();
     assert_eq!(lone.status(7, global(7), 240, 60), Some(status::SUCCESS));
-    for (src, way) in [(global(7), Way::To(Address::Short(7))), (global(8), Way::Unknown)] {
+    for (src, resolution) in
+        [(global(7), Resolution::To(Address::Short(7))), (global(8), Resolution::Unknown)]
+    {
         lone.hear(src, ALL_ROUTERS, Kind::RouterSolicitation, &[source(66)]).unwrap();
-        assert_eq!(lone.nd.way(src), way);
+        assert_eq!(lone.nd.resolution(src), resolution);
     }
 }
 
@@ -101,7 +108,7 @@ fn both_forms_of_registration_are_taken_and_answered_with_the_option() {
         lone.registers(n, (src, target), asked).unwrap();
         let answers = lone.sent();
         assert_eq!(answers[0].registration(), Some(Registration { status: 0, ..asked }));
-        assert_eq!(lone.nd.way(global(n)), Way::To(Address::Short(n)));
+        assert_eq!(lone.nd.resolution(global(n)), Resolution::To(Address::Short(n)));
     }
 }
 
@@ -115,12 +122,12 @@ fn the_verifier_is_compared_for_one_address_at_a_time() {
         lone.registers(n, (local(n), global(n)), shared(tid)).unwrap();
         assert_eq!(lone.sent()[0].registration().unwrap().status, status::SUCCESS);
     }
-    let ways = [7, 8].map(|n| lone.nd.way(global(n)));
-    assert_eq!(ways, [7, 8].map(|n| Way::To(Address::Short(n))));
+    let resolutions = [7, 8].map(|n| lone.nd.resolution(global(n)));
+    assert_eq!(resolutions, [7, 8].map(|n| Resolution::To(Address::Short(n))));
     // The end of one is not that of the other.
     let ends = Registration { lifetime_min: 0, ..shared(251) };
     lone.registers(7, (local(7), global(7)), ends).unwrap();
-    assert_eq!(lone.nd.way(global(8)), Way::To(Address::Short(8)));
+    assert_eq!(lone.nd.resolution(global(8)), Resolution::To(Address::Short(8)));
 }
 
 //= rfc8505#5.2.1-2 type=test
@@ -150,13 +157,13 @@ fn a_node_may_have_three_addresses_at_the_least() {
 
 //= rfc8505#6.1-3 type=test
 #[test]
-fn another_router_that_asks_hears_of_the_border_router() {
+fn another_router_that_asks_learns_the_border_router() {
     for (mut lone, expected) in [(root(), border(OWN, 7)), (inner(), border(ROOT, 7))] {
         let options = [source(7), NdOption::Capabilities(Capabilities(Capabilities::ROUTER))];
         lone.hear(local(7), ALL_ROUTERS, Kind::RouterSolicitation, &options).unwrap();
-        let told = of_type(&lone.sent(), 134);
-        assert_eq!(told[0].border(), Some(expected));
-        assert_ne!(told[0].message.dst, ALL_NODES);
+        let messages = of_type(&lone.sent(), 134);
+        assert_eq!(messages[0].border(), Some(expected));
+        assert_ne!(messages[0].message.dst, ALL_NODES);
     }
 }
 
@@ -166,7 +173,7 @@ fn an_address_of_which_the_border_router_is_asked_is_nowhere_yet() {
     let mut lone = inner();
     let asked = asks(7, Some(240), 60);
     lone.registers(7, (local(7), global(7)), asked).unwrap();
-    assert_eq!(lone.nd.way(global(7)), Way::Unknown);
+    assert_eq!(lone.nd.resolution(global(7)), Resolution::Unknown);
     // The pending owner is remembered: a request of another node for the address is refused.
     let other = asks(8, Some(240), 60);
     let heard = lone.registers(8, (local(8), global(7)), other);
@@ -188,7 +195,10 @@ fn a_host_with_a_link_address_of_64_bits_is_registered_under_it() {
     lone.hear(local(7), local(1), kind, &options).unwrap();
     let sent = lone.sent();
     assert_eq!(sent[0].registration().unwrap().status, status::SUCCESS);
-    assert_eq!((sent[0].message.via, lone.nd.way(global(7))), (Some(link), Way::To(link)));
+    assert_eq!(
+        (sent[0].message.via, lone.nd.resolution(global(7))),
+        (Some(link), Resolution::To(link))
+    );
 }
 
 /// RFC 8505, 6.3.

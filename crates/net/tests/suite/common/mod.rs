@@ -6,8 +6,8 @@ use core::net::Ipv6Addr;
 use kinglet_mem::Array;
 use kinglet_net::{
     BodySource, Child, Config, Delivery, Discard, FrameIn, FrameLimits, FrameOut, InterfaceAddress,
-    Iphc, Net, NextHop, Originals, Parked, Partial, Queued, Rfc4944, Route, Routing, Sizes, Slot,
-    Stale, UdpSocket,
+    Iphc, Ipv6Reassembly, Net, NextHop, Parked, Partial, Queued, Rfc4944, Route, Routing, Sizes,
+    Slot, Stale, UdpSocket,
 };
 use kinglet_time::Instant;
 use kinglet_wire::ieee802154::Address;
@@ -33,7 +33,7 @@ impl<R: Routing> Sizes for Plan<R> {
     type Discovery = ();
     type Fragmentation = Rfc4944;
     type Border = ();
-    type Ipv6Fragments = Originals<2>;
+    type Ipv6Fragments = Ipv6Reassembly<2>;
     type Headers = Iphc;
     type UdpSockets = [UdpSocket; 2];
 }

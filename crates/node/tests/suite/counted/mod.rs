@@ -1,10 +1,10 @@
 //! A border router whose layers count their calls: the network layer counts calls of its routing,
-//! the MAC calls of its [`Reach`]. Every call of one of the two layers, even for its deadline,
-//! calls that type.
+//! the MAC calls of its [`DeliveryMethod`]. Every call of one of the two layers, even for its
+//! deadline, calls that type.
 #![allow(unreachable_pub, reason = "a module of test files")]
 
 use core::net::Ipv6Addr;
-use kinglet::mac::{self, Reach, TableFull, Way};
+use kinglet::mac::{self, DeliveryMethod, SendTiming, TableFull};
 use kinglet::mem::Array;
 use kinglet::net::Learnt;
 use kinglet::radio::{Capabilities, Command};
@@ -35,7 +35,7 @@ impl mac::Sizes for Counted {
     type Queue = <BorderRouter as mac::Sizes>::Queue;
     type Neighbours = <BorderRouter as mac::Sizes>::Neighbours;
     type Listening = <BorderRouter as mac::Sizes>::Listening;
-    type Reach = Counting<<BorderRouter as mac::Sizes>::Reach>;
+    type DeliveryMethod = Counting<<BorderRouter as mac::Sizes>::DeliveryMethod>;
     type Security = <BorderRouter as mac::Sizes>::Security;
     type Backoff = <BorderRouter as mac::Sizes>::Backoff;
 }
@@ -82,7 +82,7 @@ impl tcp::Sizes for Counted {
 }
 
 impl polling::Sizes for Counted {
-    type Sources = <BorderRouter as polling::Sizes>::Sources;
+    type PendingRequests = <BorderRouter as polling::Sizes>::PendingRequests;
     type Applications = <BorderRouter as polling::Sizes>::Applications;
 }
 
@@ -150,7 +150,7 @@ impl<T: Routing> Routing for Counting<T> {
     }
 }
 
-impl<T: Reach> Reach for Counting<T> {
+impl<T: DeliveryMethod> DeliveryMethod for Counting<T> {
     const NEW: Self = Counting(T::NEW);
     const ANY: bool = T::ANY;
 
@@ -166,8 +166,8 @@ impl<T: Reach> Reach for Counting<T> {
         self.ask_mut().poll_command(radio)
     }
 
-    fn forget_told(&mut self) {
-        self.ask_mut().forget_told();
+    fn invalidate_pending_table(&mut self) {
+        self.ask_mut().invalidate_pending_table();
     }
 
     fn handle_request(&mut self, radio: Capabilities, src: Address) -> bool {
@@ -203,8 +203,8 @@ impl<T: Reach> Reach for Counting<T> {
         self.ask_mut().handle_burst(dst);
     }
 
-    fn way(&self, dst: Address) -> Way {
-        self.ask().way(dst)
+    fn timing(&self, dst: Address) -> SendTiming {
+        self.ask().timing(dst)
     }
 
     fn poll_listener(&mut self) -> Option<u16> {

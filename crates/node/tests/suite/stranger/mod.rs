@@ -186,7 +186,7 @@ impl<P: Profile> Link<P> {
     pub fn run(&mut self, duration: Duration) {
         let end = self.now + duration;
         loop {
-            self.turn();
+            self.step();
             let next = self.node.deadline().unwrap_or(Instant::MAX).max(self.now);
             if next > end {
                 break;
@@ -195,10 +195,10 @@ impl<P: Profile> Link<P> {
             self.node.handle_deadline(self.now);
         }
         self.now = end;
-        self.turn();
+        self.step();
     }
 
-    fn turn(&mut self) {
+    fn step(&mut self) {
         while let Some(submission) = self.node.poll_radio(self.now) {
             let Command::Transmit { ack, .. } = submission.command else { continue };
             let frame = submission.frame.to_vec();

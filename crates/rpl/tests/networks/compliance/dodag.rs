@@ -2,17 +2,17 @@
 
 use super::{DIO, Lone, ROOT, STEP, Sent, dio, of_code, secs};
 use crate::common::{address, near};
-use kinglet_rpl::{CONFIGURATION, Counter, Discard, INFINITE_RANK, Mode, Role, Root, Way};
+use kinglet_rpl::{CONFIGURATION, Counter, Discard, INFINITE_RANK, Mode, NextHop, Role, Root};
 use kinglet_wire::rpl::{Configuration, ControlOption, Dio, Message};
 
 //= rfc6550#8-1 type=test
 #[test]
-fn who_joins_has_its_parent_as_the_way_to_everywhere() {
+fn a_node_that_joins_uses_its_parent_as_default_route() {
     let outside = "2001:db8::1".parse().unwrap();
     let mut lone = Lone::new(Role::Router, |_| {});
-    assert_eq!(lone.rpl.route(outside), Way::Unreachable);
+    assert_eq!(lone.rpl.route(outside), NextHop::Unreachable);
     lone.says(1, dio(Mode::NonStoring, STEP)).unwrap();
-    assert_eq!(lone.rpl.route(outside), Way::Neighbour(near(1)));
+    assert_eq!(lone.rpl.route(outside), NextHop::Neighbour(near(1)));
 }
 
 //= rfc6550#8.1-1 type=test
@@ -102,11 +102,11 @@ fn a_neighbour_that_does_not_answer_is_no_parent_until_it_does() {
 #[test]
 fn nothing_goes_through_a_child_that_does_not_answer() {
     let mut lone = Lone::router(Mode::Storing);
-    lone.tells(near(5), &[address(5), address(6)], super::transit(240, None)).unwrap();
-    assert_eq!(lone.rpl.route(address(6)), Way::Neighbour(near(5)));
+    lone.announces(near(5), &[address(5), address(6)], super::transit(240, None)).unwrap();
+    assert_eq!(lone.rpl.route(address(6)), NextHop::Neighbour(near(5)));
     (0..4).for_each(|_| lone.rpl.handle_sent(lone.now, near(5), 4, false));
     assert_eq!(lone.rpl.routes().count(), 0);
-    assert_eq!(lone.rpl.route(address(6)), Way::Neighbour(near(1)));
+    assert_eq!(lone.rpl.route(address(6)), NextHop::Neighbour(near(1)));
 }
 
 //= rfc6550#8.2.2.1-1 rfc6550#8.2.2.1-2 rfc6550#8.2.2.1-4 rfc6550#8.2.2.1-5 type=test
@@ -217,7 +217,7 @@ fn a_bad_link_alone_lifts_the_rank_to_the_limit_and_costs_no_parent() {
 
 //= rfc6550#8.2.2.5-1 type=test
 #[test]
-fn nobody_with_an_infinite_rank_is_a_parent() {
+fn no_node_with_an_infinite_rank_is_a_parent() {
     let mut lone = Lone::new(Role::Router, |_| {});
     let _ = lone.says(1, dio(Mode::NonStoring, INFINITE_RANK));
     assert_eq!(lone.rpl.parent(), None);

@@ -13,7 +13,7 @@ use kinglet_wire::rpl::{
 
 //= rfc6550#8.3-1 type=test
 #[test]
-fn a_packet_that_goes_the_wrong_way_resets_trickle() {
+fn a_packet_in_the_wrong_direction_resets_trickle() {
     let mut lone = Lone::router(Mode::NonStoring);
     lone.calm();
     // Up, from a node nearer to the root.
@@ -48,7 +48,7 @@ fn a_new_version_resets_trickle() {
 
 //= rfc6550#6.7.6-2 rfc6550#8.3-5 rfc6550#8.3-6 rfc6550#8.3-7 rfc6550#8.3-8 type=test
 #[test]
-fn who_asks_alone_is_answered_alone_with_the_configuration() {
+fn a_unicast_request_gets_a_unicast_answer_with_the_configuration() {
     let means = Solicited { instance: Some(0), ..Solicited::default() };
     let asked: [&[ControlOption<'_>]; 2] = [&[], &[ControlOption::Solicited(means)]];
     for options in asked {
@@ -91,7 +91,7 @@ fn one_without_a_route_for_others_answers_a_node_that_asks_it_alone() {
 
 //= rfc6550#8.5-1 rfc6550#8.5-2 rfc6550#8.5-4 type=test
 #[test]
-fn a_leaf_is_no_router_to_anybody() {
+fn a_leaf_is_no_router_for_any_node() {
     for role in [Role::Leaf, Role::Router] {
         let mut lone = Lone::new(role, |_| {});
         lone.says(1, dio(Mode::Storing, STEP)).unwrap();

@@ -158,7 +158,7 @@ impl Lone {
     }
 
     /// Delivers a DAO of a neighbour with these targets, all with one transit.
-    fn tells(
+    fn announces(
         &mut self,
         from: Ipv6Addr,
         targets: &[Ipv6Addr],

@@ -113,8 +113,8 @@ fn a_route_with_the_reserved_preference_is_neither_sent_nor_passed_on() {
         let route =
             RouteInformation { prefix: address(3), prefix_len: 64, preference, lifetime_secs: 9 };
         for dio in said(|root| root.route = Some(route)) {
-            let told = dio.route().map(|route| route.preference);
-            assert_eq!(told, passes.then_some(preference));
+            let received = dio.route().map(|route| route.preference);
+            assert_eq!(received, passes.then_some(preference));
         }
     }
 }
@@ -130,8 +130,8 @@ fn a_dio_that_is_not_secured_says_nothing_of_authentication() {
 //= rfc6550#6.7.10-3 type=test
 #[test]
 fn a_prefix_is_preferred_for_no_longer_than_it_is_valid() {
-    let told = PrefixInformation { valid_secs: 600, preferred_secs: 900, ..prefix(ROOT) };
-    for dio in said(|root| root.prefix = Some(told)) {
+    let received = PrefixInformation { valid_secs: 600, preferred_secs: 900, ..prefix(ROOT) };
+    for dio in said(|root| root.prefix = Some(received)) {
         let lifetimes = dio.prefix().map(|it| (it.valid_secs, it.preferred_secs));
         assert_eq!(lifetimes, Some((600, 600)));
     }
@@ -141,8 +141,8 @@ fn a_prefix_is_preferred_for_no_longer_than_it_is_valid() {
 #[test]
 fn what_follows_a_prefix_is_the_address_of_the_sender_or_zero() {
     let what = |autonomous, router_address| {
-        let told = PrefixInformation { autonomous, router_address, ..prefix(ROOT) };
-        said(|root| root.prefix = Some(told)).map(|dio| {
+        let received = PrefixInformation { autonomous, router_address, ..prefix(ROOT) };
+        said(|root| root.prefix = Some(received)).map(|dio| {
             let prefix = dio.prefix().expect("the prefix");
             (prefix.router_address, prefix.prefix.to_bits() as u64)
         })
@@ -249,8 +249,8 @@ fn the_dodagid_is_an_address_of_the_root() {
 #[test]
 fn a_router_never_passes_on_that_a_prefix_is_on_link() {
     let mut lone = Lone::router(Mode::NonStoring);
-    let told = PrefixInformation { on_link: true, ..prefix(1) };
-    let options = [ControlOption::Configuration(CONFIGURATION), ControlOption::Prefix(told)];
+    let received = PrefixInformation { on_link: true, ..prefix(1) };
+    let options = [ControlOption::Configuration(CONFIGURATION), ControlOption::Prefix(received)];
     let said = Message::Dio(dio(Mode::NonStoring, 2 * STEP));
     lone.hear(near(1), true, said, &options).unwrap();
     let passed: Vec<_> =
@@ -292,13 +292,13 @@ fn the_configuration_is_passed_on_as_it_was_said() {
 fn what_a_root_is_configured_with_is_what_its_dios_say() {
     let configuration =
         Configuration { interval_doublings: 5, interval_min: 11, redundancy: 4, ..CONFIGURATION };
-    let told = PrefixInformation { valid_secs: 600, preferred_secs: 300, ..prefix(ROOT) };
+    let received = PrefixInformation { valid_secs: 600, preferred_secs: 300, ..prefix(ROOT) };
     let root = Root::new(address(ROOT), Mode::NonStoring);
-    let root = Root { configuration, prefix: Some(told), ..root };
+    let root = Root { configuration, prefix: Some(received), ..root };
     let mut lone = Lone::new(Role::Root(root), |_| {});
     let dio = of_code(lone.run(secs(9)), DIO).pop().expect("a DIO");
     assert_eq!((dio.dio().mode, dio.configuration()), (1, Some(configuration)));
-    assert_eq!(dio.prefix(), Some(told));
+    assert_eq!(dio.prefix(), Some(received));
 }
 
 /// Only the four messages are sent whose destinations the RFC defines.

@@ -2,7 +2,7 @@
 
 use super::{Lone, ROOT, STEP, dio, secs, transit};
 use crate::common::{address, near};
-use kinglet_rpl::{CONFIGURATION, Mode, Needs, Refusal, Role, Way};
+use kinglet_rpl::{CONFIGURATION, Mode, Needs, NextHop, Refusal, Role};
 use kinglet_wire::rpl::{Configuration, ControlOption, Message, PacketInformation};
 
 /// Returns an address outside the DODAG.
@@ -18,7 +18,7 @@ fn information(down: bool, sender_rank: u16) -> PacketInformation {
 /// Returns a router in storing mode with rank 3, and a route to node 5 through its child 5.
 fn with_child() -> Lone {
     let mut lone = Lone::router(Mode::Storing);
-    lone.tells(near(5), &[address(5)], transit(240, None)).unwrap();
+    lone.announces(near(5), &[address(5)], transit(240, None)).unwrap();
     assert_eq!(lone.rpl.dag_rank(), 3);
     lone
 }
@@ -29,7 +29,11 @@ fn a_packet_up_does_not_go_back_to_who_sent_it() {
     let mut lone = Lone::router(Mode::NonStoring);
     let up = Some(information(false, 9));
     let onward = lone.rpl.relay(lone.now, near(1), address(ROOT), up).unwrap();
-    assert_eq!(onward.way, Way::Neighbour(near(2)), "not to the parent, which has sent it");
+    assert_eq!(
+        onward.next_hop,
+        NextHop::Neighbour(near(2)),
+        "not to the parent, which has sent it"
+    );
     let refused = lone.rpl.relay(lone.now, near(2), address(ROOT), up);
     assert_eq!(refused, Err(Refusal::NoRoute), "nobody is left");
 }
@@ -38,19 +42,19 @@ fn a_packet_up_does_not_go_back_to_who_sent_it() {
 #[test]
 fn a_packet_down_does_not_go_on_to_the_child_that_sent_it() {
     let mut lone = with_child();
-    lone.tells(near(5), &[address(6)], transit(240, None)).unwrap();
+    lone.announces(near(5), &[address(6)], transit(240, None)).unwrap();
     let down = information(true, 4);
     let onward = lone.rpl.relay(lone.now, near(5), address(6), Some(down)).unwrap();
-    assert_eq!(onward.way, Way::Neighbour(near(5)));
+    assert_eq!(onward.next_hop, NextHop::Neighbour(near(5)));
     assert!(onward.information.forwarding_error, "it is returned");
-    assert_ne!(lone.rpl.route(address(6)), Way::Neighbour(near(5)), "the route is a stale one");
+    assert_ne!(lone.rpl.route(address(6)), NextHop::Neighbour(near(5)), "the route is a stale one");
     // From another neighbour, or up from the child, it goes down.
-    lone.tells(near(5), &[address(7)], transit(241, None)).unwrap();
+    lone.announces(near(5), &[address(7)], transit(241, None)).unwrap();
     for (from, option) in [(5, information(false, 4)), (1, information(true, 2))] {
         let onward = lone.rpl.relay(lone.now, near(from), address(7), Some(option)).unwrap();
         assert_eq!(
-            (onward.way, onward.information),
-            (Way::Neighbour(near(5)), information(true, 3))
+            (onward.next_hop, onward.information),
+            (NextHop::Neighbour(near(5)), information(true, 3))
         );
     }
 }
@@ -107,7 +111,7 @@ fn a_packet_without_the_option_gets_one() {
 
 //= rfc6550#11.2.2.2-2 type=test
 #[test]
-fn a_second_rank_error_on_the_way_up_discards_the_packet_and_resets_trickle() {
+fn a_second_upward_rank_error_discards_the_packet_and_resets_trickle() {
     for mode in [Mode::NonStoring, Mode::Storing] {
         let mut lone = Lone::router(mode);
         lone.calm();
@@ -119,19 +123,22 @@ fn a_second_rank_error_on_the_way_up_discards_the_packet_and_resets_trickle() {
 
 //= rfc6550#11.2.2.3-2 rfc6550#11.2.2.3-3 rfc6550#11.2.2.3-4 type=test
 #[test]
-fn a_packet_that_comes_back_takes_another_way_and_the_first_is_forgotten() {
+fn a_packet_that_comes_back_takes_another_route_and_the_first_is_forgotten() {
     let mut lone = with_child();
     let back = PacketInformation { forwarding_error: true, ..information(true, 4) };
     let onward = lone.rpl.relay(lone.now, near(5), address(5), Some(back));
     assert_eq!(lone.rpl.routes().count(), 0);
     // No other node is below: it returns to its previous hop.
     let onward = onward.unwrap();
-    assert_eq!((onward.way, onward.information.down), (Way::Neighbour(near(1)), true));
+    assert_eq!((onward.next_hop, onward.information.down), (NextHop::Neighbour(near(1)), true));
     let mut lone = with_child();
-    lone.tells(near(6), &[address(7)], transit(240, None)).unwrap();
-    lone.tells(near(5), &[address(7)], transit(240, None)).unwrap();
+    lone.announces(near(6), &[address(7)], transit(240, None)).unwrap();
+    lone.announces(near(5), &[address(7)], transit(240, None)).unwrap();
     let onward = lone.rpl.relay(lone.now, near(5), address(7), Some(back)).unwrap();
-    assert_eq!((onward.way, onward.information), (Way::Neighbour(near(6)), information(true, 3)));
+    assert_eq!(
+        (onward.next_hop, onward.information),
+        (NextHop::Neighbour(near(6)), information(true, 3))
+    );
 }
 
 //= rfc6550#11.2.2.1-5 type=test
@@ -151,5 +158,5 @@ fn the_option_that_strangers_discard_comes_off_at_the_root() {
     assert_eq!(lone.rpl.needs(outside(), false, true), Needs::Nothing);
     let up = Some(information(false, 2));
     let onward = lone.rpl.relay(lone.now, near(5), outside(), up).unwrap();
-    assert_eq!(onward.way, Way::Outside);
+    assert_eq!(onward.next_hop, NextHop::Outside);
 }

@@ -210,7 +210,7 @@ fn a_source_route_is_consumed_as_in_figures_22_to_25() {
 }
 
 #[test]
-fn congestion_that_the_outer_header_tells_of_is_told() {
+fn congestion_marked_in_the_outer_header_is_reported() {
     let marked = |outer: u8, inner: u8| {
         let mut packet = header(protocol::UDP, OUTSIDE, node(9), &udp(4));
         packet[1] = inner << 4;

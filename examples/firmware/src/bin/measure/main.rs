@@ -63,10 +63,10 @@ fn measure() -> Result<(), &'static str> {
     let leaf = singleton!(: Place<Mote> = Place::uninit()).ok_or("run twice")?;
     let mut leaf = Station::new(sleeper(leaf, SENDER), false);
     leaf.node.set_parent(now, Some(RECEIVER)).map_err(|_| "no room for a parent")?;
-    let expected = leaf.node.expect(now, PORT, now, now + Duration::from_secs(60));
+    let expected = leaf.node.expect_response(now, PORT, now, now + Duration::from_secs(60));
     expected.map_err(|_| "nothing can be expected")?;
-    report_count("rest", turns(now, &mut leaf, false));
-    report_count("wake_up", turns(now, &mut leaf, true));
+    report_count("rest", loop_passes(now, &mut leaf, false));
+    report_count("wake_up", loop_passes(now, &mut leaf, true));
     messages::measure(now, (&mut receiver, &mut sender), frame_received, frame_sent)?;
     report_sizes();
     Ok(())
@@ -92,19 +92,19 @@ fn sleeper(place: &'static mut Place<Mote>, short: u16) -> &'static mut Node<Mot
 
 /// Cost of a turn of the loop without work; with `wakes` the node has to examine its layers to find
 /// that out.
-fn turns(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
-    station.turn(now, None, &mut [], &mut Frame::new(0));
+fn loop_passes(now: Instant, station: &mut Station<'_>, wakes: bool) -> u32 {
+    station.step(now, None, &mut [], &mut Frame::new(0));
     station.restart();
-    for turn in 0..SEGMENTS {
+    for step in 0..SEGMENTS {
         // The clock has steps of forty instructions: turns begin anywhere between two steps.
-        cortex_m::asm::delay(1 + turn % 40);
+        cortex_m::asm::delay(1 + step % 40);
         // A compiler that knew the node from the previous turn would not load it again.
         core::hint::black_box(&mut *station.node);
         if wakes {
             let _ = station.node.interface();
         }
         station.timed(|node| node.handle_deadline(now));
-        station.turn(now, None, &mut [], &mut Frame::new(0));
+        station.step(now, None, &mut [], &mut Frame::new(0));
     }
     per(station.ticks, SEGMENTS)
 }

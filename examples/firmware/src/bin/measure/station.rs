@@ -99,7 +99,7 @@ impl<'a, P: Profile> Station<'a, P> {
 
     /// One turn of the canonical loop after `event`; returns true with a frame in `out` if it sends
     /// one.
-    pub fn turn(
+    pub fn step(
         &mut self,
         now: Instant,
         event: Option<Event>,
@@ -137,7 +137,7 @@ impl<'a, P: Profile> Station<'a, P> {
 fn ticks_since(before: u32) -> u32 {
     compiler_fence(Ordering::SeqCst);
     let ticks = before.wrapping_sub(SYST::get_current()) & 0xFF_FFFF;
-    nobody_works();
+    all_idle();
     ticks
 }
 
@@ -154,7 +154,7 @@ fn sender_works() {
 }
 
 #[inline(never)]
-fn nobody_works() {
+fn all_idle() {
     core::hint::black_box(3);
 }
 
@@ -167,15 +167,15 @@ pub fn settle<P: Profile>(now: Instant, from: &mut Station<'_, P>, to: &mut Stat
     let mut frame = Frame::new(to.shift);
     let mut other = Frame::new(from.shift);
     let (sfd, ack) = (now - PASSED, Ack::Received { frame_pending: false });
-    let mut sent = from.turn(now, None, &mut [], &mut frame);
+    let mut sent = from.step(now, None, &mut [], &mut frame);
     while sent {
         let len = frame.len as u8;
         let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: true };
         let octets = frame.octets();
-        if to.turn(now, Some(event), octets, &mut other) {
+        if to.step(now, Some(event), octets, &mut other) {
             reply(now, to, from, &mut other);
         }
-        sent = from.turn(now, Some(Event::Transmitted { sfd, ack }), &mut [], &mut frame);
+        sent = from.step(now, Some(Event::Transmitted { sfd, ack }), &mut [], &mut frame);
     }
 }
 
@@ -193,9 +193,9 @@ fn reply<P: Profile>(
         let event = Event::Received { sfd, len, rssi_dbm: -60, lqi: 255, acked: true };
         // The other radio is still busy with its own frame, so nothing comes back.
         let octets = frame.octets();
-        to.turn(now, Some(event), octets, &mut unused);
+        to.step(now, Some(event), octets, &mut unused);
         let event = Event::Transmitted { sfd, ack };
-        if !from.turn(now, Some(event), &mut [], frame) {
+        if !from.step(now, Some(event), &mut [], frame) {
             return;
         }
     }

@@ -86,7 +86,7 @@ fn other_motes_answer_both_computers() {
 }
 
 #[test]
-fn routers_find_the_way_to_a_computer_by_rpl() {
+fn routers_find_the_route_to_a_computer_by_rpl() {
     let text = format!("{TUNNEL}[net]\nrouting = \"rpl\"\n");
     let mut mesh = Mesh::new(&scenario(&text)).unwrap();
     let began = mesh.now();
@@ -123,7 +123,7 @@ fn a_line_takes_its_time_at_both_ends_and_one_packet_at_once() {
 }
 
 #[tokio::test]
-async fn nobody_else_stands_at_the_far_end() {
+async fn no_other_node_stands_at_the_far_end() {
     let mut mesh = Mesh::new(&scenario(TUNNEL)).unwrap();
     assert_eq!(mesh.far_end(), Some(3));
     assert!(!mesh.has_services(3) && mesh.has_services(2));

@@ -79,9 +79,9 @@ impl Anemometer {
 
 /// Applies to TCP only; does nothing with another uplink.
 impl StreamApp<Socket> for Anemometer {
-    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
+    fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         match self {
-            Anemometer::Tcp(uplink) => uplink.turn(now, tcp),
+            Anemometer::Tcp(uplink) => uplink.step(now, tcp),
             Anemometer::Coap(_) | Anemometer::Ideal(_) => false,
         }
     }
@@ -98,7 +98,7 @@ impl StreamApp<Socket> for Anemometer {
 impl App for Anemometer {
     fn poll<P: Profile>(&mut self, now: Instant, node: &mut Node<P>) -> bool {
         match self {
-            Anemometer::Tcp(uplink) => uplink.turn(now, &mut Tcp::Own(node)),
+            Anemometer::Tcp(uplink) => uplink.step(now, &mut Tcp::Own(node)),
             Anemometer::Coap(uplink) => uplink.poll(now, node),
             Anemometer::Ideal(uplink) => uplink.poll(now, node),
         }

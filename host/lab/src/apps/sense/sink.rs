@@ -236,7 +236,7 @@ impl ReadingSink {
 
 /// Applies to streams only.
 impl StreamApp<Socket> for ReadingSink {
-    fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
+    fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         let Source::Tcp(port, config) = self.source else { return false };
         if !self.listening {
             self.listening = tcp.listen(port, config);

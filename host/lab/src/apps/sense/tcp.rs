@@ -69,13 +69,13 @@ impl TcpUplink {
         self.held.iter().map(|(_, number)| *number)
     }
 
-    pub(super) fn turn<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
+    pub(super) fn step<S: Sockets<Handle = Socket>>(&mut self, now: Instant, tcp: &mut S) -> bool {
         let before = self.sensor.connection();
         let info = before.and_then(|handle| tcp.info(handle));
         if let Some(info) = info.filter(|info| info.state != State::Closed) {
             self.observe(info);
         }
-        let busy = self.sensor.turn(now, tcp);
+        let busy = self.sensor.step(now, tcp);
         match (before, self.sensor.connection()) {
             (None, Some(_)) => self.all.opened += 1,
             // The send buffer was discarded; the sink knows which of its readings have arrived.

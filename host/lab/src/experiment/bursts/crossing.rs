@@ -153,10 +153,10 @@ fn refine_cross(rows: &mut Rows) {
 
 const OF_TWO: &[Metric] = &[
     Metric::OfBursts(OfBursts::FirstAlone),
-    Metric::OfBursts(OfBursts::FirstBeside),
+    Metric::OfBursts(OfBursts::FirstConcurrent),
     Metric::OfBursts(OfBursts::Second),
     Metric::OfBursts(OfBursts::RadioAlone),
-    Metric::OfBursts(OfBursts::RadioBeside),
+    Metric::OfBursts(OfBursts::RadioConcurrent),
 ];
 
 fn two_bulks(_: Effort) -> Vec<Point> {

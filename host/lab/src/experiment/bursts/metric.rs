@@ -49,11 +49,11 @@ pub enum OfBursts {
     /// Throughput of the first flow before the second one begins, kB/s.
     FirstAlone,
     /// Throughput of the first flow during the second one, kB/s.
-    FirstBeside,
+    FirstConcurrent,
     /// Radio time of node 2 before the second flow begins, %.
     RadioAlone,
     /// Radio time of node 2 during the second flow, %.
-    RadioBeside,
+    RadioConcurrent,
     /// Lost datagrams of the flows other than the first, %.
     CollectionLoss,
     /// Mean time between sending and reception of those flows' datagrams, s.
@@ -100,9 +100,9 @@ impl OfBursts {
             OfBursts::First => ("first", "kB/s"),
             OfBursts::Second => ("second", "kB/s"),
             OfBursts::FirstAlone => ("first_alone", "kB/s"),
-            OfBursts::FirstBeside => ("first_beside", "kB/s"),
+            OfBursts::FirstConcurrent => ("first_beside", "kB/s"),
             OfBursts::RadioAlone => ("radio_2_alone", "%"),
-            OfBursts::RadioBeside => ("radio_2_beside", "%"),
+            OfBursts::RadioConcurrent => ("radio_2_beside", "%"),
             OfBursts::CollectionLoss => ("collection_loss", "%"),
             OfBursts::CollectionDelay => ("collection_delay", "s"),
             OfBursts::Before => ("before", "B/s"),
@@ -172,9 +172,9 @@ impl OfBursts {
         matches!(
             self,
             OfBursts::FirstAlone
-                | OfBursts::FirstBeside
+                | OfBursts::FirstConcurrent
                 | OfBursts::RadioAlone
-                | OfBursts::RadioBeside
+                | OfBursts::RadioConcurrent
                 | OfBursts::Before
                 | OfBursts::During
                 | OfBursts::After
@@ -211,7 +211,7 @@ impl OfBursts {
         };
         let span = match self {
             OfBursts::FirstAlone | OfBursts::RadioAlone => (SETTLED_S, begins(1)?),
-            OfBursts::FirstBeside | OfBursts::RadioBeside => {
+            OfBursts::FirstConcurrent | OfBursts::RadioConcurrent => {
                 let begin = begins(1)?;
                 (begin, (begin + run.flows.get(1)?.seconds?).min(scenario.duration_s))
             }
@@ -223,10 +223,10 @@ impl OfBursts {
         };
         let samples = Within::new(&run.samples, span)?;
         Some(match self {
-            OfBursts::FirstAlone | OfBursts::FirstBeside => {
+            OfBursts::FirstAlone | OfBursts::FirstConcurrent => {
                 of_frames(samples.bytes()?, samples.seconds())
             }
-            OfBursts::RadioAlone | OfBursts::RadioBeside => {
+            OfBursts::RadioAlone | OfBursts::RadioConcurrent => {
                 100.0 * samples.on_s(MIDDLE)? / samples.seconds()
             }
             OfBursts::Drawn(drawn) => drawn.value(samples.0, samples.1)?,

@@ -1,6 +1,6 @@
 //! Bandwidth estimates in place of a fixed limit of the window.
 
-use super::{LIVE_METRICS, STATIC_METRICS, Settings, THREATS, Ways, lengths, point, scenario};
+use super::{LIVE_METRICS, RouteKind, STATIC_METRICS, Settings, THREATS, lengths, point, scenario};
 use crate::chart::{Figure, curves};
 use crate::control::Control;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Point, Rows};
@@ -50,9 +50,10 @@ fn estimating(scenario: Scenario, congestion: Control) -> Scenario {
 }
 
 /// Positions in the figures: lengths of static routes, and 0 for live ones.
-fn places(effort: Effort) -> impl Iterator<Item = (String, u32, Ways)> {
-    let fixed = lengths(effort).iter().map(|hops| (of_length(*hops), *hops, Ways::Static(*hops)));
-    fixed.chain([("live".to_owned(), 0, Ways::Live)])
+fn places(effort: Effort) -> impl Iterator<Item = (String, u32, RouteKind)> {
+    let fixed =
+        lengths(effort).iter().map(|hops| (of_length(*hops), *hops, RouteKind::Static(*hops)));
+    fixed.chain([("live".to_owned(), 0, RouteKind::Live)])
 }
 
 fn of_length(hops: u32) -> String {
@@ -61,16 +62,16 @@ fn of_length(hops: u32) -> String {
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (place, x, ways) in places(effort) {
-        let metrics = if ways == Ways::Live { LIVE_METRICS } else { STATIC_METRICS };
+    for (place, x, routes) in places(effort) {
+        let metrics = if routes == RouteKind::Live { LIVE_METRICS } else { STATIC_METRICS };
         for window in LIMITS {
-            let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
-            let scenario = scenario(effort, settings, ways);
+            let settings = Settings { window, ..Settings::ON_STATIC_ROUTES };
+            let scenario = scenario(effort, settings, routes);
             let label = format!("{place} cwl={window}");
             points.push(point(label, limit_name(window), x.into(), scenario, metrics));
         }
         for (control, name, series) in ESTIMATES {
-            let scenario = scenario(effort, Settings::ON_STATIC_WAYS, ways);
+            let scenario = scenario(effort, Settings::ON_STATIC_ROUTES, routes);
             let scenario = estimating(scenario, control);
             let label = format!("{place} {name}");
             points.push(point(label, series, x.into(), scenario, metrics));

@@ -4,7 +4,7 @@
 //! them: the window follows from the other levels, so that the levels of any two factors occur
 //! together (nearly) equally often. `experiments/design-factorial/sweep.toml` has all of them.
 
-use super::{OfPairs, Settings, THREATS, Ways, point, scenario};
+use super::{OfPairs, RouteKind, Settings, THREATS, point, scenario};
 use crate::backoff::EitherBackoff;
 use crate::chart::{Bars, Figure};
 use crate::effects::{Effects, Run};
@@ -51,7 +51,8 @@ const FACTORS: [(&str, &[&str]); 6] = [
 /// of levels are closest to equally frequent.
 const GENERATOR: [usize; 5] = [1, 1, 2, 4, 3];
 
-const WAYS: [(&str, Ways); 2] = [("static", Ways::StaticOfAnyLength), ("live", Ways::Live)];
+const ROUTE_KINDS: [(&str, RouteKind); 2] =
+    [("static", RouteKind::StaticOfAnyLength), ("live", RouteKind::Live)];
 
 /// The levels of every combination of the fraction.
 fn combinations() -> Vec<[usize; 6]> {
@@ -88,12 +89,12 @@ fn settings(levels: [usize; 6]) -> Settings {
     }
 }
 
-fn label(ways: &str, levels: [usize; 6]) -> String {
+fn label(routes: &str, levels: [usize; 6]) -> String {
     let names = levels
         .iter()
         .zip(FACTORS)
         .map(|(level, (name, levels))| format!("{name}={}", levels[*level]));
-    format!("{ways} {}", names.collect::<Vec<_>>().join(" "))
+    format!("{routes} {}", names.collect::<Vec<_>>().join(" "))
 }
 
 /// Settings with the best main effects on live routes (seeds 11 to 13).
@@ -109,17 +110,17 @@ pub(super) const TUNED: Settings = Settings {
 
 fn plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (name, ways) in WAYS {
+    for (name, routes) in ROUTE_KINDS {
         for levels in combinations() {
             // The quick plan has one kind of route and half of the combinations.
-            if effort == Effort::Quick && (ways == Ways::Live || levels[4] == 1) {
+            if effort == Effort::Quick && (routes == RouteKind::Live || levels[4] == 1) {
                 continue;
             }
-            let scenario = fewer(scenario(effort, settings(levels), ways));
+            let scenario = fewer(scenario(effort, settings(levels), routes));
             points.push(point(label(name, levels), name, points.len() as f64, scenario, METRICS));
         }
         for (what, settings) in [("defaults of the paper", Settings::TABLE_1), ("tuned", TUNED)] {
-            let scenario = scenario(effort, settings, ways);
+            let scenario = scenario(effort, settings, routes);
             points.push(point(format!("{name} {what}"), "settings", 0.0, scenario, METRICS));
         }
     }
@@ -138,7 +139,7 @@ fn fewer(mut scenario: crate::scenario::Scenario) -> crate::scenario::Scenario {
 const MOST_PAIRS: u32 = 8;
 
 fn refine(rows: &mut Rows) {
-    for (name, _) in WAYS {
+    for (name, _) in ROUTE_KINDS {
         for metric in ["goodput", "goodput_hops_2", "goodput_hops_4"] {
             let run = |levels: [usize; 6]| {
                 let value = rows.mean(&label(name, levels), metric)?;
@@ -147,21 +148,21 @@ fn refine(rows: &mut Rows) {
             let runs: Vec<_> = combinations().into_iter().filter_map(run).collect();
             let counts = FACTORS.map(|(_, levels)| levels.len());
             if let Some(effects) = Effects::of(&runs, &counts) {
-                tell(rows, name, metric, &effects);
+                add_effects(rows, name, metric, &effects);
             }
         }
     }
 }
 
 /// Adds effects and shares of the variance to the rows.
-fn tell(rows: &mut Rows, ways: &'static str, metric: &str, effects: &Effects) {
+fn add_effects(rows: &mut Rows, routes: &'static str, metric: &str, effects: &Effects) {
     for (factor, (name, levels)) in FACTORS.iter().enumerate() {
         for (level, of) in levels.iter().enumerate() {
             let (effect, half) = effects.main(factor, level);
-            let label = format!("{ways} {name}={of}");
+            let label = format!("{routes} {name}={of}");
             let row = rows.compute(
                 &label,
-                ways,
+                routes,
                 level as f64,
                 (&format!("{metric}_effect"), "%"),
                 effect,
@@ -169,11 +170,11 @@ fn tell(rows: &mut Rows, ways: &'static str, metric: &str, effects: &Effects) {
             row.ci95 = Some(half);
         }
         let (best, share) = (effects.best(factor), effects.share(factor));
-        let label = format!("{ways} {name}");
-        rows.compute(&label, ways, factor as f64, (&format!("{metric}_variance"), "%"), share);
+        let label = format!("{routes} {name}");
+        rows.compute(&label, routes, factor as f64, (&format!("{metric}_variance"), "%"), share);
         rows.compute(
             &label,
-            ways,
+            routes,
             factor as f64,
             (&format!("{metric}_best"), "level"),
             best as f64,
@@ -181,41 +182,42 @@ fn tell(rows: &mut Rows, ways: &'static str, metric: &str, effects: &Effects) {
     }
     for a in 0..FACTORS.len() {
         for b in a + 1..FACTORS.len() {
-            let label = format!("{ways} {} and {}", FACTORS[a].0, FACTORS[b].0);
+            let label = format!("{routes} {} and {}", FACTORS[a].0, FACTORS[b].0);
             let share = effects.shared((a, b));
-            rows.compute(&label, ways, a as f64, (&format!("{metric}_variance"), "%"), share);
+            rows.compute(&label, routes, a as f64, (&format!("{metric}_variance"), "%"), share);
         }
     }
 }
 
 /// Share of the variance of each factor and each pair of factors.
 fn figures(result: &ExperimentResult) -> Vec<Figure> {
-    let bars = |(ways, _): (&str, Ways)| {
+    let bars = |(routes, _): (&str, RouteKind)| {
         let rows =
-            result.rows.iter().filter(|r| r.metric == "goodput_variance" && r.series == ways);
+            result.rows.iter().filter(|r| r.metric == "goodput_variance" && r.series == routes);
         let mut bars: Vec<_> = rows.map(|r| (r.label.clone(), vec![r.mean])).collect();
         bars.sort_by(|a, b| b.1[0].total_cmp(&a.1[0]));
         bars.truncate(12);
         Figure::Bars(Bars {
-            title: format!("What differences in goodput come from, {ways} ways"),
+            title: format!("What differences in goodput come from, {routes} ways"),
             unit: "% of the variance of its logarithm".to_owned(),
             parts: vec!["share".to_owned()],
             bars,
             marks: Vec::new(),
         })
     };
-    let effects = |(ways, _): (&str, Ways)| {
-        let rows = result.rows.iter().filter(|r| r.metric == "goodput_effect" && r.series == ways);
+    let effects = |(routes, _): (&str, RouteKind)| {
+        let rows =
+            result.rows.iter().filter(|r| r.metric == "goodput_effect" && r.series == routes);
         let bars = rows.map(|r| (r.label.clone(), vec![r.mean])).collect();
         Figure::Bars(Bars {
-            title: format!("Goodput of each level against the mean over all, {ways} ways"),
+            title: format!("Goodput of each level against the mean over all, {routes} ways"),
             unit: "%".to_owned(),
             parts: vec!["effect".to_owned()],
             bars,
             marks: Vec::new(),
         })
     };
-    WAYS.map(bars).into_iter().chain(WAYS.map(effects)).collect()
+    ROUTE_KINDS.map(bars).into_iter().chain(ROUTE_KINDS.map(effects)).collect()
 }
 
 #[cfg(test)]

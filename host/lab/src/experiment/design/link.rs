@@ -1,7 +1,7 @@
 //! Back-off and retries of the link layer on static routes.
 
 use super::{
-    OfPairs, STATIC_METRICS, Settings, THREATS, Ways, backoff_name, lengths, point, scenario,
+    OfPairs, RouteKind, STATIC_METRICS, Settings, THREATS, backoff_name, lengths, point, scenario,
     with_overlap,
 };
 use crate::backoff::EitherBackoff;
@@ -46,7 +46,7 @@ const WINDOWS: [u8; 3] = [1, 4, 8];
 const BACKOFFS: [EitherBackoff; 2] = [EitherBackoff::TINYOS, EitherBackoff::EXPONENTIAL];
 const RETRIES_OF: [u8; 4] = [1, 3, 5, 7];
 /// Length of the routes on which other models of overlap are tried.
-const BESIDE: u32 = 3;
+const OTHER_MODELS_HOPS: u32 = 3;
 
 const fn series(backoff: EitherBackoff, window: u8) -> &'static str {
     match (backoff, window) {
@@ -64,9 +64,9 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for backoff in BACKOFFS {
             for hops in lengths(effort) {
-                let settings = Settings { backoff, window, ..Settings::ON_STATIC_WAYS };
+                let settings = Settings { backoff, window, ..Settings::ON_STATIC_ROUTES };
                 let label = format!("hops={hops} cwl={window} backoff={}", backoff_name(backoff));
-                let scenario = scenario(effort, settings, Ways::Static(*hops));
+                let scenario = scenario(effort, settings, RouteKind::Static(*hops));
                 let series = series(backoff, window);
                 points.push(point(label, series, f64::from(*hops), scenario, STATIC_METRICS));
             }
@@ -74,26 +74,33 @@ fn backoff_plan(effort: Effort) -> Vec<Point> {
     }
     for overlap in [Overlap::Strict, Overlap::Capture] {
         for backoff in BACKOFFS {
-            let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
+            let settings = Settings { backoff, ..Settings::ON_STATIC_ROUTES };
             let (name, overlaps) = (backoff_name(backoff), overlap.name());
-            let label = format!("hops={BESIDE} cwl=8 backoff={name} overlap={overlaps}");
-            let scenario = scenario(effort, settings, Ways::Static(BESIDE));
+            let label = format!("hops={OTHER_MODELS_HOPS} cwl=8 backoff={name} overlap={overlaps}");
+            let scenario = scenario(effort, settings, RouteKind::Static(OTHER_MODELS_HOPS));
             let scenario = with_overlap(scenario, overlap);
             points.push(point(
                 label,
                 "other overlaps",
-                f64::from(BESIDE),
+                f64::from(OTHER_MODELS_HOPS),
                 scenario,
                 STATIC_METRICS,
             ));
         }
     }
     for backoff in BACKOFFS {
-        let settings = Settings { backoff, ..Settings::ON_STATIC_WAYS };
-        let label = format!("hops={BESIDE} cwl=8 backoff={} all heard", backoff_name(backoff));
-        let mut scenario = scenario(effort, settings, Ways::Static(BESIDE));
+        let settings = Settings { backoff, ..Settings::ON_STATIC_ROUTES };
+        let name = backoff_name(backoff);
+        let label = format!("hops={OTHER_MODELS_HOPS} cwl=8 backoff={name} all heard");
+        let mut scenario = scenario(effort, settings, RouteKind::Static(OTHER_MODELS_HOPS));
         scenario.medium.hidden_terminals = false;
-        points.push(point(label, "all heard", f64::from(BESIDE), scenario, STATIC_METRICS));
+        points.push(point(
+            label,
+            "all heard",
+            f64::from(OTHER_MODELS_HOPS),
+            scenario,
+            STATIC_METRICS,
+        ));
     }
     points.extend(BACKOFFS.map(contention));
     points
@@ -104,8 +111,11 @@ const CONTENTION_S: (f64, f64) = (5.0, 65.0);
 
 /// Two nodes that send to a third one at full speed.
 fn contention(backoff: EitherBackoff) -> Point {
-    let base =
-        scenario(Effort::Quick, Settings { backoff, ..Settings::ON_STATIC_WAYS }, Ways::Live);
+    let base = scenario(
+        Effort::Quick,
+        Settings { backoff, ..Settings::ON_STATIC_ROUTES },
+        RouteKind::Live,
+    );
     let mut scenario = Scenario { pairs: None, ..base }.on_line(2, 1.0);
     scenario.medium = Scenario::default().medium;
     scenario.routing = crate::scenario::Routing::Static;
@@ -155,9 +165,9 @@ fn retries_plan(effort: Effort) -> Vec<Point> {
     for window in WINDOWS {
         for retries in RETRIES_OF {
             for hops in lengths(effort) {
-                let settings = Settings { retries, window, ..Settings::ON_STATIC_WAYS };
+                let settings = Settings { retries, window, ..Settings::ON_STATIC_ROUTES };
                 let label = format!("hops={hops} cwl={window} retries={retries}");
-                let scenario = scenario(effort, settings, Ways::Static(*hops));
+                let scenario = scenario(effort, settings, RouteKind::Static(*hops));
                 let series = retries_series(window, retries);
                 points.push(point(label, series, f64::from(*hops), scenario, STATIC_METRICS));
             }

@@ -62,13 +62,13 @@ impl Settings {
 
     /// The same on static routes. The paper's links had "good average quality" (III-A2); the links
     /// of routes with the fewest hops do not, as they are as long as links can be.
-    pub(crate) const ON_STATIC_WAYS: Settings =
+    pub(crate) const ON_STATIC_ROUTES: Settings =
         Settings { metric: aodv::Metric::PathDr, ..Settings::TABLE_1 };
 }
 
 /// Routes of the transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ways {
+pub(crate) enum RouteKind {
     /// Static routes of this number of hops, discovered beforehand by AODV.
     Static(u32),
     /// Static routes of any length.
@@ -129,17 +129,17 @@ const THREATS: [&str; 5] = [
 ];
 
 /// Transfers in the paper's system.
-pub(crate) fn scenario(effort: Effort, settings: Settings, ways: Ways) -> Scenario {
+pub(crate) fn scenario(effort: Effort, settings: Settings, routes: RouteKind) -> Scenario {
     let base = Scenario::ceiling();
-    let count = match (effort, ways) {
-        (Effort::Quick, Ways::Static(_)) => 1,
-        (Effort::Full, Ways::Static(_)) => 3,
+    let count = match (effort, routes) {
+        (Effort::Quick, RouteKind::Static(_)) => 1,
+        (Effort::Full, RouteKind::Static(_)) => 3,
         (Effort::Quick, _) => 8,
         (Effort::Full, _) => PAIRS,
     };
-    let hops = match ways {
-        Ways::Static(hops) => Some(hops),
-        Ways::StaticOfAnyLength | Ways::Live => None,
+    let hops = match routes {
+        RouteKind::Static(hops) => Some(hops),
+        RouteKind::StaticOfAnyLength | RouteKind::Live => None,
     };
     let kind = FlowKind::TcpBulk {
         from: 0,
@@ -164,9 +164,9 @@ pub(crate) fn scenario(effort: Effort, settings: Settings, ways: Ways) -> Scenar
         // Large enough to drop no packets (II-C).
         net: net::Config { queue_limit: 20, ..NET },
         relays_yield: false,
-        routing: if ways == Ways::Live { Routing::Aodv } else { Routing::Static },
+        routing: if routes == RouteKind::Live { Routing::Aodv } else { Routing::Static },
         aodv_metric: settings.metric,
-        aodv_doubts: ways != Ways::Live,
+        aodv_doubts: routes != RouteKind::Live,
         tcp: Tcp {
             mss: Mss::Frames(1),
             send_buffer: Buffer::Segments(8),

@@ -1,7 +1,7 @@
 //! Kinglet on the same grid: its defaults, probing of links before they count as broken, and
 //! several transfers at once.
 
-use super::{LIVE_METRICS, OfPairs, Settings, THREATS, Ways, point, scenario, with_overlap};
+use super::{LIVE_METRICS, OfPairs, RouteKind, Settings, THREATS, point, scenario, with_overlap};
 use crate::backoff::EitherBackoff;
 use crate::chart::{Figure, curves};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
@@ -75,26 +75,28 @@ const FAIR_METRICS: &[Metric] = &[
 const TUNED: Settings = super::factorial::TUNED;
 
 /// All defaults of Kinglet on the same grid.
-fn kinglet(effort: Effort, ways: Ways) -> Scenario {
-    let paper = scenario(effort, Settings::ON_STATIC_WAYS, ways);
+fn kinglet(effort: Effort, routes: RouteKind) -> Scenario {
+    let paper = scenario(effort, Settings::ON_STATIC_ROUTES, routes);
     let mac = crate::scenario::MAC;
     Scenario { backoff: EitherBackoff::EXPONENTIAL, aodv_doubts: true, mac, ..paper.as_kinglet() }
 }
 
-fn cases(effort: Effort, ways: Ways) -> [(&'static str, Scenario); 3] {
+fn cases(effort: Effort, routes: RouteKind) -> [(&'static str, Scenario); 3] {
     [
-        ("paper", scenario(effort, Settings::TABLE_1, ways)),
-        ("tuned", scenario(effort, TUNED, ways)),
-        ("kinglet", kinglet(effort, ways)),
+        ("paper", scenario(effort, Settings::TABLE_1, routes)),
+        ("tuned", scenario(effort, TUNED, routes)),
+        ("kinglet", kinglet(effort, routes)),
     ]
 }
 
 fn defaults_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (place, (name, ways)) in
-        [("static", Ways::StaticOfAnyLength), ("live", Ways::Live)].into_iter().enumerate()
+    for (place, (name, routes)) in
+        [("static", RouteKind::StaticOfAnyLength), ("live", RouteKind::Live)]
+            .into_iter()
+            .enumerate()
     {
-        for (case, scenario) in cases(effort, ways) {
+        for (case, scenario) in cases(effort, routes) {
             for overlap in [Overlap::SinrBer, Overlap::Strict, Overlap::Capture] {
                 let label = match overlap {
                     Overlap::SinrBer => format!("{name} {case}"),
@@ -115,8 +117,8 @@ fn link_failure_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, aodv_doubts) in [("at-once", false), ("doubts", true)] {
         for window in 1..=8 {
-            let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
-            let scenario = Scenario { aodv_doubts, ..scenario(effort, settings, Ways::Live) };
+            let settings = Settings { window, ..Settings::ON_STATIC_ROUTES };
+            let scenario = Scenario { aodv_doubts, ..scenario(effort, settings, RouteKind::Live) };
             let label = format!("{name} cwl={window}");
             points.push(point(label, name, window.into(), scenario.clone(), BROKEN_METRICS));
             if matches!(window, 2 | 8) {
@@ -132,7 +134,7 @@ fn link_failure_plan(effort: Effort) -> Vec<Point> {
 
 fn multiflow_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
-    for (case, scenario) in cases(effort, Ways::Live) {
+    for (case, scenario) in cases(effort, RouteKind::Live) {
         for at_once in [1, 2, 4, 8] {
             let mut scenario = scenario.clone();
             if let Some(pairs) = &mut scenario.pairs {

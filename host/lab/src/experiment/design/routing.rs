@@ -1,6 +1,6 @@
 //! Routing metrics with on-demand routes of nst-AODV.
 
-use super::{OfPairs, Settings, THREATS, Ways, point, scenario};
+use super::{OfPairs, RouteKind, Settings, THREATS, point, scenario};
 use crate::chart::{Figure, curves};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, Point};
 use kinglet::aodv;
@@ -35,7 +35,7 @@ fn plan(effort: Effort) -> Vec<Point> {
     {
         for window in 1..=5 {
             let settings = Settings { metric, window, ..Settings::TABLE_1 };
-            let scenario = scenario(effort, settings, Ways::Live);
+            let scenario = scenario(effort, settings, RouteKind::Live);
             let label = format!("metric={name} cwl={window}");
             points.push(point(label, name, window.into(), scenario, METRICS));
         }

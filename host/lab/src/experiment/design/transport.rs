@@ -1,6 +1,6 @@
 //! Acknowledgements, timeouts and windows of the transport.
 
-use super::{LIVE_METRICS, STATIC_METRICS, Settings, THREATS, Ways, lengths, point, scenario};
+use super::{LIVE_METRICS, RouteKind, STATIC_METRICS, Settings, THREATS, lengths, point, scenario};
 use crate::chart::{Figure, curves};
 use crate::experiment::{Effort, Experiment, ExperimentResult, Point};
 use kinglet::tcp::Rto;
@@ -54,8 +54,8 @@ fn acks_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (name, positive_acks) in [("cumulative", false), ("positive", true)] {
         for window in 1..=8 {
-            let settings = Settings { positive_acks, window, ..Settings::ON_STATIC_WAYS };
-            let scenario = scenario(effort, settings, Ways::StaticOfAnyLength);
+            let settings = Settings { positive_acks, window, ..Settings::ON_STATIC_ROUTES };
+            let scenario = scenario(effort, settings, RouteKind::StaticOfAnyLength);
             let label = format!("acks={name} cwl={window}");
             points.push(point(label, name, window.into(), scenario, STATIC_METRICS));
         }
@@ -70,8 +70,8 @@ fn rto_plan(effort: Effort) -> Vec<Point> {
     for window in [1, 4, 8] {
         for (name, rto) in rules {
             for hops in lengths(effort) {
-                let settings = Settings { rto, window, ..Settings::ON_STATIC_WAYS };
-                let scenario = scenario(effort, settings, Ways::Static(*hops));
+                let settings = Settings { rto, window, ..Settings::ON_STATIC_ROUTES };
+                let scenario = scenario(effort, settings, RouteKind::Static(*hops));
                 let label = format!("hops={hops} cwl={window} rto={name}");
                 points.push(point(
                     label,
@@ -103,15 +103,21 @@ const fn rto_series(window: u8, rto: Rto) -> &'static str {
 fn window_plan(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for hops in lengths(effort) {
-        let ways = Ways::Static(*hops);
+        let routes = RouteKind::Static(*hops);
         for (name, settings, x) in windows() {
             let label = format!("hops={hops} cwl={name}");
             let series = if settings.by_distance { "by distance" } else { of_length(*hops) };
-            points.push(point(label, series, x, scenario(effort, settings, ways), STATIC_METRICS));
+            points.push(point(
+                label,
+                series,
+                x,
+                scenario(effort, settings, routes),
+                STATIC_METRICS,
+            ));
         }
     }
     for (name, settings, x) in windows() {
-        let scenario = scenario(effort, settings, Ways::Live);
+        let scenario = scenario(effort, settings, RouteKind::Live);
         let series = if settings.by_distance { "live, by distance" } else { "live" };
         points.push(point(format!("live cwl={name}"), series, x, scenario, LIVE_METRICS));
     }
@@ -121,10 +127,10 @@ fn window_plan(effort: Effort) -> Vec<Point> {
 /// Fixed windows, and one derived from the number of hops.
 fn windows() -> Vec<(String, Settings, f64)> {
     let fixed = (1..=8).map(|window| {
-        let settings = Settings { window, ..Settings::ON_STATIC_WAYS };
+        let settings = Settings { window, ..Settings::ON_STATIC_ROUTES };
         (window.to_string(), settings, f64::from(window))
     });
-    let by_distance = Settings { by_distance: true, ..Settings::ON_STATIC_WAYS };
+    let by_distance = Settings { by_distance: true, ..Settings::ON_STATIC_ROUTES };
     fixed.chain([("distance".to_owned(), by_distance, 0.0)]).collect()
 }
 

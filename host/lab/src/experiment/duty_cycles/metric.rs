@@ -76,7 +76,7 @@ mod tests {
     use crate::run::FlowResult;
 
     #[test]
-    fn the_last_node_and_the_relays_are_told_apart() {
+    fn the_last_node_and_the_relays_are_distinguished() {
         let node = |energy_mj, cpu_mj, duty_cycle, starting| NodeResult {
             energy_mj,
             cpu_mj: Some(cpu_mj),

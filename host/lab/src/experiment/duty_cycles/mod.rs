@@ -5,7 +5,7 @@ mod metric;
 pub use metric::OfNode;
 
 use super::bursts::OfBursts;
-use super::kinglet_sleep::Way;
+use super::kinglet_sleep::LeafMode;
 use super::requests::{BLOCK, FIRST_TIMEOUT_MS, Protocol, flows};
 use super::{Effort, Experiment, ExperimentResult, Metric, Point, Rows};
 use crate::chart::{Figure, Lines, Series, Style};
@@ -162,9 +162,9 @@ impl Cycle {
         scenario.tcp.connection.rto_initial = Duration::from_millis(FIRST_TIMEOUT_MS.into());
         match self {
             Cycle::On => {}
-            Cycle::Poll => be_leaf(&mut scenario, Way::Predictive, us / 1_000),
-            Cycle::Csl => be_leaf(&mut scenario, Way::Both, us / 1_000),
-            Cycle::Samples => be_leaf(&mut scenario, Way::Csl, us / 1_000),
+            Cycle::Poll => be_leaf(&mut scenario, LeafMode::Predictive, us / 1_000),
+            Cycle::Csl => be_leaf(&mut scenario, LeafMode::Both, us / 1_000),
+            Cycle::Samples => be_leaf(&mut scenario, LeafMode::Csl, us / 1_000),
             Cycle::Wake | Cycle::Single => {
                 let mut wake = Wake::DEFAULT;
                 wake.settings.period = Duration::from_micros(us.into());
@@ -180,11 +180,11 @@ impl Cycle {
 }
 
 /// Turns the last node into a leaf.
-fn be_leaf(scenario: &mut Scenario, way: Way, ms: u32) {
+fn be_leaf(scenario: &mut Scenario, mode: LeafMode, ms: u32) {
     if let Some(last) = scenario.nodes.last_mut() {
         last.role = Role::Leaf;
     }
-    (scenario.polling, scenario.mac.csl) = way.within(ms);
+    (scenario.polling, scenario.mac.csl) = mode.within(ms);
 }
 
 /// Traffic of a point.
@@ -309,8 +309,8 @@ fn figures(result: &ExperimentResult) -> Vec<Figure> {
         let axes = ("latency_mean", "power_end");
         let labels = ("mean time to the answer, ms", "mean power of the last node, mW");
         figures.push(against(&rows, Traffic::Sparse, hops, axes, (title, labels)));
-        for (traffic, way) in [(Traffic::Up, "from"), (Traffic::Down, "to")] {
-            let title = format!("Bulk transfer {way} the last node, {over}");
+        for (traffic, mode) in [(Traffic::Up, "from"), (Traffic::Down, "to")] {
+            let title = format!("Bulk transfer {mode} the last node, {over}");
             let labels = ("goodput, kb/s", "energy of the last node, mJ/kB");
             let axes = ("goodput", "energy_end");
             figures.push(against(&rows, traffic, hops, axes, (title, labels)));

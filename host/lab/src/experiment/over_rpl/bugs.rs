@@ -68,8 +68,8 @@ fn plan(effort: Effort) -> Vec<Point> {
         let scenario = one_hop(effort, faults, alone);
         point(label.to_owned(), "faults", 0.0, scenario, METRICS)
     };
-    let ways = [("ways=mended", false), ("ways=not-renewed", true)];
-    let down = ways.map(|(label, never_renews)| {
+    let routes = [("ways=mended", false), ("ways=not-renewed", true)];
+    let down = routes.map(|(label, never_renews)| {
         let scenario = downward(effort, never_renews);
         point(label.to_owned(), "ways", 0.0, scenario, DOWN)
     });

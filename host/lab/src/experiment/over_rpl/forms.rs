@@ -1,7 +1,7 @@
 //! Time for a tree of thirty nodes to form, and to be repaired when its busiest router dies.
 
 use super::point;
-use super::ways::Ways;
+use super::routes::Routes;
 use crate::apps::udp::UdpSink;
 use crate::build::{Ends, Network, app_at, network};
 use crate::chart::Figure;
@@ -47,7 +47,7 @@ pub(in crate::experiment) const EXPERIMENT: Experiment = Experiment {
 pub(crate) const FORMED: &str = "formed";
 pub(crate) const HEALED: &str = "healed";
 pub(crate) const CIRCLE: &str = "circle";
-const WAYLESS: &str = "wayless";
+const WITHOUT_ROUTE: &str = "wayless";
 pub(crate) const EXPIRED: &str = "expired";
 pub(crate) const UNREACHED: &str = "unreached";
 pub(crate) const UNREACHED_AFTER: &str = "unreached_after";
@@ -129,7 +129,7 @@ struct Formation {
     /// Longest time with a routing loop among the ancestors of any node.
     circle_s: f64,
     /// Time in which any node had no route while all nodes were alive.
-    wayless_s: f64,
+    without_route_s: f64,
     /// Packets whose hop limit was exceeded.
     expired: f64,
     /// Flows without a received datagram, in % of the flows that should have one.
@@ -148,7 +148,7 @@ fn refine(rows: &mut Rows) {
             ((FORMED, "s"), worst(|run| run.formed_s)),
             ((HEALED, "s"), worst(|run| run.healed_s)),
             ((CIRCLE, "s"), worst(|run| run.circle_s)),
-            ((WAYLESS, "s"), worst(|run| run.wayless_s)),
+            ((WITHOUT_ROUTE, "s"), worst(|run| run.without_route_s)),
             ((EXPIRED, "packets"), worst(|run| run.expired)),
             ((UNREACHED, "%"), worst(|run| run.unreached)),
             ((UNREACHED_AFTER, "%"), worst(|run| run.unreached_after)),
@@ -163,23 +163,23 @@ fn watch(scenario: &Scenario, building: Building, seed: u64) -> Formation {
     let scenario = &*scenario.drawn(seed);
     let (world, ends) = network(scenario, seed);
     let root = building.root();
-    let [circle, longest, wayless] = [Duration::ZERO; 3];
-    let mut watch = Watch { world, scenario, root, circle, longest, wayless };
+    let [circle, longest, without_route] = [Duration::ZERO; 3];
+    let mut watch = Watch { world, scenario, root, circle, longest, without_route };
     let all = watch.all();
-    let formed_s = watch.until(|watch| watch.ways().all_reach(root, &all, None));
+    let formed_s = watch.until(|watch| watch.routes().all_reach(root, &all, None));
     let unreached = watch.unreached(&ends, &all);
     watch.run_to(DEATH);
     let (dead, left) = watch.busiest(root, |dead| building.survivors(seed, dead));
     watch.world.schedule_fault(DEATH, Fault::Partition(vec![dead as usize]));
-    let healed_s = watch.until(|watch| watch.ways().all_reach(root, &left, Some(dead)));
+    let healed_s = watch.until(|watch| watch.routes().all_reach(root, &left, Some(dead)));
     watch.run_to(DEATH + HEALING);
     let unreached_after = watch.unreached(&ends, &left);
     let expired =
         |node: usize| watch.world.device(node).node().net().stats().discarded(Discard::HopLimit);
     let expired = (0..watch.world.nodes()).map(expired).map(f64::from).sum();
-    let [circle_s, wayless_s] =
-        [watch.longest, watch.wayless].map(|span| span.as_micros() as f64 / 1e6);
-    Formation { formed_s, healed_s, circle_s, wayless_s, expired, unreached, unreached_after }
+    let [circle_s, without_route_s] =
+        [watch.longest, watch.without_route].map(|span| span.as_micros() as f64 / 1e6);
+    Formation { formed_s, healed_s, circle_s, without_route_s, expired, unreached, unreached_after }
 }
 
 /// A network under observation.
@@ -192,24 +192,24 @@ struct Watch<'a> {
     longest: Duration,
     /// Time without an upward or downward route at any node, from the start of datagrams until a
     /// router dies.
-    wayless: Duration,
+    without_route: Duration,
 }
 
 impl Watch<'_> {
-    fn ways(&self) -> Ways<'_> {
-        Ways { world: &self.world, scenario: self.scenario }
+    fn routes(&self) -> Routes<'_> {
+        Routes { world: &self.world, scenario: self.scenario }
     }
 
     fn step(&mut self) {
         self.world.run_until(self.world.now() + STEP);
         let count = self.world.nodes();
-        let circles = (0..count as NodeId).any(|node| self.ways().above(node).count() > count);
+        let circles = (0..count as NodeId).any(|node| self.routes().above(node).count() > count);
         self.circle = if circles { self.circle + STEP } else { Duration::ZERO };
         self.longest = self.longest.max(self.circle);
         let now = self.world.now();
         let alive = now.as_micros() as f64 > DATA_S * 1e6 && now <= DEATH;
-        if alive && !self.ways().all_reach(self.root, &self.all(), None) {
-            self.wayless += STEP;
+        if alive && !self.routes().all_reach(self.root, &self.all(), None) {
+            self.without_route += STEP;
         }
     }
 
@@ -246,7 +246,7 @@ impl Watch<'_> {
         let routers = (0..self.world.nodes() as NodeId).filter(|node| *node != root);
         let all = routers.map(|router| (router, survivors(router)));
         let below = |(router, left): &(NodeId, Vec<NodeId>)| {
-            left.iter().filter(|node| self.ways().above(**node).any(|at| at == *router)).count()
+            left.iter().filter(|node| self.routes().above(**node).any(|at| at == *router)).count()
         };
         all.max_by_key(below).unwrap_or((root, Vec::new()))
     }

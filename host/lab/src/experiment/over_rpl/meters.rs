@@ -1,7 +1,7 @@
 //! A street of smart meters; each sends a reading over TCP every 10 to 15 min.
 
 use super::point;
-use super::ways::Ways;
+use super::routes::Routes;
 use crate::build::{Ends, Network, network};
 use crate::chart::Figure;
 use crate::experiment::{Effort, Experiment, ExperimentResult, Metric, OfTree, Point, Rows};
@@ -187,8 +187,8 @@ fn watch(meters: u32, mode: Mode, (from, end): Span) -> Town {
     let daos: Vec<f64> = daos.map(|(after, before)| (after - before) / hours).collect();
     let hops = &after.hops;
     // A DAO to the root travels all hops; a DAO to a parent travels one.
-    let way = |hops: f64| if mode == Mode::NonStoring { hops } else { 1.0 };
-    let on_air = daos.iter().zip(hops).map(|(daos, hops)| daos * way(*hops)).sum::<f64>();
+    let path = |hops: f64| if mode == Mode::NonStoring { hops } else { 1.0 };
+    let on_air = daos.iter().zip(hops).map(|(daos, hops)| daos * path(*hops)).sum::<f64>();
     let leaves = || daos.iter().zip(&after.relays).filter(|(_, relays)| !**relays);
     Town {
         formed_s,
@@ -209,10 +209,10 @@ fn formed(world: &mut Network, scenario: &Scenario) -> f64 {
     let all: Vec<NodeId> = (0..count as NodeId).collect();
     while world.now() < PATIENCE {
         world.run_until(world.now() + STEP);
-        let ways = Ways { world, scenario };
+        let routes = Routes { world, scenario };
         // Following all routes takes long, so first all must be known to the root.
-        let known = ways.rpl(root).map_or(0, |rpl| rpl.routes().count());
-        if known + 1 >= count && ways.all_reach(root, &all, None) {
+        let known = routes.rpl(root).map_or(0, |rpl| rpl.routes().count());
+        if known + 1 >= count && routes.all_reach(root, &all, None) {
             return world.now().as_micros() as f64 / 1e6;
         }
     }
@@ -230,7 +230,7 @@ struct Sent {
 
 impl Sent {
     fn of(world: &Network, scenario: &Scenario) -> Self {
-        let ways = Ways { world, scenario };
+        let routes = Routes { world, scenario };
         let root = scenario.root();
         // The border router is the last node.
         let meters = 0..root;
@@ -241,13 +241,13 @@ impl Sent {
             relays: vec![false; scenario.nodes.len()],
         };
         for meter in meters {
-            let Some(rpl) = ways.rpl(meter) else { continue };
+            let Some(rpl) = routes.rpl(meter) else { continue };
             let stats = rpl.stats();
             let all = [stats.dios, stats.diss, stats.daos, stats.dao_acks];
             sent.messages += f64::from(all.iter().sum::<u32>());
             sent.daos.push(stats.daos.into());
-            sent.hops.push(ways.above(meter).count() as f64 - 1.0);
-            for router in ways.above(meter).skip(1) {
+            sent.hops.push(routes.above(meter).count() as f64 - 1.0);
+            for router in routes.above(meter).skip(1) {
                 sent.relays[router as usize] = true;
             }
         }
@@ -258,7 +258,7 @@ impl Sent {
 /// Received readings as a share of those whose fate is known; %.
 fn arrived(world: &Network, scenario: &Scenario, ends: &[Ends], seconds: f64) -> f64 {
     let (mut delivered, mut lost) = (0.0, 0.0);
-    for record in flows::records(world, (scenario, ends), &tree::Ways::new(scenario), seconds) {
+    for record in flows::records(world, (scenario, ends), &tree::NextHops::new(scenario), seconds) {
         let Some(readings) = record.readings else { continue };
         delivered += f64::from(readings.delivered);
         lost += f64::from(readings.lost);

@@ -7,7 +7,7 @@
 //! | `distance.rs` | lower throughput of distant nodes: Figs. 7, 8 and 10 |
 //! | `forms.rs` | formation and repair of a tree |
 //! | `meters.rs` | a street of five thousand meters |
-//! | `ways.rs` | upward and downward routes of a tree, for both |
+//! | `routes.rs` | upward and downward routes of a tree, for both |
 //! | `rto.rs` | the fixed timeout: Fig. 11 |
 //! | `bugs.rs` | the three faults of III-B |
 
@@ -17,8 +17,8 @@ mod distance;
 pub(crate) mod forms;
 pub(crate) mod meters;
 mod metric;
+mod routes;
 mod rto;
-mod ways;
 
 pub(super) use bugs::EXPERIMENT as BUGS;
 pub(super) use cases::{CONTROL, ETX, QUEUE_LOSS, TCP_ETX, THROUGHPUT, UDP_LOSS};

@@ -76,7 +76,7 @@ fn what_excludes_or_needs_something_else_is_named() {
 }
 
 #[test]
-fn a_trace_is_read_from_beside_the_scenario() {
+fn a_trace_is_read_from_the_folder_of_the_scenario() {
     let read = |name: &str, keys: &str, trace: &str| {
         let at = files(name, keys, trace);
         let scenario = Scenario::from_file(&at.join("s.toml"));
@@ -99,14 +99,15 @@ fn a_trace_is_read_from_beside_the_scenario() {
 }
 
 #[test]
-fn the_simulator_is_told_what_the_file_says() {
-    let told = |keys: &str| interferer_of(&read_of(keys).expect("valid"));
-    let oven = told("source = \"microwave\"\nnode = 2\nmean_dbm = -98\nfrom_s = 1\nuntil_s = 2.5");
+fn the_simulator_gets_the_settings_of_the_file() {
+    let passed = |keys: &str| interferer_of(&read_of(keys).expect("valid"));
+    let oven =
+        passed("source = \"microwave\"\nnode = 2\nmean_dbm = -98\nfrom_s = 1\nuntil_s = 2.5");
     let by = |range_db| Heard::By { node: 2, mean_dbm: -98.0, range_db };
     assert_eq!((oven.heard, oven.within_us), (by(MICROWAVE_RANGE_DB), 1_000_000..2_500_000));
-    let other = told("source = \"bluetooth\"\nnode = 2\nmean_dbm = -98\nrange_db = 40");
+    let other = passed("source = \"bluetooth\"\nnode = 2\nmean_dbm = -98\nrange_db = 40");
     assert_eq!((other.heard, other.within_us), (by(40.0), 0..u64::MAX));
-    let around = told("source = \"wifi-saturated\"\nx_m = 3\nstations = 5");
+    let around = passed("source = \"wifi-saturated\"\nx_m = 3\nstations = 5");
     assert!(matches!(around.heard, Heard::Around { position, .. } if position.x_m == 3.0));
     assert!(matches!(around.pattern, Pattern::Saturated(_)));
     let code = interferer_of(&Interferer::heard_by(2, Source::Microwave, -98.0));

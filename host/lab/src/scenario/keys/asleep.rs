@@ -142,7 +142,7 @@ pub(in super::super) const WAKE: &[Key<Wake>] = &[
     ),
     Key::<Wake>::new(
         "rests",
-        flag!(settings.rests),
+        flag!(settings.sleeps_in_gaps),
         "radios are off between two frames of a burst",
     ),
     Key::<Wake>::new(

@@ -66,7 +66,7 @@ pub const AODV: kinglet::aodv::Config = kinglet::aodv::Config {
 pub const WAKE: kinglet::mac::Wake = kinglet::mac::Wake {
     period: kinglet::time::Duration::from_millis(250),
     burst: kinglet::time::Duration::from_millis(100),
-    rests: false,
+    sleeps_in_gaps: false,
     max_attempts: Some(5),
     ..kinglet::mac::Wake::DEFAULT
 };

@@ -15,7 +15,7 @@ pub const PAN: u16 = 0xABCD;
 
 /// An event of a device, with the time by its own clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Recorded {
     pub at: u64,
     pub event: Event,
     pub frame: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Told {
 pub struct Script {
     steps: VecDeque<(u64, Command, Vec<u8>)>,
     current: Vec<u8>,
-    pub told: Vec<Told>,
+    pub recorded: Vec<Recorded>,
 }
 
 impl Script {
@@ -48,17 +48,17 @@ impl Script {
     }
 
     pub fn events(&self) -> Vec<Event> {
-        self.told.iter().map(|t| t.event).collect()
+        self.recorded.iter().map(|t| t.event).collect()
     }
 
     pub fn received(&self) -> usize {
-        self.told.iter().filter(|t| matches!(t.event, Event::Received { .. })).count()
+        self.recorded.iter().filter(|t| matches!(t.event, Event::Received { .. })).count()
     }
 }
 
 impl Device for Script {
     fn handle_radio(&mut self, now: Instant, event: Event, frame: &[u8]) {
-        self.told.push(Told { at: now.as_micros(), event, frame: frame.to_vec() });
+        self.recorded.push(Recorded { at: now.as_micros(), event, frame: frame.to_vec() });
     }
 
     fn poll_radio(&mut self, now: Instant) -> Option<(Command, &[u8])> {

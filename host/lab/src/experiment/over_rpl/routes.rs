@@ -3,19 +3,19 @@
 use crate::build::{Network, address_of};
 use crate::profile::LabProfile;
 use crate::scenario::{NodeId, Scenario};
-use kinglet::rpl::{Mode, Rpl, Way};
+use kinglet::rpl::{Mode, NextHop, Rpl};
 use std::net::Ipv6Addr;
 
 /// Maximum hops of a source route.
 const HOPS: usize = 64;
 
 /// Current routes of a scenario's network.
-pub(super) struct Ways<'a> {
+pub(super) struct Routes<'a> {
     pub(super) world: &'a Network,
     pub(super) scenario: &'a Scenario,
 }
 
-impl Ways<'_> {
+impl Routes<'_> {
     pub(super) fn rpl(&self, node: NodeId) -> Option<&Rpl<LabProfile>> {
         self.world.device(node as usize).node().routing().rpl()
     }
@@ -34,17 +34,17 @@ impl Ways<'_> {
             let len = self.rpl(root)?.source_route(destination, &mut hops)?;
             return Some(hops[..len].iter().copied().map(node_of).collect());
         }
-        let mut way = vec![root];
-        while *way.last()? != node {
-            let Way::Neighbour(next) = self.rpl(*way.last()?)?.route(destination) else {
+        let mut path = vec![root];
+        while *path.last()? != node {
+            let NextHop::Neighbour(next) = self.rpl(*path.last()?)?.route(destination) else {
                 return None;
             };
-            way.push(node_of(next));
-            if way.len() > self.world.nodes() {
+            path.push(node_of(next));
+            if path.len() > self.world.nodes() {
                 return None;
             }
         }
-        Some(way)
+        Some(path)
     }
 
     /// True if all these nodes have upward and downward routes that avoid a dead node.
@@ -53,7 +53,7 @@ impl Ways<'_> {
         let reaches = |&node: &NodeId| {
             self.above(node).all(|at| avoids(&at))
                 && self.above(node).last() == Some(root)
-                && self.down(root, node).is_some_and(|way| way.iter().all(avoids))
+                && self.down(root, node).is_some_and(|path| path.iter().all(avoids))
         };
         nodes.iter().filter(|node| **node != root).all(reaches)
     }

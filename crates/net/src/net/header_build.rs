@@ -37,7 +37,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
 
     /// Writes the headers of a packet whose data, `len` octets, are in its slot behind the first
     /// [`HEAD`] octets. `None` if they do not fit into the slot.
-    pub(crate) fn compose(
+    pub(crate) fn build_packet(
         &mut self,
         packet: PacketHandle,
         headers: &Headers,
@@ -73,7 +73,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Creates a packet with a copy of `data`, in a new slot, if `keep` others stay free.
-    pub(crate) fn compose_with(
+    pub(crate) fn allocate_packet(
         &mut self,
         keep: usize,
         headers: &Headers,
@@ -82,7 +82,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let packet = self.pool.alloc(keep).ok_or(SendError::NoBuffer)?;
         let room = self.pool.storage_mut(packet).get_mut(HEAD..).unwrap_or_default();
         copy(room, data);
-        if self.compose(packet, headers, data.len()).is_none() {
+        if self.build_packet(packet, headers, data.len()).is_none() {
             self.release(packet);
             return Err(SendError::TooLong);
         }

@@ -14,7 +14,7 @@ const BEST: usize = 5;
 
 /// Effects of the fields of a sweep.
 #[derive(Clone, Debug, Serialize)]
-pub struct Worth {
+pub struct FieldEffects {
     /// The column that is explained.
     pub column: String,
     /// Its unit; empty for counts.
@@ -31,7 +31,7 @@ pub struct Group {
     /// Number of its runs.
     pub runs: usize,
     /// Each field with more than one value, by decreasing share of the variance.
-    pub fields: Vec<FieldWorth>,
+    pub fields: Vec<FieldEffect>,
     /// Pairs of fields with the share of the variance that they explain beyond their main effects,
     /// in per cent, by decreasing share.
     pub pairs: Vec<(String, String, f64)>,
@@ -41,7 +41,7 @@ pub struct Group {
 
 /// Effect of one field.
 #[derive(Clone, Debug, Serialize)]
-pub struct FieldWorth {
+pub struct FieldEffect {
     /// Its name.
     pub field: String,
     /// Share of the variance of the column's logarithm that it explains alone, in per cent.
@@ -51,7 +51,7 @@ pub struct FieldWorth {
     pub values: Vec<(String, f64, f64)>,
 }
 
-impl Worth {
+impl FieldEffects {
     /// Analyses the finished runs of `plan` for the numbers in `column`; optionally in groups of
     /// rows with the same rounded value in the column `by`. Means are taken over the rows of a run.
     /// Effects are those of the logarithm, so that they are ratios.
@@ -76,7 +76,7 @@ impl Worth {
         if groups.is_empty() {
             return Err(format!("`{column}`: too few runs with more than zero to tell effects"));
         }
-        Ok(Worth { column: column.to_owned(), unit: super::unit(column), groups })
+        Ok(FieldEffects { column: column.to_owned(), unit: super::unit(column), groups })
     }
 
     /// The shares of the variance of the column, over all rows.
@@ -134,9 +134,9 @@ fn group(
     let text = |field: usize, level: usize| plan.sweep().value(field, level);
     // A field with one value has no effect.
     let varied: Vec<usize> = (0..names.len()).filter(|field| counts[*field] > 1).collect();
-    let mut fields: Vec<FieldWorth> = varied
+    let mut fields: Vec<FieldEffect> = varied
         .iter()
-        .map(|&field| FieldWorth {
+        .map(|&field| FieldEffect {
             field: names[field].clone(),
             share: effects.share(field),
             values: (0..counts[field])
@@ -230,10 +230,12 @@ mod tests {
     #[test]
     fn what_matters_comes_first_and_groups_stand_by_themselves() {
         let plan = plan();
-        let worth = Worth::of(&plan, &finished(&plan), "kbps", Some("hops")).expect("effects");
-        let groups: Vec<_> = worth.groups.iter().map(|it| it.of.as_ref().map(|of| of.1)).collect();
+        let effects =
+            FieldEffects::of(&plan, &finished(&plan), "kbps", Some("hops")).expect("effects");
+        let groups: Vec<_> =
+            effects.groups.iter().map(|it| it.of.as_ref().map(|of| of.1)).collect();
         assert_eq!(groups, [None, Some(1), Some(2)]);
-        for (group, mean) in worth.groups.iter().zip([15.0, 20.0, 10.0]) {
+        for (group, mean) in effects.groups.iter().zip([15.0, 20.0, 10.0]) {
             assert_eq!((group.runs, group.fields[0].field.as_str()), (12, "tcp.nagle"));
             assert!(group.fields[0].share > 99.0 && group.fields[1].share < 1.0);
             let [(_, with, _), (name, without, _)] = &group.fields[0].values[..] else { panic!() };
@@ -242,15 +244,16 @@ mod tests {
             assert_eq!(group.best[0].0[0].1, "false");
             assert!((group.best[0].1 - mean).abs() < 1e-9, "{:?}", group.best[0]);
         }
-        assert!(worth.figure().is_some());
+        assert!(effects.figure().is_some());
     }
 
     #[test]
-    fn a_column_that_there_is_not_is_told_with_what_was_meant() {
+    fn an_unknown_column_is_reported_with_the_nearest_name() {
         let plan = plan();
-        let error = Worth::of(&plan, &finished(&plan), "kpbs", None).expect_err("no such column");
+        let error =
+            FieldEffects::of(&plan, &finished(&plan), "kpbs", None).expect_err("no such column");
         assert_eq!(error, "`kpbs` is no column with numbers; did you mean `kbps`?");
-        let error = Worth::of(&plan, &Finished::new(), "kbps", None).expect_err("nothing");
+        let error = FieldEffects::of(&plan, &Finished::new(), "kbps", None).expect_err("nothing");
         assert_eq!(error, "`kbps` is no column with numbers");
     }
 }

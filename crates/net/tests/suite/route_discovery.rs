@@ -13,18 +13,18 @@ use kinglet_wire::ipv6::protocol;
 
 /// Discovers routes to 2001:db8::/64, as many at a time as it has entries.
 #[derive(Default)]
-struct Seeking {
+struct Discovering {
     known: Vec<(Ipv6Addr, u16)>,
-    sought: Vec<Ipv6Addr>,
+    discovering: Vec<Ipv6Addr>,
     used: Vec<(Ipv6Addr, Address)>,
     strays: Vec<(Ipv6Addr, Address)>,
     loops: Vec<Ipv6Addr>,
 }
 
-impl Routing for Seeking {
-    const NONE: Self = Seeking {
+impl Routing for Discovering {
+    const NONE: Self = Discovering {
         known: Vec::new(),
-        sought: Vec::new(),
+        discovering: Vec::new(),
         used: Vec::new(),
         strays: Vec::new(),
         loops: Vec::new(),
@@ -36,22 +36,22 @@ impl Routing for Seeking {
     fn route(&self, dst: Ipv6Addr) -> Option<Learnt> {
         let known = self.known.iter().find(|known| known.0 == dst);
         let via = known.map(|known| NextHop::Link(Address::Short(known.1)));
-        self.seeks(dst).then_some(Learnt { prefix_len: 64, via })
+        self.discovers(dst).then_some(Learnt { prefix_len: 64, via })
     }
 
-    fn seeks(&self, dst: Ipv6Addr) -> bool {
+    fn discovers(&self, dst: Ipv6Addr) -> bool {
         dst.segments()[0] == 0x2001
     }
 
-    fn is_seeking(&self, dst: Ipv6Addr) -> bool {
-        self.sought.contains(&dst)
+    fn is_discovering(&self, dst: Ipv6Addr) -> bool {
+        self.discovering.contains(&dst)
     }
 
-    fn seek(&mut self, _: Instant, dst: Ipv6Addr) -> bool {
-        if !self.is_seeking(dst) && self.sought.len() < 2 {
-            self.sought.push(dst);
+    fn discover(&mut self, _: Instant, dst: Ipv6Addr) -> bool {
+        if !self.is_discovering(dst) && self.discovering.len() < 2 {
+            self.discovering.push(dst);
         }
-        self.is_seeking(dst)
+        self.is_discovering(dst)
     }
 
     fn handle_use(&mut self, _: Instant, _: Ipv6Addr, dst: Ipv6Addr, from: Address) {
@@ -68,9 +68,9 @@ impl Routing for Seeking {
     }
 }
 
-type Node = Net<Plan<Seeking>, u32>;
+type Node = Net<Plan<Discovering>, u32>;
 
-fn seeker(n: u16) -> Node {
+fn discoverer(n: u16) -> Node {
     let mut node = Node::new(Config { forward: true, ..Config::new(Address::Short(n)) });
     node.add_address(InterfaceAddress { address: global(n), prefix_len: 64 }).unwrap();
     node
@@ -85,14 +85,14 @@ fn send(node: &mut Node, dst: Ipv6Addr, octet: u8) -> Result<(), SendError> {
 }
 
 fn find(node: &mut Node, dst: Ipv6Addr, via: u16) {
-    node.routing_mut().sought.retain(|sought| *sought != dst);
+    node.routing_mut().discovering.retain(|discovering| *discovering != dst);
     node.routing_mut().known.push((dst, via));
     node.reroute(NOW);
 }
 
 fn lose(node: &mut Node, dst: Ipv6Addr) {
     node.routing_mut().known.retain(|known| known.0 != dst);
-    node.routing_mut().sought.retain(|sought| *sought != dst);
+    node.routing_mut().discovering.retain(|discovering| *discovering != dst);
     node.reroute(NOW);
 }
 
@@ -105,8 +105,8 @@ fn next(node: &mut Node) -> Option<(Address, u8)> {
 }
 
 #[test]
-fn packets_wait_in_order_until_a_way_was_found() {
-    let mut node = seeker(1);
+fn packets_wait_in_order_until_a_route_was_found() {
+    let mut node = discoverer(1);
     send(&mut node, global(7), 1).unwrap();
     send(&mut node, global(8), 2).unwrap();
     assert_eq!((node.info().unrouted, next(&mut node)), (2, None));
@@ -123,7 +123,7 @@ fn packets_wait_in_order_until_a_way_was_found() {
 
 #[test]
 fn the_oldest_goes_when_there_is_no_place() {
-    let mut node = seeker(1);
+    let mut node = discoverer(1);
     for octet in 1..=5 {
         send(&mut node, global(7), octet).unwrap();
     }
@@ -134,8 +134,8 @@ fn the_oldest_goes_when_there_is_no_place() {
 }
 
 #[test]
-fn an_upper_layer_is_told_that_no_way_was_found() {
-    let mut node = seeker(1);
+fn an_upper_layer_is_notified_that_no_route_was_found() {
+    let mut node = discoverer(1);
     let socket = node.udp_bind(1000).unwrap();
     node.udp_send(NOW, socket, global(7), 1000, b"x").unwrap();
     lose(&mut node, global(7));
@@ -164,7 +164,7 @@ fn submit(node: &mut Node) {
 
 #[test]
 fn payload_that_stays_where_it_is_is_copied_when_it_has_to_wait() {
-    let mut node = seeker(1);
+    let mut node = discoverer(1);
     submit(&mut node);
     assert!(!node.can_submit());
     node.park(NOW, &Pattern);
@@ -179,8 +179,8 @@ fn payload_that_stays_where_it_is_is_copied_when_it_has_to_wait() {
 }
 
 #[test]
-fn what_waits_for_the_radio_goes_another_way_or_waits_again() {
-    let mut node = seeker(1);
+fn waiting_packets_are_rerouted_or_wait_again() {
+    let mut node = discoverer(1);
     for n in [7, 8] {
         send(&mut node, global(n), 0).unwrap();
         find(&mut node, global(n), 5);
@@ -215,8 +215,8 @@ fn relayed(node: &mut Node, src: Ipv6Addr, dst: Ipv6Addr) -> Result<(), Discard>
 }
 
 #[test]
-fn packets_of_others_do_not_wait_and_their_neighbour_is_told() {
-    let mut node = seeker(1);
+fn packets_of_others_do_not_wait_and_their_neighbour_is_notified() {
+    let mut node = discoverer(1);
     let stray = relayed(&mut node, global(2), global(7));
     assert_eq!(stray, Err(Discard::NoRoute));
     assert_eq!(node.routing().strays, [(global(7), Address::Short(2))]);
@@ -232,8 +232,8 @@ fn packets_of_others_do_not_wait_and_their_neighbour_is_told() {
 }
 
 #[test]
-fn a_packet_that_comes_back_is_told_to_routing() {
-    let mut node = seeker(1);
+fn a_packet_that_comes_back_is_reported_to_routing() {
+    let mut node = discoverer(1);
     find(&mut node, global(7), 2);
     assert_eq!(relayed(&mut node, global(2), global(7)), Err(Discard::NoRoute));
     assert_eq!(node.routing().loops, [global(7)]);
@@ -243,7 +243,7 @@ fn a_packet_that_comes_back_is_told_to_routing() {
 
 #[test]
 fn a_packet_of_the_host_waits_for_its_route() {
-    let mut node = seeker(1);
+    let mut node = discoverer(1);
     let via = NextHop::Host;
     let outside = Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 1);
     node.add_route(Route { prefix: outside, prefix_len: 64, via }).unwrap();

@@ -13,7 +13,7 @@ use kinglet_time::{Instant, earliest};
 
 /// State of the record.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rest {
+pub(crate) enum Activity {
     /// An event has occurred since the radio was last offered everything.
     Busy,
     /// No event has occurred since everything was moved to the MAC, but the radio was not offered
@@ -28,12 +28,12 @@ pub(crate) enum Rest {
 impl<P: Profile> Node<P> {
     /// Returns the time at which [`Node::handle_deadline`] is due.
     pub fn deadline(&self) -> Option<Instant> {
-        match self.rest.get() {
-            Rest::Until(at) => at,
-            Rest::Busy | Rest::Offering => self.first_deadline(),
-            Rest::Done => {
+        match self.activity.get() {
+            Activity::Until(at) => at,
+            Activity::Busy | Activity::Offering => self.first_deadline(),
+            Activity::Done => {
                 let at = self.first_deadline();
-                self.rest.set(Rest::Until(at));
+                self.activity.set(Activity::Until(at));
                 at
             }
         }
@@ -57,18 +57,18 @@ impl<P: Profile> Node<P> {
                 at
             }
         };
-        earliest(self.news, earliest(self.mac.deadline(), above))
+        earliest(self.report_at, earliest(self.mac.deadline(), above))
     }
 
     /// Returns whether no event has occurred and nothing is due.
-    pub(crate) fn is_resting(&self, now: Instant) -> bool {
-        matches!(self.rest.get(), Rest::Done | Rest::Until(_))
+    pub(crate) fn is_idle(&self, now: Instant) -> bool {
+        matches!(self.activity.get(), Activity::Done | Activity::Until(_))
             && self.deadline().is_none_or(|at| now < at)
     }
 
     /// Notes an event: the node has to check everything again.
     pub(crate) const fn wake(&mut self) {
-        *self.rest.get_mut() = Rest::Busy;
+        *self.activity.get_mut() = Activity::Busy;
         *self.above.get_mut() = None;
     }
 
@@ -79,20 +79,20 @@ impl<P: Profile> Node<P> {
         if Self::HAS_CHILDREN || self.poller.parent().is_some() || follows {
             return self.wake();
         }
-        *self.rest.get_mut() = Rest::Busy;
+        *self.activity.get_mut() = Activity::Busy;
     }
 
     /// Notes that the radio was offered everything.
-    pub(crate) const fn begin_rest(&mut self) {
-        *self.rest.get_mut() = Rest::Done;
+    pub(crate) const fn set_done(&mut self) {
+        *self.activity.get_mut() = Activity::Done;
     }
 
     /// Restores the record after a fragment that does not complete its datagram. The fragment
     /// leaves nothing to do, unless this node sends the acknowledgement, its receiver goes off
     /// after frames, or routing counts received frames.
-    pub(crate) fn rest_on(&self, before: Rest) {
+    pub(crate) fn restore_activity(&self, before: Activity) {
         if !self.mac.is_acknowledging() && !self.sleeps && !self.routing().is_on() {
-            self.rest.set(before);
+            self.activity.set(before);
         }
     }
 }

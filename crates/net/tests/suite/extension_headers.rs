@@ -116,7 +116,7 @@ impl Routing for Marking {
         Ok(())
     }
 
-    fn divert(&self, dst: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
+    fn reroute(&self, dst: Ipv6Addr, option: &mut [u8]) -> Option<NextHop> {
         let to = self.moved.filter(|_| dst != global(2))?;
         let information = PacketInformation::read(option).unwrap();
         PacketInformation { sender_rank: 3, ..information }.emit(option).unwrap();
@@ -278,9 +278,9 @@ fn what_waits_goes_where_the_parent_is_now() {
         a.udp_send(NOW, socket, dst, PORT, b"hello").unwrap();
     }
     a.submit(NOW, outgoing(global(3), global(8), 4)).unwrap();
-    a.divert();
+    a.reroute_to_parent();
     a.routing_mut().moved = Some(4);
-    a.divert();
+    a.reroute_to_parent();
     let mut buf = [0; 128];
     let mut to = Vec::new();
     while let Some(frame) = a.poll_frame(NOW, LIMITS, &Counting, &mut buf) {
@@ -290,7 +290,7 @@ fn what_waits_goes_where_the_parent_is_now() {
     expected[1] = Address::Short(2);
     assert_eq!(to, expected, "that of the upper layer is first, and one stays");
     a.udp_send(NOW, socket, global(8), PORT, b"hello").unwrap();
-    a.divert();
+    a.reroute_to_parent();
     // SenderRank, in the last two octets of the option.
     assert_eq!(seen(&mut a)[46..48], [0, 3]);
 }
@@ -346,7 +346,7 @@ fn what_comes_from_outside_goes_through_a_tunnel_and_is_as_it_was() {
 }
 
 #[test]
-fn congestion_on_the_way_through_a_tunnel_is_told() {
+fn congestion_in_a_tunnel_is_reported() {
     for (inner, outer, expected) in
         [(2, 3, Some(3)), (1, 3, Some(3)), (0, 3, None), (2, 2, Some(2))]
     {
@@ -384,7 +384,7 @@ fn the_option_comes_off_toward_the_host() {
 
 /// The radio carries longer packets than the host, as routing adds headers to them.
 #[test]
-fn what_is_longer_than_the_host_takes_is_refused_and_keeps_nobody_waiting() {
+fn a_packet_too_long_for_the_host_is_refused_and_delays_no_other() {
     for (len, taken) in [(MIN_MTU, true), (MIN_MTU + 1, false), (MIN_MTU + 80, false)] {
         let mut root = node(1);
         let mut packet = from_outside(OUTSIDE, 0, &vec![7; len - HEADER_LEN - 8]);
@@ -446,7 +446,7 @@ fn a_router_relays_as_routing_says() {
 }
 
 #[test]
-fn a_dead_end_of_a_source_route_is_told_to_its_root() {
+fn a_dead_end_of_a_source_route_is_reported_to_its_root() {
     let (mut root, mut b) = (node(1), node(2));
     let packet = from_outside(global(9), 0, &[5; 40]);
     assert_eq!(root.handle_host_packet(NOW, &packet), Ok(None));
@@ -496,7 +496,7 @@ fn an_own_packet_that_returns_with_a_source_route_goes_on() {
 }
 
 #[test]
-fn errors_about_own_packets_are_believed_behind_what_was_added() {
+fn errors_about_own_packets_are_accepted_behind_added_headers() {
     let (mut a, mut b) = (node(3), node(2));
     let socket = a.udp_bind(1).unwrap();
     a.udp_send(NOW, socket, global(2), 77, b"nobody").unwrap();
@@ -510,7 +510,7 @@ fn errors_about_own_packets_are_believed_behind_what_was_added() {
 }
 
 #[test]
-fn nobody_outside_may_use_tunnels_or_source_routes() {
+fn no_outside_node_may_use_tunnels_or_source_routes() {
     let mut root = node(1);
     let inner = from_outside(global(3), 0, b"x");
     let payload_len = inner.len() as u16;

@@ -16,15 +16,15 @@ use kinglet_wire::ipv6::{Chain, Fragment, HEADER_LEN, Header, protocol};
 
 /// Octets of the longest packet that is reassembled, or sent in fragments (RFC 8200, 5: a node must
 /// accept so many, and a sender may count on no more).
-pub(crate) const MAX_ORIGINAL: usize = 1500;
+pub(crate) const MAX_FRAGMENTED_PACKET: usize = 1500;
 
 /// Words with a bit for every unit of such a packet: 192.
 const WORDS: usize = 6;
 
-/// Treatment of packets that are longer than 1280 octets: `()` or [`Originals`].
+/// Treatment of packets that are longer than 1280 octets: `()` or [`Ipv6Reassembly`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not reassemble IPv6 fragments",
-    note = "the `ipv6_fragments` of a plan is `()` or `net::Originals`"
+    note = "the `ipv6_fragments` of a plan is `()` or `net::Ipv6Reassembly`"
 )]
 pub trait Ipv6Fragments {
     /// Number of packets that can be reassembled at a time. With 0, fragments are refused
@@ -35,10 +35,10 @@ pub trait Ipv6Fragments {
     const NONE: Self;
 
     /// Returns the reassembly entries.
-    fn originals(&self) -> &[Option<Original>];
+    fn ipv6_partials(&self) -> &[Option<Ipv6Partial>];
 
     /// Returns the reassembly entries for modification.
-    fn originals_mut(&mut self) -> &mut [Option<Original>];
+    fn ipv6_partials_mut(&mut self) -> &mut [Option<Ipv6Partial>];
 
     /// Returns an Identification that differs from those of the last 2³² packets.
     fn identify(&mut self) -> u32;
@@ -48,11 +48,11 @@ impl Ipv6Fragments for () {
     const PLACES: usize = 0;
     const NONE: Self = ();
 
-    fn originals(&self) -> &[Option<Original>] {
+    fn ipv6_partials(&self) -> &[Option<Ipv6Partial>] {
         &[]
     }
 
-    fn originals_mut(&mut self) -> &mut [Option<Original>] {
+    fn ipv6_partials_mut(&mut self) -> &mut [Option<Ipv6Partial>] {
         &mut []
     }
 
@@ -68,20 +68,20 @@ impl Ipv6Fragments for () {
 /// Identifications differ, but a node that has seen one can predict the next (RFC 7739, 3,
 /// describes the attacks): fragments are no more reliable than in most networks.
 #[derive(Debug)]
-pub struct Originals<const PLACES: usize> {
-    places: [Option<Original>; PLACES],
+pub struct Ipv6Reassembly<const PLACES: usize> {
+    places: [Option<Ipv6Partial>; PLACES],
     identified: u32,
 }
 
-impl<const PLACES: usize> Ipv6Fragments for Originals<PLACES> {
+impl<const PLACES: usize> Ipv6Fragments for Ipv6Reassembly<PLACES> {
     const PLACES: usize = PLACES;
-    const NONE: Self = Originals { places: [const { Option::EMPTY }; PLACES], identified: 0 };
+    const NONE: Self = Ipv6Reassembly { places: [const { Option::EMPTY }; PLACES], identified: 0 };
 
-    fn originals(&self) -> &[Option<Original>] {
+    fn ipv6_partials(&self) -> &[Option<Ipv6Partial>] {
         &self.places
     }
 
-    fn originals_mut(&mut self) -> &mut [Option<Original>] {
+    fn ipv6_partials_mut(&mut self) -> &mut [Option<Ipv6Partial>] {
         &mut self.places
     }
 
@@ -94,7 +94,7 @@ impl<const PLACES: usize> Ipv6Fragments for Originals<PLACES> {
 
 /// An IPv6 packet with missing fragments.
 #[derive(Clone, Copy, Debug)]
-pub struct Original {
+pub struct Ipv6Partial {
     pub(crate) src: Ipv6Addr,
     pub(crate) dst: Ipv6Addr,
     pub(crate) identification: u32,
@@ -117,7 +117,7 @@ pub struct Original {
     pub(crate) expires: Instant,
 }
 
-impl Original {
+impl Ipv6Partial {
     /// Returns the entry for the packet of a fragment, with a slot and without data.
     pub(crate) const fn new(
         piece: &Ipv6Piece,
@@ -127,7 +127,7 @@ impl Original {
         expires: Instant,
     ) -> Self {
         let Ipv6Piece { header: Header { src, dst, .. }, fragment, .. } = *piece;
-        Original {
+        Ipv6Partial {
             src,
             dst,
             identification: fragment.identification,

@@ -1,5 +1,5 @@
 //! Delivery to devices whose radio is off, a type of the memory plan
-//! ([`Sizes::Reach`](crate::Sizes::Reach)).
+//! ([`Sizes::DeliveryMethod`](crate::Sizes::Reach)).
 //!
 //! | type | frames for sleepy devices are sent |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | [`Sleepers`] of [`Sleeper`]`<`[`Samples`]`>` | or when they listen (`samples.rs`) |
 //! | [`Strobing`] of one of these (`strobing.rs`) | or repeated until they have woken |
 //!
-//! The program contains only the methods of the chosen type. [`Reach::way`] returns the [`Way`] in
-//! which a frame is sent. In a network of sleeping devices each frame is a [`Strobe`]
-//! (`mac/strobe.rs`).
+//! The program contains only the methods of the chosen type. [`DeliveryMethod::timing`] returns the
+//! [`SendTiming`] in which a frame is sent. In a network of sleeping devices each frame is a
+//! [`Strobe`] (`mac/strobe.rs`).
 //!
 //! [`Sleepers`]: crate::Sleepers
 //! [`Sleeper`]: crate::Sleeper
@@ -61,7 +61,7 @@ impl Indirect {
 
 /// The timing of a frame's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum SendTiming {
     /// In its turn, by CSMA-CA with the configured retries.
     Usual,
     /// Before all others, as [`Indirect`] states: the recipient listens now, but only for a short
@@ -117,9 +117,9 @@ pub struct TableFull;
 /// sleepy neighbours.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not deliver frames to nodes that sleep",
-    note = "the `reach` of a plan is `()`, `mac::Sleepers` or `mac::Strobing`"
+    note = "the `delivery_method` of a plan is `()`, `mac::Sleepers` or `mac::Strobing`"
 )]
-pub trait Reach {
+pub trait DeliveryMethod {
     /// Before any neighbour is known.
     const NEW: Self;
 
@@ -145,7 +145,7 @@ pub trait Reach {
     }
 
     /// Handles a reset of the radio, which has lost its knowledge of pending frames.
-    fn forget_told(&mut self) {}
+    fn invalidate_pending_table(&mut self) {}
 
     /// Handles a data request of `src`. Returns whether it needs an empty frame: no frame is
     /// pending for it, but the acknowledgement had the frame-pending bit set because of another
@@ -179,8 +179,8 @@ pub trait Reach {
     fn handle_burst(&mut self, _dst: Address) {}
 
     /// Returns the timing of a frame of [`Class::Indirect`](crate::Class::Indirect) for `dst`.
-    fn way(&self, _dst: Address) -> Way {
-        Way::Usual
+    fn timing(&self, _dst: Address) -> SendTiming {
+        SendTiming::Usual
     }
 
     /// See [`Mac::poll_listener`](crate::Mac::poll_listener).
@@ -188,7 +188,7 @@ pub trait Reach {
         None
     }
 
-    /// Returns the time for [`Reach::handle_deadline`].
+    /// Returns the time for [`DeliveryMethod::handle_deadline`].
     fn deadline(&self) -> Option<Instant> {
         None
     }
@@ -225,13 +225,13 @@ pub trait Reach {
     fn sequence_used(&mut self, _now: Instant, _dst: Address) {}
 
     /// Returns the earliest time of a strobe for `dst`; before all others if it continues a burst.
-    fn turn(&self, now: Instant, _dst: Address) -> Instant {
+    fn eligible_at(&self, now: Instant, _dst: Address) -> Instant {
         now
     }
 
     /// Returns whether `dst` is silent and is not tried again yet, so that a frame for it is
     /// discarded.
-    fn rests(&self, _now: Instant, _dst: Address) -> bool {
+    fn is_suspended(&self, _now: Instant, _dst: Address) -> bool {
         false
     }
 
@@ -268,7 +268,7 @@ pub trait Reach {
 }
 
 /// A device without sleepy neighbours.
-impl Reach for () {
+impl DeliveryMethod for () {
     const NEW: Self = ();
     const ANY: bool = false;
 }

@@ -2,10 +2,10 @@
 
 /// Some of what a connection has to remember, in one octet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts(u8);
+pub(super) struct ConnFlags(u8);
 
-impl Facts {
-    pub(super) const NONE: Facts = Facts(0);
+impl ConnFlags {
+    pub(super) const NONE: ConnFlags = ConnFlags(0);
     /// The application has closed its side: a FIN follows the last octet of the send ring.
     pub(super) const FIN_QUEUED: u8 = 1;
     /// An RST is to be sent; only in CLOSED.

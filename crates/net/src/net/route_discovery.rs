@@ -20,11 +20,11 @@ use kinglet_wire::ipv6::Header;
 
 impl<S: Sizes, X: Copy> Net<S, X> {
     /// True if routes are discovered on demand.
-    pub(crate) const SEEKS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
+    pub(crate) const DISCOVERS: bool = <S::Routing as Routing>::Waiting::LEN > 0;
 
     /// Returns the egress for a packet from `src` to `dst` of this node; `egress` is the known one.
     /// Without one it starts route discovery, for which the packet has to wait.
-    pub(crate) fn seek_own(
+    pub(crate) fn discover_own(
         &mut self,
         now: Instant,
         src: Ipv6Addr,
@@ -35,32 +35,32 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             self.routing.handle_use(now, src, dst, Address::None);
             return egress;
         }
-        let sought = !self.owns(&dst) && self.routing.seek(now, dst);
-        sought.then_some(Egress::Radio(Address::None))
+        let discovering = !self.owns(&dst) && self.routing.discover(now, dst);
+        discovering.then_some(Egress::Radio(Address::None))
     }
 
     /// Notifies routing of a forwarded packet: of the use of its route, of a loop, or of a missing
     /// route. A packet from a host may wait for route discovery.
     #[inline]
-    pub(crate) fn seek_onward(
+    pub(crate) fn discover_forwarded(
         &mut self,
         now: Instant,
         packet: &Header,
         arrival: Arrival,
-        way: Option<Egress>,
+        egress: Option<Egress>,
     ) -> Result<Option<Egress>, Fate> {
-        if !Self::SEEKS {
-            return Ok(way);
+        if !Self::DISCOVERS {
+            return Ok(egress);
         }
-        if way == Some(Egress::Radio(arrival.from)) && self.routing.seeks(packet.dst) {
+        if egress == Some(Egress::Radio(arrival.from)) && self.routing.discovers(packet.dst) {
             self.routing.handle_loop(now, packet.dst);
-        } else if way.is_some() {
+        } else if egress.is_some() {
             self.routing.handle_use(now, packet.src, packet.dst, arrival.from);
-            return Ok(way);
+            return Ok(egress);
         }
         if arrival.is_from_host() {
-            let sought = self.routing.seek(now, packet.dst);
-            return Ok(sought.then_some(Egress::Radio(Address::None)));
+            let discovering = self.routing.discover(now, packet.dst);
+            return Ok(discovering.then_some(Egress::Radio(Address::None)));
         }
         if self.routing.handle_stray(now, packet.dst, arrival.from) {
             return Err(Fate::Drop(Discard::NoRoute));
@@ -69,7 +69,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Queues a packet that waits for route discovery; `None` if discovery is not in progress.
-    pub(crate) fn await_way(
+    pub(crate) fn await_route(
         &mut self,
         packet: PacketHandle,
         egress: Egress,
@@ -78,7 +78,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return None;
         }
         let dst = self.destination_of(packet)?;
-        self.routing.is_seeking(dst).then(|| self.park_unrouted(packet))
+        self.routing.is_discovering(dst).then(|| self.park_unrouted(packet))
     }
 
     fn destination_of(&self, packet: PacketHandle) -> Option<Ipv6Addr> {
@@ -117,7 +117,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// senders, and updates the next hops of packets that wait for the radio. A packet with
     /// external payload may have to wait from now on ([`Net::park`]).
     pub fn reroute(&mut self, now: Instant) {
-        if !Self::SEEKS {
+        if !Self::DISCOVERS {
             return;
         }
         self.reroute_queued(now);
@@ -127,7 +127,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         while let Some(&Some(packet)) = self.unrouted.as_slice().get(index) {
             let header = Header::read(self.pool.get(packet)).ok();
             let egress = header.and_then(|header| self.egress(&header.dst));
-            let waits = header.is_some_and(|header| self.routing.is_seeking(header.dst));
+            let waits = header.is_some_and(|header| self.routing.is_discovering(header.dst));
             if egress.is_none() && waits {
                 index = index.saturating_add(1);
                 continue;
@@ -168,16 +168,16 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         for _ in 0..self.output.len() {
             let Some(queued) = self.output.pop() else { return };
             let header = Header::read(self.pool.get(queued.packet)).ok();
-            let Some(header) = header.filter(|header| self.routing.seeks(header.dst)) else {
+            let Some(header) = header.filter(|header| self.routing.discovers(header.dst)) else {
                 let _ = self.output.push(queued);
                 continue;
             };
-            let way = match self.egress(&header.dst) {
+            let egress = match self.egress(&header.dst) {
                 None if self.owns(&header.src) => self.own_egress(now, header.src, header.dst),
                 // No local repair: the sender is notified.
-                way => way,
+                egress => egress,
             };
-            let kept = match way {
+            let kept = match egress {
                 Some(Egress::Radio(Address::None)) => self.park_unrouted(queued.packet),
                 Some(Egress::Radio(next_hop)) => {
                     let _ = self.output.push(Queued { next_hop, ..queued });
@@ -195,7 +195,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let begun = self.current.is_some_and(|current| current.origin == Origin::External);
         let Some(external) = self.external.as_ref().filter(|_| !begun) else { return };
         let Ok(header) = Header::read(external.head()) else { return };
-        if !self.routing.seeks(header.dst) {
+        if !self.routing.discovers(header.dst) {
             return;
         }
         // Without route discovery it keeps its next hop, and its loss is reported.

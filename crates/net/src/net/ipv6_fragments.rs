@@ -19,7 +19,7 @@ use super::input::{fault_fate, problem, walk};
 use super::{Net, Sizes};
 use crate::frame::Class;
 use crate::incoming::{Arrival, Delivery, Fate, Ingress};
-use crate::original::{Ipv6Fragments, Ipv6Piece, MAX_ORIGINAL, Original};
+use crate::ipv6_partial::{Ipv6Fragments, Ipv6Partial, Ipv6Piece, MAX_FRAGMENTED_PACKET};
 use crate::partial::Step;
 use crate::pool::{PacketHandle, RESERVED};
 use crate::stats::{Discard, bump};
@@ -42,7 +42,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// Returns the octets of the longest packet that is reassembled, or sent.
     pub(crate) fn longest(&self) -> usize {
         let mtu = self.host_mtu();
-        let most = if S::Ipv6Fragments::PLACES > 0 { mtu.max(MAX_ORIGINAL) } else { mtu };
+        let most = if S::Ipv6Fragments::PLACES > 0 { mtu.max(MAX_FRAGMENTED_PACKET) } else { mtu };
         most.min(S::Storage::LEN)
     }
 
@@ -87,7 +87,8 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         if piece.fragment.more && piece.end % 8 != 0 {
             return Err(wrong_at(PAYLOAD_LEN_OFFSET));
         }
-        let found = self.originals().iter().position(|it| it.is_some_and(|it| it.is_of(&piece)));
+        let found =
+            self.ipv6_partials().iter().position(|it| it.is_some_and(|it| it.is_of(&piece)));
         if usize::from(piece.end).saturating_add(HEADER_LEN) > self.longest() {
             return Err(self.refuse_length(now, found, &piece));
         }
@@ -97,28 +98,28 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let index = match found {
             Some(index) => index,
             None => {
-                let index = self.begin_original(now, packet, &piece, arrival.broadcast)?;
+                let index = self.begin_ipv6_partial(now, packet, &piece, arrival.broadcast)?;
                 move_within(self.pool.storage_mut(packet), piece.octets(), piece.target().start);
                 self.pool.set_len(packet, self.longest());
                 index
             }
         };
-        let place = self.fragments.originals_mut().get_mut(index).and_then(Option::as_mut);
-        let Some(original) = place else { return Ok(None) };
+        let place = self.fragments.ipv6_partials_mut().get_mut(index).and_then(Option::as_mut);
+        let Some(partial) = place else { return Ok(None) };
         // The packet is abandoned, and so are its further fragments.
-        let whole = original.packet.ok_or(Fate::Drop(Discard::Ipv6Fragment))?;
+        let whole = partial.packet.ok_or(Fate::Drop(Discard::Ipv6Fragment))?;
         let same = whole != packet && {
             let (there, here) = (self.pool.get(whole), self.pool.get(packet));
             there.get(piece.target()) == here.get(piece.octets())
         };
-        match original.place(now, &piece, same) {
+        match partial.place(now, &piece, same) {
             Step::Duplicate => {
                 bump(&mut self.stats.duplicate_fragments);
                 Err(Fate::Done)
             }
             Step::Conflict => {
                 bump(&mut self.stats.conflicting_fragments);
-                original.packet = None;
+                partial.packet = None;
                 self.release(whole);
                 Err(Fate::Drop(Discard::Ipv6Fragment))
             }
@@ -126,13 +127,13 @@ impl<S: Sizes, X: Copy> Net<S, X> {
                 if whole != packet {
                     self.keep_octets(whole, packet, &piece);
                 }
-                if let Step::Complete = step { self.finish_original(index) } else { Ok(None) }
+                if let Step::Complete = step { self.finish_ipv6_partial(index) } else { Ok(None) }
             }
         }
     }
 
-    fn originals(&self) -> &[Option<Original>] {
-        self.fragments.originals()
+    fn ipv6_partials(&self) -> &[Option<Ipv6Partial>] {
+        self.fragments.ipv6_partials()
     }
 
     /// Returns the fate of a fragment that ends beyond the longest packet. If the first one has
@@ -140,9 +141,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     /// to its sender; otherwise its entry has to expire. The error quotes the first fragment, which
     /// identifies the packet for its sender, although RFC 8200, 4.5, demands the other one.
     fn refuse_length(&mut self, now: Instant, found: Option<usize>, piece: &Ipv6Piece) -> Fate {
-        let place = found.and_then(|index| self.fragments.originals_mut().get_mut(index));
-        let known = place.and_then(Option::as_mut).filter(|original| original.first > 0);
-        let Some((original, whole)) = known.and_then(|it| Some((*it, it.packet.take()?))) else {
+        let place = found.and_then(|index| self.fragments.ipv6_partials_mut().get_mut(index));
+        let known = place.and_then(Option::as_mut).filter(|partial| partial.first > 0);
+        let Some((partial, whole)) = known.and_then(|it| Some((*it, it.packet.take()?))) else {
             return Fate::Drop(Discard::Ipv6Fragment);
         };
         if piece.end == u16::MAX {
@@ -150,12 +151,12 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             return wrong_at(piece.at.saturating_add(Fragment::OFFSET_AT));
         }
         let pointer = HEADER_LEN.saturating_add(Fragment::OFFSET_AT);
-        self.tell_sender(now, &original, whole, problem(parameter::HEADER_FIELD, pointer));
+        self.notify_sender(now, &partial, whole, problem(parameter::HEADER_FIELD, pointer));
         Fate::Drop(Discard::Ipv6Fragment)
     }
 
     /// Finds an entry for a packet whose octets will be in the slot of its first received fragment.
-    fn begin_original(
+    fn begin_ipv6_partial(
         &mut self,
         now: Instant,
         packet: PacketHandle,
@@ -168,7 +169,7 @@ impl<S: Sizes, X: Copy> Net<S, X> {
         let first = piece.fragment.offset == 0;
         let idle = self.config.reassembly_timeout;
         let mut best = None;
-        for (index, place) in self.originals().iter().enumerate() {
+        for (index, place) in self.ipv6_partials().iter().enumerate() {
             let key = match place {
                 None => (0, Instant::ZERO),
                 Some(it) if it.packet.is_none() => (1, it.touched),
@@ -181,19 +182,19 @@ impl<S: Sizes, X: Copy> Net<S, X> {
             }
         }
         let (_, index) = best.ok_or(Fate::Drop(Discard::NoReassembly))?;
-        if let Some(evicted) = self.take_original(index) {
+        if let Some(evicted) = self.take_ipv6_partial(index) {
             bump(&mut self.stats.evicted_reassemblies);
             self.release(evicted);
         }
-        if let Some(place) = self.fragments.originals_mut().get_mut(index) {
-            *place = Some(Original::new(piece, packet, broadcast, now, now + TIMEOUT));
+        if let Some(place) = self.fragments.ipv6_partials_mut().get_mut(index) {
+            *place = Some(Ipv6Partial::new(piece, packet, broadcast, now, now + TIMEOUT));
         }
         Ok(index)
     }
 
     /// Clears an entry. Returns the slot that it held.
-    fn take_original(&mut self, index: usize) -> Option<PacketHandle> {
-        self.fragments.originals_mut().get_mut(index)?.take()?.packet
+    fn take_ipv6_partial(&mut self, index: usize) -> Option<PacketHandle> {
+        self.fragments.ipv6_partials_mut().get_mut(index)?.take()?.packet
     }
 
     /// Copies the data of a fragment, and the header of the first one.
@@ -205,9 +206,9 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Passes on a complete packet.
-    fn finish_original(&mut self, index: usize) -> Result<Option<PacketHandle>, Fate> {
-        let place = self.fragments.originals_mut().get_mut(index).and_then(Option::take);
-        let Some(Original { packet: Some(packet), size, .. }) = place else { return Ok(None) };
+    fn finish_ipv6_partial(&mut self, index: usize) -> Result<Option<PacketHandle>, Fate> {
+        let place = self.fragments.ipv6_partials_mut().get_mut(index).and_then(Option::take);
+        let Some(Ipv6Partial { packet: Some(packet), size, .. }) = place else { return Ok(None) };
         let octets = self.pool.storage_mut(packet);
         let header = Header::read(octets).ok().zip(place).and_then(|(it, place)| place.header(&it));
         let Some(header) = header else {
@@ -221,40 +222,46 @@ impl<S: Sizes, X: Copy> Net<S, X> {
     }
 
     /// Returns the time of the first expiry.
-    pub(crate) fn originals_deadline(&self) -> Option<Instant> {
-        let places = self.originals().iter().flatten();
-        places.fold(None, |first, original| earliest(first, Some(original.expires)))
+    pub(crate) fn ipv6_partials_deadline(&self) -> Option<Instant> {
+        let places = self.ipv6_partials().iter().flatten();
+        places.fold(None, |first, partial| earliest(first, Some(partial.expires)))
     }
 
     /// Removes expired packets, and reports those whose first fragment has arrived.
-    pub(crate) fn expire_originals(&mut self, now: Instant) {
+    pub(crate) fn expire_ipv6_partials(&mut self, now: Instant) {
         for index in 0..S::Ipv6Fragments::PLACES {
-            let place = self.originals().get(index).copied().flatten();
-            let Some(original) = place.filter(|it| it.expires <= now) else { continue };
-            let Some(packet) = self.take_original(index) else { continue };
+            let place = self.ipv6_partials().get(index).copied().flatten();
+            let Some(partial) = place.filter(|it| it.expires <= now) else { continue };
+            let Some(packet) = self.take_ipv6_partial(index) else { continue };
             bump(&mut self.stats.expired_reassemblies);
             // Fragment reassembly time exceeded.
-            self.tell_sender(now, &original, packet, Kind::TimeExceeded { code: 1 });
+            self.notify_sender(now, &partial, packet, Kind::TimeExceeded { code: 1 });
         }
     }
 
     /// Sends an error about an abandoned packet, if its first fragment has arrived; its slot is
     /// released or becomes the error.
-    fn tell_sender(&mut self, now: Instant, original: &Original, packet: PacketHandle, kind: Kind) {
+    fn notify_sender(
+        &mut self,
+        now: Instant,
+        partial: &Ipv6Partial,
+        packet: PacketHandle,
+        kind: Kind,
+    ) {
         let arrival =
-            Arrival { broadcast: original.broadcast, ingress: Ingress::Here, from: Address::None };
-        let told = S::REPORTS_ERRORS
-            && original.first > 0
-            && self.write_first(packet, original).is_some()
+            Arrival { broadcast: partial.broadcast, ingress: Ingress::Here, from: Address::None };
+        let notified = S::REPORTS_ERRORS
+            && partial.first > 0
+            && self.write_first(packet, partial).is_some()
             && self.send_error(now, packet, arrival, kind);
-        if !told {
+        if !notified {
             self.release(packet);
         }
     }
 
     /// Restores the first fragment from the stored octets.
-    fn write_first(&mut self, packet: PacketHandle, original: &Original) -> Option<()> {
-        let Original { first, next_header, identification, .. } = *original;
+    fn write_first(&mut self, packet: PacketHandle, partial: &Ipv6Partial) -> Option<()> {
+        let Ipv6Partial { first, next_header, identification, .. } = *partial;
         let octets = self.pool.storage_mut(packet);
         let data = HEADER_LEN..HEADER_LEN.saturating_add(first.into());
         move_within(octets, data, FRAGMENT_HEAD)?;

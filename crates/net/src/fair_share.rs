@@ -9,7 +9,7 @@ use kinglet_time::{Duration, Instant};
 use kinglet_wire::ieee802154::Address;
 
 /// Neighbours that are compared. The one that has been silent for longest is evicted.
-const BRINGERS: usize = 4;
+const SENDERS: usize = 4;
 /// Recent frames from which on a neighbour counts as saturated: it sends as much as it can.
 const MANY: u8 = 50;
 /// Recent frames of one neighbour at which all counts are halved. So a neighbour that sends at most
@@ -27,8 +27,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
-struct Bringer {
-    who: Address,
+struct Sender {
+    address: Address,
     last: Instant,
     /// Recent frames, since the neighbour was silent, or since a wait for it timed out.
     frames: u8,
@@ -36,12 +36,12 @@ struct Bringer {
     ahead: u16,
 }
 
-impl Bringer {
-    const NOBODY: Bringer =
-        Bringer { who: Address::None, last: Instant::ZERO, frames: 0, ahead: 0 };
+impl Sender {
+    const NONE: Sender =
+        Sender { address: Address::None, last: Instant::ZERO, frames: 0, ahead: 0 };
 
     fn is_silent(&self, now: Instant) -> bool {
-        self.who == Address::None || now >= self.last + SILENCE
+        self.address == Address::None || now >= self.last + SILENCE
     }
 
     fn wants_more(&self, now: Instant) -> bool {
@@ -51,33 +51,33 @@ impl Bringer {
 
 /// Frame counts of the neighbours.
 #[derive(Debug)]
-pub(crate) struct Turns {
-    bringers: [Bringer; BRINGERS],
+pub(crate) struct FairShare {
+    senders: [Sender; SENDERS],
     /// Start of the wait of the neighbour that is ahead.
     since: Option<Instant>,
 }
 
-impl Turns {
-    pub(crate) const NEW: Turns = Turns { bringers: [Bringer::NOBODY; BRINGERS], since: None };
+impl FairShare {
+    pub(crate) const NEW: FairShare = FairShare { senders: [Sender::NONE; SENDERS], since: None };
 
     /// Counts a frame from a neighbour.
-    pub(crate) fn brought(&mut self, now: Instant, who: Address) {
-        if who == Address::None {
+    pub(crate) fn received(&mut self, now: Instant, address: Address) {
+        if address == Address::None {
             return;
         }
         self.end_of_patience(now);
-        let Some(place) = self.place(now, who) else { return };
+        let Some(place) = self.place(now, address) else { return };
         place.last = now;
         place.frames = place.frames.saturating_add(1);
         place.ahead = place.ahead.saturating_add(1);
         if place.frames >= OF_LATE {
-            self.bringers.iter_mut().for_each(|it| it.frames /= 2);
+            self.senders.iter_mut().for_each(|it| it.frames /= 2);
         }
-        let wanting = || self.bringers.iter().filter(|it| it.wants_more(now));
+        let wanting = || self.senders.iter().filter(|it| it.wants_more(now));
         let least = wanting().map(|it| it.ahead).min().unwrap_or(0);
         let most = wanting().map(|it| it.ahead.saturating_sub(least)).max().unwrap_or(0);
-        for bringer in self.bringers.iter_mut().filter(|it| it.wants_more(now)) {
-            bringer.ahead = bringer.ahead.saturating_sub(least);
+        for sender in self.senders.iter_mut().filter(|it| it.wants_more(now)) {
+            sender.ahead = sender.ahead.saturating_sub(least);
         }
         self.since = match self.since {
             Some(since) if most > CAUGHT_UP => Some(since),
@@ -89,11 +89,11 @@ impl Turns {
     /// Returns the neighbour that is so far ahead that it has to wait.
     pub(crate) fn ahead(&self, now: Instant) -> Option<Address> {
         self.since.filter(|since| now < *since + PATIENCE)?;
-        let wanting = || self.bringers.iter().filter(|it| it.wants_more(now));
+        let wanting = || self.senders.iter().filter(|it| it.wants_more(now));
         // The neighbours that it was ahead of may have become silent.
         let others = wanting().any(|it| it.ahead <= CAUGHT_UP);
         let first = wanting().max_by_key(|it| it.ahead).filter(|_| others)?;
-        (first.ahead > CAUGHT_UP).then_some(first.who)
+        (first.ahead > CAUGHT_UP).then_some(first.address)
     }
 
     /// Ends a wait that timed out: the others have less to send, and the leads are cleared.
@@ -102,24 +102,24 @@ impl Turns {
             return;
         }
         self.since = None;
-        for bringer in &mut self.bringers {
-            if bringer.ahead <= CAUGHT_UP {
-                bringer.frames = 0;
+        for sender in &mut self.senders {
+            if sender.ahead <= CAUGHT_UP {
+                sender.frames = 0;
             }
-            bringer.ahead = 0;
+            sender.ahead = 0;
         }
     }
 
     /// Returns the entry of a neighbour; it starts from zero after a silence.
-    fn place(&mut self, now: Instant, who: Address) -> Option<&mut Bringer> {
-        let known = self.bringers.iter().position(|it| it.who == who);
+    fn place(&mut self, now: Instant, address: Address) -> Option<&mut Sender> {
+        let known = self.senders.iter().position(|it| it.address == address);
         let index = match known {
             Some(index) => index,
-            None => self.bringers.iter().enumerate().min_by_key(|(_, it)| it.last)?.0,
+            None => self.senders.iter().enumerate().min_by_key(|(_, it)| it.last)?.0,
         };
-        let place = self.bringers.get_mut(index)?;
+        let place = self.senders.get_mut(index)?;
         if known.is_none() || place.is_silent(now) {
-            *place = Bringer { who, ..Bringer::NOBODY };
+            *place = Sender { address, ..Sender::NONE };
         }
         Some(place)
     }
@@ -136,110 +136,110 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// Counts frames of `who`, 8 ms apart, from then on. Returns the time of the last one.
-    fn bring(turns: &mut Turns, from: u64, who: Address, frames: u64) -> u64 {
-        (0..frames).for_each(|at| turns.brought(ms(from + 8 * at), who));
+    /// Counts frames of `address`, 8 ms apart, from then on. Returns the time of the last one.
+    fn bring(fair_share: &mut FairShare, from: u64, address: Address, frames: u64) -> u64 {
+        (0..frames).for_each(|at| fair_share.received(ms(from + 8 * at), address));
         from + 8 * frames.saturating_sub(1)
     }
 
     /// Both are saturated, with equal counts.
-    fn both() -> (Turns, u64) {
-        let mut turns = Turns::NEW;
-        let now = bring(&mut turns, 1_000, A, MANY.into());
-        let now = bring(&mut turns, now, B, MANY.into());
-        assert_eq!(turns.ahead(ms(now)), None);
-        (turns, now)
+    fn both() -> (FairShare, u64) {
+        let mut fair_share = FairShare::NEW;
+        let now = bring(&mut fair_share, 1_000, A, MANY.into());
+        let now = bring(&mut fair_share, now, B, MANY.into());
+        assert_eq!(fair_share.ahead(ms(now)), None);
+        (fair_share, now)
     }
 
     #[test]
-    fn who_is_far_ahead_waits_until_the_other_has_caught_up() {
-        let (mut turns, now) = both();
-        let mut now = bring(&mut turns, now, A, LEAD.into());
-        while turns.ahead(ms(now)).is_none() {
-            now = bring(&mut turns, now + 8, A, 1);
+    fn a_neighbour_far_ahead_waits_until_the_other_has_caught_up() {
+        let (mut fair_share, now) = both();
+        let mut now = bring(&mut fair_share, now, A, LEAD.into());
+        while fair_share.ahead(ms(now)).is_none() {
+            now = bring(&mut fair_share, now + 8, A, 1);
             assert!(now < 4_000, "it never has to wait");
         }
-        assert_eq!(turns.ahead(ms(now)), Some(A));
-        let now = bring(&mut turns, now + 8, B, (LEAD - CAUGHT_UP).into());
-        assert_eq!(turns.ahead(ms(now)), Some(A));
-        let now = bring(&mut turns, now + 8, B, 1);
-        assert_eq!(turns.ahead(ms(now)), None);
-        let now = bring(&mut turns, now, B, 3 * u64::from(LEAD));
-        assert_eq!(turns.ahead(ms(now)), Some(B), "and the other way round");
+        assert_eq!(fair_share.ahead(ms(now)), Some(A));
+        let now = bring(&mut fair_share, now + 8, B, (LEAD - CAUGHT_UP).into());
+        assert_eq!(fair_share.ahead(ms(now)), Some(A));
+        let now = bring(&mut fair_share, now + 8, B, 1);
+        assert_eq!(fair_share.ahead(ms(now)), None);
+        let now = bring(&mut fair_share, now, B, 3 * u64::from(LEAD));
+        assert_eq!(fair_share.ahead(ms(now)), Some(B), "and the other way round");
     }
 
     #[test]
-    fn who_is_alone_or_beside_those_who_send_little_never_waits() {
-        let mut turns = Turns::NEW;
+    fn a_neighbour_that_is_alone_or_among_slow_senders_never_waits() {
+        let mut fair_share = FairShare::NEW;
         let mut now = 1_000;
         for _ in 0..200 {
-            now = bring(&mut turns, now, A, 53) + 400;
-            assert_eq!(turns.ahead(ms(now)), None);
+            now = bring(&mut fair_share, now, A, 53) + 400;
+            assert_eq!(fair_share.ahead(ms(now)), None);
             // Two frames in each silence, and more than any silence allows between.
-            bring(&mut turns, now, B, 1);
+            bring(&mut fair_share, now, B, 1);
             now += 3_000 - 53 * 8;
         }
     }
 
     #[test]
     fn those_who_do_not_catch_up_are_waited_for_once() {
-        let (mut turns, now) = both();
-        let mut now = bring(&mut turns, now, A, 2 * u64::from(LEAD));
-        assert_eq!(turns.ahead(ms(now)), Some(A));
+        let (mut fair_share, now) = both();
+        let mut now = bring(&mut fair_share, now, A, 2 * u64::from(LEAD));
+        assert_eq!(fair_share.ahead(ms(now)), Some(A));
         // The other one continues at ten frames a second.
         let mut waited = 0;
         for _ in 0..40 {
             now += 100;
-            waited += u64::from(turns.ahead(ms(now)).is_some());
-            turns.brought(ms(now), B);
-            if turns.ahead(ms(now)).is_none() {
-                bring(&mut turns, now, A, 12);
+            waited += u64::from(fair_share.ahead(ms(now)).is_some());
+            fair_share.received(ms(now), B);
+            if fair_share.ahead(ms(now)).is_none() {
+                bring(&mut fair_share, now, A, 12);
             }
         }
         assert!((15..=20).contains(&waited), "{waited} of 40");
     }
 
     #[test]
-    fn who_brings_a_tenth_as_much_is_not_waited_for() {
-        let mut turns = Turns::NEW;
+    fn a_neighbour_that_sends_a_tenth_as_much_is_not_waited_for() {
+        let mut fair_share = FairShare::NEW;
         // A traffic pattern of TCP segments and acknowledgements.
         for tick in 0..50 * 120 {
             let now = 1_000 + 20 * tick;
-            turns.brought(ms(now), A);
+            fair_share.received(ms(now), A);
             if tick % 10 == 0 {
-                turns.brought(ms(now), B);
+                fair_share.received(ms(now), B);
             }
-            assert_eq!(turns.ahead(ms(now)), None);
+            assert_eq!(fair_share.ahead(ms(now)), None);
         }
     }
 
     #[test]
-    fn who_is_silent_is_not_waited_for() {
-        let (mut turns, now) = both();
-        let now = bring(&mut turns, now, A, 2 * u64::from(LEAD));
-        assert_eq!(turns.ahead(ms(now)), Some(A));
-        assert_eq!(turns.ahead(ms(now) + PATIENCE), None);
+    fn a_silent_neighbour_is_not_waited_for() {
+        let (mut fair_share, now) = both();
+        let now = bring(&mut fair_share, now, A, 2 * u64::from(LEAD));
+        assert_eq!(fair_share.ahead(ms(now)), Some(A));
+        assert_eq!(fair_share.ahead(ms(now) + PATIENCE), None);
         // The other one comes back later, and catches up with the first.
         let later = now + 10_000;
-        let later = bring(&mut turns, later, A, 53);
-        bring(&mut turns, later, B, MANY.into());
-        assert_eq!(turns.ahead(ms(later)), None);
+        let later = bring(&mut fair_share, later, A, 53);
+        bring(&mut fair_share, later, B, MANY.into());
+        assert_eq!(fair_share.ahead(ms(later)), None);
     }
 
     #[test]
     fn a_fifth_neighbour_takes_the_place_of_the_one_that_was_silent_for_longest() {
-        let (mut turns, now) = both();
+        let (mut fair_share, now) = both();
         for short in 3..6 {
-            turns.brought(ms(now + u64::from(short)), Address::Short(short));
+            fair_share.received(ms(now + u64::from(short)), Address::Short(short));
         }
-        let known = |who| turns.bringers.iter().any(|it| it.who == who);
+        let known = |address| fair_share.senders.iter().any(|it| it.address == address);
         assert!(!known(A) && known(B) && known(Address::Short(5)));
     }
 
     #[test]
-    fn frames_of_nobody_are_not_counted() {
-        let mut turns = Turns::NEW;
-        bring(&mut turns, 1_000, Address::None, 500);
-        assert!(turns.bringers.iter().all(|it| it.frames == 0));
+    fn frames_without_a_sender_are_not_counted() {
+        let mut fair_share = FairShare::NEW;
+        bring(&mut fair_share, 1_000, Address::None, 500);
+        assert!(fair_share.senders.iter().all(|it| it.frames == 0));
     }
 }

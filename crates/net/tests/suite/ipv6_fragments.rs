@@ -113,7 +113,7 @@ fn error_about(node: &mut Node, about: &[u8]) -> (u8, u8, u32) {
 fn all_is_free(node: &mut Node) {
     node.handle_deadline(NOW + MINUTE);
     answers(node);
-    assert_eq!((node.info().originals, node.info().free_packets), (0, PACKETS));
+    assert_eq!((node.info().ipv6_partials, node.info().free_packets), (0, PACKETS));
     assert_eq!(node.deadline(), None);
 }
 
@@ -205,7 +205,7 @@ fn if_only_the_first_fragment_finds_room_nothing_is_lost_but_the_packet() {
     assert_eq!(one.stats().discarded(Discard::QueueFull), 1);
     assert_eq!(one.udp_send(NOW, a, global(2), 2000, &[1; 1400]), Err(SendError::QueueFull));
     carry(&mut one, 1, &mut two);
-    assert_eq!((one.info().free_packets, two.info().originals), (PACKETS, 1));
+    assert_eq!((one.info().free_packets, two.info().ipv6_partials), (PACKETS, 1));
     two.handle_deadline(NOW + MINUTE);
     carry(&mut two, 2, &mut one);
     let report = one.poll_error().expect("it quotes our datagram's fragment");
@@ -261,7 +261,7 @@ fn a_whole_packet_with_a_fragment_header_is_taken_at_once() {
 }
 
 #[test]
-fn after_a_minute_the_sender_of_the_first_fragment_is_told() {
+fn after_a_minute_the_sender_of_the_first_fragment_is_notified() {
     let mut node = border();
     let fragments = cut(protocol::UDP, 1, &datagram(9, 1400), &[600, 1200]);
     assert_eq!(give(&mut node, &fragments[1]), Ok(None));
@@ -363,7 +363,7 @@ fn errors_and_neighbour_discovery_never_come_in_fragments() {
 }
 
 #[test]
-fn nobody_answers_fragments_to_a_group() {
+fn no_node_answers_fragments_to_a_group() {
     let mut node = border();
     let mut octets = fragment(protocol::UDP, 1, 0, true, &datagram(9, 100)[..24]);
     octets[24..40].copy_from_slice(&ALL_NODES.octets());
@@ -400,7 +400,7 @@ fn overlapping_fragments_end_their_packet_without_a_word() {
         let octets = fragment(protocol::UDP, 1, from, more, &room[from..to]);
         assert_eq!(give(&mut node, &octets), Err(Discard::Ipv6Fragment), "{from} {to}");
         assert_eq!(node.stats().conflicting_fragments, 1);
-        assert_eq!((node.info().originals, node.info().free_packets), (1, PACKETS));
+        assert_eq!((node.info().ipv6_partials, node.info().free_packets), (1, PACKETS));
         // RFC 5722: those not yet received are discarded too.
         let octets = fragment(protocol::UDP, 1, 496, true, &room[496..504]);
         assert_eq!(give(&mut node, &octets), Err(Discard::Ipv6Fragment));
@@ -454,7 +454,7 @@ fn marks_of_congestion_survive_and_contradictions_do_not() {
 }
 
 #[test]
-fn a_flood_of_first_fragments_ends_nobody_who_is_about_to_end() {
+fn a_flood_of_first_fragments_evicts_no_packet_that_is_almost_complete() {
     let mut node = border();
     let whole = datagram(9, 1000);
     let fragments = cut(protocol::UDP, 1, &whole, &[504]);
@@ -467,7 +467,7 @@ fn a_flood_of_first_fragments_ends_nobody_who_is_about_to_end() {
     // A sender that repeats its first fragment replaces its own packet.
     let again = fragment_from(stranger(0), protocol::UDP, 2, 0, true, &whole[..504]);
     assert_eq!(give(&mut node, &again), Ok(None));
-    assert_eq!((node.info().originals, node.stats().evicted_reassemblies), (2, 1));
+    assert_eq!((node.info().ipv6_partials, node.stats().evicted_reassemblies), (2, 1));
     // A later fragment evicts no packet.
     let later = fragment_from(stranger(0), protocol::UDP, 3, 8, true, &whole[..504]);
     assert_eq!(give(&mut node, &later), Err(Discard::NoReassembly));
@@ -479,7 +479,7 @@ fn a_flood_of_first_fragments_ends_nobody_who_is_about_to_end() {
     assert_eq!(node.handle_host_packet(now, &fragments[0]), Ok(None));
     let late = NOW + Duration::from_secs(5);
     assert_eq!(node.handle_host_packet(late, &first(200)), Ok(None));
-    assert_eq!(node.info().originals, 2);
+    assert_eq!(node.info().ipv6_partials, 2);
     assert_eq!(node.stats().evicted_reassemblies, 2);
     assert_eq!(node.handle_host_packet(late, &fragments[1]), Err(Discard::Port));
     node.handle_deadline(late + MINUTE);
@@ -517,7 +517,7 @@ fn a_relay_passes_fragments_on_as_they_are() {
     }
     assert_eq!(relay.stats().forwarded, 1);
     assert!(whole.iter().all(|heard| *heard == Ok(None)));
-    assert_eq!(two.info().originals, 1);
+    assert_eq!(two.info().ipv6_partials, 1);
 }
 
 /// A plan without reassembly reports the first fragment, and no other.
