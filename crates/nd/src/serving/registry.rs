@@ -15,12 +15,21 @@ use kinglet_wire::nd::{Duplicate, Registration, status};
 enum Told {
     /// Not reported, and not to be reported.
     No,
-    /// Registered or renewed, still to be reported.
+    /// Registered, still to be reported.
     Due,
+    /// Reported, and its renewal is still to be reported.
+    Again,
     /// Reported.
     Yes,
     /// Reported, and its end is still to be reported.
     Over,
+}
+
+impl Told {
+    /// Returns whether routing has had a report, and therefore needs one of the end.
+    const fn was_reported(self) -> bool {
+        matches!(self, Told::Again | Told::Yes | Told::Over)
+    }
 }
 
 /// Location of an address.
@@ -77,10 +86,10 @@ impl Registered {
     fn poll_routed(&mut self, now: Instant) -> Option<Routed> {
         let lifetime = match self.told {
             Told::No | Told::Yes => return None,
-            Told::Due => self.until - now,
+            Told::Due | Told::Again => self.until - now,
             Told::Over => Duration::ZERO,
         };
-        self.told = if self.told == Told::Due { Told::Yes } else { Told::No };
+        self.told = if self.told == Told::Over { Told::No } else { Told::Yes };
         // A reported address has a transaction.
         let (address, tid) = (self.address, self.tid.map_or(0, Counter::value));
         Some(Routed { address, link: self.link(), tid, lifetime })
@@ -90,9 +99,10 @@ impl Registered {
 /// Ends a registration. One that was reported to routing is kept until its end is reported, too.
 fn end(place: &mut Option<Registered>) {
     let Some(known) = place else { return };
-    match known.told {
-        Told::No | Told::Due => *place = None,
-        Told::Yes | Told::Over => (known.told, known.until) = (Told::Over, Instant::ZERO),
+    if known.told.was_reported() {
+        (known.told, known.until) = (Told::Over, Instant::ZERO);
+    } else {
+        *place = None;
     }
 }
 
@@ -203,11 +213,12 @@ pub(super) fn keep(
     let index = known.or_else(|| table.iter().position(Option::is_none));
     let Some(place) = index.and_then(|index| table.get_mut(index)) else { return false };
     let until = now + Duration::from_secs(u64::from(lifetime_min) * 60);
-    let told = place.filter(|known| matches!(known.told, Told::Yes | Told::Over));
+    let told = place.filter(|known| known.told.was_reported());
     // Its end is reported under the last transaction.
     let tid = tid.map(Counter::new).or(told.and_then(|known| known.tid));
     let told = match (routed, told.is_some()) {
-        (true, _) => Told::Due,
+        (true, true) => Told::Again,
+        (true, false) => Told::Due,
         (false, true) => Told::Over,
         (false, false) => Told::No,
     };
