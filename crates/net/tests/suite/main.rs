@@ -13,6 +13,7 @@ mod originals;
 mod red;
 mod relay;
 mod relaying;
+mod resolving;
 mod routing;
 mod seeking;
 mod udp;
