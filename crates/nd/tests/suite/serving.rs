@@ -273,6 +273,7 @@ fn an_address_is_whose_it_is_until_he_says_so() {
     let kind = Kind::NeighbourSolicitation(OWN);
     hear_from(&mut nd, NOW, (global(7), OWN, 255), kind, &link).unwrap();
     assert_eq!(nd.way(global(7)), Way::To(Address::Short(7)));
+    assert_eq!(nd.neighbours().count(), 0, "its link address needs a proof of ownership");
     // A late message is ignored; a restart begins with higher numbers (RFC 6550, 7.2).
     sent(&mut nd, NOW);
     assert_eq!(registers(&mut nd, NOW, 7, global(7), 239), Some(status::MOVED));

@@ -160,6 +160,75 @@ fn another_link_address_is_believed_only_if_it_overrides() {
 }
 
 #[test]
+fn an_advertisement_of_a_neighbour_that_was_given_up_comes_too_late() {
+    let mut nd = nd();
+    assert!(nd.want(NOW, other(2)));
+    wait(&mut nd, NOW + SECOND * 3);
+    assert_eq!(state(&nd), Some(State::Unreachable));
+    told(&mut nd, NOW + SECOND * 3, (true, true), Some(LINK));
+    assert_eq!((nd.poll_change(), nd.poll_change()), (Some(Change::Lost(other(2))), None));
+    assert_eq!(nd.way(other(2)), Way::Unknown);
+}
+
+/// RFC 4861, 7.2.5: an advertisement that may not override changes only the state Reachable.
+#[test]
+fn another_link_address_does_not_end_a_probe() {
+    let mut nd = found();
+    nd.handle_sent(NOW, LINK, false);
+    assert_eq!(state(&nd), Some(State::Probe));
+    told(&mut nd, NOW, (false, false), Some(Address::Short(8)));
+    assert_eq!((nd.way(other(2)), state(&nd)), (Way::To(LINK), Some(State::Probe)));
+}
+
+#[test]
+fn a_guessed_link_address_is_replaced_by_any_that_is_advertised() {
+    let (mut nd, guessed) = (nd(), Ipv6Addr::new(0xFE80, 0, 0, 0, 1, 2, 3, 4));
+    nd.handle_use(NOW, guessed);
+    let (router, solicited, overriding) = (false, true, false);
+    let told = Advertisement { router, solicited, overriding, target: guessed };
+    let link = Some(NdOption::TargetLinkAddress(LINK));
+    hear(&mut nd, NOW, (guessed, OWN), Kind::NeighbourAdvertisement(told), link).unwrap();
+    assert_eq!((nd.way(guessed), state(&nd)), (Way::To(LINK), Some(State::Reachable)));
+}
+
+/// RFC 4861, 7.2.4.
+#[test]
+fn a_solicitation_without_a_link_address_is_answered_to_the_known_one_or_to_its_frames_source() {
+    let asks = Kind::NeighbourSolicitation(OWN);
+    let ends = (other(2), OWN);
+    let mut nd = found();
+    hear(&mut nd, NOW, ends, asks, None).unwrap();
+    assert_eq!(sent(&mut nd, NOW), Some((other(2), LINK)));
+    let mut nd = self::nd();
+    nd.want(NOW, other(2));
+    sent(&mut nd, NOW);
+    hear(&mut nd, NOW, ends, asks, None).unwrap();
+    assert_eq!(sent(&mut nd, NOW), Some((other(2), Address::Short(99))), "still being sought");
+}
+
+/// RFC 4861, 7.1.1.
+#[test]
+fn a_solicitation_from_no_address_goes_to_the_solicited_node_group_without_a_link_address() {
+    let group = solicited_node(OWN);
+    for (src, dst, has_link, is_valid) in [
+        (Ipv6Addr::UNSPECIFIED, group, false, true),
+        (Ipv6Addr::UNSPECIFIED, group, true, false),
+        (Ipv6Addr::UNSPECIFIED, OWN, false, false),
+        (Ipv6Addr::UNSPECIFIED, OWN, true, false),
+        (other(2), group, true, true),
+        (other(2), OWN, true, true),
+        (other(2), OWN, false, true),
+    ] {
+        let mut nd = nd();
+        let link = has_link.then_some(NdOption::SourceLinkAddress(LINK));
+        let result = hear(&mut nd, NOW, (src, dst), Kind::NeighbourSolicitation(OWN), link);
+        let expected = if is_valid { Ok(()) } else { Err(Discard::Invalid) };
+        assert_eq!(result, expected, "{src} {dst} {has_link}");
+        assert_eq!(sent(&mut nd, NOW).is_some(), is_valid);
+    }
+}
+
+#[test]
 fn nobody_is_believed_who_was_not_asked_about() {
     let mut nd = nd();
     told(&mut nd, NOW, (true, true), Some(LINK));

@@ -216,6 +216,23 @@ fn a_link_address_of_64_bits_makes_an_address_of_its_eui_64() {
     assert_eq!(lone.configured(), [Configured::Address(made)]);
 }
 
+#[test]
+fn solicitations_of_several_own_addresses_by_one_node_are_all_answered_and_repeated_ones_once() {
+    let mut lone = host();
+    for asked in [OWN, local(1), OWN] {
+        let kind = Kind::NeighbourSolicitation(asked);
+        lone.hear(local(7), asked, kind, &[source(7)]).unwrap();
+    }
+    let targets: Vec<_> = of_type(&lone.sent(), 136)
+        .iter()
+        .map(|sent| match sent.kind() {
+            Kind::NeighbourAdvertisement(it) => it.target,
+            kind => panic!("{kind:?}"),
+        })
+        .collect();
+    assert_eq!(targets, [OWN, local(1)]);
+}
+
 //= rfc8505#5.2.1-1 type=test
 #[test]
 fn each_registration_is_a_later_transaction_and_the_circle_begins_after_255() {
